@@ -1,0 +1,83 @@
+//! Error reasons: the `reason` of `google.rpc.ErrorInfo` in the domain [`ERROR_DOMAIN`].
+
+use tonic::Code;
+
+/// The `domain` of every `google.rpc.ErrorInfo` that auth-service sends.
+pub const ERROR_DOMAIN: &str = "rolegate";
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])+ $variant:ident = $name:literal, $code:ident;)+) => {
+        /// Why a call was not answered with success. Stable: callers decide by it, never by text.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Reason {
+            $($(#[$doc])+ $variant,)+
+        }
+
+        impl Reason {
+            /// Every reason, in the order of the contract's table.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The name on the wire, `UPPER_SNAKE_CASE`.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+
+            /// The gRPC status code that goes with it.
+            #[must_use]
+            pub const fn code(self) -> Code {
+                match self { $(Self::$variant => Code::$code),+ }
+            }
+
+            /// The reason of this name; `None` for a name of a later version or of somebody else.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name { $($name => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// The username has an owner already.
+    UsernameTaken = "USERNAME_TAKEN", AlreadyExists;
+    /// The username breaks a rule; the status message names the rule.
+    UsernameInvalid = "USERNAME_INVALID", InvalidArgument;
+    /// The password breaks a rule; the status message names the rule.
+    PasswordInvalid = "PASSWORD_INVALID", InvalidArgument;
+    /// Unknown username or wrong password; never which of the two.
+    CredentialsInvalid = "CREDENTIALS_INVALID", Unauthenticated;
+    /// The access token is malformed, forged or expired.
+    TokenInvalid = "TOKEN_INVALID", Unauthenticated;
+    /// The access token is good, but its user is gone.
+    TokenUserNotFound = "TOKEN_USER_NOT_FOUND", Unauthenticated;
+    /// The user's stored role is not among the allowed ones.
+    RoleInsufficient = "ROLE_INSUFFICIENT", PermissionDenied;
+    /// No user has this id.
+    UserNotFound = "USER_NOT_FOUND", NotFound;
+    /// The role is none of `user`, `author`, `admin`.
+    RoleInvalid = "ROLE_INVALID", InvalidArgument;
+    /// The request lacks what it must say: a fault of the calling program.
+    RequestInvalid = "REQUEST_INVALID", InvalidArgument;
+    /// Too many failed guesses; `google.rpc.RetryInfo` says when to try again.
+    TooManyAttempts = "TOO_MANY_ATTEMPTS", ResourceExhausted;
+    /// No capacity in time; `google.rpc.RetryInfo` says when to try again.
+    Overloaded = "OVERLOADED", ResourceExhausted;
+    /// The users' database cannot be asked.
+    StoreUnavailable = "STORE_UNAVAILABLE", Unavailable;
+    /// A fault of the service; the cause stands in its log only.
+    Internal = "INTERNAL", Internal;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reason;
+
+    #[test]
+    fn every_reason_is_found_by_its_own_name() {
+        for &reason in Reason::ALL {
+            assert_eq!(Reason::from_name(reason.as_str()), Some(reason));
+        }
+        assert_eq!(Reason::from_name("username_taken"), None);
+    }
+}
