@@ -13,7 +13,6 @@ pub use reason::{ERROR_DOMAIN, Reason};
 
 /// Package `rolegate.auth.v1`.
 #[expect(
-    missing_docs,
     clippy::pedantic,
     reason = "generated; the comments of the .proto file are its documentation"
 )]
@@ -22,5 +21,4 @@ pub mod auth_v1 {
 }
 
 /// The encoded `google.protobuf.FileDescriptorSet` of every file of the contract.
-pub const FILE_DESCRIPTORS: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+pub const FILE_DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

@@ -1,1 +1,23 @@
-//! In the making.
+//! How an internal service asks auth-service.
+//!
+//! - [`AuthClient`]: one method per call of the contract, each with a deadline of its own.
+//! - [`CallError`]: why a call has no good answer, by the contract's reasons.
+//! - [`User`], [`Role`], [`Requirement`]: what the calls speak of.
+//! - [`axum`] (feature `axum`): `CurrentUser` and `RequireRole` protect endpoints of an axum
+//!   service; `Problem` is an error as JSON over HTTP.
+
+#[cfg(feature = "axum")]
+pub mod axum;
+mod call_context;
+mod client;
+mod deadline;
+mod error;
+mod role;
+mod user;
+
+pub use auth_proto::Reason;
+pub use call_context::CallContext;
+pub use client::{AuthClient, InvalidAddress, UserPage, UserQuery};
+pub use error::{CallError, Refusal};
+pub use role::{Requirement, Role, UnknownRole};
+pub use user::User;

@@ -1,1 +1,22 @@
-//! In the making.
+//! What every program of Rolegate needs exactly once.
+//!
+//! - [`settings`]: flags and environment through clap; a bad one exits 64 with one clear line.
+//! - [`secret`]: secrets from `NAME` or `NAME_FILE`.
+//! - [`networks`]: lists of CIDRs whose members are believed.
+//! - [`program`]: the life of a program: runtime, logs, signals, exit code.
+//! - [`shutdown`]: running, then lame duck, then stopping.
+//! - [`http_listener`]: HTTP/1.1 connections with limits that `axum::serve` does not have.
+//! - [`readiness`]: whether new work is welcome.
+//! - [`ops`]: `/livez` and `/readyz`.
+//! - [`logs`]: structured logs on stderr.
+
+mod head_deadline;
+pub mod http_listener;
+pub mod logs;
+pub mod networks;
+pub mod ops;
+pub mod program;
+pub mod readiness;
+pub mod secret;
+pub mod settings;
+pub mod shutdown;

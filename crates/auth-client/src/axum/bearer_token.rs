@@ -1,0 +1,67 @@
+//! The access token in the `Authorization` header.
+
+use super::Problem;
+use axum::extract::FromRequestParts;
+use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
+use secrecy::SecretString;
+
+/// The access token that a request presents. Rejects with 401 `Not authenticated.` where the header
+/// is absent, given twice or not of the form `Bearer <token>`; whether the token is any good is not
+/// decided here.
+#[derive(Clone, Debug)]
+pub struct BearerToken(pub SecretString);
+
+impl BearerToken {
+    /// Reads the header. The scheme's name is case-insensitive (RFC 9110, section 11.1), the token
+    /// is one word of visible ASCII.
+    #[must_use]
+    pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let (Some(value), None) = (values.next(), values.next()) else { return None };
+        let (scheme, rest) = value.to_str().ok()?.split_once(' ')?;
+        let token = rest.trim_matches(' ');
+        let is_word = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+        (scheme.eq_ignore_ascii_case("Bearer") && is_word).then(|| Self(SecretString::from(token)))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for BearerToken {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Self::from_headers(&parts.headers).ok_or_else(Problem::not_authenticated)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BearerToken;
+    use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+    use secrecy::ExposeSecret;
+
+    fn token_of(values: &[&str]) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(AUTHORIZATION, HeaderValue::from_str(value).expect("a header value"));
+        }
+        BearerToken::from_headers(&headers).map(|token| token.0.expose_secret().to_owned())
+    }
+
+    #[test]
+    fn the_scheme_is_case_insensitive_and_the_token_is_not_touched() {
+        for value in ["Bearer a.B-_c", "bearer a.B-_c", "BEARER  a.B-_c"] {
+            assert_eq!(token_of(&[value]).as_deref(), Some("a.B-_c"), "{value}");
+        }
+    }
+
+    #[test]
+    fn every_other_form_is_no_token() {
+        for value in
+            ["", "Bearer", "Bearer ", "Bearer a b", "Basic YTpi", "Bearera", "Bearer\ta", "a"]
+        {
+            assert_eq!(token_of(&[value]), None, "{value:?}");
+        }
+        assert_eq!(token_of(&[]), None);
+        assert_eq!(token_of(&["Bearer a", "Bearer a"]), None, "two headers are ambiguous");
+    }
+}

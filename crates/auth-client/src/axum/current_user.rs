@@ -1,0 +1,45 @@
+//! Who makes a request.
+
+use super::{BearerToken, Problem};
+use crate::{AuthClient, CallContext, Requirement, User};
+use axum::extract::{FromRef, FromRequestParts};
+use http::request::Parts;
+
+/// The user who makes the request: the bearer of a good access token, with the role stored now.
+/// Behind [`RequireRole`](super::RequireRole) it is the user whom the layer let pass; elsewhere
+/// auth-service is asked. Extracted from the head, so nothing is read of a body before it.
+#[derive(Clone, Debug)]
+pub struct CurrentUser(pub User);
+
+impl CurrentUser {
+    /// Asks auth-service for the bearer of the token in `parts`, and keeps the answer there.
+    pub(super) async fn authorize(
+        parts: &mut Parts,
+        client: &AuthClient,
+        requirement: Requirement<'_>,
+    ) -> Result<Self, Problem> {
+        let token =
+            BearerToken::from_headers(&parts.headers).ok_or_else(Problem::not_authenticated)?;
+        let context = parts.extensions.get::<CallContext>().copied().unwrap_or_default();
+        let user = client.authorize(&token.0, requirement, context).await?;
+        let current = Self(user);
+        parts.extensions.insert(current.clone());
+        Ok(current)
+    }
+}
+
+impl<S> FromRequestParts<S> for CurrentUser
+where
+    S: Sync,
+    AuthClient: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        if let Some(current) = parts.extensions.get::<Self>() {
+            return Ok(current.clone());
+        }
+        let client = AuthClient::from_ref(state);
+        Self::authorize(parts, &client, Requirement::AnyAuthenticated).await
+    }
+}

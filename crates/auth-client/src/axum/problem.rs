@@ -1,0 +1,174 @@
+//! Errors over HTTP: a status and `{"detail": …}`.
+
+use crate::{CallError, Reason, Refusal};
+use axum::response::{IntoResponse, Response};
+use http::{
+    HeaderValue, StatusCode,
+    header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
+};
+use std::{borrow::Cow, time::Duration};
+
+/// An error as clients see it. Answers with 401 carry `WWW-Authenticate: Bearer`, with
+/// `error="invalid_token"` where a token was presented (RFC 6750, section 3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    status: StatusCode,
+    detail: Cow<'static, str>,
+    retry_after: Option<Duration>,
+    token_presented: bool,
+}
+
+/// When to come back after an outage, where nobody can know: soon, but not at once.
+const AFTER_OUTAGE: Duration = Duration::from_secs(1);
+
+impl Problem {
+    /// An error of this status with this text.
+    pub fn new(status: StatusCode, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, detail: detail.into(), retry_after: None, token_presented: false }
+    }
+
+    /// 400: the request is malformed; the text says how.
+    pub fn bad_request(detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    /// 401: credentials are absent or not of the form that is asked for.
+    #[must_use]
+    pub fn not_authenticated() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "Not authenticated.")
+    }
+
+    /// The status.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    fn retry(status: StatusCode, detail: &'static str, after: Duration) -> Self {
+        Self { retry_after: Some(after), ..Self::new(status, detail) }
+    }
+
+    fn bad_token(detail: &'static str) -> Self {
+        Self { token_presented: true, ..Self::new(StatusCode::UNAUTHORIZED, detail) }
+    }
+
+    fn unavailable() -> Self {
+        Self::retry(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "Service temporarily unavailable.",
+            AFTER_OUTAGE,
+        )
+    }
+
+    fn internal() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.")
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let again = refusal.retry_after.unwrap_or(AFTER_OUTAGE);
+        match refusal.reason {
+            Reason::UsernameTaken => Self::bad_request("Username already exists."),
+            Reason::UsernameInvalid | Reason::PasswordInvalid => Self::bad_request(refusal.message),
+            Reason::RoleInvalid => Self::bad_request("Invalid role."),
+            Reason::CredentialsInvalid => {
+                Self::new(StatusCode::UNAUTHORIZED, "Invalid username or password.")
+            }
+            Reason::TokenInvalid => Self::bad_token("Invalid or expired token."),
+            Reason::TokenUserNotFound => Self::bad_token("User not found."),
+            Reason::RoleInsufficient => {
+                Self::new(StatusCode::FORBIDDEN, "Insufficient privileges.")
+            }
+            Reason::UserNotFound => Self::new(StatusCode::NOT_FOUND, "User not found."),
+            Reason::TooManyAttempts => Self::retry(
+                StatusCode::TOO_MANY_REQUESTS,
+                "Too many attempts, try again later.",
+                again,
+            ),
+            Reason::Overloaded => {
+                Self::retry(StatusCode::SERVICE_UNAVAILABLE, "Service is busy, try again.", again)
+            }
+            Reason::StoreUnavailable => Self::unavailable(),
+            // REQUEST_INVALID is a fault of the program that called, not of its client.
+            Reason::RequestInvalid | Reason::Internal => Self::internal(),
+        }
+    }
+}
+
+impl From<CallError> for Problem {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Refused(refusal) => refusal.into(),
+            CallError::Unavailable => Self::unavailable(),
+            CallError::DeadlineExceeded => {
+                Self::new(StatusCode::GATEWAY_TIMEOUT, "Upstream timed out.")
+            }
+            CallError::Malformed => Self::internal(),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = serde_json::json!({ "detail": self.detail }).to_string();
+        let json = HeaderValue::from_static("application/json");
+        let mut response = (self.status, [(CONTENT_TYPE, json)], body).into_response();
+        let headers = response.headers_mut();
+        if self.status == StatusCode::UNAUTHORIZED {
+            let challenge =
+                if self.token_presented { "Bearer error=\"invalid_token\"" } else { "Bearer" };
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        }
+        if let Some(after) = self.retry_after {
+            headers.insert(RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
+        }
+        response
+    }
+}
+
+/// `Retry-After` counts whole seconds; rounding down would invite clients back too early.
+fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Problem;
+    use crate::{CallError, Reason};
+    use axum::response::IntoResponse;
+    use http::StatusCode;
+    use std::time::Duration;
+
+    #[test]
+    fn no_reason_of_a_caller_s_fault_becomes_success_or_a_fault_of_the_server() {
+        for &reason in Reason::ALL {
+            let status = Problem::from(CallError::refused_here(reason)).status();
+            assert!(status.is_client_error() || status.is_server_error(), "{reason:?}");
+            let is_outage = matches!(
+                reason,
+                Reason::Overloaded
+                    | Reason::StoreUnavailable
+                    | Reason::RequestInvalid
+                    | Reason::Internal
+            );
+            assert_eq!(status.is_server_error(), is_outage, "{reason:?}");
+        }
+    }
+
+    #[test]
+    fn an_outage_is_never_a_question_of_credentials() {
+        for error in [CallError::Unavailable, CallError::DeadlineExceeded, CallError::Malformed] {
+            assert!(Problem::from(error).status().is_server_error());
+        }
+    }
+
+    #[test]
+    fn retry_after_is_rounded_up_and_at_least_a_second() {
+        for (delay, seconds) in [(0, "1"), (1000, "1"), (1001, "2"), (59_500, "60")] {
+            let problem =
+                Problem::retry(StatusCode::TOO_MANY_REQUESTS, "text", Duration::from_millis(delay));
+            assert_eq!(problem.into_response().headers()["retry-after"], seconds);
+        }
+    }
+}

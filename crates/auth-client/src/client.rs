@@ -1,0 +1,217 @@
+//! The calls of `rolegate.auth.v1.AuthService`, typed.
+
+use crate::{
+    CallContext, CallError, Reason, Requirement, Role, User,
+    call_context::write_actor,
+    deadline::{DECISION, PASSWORD, within},
+};
+use auth_proto::auth_v1::{self, auth_service_client::AuthServiceClient};
+use secrecy::{ExposeSecret, SecretString};
+use std::time::Duration;
+use tonic::{
+    Request,
+    transport::{Channel, Endpoint},
+};
+
+/// A client of auth-service. Cheap to clone; clones share their connection. Connects at the first
+/// call and again whenever the connection is lost.
+#[derive(Clone, Debug)]
+pub struct AuthClient {
+    calls: AuthServiceClient<Channel>,
+}
+
+/// The address of auth-service is not a URL that gRPC can use.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be a URL with host and port, such as http://auth-service:50051")]
+pub struct InvalidAddress;
+
+/// Which users [`AuthClient::list_users`] returns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserQuery {
+    /// At most this many: 1 to 200; `None` for 50.
+    pub limit: Option<u16>,
+    /// Only greater ids; `None` from the first.
+    pub after: Option<i64>,
+    /// Only usernames that start with this, taken literally; empty for all.
+    pub username_prefix: String,
+    /// Only this role; `None` for all.
+    pub role: Option<Role>,
+}
+
+/// A page of users.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserPage {
+    /// By ascending id.
+    pub users: Vec<User>,
+    /// The `after` of the next page; `None` on the last.
+    pub next: Option<i64>,
+}
+
+impl AuthClient {
+    /// A client of the auth-service at `address`, such as `http://auth-service:50051`. Does not
+    /// connect yet.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
+        let endpoint = Endpoint::from_shared(address.to_owned()).map_err(|_| InvalidAddress)?;
+        let uri = endpoint.uri();
+        if uri.scheme_str() != Some("http") || uri.host().is_none() || uri.path() != "/" {
+            return Err(InvalidAddress);
+        }
+        Ok(Self::over(tuned(endpoint).connect_lazy()))
+    }
+
+    /// A client over a channel of the caller's making: in memory, or with TLS of its own.
+    #[must_use]
+    pub fn over(channel: Channel) -> Self {
+        Self { calls: AuthServiceClient::new(channel) }
+    }
+
+    /// Creates a user with the role `user`.
+    pub async fn register(
+        &self,
+        username: &str,
+        password: &SecretString,
+        context: CallContext,
+    ) -> Result<User, CallError> {
+        let message = auth_v1::RegisterRequest {
+            username: username.to_owned(),
+            password: password.expose_secret().to_owned(),
+        };
+        let request = with_context(message, context);
+        let mut calls = self.calls.clone();
+        let answer = within(PASSWORD, request, |request| calls.register(request)).await?;
+        User::required(answer.user)
+    }
+
+    /// Checks a username and a password and issues an access token.
+    pub async fn login(
+        &self,
+        username: &str,
+        password: &SecretString,
+        context: CallContext,
+    ) -> Result<(SecretString, User), CallError> {
+        let message = auth_v1::LoginRequest {
+            username: username.to_owned(),
+            password: password.expose_secret().to_owned(),
+        };
+        let request = with_context(message, context);
+        let mut calls = self.calls.clone();
+        let answer = within(PASSWORD, request, |request| calls.login(request)).await?;
+        Ok((SecretString::from(answer.access_token), User::required(answer.user)?))
+    }
+
+    /// Checks a username and a password, for HTTP Basic (RFC 7617).
+    pub async fn verify_credentials(
+        &self,
+        username: &str,
+        password: &SecretString,
+        context: CallContext,
+    ) -> Result<User, CallError> {
+        let message = auth_v1::VerifyCredentialsRequest {
+            username: username.to_owned(),
+            password: password.expose_secret().to_owned(),
+        };
+        let request = with_context(message, context);
+        let mut calls = self.calls.clone();
+        let answer = within(PASSWORD, request, |request| calls.verify_credentials(request)).await?;
+        User::required(answer.user)
+    }
+
+    /// Decides whether the bearer of an access token may pass, by the role stored now.
+    pub async fn authorize(
+        &self,
+        access_token: &SecretString,
+        requirement: Requirement<'_>,
+        context: CallContext,
+    ) -> Result<User, CallError> {
+        let message = auth_v1::AuthorizeRequest {
+            access_token: access_token.expose_secret().to_owned(),
+            requirement: Some(requirement.into()),
+        };
+        let request = with_context(message, context);
+        let mut calls = self.calls.clone();
+        let answer = within(DECISION, request, |request| calls.authorize(request)).await?;
+        User::required(answer.user)
+    }
+
+    /// Replaces the role of a user; `actor` is the access token of an admin. `None` stands for a
+    /// name that is no role: auth-service refuses it in its turn, after the checks before it.
+    pub async fn set_user_role(
+        &self,
+        actor: &SecretString,
+        user_id: i64,
+        role: Option<Role>,
+        context: CallContext,
+    ) -> Result<User, CallError> {
+        let role = role.map_or(auth_v1::Role::Unspecified, Role::to_proto).into();
+        let message = auth_v1::SetUserRoleRequest { user_id, role };
+        let request = with_actor(message, actor, context)?;
+        let mut calls = self.calls.clone();
+        let answer = within(DECISION, request, |request| calls.set_user_role(request)).await?;
+        User::required(answer.user)
+    }
+
+    /// Lists users by ascending id; `actor` is the access token of an admin.
+    pub async fn list_users(
+        &self,
+        actor: &SecretString,
+        query: UserQuery,
+        context: CallContext,
+    ) -> Result<UserPage, CallError> {
+        let message = auth_v1::ListUsersRequest {
+            page_size: query.limit.map_or(0, i32::from),
+            after: query.after.unwrap_or(0),
+            username_prefix: query.username_prefix,
+            role: query.role.map(|role| role.to_proto().into()),
+        };
+        let request = with_actor(message, actor, context)?;
+        let mut calls = self.calls.clone();
+        let answer = within(DECISION, request, |request| calls.list_users(request)).await?;
+        let users = answer.users.into_iter().map(User::try_from).collect::<Result<_, _>>()?;
+        Ok(UserPage { users, next: answer.next_after })
+    }
+}
+
+/// Notices a dead peer within seconds, whatever the kernel believes.
+fn tuned(endpoint: Endpoint) -> Endpoint {
+    endpoint
+        .connect_timeout(Duration::from_secs(2))
+        .tcp_nodelay(true)
+        .http2_keep_alive_interval(Duration::from_secs(10))
+        .keep_alive_timeout(Duration::from_secs(5))
+}
+
+fn with_context<M>(message: M, context: CallContext) -> Request<M> {
+    let mut request = Request::new(message);
+    context.write(&mut request);
+    request
+}
+
+fn with_actor<M>(
+    message: M,
+    actor: &SecretString,
+    context: CallContext,
+) -> Result<Request<M>, CallError> {
+    let mut request = with_context(message, context);
+    if write_actor(actor, &mut request) {
+        Ok(request)
+    } else {
+        Err(CallError::refused_here(Reason::TokenInvalid))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AuthClient;
+
+    #[tokio::test]
+    async fn an_address_is_a_plain_url_with_a_host() {
+        assert!(AuthClient::connect_lazy("http://auth-service:50051").is_ok());
+        for wrong in ["", "auth-service:50051", "ftp://auth:1", "http://", "http://auth:1/path"] {
+            assert!(AuthClient::connect_lazy(wrong).is_err(), "{wrong}");
+        }
+    }
+}

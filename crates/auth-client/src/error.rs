@@ -1,0 +1,119 @@
+//! Why a call has no good answer.
+
+use auth_proto::{ERROR_DOMAIN, Reason};
+use std::time::Duration;
+use tonic::{Code, Status};
+use tonic_types::StatusExt;
+
+/// A call without a good answer. Only [`CallError::Refused`] is an answer of auth-service; every
+/// other case means that nobody has decided anything, and must not be read as "no".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// auth-service answered, with a reason.
+    #[error("refused: {0}")]
+    Refused(Refusal),
+    /// auth-service could not be reached, or something on the way answered in its stead.
+    #[error("auth-service cannot be reached")]
+    Unavailable,
+    /// The deadline of the call passed.
+    #[error("auth-service did not answer in time")]
+    DeadlineExceeded,
+    /// The answer makes no sense to this version of the client.
+    #[error("auth-service sent an answer that this client does not understand")]
+    Malformed,
+}
+
+/// What auth-service answered instead of success.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", reason.as_str())]
+pub struct Refusal {
+    /// Decide by this.
+    pub reason: Reason,
+    /// For people; for [`Reason::UsernameInvalid`] and [`Reason::PasswordInvalid`] the broken rule.
+    pub message: String,
+    /// When it makes sense to try again, where auth-service said so.
+    pub retry_after: Option<Duration>,
+}
+
+impl CallError {
+    /// The reason, where auth-service gave one.
+    #[must_use]
+    pub fn reason(&self) -> Option<Reason> {
+        match self {
+            Self::Refused(refusal) => Some(refusal.reason),
+            _ => None,
+        }
+    }
+
+    /// A refusal that this client can tell without asking.
+    pub(crate) fn refused_here(reason: Reason) -> Self {
+        Self::Refused(Refusal { reason, message: String::new(), retry_after: None })
+    }
+}
+
+impl From<Status> for CallError {
+    fn from(status: Status) -> Self {
+        match status.get_details_error_info() {
+            Some(info) if info.domain == ERROR_DOMAIN => match Reason::from_name(&info.reason) {
+                Some(reason) => Self::Refused(Refusal {
+                    reason,
+                    message: status.message().to_owned(),
+                    retry_after: status.get_details_retry_info().and_then(|info| info.retry_delay),
+                }),
+                None => Self::Malformed,
+            },
+            // tonic reports a `grpc-timeout` that ran out as CANCELLED, on either side; nothing
+            // else cancels a call that its caller still waits for.
+            _ if matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled) => {
+                Self::DeadlineExceeded
+            }
+            _ => Self::Unavailable,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CallError, Reason};
+    use std::{collections::HashMap, time::Duration};
+    use tonic::{Code, Status};
+    use tonic_types::{ErrorDetails, StatusExt};
+
+    fn status(code: Code, reason: &str, domain: &str) -> Status {
+        let mut details = ErrorDetails::with_error_info(reason, domain, HashMap::new());
+        details.set_retry_info(Some(Duration::from_secs(7)));
+        Status::with_error_details(code, "text", details)
+    }
+
+    #[test]
+    fn our_reason_decides_and_brings_its_retry_delay() {
+        let error = CallError::from(status(Code::ResourceExhausted, "OVERLOADED", "rolegate"));
+        let CallError::Refused(refusal) = error else { panic!("{error:?}") };
+        assert_eq!(refusal.reason, Reason::Overloaded);
+        assert_eq!(refusal.retry_after, Some(Duration::from_secs(7)));
+    }
+
+    #[test]
+    fn a_status_without_our_error_info_is_no_answer_whatever_its_code() {
+        for code in [Code::Unauthenticated, Code::PermissionDenied, Code::NotFound, Code::Internal]
+        {
+            assert_eq!(CallError::from(Status::new(code, "proxy")), CallError::Unavailable);
+            let foreign = status(code, "TOKEN_INVALID", "example.com");
+            assert_eq!(CallError::from(foreign), CallError::Unavailable);
+        }
+    }
+
+    #[test]
+    fn a_timeout_of_either_side_is_the_deadline() {
+        for code in [Code::Cancelled, Code::DeadlineExceeded] {
+            let error = CallError::from(Status::new(code, "Timeout expired"));
+            assert_eq!(error, CallError::DeadlineExceeded);
+        }
+    }
+
+    #[test]
+    fn a_reason_of_a_later_version_is_not_guessed() {
+        let error = CallError::from(status(Code::Unauthenticated, "FROM_THE_FUTURE", "rolegate"));
+        assert_eq!(error, CallError::Malformed);
+    }
+}

@@ -1,0 +1,25 @@
+//! The listener for those who operate the program; never public.
+//!
+//! `GET /livez`: 200 while the process turns its event loop; asks nobody, so that an outage of the
+//! database does not get every replica restarted. `GET /readyz`: 200 when new work is welcome,
+//! else 503.
+
+use crate::readiness::Readiness;
+use axum::{Router, extract::State, routing::get};
+use http::StatusCode;
+
+/// The routes of the ops listener.
+pub fn router(readiness: Readiness) -> Router {
+    Router::new()
+        .route("/livez", get(async || "ok\n"))
+        .route("/readyz", get(readyz))
+        .with_state(readiness)
+}
+
+async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, &'static str) {
+    if readiness.is_ready() {
+        (StatusCode::OK, "ready\n")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
+    }
+}

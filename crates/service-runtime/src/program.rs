@@ -1,0 +1,115 @@
+//! The life of a program from its first line to its exit code.
+
+use crate::{
+    logs,
+    settings::{EXIT_USAGE, NoSettings, SettingError},
+    shutdown::{Shutdown, termination_signal},
+};
+use std::{error::Error, future::Future, io::Write, process::ExitCode, time::Duration};
+
+/// Why a program ended otherwise than by being asked to.
+#[derive(Debug)]
+pub enum Failure {
+    /// A setting is wrong: exit 64, nothing was bound.
+    Setting(SettingError),
+    /// The program could not start or go on: exit 1.
+    Other(Box<dyn Error + Send + Sync>),
+}
+
+impl From<SettingError> for Failure {
+    fn from(error: SettingError) -> Self {
+        Self::Setting(error)
+    }
+}
+
+impl From<Box<dyn Error + Send + Sync>> for Failure {
+    fn from(error: Box<dyn Error + Send + Sync>) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// Runs a program: starts logging and a runtime, hands `run` the settings and a [`Shutdown`] that
+/// begins with the first signal, and turns the outcome into an exit code (0, 64 for a wrong
+/// setting, 1 for any other failure, 130 when a second signal cut the drain short).
+pub fn run<S, F, R>(
+    settings: Result<S, NoSettings>,
+    lame_duck: fn(&S) -> Duration,
+    run: R,
+) -> ExitCode
+where
+    R: FnOnce(S, Shutdown) -> F,
+    F: Future<Output = Result<(), Failure>>,
+{
+    let settings = match settings {
+        Ok(settings) => settings,
+        Err(NoSettings::Asked(text)) => {
+            say(&text);
+            return ExitCode::SUCCESS;
+        }
+        Err(NoSettings::Wrong(error)) => return refuse(&error),
+    };
+    logs::start();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&error),
+    };
+    let lame_duck = lame_duck(&settings);
+    let outcome = runtime.block_on(async move {
+        let shutdown = Shutdown::new();
+        let first = termination_signal();
+        let second_signal = {
+            let shutdown = shutdown.clone();
+            async move {
+                first.await;
+                let second = termination_signal();
+                tracing::info!(lame_duck_seconds = lame_duck.as_secs_f32(), "stopping");
+                // The timer runs beside the wait for the second signal, so that either may win.
+                tokio::join!(shutdown.begin(lame_duck), second);
+            }
+        };
+        tokio::select! {
+            outcome = run(settings, shutdown) => Some(outcome),
+            () = second_signal => None,
+        }
+    });
+    // Blocking work that nobody waits for any more must not hold the exit up.
+    runtime.shutdown_background();
+    match outcome {
+        Some(Ok(())) => ExitCode::SUCCESS,
+        Some(Err(Failure::Setting(error))) => refuse(&error),
+        Some(Err(Failure::Other(error))) => fail(&*error),
+        None => ExitCode::from(130),
+    }
+}
+
+/// Says something to the person who started the program, on stdout. A closed stdout is no error.
+pub fn say(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes());
+    let _ = stdout.write_all(if text.ends_with('\n') { b"" } else { b"\n" });
+    let _ = stdout.flush();
+}
+
+fn refuse(error: &SettingError) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "{error}");
+    ExitCode::from(EXIT_USAGE)
+}
+
+fn fail(error: &dyn Error) -> ExitCode {
+    let mut line = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        line = format!("{line}: {cause}");
+        source = cause.source();
+    }
+    let _ = writeln!(std::io::stderr(), "{line}");
+    ExitCode::FAILURE
+}
+
+/// Tells a person (and scripts) where the program listens: a line per listener, `name` first, `off`
+/// where a listener is switched off.
+#[must_use]
+pub fn listener_line(name: &str, address: Option<std::net::SocketAddr>, what: &str) -> String {
+    let place = address.map_or_else(|| "off".to_owned(), |address| format!("http://{address}"));
+    format!("  {name:<7} {place:<24} {what}\n")
+}

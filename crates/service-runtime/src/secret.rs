@@ -1,0 +1,99 @@
+//! Secrets from the environment (`NAME`) or from a file (`NAME_FILE`).
+
+use crate::settings::SettingError;
+use secrecy::SecretString;
+use std::{fs, io, path::Path};
+use zeroize::Zeroizing;
+
+/// A secret is a line or a few; a larger file is a mistake (the wrong path, a device).
+const LARGEST_FILE: u64 = 64 * 1024;
+
+/// Parses a secret; for clap's `value_parser`. Cannot fail, so that clap never quotes the value.
+#[must_use]
+pub fn parse(text: &str) -> Result<SecretString, std::convert::Infallible> {
+    Ok(SecretString::from(text))
+}
+
+/// The secret `name`, from its value or from the file that `name_FILE` names. One newline at the
+/// end of a file is not part of the secret. Both given, or a file that cannot be read, is an error.
+pub fn read(
+    name: &str,
+    value: Option<SecretString>,
+    file: Option<&Path>,
+) -> Result<Option<SecretString>, SettingError> {
+    match (value, file) {
+        (Some(_), Some(_)) => Err(SettingError::new(
+            name,
+            format!("is set, and so is {name}_FILE; set one of the two"),
+        )),
+        (Some(value), None) => Ok(Some(value)),
+        (None, Some(path)) => read_file(path)
+            .map(Some)
+            .map_err(|error| SettingError::new(format!("{name}_FILE"), explain(path, &error))),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Reads a secret file; one newline at its end is not part of the secret.
+pub fn read_file(path: &Path) -> io::Result<SecretString> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() || metadata.len() > LARGEST_FILE {
+        return Err(io::Error::other("is not a file of at most 64 KiB"));
+    }
+    let text = Zeroizing::new(fs::read_to_string(path)?);
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(SecretString::from(line.strip_suffix('\r').unwrap_or(line)))
+}
+
+fn explain(path: &Path, error: &io::Error) -> String {
+    let path = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("{path} does not exist"),
+        io::ErrorKind::PermissionDenied => format!("{path} may not be read by this user"),
+        io::ErrorKind::InvalidData => format!("{path} is not valid UTF-8"),
+        _ => format!("{path} cannot be read: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use secrecy::{ExposeSecret, SecretString};
+    use std::{io::Write, path::Path};
+
+    fn file(content: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+        file.write_all(content).expect("it can be written");
+        file
+    }
+
+    #[test]
+    fn one_newline_at_the_end_of_a_file_is_stripped_and_no_more() {
+        for (content, secret) in
+            [("s3cret\n", "s3cret"), ("s3cret\n\n", "s3cret\n"), (" s ", " s ")]
+        {
+            let file = file(content.as_bytes());
+            let read = read("SAMPLE", None, Some(file.path())).expect("readable").expect("set");
+            assert_eq!(read.expose_secret(), secret);
+        }
+    }
+
+    #[test]
+    fn a_secret_given_twice_is_refused_without_showing_it() {
+        let file = file(b"one");
+        let error = read("SAMPLE", Some(SecretString::from("hunter2")), Some(file.path()))
+            .expect_err("both are set");
+        assert_eq!(error.to_string(), "SAMPLE: is set, and so is SAMPLE_FILE; set one of the two");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_names_the_variable_and_the_path() {
+        let missing = read("SAMPLE", None, Some(Path::new("/nowhere/x"))).expect_err("missing");
+        assert_eq!(missing.to_string(), "SAMPLE_FILE: /nowhere/x does not exist");
+        let folder = read("SAMPLE", None, Some(Path::new("/"))).expect_err("a folder");
+        assert!(folder.to_string().contains("is not a file"), "{folder}");
+        let binary = file(&[0xff, 0xfe]);
+        let error = read("SAMPLE", None, Some(binary.path())).expect_err("not UTF-8");
+        assert!(error.to_string().ends_with("is not valid UTF-8"), "{error}");
+    }
+}

@@ -1,0 +1,179 @@
+//! Flags and environment, by clap. A bad setting is one line that names the variable, and exit 64.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::{fmt::Display, net::SocketAddr, str::FromStr};
+
+/// `EX_USAGE` of sysexits.h: the program was started with settings it cannot work with.
+pub const EXIT_USAGE: u8 = 64;
+
+/// A setting that is wrong. Prints as one line that names the variable and says what would be
+/// right; never holds the value of a secret.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{variable}: {problem}")]
+pub struct SettingError {
+    variable: String,
+    problem: String,
+}
+
+impl SettingError {
+    /// An error of the setting `variable` (the name in the environment).
+    pub fn new(variable: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { variable: variable.into(), problem: problem.into() }
+    }
+}
+
+/// Why parsing ended without settings.
+#[derive(Debug)]
+pub enum NoSettings {
+    /// The user asked for help or the version: print this and exit 0.
+    Asked(String),
+    /// A setting is wrong: print one line and exit [`EXIT_USAGE`].
+    Wrong(SettingError),
+}
+
+/// Reads settings from the arguments of this process and its environment.
+pub fn parse<S: clap::Parser>() -> Result<S, NoSettings> {
+    S::try_parse().map_err(|error| no_settings(&error))
+}
+
+fn no_settings(error: &clap::Error) -> NoSettings {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            NoSettings::Asked(error.render().to_string())
+        }
+        _ => NoSettings::Wrong(one_line(error)),
+    }
+}
+
+/// clap's own rendering has several lines and quotes the value, which may be a secret.
+fn one_line(error: &clap::Error) -> SettingError {
+    let argument = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) => argument.as_str(),
+        Some(ContextValue::Strings(arguments)) => arguments.first().map_or("", String::as_str),
+        _ => "",
+    };
+    let problem = match error.kind() {
+        ErrorKind::ValueValidation => std::error::Error::source(error)
+            .map_or_else(|| "the value is invalid".to_owned(), ToString::to_string),
+        ErrorKind::InvalidValue => allowed_values(error),
+        ErrorKind::InvalidUtf8 => "the value is not valid UTF-8".to_owned(),
+        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
+            "there is no such flag or subcommand; --help lists them".to_owned()
+        }
+        ErrorKind::ArgumentConflict => "is given twice, in two ways".to_owned(),
+        ErrorKind::MissingRequiredArgument => "is required".to_owned(),
+        kind => kind.as_str().unwrap_or("is invalid").to_owned(),
+    };
+    SettingError::new(variable_of(argument), problem)
+}
+
+fn allowed_values(error: &clap::Error) -> String {
+    match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(valid)) if !valid.is_empty() => {
+            format!("must be one of: {}", valid.join(", "))
+        }
+        _ => "a value is missing".to_owned(),
+    }
+}
+
+/// `--auth-listen-addr <AUTH_LISTEN_ADDR>` names the variable `AUTH_LISTEN_ADDR`.
+fn variable_of(argument: &str) -> &str {
+    match (argument.find('<'), argument.rfind('>')) {
+        (Some(open), Some(close)) if open < close => &argument[open + 1..close],
+        _ if argument.is_empty() => "settings",
+        _ => argument,
+    }
+}
+
+/// An address to listen on, or nothing: the value `off`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListenAddress {
+    /// Listen here.
+    On(SocketAddr),
+    /// Do not serve this.
+    Off,
+}
+
+impl ListenAddress {
+    /// The address, unless it is off.
+    #[must_use]
+    pub fn address(self) -> Option<SocketAddr> {
+        match self {
+            Self::On(address) => Some(address),
+            Self::Off => None,
+        }
+    }
+}
+
+impl FromStr for ListenAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        socket_address(text)
+            .map(Self::On)
+            .map_err(|_| "must be an IP address and port such as 127.0.0.1:8000, or off".to_owned())
+    }
+}
+
+/// Parses `ip:port`; for clap's `value_parser`.
+pub fn socket_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "must be an IP address and port such as 127.0.0.1:50051".to_owned())
+}
+
+/// Parses a number within bounds; for clap's `value_parser`. The message names the bounds.
+pub fn number_between<N>(text: &str, least: N, most: N) -> Result<N, String>
+where
+    N: FromStr + PartialOrd + Display + Copy,
+{
+    match text.parse::<N>() {
+        Ok(number) if number >= least && number <= most => Ok(number),
+        _ => Err(format!("must be a whole number from {least} to {most}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NoSettings, no_settings, socket_address};
+    use clap::Parser;
+
+    #[derive(Parser, Debug)]
+    struct Sample {
+        #[arg(long, env = "SAMPLE_LISTEN_ADDR", value_parser = socket_address)]
+        sample_listen_addr: Option<std::net::SocketAddr>,
+    }
+
+    fn line(arguments: &[&str]) -> String {
+        let error = Sample::try_parse_from(arguments).expect_err("these settings are wrong");
+        match no_settings(&error) {
+            NoSettings::Wrong(error) => error.to_string(),
+            NoSettings::Asked(text) => panic!("expected an error, got {text}"),
+        }
+    }
+
+    #[test]
+    fn a_wrong_value_is_one_line_that_names_the_variable_and_not_the_value() {
+        let line = line(&["sample", "--sample-listen-addr", "hunter2"]);
+        assert_eq!(
+            line,
+            "SAMPLE_LISTEN_ADDR: must be an IP address and port such as 127.0.0.1:50051"
+        );
+    }
+
+    #[test]
+    fn an_unknown_flag_is_one_line_that_names_it() {
+        let line = line(&["sample", "--simple"]);
+        assert_eq!(line, "--simple: there is no such flag or subcommand; --help lists them");
+    }
+
+    #[test]
+    fn help_is_not_an_error() {
+        let error = Sample::try_parse_from(["sample", "--help"]).expect_err("clap reports help so");
+        assert!(matches!(no_settings(&error), NoSettings::Asked(text) if text.contains("Usage")));
+        assert!(
+            Sample::try_parse_from(["sample"]).expect("no settings").sample_listen_addr.is_none()
+        );
+    }
+}
