@@ -1,2 +1,7 @@
-//! In the making.
-fn main() {}
+//! The program `all-in-one`: what `cargo run` starts.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    all_in_one::program(|_settings| {})
+}

@@ -1,1 +1,29 @@
-//! In the making.
+//! Users, password hashing, access tokens and role decisions over gRPC.
+//!
+//! A call goes one way and comes back: transport → use case → store.
+//!
+//! - [`program()`]: what the binary runs; [`service`]: the same as a library, for other programs.
+//! - [`settings`]: flags and environment.
+//! - [`server`]: listeners of gRPC, health and reflection.
+//! - [`grpc`]: messages into use cases, outcomes into statuses; one file per call.
+//! - [`accounts`]: the use cases and their rules; knows neither tonic nor SQL.
+//! - [`store`]: where users are kept: one trait, two engines.
+//! - [`password`]: hashing and verifying; [`token`]: signing and judging access tokens;
+//!   [`clock`]: what time it is.
+//! - [`user`], [`role`]: what everything above speaks of.
+
+pub mod accounts;
+pub mod clock;
+pub mod grpc;
+pub mod password;
+mod program;
+pub mod role;
+pub mod server;
+pub mod service;
+pub mod settings;
+pub mod store;
+pub mod token;
+pub mod user;
+
+pub use program::program;
+pub use service::AuthService;

@@ -1,1 +1,33 @@
-//! In the making.
+//! The public JSON API of Rolegate: translates HTTP into gRPC and back. Holds no secret, no state
+//! of users, no SQL.
+//!
+//! - [`settings`]: what the program can be told.
+//! - [`run`]: the program's life; [`Gateway`]: its public listeners, for programs that have more.
+//! - `bearer`, `basic`: the route tables of the two variants: every route, its method, who may.
+//! - `endpoints`: one file per endpoint; each handler only translates.
+//! - `json_body`, `user_id`, `basic_credentials`: what handlers ask of a request.
+//! - `message`: the success body that most endpoints share.
+//! - `every_request`: what happens around each request of both variants, in order; of its parts,
+//!   `unread_body`, `panics` and `client_address` have files of their own.
+
+#[cfg(test)]
+mod answer;
+mod basic;
+mod basic_credentials;
+mod bearer;
+mod client_address;
+mod endpoints;
+mod every_request;
+#[cfg(test)]
+mod fake_auth;
+mod gateway;
+mod json_body;
+mod message;
+mod panics;
+mod run;
+pub mod settings;
+mod unread_body;
+mod user_id;
+
+pub use gateway::Gateway;
+pub use run::run;

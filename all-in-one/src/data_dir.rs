@@ -1,0 +1,87 @@
+//! The folder of everything that all-in-one writes.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
+use secrecy::{ExposeSecret, SecretString};
+use service_runtime::{secret, settings::SettingError};
+use std::{
+    fs::{DirBuilder, Permissions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+use tempfile::NamedTempFile;
+
+/// `DATA_DIR`, which exists and may be written.
+#[derive(Clone, Debug)]
+pub(crate) struct DataDir(PathBuf);
+
+impl DataDir {
+    /// Makes the folder if it is missing, for this user alone.
+    pub(crate) fn open(path: &Path) -> Result<Self, SettingError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map(|()| Self(path.to_owned())).map_err(|error| {
+            let path = path.display();
+            SettingError::new("DATA_DIR", format!("the folder {path} cannot be made: {error}"))
+        })
+    }
+
+    /// The embedded database.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.0.join("rolegate.db")
+    }
+
+    /// Where the seeded admin's password is left for the operator.
+    pub(crate) fn initial_admin_password(&self) -> PathBuf {
+        self.0.join("initial-admin-password")
+    }
+
+    /// The secret that signs access tokens: made at the first start (0600), then the same at every
+    /// start, so that tokens outlive a restart.
+    pub(crate) fn signing_secret(&self) -> Result<SecretString, SettingError> {
+        let path = self.0.join("signing-secret");
+        make_or_read(&path).map_err(|error| {
+            let path = path.display();
+            SettingError::new("DATA_DIR", format!("{path} cannot be made or read: {error}"))
+        })
+    }
+}
+
+fn make_or_read(path: &Path) -> io::Result<SecretString> {
+    if path.try_exists()? {
+        return secret::read_file(path);
+    }
+    let mut random = [0_u8; 48];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let made = SecretString::from(STANDARD_NO_PAD.encode(random));
+    // Whole or not at all, and never over a file that is there: of two programs that start at once,
+    // the second one reads what the first one made.
+    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.as_file().set_permissions(Permissions::from_mode(0o600))?;
+    writeln!(file, "{}", made.expose_secret())?;
+    file.as_file().sync_all()?;
+    match file.persist_noclobber(path) {
+        Ok(_) => Ok(made),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => secret::read_file(path),
+        Err(error) => Err(error.error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DataDir;
+    use secrecy::ExposeSecret;
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    #[test]
+    fn the_signing_secret_is_made_once_for_this_user_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a/data");
+        let first = DataDir::open(&path).expect("made").signing_secret().expect("made");
+        let again = DataDir::open(&path).expect("there").signing_secret().expect("read");
+        assert_eq!(first.expose_secret(), again.expose_secret());
+        assert_eq!(first.expose_secret().len(), 64);
+        let mode = |path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+        assert_eq!(mode(path.join("signing-secret")), 0o600);
+        assert_eq!(mode(path), 0o700);
+    }
+}

@@ -1,0 +1,99 @@
+//! What the binary runs.
+
+use crate::{
+    data_dir::DataDir,
+    in_memory,
+    settings::Settings,
+    welcome::{self, Addresses},
+};
+use auth_service::{
+    AuthService,
+    accounts::AdminPassword,
+    server::{Connections, GrpcListener},
+    service::Foundation,
+    settings::store_url,
+    store::StoreUrl,
+    token::Keyring,
+};
+use gateway::Gateway;
+use service_runtime::{
+    http_listener::{HttpListener, Limits},
+    ops,
+    program::{self, Failure, say},
+    readiness::Readiness,
+    settings::{self, SettingError},
+    shutdown::Shutdown,
+};
+use std::process::ExitCode;
+
+/// Runs all-in-one with the settings of this process, `adjust`ed by whoever embeds it.
+pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
+    let settings = settings::parse().map(|mut settings| {
+        adjust(&mut settings);
+        settings
+    });
+    program::run(settings, Settings::lame_duck, serve)
+}
+
+async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+    let data_dir = DataDir::open(&settings.data_dir)?;
+    let foundation = foundation(&settings, &data_dir)?;
+    let store = foundation.store_url.to_string();
+    tracing::info!(store, "opening the store");
+    let service = tokio::select! {
+        service = AuthService::open(foundation) => service?,
+        () = shutdown.lame_duck() => return Ok(()),
+    };
+    let grpc = GrpcListener::bind(settings.service.auth_listen_addr).await?;
+    let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
+    let gateway = Gateway::bind(&settings.public).await?;
+    let addresses = Addresses {
+        bearer: gateway.bearer_address(),
+        basic: gateway.basic_address(),
+        grpc: grpc.address(),
+        ops: ops.address(),
+    };
+    let readiness = Readiness::starting(&shutdown);
+    say(&welcome::text(&store, &addresses, &data_dir.initial_admin_password()));
+
+    // Each outlives those that need it: ops answers to the end, auth as long as the gateway asks.
+    let (ops_life, auth_life) = (Shutdown::new(), Shutdown::new());
+    let ops = ops.serve(ops::router(readiness.clone()), Limits::default(), ops_life.clone());
+    let ops = tokio::spawn(ops);
+    let (client, in_memory) = in_memory::connect();
+    let public = async {
+        gateway.serve(client, shutdown.clone()).await;
+        auth_life.stop_now();
+    };
+    // Direct callers of gRPC leave at the same time as clients of the gateway.
+    let (tcp, memory, (), ()) = tokio::join!(
+        service.serve(Connections::Tcp(grpc), shutdown.clone()),
+        service.serve(in_memory, auth_life.clone()),
+        service.watch_store(readiness, &shutdown),
+        public,
+    );
+    service.close().await;
+    ops_life.stop_now();
+    let _ = ops.await;
+    tcp.and(memory)
+}
+
+fn foundation(settings: &Settings, data_dir: &DataDir) -> Result<Foundation, SettingError> {
+    let given = store_url(settings.database_url.clone(), settings.database_url_file.as_deref())?;
+    let keyring = match settings.service.keyring()? {
+        Some(keyring) => keyring,
+        None => Keyring::new(&data_dir.signing_secret()?, &[])
+            .map_err(|error| SettingError::new("DATA_DIR", format!("signing-secret {error}")))?,
+    };
+    let admin_password = match settings.service.admin_password()? {
+        AdminPassword::Missing => AdminPassword::GeneratedInto(data_dir.initial_admin_password()),
+        given => given,
+    };
+    Ok(Foundation {
+        store_url: given.unwrap_or_else(|| StoreUrl::Sqlite(data_dir.database())),
+        keyring,
+        admin_password,
+        bcrypt_cost: settings.service.bcrypt_cost,
+        password_min_length: settings.service.password_min_length,
+    })
+}

@@ -1,0 +1,56 @@
+//! Flags and environment of all-in-one.
+
+#![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
+
+use auth_service::settings::{ServiceSettings, lame_duck_seconds};
+use clap::Parser;
+use gateway::settings::PublicSettings;
+use secrecy::SecretString;
+use service_runtime::{secret, settings::socket_address};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+/// Users, passwords, tokens and roles as a service, in one process. Needs no settings.
+#[derive(Debug, Parser)]
+#[command(name = "all-in-one", version)]
+pub struct Settings {
+    /// What the gateway has too.
+    #[command(flatten)]
+    pub public: PublicSettings,
+
+    /// What auth-service has too.
+    #[command(flatten)]
+    pub service: ServiceSettings,
+
+    /// Where users are kept [default: sqlite://DATA_DIR/rolegate.db]
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_parser = secret::parse)]
+    pub database_url: Option<SecretString>,
+
+    /// File that holds DATABASE_URL.
+    #[arg(long, env = "DATABASE_URL_FILE")]
+    pub database_url_file: Option<PathBuf>,
+
+    /// Folder of everything this program writes; made if it is missing.
+    #[arg(long, env = "DATA_DIR", default_value = "./data")]
+    pub data_dir: PathBuf,
+
+    /// Where /livez and /readyz are served; never public.
+    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9000", value_parser = socket_address)]
+    pub ops_listen_addr: SocketAddr,
+
+    /// Seconds between "not ready" and the end of accepting, at a stop.
+    #[arg(long, env = "LAME_DUCK_SECONDS", default_value = "2", value_parser = lame_duck_seconds)]
+    pub lame_duck_seconds: u16,
+}
+
+impl Settings {
+    /// The lame-duck time.
+    #[must_use]
+    pub fn lame_duck(&self) -> Duration {
+        Duration::from_secs(self.lame_duck_seconds.into())
+    }
+
+    /// Makes hashes cheap, below what the environment may ask for: tests make many of them.
+    pub fn use_bcrypt_cost_for_tests(&mut self, cost: u32) {
+        self.service.bcrypt_cost = cost;
+    }
+}

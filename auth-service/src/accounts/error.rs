@@ -1,0 +1,89 @@
+//! Every way in which a use case can end without success.
+
+use super::UsernameRule;
+use crate::{
+    password::{HashError, PasswordRule},
+    store::{InsertError, StoreError},
+    token::{SigningError, TokenError},
+};
+use std::time::Duration;
+
+/// Why a use case did not succeed. One to one with the reasons of the contract.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    /// The username has an owner already.
+    #[error("the username is taken")]
+    UsernameTaken,
+    /// The username breaks this rule.
+    #[error("{0}")]
+    UsernameInvalid(UsernameRule),
+    /// The password breaks this rule.
+    #[error("{0}")]
+    PasswordInvalid(PasswordRule),
+    /// Unknown username or wrong password.
+    #[error("unknown username or wrong password")]
+    CredentialsInvalid,
+    /// The access token is malformed, forged or expired.
+    #[error("the access token is not valid")]
+    TokenInvalid,
+    /// The access token is good, but its user is gone.
+    #[error("the user of the access token is gone")]
+    TokenUserNotFound,
+    /// The stored role is not among the allowed ones.
+    #[error("the role does not suffice")]
+    RoleInsufficient,
+    /// Nobody has this id.
+    #[error("no user has this id")]
+    UserNotFound,
+    /// The role is none of `user`, `author`, `admin`.
+    #[error("not a role")]
+    RoleInvalid,
+    /// The request lacks what it must say.
+    #[error("{0}")]
+    RequestInvalid(&'static str),
+    /// No capacity in time.
+    #[error("no capacity to hash a password in time")]
+    Overloaded {
+        /// When to try again.
+        retry_after: Duration,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A fault of ours.
+    #[error("an internal fault")]
+    Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<InsertError> for AccountError {
+    fn from(error: InsertError) -> Self {
+        match error {
+            InsertError::UsernameTaken => Self::UsernameTaken,
+            InsertError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<HashError> for AccountError {
+    fn from(error: HashError) -> Self {
+        match error {
+            HashError::Overloaded { retry_after } => Self::Overloaded { retry_after },
+            HashError::Failed(cause) => Self::Internal(cause),
+        }
+    }
+}
+
+impl From<TokenError> for AccountError {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::Invalid => Self::TokenInvalid,
+            TokenError::Nobody => Self::TokenUserNotFound,
+        }
+    }
+}
+
+impl From<SigningError> for AccountError {
+    fn from(error: SigningError) -> Self {
+        Self::Internal(Box::new(error))
+    }
+}

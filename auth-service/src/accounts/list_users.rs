@@ -1,0 +1,75 @@
+//! Listing users, a page at a time.
+
+use super::{AccountError, Accounts, Username, UsernameRule};
+use crate::{role::Role, store::UserFilter, user::User};
+
+/// The most users on a page.
+pub const LARGEST_PAGE: i32 = 200;
+const USUAL_PAGE: i32 = 50;
+
+/// Which users to list, as asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PageRequest {
+    /// 1 to [`LARGEST_PAGE`]; 0 means 50.
+    pub size: i32,
+    /// Only greater ids; 0 for the first page.
+    pub after: i64,
+    /// Only usernames that start with this, taken literally.
+    pub username_prefix: String,
+    /// Only this role. `Some(None)` for what is no role.
+    pub role: Option<Option<Role>>,
+}
+
+/// A page of users.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserPage {
+    /// By ascending id.
+    pub users: Vec<User>,
+    /// The `after` of the next page; `None` on the last.
+    pub next_after: Option<i64>,
+}
+
+impl Accounts {
+    /// Lists users by ascending id; the actor must be an admin.
+    pub async fn list_users(
+        &self,
+        actor: &str,
+        request: PageRequest,
+    ) -> Result<UserPage, AccountError> {
+        self.authorize_admin(actor).await?;
+        let filter = filter(request)?;
+        let size = filter.limit;
+        // One more than asked for tells whether there is a next page.
+        let mut users = self.store.list(&UserFilter { limit: size + 1, ..filter }).await?;
+        let has_next = i64::try_from(users.len()).is_ok_and(|found| found > size);
+        if has_next {
+            users.pop();
+        }
+        let next_after = users.last().filter(|_| has_next).map(|user| user.id);
+        Ok(UserPage { users, next_after })
+    }
+}
+
+fn filter(request: PageRequest) -> Result<UserFilter, AccountError> {
+    let size = match request.size {
+        0 => USUAL_PAGE,
+        size @ 1..=LARGEST_PAGE => size,
+        _ => return Err(AccountError::RequestInvalid("page_size must be 0 to 200")),
+    };
+    if request.after < 0 {
+        return Err(AccountError::RequestInvalid("after must not be negative"));
+    }
+    let prefix = request.username_prefix;
+    if prefix.len() > Username::LONGEST_BYTES {
+        return Err(AccountError::UsernameInvalid(UsernameRule::Length));
+    }
+    if prefix.chars().any(char::is_control) {
+        return Err(AccountError::UsernameInvalid(UsernameRule::Control));
+    }
+    let role = match request.role {
+        Some(None) => return Err(AccountError::RoleInvalid),
+        Some(role) => role,
+        None => None,
+    };
+    Ok(UserFilter { after: request.after, limit: size.into(), username_prefix: prefix, role })
+}

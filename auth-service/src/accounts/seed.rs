@@ -1,0 +1,90 @@
+//! The first admin.
+
+use super::{AccountError, Accounts};
+use crate::{
+    password::{Password, PasswordRule},
+    role::Role,
+    store::{InsertError, NewUser},
+};
+use secrecy::SecretString;
+use std::{io, path::PathBuf};
+
+mod generated_password;
+
+/// The name of the seeded admin.
+pub const ADMIN_USERNAME: &str = "admin";
+
+/// Where the password of the seeded admin comes from.
+#[derive(Clone, Debug)]
+pub enum AdminPassword {
+    /// From the settings.
+    Given(SecretString),
+    /// Made when it is needed, and left in this file for the operator.
+    GeneratedInto(PathBuf),
+    /// From nowhere: fine as long as the admin exists.
+    Missing,
+}
+
+/// The admin could not be seeded.
+#[derive(Debug, thiserror::Error)]
+pub enum SeedError {
+    /// The admin does not exist and there is no password to create it with.
+    #[error("is required, because the user admin does not exist yet")]
+    PasswordMissing,
+    /// The given password breaks this rule.
+    #[error("{0}")]
+    PasswordInvalid(PasswordRule),
+    /// The generated password could not be left for the operator.
+    #[error("the generated admin password cannot be written to {}", path.display())]
+    File {
+        /// Where it should have gone.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The store or the hasher failed.
+    #[error("the user admin cannot be created")]
+    Account(#[source] AccountError),
+}
+
+impl Accounts {
+    /// Creates the user `admin` with the role `admin` if nobody has that name; else changes
+    /// nothing. Safe when several instances start at once.
+    pub async fn seed_admin(&self, password: &AdminPassword) -> Result<(), SeedError> {
+        let account = |error: AccountError| SeedError::Account(error);
+        let name = [ADMIN_USERNAME.to_owned()];
+        let found =
+            self.store.credentials_by_username(&name).await.map_err(|e| account(e.into()))?;
+        if !found.is_empty() {
+            return Ok(());
+        }
+        let (text, file) = match password {
+            AdminPassword::Missing => return Err(SeedError::PasswordMissing),
+            AdminPassword::Given(text) => (text.clone(), None),
+            AdminPassword::GeneratedInto(path) => {
+                let source = |source| SeedError::File { path: path.clone(), source };
+                let (text, made) = generated_password::make_or_read(path).map_err(source)?;
+                (text, made.then_some(path))
+            }
+        };
+        let password =
+            Password::new(text, self.password_min_length).map_err(SeedError::PasswordInvalid)?;
+        let password_hash = self.hasher.hash(password).await.map_err(|e| account(e.into()))?;
+        let [username] = name;
+        match self.store.insert(NewUser { username, password_hash, role: Role::Admin }).await {
+            Ok(_) => {
+                tracing::info!(username = ADMIN_USERNAME, "created the first admin");
+                Ok(())
+            }
+            // Another instance was faster, with a password of its own: ours would only mislead.
+            Err(InsertError::UsernameTaken) => {
+                if let Some(path) = file {
+                    let source = |source| SeedError::File { path: path.clone(), source };
+                    std::fs::remove_file(path).map_err(source)?;
+                }
+                Ok(())
+            }
+            Err(InsertError::Store(error)) => Err(account(error.into())),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What can be a username.
+
+use unicode_normalization::is_nfc;
+
+/// 1 to 255 bytes of UTF-8 in NFC, no control characters, no white space at either end, no `:`
+/// (RFC 7617 could not log such a user in). Compared byte for byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Username(String);
+
+/// The rule that a text breaks. Prints as a sentence for its author.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UsernameRule {
+    /// Empty, or more than 255 bytes.
+    #[error("Username must have 1 to 255 bytes.")]
+    Length,
+    /// NUL, line breaks, escapes and their like.
+    #[error("Username must not contain control characters.")]
+    Control,
+    /// It would look like another name.
+    #[error("Username must not begin or end with white space.")]
+    WhiteSpace,
+    /// The separator of HTTP Basic.
+    #[error("Username must not contain a colon.")]
+    Colon,
+    /// The same letters in another spelling would look like another user.
+    #[error("Username must be in Unicode normalization form C.")]
+    Normalization,
+}
+
+impl Username {
+    /// The longest username, in bytes.
+    pub const LONGEST_BYTES: usize = 255;
+
+    /// Checks the rules.
+    pub fn new(text: &str) -> Result<Self, UsernameRule> {
+        if text.is_empty() || text.len() > Self::LONGEST_BYTES {
+            Err(UsernameRule::Length)
+        } else if text.chars().any(char::is_control) {
+            Err(UsernameRule::Control)
+        } else if text.trim() != text {
+            Err(UsernameRule::WhiteSpace)
+        } else if text.contains(':') {
+            Err(UsernameRule::Colon)
+        } else if !is_nfc(text) {
+            Err(UsernameRule::Normalization)
+        } else {
+            Ok(Self(text.to_owned()))
+        }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Username, UsernameRule};
+
+    #[test]
+    fn ordinary_and_extraordinary_names_are_names() {
+        for text in ["a", "ada lovelace", "Žofie", "日本", "a%b_c'd\"e;--", &"x".repeat(255)] {
+            assert!(Username::new(text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_broken_rule_is_named() {
+        for (text, rule) in [
+            ("", UsernameRule::Length),
+            (&*"x".repeat(256), UsernameRule::Length),
+            (&*"é".repeat(128), UsernameRule::Length),
+            ("a\0b", UsernameRule::Control),
+            ("a\n", UsernameRule::Control),
+            ("a\u{85}b", UsernameRule::Control),
+            (" a", UsernameRule::WhiteSpace),
+            ("a\u{a0}", UsernameRule::WhiteSpace),
+            ("a:b", UsernameRule::Colon),
+            ("e\u{301}", UsernameRule::Normalization),
+            ("\u{212b}", UsernameRule::Normalization),
+        ] {
+            assert_eq!(Username::new(text), Err(rule), "{text:?}");
+        }
+    }
+}

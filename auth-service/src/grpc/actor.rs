@@ -1,0 +1,39 @@
+//! Who acts: the access token in the request metadata.
+
+use auth_proto::metadata::AUTHORIZATION;
+use tonic::metadata::MetadataMap;
+
+/// The token of `authorization: Bearer <token>` (RFC 6750, section 2.1). Anything else is the empty
+/// token, which is nobody's: one way for all to be refused.
+pub(super) fn token(metadata: &MetadataMap) -> &str {
+    let mut values = metadata.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return "" };
+    match value.to_str().ok().and_then(|value| value.split_once(' ')) {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("Bearer") => token.trim_matches(' '),
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::token;
+    use tonic::metadata::{MetadataMap, MetadataValue};
+
+    #[test]
+    fn only_one_bearer_token_is_an_actor() {
+        for (values, expected) in [
+            (vec!["Bearer a.b"], "a.b"),
+            (vec!["bearer  a.b "], "a.b"),
+            (vec![], ""),
+            (vec!["a.b"], ""),
+            (vec!["Basic a.b"], ""),
+            (vec!["Bearer a", "Bearer a"], ""),
+        ] {
+            let mut metadata = MetadataMap::new();
+            for value in &values {
+                metadata.append("authorization", MetadataValue::from_static(value));
+            }
+            assert_eq!(token(&metadata), expected, "{values:?}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `Authorize`.
+
+use super::{Answer, message::role_from_wire};
+use crate::accounts::{AccountError, Accounts, Requirement};
+use auth_proto::auth_v1::{
+    AuthorizeRequest, AuthorizeResponse, authorize_request::Requirement as WireRequirement,
+};
+use tonic::{Request, Response};
+
+pub(super) async fn call(
+    accounts: &Accounts,
+    request: Request<AuthorizeRequest>,
+) -> Answer<AuthorizeResponse> {
+    let request = request.into_inner();
+    let requirement = requirement(request.requirement)?;
+    let user = accounts.authorize(&request.access_token, &requirement).await?;
+    Ok(Response::new(AuthorizeResponse { user: Some(user.into()) }))
+}
+
+/// A caller who forgets to say what is required must not let everybody in, and a role that we do
+/// not know must not silently drop out of the list.
+fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
+    let invalid = AccountError::RequestInvalid;
+    match wire {
+        None => Err(invalid("say what is required: any_authenticated or roles")),
+        Some(WireRequirement::AnyAuthenticated(_)) => Ok(Requirement::AnyAuthenticated),
+        Some(WireRequirement::Roles(allowed)) if allowed.roles.is_empty() => {
+            Err(invalid("roles must name at least one role"))
+        }
+        Some(WireRequirement::Roles(allowed)) => allowed
+            .roles
+            .into_iter()
+            .map(|role| role_from_wire(role).ok_or(invalid("roles must name known roles only")))
+            .collect::<Result<_, _>>()
+            .map(Requirement::Roles),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Requirement, WireRequirement, requirement};
+    use crate::role::Role;
+    use auth_proto::auth_v1::{AllowedRoles, AnyAuthenticated};
+
+    #[test]
+    fn a_forgetful_caller_does_not_fail_open() {
+        for roles in [vec![], vec![0], vec![2, 0], vec![4], vec![-1]] {
+            let wire = WireRequirement::Roles(AllowedRoles { roles: roles.clone() });
+            assert!(requirement(Some(wire)).is_err(), "{roles:?}");
+        }
+        assert!(requirement(None).is_err());
+    }
+
+    #[test]
+    fn what_is_said_is_required() {
+        let any = WireRequirement::AnyAuthenticated(AnyAuthenticated {});
+        assert_eq!(requirement(Some(any)).expect("said"), Requirement::AnyAuthenticated);
+        let roles = WireRequirement::Roles(AllowedRoles { roles: vec![2, 3] });
+        let expected = Requirement::Roles(vec![Role::Author, Role::Admin]);
+        assert_eq!(requirement(Some(roles)).expect("said"), expected);
+    }
+}

@@ -1,0 +1,22 @@
+//! `ListUsers`.
+
+use super::{Answer, actor, message::role_from_wire};
+use crate::accounts::{Accounts, PageRequest};
+use auth_proto::auth_v1::{ListUsersRequest, ListUsersResponse};
+use tonic::{Request, Response};
+
+pub(super) async fn call(
+    accounts: &Accounts,
+    request: Request<ListUsersRequest>,
+) -> Answer<ListUsersResponse> {
+    let message = request.get_ref();
+    let page = PageRequest {
+        size: message.page_size,
+        after: message.after,
+        username_prefix: message.username_prefix.clone(),
+        role: message.role.map(role_from_wire),
+    };
+    let page = accounts.list_users(actor::token(request.metadata()), page).await?;
+    let users = page.users.into_iter().map(Into::into).collect();
+    Ok(Response::new(ListUsersResponse { users, next_after: page.next_after }))
+}

@@ -1,0 +1,68 @@
+//! The one place where outcomes of use cases become gRPC statuses.
+
+use crate::{accounts::AccountError, store::StoreError};
+use auth_proto::{ERROR_DOMAIN, Reason};
+use std::{collections::HashMap, error::Error, time::Duration};
+use tonic::Status;
+use tonic_types::{ErrorDetails, StatusExt};
+
+impl From<AccountError> for Status {
+    fn from(error: AccountError) -> Self {
+        let (reason, retry_after) = reason(&error);
+        match reason {
+            // The caller learns that it was us; the cause stands here and nowhere else.
+            Reason::Internal | Reason::StoreUnavailable => {
+                tracing::error!(cause = %Causes(&error), "a call failed");
+            }
+            _ => tracing::debug!(reason = reason.as_str(), "a call was refused"),
+        }
+        let text = match reason {
+            Reason::Internal => "internal error".to_owned(),
+            _ => error.to_string(),
+        };
+        let mut details =
+            ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, HashMap::new());
+        if let Some(delay) = retry_after {
+            details.set_retry_info(Some(delay));
+        }
+        Status::with_error_details(reason.code(), text, details)
+    }
+}
+
+fn reason(error: &AccountError) -> (Reason, Option<Duration>) {
+    let reason = match error {
+        AccountError::UsernameTaken => Reason::UsernameTaken,
+        AccountError::UsernameInvalid(_) => Reason::UsernameInvalid,
+        AccountError::PasswordInvalid(_) => Reason::PasswordInvalid,
+        AccountError::CredentialsInvalid => Reason::CredentialsInvalid,
+        AccountError::TokenInvalid => Reason::TokenInvalid,
+        AccountError::TokenUserNotFound => Reason::TokenUserNotFound,
+        AccountError::RoleInsufficient => Reason::RoleInsufficient,
+        AccountError::UserNotFound => Reason::UserNotFound,
+        AccountError::RoleInvalid => Reason::RoleInvalid,
+        AccountError::RequestInvalid(_) => Reason::RequestInvalid,
+        AccountError::Overloaded { retry_after } => {
+            return (Reason::Overloaded, Some(*retry_after));
+        }
+        AccountError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
+            Reason::StoreUnavailable
+        }
+        AccountError::Store(StoreError::Failed(_)) | AccountError::Internal(_) => Reason::Internal,
+    };
+    (reason, None)
+}
+
+/// An error and what caused it, for the log.
+struct Causes<'a>(&'a (dyn Error + 'static));
+
+impl std::fmt::Display for Causes<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}", self.0)?;
+        let mut next = self.0.source();
+        while let Some(cause) = next {
+            write!(formatter, ": {cause}")?;
+            next = cause.source();
+        }
+        Ok(())
+    }
+}

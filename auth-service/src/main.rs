@@ -1,0 +1,7 @@
+//! The program `auth-service`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    auth_service::program(|_settings| {})
+}

@@ -1,0 +1,75 @@
+//! What the binary runs.
+
+use crate::{
+    AuthService,
+    server::{Connections, GrpcListener},
+    service::Foundation,
+    settings::Settings,
+};
+use service_runtime::{
+    http_listener::{HttpListener, Limits},
+    ops,
+    program::{self, Failure, listener_line, say},
+    readiness::Readiness,
+    settings::{self, SettingError},
+    shutdown::Shutdown,
+};
+use std::process::ExitCode;
+
+/// Runs auth-service with the settings of this process, `adjust`ed by whoever embeds it.
+pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
+    let settings = settings::parse().map(|mut settings| {
+        adjust(&mut settings);
+        settings
+    });
+    program::run(settings, Settings::lame_duck, serve)
+}
+
+async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+    let foundation = foundation(&settings)?;
+    let store_url = foundation.store_url.clone();
+    tracing::info!(store = %store_url, "opening the store");
+    let service = tokio::select! {
+        service = AuthService::open(foundation) => service?,
+        // Asked to stop while waiting for a database: nothing is in flight.
+        () = shutdown.lame_duck() => return Ok(()),
+    };
+    let grpc = GrpcListener::bind(settings.service.auth_listen_addr).await?;
+    let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
+    let readiness = Readiness::starting(&shutdown);
+    say(&format!(
+        "Rolegate auth-service {}, users in {store_url}\n{}{}",
+        env!("CARGO_PKG_VERSION"),
+        listener_line("grpc", Some(grpc.address()), "rolegate.auth.v1.AuthService"),
+        listener_line("ops", Some(ops.address()), "/livez /readyz"),
+    ));
+    // Answers "not ready" until the last call is finished, so on a life of its own.
+    let ops_life = Shutdown::new();
+    let ops = tokio::spawn(ops.serve(
+        ops::router(readiness.clone()),
+        Limits::default(),
+        ops_life.clone(),
+    ));
+    let (outcome, ()) = tokio::join!(
+        service.serve(Connections::Tcp(grpc), shutdown.clone()),
+        service.watch_store(readiness, &shutdown),
+    );
+    service.close().await;
+    ops_life.stop_now();
+    let _ = ops.await;
+    outcome
+}
+
+fn foundation(settings: &Settings) -> Result<Foundation, SettingError> {
+    let keyring = settings.service.keyring()?.ok_or_else(|| {
+        let right = "at least 32 bytes, such as the output of `openssl rand -base64 48`";
+        SettingError::new("SIGNING_SECRET", format!("is required: {right}"))
+    })?;
+    Ok(Foundation {
+        store_url: settings.store_url()?,
+        keyring,
+        admin_password: settings.service.admin_password()?,
+        bcrypt_cost: settings.service.bcrypt_cost,
+        password_min_length: settings.service.password_min_length,
+    })
+}

@@ -1,0 +1,127 @@
+//! gRPC over HTTP/2: the service itself, `grpc.health.v1` and reflection, under limits.
+
+use crate::grpc::AuthGrpc;
+use auth_proto::{FILE_DESCRIPTORS, auth_v1::auth_service_server::AuthServiceServer};
+use service_runtime::{
+    settings::SettingError,
+    shutdown::{DRAIN_TIME, Shutdown},
+};
+use std::{io, net::SocketAddr, time::Duration};
+use tokio::{io::DuplexStream, net::TcpListener, sync::mpsc};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{
+    service::Routes,
+    transport::{Server, server::TcpIncoming},
+};
+use tonic_health::{ServingStatus, server::HealthReporter};
+
+/// The largest message that is read: room for a batch of tokens, no more.
+const LARGEST_MESSAGE: usize = 256 * 1024;
+/// Longest time for one call, whatever its caller allows.
+const LONGEST_CALL: Duration = Duration::from_secs(30);
+
+/// Where calls come from.
+#[derive(Debug)]
+pub enum Connections {
+    /// A TCP socket.
+    Tcp(GrpcListener),
+    /// Streams within this process: the other ends are held by whoever calls.
+    InMemory(mpsc::Receiver<io::Result<DuplexStream>>),
+}
+
+/// A bound gRPC socket that does not accept yet.
+#[derive(Debug)]
+pub struct GrpcListener {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl GrpcListener {
+    /// Binds `AUTH_LISTEN_ADDR`.
+    pub async fn bind(address: SocketAddr) -> Result<Self, SettingError> {
+        let bound = async {
+            let listener = TcpListener::bind(address).await?;
+            let address = listener.local_addr()?;
+            io::Result::Ok(Self { listener, address })
+        };
+        bound.await.map_err(|error| {
+            let problem = format!("cannot listen on {address}: {error}");
+            SettingError::new("AUTH_LISTEN_ADDR", problem)
+        })
+    }
+
+    /// The bound address; its port is the real one where the setting said 0.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+/// The routes of every gRPC service here, and the hand on the health service.
+pub async fn routes(auth: AuthGrpc) -> (HealthReporter, Routes) {
+    let (reporter, health) = tonic_health::server::health_reporter();
+    report(&reporter, false).await;
+    let auth = AuthServiceServer::new(auth).max_decoding_message_size(LARGEST_MESSAGE);
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(FILE_DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let mut routes = Routes::builder();
+    routes.add_service(auth).add_service(health);
+    // Both versions: generic clients ask for the one that was current when they were built.
+    if let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) {
+        routes.add_service(v1).add_service(v1alpha);
+    } else {
+        tracing::error!("reflection is off: the descriptors of the contract are malformed");
+    }
+    (reporter, routes.routes())
+}
+
+/// Tells the health service whether we serve: the server as a whole and the service by name.
+pub async fn report(reporter: &HealthReporter, serving: bool) {
+    let status = if serving { ServingStatus::Serving } else { ServingStatus::NotServing };
+    reporter.set_service_status("", status).await;
+    reporter.set_service_status("rolegate.auth.v1.AuthService", status).await;
+}
+
+/// Serves one kind of connections until `shutdown` says stop; then finishes what is in flight, for
+/// [`DRAIN_TIME`] at the most.
+pub async fn serve(
+    routes: Routes,
+    connections: Connections,
+    shutdown: Shutdown,
+) -> Result<(), tonic::transport::Error> {
+    let mut server = Server::builder()
+        .timeout(LONGEST_CALL)
+        .max_concurrent_streams(1024)
+        .http2_keepalive_interval(Some(Duration::from_secs(20)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(10)))
+        .http2_max_header_list_size(16 * 1024)
+        // A peer that opens and resets streams to keep us busy (CVE-2023-44487) is cut off.
+        .http2_max_pending_accept_reset_streams(Some(64));
+    let server = server.add_routes(routes);
+    let stopping = shutdown.stopping();
+    let drained = async {
+        shutdown.stopping().await;
+        tokio::time::sleep(DRAIN_TIME).await;
+    };
+    let serving = async {
+        match connections {
+            Connections::Tcp(tcp) => {
+                let incoming = TcpIncoming::from(tcp.listener).with_nodelay(Some(true));
+                server.serve_with_incoming_shutdown(incoming, stopping).await
+            }
+            Connections::InMemory(streams) => {
+                server.serve_with_incoming_shutdown(ReceiverStream::new(streams), stopping).await
+            }
+        }
+    };
+    tokio::select! {
+        outcome = serving => outcome,
+        () = drained => {
+            tracing::warn!("calls were cut at the end of the drain time");
+            Ok(())
+        }
+    }
+}

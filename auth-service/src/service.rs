@@ -1,0 +1,111 @@
+//! The service as a library: opened, seeded, then served over one or more transports.
+
+use crate::{
+    accounts::{Accounts, AdminPassword, SeedError},
+    clock::SystemClock,
+    grpc::AuthGrpc,
+    password::Hasher,
+    server::{self, Connections},
+    store::{self, StoreUrl, UserStore},
+    token::{self, Keyring, Tokens},
+};
+use service_runtime::{
+    program::Failure, readiness::Readiness, settings::SettingError, shutdown::Shutdown,
+};
+use std::{sync::Arc, time::Duration};
+use tonic::service::Routes;
+
+/// How often the store is asked whether it answers.
+const STORE_CHECK: Duration = Duration::from_secs(1);
+
+/// What the service stands on.
+#[derive(Debug)]
+pub struct Foundation {
+    /// Where users are kept.
+    pub store_url: StoreUrl,
+    /// The keys of access tokens.
+    pub keyring: Keyring,
+    /// Where the first admin's password comes from.
+    pub admin_password: AdminPassword,
+    /// Cost of new password hashes.
+    pub bcrypt_cost: u32,
+    /// Least length of a new password in bytes.
+    pub password_min_length: usize,
+}
+
+/// The service, ready to be served: its store is open and up to date, its admin exists.
+pub struct AuthService {
+    routes: Routes,
+    store: Arc<dyn UserStore>,
+    health: tonic_health::server::HealthReporter,
+}
+
+impl AuthService {
+    /// Opens the store (waiting for a PostgreSQL that is not there yet), brings it up to date and
+    /// seeds the admin. Binds nothing.
+    pub async fn open(foundation: Foundation) -> Result<Self, Failure> {
+        if !token::self_test() {
+            return Err(Failure::Other("HS256 does not compute what RFC 7515 says it must".into()));
+        }
+        let store = store::open(&foundation.store_url).await.map_err(|error| {
+            tracing::error!(store = %foundation.store_url, %error, "cannot open the store");
+            Failure::Other(format!("cannot open {}: {error}", foundation.store_url).into())
+        })?;
+        let accounts = Accounts::new(
+            Arc::clone(&store),
+            Hasher::new(foundation.bcrypt_cost),
+            Tokens::new(foundation.keyring, Arc::new(SystemClock)),
+            foundation.password_min_length,
+        );
+        accounts.seed_admin(&foundation.admin_password).await.map_err(|error| match error {
+            SeedError::PasswordMissing | SeedError::PasswordInvalid(_) => {
+                SettingError::new("DEFAULT_ADMIN_PASSWORD", error.to_string()).into()
+            }
+            other => Failure::Other(Box::new(other)),
+        })?;
+        let (health, routes) = server::routes(AuthGrpc::new(accounts)).await;
+        Ok(Self { routes, store, health })
+    }
+
+    /// Serves calls from `connections` until `shutdown` says stop and what is in flight is finished.
+    pub async fn serve(&self, connections: Connections, shutdown: Shutdown) -> Result<(), Failure> {
+        server::serve(self.routes.clone(), connections, shutdown)
+            .await
+            .map_err(|error| Failure::Other(Box::new(error)))
+    }
+
+    /// Keeps `readiness` and the gRPC health service true to the store, until the lame-duck time:
+    /// then neither is ready any more, and this is done.
+    pub async fn watch_store(&self, readiness: Readiness, shutdown: &Shutdown) {
+        let mut was_able = true;
+        let mut lame_duck = std::pin::pin!(shutdown.lame_duck());
+        loop {
+            let answer = self.store.ping().await;
+            let able = answer.is_ok();
+            if let (Err(error), true) = (&answer, was_able) {
+                tracing::error!(%error, "not ready: the store does not answer");
+            } else if able && !was_able {
+                tracing::info!("ready: the store answers again");
+            }
+            was_able = able;
+            readiness.set_able(able);
+            server::report(&self.health, readiness.is_ready()).await;
+            tokio::select! {
+                () = &mut lame_duck => break,
+                () = tokio::time::sleep(STORE_CHECK) => {}
+            }
+        }
+        server::report(&self.health, false).await;
+    }
+
+    /// Closes the store. Nothing is served any more.
+    pub async fn close(&self) {
+        self.store.close().await;
+    }
+}
+
+impl std::fmt::Debug for AuthService {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("AuthService").finish_non_exhaustive()
+    }
+}

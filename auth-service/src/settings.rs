@@ -1,0 +1,138 @@
+//! Flags and environment of auth-service.
+
+#![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
+
+use crate::{accounts::AdminPassword, password::Password, store::StoreUrl, token::Keyring};
+use clap::{Args, Parser};
+use secrecy::SecretString;
+use service_runtime::{
+    secret,
+    settings::{SettingError, number_between, socket_address},
+};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+/// The internal service that owns users, passwords, tokens and roles.
+#[derive(Debug, Parser)]
+#[command(name = "auth-service", version)]
+pub struct Settings {
+    /// What all-in-one has too.
+    #[command(flatten)]
+    pub service: ServiceSettings,
+
+    /// Where users are kept: postgres://user:password@host:5432/database or sqlite://path/to/file.db
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_parser = secret::parse)]
+    pub database_url: Option<SecretString>,
+
+    /// File that holds DATABASE_URL.
+    #[arg(long, env = "DATABASE_URL_FILE")]
+    pub database_url_file: Option<PathBuf>,
+
+    /// Where /livez and /readyz are served; never public.
+    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9001", value_parser = socket_address)]
+    pub ops_listen_addr: SocketAddr,
+
+    /// Seconds between "not ready" and the end of accepting, at a stop.
+    #[arg(long, env = "LAME_DUCK_SECONDS", default_value = "2", value_parser = lame_duck_seconds)]
+    pub lame_duck_seconds: u16,
+}
+
+/// Settings of the service itself, wherever it runs.
+#[derive(Args, Clone, Debug)]
+pub struct ServiceSettings {
+    /// Where gRPC is served.
+    #[arg(long, env = "AUTH_LISTEN_ADDR", default_value = "127.0.0.1:50051", value_parser = socket_address)]
+    pub auth_listen_addr: SocketAddr,
+
+    /// Secret that signs access tokens (HS256), at least 32 bytes.
+    #[arg(long, env = "SIGNING_SECRET", hide_env_values = true, value_parser = secret::parse)]
+    pub signing_secret: Option<SecretString>,
+
+    /// File that holds SIGNING_SECRET.
+    #[arg(long, env = "SIGNING_SECRET_FILE")]
+    pub signing_secret_file: Option<PathBuf>,
+
+    /// Password of the user admin, who is created when missing.
+    #[arg(long, env = "DEFAULT_ADMIN_PASSWORD", hide_env_values = true, value_parser = secret::parse)]
+    pub default_admin_password: Option<SecretString>,
+
+    /// File that holds DEFAULT_ADMIN_PASSWORD.
+    #[arg(long, env = "DEFAULT_ADMIN_PASSWORD_FILE")]
+    pub default_admin_password_file: Option<PathBuf>,
+
+    /// Cost of new password hashes: base-2 logarithm of bcrypt's rounds, 12 to 16.
+    #[arg(long, env = "BCRYPT_COST", default_value = "12", value_parser = bcrypt_cost)]
+    pub bcrypt_cost: u32,
+
+    /// Least length of a new password in bytes, 1 to 72.
+    #[arg(long, env = "PASSWORD_MIN_LENGTH", default_value = "1", value_parser = password_min_length)]
+    pub password_min_length: usize,
+}
+
+/// Parses `LAME_DUCK_SECONDS`; all-in-one has the same setting.
+pub fn lame_duck_seconds(text: &str) -> Result<u16, String> {
+    number_between(text, 0, 300)
+}
+
+fn bcrypt_cost(text: &str) -> Result<u32, String> {
+    number_between(text, 12, 16)
+}
+
+fn password_min_length(text: &str) -> Result<usize, String> {
+    number_between(text, 1, 72)
+}
+
+impl Settings {
+    /// The lame-duck time.
+    #[must_use]
+    pub fn lame_duck(&self) -> Duration {
+        Duration::from_secs(self.lame_duck_seconds.into())
+    }
+
+    /// Makes hashes cheap, below what the environment may ask for: tests make many of them.
+    pub fn use_bcrypt_cost_for_tests(&mut self, cost: u32) {
+        self.service.bcrypt_cost = cost;
+    }
+
+    /// The database; required.
+    pub fn store_url(&self) -> Result<StoreUrl, SettingError> {
+        store_url(self.database_url.clone(), self.database_url_file.as_deref())?.ok_or_else(|| {
+            let right = "postgres://user:password@host:5432/database or sqlite://path/to/file.db";
+            SettingError::new("DATABASE_URL", format!("is required, such as {right}"))
+        })
+    }
+}
+
+/// The database of `DATABASE_URL` or `DATABASE_URL_FILE`, if one is given.
+pub fn store_url(
+    value: Option<SecretString>,
+    file: Option<&std::path::Path>,
+) -> Result<Option<StoreUrl>, SettingError> {
+    secret::read("DATABASE_URL", value, file)?
+        .map(|url| StoreUrl::parse(&url))
+        .transpose()
+        .map_err(|error| SettingError::new("DATABASE_URL", error.to_string()))
+}
+
+impl ServiceSettings {
+    /// The key that signs, if one is given.
+    pub fn keyring(&self) -> Result<Option<Keyring>, SettingError> {
+        let file = self.signing_secret_file.as_deref();
+        secret::read("SIGNING_SECRET", self.signing_secret.clone(), file)?
+            .map(|secret| Keyring::new(&secret, &[]))
+            .transpose()
+            .map_err(|error| SettingError::new("SIGNING_SECRET", error.to_string()))
+    }
+
+    /// The password of the seeded admin, if one is given. Its rules are checked even when the admin
+    /// exists: a setting that could never work is better found today.
+    pub fn admin_password(&self) -> Result<AdminPassword, SettingError> {
+        const NAME: &str = "DEFAULT_ADMIN_PASSWORD";
+        let file = self.default_admin_password_file.as_deref();
+        let Some(text) = secret::read(NAME, self.default_admin_password.clone(), file)? else {
+            return Ok(AdminPassword::Missing);
+        };
+        Password::new(text.clone(), self.password_min_length)
+            .map_err(|rule| SettingError::new(NAME, rule.to_string()))?;
+        Ok(AdminPassword::Given(text))
+    }
+}

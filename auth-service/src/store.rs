@@ -1,0 +1,158 @@
+//! Where users are kept: one small trait, two engines.
+//!
+//! PostgreSQL is the real one; SQLite is the embedded default, so that one command runs everything.
+//! Look-ups return what there is, writes say what kept them from happening. Nothing above this
+//! module sees SQL, and nothing here decides.
+
+mod open;
+mod postgres;
+mod sqlite;
+mod unavailable;
+
+pub use open::{OpenError, StoreUrl, open};
+pub use postgres::PostgresStore;
+pub use sqlite::SqliteStore;
+
+use crate::{
+    role::Role,
+    user::{Credentials, User},
+};
+use async_trait::async_trait;
+use secrecy::SecretString;
+use std::time::Duration;
+
+/// Longest time for one statement, from asking for a connection to the last row.
+pub const STATEMENT_TIME: Duration = Duration::from_secs(3);
+
+/// The users' database cannot do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// It cannot be reached, is overloaded or did not answer in time: later may be better.
+    #[error("the users' database is unavailable")]
+    Unavailable(#[source] sqlx::Error),
+    /// It did not answer within [`STATEMENT_TIME`].
+    #[error("the users' database did not answer in time")]
+    TimedOut,
+    /// It answered with an error: a fault of ours or of its data.
+    #[error("the users' database refused a statement")]
+    Failed(#[source] sqlx::Error),
+}
+
+/// Why a user was not inserted.
+#[derive(Debug, thiserror::Error)]
+pub enum InsertError {
+    /// The unique constraint says so; nobody checks first.
+    #[error("the username is taken")]
+    UsernameTaken,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A user to insert; the database assigns the id.
+#[derive(Debug)]
+pub struct NewUser {
+    /// Has passed the rules.
+    pub username: String,
+    /// A bcrypt hash.
+    pub password_hash: SecretString,
+    /// The first role.
+    pub role: Role,
+}
+
+/// Which users to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserFilter {
+    /// Only greater ids.
+    pub after: i64,
+    /// At most this many.
+    pub limit: i64,
+    /// Only usernames that start with these characters, taken literally; empty for all.
+    pub username_prefix: String,
+    /// Only this role; `None` for all.
+    pub role: Option<Role>,
+}
+
+/// What auth-service needs of a database of users.
+///
+/// Reads by key take many keys, because concurrent look-ups share a statement; the results come in
+/// no particular order, and unknown keys are simply absent.
+#[async_trait]
+pub trait UserStore: Send + Sync + 'static {
+    /// Succeeds when a statement can be answered now.
+    async fn ping(&self) -> Result<(), StoreError>;
+
+    /// Inserts a user; the username's uniqueness is the database's to keep.
+    async fn insert(&self, user: NewUser) -> Result<User, InsertError>;
+
+    /// The users with these ids.
+    async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError>;
+
+    /// The users with these names, with their hashes.
+    async fn credentials_by_username(
+        &self,
+        usernames: &[String],
+    ) -> Result<Vec<Credentials>, StoreError>;
+
+    /// Replaces the role of a user; `None` when nobody has this id.
+    async fn set_role(&self, id: i64, role: Role) -> Result<Option<User>, StoreError>;
+
+    /// Users by ascending id.
+    async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError>;
+
+    /// Finishes what is under way and closes every connection.
+    async fn close(&self);
+}
+
+impl UserFilter {
+    /// The prefix as a half-open range of usernames in byte order, which both engines can answer
+    /// from the index and where no character is special: from the prefix to the first text after
+    /// all that start with it; `None` for no end.
+    fn username_range(&self) -> (&str, Option<String>) {
+        let mut end: Vec<char> = self.username_prefix.chars().collect();
+        while let Some(last) = end.pop() {
+            // UTF-8 orders as code points do; the step over the surrogates is part of the range.
+            if let Some(next) = (last..=char::MAX).nth(1) {
+                end.push(next);
+                return (&self.username_prefix, Some(end.into_iter().collect()));
+            }
+        }
+        (&self.username_prefix, None)
+    }
+}
+
+/// Runs a statement within [`STATEMENT_TIME`] and sorts its errors.
+async fn within<T>(statement: impl Future<Output = sqlx::Result<T>>) -> Result<T, StoreError> {
+    match tokio::time::timeout(STATEMENT_TIME, statement).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) if unavailable::is(&error) => Err(StoreError::Unavailable(error)),
+        Ok(Err(error)) => Err(StoreError::Failed(error)),
+        Err(_elapsed) => Err(StoreError::TimedOut),
+    }
+}
+
+/// A role as the store holds it. The table's constraint admits no other text.
+fn role_from_text(text: &str) -> sqlx::Result<Role> {
+    text.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::UserFilter;
+
+    fn range(prefix: &str) -> (String, Option<String>) {
+        let filter = UserFilter { username_prefix: prefix.into(), ..UserFilter::default() };
+        let (start, end) = filter.username_range();
+        (start.to_owned(), end)
+    }
+
+    #[test]
+    fn a_prefix_is_a_range_in_byte_order() {
+        assert_eq!(range(""), (String::new(), None));
+        assert_eq!(range("ab"), ("ab".into(), Some("ac".into())));
+        assert_eq!(range("a%"), ("a%".into(), Some("a&".into())));
+        assert_eq!(range("\u{d7ff}"), ("\u{d7ff}".into(), Some("\u{e000}".into())));
+        assert_eq!(range("a\u{10ffff}"), ("a\u{10ffff}".into(), Some("b".into())));
+        assert_eq!(range("\u{10ffff}"), ("\u{10ffff}".into(), None));
+    }
+}

@@ -1,0 +1,34 @@
+//! Which errors of a database mean "not now" rather than "not like this".
+
+use sqlx::{Error, error::DatabaseError};
+use std::borrow::Cow;
+
+/// Whether the same statement may succeed later.
+pub(super) fn is(error: &Error) -> bool {
+    match error {
+        Error::Io(_)
+        | Error::Tls(_)
+        | Error::Protocol(_)
+        | Error::PoolTimedOut
+        | Error::PoolClosed
+        | Error::WorkerCrashed
+        | Error::BeginFailed => true,
+        Error::Database(error) => is_outage(error.as_ref()),
+        _ => false,
+    }
+}
+
+fn is_outage(error: &dyn DatabaseError) -> bool {
+    let code = error.code().unwrap_or(Cow::Borrowed(""));
+    if error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
+        // PostgreSQL, appendix A. Connection, authorization and resources; operator intervention
+        // (57014 is the statement timeout); a standby that takes no writes; a system error.
+        let classes = ["08", "28", "53", "57", "58"];
+        return code == "25006"
+            || code == "3D000"
+            || classes.iter().any(|class| code.starts_with(class));
+    }
+    // SQLite, result codes: the low byte is the primary code. BUSY, LOCKED, READONLY, IOERR, FULL,
+    // CANTOPEN.
+    code.parse::<i32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 8 | 10 | 13 | 14))
+}

@@ -1,0 +1,88 @@
+//! The keys that sign and verify access tokens.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use jsonwebtoken::{DecodingKey, EncodingKey};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+
+/// A key shorter than the output of the hash would weaken it (RFC 7518, section 3.2).
+const LEAST_BYTES: usize = 32;
+
+/// The key that signs, and every key that is accepted.
+pub struct Keyring {
+    /// The first one signs. Never empty.
+    keys: Vec<Key>,
+}
+
+/// A secret that cannot be a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyringError {
+    /// Fewer than 32 bytes.
+    #[error("must have at least 32 bytes, such as the output of `openssl rand -base64 48`")]
+    TooShort,
+}
+
+pub(crate) struct Key {
+    id: String,
+    encoding: EncodingKey,
+    decoding: DecodingKey,
+}
+
+impl Keyring {
+    /// A ring whose first key signs; `accepted` are verified too.
+    pub fn new(signing: &SecretString, accepted: &[SecretString]) -> Result<Self, KeyringError> {
+        let keys =
+            std::iter::once(signing).chain(accepted).map(Key::new).collect::<Result<_, _>>()?;
+        Ok(Self { keys })
+    }
+
+    pub(super) fn signing(&self) -> &Key {
+        &self.keys[0]
+    }
+
+    /// The keys that may have signed a token with this `kid`: that one, or, without a `kid`, all.
+    pub(super) fn candidates(&self, kid: Option<&str>) -> impl Iterator<Item = &Key> {
+        self.keys.iter().filter(move |key| kid.is_none_or(|kid| kid == key.id))
+    }
+}
+
+impl Key {
+    fn new(secret: &SecretString) -> Result<Self, KeyringError> {
+        let bytes = secret.expose_secret().as_bytes();
+        if bytes.len() < LEAST_BYTES {
+            return Err(KeyringError::TooShort);
+        }
+        Ok(Self {
+            id: key_id(bytes),
+            encoding: EncodingKey::from_secret(bytes),
+            decoding: DecodingKey::from_secret(bytes),
+        })
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn encoding(&self) -> &EncodingKey {
+        &self.encoding
+    }
+
+    pub(super) fn decoding(&self) -> &DecodingKey {
+        &self.decoding
+    }
+}
+
+/// A short digest, so that replicas agree on the name of a key without being told. The label keeps
+/// it apart from every other use of the same hash.
+fn key_id(secret: &[u8]) -> String {
+    let digest = Sha256::new().chain_update(b"rolegate kid\0").chain_update(secret).finalize();
+    URL_SAFE_NO_PAD.encode(&digest[..9])
+}
+
+impl std::fmt::Debug for Keyring {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ids = self.keys.iter().map(|key| &key.id);
+        formatter.write_str("Keyring")?;
+        formatter.debug_list().entries(ids).finish()
+    }
+}

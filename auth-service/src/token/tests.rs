@@ -1,0 +1,164 @@
+use super::{Keyring, KeyringError, LIFETIME_SECONDS, TokenError, Tokens, self_test, user_id};
+use crate::{clock::Clock, role::Role, user::User};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+const OTHER: &str = "fedcba9876543210fedcba9876543210";
+const NOW: u64 = 1_800_000_000;
+
+#[derive(Default)]
+struct SetClock(AtomicU64);
+
+impl Clock for SetClock {
+    fn unix_seconds(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+fn tokens(signing: &str, accepted: &[&str]) -> (Tokens, Arc<SetClock>) {
+    assert!(self_test());
+    let clock = Arc::new(SetClock(AtomicU64::new(NOW)));
+    let accepted: Vec<_> = accepted.iter().map(|&secret| SecretString::from(secret)).collect();
+    let keyring = Keyring::new(&SecretString::from(signing), &accepted).expect("long enough");
+    (Tokens::new(keyring, clock.clone()), clock)
+}
+
+fn ada() -> User {
+    User { id: 7, username: "ada".into(), role: Role::Author }
+}
+
+fn minted(header: &Header, claims: &Value, secret: &str) -> String {
+    encode(header, claims, &EncodingKey::from_secret(secret.as_bytes())).expect("signed")
+}
+
+fn hs256(claims: &Value) -> String {
+    minted(&Header::new(Algorithm::HS256), claims, SECRET)
+}
+
+#[test]
+fn an_issued_token_has_exactly_the_four_claims_and_names_its_user() {
+    let (tokens, _) = tokens(SECRET, &[]);
+    let token = tokens.issue(&ada()).expect("issued");
+    assert_eq!(tokens.judge(token.expose_secret()), Ok(7));
+    let payload = token.expose_secret().split('.').nth(1).expect("three parts");
+    let claims: Value =
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64")).expect("JSON");
+    let exp = NOW + LIFETIME_SECONDS;
+    assert_eq!(claims, json!({"sub": "7", "username": "ada", "role": "author", "exp": exp}));
+}
+
+#[test]
+fn a_token_is_good_until_the_second_before_its_expiry() {
+    let (tokens, clock) = tokens(SECRET, &[]);
+    let token = tokens.issue(&ada()).expect("issued");
+    clock.0.store(NOW + LIFETIME_SECONDS - 1, Ordering::Relaxed);
+    assert_eq!(tokens.judge(token.expose_secret()), Ok(7));
+    clock.0.store(NOW + LIFETIME_SECONDS, Ordering::Relaxed);
+    assert_eq!(tokens.judge(token.expose_secret()), Err(TokenError::Invalid));
+}
+
+#[test]
+fn another_secret_or_algorithm_is_refused() {
+    let (tokens, _) = tokens(SECRET, &[]);
+    let claims = json!({"sub": "7", "exp": NOW + 60});
+    assert_eq!(tokens.judge(&hs256(&claims)), Ok(7), "without kid every key is tried");
+    for (header, secret) in [
+        (Header::new(Algorithm::HS256), OTHER),
+        (Header::new(Algorithm::HS384), SECRET),
+        (Header::new(Algorithm::HS512), SECRET),
+    ] {
+        assert_eq!(tokens.judge(&minted(&header, &claims, secret)), Err(TokenError::Invalid));
+    }
+    let payload = URL_SAFE_NO_PAD.encode(claims.to_string());
+    for header in [r#"{"alg":"none"}"#, r#"{"alg":"RS256"}"#, r#"{"alg":"hs256"}"#, "{}", "[]"] {
+        let header = URL_SAFE_NO_PAD.encode(header);
+        let signature = hs256(&claims).rsplit('.').next().expect("a signature").to_owned();
+        for token in [format!("{header}.{payload}."), format!("{header}.{payload}.{signature}")] {
+            assert_eq!(tokens.judge(&token), Err(TokenError::Invalid), "{token}");
+        }
+    }
+}
+
+#[test]
+fn headers_that_ask_for_more_than_we_understand_are_refused() {
+    let (tokens, _) = tokens(SECRET, &[]);
+    let claims = json!({"sub": "7", "exp": NOW + 60});
+    let mut critical = Header::new(Algorithm::HS256);
+    critical.crit = Some(vec!["b64".into()]);
+    let mut unknown_key = Header::new(Algorithm::HS256);
+    unknown_key.kid = Some("nobody".into());
+    for header in [critical, unknown_key] {
+        assert_eq!(tokens.judge(&minted(&header, &claims, SECRET)), Err(TokenError::Invalid));
+    }
+}
+
+#[test]
+fn missing_and_odd_claims_are_refused() {
+    let (tokens, _) = tokens(SECRET, &[]);
+    let later = NOW + 60;
+    for claims in [
+        json!({"sub": "7"}),
+        json!({"exp": later}),
+        json!({"sub": 7, "exp": later}),
+        json!({"sub": null, "exp": later}),
+        json!({"sub": "7", "exp": later.to_string()}),
+        json!({"sub": "7", "exp": -1}),
+        json!({"sub": "7", "exp": 1.5e10}),
+        json!({"sub": "7", "exp": null}),
+        json!({"sub": "7", "exp": NOW}),
+        json!({"sub": "7", "exp": NOW - 1}),
+        json!(["7", later]),
+        json!("7"),
+    ] {
+        assert_eq!(tokens.judge(&hs256(&claims)), Err(TokenError::Invalid), "{claims}");
+    }
+}
+
+#[test]
+fn only_a_canonical_decimal_string_is_an_id() {
+    for (sub, id) in [("7", 7), ("0", 0), ("-5", -5), ("9223372036854775807", i64::MAX)] {
+        assert_eq!(user_id(sub), Ok(id), "{sub}");
+    }
+    for odd in ["", "+5", "05", "1.5", "-0", "-", " 5", "5 ", "5e0", "٥", "0x5", "--5", "00"] {
+        assert_eq!(user_id(odd), Err(TokenError::Invalid), "{odd}");
+    }
+    assert_eq!(user_id("123456789012345678901234567890"), Err(TokenError::Nobody));
+}
+
+#[test]
+fn text_that_is_no_token_is_refused() {
+    let (tokens, _) = tokens(SECRET, &[]);
+    let good = tokens.issue(&ada()).expect("issued");
+    let good = good.expose_secret();
+    let cut = &good[..good.len() - 1];
+    let long = format!("{good}{}", "A".repeat(super::LONGEST));
+    let more = format!("{good}.AAAA");
+    for text in ["", ".", "..", "...", "a.b.c", "\0", cut, &long, &more, &good.replace('.', " ")] {
+        assert_eq!(tokens.judge(text), Err(TokenError::Invalid));
+    }
+}
+
+#[test]
+fn an_accepted_key_verifies_and_does_not_sign() {
+    let (old, _) = tokens(OTHER, &[]);
+    let (both, _) = tokens(SECRET, &[OTHER]);
+    let token = old.issue(&ada()).expect("issued");
+    assert_eq!(both.judge(token.expose_secret()), Ok(7));
+    let token = both.issue(&ada()).expect("issued");
+    assert_eq!(old.judge(token.expose_secret()), Err(TokenError::Invalid));
+}
+
+#[test]
+fn a_short_secret_is_refused_and_none_is_printed() {
+    let error = Keyring::new(&SecretString::from(&SECRET[1..]), &[]).expect_err("31 bytes");
+    assert_eq!(error, KeyringError::TooShort);
+    let keyring = Keyring::new(&SecretString::from(SECRET), &[]).expect("32 bytes");
+    assert!(!format!("{keyring:?}").contains(SECRET));
+}

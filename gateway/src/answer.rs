@@ -1,0 +1,70 @@
+//! For tests: sends a request to a router and reads the answer whole.
+
+use axum::{Router, body::Body};
+use http::{HeaderMap, Request, StatusCode, header::CONTENT_TYPE, request::Builder};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tower::ServiceExt;
+
+/// An answer; its body is null where it is empty.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    /// Sends the request.
+    pub(crate) async fn to(router: &Router, request: Request<Body>) -> Self {
+        let response = router.clone().oneshot(request).await.expect("routers cannot fail");
+        let (head, body) = response.into_parts();
+        let bytes = body.collect().await.expect("a body in memory").to_bytes();
+        let body = if bytes.is_empty() {
+            Value::Null
+        } else {
+            assert_eq!(head.headers[CONTENT_TYPE], "application/json", "{bytes:?}");
+            serde_json::from_slice(&bytes).expect("a JSON body")
+        };
+        Self { status: head.status, headers: head.headers, body }
+    }
+
+    /// The value of a header, empty where it is absent.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().expect("visible ASCII"))
+    }
+
+    /// Success with exactly this body.
+    #[track_caller]
+    pub(crate) fn is_ok(&self, body: &Value) {
+        assert_eq!((self.status.as_u16(), &self.body), (200, body));
+    }
+
+    /// An error with exactly this status and detail.
+    #[track_caller]
+    pub(crate) fn is_problem(&self, status: u16, detail: &str) {
+        let body = serde_json::json!({ "detail": detail });
+        assert_eq!((self.status.as_u16(), &self.body), (status, &body));
+    }
+}
+
+/// A request without a body.
+pub(crate) fn bare(method: &str, path: &str) -> Request<Body> {
+    head(method, path).body(Body::empty()).expect("a request")
+}
+
+/// A request without a body that presents something in `Authorization`.
+pub(crate) fn authorized(method: &str, path: &str, authorization: &str) -> Request<Body> {
+    let head = head(method, path).header("authorization", authorization);
+    head.body(Body::empty()).expect("a request")
+}
+
+/// A request with a JSON body.
+pub(crate) fn json(method: &str, path: &str, body: &str) -> Request<Body> {
+    let head = head(method, path).header(CONTENT_TYPE, "application/json");
+    head.body(Body::from(body.to_owned())).expect("a request")
+}
+
+fn head(method: &str, path: &str) -> Builder {
+    Request::builder().method(method).uri(path)
+}

@@ -1,0 +1,55 @@
+//! The `Authorization` header of HTTP Basic (RFC 7617).
+
+use auth_client::axum::Problem;
+use axum::extract::FromRequestParts;
+use base64::{Engine, engine::general_purpose::STANDARD_PAD_INDIFFERENT};
+use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
+use secrecy::{SecretString, zeroize::Zeroizing};
+
+/// The credentials that a request presents. Rejects with 401 `Not authenticated.` where the header
+/// is absent, given twice or not of the form `Basic <base64 of username:password>`; whether they
+/// are anybody's is not decided here.
+#[derive(Clone, Debug)]
+pub(crate) struct BasicCredentials {
+    /// What precedes the first colon.
+    pub(crate) username: String,
+    /// What follows it, further colons included.
+    pub(crate) password: SecretString,
+}
+
+impl BasicCredentials {
+    /// The scheme's name is case-insensitive (RFC 9110, section 11.1); base64 may lack its padding.
+    fn from_headers(headers: &HeaderMap) -> Option<Self> {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let (Some(value), None) = (values.next(), values.next()) else { return None };
+        let (scheme, rest) = value.to_str().ok()?.split_once(' ')?;
+        if !scheme.eq_ignore_ascii_case("Basic") {
+            return None;
+        }
+        let decoded = STANDARD_PAD_INDIFFERENT.decode(rest.trim_matches(' ')).ok()?;
+        Self::from_user_pass(&Zeroizing::new(decoded))
+    }
+
+    fn from_user_pass(user_pass: &[u8]) -> Option<Self> {
+        let colon = user_pass.iter().position(|&byte| byte == b':')?;
+        let (username, password) = (&user_pass[..colon], &user_pass[colon + 1..]);
+        // What is not UTF-8 is well-formed, but nobody's. Asking for the empty name, which nobody
+        // has either, gets the answer of a wrong password after the same work.
+        let (username, password) = match (str::from_utf8(username), str::from_utf8(password)) {
+            (Ok(username), Ok(password)) => (username, password),
+            _ => ("", ""),
+        };
+        Some(Self { username: username.to_owned(), password: SecretString::from(password) })
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for BasicCredentials {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Self::from_headers(&parts.headers).ok_or_else(Problem::not_authenticated)
+    }
+}
+
+#[cfg(test)]
+mod tests;

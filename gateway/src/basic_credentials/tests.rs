@@ -1,0 +1,74 @@
+use super::BasicCredentials;
+use base64::{Engine, engine::general_purpose::STANDARD};
+use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+use secrecy::ExposeSecret;
+
+fn read(values: &[&[u8]]) -> Option<(String, String)> {
+    let mut headers = HeaderMap::new();
+    for value in values {
+        headers.append(AUTHORIZATION, HeaderValue::from_bytes(value).expect("a header value"));
+    }
+    let credentials = BasicCredentials::from_headers(&headers)?;
+    Some((credentials.username, credentials.password.expose_secret().to_owned()))
+}
+
+fn read_user_pass(user_pass: &[u8]) -> Option<(String, String)> {
+    read(&[format!("Basic {}", STANDARD.encode(user_pass)).as_bytes()])
+}
+
+fn pair(username: &str, password: &str) -> (String, String) {
+    (username.to_owned(), password.to_owned())
+}
+
+#[test]
+fn the_password_is_everything_after_the_first_colon() {
+    assert_eq!(read_user_pass(b"Aladdin:open sesame"), Some(pair("Aladdin", "open sesame")));
+    assert_eq!(read_user_pass(b"a::b:"), Some(pair("a", ":b:")));
+    assert_eq!(read_user_pass(b":"), Some(pair("", "")));
+    assert_eq!(read_user_pass("jörg:пароль".as_bytes()), Some(pair("jörg", "пароль")));
+    assert_eq!(read_user_pass(b"a: b\0 "), Some(pair("a", " b\0 ")));
+}
+
+#[test]
+fn the_scheme_is_case_insensitive_and_padding_may_lack() {
+    for value in ["Basic YTpi", "basic YTpi", "BASIC   YTpi ", "Basic YTpi"] {
+        assert_eq!(read(&[value.as_bytes()]), Some(pair("a", "b")), "{value}");
+    }
+    for value in ["Basic YTpiYw==", "Basic YTpiYw", "Basic YTpiYw="] {
+        assert_eq!(read(&[value.as_bytes()]), Some(pair("a", "bc")), "{value}");
+    }
+}
+
+#[test]
+fn what_is_not_utf_8_is_well_formed_but_nobody_s() {
+    for user_pass in [&b"a\xff:b"[..], b"a:\xff", b"\xff:\xff", b"\xc3:\xa9"] {
+        assert_eq!(read_user_pass(user_pass), Some(pair("", "")));
+    }
+}
+
+#[test]
+fn every_other_form_is_no_credentials() {
+    let forms: [&[u8]; 16] = [
+        b"",
+        b"Basic",
+        b"Basic ",
+        b"Basic    ",
+        b"Basic =",
+        b"Basic YTpi YTpi",
+        b"Basic YTpi,",
+        b"Basic YT-_",
+        b"Basic Y",
+        b"Basic a:b",
+        b"Basic YWI=",
+        b"Basic\tYTpi",
+        b"BasicYTpi",
+        b"Bearer YTpi",
+        b"YTpi",
+        b"Basic YTpi\xff",
+    ];
+    for form in forms {
+        assert_eq!(read(&[form]), None, "{:?}", String::from_utf8_lossy(form));
+    }
+    assert_eq!(read(&[]), None);
+    assert_eq!(read(&[b"Basic YTpi", b"Basic YTpi"]), None, "two headers are ambiguous");
+}

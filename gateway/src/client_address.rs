@@ -1,0 +1,120 @@
+//! For whom a request is made: the address of the client, behind proxies that are trusted.
+
+use auth_client::CallContext;
+use axum::{
+    extract::{ConnectInfo, Request, State},
+    middleware::Next,
+    response::Response,
+};
+use http::HeaderMap;
+use service_runtime::networks::Networks;
+use std::{
+    net::{IpAddr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+};
+
+/// Puts a [`CallContext`] into the request, for every call that is made for it.
+pub(crate) async fn pass_on(
+    State(trusted): State<Arc<Networks>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+    let client_address = peer.map(|peer| find(peer, request.headers(), &trusted));
+    request.extensions_mut().insert(CallContext { client_address });
+    next.run(request).await
+}
+
+/// Follows `X-Forwarded-For` from the peer backwards for as long as the word of the last hop is
+/// trusted. What is to the left of the first hop that is not trusted may be invented.
+fn find(peer: IpAddr, headers: &HeaderMap, trusted: &Networks) -> IpAddr {
+    let hops = headers
+        .get_all("x-forwarded-for")
+        .iter()
+        .rev()
+        // A value that is no text becomes an entry that is no address, and ends the walk there.
+        .flat_map(|value| value.to_str().unwrap_or("?").rsplit(','))
+        .map(str::trim)
+        // Empty list elements count for nothing (RFC 9110, section 5.6.1.2).
+        .filter(|hop| !hop.is_empty());
+    let mut client = peer.to_canonical();
+    for hop in hops {
+        if !trusted.contain(client) {
+            break;
+        }
+        let Some(address) = parse(hop) else { break };
+        client = address;
+    }
+    client
+}
+
+/// `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`.
+fn parse(hop: &str) -> Option<IpAddr> {
+    let plain = || hop.parse::<IpAddr>().ok();
+    let with_port = || hop.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let bracketed = || {
+        let inner = hop.strip_prefix('[')?.strip_suffix(']')?;
+        inner.parse::<Ipv6Addr>().ok().map(IpAddr::from)
+    };
+    plain().or_else(with_port).or_else(bracketed).map(|address| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find;
+    use http::{HeaderMap, HeaderValue};
+
+    fn client_of(peer: &str, forwarded: &[&[u8]]) -> String {
+        let trusted = "10.0.0.0/8,fd00::/8".parse().expect("networks");
+        let mut headers = HeaderMap::new();
+        for value in forwarded {
+            let value = HeaderValue::from_bytes(value).expect("a header value");
+            headers.append("x-forwarded-for", value);
+        }
+        find(peer.parse().expect("an address"), &headers, &trusted).to_string()
+    }
+
+    #[test]
+    fn a_peer_that_is_not_trusted_is_the_client_whatever_it_claims() {
+        assert_eq!(client_of("192.0.2.1", &[b"198.51.100.7"]), "192.0.2.1");
+        assert_eq!(client_of("::ffff:192.0.2.1", &[]), "192.0.2.1");
+    }
+
+    #[test]
+    fn behind_a_trusted_proxy_the_right_most_stranger_is_the_client() {
+        assert_eq!(client_of("10.0.0.1", &[b"203.0.113.9, 198.51.100.7"]), "198.51.100.7");
+        assert_eq!(client_of("10.0.0.1", &[b"198.51.100.7, 10.0.0.2,fd00::3"]), "198.51.100.7");
+        assert_eq!(client_of("::ffff:10.0.0.1", &[b"::ffff:198.51.100.7"]), "198.51.100.7");
+    }
+
+    #[test]
+    fn several_headers_are_one_list() {
+        assert_eq!(client_of("10.0.0.1", &[b"198.51.100.7", b"10.0.0.2"]), "198.51.100.7");
+        assert_eq!(client_of("10.0.0.1", &[b"203.0.113.9", b"198.51.100.7"]), "198.51.100.7");
+    }
+
+    #[test]
+    fn ports_and_brackets_are_not_part_of_an_address() {
+        for hop in ["198.51.100.7:55", "198.51.100.7", " 198.51.100.7\t", "198.51.100.7,,"] {
+            assert_eq!(client_of("10.0.0.1", &[hop.as_bytes()]), "198.51.100.7", "{hop}");
+        }
+        for hop in ["[2001:db8::1]:123", "[2001:db8::1]", "2001:db8::1"] {
+            assert_eq!(client_of("10.0.0.1", &[hop.as_bytes()]), "2001:db8::1", "{hop}");
+        }
+    }
+
+    #[test]
+    fn nonsense_ends_the_walk_at_the_last_good_hop() {
+        for nonsense in ["unknown", "_hidden", "1.2.3", "198.51.100.7:x", "[1.2.3.4]"] {
+            let forwarded = format!("198.51.100.7, {nonsense}, 10.0.0.2");
+            assert_eq!(client_of("10.0.0.1", &[forwarded.as_bytes()]), "10.0.0.2", "{nonsense}");
+        }
+        assert_eq!(client_of("10.0.0.1", &[b"198.51.100.7", b"\xff"]), "10.0.0.1");
+    }
+
+    #[test]
+    fn where_everybody_is_trusted_the_first_hop_is_the_client() {
+        assert_eq!(client_of("10.0.0.1", &[b"10.0.0.3, 10.0.0.2"]), "10.0.0.3");
+        assert_eq!(client_of("10.0.0.1", &[]), "10.0.0.1");
+    }
+}

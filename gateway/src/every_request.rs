@@ -1,0 +1,57 @@
+//! What happens around every request of both variants.
+
+use crate::{client_address, panics, unread_body};
+use auth_client::axum::Problem;
+use axum::{
+    Router,
+    extract::{MatchedPath, Request},
+    middleware::{Next, from_fn, from_fn_with_state, map_response},
+    response::Response,
+};
+use http::{
+    HeaderValue, StatusCode,
+    header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS},
+};
+use service_runtime::networks::Networks;
+use std::sync::Arc;
+
+/// Adds what both variants share to their routes. The last layer is the outermost.
+pub(crate) fn around<S>(routes: Router<S>, trusted_proxies: Arc<Networks>) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    routes
+        .fallback(async || Problem::new(StatusCode::NOT_FOUND, "Not Found"))
+        // axum adds `Allow`.
+        .method_not_allowed_fallback(async || {
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
+        })
+        .layer(from_fn_with_state(trusted_proxies, client_address::pass_on))
+        .layer(from_fn(panics::answer))
+        .layer(from_fn(unread_body::drain))
+        .layer(map_response(nosniff))
+        .layer(from_fn(log_faults))
+}
+
+/// For answers that hold a token or facts about a user.
+pub(crate) async fn no_store(mut response: Response) -> Response {
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn nosniff(mut response: Response) -> Response {
+    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// Names the route as it stands in the table, never the URL, which is the client's text.
+async fn log_faults(request: Request, next: Next) -> Response {
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let response = next.run(request).await;
+    if response.status().is_server_error() {
+        let route = route.as_ref().map_or("", MatchedPath::as_str);
+        tracing::warn!(%method, route, status = response.status().as_u16(), "answered with a fault");
+    }
+    response
+}

@@ -1,0 +1,181 @@
+//! For tests: an auth-service in memory that knows a few names instead of a database.
+//!
+//! Access tokens are `user`, `author`, `admin` (a user of that role) and `gone`; every user's
+//! password is `right`; the ids of users are 1, 2 and 3.
+
+use auth_client::{AuthClient, Reason};
+use auth_proto::{
+    ERROR_DOMAIN,
+    auth_v1::{
+        AuthorizeRequest, AuthorizeResponse, ListUsersRequest, ListUsersResponse, LoginRequest,
+        LoginResponse, RegisterRequest, RegisterResponse, Role, SetUserRoleRequest,
+        SetUserRoleResponse, User, VerifyCredentialsRequest, VerifyCredentialsResponse,
+        auth_service_server::{AuthService, AuthServiceServer},
+        authorize_request::Requirement,
+    },
+    metadata,
+};
+use hyper_util::rt::TokioIo;
+use std::{
+    collections::HashMap,
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tonic::{
+    Request, Response, Status,
+    transport::{Endpoint, Server},
+};
+use tonic_types::{ErrorDetails, StatusExt};
+
+/// What the fake was asked: the call, what it was about, and for which client address.
+pub(crate) type Calls = Arc<Mutex<Vec<String>>>;
+
+struct FakeAuth {
+    calls: Calls,
+}
+
+/// A client of a new fake, and the calls that it will see.
+pub(crate) fn fake_auth() -> (AuthClient, Calls) {
+    let calls = Calls::default();
+    let service = AuthServiceServer::new(FakeAuth { calls: Arc::clone(&calls) });
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let connection = tokio_stream::once(io::Result::Ok(far));
+    tokio::spawn(Server::builder().add_service(service).serve_with_incoming(connection));
+    let mut near = Some(TokioIo::new(near));
+    let connector = tower::service_fn(move |_: http::Uri| {
+        std::future::ready(near.take().ok_or(io::Error::from(io::ErrorKind::ConnectionRefused)))
+    });
+    let endpoint = Endpoint::from_static("http://fake").connect_with_connector_lazy(connector);
+    (AuthClient::over(endpoint), calls)
+}
+
+impl FakeAuth {
+    fn note<M>(&self, request: &Request<M>, what: &str) {
+        let address = request.metadata().get(metadata::CLIENT_ADDRESS);
+        let address = address.map_or("nobody", |value| value.to_str().expect("ASCII"));
+        self.calls.lock().expect("no panic").push(format!("{what} for {address}"));
+    }
+}
+
+fn refusal(reason: Reason, message: &str) -> Status {
+    let mut details =
+        ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, HashMap::default());
+    details.set_retry_info(Some(Duration::from_secs(7)));
+    Status::with_error_details(reason.code(), message, details)
+}
+
+fn bearer(token: &str) -> Result<User, Status> {
+    match token {
+        "user" => Ok(user(1, token, Role::User)),
+        "author" => Ok(user(2, token, Role::Author)),
+        "admin" => Ok(user(3, token, Role::Admin)),
+        "gone" => Err(refusal(Reason::TokenUserNotFound, "")),
+        _ => Err(refusal(Reason::TokenInvalid, "")),
+    }
+}
+
+fn user(id: i64, username: &str, role: Role) -> User {
+    User { id, username: username.to_owned(), role: role.into() }
+}
+
+fn actor<M>(request: &Request<M>) -> Result<(), Status> {
+    let header = request.metadata().get(metadata::AUTHORIZATION);
+    match header.and_then(|header| header.to_str().ok()) {
+        Some("Bearer admin") => Ok(()),
+        _ => Err(refusal(Reason::RoleInsufficient, "")),
+    }
+}
+
+fn by_password(username: &str, password: &str) -> Result<User, Status> {
+    match (username, password) {
+        ("down", _) => Err(Status::unavailable("nobody there")),
+        ("flood", _) => Err(refusal(Reason::TooManyAttempts, "")),
+        ("", _) => Err(refusal(Reason::CredentialsInvalid, "")),
+        (_, "right" | "ri:ght:") => Ok(user(1, username, Role::User)),
+        _ => Err(refusal(Reason::CredentialsInvalid, "")),
+    }
+}
+
+#[tonic::async_trait]
+impl AuthService for FakeAuth {
+    async fn register(
+        &self,
+        request: Request<RegisterRequest>,
+    ) -> Result<Response<RegisterResponse>, Status> {
+        self.note(&request, "register");
+        match request.into_inner().username.as_str() {
+            "taken" => Err(refusal(Reason::UsernameTaken, "")),
+            "a:b" => Err(refusal(Reason::UsernameInvalid, "Username must not contain ':'.")),
+            name => Ok(Response::new(RegisterResponse { user: Some(user(4, name, Role::User)) })),
+        }
+    }
+
+    async fn login(
+        &self,
+        request: Request<LoginRequest>,
+    ) -> Result<Response<LoginResponse>, Status> {
+        self.note(&request, "login");
+        let LoginRequest { username, password } = request.into_inner();
+        let user = Some(by_password(&username, &password)?);
+        Ok(Response::new(LoginResponse { access_token: "a.b.c".to_owned(), user }))
+    }
+
+    async fn verify_credentials(
+        &self,
+        request: Request<VerifyCredentialsRequest>,
+    ) -> Result<Response<VerifyCredentialsResponse>, Status> {
+        self.note(&request, "verify_credentials");
+        let VerifyCredentialsRequest { username, password } = request.into_inner();
+        let user = Some(by_password(&username, &password)?);
+        Ok(Response::new(VerifyCredentialsResponse { user }))
+    }
+
+    async fn authorize(
+        &self,
+        request: Request<AuthorizeRequest>,
+    ) -> Result<Response<AuthorizeResponse>, Status> {
+        self.note(&request, "authorize");
+        let AuthorizeRequest { access_token, requirement } = request.into_inner();
+        let user = bearer(&access_token)?;
+        match requirement {
+            Some(Requirement::AnyAuthenticated(_)) => {}
+            Some(Requirement::Roles(allowed)) if allowed.roles.contains(&user.role) => {}
+            Some(Requirement::Roles(_)) => return Err(refusal(Reason::RoleInsufficient, "")),
+            None => return Err(refusal(Reason::RequestInvalid, "")),
+        }
+        Ok(Response::new(AuthorizeResponse { user: Some(user) }))
+    }
+
+    async fn set_user_role(
+        &self,
+        request: Request<SetUserRoleRequest>,
+    ) -> Result<Response<SetUserRoleResponse>, Status> {
+        actor(&request)?;
+        let SetUserRoleRequest { user_id, role } = *request.get_ref();
+        self.note(&request, &format!("set_user_role {user_id} {role}"));
+        if !(1..=3).contains(&user_id) {
+            return Err(refusal(Reason::UserNotFound, ""));
+        }
+        match Role::try_from(role) {
+            Ok(Role::Unspecified) | Err(_) => Err(refusal(Reason::RoleInvalid, "")),
+            Ok(role) => {
+                let user = Some(user(user_id, "somebody", role));
+                Ok(Response::new(SetUserRoleResponse { user }))
+            }
+        }
+    }
+
+    async fn list_users(
+        &self,
+        request: Request<ListUsersRequest>,
+    ) -> Result<Response<ListUsersResponse>, Status> {
+        actor(&request)?;
+        let ListUsersRequest { page_size, after, username_prefix, role } = request.get_ref();
+        let call = format!("list_users {page_size} {after} {username_prefix:?} {role:?}");
+        self.note(&request, &call);
+        let users = vec![user(1, "user", Role::User), user(2, "author", Role::Author)];
+        let next_after = (*page_size == 2).then_some(2);
+        Ok(Response::new(ListUsersResponse { users, next_after }))
+    }
+}

@@ -1,0 +1,79 @@
+//! The public listeners of both variants.
+
+use crate::{basic, bearer, settings::PublicSettings};
+use auth_client::AuthClient;
+use axum::Router;
+use service_runtime::{
+    http_listener::{HttpListener, Limits},
+    networks::Networks,
+    settings::{ListenAddress, SettingError},
+    shutdown::Shutdown,
+};
+use std::{net::SocketAddr, sync::Arc};
+
+/// The public API, bound but not served yet.
+#[derive(Debug)]
+pub struct Gateway {
+    bearer: Option<HttpListener>,
+    basic: Option<HttpListener>,
+    trusted_proxies: Arc<Networks>,
+}
+
+impl Gateway {
+    /// Binds the listeners that are not off. Both off is an error: such a gateway serves nobody.
+    pub async fn bind(settings: &PublicSettings) -> Result<Self, SettingError> {
+        if (settings.bearer_listen_addr, settings.basic_listen_addr)
+            == (ListenAddress::Off, ListenAddress::Off)
+        {
+            let problem = "is off, and so is BASIC_LISTEN_ADDR; set one of the two to an address";
+            return Err(SettingError::new("BEARER_LISTEN_ADDR", problem));
+        }
+        Ok(Self {
+            bearer: bind("BEARER_LISTEN_ADDR", settings.bearer_listen_addr).await?,
+            basic: bind("BASIC_LISTEN_ADDR", settings.basic_listen_addr).await?,
+            trusted_proxies: Arc::new(settings.trusted_proxies.clone()),
+        })
+    }
+
+    /// Where the bearer-token variant listens; `None` when it is off.
+    #[must_use]
+    pub fn bearer_address(&self) -> Option<SocketAddr> {
+        self.bearer.as_ref().map(HttpListener::address)
+    }
+
+    /// Where the HTTP Basic variant listens; `None` when it is off.
+    #[must_use]
+    pub fn basic_address(&self) -> Option<SocketAddr> {
+        self.basic.as_ref().map(HttpListener::address)
+    }
+
+    /// Serves until `shutdown` says stop and what was in flight is finished, or cut at the end of
+    /// the drain time.
+    pub async fn serve(self, auth: AuthClient, shutdown: Shutdown) {
+        let bearer = bearer::router(auth.clone(), Arc::clone(&self.trusted_proxies));
+        let basic = basic::router(auth, self.trusted_proxies);
+        tokio::join!(
+            serve(self.bearer, bearer, shutdown.clone()),
+            serve(self.basic, basic, shutdown)
+        );
+    }
+}
+
+async fn bind(
+    variable: &str,
+    address: ListenAddress,
+) -> Result<Option<HttpListener>, SettingError> {
+    match address {
+        ListenAddress::On(address) => HttpListener::bind(variable, address).await.map(Some),
+        ListenAddress::Off => Ok(None),
+    }
+}
+
+async fn serve(listener: Option<HttpListener>, router: Router, shutdown: Shutdown) {
+    if let Some(listener) = listener {
+        listener.serve(router, Limits::default(), shutdown).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

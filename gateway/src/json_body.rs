@@ -1,0 +1,108 @@
+//! Request bodies: a JSON object of limited size.
+
+use auth_client::axum::Problem;
+use axum::{
+    body::Body,
+    extract::{FromRequest, Request},
+};
+use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
+use http_body::Body as _;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use secrecy::SecretString;
+use std::{collections::HashMap, error::Error, time::Duration};
+use tokio::time::timeout;
+
+mod object;
+
+use object::{Field, Object};
+
+/// Largest body, in bytes.
+const LIMIT: usize = 64 * 1024;
+/// Longest time that a body may take to arrive.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// The body of a request, a JSON object. Rejects, in this order, with 413, 408, 415 and 400; no
+/// text of a rejection repeats anything of the body, which may hold a password.
+pub(crate) struct JsonBody(HashMap<String, Field>);
+
+impl JsonBody {
+    /// Takes the string `field` out of the body.
+    pub(crate) fn text(&mut self, field: &'static str) -> Result<String, Problem> {
+        match self.0.remove(field) {
+            Some(Field::Text(text)) => Ok(text),
+            Some(Field::Repeated) => {
+                Err(Problem::bad_request(format!("Field \"{field}\" is given more than once.")))
+            }
+            Some(Field::NoText) | None => Err(Problem::bad_request(format!(
+                "Field \"{field}\" is required and must be a string."
+            ))),
+        }
+    }
+
+    /// Takes the string `field`, a secret, out of the body.
+    pub(crate) fn secret(&mut self, field: &'static str) -> Result<SecretString, Problem> {
+        self.text(field).map(SecretString::from)
+    }
+}
+
+impl<S: Sync> FromRequest<S> for JsonBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let (head, body) = request.into_parts();
+        let bytes = read(body).await?;
+        if !is_json(&head.headers) {
+            return Err(Problem::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "Content-Type must be application/json.",
+            ));
+        }
+        parse(&bytes).map(Self)
+    }
+}
+
+async fn read(body: Body) -> Result<Vec<u8>, Problem> {
+    let too_large = || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Request body too large.");
+    // `Content-Length` tells it before a byte was read, and before a 100 (Continue) was sent.
+    if body.size_hint().lower() > LIMIT as u64 {
+        return Err(too_large());
+    }
+    match timeout(DEADLINE, Limited::new(body, LIMIT).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes().into()),
+        Ok(Err(error)) if is_over_limit(&*error) => Err(too_large()),
+        Ok(Err(_broken)) => Err(Problem::bad_request("Request body could not be read.")),
+        Err(_elapsed) => {
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "Request body did not arrive in time."))
+        }
+    }
+}
+
+fn is_over_limit(error: &(dyn Error + 'static)) -> bool {
+    error.is::<LengthLimitError>() || error.source().is_some_and(is_over_limit)
+}
+
+/// `application/json` or `application/*+json` (RFC 6839), with any parameters.
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return false };
+    let Ok(value) = value.to_str() else { return false };
+    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let Some(subtype) = essence.strip_prefix("application/") else { return false };
+    subtype == "json" || subtype.ends_with("+json")
+}
+
+fn parse(bytes: &[u8]) -> Result<HashMap<String, Field>, Problem> {
+    // serde_json does not look at the encoding of what it skips.
+    let text = str::from_utf8(bytes)
+        .map_err(|_| Problem::bad_request("Request body is not valid UTF-8."))?;
+    match serde_json::from_str::<Object>(text) {
+        Ok(Object(fields)) => Ok(fields),
+        Err(error) if error.is_data() => {
+            Err(Problem::bad_request("Request body must be a JSON object."))
+        }
+        Err(_) => Err(Problem::bad_request("Request body is not valid JSON.")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! The success body that most endpoints share.
+
+use axum::Json;
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// `{"message": string}`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Message {
+    message: Cow<'static, str>,
+}
+
+/// `{"message": text}` as `application/json`.
+pub(crate) fn message(text: impl Into<Cow<'static, str>>) -> Json<Message> {
+    Json(Message { message: text.into() })
+}

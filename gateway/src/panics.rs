@@ -1,0 +1,35 @@
+//! A panic in a handler is a 500 for its request and nothing for the others on the connection.
+
+use auth_client::axum::Problem;
+use axum::{
+    extract::Request,
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use futures_util::FutureExt;
+use http::StatusCode;
+use std::panic::AssertUnwindSafe;
+
+/// Answers where the handler cannot any more. The panic hook has printed the cause by then.
+pub(crate) async fn answer(request: Request, next: Next) -> Response {
+    // What a request shares with others, the client and its connection, survives a panic.
+    AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_panic| {
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.").into_response()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::answer;
+    use crate::answer::{Answer, bare};
+    use axum::{Router, middleware::from_fn, routing::get};
+
+    #[tokio::test]
+    async fn a_panic_is_a_problem_without_its_cause() {
+        async fn fails() {
+            panic!("hunter2");
+        }
+        let router = Router::new().route("/", get(fails)).layer(from_fn(answer));
+        Answer::to(&router, bare("GET", "/")).await.is_problem(500, "Internal server error.");
+    }
+}

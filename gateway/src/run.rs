@@ -1,0 +1,50 @@
+//! The life of the program `gateway`.
+
+use crate::{Gateway, settings::Settings};
+use auth_client::AuthClient;
+use service_runtime::{
+    http_listener::{HttpListener, Limits},
+    ops,
+    program::{Failure, listener_line, say},
+    readiness::Readiness,
+    settings::SettingError,
+    shutdown::Shutdown,
+};
+
+/// Binds, says where, and serves until `shutdown` is over.
+///
+/// The gateway is ready as soon as it listens, whether or not auth-service answers: a balancer that
+/// turned away would make refused connections out of an outage that callers can be told about.
+pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+    let auth = AuthClient::connect_lazy(&settings.auth_service_url)
+        .map_err(|error| SettingError::new("AUTH_SERVICE_URL", error.to_string()))?;
+    let gateway = Gateway::bind(&settings.public).await?;
+    let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
+    say(&greeting(&settings, &gateway, &ops));
+
+    let readiness = Readiness::starting(&shutdown);
+    readiness.set_able(true);
+    // The probes outlive the public listeners, so that a drain does not look like a dead process.
+    let ops_life = Shutdown::new();
+    let public = async {
+        gateway.serve(auth, shutdown).await;
+        ops_life.stop_now();
+    };
+    let probes = ops.serve(ops::router(readiness), Limits::default(), ops_life.clone());
+    tokio::join!(public, probes);
+    Ok(())
+}
+
+fn greeting(settings: &Settings, gateway: &Gateway, ops: &HttpListener) -> String {
+    [
+        format!(
+            "Rolegate gateway {}, asking auth-service at {}\n",
+            env!("CARGO_PKG_VERSION"),
+            settings.auth_service_url
+        ),
+        listener_line("bearer", gateway.bearer_address(), "access tokens and roles"),
+        listener_line("basic", gateway.basic_address(), "HTTP Basic"),
+        listener_line("ops", Some(ops.address()), "/livez /readyz"),
+    ]
+    .concat()
+}

@@ -1,0 +1,109 @@
+//! What the gateway can be told, by flag or by environment.
+
+use service_runtime::{
+    networks::Networks,
+    settings::{ListenAddress, number_between, socket_address},
+};
+use std::{net::SocketAddr, time::Duration};
+
+/// The public JSON API of Rolegate.
+///
+/// Translates HTTP into gRPC and back. Every flag can be set by the environment variable that is
+/// shown with it.
+#[derive(Clone, Debug, clap::Parser)]
+#[command(name = "gateway", version)]
+pub struct Settings {
+    /// Where the public listeners are.
+    #[command(flatten)]
+    pub public: PublicSettings,
+
+    /// URL of auth-service's gRPC port; the name may resolve to many replicas
+    #[arg(long, env = "AUTH_SERVICE_URL", default_value = "http://127.0.0.1:50051")]
+    pub auth_service_url: String,
+
+    /// IP address and port of /livez and /readyz; never make it public
+    #[arg(
+        long,
+        env = "OPS_LISTEN_ADDR",
+        default_value = "127.0.0.1:9000",
+        value_parser = socket_address
+    )]
+    pub ops_listen_addr: SocketAddr,
+
+    /// Seconds from the signal to stop until connections are refused, 0 to 300: what balancers need
+    /// to see that /readyz says no
+    #[arg(
+        long,
+        env = "LAME_DUCK_SECONDS",
+        default_value = "2",
+        value_parser = |text: &str| number_between(text, 0_u16, 300)
+    )]
+    pub lame_duck_seconds: u16,
+}
+
+impl Settings {
+    /// The lame-duck time.
+    #[must_use]
+    pub fn lame_duck(&self) -> Duration {
+        Duration::from_secs(self.lame_duck_seconds.into())
+    }
+}
+
+/// The part that every program with the public API has.
+#[derive(Clone, Debug, clap::Args)]
+pub struct PublicSettings {
+    /// IP address and port of the bearer-token variant (users, tokens, roles), or off
+    #[arg(long, env = "BEARER_LISTEN_ADDR", default_value = "127.0.0.1:8000")]
+    pub bearer_listen_addr: ListenAddress,
+
+    /// IP address and port of the HTTP Basic variant, or off
+    #[arg(long, env = "BASIC_LISTEN_ADDR", default_value = "127.0.0.1:8001")]
+    pub basic_listen_addr: ListenAddress,
+
+    /// CIDRs of proxies, separated by commas, whose X-Forwarded-For is believed; empty for none
+    #[arg(long, env = "TRUSTED_PROXIES", default_value = "", hide_default_value = true)]
+    pub trusted_proxies: Networks,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Settings;
+    use clap::Parser as _;
+    use std::time::Duration;
+
+    fn parsed(arguments: &[&str]) -> Result<Settings, clap::Error> {
+        Settings::try_parse_from(["gateway"].iter().chain(arguments))
+    }
+
+    #[test]
+    fn without_settings_everything_listens_on_this_machine_only() {
+        let settings = parsed(&[]).expect("every setting has a default");
+        let bearer = settings.public.bearer_listen_addr.address().expect("on");
+        let basic = settings.public.basic_listen_addr.address().expect("on");
+        assert_eq!(bearer.to_string(), "127.0.0.1:8000");
+        assert_eq!(basic.to_string(), "127.0.0.1:8001");
+        assert_eq!(settings.ops_listen_addr.to_string(), "127.0.0.1:9000");
+        assert_eq!(settings.auth_service_url, "http://127.0.0.1:50051");
+        assert_eq!(settings.lame_duck(), Duration::from_secs(2));
+        assert!(!settings.public.trusted_proxies.contain("127.0.0.1".parse().expect("an address")));
+    }
+
+    #[test]
+    fn a_variant_can_be_off() {
+        let settings = parsed(&["--basic-listen-addr", "off"]).expect("off is allowed");
+        assert_eq!(settings.public.basic_listen_addr.address(), None);
+    }
+
+    #[test]
+    fn what_is_out_of_bounds_is_refused() {
+        for wrong in [
+            ["--lame-duck-seconds", "301"],
+            ["--lame-duck-seconds", "-1"],
+            ["--bearer-listen-addr", "8000"],
+            ["--trusted-proxies", "example.com"],
+            ["--ops-listen-addr", "off"],
+        ] {
+            assert!(parsed(&wrong).is_err(), "{wrong:?}");
+        }
+    }
+}
