@@ -1,0 +1,188 @@
+//! A store whose value changes while batches are under way, and whose answers wait for the test.
+
+use super::{GroupCommit, Limits, Lost};
+use std::{
+    num::NonZero,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+use tokio::{
+    sync::Semaphore,
+    task::{JoinHandle, yield_now},
+};
+
+/// Reads its value when a batch is sent, and answers when the test allows it.
+#[derive(Clone)]
+struct Store {
+    value: Arc<AtomicU32>,
+    may_answer: Arc<Semaphore>,
+    batches: Arc<Mutex<Vec<Vec<&'static str>>>>,
+    reads: GroupCommit<&'static str, u32>,
+}
+
+fn store(batch: usize, in_flight: usize) -> Store {
+    let (batch, in_flight) = (NonZero::new(batch).unwrap(), NonZero::new(in_flight).unwrap());
+    let value = Arc::new(AtomicU32::new(0));
+    let may_answer = Arc::new(Semaphore::new(0));
+    let batches = Arc::new(Mutex::new(Vec::new()));
+    let reads = {
+        let (value, may_answer, batches) = (value.clone(), may_answer.clone(), batches.clone());
+        GroupCommit::new(Limits { batch, in_flight }, move |names: Vec<&'static str>| {
+            let read = value.load(Ordering::SeqCst);
+            batches.lock().unwrap().push(names.clone());
+            let may_answer = may_answer.clone();
+            async move {
+                assert!(!names.contains(&"panic"), "asked to");
+                may_answer.acquire().await.unwrap().forget();
+                names.iter().filter(|&&name| name != "no answer").map(|_| read).collect()
+            }
+        })
+    };
+    Store { value, may_answer, batches, reads }
+}
+
+impl Store {
+    fn read(&self, name: &'static str) -> JoinHandle<Result<u32, Lost>> {
+        let reads = self.reads.clone();
+        tokio::spawn(async move { reads.submit(name).await })
+    }
+
+    fn answer(&self, batches: usize) {
+        self.may_answer.add_permits(batches);
+    }
+
+    fn sent(&self) -> Vec<Vec<&'static str>> {
+        self.batches.lock().unwrap().clone()
+    }
+}
+
+/// Lets every task run until it waits for something. The test runtime has one thread and no timers
+/// are involved, so a bounded number of turns is enough.
+async fn settle() {
+    for _ in 0..100 {
+        yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_lone_request_goes_straight() {
+    let store = store(10, 1);
+    let read = store.read("a");
+    settle().await;
+    assert_eq!(store.sent(), [["a"]]);
+    store.answer(1);
+    assert_eq!(read.await.unwrap(), Ok(0));
+}
+
+#[tokio::test]
+async fn requests_that_come_while_a_batch_is_under_way_share_the_next_one() {
+    let store = store(10, 1);
+    let first = store.read("a");
+    settle().await;
+    let others = ["b", "c", "d"].map(|name| store.read(name));
+    settle().await;
+    assert_eq!(store.sent(), [["a"]]);
+    store.answer(2);
+    assert_eq!(first.await.unwrap(), Ok(0));
+    for other in others {
+        assert_eq!(other.await.unwrap(), Ok(0));
+    }
+    assert_eq!(store.sent(), [vec!["a"], vec!["b", "c", "d"]]);
+}
+
+#[tokio::test]
+async fn a_request_never_joins_a_batch_in_flight_so_it_never_sees_what_was_true_before_it_came() {
+    for in_flight in [1, 2, 3] {
+        let store = store(10, in_flight);
+        let early = store.read("a");
+        settle().await;
+        store.value.store(1, Ordering::SeqCst);
+        // The same name, asked for after the change, while the batch with the old value is open.
+        let late = store.read("a");
+        settle().await;
+        store.answer(2);
+        assert_eq!(early.await.unwrap(), Ok(0));
+        assert_eq!(late.await.unwrap(), Ok(1), "{in_flight} in flight");
+    }
+}
+
+#[tokio::test]
+async fn batches_and_places_are_bounded() {
+    let store = store(2, 2);
+    let mut reads = vec![store.read("a")];
+    settle().await;
+    reads.push(store.read("b"));
+    settle().await;
+    reads.extend(["c", "d", "e"].map(|name| store.read(name)));
+    settle().await;
+    assert_eq!(store.sent(), [["a"], ["b"]]);
+    store.answer(4);
+    for read in reads {
+        assert_eq!(read.await.unwrap(), Ok(0));
+    }
+    assert_eq!(store.sent()[2..], [vec!["c", "d"], vec!["e"]]);
+}
+
+#[tokio::test]
+async fn a_caller_who_leaves_before_the_batch_is_sent_is_not_in_it() {
+    let store = store(10, 1);
+    let first = store.read("a");
+    settle().await;
+    let leaver = store.read("leaver");
+    let stayer = store.read("b");
+    settle().await;
+    leaver.abort();
+    settle().await;
+    store.answer(2);
+    assert_eq!(first.await.unwrap(), Ok(0));
+    assert_eq!(stayer.await.unwrap(), Ok(0));
+    assert_eq!(store.sent(), [["a"], ["b"]]);
+}
+
+#[tokio::test]
+async fn a_caller_who_leaves_a_batch_in_flight_does_not_take_the_others_along() {
+    let store = store(10, 1);
+    let first = store.read("a");
+    settle().await;
+    let (leaver, stayer) = (store.read("leaver"), store.read("b"));
+    settle().await;
+    store.answer(1);
+    first.await.unwrap().unwrap();
+    settle().await;
+    leaver.abort();
+    store.answer(1);
+    assert_eq!(stayer.await.unwrap(), Ok(0));
+}
+
+#[tokio::test]
+async fn a_panic_or_a_missing_answer_loses_its_own_batch_and_no_later_one() {
+    let store = store(1, 1);
+    assert_eq!(store.read("panic").await.unwrap(), Err(Lost));
+    store.answer(2);
+    assert_eq!(store.read("no answer").await.unwrap(), Err(Lost));
+    assert_eq!(store.read("a").await.unwrap(), Ok(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nobody_is_forgotten_when_requests_come_as_batches_end() {
+    let limits = Limits { batch: NonZero::new(4).unwrap(), in_flight: NonZero::new(2).unwrap() };
+    let reads = GroupCommit::new(limits, async |batch: Vec<u32>| {
+        yield_now().await;
+        batch
+    });
+    let callers: Vec<_> = (0..16_u32)
+        .map(|caller| {
+            let reads = reads.clone();
+            tokio::spawn(async move {
+                for request in 0..2_000 {
+                    assert_eq!(reads.submit(request + caller).await, Ok(request + caller));
+                }
+            })
+        })
+        .collect();
+    for caller in callers {
+        caller.await.unwrap();
+    }
+}
