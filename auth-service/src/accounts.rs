@@ -18,13 +18,19 @@ pub use list_users::{LARGEST_PAGE, PageRequest, UserPage};
 pub use seed::{ADMIN_USERNAME, AdminPassword, SeedError};
 pub use username::{Username, UsernameRule};
 
-use crate::{password::Hasher, store::UserStore, token::Tokens};
+use crate::{
+    password::Hasher,
+    store::{SharedReads, UserStore},
+    token::Tokens,
+};
 use std::sync::Arc;
 
 /// The use cases over one store.
 #[derive(Clone)]
 pub struct Accounts {
     store: Arc<dyn UserStore>,
+    /// Every look-up of one user goes through here and shares its statement with the others.
+    reads: SharedReads,
     hasher: Hasher,
     tokens: Tokens,
     password_min_length: usize,
@@ -38,6 +44,7 @@ impl Accounts {
         tokens: Tokens,
         password_min_length: usize,
     ) -> Self {
-        Self { store, hasher, tokens, password_min_length }
+        let reads = SharedReads::new(&store);
+        Self { store, reads, hasher, tokens, password_min_length }
     }
 }

@@ -31,8 +31,7 @@ impl Accounts {
         requirement: &Requirement,
     ) -> Result<User, AccountError> {
         let id = self.tokens.judge(access_token)?;
-        let found = self.store.users_by_id(&[id]).await?;
-        let user = found.into_iter().next().ok_or(AccountError::TokenUserNotFound)?;
+        let user = self.reads.user(id).await?.ok_or(AccountError::TokenUserNotFound)?;
         if requirement.admits(user.role) { Ok(user) } else { Err(AccountError::RoleInsufficient) }
     }
 

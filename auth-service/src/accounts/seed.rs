@@ -52,10 +52,9 @@ impl Accounts {
     /// nothing. Safe when several instances start at once.
     pub async fn seed_admin(&self, password: &AdminPassword) -> Result<(), SeedError> {
         let account = |error: AccountError| SeedError::Account(error);
-        let name = [ADMIN_USERNAME.to_owned()];
-        let found =
-            self.store.credentials_by_username(&name).await.map_err(|e| account(e.into()))?;
-        if !found.is_empty() {
+        let username = ADMIN_USERNAME.to_owned();
+        let found = self.reads.credentials(username.clone()).await;
+        if found.map_err(|error| account(error.into()))?.is_some() {
             return Ok(());
         }
         let (text, file) = match password {
@@ -70,7 +69,6 @@ impl Accounts {
         let password =
             Password::new(text, self.password_min_length).map_err(SeedError::PasswordInvalid)?;
         let password_hash = self.hasher.hash(password).await.map_err(|e| account(e.into()))?;
-        let [username] = name;
         match self.store.insert(NewUser { username, password_hash, role: Role::Admin }).await {
             Ok(_) => {
                 tracing::info!(username = ADMIN_USERNAME, "created the first admin");

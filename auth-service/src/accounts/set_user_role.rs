@@ -14,7 +14,7 @@ impl Accounts {
     ) -> Result<User, AccountError> {
         self.authorize_admin(actor).await?;
         let Some(role) = role else {
-            let exists = !self.store.users_by_id(&[user_id]).await?.is_empty();
+            let exists = self.reads.user(user_id).await?.is_some();
             return Err(if exists {
                 AccountError::RoleInvalid
             } else {

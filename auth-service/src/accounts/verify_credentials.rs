@@ -14,8 +14,8 @@ impl Accounts {
     ) -> Result<User, AccountError> {
         let (user, hash) = match Username::new(username) {
             Ok(username) => {
-                let found = self.store.credentials_by_username(&[username.into_string()]).await?;
-                found.into_iter().next().map(|found| (found.user, found.password_hash)).unzip()
+                let found = self.reads.credentials(username.into_string()).await?;
+                found.map(|found| (found.user, found.password_hash)).unzip()
             }
             Err(_) => (None, None),
         };

@@ -47,7 +47,8 @@ fn reason(error: &AccountError) -> (Reason, Option<Duration>) {
         AccountError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
             Reason::StoreUnavailable
         }
-        AccountError::Store(StoreError::Failed(_)) | AccountError::Internal(_) => Reason::Internal,
+        AccountError::Store(StoreError::Failed(_) | StoreError::Lost(_))
+        | AccountError::Internal(_) => Reason::Internal,
     };
     (reason, None)
 }
