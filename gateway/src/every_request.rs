@@ -55,3 +55,23 @@ async fn log_faults(request: Request, next: Next) -> Response {
     }
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use super::around;
+    use crate::answer::{Answer, bare};
+    use axum::{Router, routing::get};
+
+    #[tokio::test]
+    async fn a_panic_is_a_problem_without_its_cause_and_the_next_request_is_served() {
+        async fn fails() {
+            panic!("hunter2");
+        }
+        let inner = Router::new().route("/", get(fails)).route("/well", get(async || ()));
+        let router = around(inner, std::sync::Arc::default());
+        let answer = Answer::to(&router, bare("GET", "/")).await;
+        answer.is_problem(500, "Internal server error.");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        assert_eq!(Answer::to(&router, bare("GET", "/well")).await.status, 200);
+    }
+}

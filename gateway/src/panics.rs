@@ -17,19 +17,3 @@ pub(crate) async fn answer(request: Request, next: Next) -> Response {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.").into_response()
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::answer;
-    use crate::answer::{Answer, bare};
-    use axum::{Router, middleware::from_fn, routing::get};
-
-    #[tokio::test]
-    async fn a_panic_is_a_problem_without_its_cause() {
-        async fn fails() {
-            panic!("hunter2");
-        }
-        let router = Router::new().route("/", get(fails)).layer(from_fn(answer));
-        Answer::to(&router, bare("GET", "/")).await.is_problem(500, "Internal server error.");
-    }
-}

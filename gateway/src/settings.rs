@@ -68,11 +68,15 @@ pub struct PublicSettings {
 #[cfg(test)]
 mod tests {
     use super::Settings;
-    use clap::Parser as _;
+    use clap::{CommandFactory as _, FromArgMatches as _};
     use std::time::Duration;
 
+    /// Whatever the environment of the tests says.
     fn parsed(arguments: &[&str]) -> Result<Settings, clap::Error> {
-        Settings::try_parse_from(["gateway"].iter().chain(arguments))
+        Settings::command()
+            .mut_args(|argument| argument.env(None::<&str>))
+            .try_get_matches_from(["gateway"].iter().chain(arguments))
+            .and_then(|matches| Settings::from_arg_matches(&matches))
     }
 
     #[test]
