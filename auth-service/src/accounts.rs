@@ -12,7 +12,7 @@ mod set_user_role;
 mod username;
 mod verify_credentials;
 
-pub use authorize::Requirement;
+pub use authorize::{Bearer, Requirement};
 pub use error::AccountError;
 pub use list_users::{LARGEST_PAGE, PageRequest, UserPage};
 pub use seed::{ADMIN_USERNAME, AdminPassword, SeedError};

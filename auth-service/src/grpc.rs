@@ -4,6 +4,7 @@
 
 mod actor;
 mod authorize;
+mod batch_authorize;
 mod list_users;
 mod login;
 mod message;
@@ -14,9 +15,10 @@ mod verify_credentials;
 
 use crate::accounts::Accounts;
 use auth_proto::auth_v1::{
-    AuthorizeRequest, AuthorizeResponse, ListUsersRequest, ListUsersResponse, LoginRequest,
-    LoginResponse, RegisterRequest, RegisterResponse, SetUserRoleRequest, SetUserRoleResponse,
-    VerifyCredentialsRequest, VerifyCredentialsResponse, auth_service_server::AuthService,
+    AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest, BatchAuthorizeResponse,
+    ListUsersRequest, ListUsersResponse, LoginRequest, LoginResponse, RegisterRequest,
+    RegisterResponse, SetUserRoleRequest, SetUserRoleResponse, VerifyCredentialsRequest,
+    VerifyCredentialsResponse, auth_service_server::AuthService,
 };
 use tonic::{Request, Response, Status};
 
@@ -55,6 +57,13 @@ impl AuthService for AuthGrpc {
 
     async fn authorize(&self, request: Request<AuthorizeRequest>) -> Answer<AuthorizeResponse> {
         authorize::call(&self.accounts, request).await
+    }
+
+    async fn batch_authorize(
+        &self,
+        request: Request<BatchAuthorizeRequest>,
+    ) -> Answer<BatchAuthorizeResponse> {
+        batch_authorize::call(&self.accounts, request).await
     }
 
     async fn set_user_role(

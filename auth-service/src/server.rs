@@ -15,8 +15,8 @@ use tonic::{
 };
 use tonic_health::{ServingStatus, server::HealthReporter};
 
-/// The largest message that is read: room for a batch of tokens, no more.
-const LARGEST_MESSAGE: usize = 256 * 1024;
+/// The largest message that is read: room for a batch of the longest tokens, no more.
+const LARGEST_MESSAGE: usize = 2 * 1024 * 1024;
 /// Longest time for one call, whatever its caller allows.
 const LONGEST_CALL: Duration = Duration::from_secs(30);
 

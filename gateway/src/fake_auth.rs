@@ -7,10 +7,12 @@ use auth_client::{AuthClient, Reason};
 use auth_proto::{
     ERROR_DOMAIN,
     auth_v1::{
-        AuthorizeRequest, AuthorizeResponse, ListUsersRequest, ListUsersResponse, LoginRequest,
-        LoginResponse, RegisterRequest, RegisterResponse, Role, SetUserRoleRequest,
-        SetUserRoleResponse, User, VerifyCredentialsRequest, VerifyCredentialsResponse,
+        AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
+        BatchAuthorizeResponse, ListUsersRequest, ListUsersResponse, LoginRequest, LoginResponse,
+        RegisterRequest, RegisterResponse, Role, SetUserRoleRequest, SetUserRoleResponse, User,
+        VerifyCredentialsRequest, VerifyCredentialsResponse,
         auth_service_server::{AuthService, AuthServiceServer},
+        authorize_outcome::Outcome,
         authorize_request::Requirement,
     },
     metadata,
@@ -65,13 +67,23 @@ fn refusal(reason: Reason, message: &str) -> Status {
     Status::with_error_details(reason.code(), message, details)
 }
 
-fn bearer(token: &str) -> Result<User, Status> {
+fn bearer(token: &str) -> Result<User, Reason> {
     match token {
         "user" => Ok(user(1, token, Role::User)),
         "author" => Ok(user(2, token, Role::Author)),
         "admin" => Ok(user(3, token, Role::Admin)),
-        "gone" => Err(refusal(Reason::TokenUserNotFound, "")),
-        _ => Err(refusal(Reason::TokenInvalid, "")),
+        "gone" => Err(Reason::TokenUserNotFound),
+        _ => Err(Reason::TokenInvalid),
+    }
+}
+
+fn decide(item: AuthorizeRequest) -> Result<User, Reason> {
+    let user = bearer(&item.access_token)?;
+    match item.requirement {
+        Some(Requirement::AnyAuthenticated(_)) => Ok(user),
+        Some(Requirement::Roles(allowed)) if allowed.roles.contains(&user.role) => Ok(user),
+        Some(Requirement::Roles(_)) => Err(Reason::RoleInsufficient),
+        None => Err(Reason::RequestInvalid),
     }
 }
 
@@ -136,15 +148,22 @@ impl AuthService for FakeAuth {
         request: Request<AuthorizeRequest>,
     ) -> Result<Response<AuthorizeResponse>, Status> {
         self.note(&request, "authorize");
-        let AuthorizeRequest { access_token, requirement } = request.into_inner();
-        let user = bearer(&access_token)?;
-        match requirement {
-            Some(Requirement::AnyAuthenticated(_)) => {}
-            Some(Requirement::Roles(allowed)) if allowed.roles.contains(&user.role) => {}
-            Some(Requirement::Roles(_)) => return Err(refusal(Reason::RoleInsufficient, "")),
-            None => return Err(refusal(Reason::RequestInvalid, "")),
-        }
+        let user = decide(request.into_inner()).map_err(|reason| refusal(reason, ""))?;
         Ok(Response::new(AuthorizeResponse { user: Some(user) }))
+    }
+
+    async fn batch_authorize(
+        &self,
+        request: Request<BatchAuthorizeRequest>,
+    ) -> Result<Response<BatchAuthorizeResponse>, Status> {
+        self.note(&request, "batch_authorize");
+        let outcome = |item| match decide(item) {
+            Ok(user) => Outcome::User(user),
+            Err(reason) => Outcome::RefusalReason(reason.as_str().to_owned()),
+        };
+        let items = request.into_inner().items.into_iter();
+        let outcomes = items.map(|item| AuthorizeOutcome { outcome: Some(outcome(item)) });
+        Ok(Response::new(BatchAuthorizeResponse { outcomes: outcomes.collect() }))
     }
 
     async fn set_user_role(

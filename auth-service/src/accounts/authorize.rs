@@ -2,6 +2,7 @@
 
 use super::{AccountError, Accounts};
 use crate::{role::Role, user::User};
+use std::collections::HashMap;
 
 /// What is required of the bearer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +22,15 @@ impl Requirement {
     }
 }
 
+/// Somebody who presents a token, and what is required of them.
+#[derive(Clone, Debug)]
+pub struct Bearer {
+    /// The access token.
+    pub access_token: String,
+    /// What is required.
+    pub requirement: Requirement,
+}
+
 impl Accounts {
     /// The bearer of the token, with the role stored now. First the token is judged, then its user
     /// must exist, then the stored role must be allowed; the role claim of the token decides
@@ -31,12 +41,47 @@ impl Accounts {
         requirement: &Requirement,
     ) -> Result<User, AccountError> {
         let id = self.tokens.judge(access_token)?;
-        let user = self.reads.user(id).await?.ok_or(AccountError::TokenUserNotFound)?;
-        if requirement.admits(user.role) { Ok(user) } else { Err(AccountError::RoleInsufficient) }
+        admit(self.reads.user(id).await?, requirement)
+    }
+
+    /// Decides for many bearers with one look-up, each as [`Self::authorize`] would. Fails as a
+    /// whole only when nothing can be looked up; who is refused already stays refused.
+    pub async fn authorize_all(
+        &self,
+        bearers: Vec<Result<Bearer, AccountError>>,
+    ) -> Result<Vec<Result<User, AccountError>>, AccountError> {
+        let judged: Vec<_> = bearers
+            .into_iter()
+            .map(|bearer| {
+                let bearer = bearer?;
+                Ok((self.tokens.judge(&bearer.access_token)?, bearer.requirement))
+            })
+            .collect();
+        let mut ids: Vec<i64> =
+            judged.iter().filter_map(|judged| judged.as_ref().ok()).map(|(id, _)| *id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let users: HashMap<i64, User> = if ids.is_empty() {
+            HashMap::new()
+        } else {
+            let found = self.store.users_by_id(&ids).await?;
+            found.into_iter().map(|user| (user.id, user)).collect()
+        };
+        let decide = |judged: Result<_, AccountError>| {
+            let (id, requirement) = judged?;
+            admit(users.get(&id).cloned(), &requirement)
+        };
+        Ok(judged.into_iter().map(decide).collect())
     }
 
     /// The bearer of the token, who must be an admin.
     pub(super) async fn authorize_admin(&self, access_token: &str) -> Result<User, AccountError> {
         self.authorize(access_token, &Requirement::Roles(vec![Role::Admin])).await
     }
+}
+
+/// The user of a good token may pass if there still is one, and if the stored role is allowed.
+fn admit(user: Option<User>, requirement: &Requirement) -> Result<User, AccountError> {
+    let user = user.ok_or(AccountError::TokenUserNotFound)?;
+    if requirement.admits(user.role) { Ok(user) } else { Err(AccountError::RoleInsufficient) }
 }

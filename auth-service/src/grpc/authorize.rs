@@ -19,7 +19,7 @@ pub(super) async fn call(
 
 /// A caller who forgets to say what is required must not let everybody in, and a role that we do
 /// not know must not silently drop out of the list.
-fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
+pub(super) fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
     let invalid = AccountError::RequestInvalid;
     match wire {
         None => Err(invalid("say what is required: any_authenticated or roles")),

@@ -8,7 +8,7 @@ use tonic_types::{ErrorDetails, StatusExt};
 
 impl From<AccountError> for Status {
     fn from(error: AccountError) -> Self {
-        let (reason, retry_after) = reason(&error);
+        let reason = reason_of(&error);
         match reason {
             // The caller learns that it was us; the cause stands here and nowhere else.
             Reason::Internal | Reason::StoreUnavailable => {
@@ -22,15 +22,16 @@ impl From<AccountError> for Status {
         };
         let mut details =
             ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, HashMap::new());
-        if let Some(delay) = retry_after {
+        if let Some(delay) = retry_after(&error) {
             details.set_retry_info(Some(delay));
         }
         Status::with_error_details(reason.code(), text, details)
     }
 }
 
-fn reason(error: &AccountError) -> (Reason, Option<Duration>) {
-    let reason = match error {
+/// The contract's reason for an outcome.
+pub(super) fn reason_of(error: &AccountError) -> Reason {
+    match error {
         AccountError::UsernameTaken => Reason::UsernameTaken,
         AccountError::UsernameInvalid(_) => Reason::UsernameInvalid,
         AccountError::PasswordInvalid(_) => Reason::PasswordInvalid,
@@ -41,16 +42,20 @@ fn reason(error: &AccountError) -> (Reason, Option<Duration>) {
         AccountError::UserNotFound => Reason::UserNotFound,
         AccountError::RoleInvalid => Reason::RoleInvalid,
         AccountError::RequestInvalid(_) => Reason::RequestInvalid,
-        AccountError::Overloaded { retry_after } => {
-            return (Reason::Overloaded, Some(*retry_after));
-        }
+        AccountError::Overloaded { .. } => Reason::Overloaded,
         AccountError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
             Reason::StoreUnavailable
         }
         AccountError::Store(StoreError::Failed(_) | StoreError::Lost(_))
         | AccountError::Internal(_) => Reason::Internal,
-    };
-    (reason, None)
+    }
+}
+
+fn retry_after(error: &AccountError) -> Option<Duration> {
+    match error {
+        AccountError::Overloaded { retry_after } => Some(*retry_after),
+        _ => None,
+    }
 }
 
 /// An error and what caused it, for the log.

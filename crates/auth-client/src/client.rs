@@ -2,22 +2,25 @@
 
 use crate::{
     CallContext, CallError, Reason, Requirement, Role, User,
+    authorizations::Authorizations,
     call_context::write_actor,
+    calls::Calls,
     deadline::{DECISION, PASSWORD, within},
+    replicas::Replicas,
 };
-use auth_proto::auth_v1::{self, auth_service_client::AuthServiceClient};
+use auth_proto::auth_v1;
 use secrecy::{ExposeSecret, SecretString};
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 use tonic::{
     Request,
-    transport::{Channel, Endpoint},
+    transport::{Channel, Endpoint, Uri},
 };
 
-/// A client of auth-service. Cheap to clone; clones share their connection. Connects at the first
-/// call and again whenever the connection is lost.
+/// A client of auth-service. Cheap to clone; clones share their connections and their batches.
 #[derive(Clone, Debug)]
 pub struct AuthClient {
-    calls: AuthServiceClient<Channel>,
+    calls: Calls,
+    authorizations: Authorizations,
 }
 
 /// The address of auth-service is not a URL that gRPC can use.
@@ -48,25 +51,37 @@ pub struct UserPage {
 }
 
 impl AuthClient {
-    /// A client of the auth-service at `address`, such as `http://auth-service:50051`. Does not
-    /// connect yet.
+    /// A client of the auth-service at `address`, such as `http://auth-service:50051`. Calls are
+    /// balanced over every replica that the name resolves to, now and later.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
     pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
-        let endpoint = Endpoint::from_shared(address.to_owned()).map_err(|_| InvalidAddress)?;
-        let uri = endpoint.uri();
-        if uri.scheme_str() != Some("http") || uri.host().is_none() || uri.path() != "/" {
+        let origin: Uri = address.parse().map_err(|_| InvalidAddress)?;
+        let host = origin.host().filter(|host| !host.is_empty()).ok_or(InvalidAddress)?;
+        let has_user = origin.authority().is_some_and(|authority| authority.as_str().contains('@'));
+        let has_path = origin.path_and_query().is_some_and(|path| path != "/");
+        if origin.scheme_str() != Some("http") || has_user || has_path {
             return Err(InvalidAddress);
         }
-        Ok(Self::over(tuned(endpoint).connect_lazy()))
+        // An IPv6 address stands in brackets in a URL, and without them everywhere else.
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let port = origin.port_u16().unwrap_or(80);
+        let (channel, replicas) =
+            Replicas::watch(host, port, move |address| endpoint(address, origin.clone()));
+        Ok(Self::with(Calls::new(channel, Some(replicas))))
     }
 
     /// A client over a channel of the caller's making: in memory, or with TLS of its own.
     #[must_use]
     pub fn over(channel: Channel) -> Self {
-        Self { calls: AuthServiceClient::new(channel) }
+        Self::with(Calls::new(channel, None))
+    }
+
+    fn with(calls: Calls) -> Self {
+        let authorizations = Authorizations::new(calls.clone());
+        Self { calls, authorizations }
     }
 
     /// Creates a user with the role `user`.
@@ -81,8 +96,10 @@ impl AuthClient {
             password: password.expose_secret().to_owned(),
         };
         let request = with_context(message, context);
-        let mut calls = self.calls.clone();
-        let answer = within(PASSWORD, request, |request| calls.register(request)).await?;
+        let answer = within(PASSWORD, request, |request| async {
+            self.calls.ready().await?.register(request).await
+        })
+        .await?;
         User::required(answer.user)
     }
 
@@ -98,8 +115,10 @@ impl AuthClient {
             password: password.expose_secret().to_owned(),
         };
         let request = with_context(message, context);
-        let mut calls = self.calls.clone();
-        let answer = within(PASSWORD, request, |request| calls.login(request)).await?;
+        let answer = within(PASSWORD, request, |request| async {
+            self.calls.ready().await?.login(request).await
+        })
+        .await?;
         Ok((SecretString::from(answer.access_token), User::required(answer.user)?))
     }
 
@@ -115,26 +134,21 @@ impl AuthClient {
             password: password.expose_secret().to_owned(),
         };
         let request = with_context(message, context);
-        let mut calls = self.calls.clone();
-        let answer = within(PASSWORD, request, |request| calls.verify_credentials(request)).await?;
+        let answer = within(PASSWORD, request, |request| async {
+            self.calls.ready().await?.verify_credentials(request).await
+        })
+        .await?;
         User::required(answer.user)
     }
 
-    /// Decides whether the bearer of an access token may pass, by the role stored now.
+    /// Decides whether the bearer of an access token may pass, by a role that was stored when this
+    /// was asked or later. Concurrent decisions share calls.
     pub async fn authorize(
         &self,
         access_token: &SecretString,
         requirement: Requirement<'_>,
-        context: CallContext,
     ) -> Result<User, CallError> {
-        let message = auth_v1::AuthorizeRequest {
-            access_token: access_token.expose_secret().to_owned(),
-            requirement: Some(requirement.into()),
-        };
-        let request = with_context(message, context);
-        let mut calls = self.calls.clone();
-        let answer = within(DECISION, request, |request| calls.authorize(request)).await?;
-        User::required(answer.user)
+        self.authorizations.authorize(access_token, requirement).await
     }
 
     /// Replaces the role of a user; `actor` is the access token of an admin. `None` stands for a
@@ -149,8 +163,10 @@ impl AuthClient {
         let role = role.map_or(auth_v1::Role::Unspecified, Role::to_proto).into();
         let message = auth_v1::SetUserRoleRequest { user_id, role };
         let request = with_actor(message, actor, context)?;
-        let mut calls = self.calls.clone();
-        let answer = within(DECISION, request, |request| calls.set_user_role(request)).await?;
+        let answer = within(DECISION, request, |request| async {
+            self.calls.ready().await?.set_user_role(request).await
+        })
+        .await?;
         User::required(answer.user)
     }
 
@@ -168,16 +184,21 @@ impl AuthClient {
             role: query.role.map(|role| role.to_proto().into()),
         };
         let request = with_actor(message, actor, context)?;
-        let mut calls = self.calls.clone();
-        let answer = within(DECISION, request, |request| calls.list_users(request)).await?;
+        let answer = within(DECISION, request, |request| async {
+            self.calls.ready().await?.list_users(request).await
+        })
+        .await?;
         let users = answer.users.into_iter().map(User::try_from).collect::<Result<_, _>>()?;
         Ok(UserPage { users, next: answer.next_after })
     }
 }
 
-/// Notices a dead peer within seconds, whatever the kernel believes.
-fn tuned(endpoint: Endpoint) -> Endpoint {
-    endpoint
+/// One replica, under the name by which it was looked up. Notices a dead peer within seconds,
+/// whatever the kernel believes.
+fn endpoint(address: SocketAddr, origin: Uri) -> Endpoint {
+    let uri = Uri::try_from(format!("http://{address}")).unwrap_or_else(|_| origin.clone());
+    Endpoint::from(uri)
+        .origin(origin)
         .connect_timeout(Duration::from_secs(2))
         .tcp_nodelay(true)
         .http2_keep_alive_interval(Duration::from_secs(10))
@@ -210,7 +231,14 @@ mod tests {
     #[tokio::test]
     async fn an_address_is_a_plain_url_with_a_host() {
         assert!(AuthClient::connect_lazy("http://auth-service:50051").is_ok());
-        for wrong in ["", "auth-service:50051", "ftp://auth:1", "http://", "http://auth:1/path"] {
+        for wrong in [
+            "",
+            "auth:1",
+            "ftp://auth:1",
+            "http://",
+            "http://auth:1/path",
+            "http://me:secret@auth:1",
+        ] {
             assert!(AuthClient::connect_lazy(wrong).is_err(), "{wrong}");
         }
     }

@@ -1,7 +1,8 @@
-//! The deadline of a call, kept by this side.
+//! The deadline of a call, kept by this side, and what may be repeated within it.
 
 use crate::CallError;
-use std::{future::Future, time::Duration};
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Request, Response, Status};
 
 /// For decisions and look-ups, which take milliseconds.
@@ -9,20 +10,47 @@ pub(crate) const DECISION: Duration = Duration::from_secs(5);
 /// For calls that hash a password: a third of a second of work, and a queue before it.
 pub(crate) const PASSWORD: Duration = Duration::from_secs(10);
 
-/// Makes a call that ends at the deadline whatever the other side does. The other side is told by
+/// A replica that just went away is gone from the next try; with none left, trying is no use.
+const TRIES: u32 = 3;
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+
+/// Makes a call that ends after `time` whatever the other side does. The other side is told by
 /// `grpc-timeout`, so that it stops working for nobody.
 pub(crate) async fn within<M, A, F>(
-    deadline: Duration,
+    time: Duration,
     mut request: Request<M>,
     call: impl FnOnce(Request<M>) -> F,
 ) -> Result<A, CallError>
 where
     F: Future<Output = Result<Response<A>, Status>>,
 {
-    request.set_timeout(deadline);
-    match tokio::time::timeout(deadline, call(request)).await {
+    request.set_timeout(time);
+    match timeout_at(Instant::now() + time, call(request)).await {
         Ok(Ok(response)) => Ok(response.into_inner()),
         Ok(Err(status)) => Err(status.into()),
         Err(_elapsed) => Err(CallError::DeadlineExceeded),
     }
+}
+
+/// The same until `deadline` for a call that changes nothing, and so may be repeated when it did
+/// not reach anybody.
+pub(crate) async fn repeat_within<M: Clone, A, F>(
+    deadline: Instant,
+    message: M,
+    call: impl Fn(Request<M>) -> F,
+) -> Result<A, CallError>
+where
+    F: Future<Output = Result<Response<A>, Status>>,
+{
+    let mut pause = FIRST_PAUSE;
+    for _ in 1..TRIES {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match within(left, Request::new(message.clone()), &call).await {
+            Err(CallError::Unavailable) => sleep(pause).await,
+            answered => return answered,
+        }
+        pause *= 4;
+    }
+    let left = deadline.saturating_duration_since(Instant::now());
+    within(left, Request::new(message), call).await
 }

@@ -1,17 +1,21 @@
 //! How an internal service asks auth-service.
 //!
 //! - [`AuthClient`]: one method per call of the contract, each with a deadline of its own.
+//!   Calls are balanced over all replicas; concurrent decisions share calls without staleness.
 //! - [`CallError`]: why a call has no good answer, by the contract's reasons.
 //! - [`User`], [`Role`], [`Requirement`]: what the calls speak of.
 //! - [`axum`] (feature `axum`): `CurrentUser` and `RequireRole` protect endpoints of an axum
 //!   service; `Problem` is an error as JSON over HTTP.
 
+mod authorizations;
 #[cfg(feature = "axum")]
 pub mod axum;
 mod call_context;
+mod calls;
 mod client;
 mod deadline;
 mod error;
+mod replicas;
 mod role;
 mod user;
 

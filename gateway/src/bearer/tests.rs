@@ -246,7 +246,7 @@ async fn tokens_and_profiles_are_not_stored_and_nothing_is_sniffed() {
 }
 
 #[tokio::test]
-async fn the_client_s_address_goes_with_every_call() {
+async fn the_client_s_address_goes_with_every_call_but_decisions_which_share_theirs() {
     let (gateway, calls) = gateway();
     for mut request in [
         authorized("GET", "/profile", "Bearer user"),

@@ -1,7 +1,7 @@
 //! Who makes a request.
 
 use super::{BearerToken, Problem};
-use crate::{AuthClient, CallContext, Requirement, User};
+use crate::{AuthClient, Requirement, User};
 use axum::extract::{FromRef, FromRequestParts};
 use http::request::Parts;
 
@@ -20,8 +20,7 @@ impl CurrentUser {
     ) -> Result<Self, Problem> {
         let token =
             BearerToken::from_headers(&parts.headers).ok_or_else(Problem::not_authenticated)?;
-        let context = parts.extensions.get::<CallContext>().copied().unwrap_or_default();
-        let user = client.authorize(&token.0, requirement, context).await?;
+        let user = client.authorize(&token.0, requirement).await?;
         let current = Self(user);
         parts.extensions.insert(current.clone());
         Ok(current)

@@ -1,0 +1,38 @@
+//! `BatchAuthorize`.
+
+use super::{Answer, authorize::requirement, status::reason_of};
+use crate::accounts::{AccountError, Accounts, Bearer};
+use auth_proto::auth_v1::{
+    AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, BatchAuthorizeResponse,
+    authorize_outcome::Outcome,
+};
+use tonic::{Request, Response};
+
+/// Items in one call; with the longest tokens they fit into the largest message.
+const LARGEST_BATCH: usize = 256;
+
+pub(super) async fn call(
+    accounts: &Accounts,
+    request: Request<BatchAuthorizeRequest>,
+) -> Answer<BatchAuthorizeResponse> {
+    let items = request.into_inner().items;
+    if items.len() > LARGEST_BATCH {
+        return Err(AccountError::RequestInvalid("a batch has at most 256 items").into());
+    }
+    let bearers = items.into_iter().map(bearer).collect();
+    let outcomes = accounts.authorize_all(bearers).await?;
+    let outcomes = outcomes
+        .into_iter()
+        .map(|outcome| match outcome {
+            Ok(user) => Outcome::User(user.into()),
+            Err(error) => Outcome::RefusalReason(reason_of(&error).as_str().to_owned()),
+        })
+        .map(|outcome| AuthorizeOutcome { outcome: Some(outcome) })
+        .collect();
+    Ok(Response::new(BatchAuthorizeResponse { outcomes }))
+}
+
+fn bearer(item: AuthorizeRequest) -> Result<Bearer, AccountError> {
+    let requirement = requirement(item.requirement)?;
+    Ok(Bearer { access_token: item.access_token, requirement })
+}

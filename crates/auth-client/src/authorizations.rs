@@ -1,0 +1,115 @@
+//! Concurrent decisions share calls.
+//!
+//! By the rule of [`group_commit`], a decision joins only a call that has not been sent, so it uses
+//! a role that was stored after it was asked for. A lone decision is a plain `Authorize`; many
+//! share one `BatchAuthorize`. What joins was checked first: no item can spoil its neighbours.
+
+use crate::{
+    CallError, Reason, Requirement, User,
+    calls::Calls,
+    deadline::{DECISION, repeat_within},
+};
+use auth_proto::auth_v1::{
+    AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, authorize_outcome::Outcome,
+};
+use group_commit::{GroupCommit, Limits};
+use secrecy::{ExposeSecret, SecretString};
+use std::num::NonZero;
+use tokio::time::{Instant, timeout_at};
+
+/// What auth-service takes at the most; with the longest tokens it is a message of a megabyte.
+const BATCH: NonZero<usize> = NonZero::new(256).expect("not zero");
+/// A few calls under way keep both sides busy; more would make each smaller.
+const IN_FLIGHT: NonZero<usize> = NonZero::new(2).expect("not zero");
+/// auth-service judges no token longer than this, in bytes.
+const LONGEST_TOKEN: usize = 4 * 1024;
+
+/// Decides about bearers of access tokens. Clones share their calls.
+#[derive(Clone, Debug)]
+pub(crate) struct Authorizations {
+    shared: GroupCommit<Item, Result<User, CallError>>,
+}
+
+struct Item {
+    message: AuthorizeRequest,
+    deadline: Instant,
+}
+
+impl Authorizations {
+    pub(crate) fn new(calls: Calls) -> Self {
+        let limits = Limits { batch: BATCH, in_flight: IN_FLIGHT };
+        let shared = GroupCommit::new(limits, move |items| decide(calls.clone(), items));
+        Self { shared }
+    }
+
+    /// Whether the bearer may pass; every decision has a deadline of its own.
+    pub(crate) async fn authorize(
+        &self,
+        access_token: &SecretString,
+        requirement: Requirement<'_>,
+    ) -> Result<User, CallError> {
+        let access_token = access_token.expose_secret();
+        if access_token.len() > LONGEST_TOKEN {
+            return Err(CallError::refused_here(Reason::TokenInvalid));
+        }
+        let message = AuthorizeRequest {
+            access_token: access_token.to_owned(),
+            requirement: Some(requirement.into()),
+        };
+        let deadline = Instant::now() + DECISION;
+        let decided = self.shared.submit(Item { message, deadline });
+        match timeout_at(deadline, decided).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_lost)) => Err(CallError::Unavailable),
+            Err(_elapsed) => Err(CallError::DeadlineExceeded),
+        }
+    }
+}
+
+/// One call for all of them. It may take as long as the most patient of them waits; the others have
+/// timers of their own.
+async fn decide(calls: Calls, mut items: Vec<Item>) -> Vec<Result<User, CallError>> {
+    let size = items.len();
+    let deadline = items.iter().map(|item| item.deadline).max().unwrap_or_else(Instant::now);
+    if size == 1
+        && let Some(item) = items.pop()
+    {
+        return vec![decide_one(&calls, deadline, item.message).await];
+    }
+    let items = items.into_iter().map(|item| item.message).collect();
+    let message = BatchAuthorizeRequest { items };
+    let answer = repeat_within(deadline, message, |request| {
+        let calls = calls.clone();
+        async move { calls.ready().await?.batch_authorize(request).await }
+    });
+    match answer.await {
+        // Answers are told apart by their order: one too few would give somebody another's.
+        Ok(answer) if answer.outcomes.len() == size => {
+            answer.outcomes.into_iter().map(outcome).collect()
+        }
+        Ok(_) => vec![Err(CallError::Malformed); size],
+        Err(error) => vec![Err(error); size],
+    }
+}
+
+async fn decide_one(
+    calls: &Calls,
+    deadline: Instant,
+    message: AuthorizeRequest,
+) -> Result<User, CallError> {
+    let answer = repeat_within(deadline, message, |request| {
+        let calls = calls.clone();
+        async move { calls.ready().await?.authorize(request).await }
+    });
+    User::required(answer.await?.user)
+}
+
+fn outcome(outcome: AuthorizeOutcome) -> Result<User, CallError> {
+    match outcome.outcome {
+        Some(Outcome::User(user)) => user.try_into(),
+        Some(Outcome::RefusalReason(name)) => {
+            Err(Reason::from_name(&name).map_or(CallError::Malformed, CallError::refused_here))
+        }
+        None => Err(CallError::Malformed),
+    }
+}
