@@ -1,1 +1,36 @@
-//! In the making.
+//! The harness of the end-to-end tests: real processes, real sockets, real stores.
+//!
+//! - [`World`], [`Plan`]: the service as a test wants it: which store, how many processes, which
+//!   settings. [`in_every_world!`], [`on_both_stores!`]: one case, a named test for each world.
+//! - [`Person`]: a registered user with a password and a token.
+//! - [`Api`], [`Answer`]: JSON over HTTP; a failed assertion prints the whole answer.
+//! - [`raw_http`]: requests that no HTTP client would send.
+//! - [`token`]: access tokens, good and hostile, made without the service.
+//! - [`grpc`]: the generated clients, and what a status says.
+//! - [`Process`]: a program that was started; [`program`]: where the programs are.
+//! - [`TestDatabase`]: a database that belongs to one test; [`postgres`]: the cluster it is in.
+//! - [`TcpProxy`]: a way that can be cut.
+//! - [`eventually`]: waits for a state, within bounds.
+
+mod api;
+mod database;
+mod eventually;
+mod every_world;
+pub mod grpc;
+mod person;
+pub mod postgres;
+mod process;
+pub mod program;
+pub mod raw_http;
+mod tcp_proxy;
+pub mod token;
+mod world;
+
+pub use api::{Answer, Api};
+pub use database::{Store, StoredUser, TestDatabase};
+pub use eventually::{eventually, within_bounds};
+pub use person::Person;
+pub use process::{Exit, Process};
+pub use program::Program;
+pub use tcp_proxy::TcpProxy;
+pub use world::{ADMIN_PASSWORD, Plan, SIGNING_SECRET, World};

@@ -261,6 +261,12 @@ async fn the_client_s_address_goes_with_every_call_but_decisions_which_share_the
         assert_eq!(Answer::to(&gateway, request).await.status, 200);
     }
     let calls = calls.lock().expect("no panic").clone();
-    let expected = ["authorize", "login", "register", "authorize", "set_user_role 2 1"];
-    assert_eq!(calls, expected.map(|call| format!("{call} for 198.51.100.7")));
+    let expected = [
+        "authorize for nobody",
+        "login for 198.51.100.7",
+        "register for 198.51.100.7",
+        "authorize for nobody",
+        "set_user_role 2 1 for 198.51.100.7",
+    ];
+    assert_eq!(calls, expected);
 }
