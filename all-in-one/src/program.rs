@@ -18,6 +18,7 @@ use auth_service::{
 use gateway::Gateway;
 use service_runtime::{
     http_listener::{HttpListener, Limits},
+    networks::Networks,
     ops,
     program::{self, Failure, say},
     readiness::Readiness,
@@ -94,6 +95,8 @@ fn foundation(settings: &Settings, data_dir: &DataDir) -> Result<Foundation, Set
         keyring,
         admin_password,
         bcrypt_cost: settings.service.bcrypt_cost,
-        password_min_length: settings.service.password_min_length,
+        engine: settings.service.engine(),
+        policy: settings.service.policy(),
+        trusted_gateways: Networks::loopback(),
     })
 }

@@ -1,11 +1,16 @@
 //! The use cases: what users and services may ask for, and the rules.
 //!
 //! One file per use case. They know neither tonic nor SQL; their outcomes are [`AccountError`]s.
+//! `password_check` is what login and Basic share; `attempts` limits guessing.
 
+mod attempts;
 mod authorize;
 mod error;
 mod list_users;
 mod login;
+mod origin;
+mod password_check;
+mod policy;
 mod register;
 mod seed;
 mod set_user_role;
@@ -15,36 +20,45 @@ mod verify_credentials;
 pub use authorize::{Bearer, Requirement};
 pub use error::AccountError;
 pub use list_users::{LARGEST_PAGE, PageRequest, UserPage};
+pub use origin::Origin;
+pub use policy::Policy;
 pub use seed::{ADMIN_USERNAME, AdminPassword, SeedError};
 pub use username::{Username, UsernameRule};
 
 use crate::{
-    password::Hasher,
+    password::{Hasher, memory::Memory},
     store::{SharedReads, UserStore},
     token::Tokens,
 };
+use attempts::Attempts;
 use std::sync::Arc;
 
-/// The use cases over one store.
+/// The use cases over one store. Clones share everything.
 #[derive(Clone)]
 pub struct Accounts {
     store: Arc<dyn UserStore>,
     /// Every look-up of one user goes through here and shares its statement with the others.
     reads: SharedReads,
     hasher: Hasher,
+    memory: Memory,
     tokens: Tokens,
-    password_min_length: usize,
+    policy: Policy,
+    logins: Attempts,
+    registrations: Attempts,
 }
 
 impl Accounts {
-    /// `password_min_length` is in bytes.
+    /// Fails only where the system has no randomness.
     pub fn new(
         store: Arc<dyn UserStore>,
         hasher: Hasher,
         tokens: Tokens,
-        password_min_length: usize,
-    ) -> Self {
+        policy: Policy,
+    ) -> Result<Self, getrandom::Error> {
         let reads = SharedReads::new(&store);
-        Self { store, reads, hasher, tokens, password_min_length }
+        let memory = Memory::new(policy.basic_memory)?;
+        let logins = Attempts::new(policy.login_failure_limit);
+        let registrations = Attempts::new(policy.registration_limit);
+        Ok(Self { store, reads, hasher, memory, tokens, policy, logins, registrations })
     }
 }

@@ -8,31 +8,39 @@ mod batch_authorize;
 mod list_users;
 mod login;
 mod message;
+mod origin;
 mod register;
 mod set_user_role;
 mod status;
 mod verify_credentials;
 
-use crate::accounts::Accounts;
+use crate::accounts::{Accounts, Origin};
 use auth_proto::auth_v1::{
     AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest, BatchAuthorizeResponse,
     ListUsersRequest, ListUsersResponse, LoginRequest, LoginResponse, RegisterRequest,
     RegisterResponse, SetUserRoleRequest, SetUserRoleResponse, VerifyCredentialsRequest,
     VerifyCredentialsResponse, auth_service_server::AuthService,
 };
+use service_runtime::networks::Networks;
 use tonic::{Request, Response, Status};
 
 /// `rolegate.auth.v1.AuthService` over the use cases.
 #[derive(Clone)]
 pub struct AuthGrpc {
     accounts: Accounts,
+    trusted_gateways: Networks,
 }
 
 impl AuthGrpc {
-    /// Serves these use cases.
+    /// Serves these use cases; `trusted_gateways` are believed when they name the end user's
+    /// address.
     #[must_use]
-    pub fn new(accounts: Accounts) -> Self {
-        Self { accounts }
+    pub fn new(accounts: Accounts, trusted_gateways: Networks) -> Self {
+        Self { accounts, trusted_gateways }
+    }
+
+    fn origin<M>(&self, request: &Request<M>) -> Origin {
+        origin::of(request, &self.trusted_gateways)
     }
 }
 
@@ -41,18 +49,21 @@ type Answer<M> = Result<Response<M>, Status>;
 #[tonic::async_trait]
 impl AuthService for AuthGrpc {
     async fn register(&self, request: Request<RegisterRequest>) -> Answer<RegisterResponse> {
-        register::call(&self.accounts, request).await
+        let origin = self.origin(&request);
+        register::call(&self.accounts, request.into_inner(), origin).await
     }
 
     async fn login(&self, request: Request<LoginRequest>) -> Answer<LoginResponse> {
-        login::call(&self.accounts, request).await
+        let origin = self.origin(&request);
+        login::call(&self.accounts, request.into_inner(), origin).await
     }
 
     async fn verify_credentials(
         &self,
         request: Request<VerifyCredentialsRequest>,
     ) -> Answer<VerifyCredentialsResponse> {
-        verify_credentials::call(&self.accounts, request).await
+        let origin = self.origin(&request);
+        verify_credentials::call(&self.accounts, request.into_inner(), origin).await
     }
 
     async fn authorize(&self, request: Request<AuthorizeRequest>) -> Answer<AuthorizeResponse> {

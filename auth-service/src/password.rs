@@ -1,10 +1,13 @@
-//! Hashing and verifying passwords with bcrypt, off the event loop and within bounds.
+//! Hashing and verifying passwords with bcrypt, off the event loop, fairly and within bounds.
 //!
-//! An unknown user costs the same work as a wrong password: without a stored hash, or without a
-//! password that could be anybody's, a stand-in is verified, and the answer is no.
+//! - [`Password`]: what can be one. [`Hasher`]: the engine of `bcrypt_lanes` behind a narrow
+//!   interface. An unknown user costs the same work as a wrong password.
+//! - `memory`: right checks, remembered for HTTP Basic; `core_dumps` keeps them off disks.
 
+pub(crate) mod core_dumps;
 mod hasher;
+pub(crate) mod memory;
 mod rule;
 
-pub use hasher::{HashError, Hasher};
+pub use hasher::{Checked, HashError, Hasher, HasherError, Urgency};
 pub use rule::{LONGEST_BYTES, Password, PasswordRule};

@@ -70,6 +70,8 @@ fn foundation(settings: &Settings) -> Result<Foundation, SettingError> {
         keyring,
         admin_password: settings.service.admin_password()?,
         bcrypt_cost: settings.service.bcrypt_cost,
-        password_min_length: settings.service.password_min_length,
+        engine: settings.service.engine(),
+        policy: settings.service.policy(),
+        trusted_gateways: settings.trusted_gateways.clone(),
     })
 }

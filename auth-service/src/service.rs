@@ -1,16 +1,17 @@
 //! The service as a library: opened, seeded, then served over one or more transports.
 
 use crate::{
-    accounts::{Accounts, AdminPassword, SeedError},
+    accounts::{Accounts, AdminPassword, Policy, SeedError},
     clock::SystemClock,
     grpc::AuthGrpc,
-    password::Hasher,
+    password::{Hasher, core_dumps},
     server::{self, Connections},
     store::{self, StoreUrl, UserStore},
     token::{self, Keyring, Tokens},
 };
 use service_runtime::{
-    program::Failure, readiness::Readiness, settings::SettingError, shutdown::Shutdown,
+    networks::Networks, program::Failure, readiness::Readiness, settings::SettingError,
+    shutdown::Shutdown,
 };
 use std::{sync::Arc, time::Duration};
 use tonic::service::Routes;
@@ -27,10 +28,14 @@ pub struct Foundation {
     pub keyring: Keyring,
     /// Where the first admin's password comes from.
     pub admin_password: AdminPassword,
-    /// Cost of new password hashes.
+    /// Cost of new password hashes: base-2 logarithm of the rounds.
     pub bcrypt_cost: u32,
-    /// Least length of a new password in bytes.
-    pub password_min_length: usize,
+    /// Threads and lanes of the password engine.
+    pub engine: bcrypt_lanes::Settings,
+    /// The operator's decisions.
+    pub policy: Policy,
+    /// Callers whose word about the end user's address is believed.
+    pub trusted_gateways: Networks,
 }
 
 /// The service, ready to be served: its store is open and up to date, its admin exists.
@@ -47,23 +52,28 @@ impl AuthService {
         if !token::self_test() {
             return Err(Failure::Other("HS256 does not compute what RFC 7515 says it must".into()));
         }
+        if !foundation.policy.basic_memory.is_zero()
+            && let Err(error) = core_dumps::turn_off()
+        {
+            return Err(Failure::Other(format!("cannot turn core dumps off: {error}").into()));
+        }
+        let hasher = Hasher::start(foundation.bcrypt_cost, foundation.engine)
+            .map_err(|error| Failure::Other(Box::new(error)))?;
         let store = store::open(&foundation.store_url).await.map_err(|error| {
             tracing::error!(store = %foundation.store_url, %error, "cannot open the store");
             Failure::Other(format!("cannot open {}: {error}", foundation.store_url).into())
         })?;
-        let accounts = Accounts::new(
-            Arc::clone(&store),
-            Hasher::new(foundation.bcrypt_cost),
-            Tokens::new(foundation.keyring, Arc::new(SystemClock)),
-            foundation.password_min_length,
-        );
+        let tokens = Tokens::new(foundation.keyring, Arc::new(SystemClock));
+        let accounts = Accounts::new(Arc::clone(&store), hasher, tokens, foundation.policy)
+            .map_err(|error| Failure::Other(Box::new(error)))?;
         accounts.seed_admin(&foundation.admin_password).await.map_err(|error| match error {
             SeedError::PasswordMissing | SeedError::PasswordInvalid(_) => {
                 SettingError::new("DEFAULT_ADMIN_PASSWORD", error.to_string()).into()
             }
             other => Failure::Other(Box::new(other)),
         })?;
-        let (health, routes) = server::routes(AuthGrpc::new(accounts)).await;
+        let (health, routes) =
+            server::routes(AuthGrpc::new(accounts, foundation.trusted_gateways)).await;
         Ok(Self { routes, store, health })
     }
 

@@ -2,14 +2,23 @@
 
 #![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
 
-use crate::{accounts::AdminPassword, password::Password, store::StoreUrl, token::Keyring};
+use crate::{
+    accounts::{AdminPassword, Policy},
+    password::Password,
+    store::StoreUrl,
+    token::Keyring,
+};
 use clap::{Args, Parser};
 use secrecy::SecretString;
 use service_runtime::{
+    networks::Networks,
     secret,
     settings::{SettingError, number_between, socket_address},
 };
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+/// Callers on this machine.
+pub const LOOPBACK: &str = "127.0.0.0/8,::1/128";
 
 /// The internal service that owns users, passwords, tokens and roles.
 #[derive(Debug, Parser)]
@@ -30,6 +39,10 @@ pub struct Settings {
     /// Where /livez and /readyz are served; never public.
     #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9001", value_parser = socket_address)]
     pub ops_listen_addr: SocketAddr,
+
+    /// CIDRs of callers, separated by commas, who are believed when they name the end user's address.
+    #[arg(long, env = "TRUSTED_GATEWAYS", default_value = LOOPBACK)]
+    pub trusted_gateways: Networks,
 
     /// Seconds between "not ready" and the end of accepting, at a stop.
     #[arg(long, env = "LAME_DUCK_SECONDS", default_value = "2", value_parser = lame_duck_seconds)]
@@ -63,6 +76,30 @@ pub struct ServiceSettings {
     #[arg(long, env = "BCRYPT_COST", default_value = "12", value_parser = bcrypt_cost)]
     pub bcrypt_cost: u32,
 
+    /// Threads that hash passwords, 1 to 256 [default: one for each core].
+    #[arg(long, env = "BCRYPT_THREADS", value_parser = bcrypt_threads)]
+    pub bcrypt_threads: Option<usize>,
+
+    /// Passwords that each of these threads hashes at a time, 1 to 8.
+    #[arg(long, env = "BCRYPT_LANES", default_value = "6", value_parser = bcrypt_lanes)]
+    pub bcrypt_lanes: usize,
+
+    /// Failed logins a minute for a username at an address; 15 times that for an address; 0 for any number.
+    #[arg(long, env = "LOGIN_FAILURE_LIMIT", default_value = "20", value_parser = limit)]
+    pub login_failure_limit: u32,
+
+    /// Seconds for which a right Basic password is remembered, as a keyed digest; 0 for not at all.
+    #[arg(long, env = "BASIC_MEMORY_SECONDS", default_value = "300", value_parser = basic_memory_seconds)]
+    pub basic_memory_seconds: u32,
+
+    /// Whether anybody may register.
+    #[arg(long, env = "REGISTRATION", default_value = "open", value_parser = ["open", "closed"])]
+    pub registration: String,
+
+    /// Registrations a minute from one address; 0 for any number.
+    #[arg(long, env = "REGISTRATION_LIMIT", default_value = "0", value_parser = limit)]
+    pub registration_limit: u32,
+
     /// Least length of a new password in bytes, 1 to 72.
     #[arg(long, env = "PASSWORD_MIN_LENGTH", default_value = "1", value_parser = password_min_length)]
     pub password_min_length: usize,
@@ -75,6 +112,22 @@ pub fn lame_duck_seconds(text: &str) -> Result<u16, String> {
 
 fn bcrypt_cost(text: &str) -> Result<u32, String> {
     number_between(text, 12, 16)
+}
+
+fn bcrypt_threads(text: &str) -> Result<usize, String> {
+    number_between(text, 1, 256)
+}
+
+fn bcrypt_lanes(text: &str) -> Result<usize, String> {
+    number_between(text, 1, 8)
+}
+
+fn limit(text: &str) -> Result<u32, String> {
+    number_between(text, 0, 1_000_000)
+}
+
+fn basic_memory_seconds(text: &str) -> Result<u32, String> {
+    number_between(text, 0, 86_400)
 }
 
 fn password_min_length(text: &str) -> Result<usize, String> {
@@ -114,6 +167,26 @@ pub fn store_url(
 }
 
 impl ServiceSettings {
+    /// What the operator decides about passwords, guesses and registrations.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        Policy {
+            password_min_length: self.password_min_length,
+            login_failure_limit: self.login_failure_limit,
+            basic_memory: Duration::from_secs(self.basic_memory_seconds.into()),
+            registration_open: self.registration == "open",
+            registration_limit: self.registration_limit,
+        }
+    }
+
+    /// Threads and lanes of the password engine.
+    #[must_use]
+    pub fn engine(&self) -> bcrypt_lanes::Settings {
+        let usual = bcrypt_lanes::Settings::default();
+        let threads = self.bcrypt_threads.unwrap_or(usual.threads);
+        bcrypt_lanes::Settings { threads, lanes: self.bcrypt_lanes, ..usual }
+    }
+
     /// The key that signs, if one is given.
     pub fn keyring(&self) -> Result<Option<Keyring>, SettingError> {
         let file = self.signing_secret_file.as_deref();

@@ -102,6 +102,14 @@ pub trait UserStore: Send + Sync + 'static {
     /// Replaces the role of a user; `None` when nobody has this id.
     async fn set_role(&self, id: i64, role: Role) -> Result<Option<User>, StoreError>;
 
+    /// Replaces a password hash, if it still is `old`; whether it was.
+    async fn replace_password(
+        &self,
+        id: i64,
+        old: &SecretString,
+        new: SecretString,
+    ) -> Result<bool, StoreError>;
+
     /// Users by ascending id.
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError>;
 

@@ -59,6 +59,8 @@ reasons! {
     RoleInvalid = "ROLE_INVALID", InvalidArgument;
     /// The request lacks what it must say: a fault of the calling program.
     RequestInvalid = "REQUEST_INVALID", InvalidArgument;
+    /// Nobody may register here.
+    RegistrationClosed = "REGISTRATION_CLOSED", PermissionDenied;
     /// Too many failed guesses; `google.rpc.RetryInfo` says when to try again.
     TooManyAttempts = "TOO_MANY_ATTEMPTS", ResourceExhausted;
     /// No capacity in time; `google.rpc.RetryInfo` says when to try again.

@@ -1,6 +1,6 @@
 //! Every way in which a use case can end without success.
 
-use super::UsernameRule;
+use super::{UsernameRule, attempts::TooMany};
 use crate::{
     password::{HashError, PasswordRule},
     store::{InsertError, StoreError},
@@ -41,6 +41,15 @@ pub enum AccountError {
     /// The request lacks what it must say.
     #[error("{0}")]
     RequestInvalid(&'static str),
+    /// Nobody may register here.
+    #[error("registration is closed")]
+    RegistrationClosed,
+    /// Too many failed guesses, or registrations.
+    #[error("too many attempts")]
+    TooManyAttempts {
+        /// When to try again.
+        retry_after: Duration,
+    },
     /// No capacity in time.
     #[error("no capacity to hash a password in time")]
     Overloaded {
@@ -68,8 +77,14 @@ impl From<HashError> for AccountError {
     fn from(error: HashError) -> Self {
         match error {
             HashError::Overloaded { retry_after } => Self::Overloaded { retry_after },
-            HashError::Failed(cause) => Self::Internal(cause),
+            HashError::Failed(cause) => Self::Internal(Box::new(cause)),
         }
+    }
+}
+
+impl From<TooMany> for AccountError {
+    fn from(many: TooMany) -> Self {
+        Self::TooManyAttempts { retry_after: many.retry_after }
     }
 }
 

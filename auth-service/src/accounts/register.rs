@@ -1,8 +1,9 @@
 //! Creating a user.
 
-use super::{AccountError, Accounts, Username};
+use super::{AccountError, Accounts, Origin, Username, password_check::urgency};
 use crate::{password::Password, role::Role, store::NewUser, user::User};
 use secrecy::SecretString;
+use std::time::Instant;
 
 impl Accounts {
     /// Creates a user with the role `user`. Nobody chooses a role for themselves.
@@ -10,11 +11,17 @@ impl Accounts {
         &self,
         username: &str,
         password: SecretString,
+        origin: Origin,
     ) -> Result<User, AccountError> {
+        if !self.policy.registration_open {
+            return Err(AccountError::RegistrationClosed);
+        }
         let username = Username::new(username).map_err(AccountError::UsernameInvalid)?;
-        let password = Password::new(password, self.password_min_length)
+        let password = Password::new(password, self.policy.password_min_length)
             .map_err(AccountError::PasswordInvalid)?;
-        let password_hash = self.hasher.hash(password).await?;
+        // Counted for the address, whatever the name; every one counts, as every one is work.
+        drop(self.registrations.reserve("", origin.client(), Instant::now())?);
+        let password_hash = self.hasher.hash(&password, urgency(origin)).await?;
         let new = NewUser { username: username.into_string(), password_hash, role: Role::User };
         Ok(self.store.insert(new).await?)
     }

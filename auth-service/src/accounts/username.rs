@@ -50,6 +50,12 @@ impl Username {
 
     /// The text.
     #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text.
+    #[must_use]
     pub fn into_string(self) -> String {
         self.0
     }

@@ -1,27 +1,42 @@
-//! Whether a username and a password belong together.
+//! Whether a username and a password belong together, asked on every request of HTTP Basic.
 
-use super::{AccountError, Accounts, Username};
-use crate::{password::Password, user::User};
+use super::{AccountError, Accounts, Origin, password_check::Claim};
+use crate::{password::Checked, user::User};
 use secrecy::SecretString;
+use std::time::Instant;
 
 impl Accounts {
-    /// The user of this name, if the password is right. An unknown name, a name or password that
-    /// nobody can have, and a wrong password end in the same error after the same work.
+    /// The user of this name, if the password is right. The stored hash is read on every call; the
+    /// work is spared when this very check came out right lately, and that is no attempt.
     pub async fn verify_credentials(
         &self,
         username: &str,
         password: SecretString,
+        origin: Origin,
     ) -> Result<User, AccountError> {
-        let (user, hash) = match Username::new(username) {
-            Ok(username) => {
-                let found = self.reads.credentials(username.into_string()).await?;
-                found.map(|found| (found.user, found.password_hash)).unzip()
+        let claim = Claim::new(username, password);
+        let stored = self.stored(&claim).await?;
+        let tag = self.tag(&claim, stored.as_ref());
+        match (&tag, &stored) {
+            (Some(tag), Some(stored)) if self.memory.knows(tag, Instant::now()) => {
+                return Ok(stored.user.clone());
             }
-            Err(_) => (None, None),
+            _ => {}
+        }
+        let check = async |hash: Option<&SecretString>| match tag {
+            Some(tag) => {
+                let verify = async {
+                    Ok::<_, AccountError>(self.verify(&claim, hash, origin).await?.is_right)
+                };
+                let is_right = self.memory.once(tag, verify).await?;
+                Ok(Checked { is_right, wants_new_hash: false })
+            }
+            None => self.verify(&claim, hash, origin).await,
         };
-        // What may be set is `register`'s rule; what was set under an older rule stays good.
-        let password = Password::new(password, 1).ok();
-        let is_right = self.hasher.verify(password, hash).await?;
-        user.filter(|_| is_right).ok_or(AccountError::CredentialsInvalid)
+        let user = self.attempt(&claim, origin, stored, check).await?;
+        if let Some(tag) = tag {
+            self.memory.learn(tag, Instant::now());
+        }
+        Ok(user)
     }
 }

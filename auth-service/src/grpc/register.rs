@@ -1,16 +1,17 @@
 //! `Register`.
 
 use super::Answer;
-use crate::accounts::Accounts;
+use crate::accounts::{Accounts, Origin};
 use auth_proto::auth_v1::{RegisterRequest, RegisterResponse};
 use secrecy::SecretString;
-use tonic::{Request, Response};
+use tonic::Response;
 
 pub(super) async fn call(
     accounts: &Accounts,
-    request: Request<RegisterRequest>,
+    request: RegisterRequest,
+    origin: Origin,
 ) -> Answer<RegisterResponse> {
-    let RegisterRequest { username, password } = request.into_inner();
-    let user = accounts.register(&username, SecretString::from(password)).await?;
+    let RegisterRequest { username, password } = request;
+    let user = accounts.register(&username, SecretString::from(password), origin).await?;
     Ok(Response::new(RegisterResponse { user: Some(user.into()) }))
 }

@@ -42,6 +42,8 @@ pub(super) fn reason_of(error: &AccountError) -> Reason {
         AccountError::UserNotFound => Reason::UserNotFound,
         AccountError::RoleInvalid => Reason::RoleInvalid,
         AccountError::RequestInvalid(_) => Reason::RequestInvalid,
+        AccountError::RegistrationClosed => Reason::RegistrationClosed,
+        AccountError::TooManyAttempts { .. } => Reason::TooManyAttempts,
         AccountError::Overloaded { .. } => Reason::Overloaded,
         AccountError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
             Reason::StoreUnavailable
@@ -53,7 +55,8 @@ pub(super) fn reason_of(error: &AccountError) -> Reason {
 
 fn retry_after(error: &AccountError) -> Option<Duration> {
     match error {
-        AccountError::Overloaded { retry_after } => Some(*retry_after),
+        AccountError::Overloaded { retry_after }
+        | AccountError::TooManyAttempts { retry_after } => Some(*retry_after),
         _ => None,
     }
 }

@@ -1,16 +1,17 @@
 //! `VerifyCredentials`.
 
 use super::Answer;
-use crate::accounts::Accounts;
+use crate::accounts::{Accounts, Origin};
 use auth_proto::auth_v1::{VerifyCredentialsRequest, VerifyCredentialsResponse};
 use secrecy::SecretString;
-use tonic::{Request, Response};
+use tonic::Response;
 
 pub(super) async fn call(
     accounts: &Accounts,
-    request: Request<VerifyCredentialsRequest>,
+    request: VerifyCredentialsRequest,
+    origin: Origin,
 ) -> Answer<VerifyCredentialsResponse> {
-    let VerifyCredentialsRequest { username, password } = request.into_inner();
-    let user = accounts.verify_credentials(&username, SecretString::from(password)).await?;
+    let VerifyCredentialsRequest { username, password } = request;
+    let user = accounts.verify_credentials(&username, SecretString::from(password), origin).await?;
     Ok(Response::new(VerifyCredentialsResponse { user: Some(user.into()) }))
 }

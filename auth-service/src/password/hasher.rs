@@ -1,127 +1,178 @@
-//! bcrypt on blocking threads behind a bounded queue.
+//! Hashing and verifying on the engine of `bcrypt_lanes`.
 
 use super::Password;
+use bcrypt_lanes::{Cost, Engine, EngineError, Share, Verdict};
 use secrecy::{ExposeSecret, SecretString};
-use std::{num::NonZero, sync::Arc, thread::available_parallelism, time::Duration};
-use tokio::sync::Semaphore;
+use std::{
+    io,
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-/// Hashes that may wait for each core. A queue longer than this makes callers wait past their
-/// deadlines, which is work for nobody.
-const WAITING_PER_CORE: usize = 16;
-
-/// Hashes and verifies passwords.
+/// Hashes and verifies passwords. Clones share the engine.
 #[derive(Clone, Debug)]
 pub struct Hasher {
-    cost: u32,
-    /// Hashes under way.
-    cores: Arc<Semaphore>,
-    /// Hashes under way or waiting.
-    queue: Arc<Semaphore>,
+    engine: Arc<Engine>,
+    cost: Cost,
+}
+
+/// For whom a password is hashed: equal parts of the engine for each client, nothing after the
+/// deadline.
+#[derive(Clone, Copy, Debug)]
+pub struct Urgency {
+    /// What counts as one client.
+    pub client: IpAddr,
+    /// Nobody waits after this.
+    pub deadline: Instant,
+}
+
+/// The outcome of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// Whether it is the password.
+    pub is_right: bool,
+    /// Whether it is, and its hash has another cost than new ones: the time to make a new one.
+    pub wants_new_hash: bool,
 }
 
 /// A password was neither hashed nor judged.
 #[derive(Debug, thiserror::Error)]
 pub enum HashError {
-    /// Too many are waiting.
+    /// It could not be done in time.
     #[error("too many passwords are waiting to be hashed")]
     Overloaded {
-        /// When the queue will be shorter.
+        /// When it may be done.
         retry_after: Duration,
     },
-    /// bcrypt failed, or its thread did.
+    /// The engine failed.
     #[error("a password could not be hashed")]
-    Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
+    Failed(#[source] EngineError),
+}
+
+/// The engine cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum HasherError {
+    /// The cost is not one of bcrypt's.
+    #[error("bcrypt has no cost {0}")]
+    Cost(u32),
+    /// It computes something else than bcrypt: nothing may be hashed with it.
+    #[error("the password engine does not compute bcrypt")]
+    SelfTest(#[source] bcrypt_lanes::SelfTestError),
+    /// The system gives no threads.
+    #[error("the password engine cannot start its threads")]
+    Threads(#[source] io::Error),
 }
 
 impl Hasher {
-    /// A hasher whose new hashes have this cost (base-2 logarithm of the rounds).
-    #[must_use]
-    pub fn new(cost: u32) -> Self {
-        let cores = available_parallelism().map_or(1, NonZero::get);
-        Self {
-            cost,
-            cores: Arc::new(Semaphore::new(cores)),
-            queue: Arc::new(Semaphore::new(cores * (1 + WAITING_PER_CORE))),
+    /// Starts the engine, after known answers through every part of it.
+    pub fn start(cost: u32, engine: bcrypt_lanes::Settings) -> Result<Self, HasherError> {
+        let cost = Cost::new(cost).ok_or(HasherError::Cost(cost))?;
+        bcrypt_lanes::self_test().map_err(HasherError::SelfTest)?;
+        let engine = Engine::start(engine).map_err(HasherError::Threads)?;
+        if let Err(error) = engine.priority() {
+            tracing::warn!(%error, "password hashing runs at normal priority");
         }
+        Ok(Self { engine: Arc::new(engine), cost })
     }
 
     /// The hash of a new password, `$2b$` with a random salt.
-    pub async fn hash(&self, password: Password) -> Result<SecretString, HashError> {
-        let cost = self.cost;
-        self.run(move || {
-            let parts = bcrypt::hash_with_result(password.expose(), cost)?;
-            Ok(SecretString::from(parts.format_for_version(bcrypt::Version::TwoB)))
-        })
-        .await
+    pub async fn hash(
+        &self,
+        password: &Password,
+        urgency: Urgency,
+    ) -> Result<SecretString, HashError> {
+        let share = Share::from(urgency.client);
+        let hash =
+            self.engine.hash(password.expose().as_bytes(), self.cost, share, urgency.deadline);
+        Ok(SecretString::from(hash.await?.value))
     }
 
     /// Whether the password is the one of the stored hash. `None` for either means that the answer
     /// is no, after the same work.
     pub async fn verify(
         &self,
-        password: Option<Password>,
-        stored: Option<SecretString>,
-    ) -> Result<bool, HashError> {
-        let stand_in = stand_in(self.cost);
-        self.run(move || {
-            let could_match = password.is_some() && stored.is_some();
-            let text = password.as_ref().map_or("", Password::expose);
-            let hash = stored.as_ref().map_or(stand_in.as_str(), |hash| hash.expose_secret());
-            let matches = bcrypt::verify(text, hash).or_else(|error| {
-                tracing::error!(%error, "a stored password hash is malformed");
-                bcrypt::verify(text, &stand_in).map(|_| false)
-            })?;
-            Ok(matches && could_match)
-        })
-        .await
-    }
-
-    async fn run<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> Result<T, bcrypt::BcryptError> + Send + 'static,
-    ) -> Result<T, HashError> {
-        let Ok(_place) = self.queue.try_acquire() else {
-            return Err(HashError::Overloaded { retry_after: Duration::from_secs(5) });
-        };
-        let core = Arc::clone(&self.cores).acquire_owned().await.map_err(failed)?;
-        let work = tokio::task::spawn_blocking(move || {
-            // Held by the work, not by its caller: a caller who leaves does not free the core.
-            let _core = core;
-            work()
-        });
-        work.await.map_err(failed)?.map_err(failed)
+        password: Option<&Password>,
+        stored: Option<&SecretString>,
+        urgency: Urgency,
+    ) -> Result<Checked, HashError> {
+        let text = password.map_or("", Password::expose).as_bytes();
+        let hash = stored.map(ExposeSecret::expose_secret);
+        let share = Share::from(urgency.client);
+        let verdict =
+            self.engine.verify(text, hash, self.cost, share, urgency.deadline).await?.value;
+        if verdict == Verdict::Malformed {
+            tracing::error!("a stored password hash is malformed: its user cannot log in");
+        }
+        let is_right = verdict.is_match() && password.is_some();
+        let wants_new_hash = is_right && verdict == Verdict::Match { rehash: true };
+        Ok(Checked { is_right, wants_new_hash })
     }
 }
 
-fn failed(error: impl std::error::Error + Send + Sync + 'static) -> HashError {
-    HashError::Failed(Box::new(error))
-}
-
-/// A well-formed hash that belongs to nobody: its work is real, its result is never used. Made
-/// without hashing anything, so that it costs a start nothing.
-fn stand_in(cost: u32) -> String {
-    format!("$2b${cost:02}${}O{}O", "N".repeat(21), "N".repeat(30))
+impl From<EngineError> for HashError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Refused { retry_after } => Self::Overloaded { retry_after },
+            // Nobody waits for this answer any more; whoever reads it all the same may try again.
+            EngineError::DeadlinePassed => Self::Overloaded { retry_after: Duration::from_secs(1) },
+            EngineError::Lost | EngineError::Random(_) => Self::Failed(error),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Hasher, Password};
+    use super::{Checked, Hasher, Password, Urgency};
     use secrecy::{ExposeSecret, SecretString};
+    use std::{
+        net::Ipv4Addr,
+        time::{Duration, Instant},
+    };
 
     fn password(text: &str) -> Option<Password> {
         Password::new(SecretString::from(text), 1).ok()
     }
 
+    fn hasher(cost: u32) -> Hasher {
+        Hasher::start(cost, bcrypt_lanes::Settings::default()).expect("started")
+    }
+
+    fn urgency() -> Urgency {
+        let deadline = Instant::now() + Duration::from_mins(1);
+        Urgency { client: Ipv4Addr::LOCALHOST.into(), deadline }
+    }
+
+    async fn check(hasher: &Hasher, text: &str, stored: Option<&SecretString>) -> Checked {
+        hasher.verify(password(text).as_ref(), stored, urgency()).await.expect("judged")
+    }
+
     #[tokio::test]
     async fn a_password_matches_its_own_hash_and_no_other() {
-        let hasher = Hasher::new(4);
-        let hash = hasher.hash(password("sesame").expect("valid")).await.expect("hashed");
+        let hasher = hasher(4);
+        let sesame = password("sesame").expect("valid");
+        let hash = hasher.hash(&sesame, urgency()).await.expect("hashed");
         assert!(hash.expose_secret().starts_with("$2b$04$"));
-        let verify = async |text, hash| hasher.verify(password(text), hash).await.expect("judged");
-        assert!(verify("sesame", Some(hash.clone())).await);
-        assert!(!verify("Sesame", Some(hash.clone())).await);
-        assert!(!verify("", Some(hash)).await);
-        assert!(!verify("sesame", None).await);
-        assert!(!verify("sesame", Some(SecretString::from("sesame"))).await);
+        assert!(check(&hasher, "sesame", Some(&hash)).await.is_right);
+        assert!(!check(&hasher, "Sesame", Some(&hash)).await.is_right);
+        assert!(!check(&hasher, "sesame", None).await.is_right);
+        assert!(!check(&hasher, "sesame", Some(&SecretString::from("sesame"))).await.is_right);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_a_password_is_wrong_even_for_the_hash_of_the_stand_in() {
+        let hasher = hasher(4);
+        let empty = SecretString::from(bcrypt::hash("", 4).expect("hashed"));
+        assert!(!check(&hasher, "", Some(&empty)).await.is_right);
+    }
+
+    #[tokio::test]
+    async fn a_hash_of_another_cost_wants_a_new_one_only_for_the_right_password() {
+        let stored = SecretString::from(bcrypt::hash("sesame", 4).expect("hashed"));
+        let hasher = hasher(5);
+        let right = check(&hasher, "sesame", Some(&stored)).await;
+        assert_eq!(right, Checked { is_right: true, wants_new_hash: true });
+        let wrong = check(&hasher, "Sesame", Some(&stored)).await;
+        assert_eq!(wrong, Checked { is_right: false, wants_new_hash: false });
     }
 }

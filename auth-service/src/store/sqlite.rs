@@ -149,6 +149,21 @@ impl UserStore for SqliteStore {
         within(update).await
     }
 
+    async fn replace_password(
+        &self,
+        id: i64,
+        old: &SecretString,
+        new: SecretString,
+    ) -> Result<bool, StoreError> {
+        let sql = r#"UP?ATE "user" SET password = ?3 WHERE id = ?1 AN? password = ?2"#;
+        let update = sqlx::query(sql)
+            .bind(id)
+            .bind(old.expose_secret())
+            .bind(new.expose_secret())
+            .execute(&self.writer);
+        Ok(within(update).await?.rows_affected() == 1)
+    }
+
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError> {
         let sql = r#"SELECT id, username, role FROM "user"
             WHERE id > ?1 AND username >= ?2 AND (?3 IS NULL OR username < ?3)

@@ -1,7 +1,10 @@
 //! Lists of CIDRs: whose word about a client's address is believed.
 
-use ipnet::IpNet;
-use std::{net::IpAddr, str::FromStr};
+use ipnet::{IpNet, Ipv4Net};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    str::FromStr,
+};
 
 /// A set of networks, written as CIDRs or single addresses separated by commas. Empty text is the
 /// empty set.
@@ -9,6 +12,13 @@ use std::{net::IpAddr, str::FromStr};
 pub struct Networks(Vec<IpNet>);
 
 impl Networks {
+    /// This machine: `127.0.0.0/8` and `::1`.
+    #[must_use]
+    pub fn loopback() -> Self {
+        let v4 = Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8);
+        Self(vec![v4.into(), IpNet::from(IpAddr::from(Ipv6Addr::LOCALHOST))])
+    }
+
     /// Whether the address belongs to one of the networks. An IPv4 address mapped into IPv6
     /// (`::ffff:10.0.0.1`, what a dual-stack socket reports) counts as the IPv4 address.
     #[must_use]
@@ -53,6 +63,14 @@ mod tests {
         for outside in ["11.0.0.1", "192.0.2.8", "fe80::1"] {
             assert!(!networks.contain(outside.parse::<IpAddr>().expect("an address")), "{outside}");
         }
+    }
+
+    #[test]
+    fn loopback_is_this_machine() {
+        for inside in ["127.0.0.1", "127.9.9.9", "::1"] {
+            assert!(Networks::loopback().contain(inside.parse().expect("an address")), "{inside}");
+        }
+        assert!(!Networks::loopback().contain("10.0.0.1".parse().expect("an address")));
     }
 
     #[test]

@@ -80,6 +80,9 @@ impl From<Refusal> for Problem {
             Reason::RoleInsufficient => {
                 Self::new(StatusCode::FORBIDDEN, "Insufficient privileges.")
             }
+            Reason::RegistrationClosed => {
+                Self::new(StatusCode::FORBIDDEN, "Registration is closed.")
+            }
             Reason::UserNotFound => Self::new(StatusCode::NOT_FOUND, "User not found."),
             Reason::TooManyAttempts => Self::retry(
                 StatusCode::TOO_MANY_REQUESTS,

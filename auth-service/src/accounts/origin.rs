@@ -1,0 +1,46 @@
+//! Where a request comes from, and until when its answer is wanted.
+
+use std::{
+    net::{IpAddr, Ipv6Addr},
+    time::Instant,
+};
+
+/// The far end of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// The address of the end user, where it is known.
+    pub client_address: Option<IpAddr>,
+    /// Nobody waits for the answer after this.
+    pub deadline: Instant,
+}
+
+impl Origin {
+    /// What counts as one client: an IPv4 address, or the /64 that one IPv6 subscriber commonly
+    /// has. All whose address is unknown are one client together.
+    #[must_use]
+    pub fn client(&self) -> IpAddr {
+        match self.client_address.unwrap_or(Ipv6Addr::UNSPECIFIED.into()).to_canonical() {
+            IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX)).into(),
+            v4 @ IpAddr::V4(_) => v4,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Origin;
+    use std::{net::IpAddr, time::Instant};
+
+    fn client(address: &str) -> IpAddr {
+        let client_address = Some(address.parse().expect("an address"));
+        Origin { client_address, deadline: Instant::now() }.client()
+    }
+
+    #[test]
+    fn a_client_is_an_ipv4_address_or_an_ipv6_subscriber() {
+        assert_eq!(client("192.0.2.1"), client("::ffff:192.0.2.1"));
+        assert_ne!(client("192.0.2.1"), client("192.0.2.2"));
+        assert_eq!(client("2001:db8::1"), client("2001:db8::ffff:1"));
+        assert_ne!(client("2001:db8::1"), client("2001:db8:0:1::1"));
+    }
+}

@@ -1,0 +1,100 @@
+//! Where a call comes from, and until when its caller waits.
+
+use crate::accounts::Origin;
+use auth_proto::metadata::CLIENT_ADDRESS;
+use service_runtime::networks::Networks;
+use std::{
+    net::IpAddr,
+    time::{Duration, Instant},
+};
+use tonic::{Request, metadata::MetadataMap};
+
+/// For callers who set no deadline.
+const USUAL_TIME: Duration = Duration::from_secs(10);
+/// The most that a caller may ask for.
+const LONGEST_TIME: Duration = Duration::from_secs(30);
+
+/// The origin of a call. The end user's address is the caller's word if the caller is trusted (by
+/// its address, or because it is in this process and has none), else the caller's own address.
+pub(super) fn of<M>(request: &Request<M>, trusted: &Networks) -> Origin {
+    let caller = request.remote_addr().map(|address| address.ip());
+    let is_trusted = caller.is_none_or(|caller| trusted.contain(caller));
+    let word = client_address(request.metadata()).filter(|_| is_trusted);
+    let time = timeout(request.metadata()).unwrap_or(USUAL_TIME).min(LONGEST_TIME);
+    Origin { client_address: word.or(caller), deadline: Instant::now() + time }
+}
+
+fn client_address(metadata: &MetadataMap) -> Option<IpAddr> {
+    metadata.get(CLIENT_ADDRESS)?.to_str().ok()?.parse().ok()
+}
+
+/// `grpc-timeout`: at most eight digits and a unit (gRPC over HTTP/2, Requests).
+fn timeout(metadata: &MetadataMap) -> Option<Duration> {
+    let text = metadata.get("grpc-timeout")?.to_str().ok()?;
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let number: u32 = number.parse().ok()?;
+    let nanoseconds = match unit {
+        "H" => 3_600_000_000_000,
+        "M" => 60_000_000_000,
+        "S" => 1_000_000_000,
+        "m" => 1_000_000,
+        "u" => 1_000,
+        "n" => 1,
+        _ => return None,
+    };
+    Some(Duration::from_nanos(u64::from(number) * nanoseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{USUAL_TIME, of, timeout};
+    use std::{
+        net::IpAddr,
+        time::{Duration, Instant},
+    };
+    use tonic::{Request, metadata::MetadataValue, transport::server::TcpConnectInfo};
+
+    fn request(peer: Option<&str>, word: Option<&'static str>) -> Request<()> {
+        let mut request = Request::new(());
+        if let Some(peer) = peer {
+            let remote_addr = Some(peer.parse().expect("an address"));
+            request.extensions_mut().insert(TcpConnectInfo { local_addr: None, remote_addr });
+        }
+        if let Some(word) = word {
+            request.metadata_mut().insert("x-client-address", MetadataValue::from_static(word));
+        }
+        request
+    }
+
+    fn client(peer: Option<&str>, word: Option<&'static str>) -> Option<IpAddr> {
+        of(&request(peer, word), &"10.0.0.0/8".parse().expect("a network")).client_address
+    }
+
+    #[test]
+    fn the_word_of_trusted_callers_is_believed_and_no_other() {
+        let ip = |text: &str| Some(text.parse().expect("an address"));
+        assert_eq!(client(Some("10.0.0.1:5"), Some("192.0.2.1")), ip("192.0.2.1"));
+        assert_eq!(client(None, Some("192.0.2.1")), ip("192.0.2.1"));
+        assert_eq!(client(Some("11.0.0.1:5"), Some("192.0.2.1")), ip("11.0.0.1"));
+        assert_eq!(client(Some("10.0.0.1:5"), Some("nonsense")), ip("10.0.0.1"));
+        assert_eq!(client(Some("10.0.0.1:5"), None), ip("10.0.0.1"));
+        assert_eq!(client(None, None), None);
+    }
+
+    #[test]
+    fn the_caller_s_timeout_is_the_deadline_within_bounds() {
+        let mut request = request(None, None);
+        for (text, time) in
+            [("100m", Some(Duration::from_millis(100))), ("5S", Some(Duration::from_secs(5)))]
+        {
+            request.metadata_mut().insert("grpc-timeout", MetadataValue::from_static(text));
+            assert_eq!(timeout(request.metadata()), time);
+        }
+        for text in ["", "S", "5", "5x", "-5S", "99999999999S"] {
+            request.metadata_mut().insert("grpc-timeout", MetadataValue::from_static(text));
+            assert_eq!(timeout(request.metadata()), None, "{text}");
+        }
+        let left = of(&request, &"".parse().expect("none")).deadline - Instant::now();
+        assert!(left <= USUAL_TIME && left > USUAL_TIME / 2);
+    }
+}

@@ -1,0 +1,142 @@
+//! The lanes of one worker.
+
+use std::time::Instant;
+
+use zeroize::Zeroize;
+
+use crate::board::{Counted, Load};
+use crate::job::{Answer, Fate, Job};
+use crate::kernel;
+use crate::lane::Lane;
+use crate::stored::Digest;
+
+/// Lanes and the jobs in them. The busy lanes come first: when one leaves, the last takes its
+/// place, a copy of 4 KiB.
+pub(crate) struct Bank {
+    lanes: Box<[Lane]>,
+    running: Vec<Running>,
+}
+
+/// The job in the lane of the same index.
+struct Running {
+    job: Job,
+    started: Instant,
+    /// Iterations still to be done.
+    left: u64,
+    /// Known already, and wrong: it stays until it has taken as long as today's cost does.
+    failed: Option<Digest>,
+}
+
+impl Bank {
+    /// `lanes` empty lanes.
+    pub(crate) fn new(lanes: usize) -> Self {
+        Self {
+            lanes: vec![Lane::BLANK; lanes].into(),
+            running: Vec::with_capacity(lanes),
+        }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.running.len()
+    }
+
+    pub(crate) fn load(&self) -> Load {
+        let missing = |running: &Running| match running.failed {
+            Some(_) => running.left,
+            None => running.left + (running.job.work() - running.job.iterations),
+        };
+        Load {
+            jobs: self.width(),
+            work: self.running.iter().map(missing).sum(),
+        }
+    }
+
+    /// Puts a job into a free lane.
+    ///
+    /// # Panics
+    ///
+    /// When there is none.
+    pub(crate) fn join(&mut self, job: Job, now: Instant) {
+        self.lanes[self.width()].start(&job.password, job.salt);
+        self.running.push(Running {
+            left: job.iterations,
+            started: now,
+            failed: None,
+            job,
+        });
+    }
+
+    /// Advances all busy lanes by at most `slice` iterations, less when one is done before.
+    /// Returns how many it were.
+    pub(crate) fn step(&mut self, slice: u32) -> u32 {
+        let least = self.running.iter().map(|running| running.left).min();
+        let iterations = least.map_or(0, |left| u32::try_from(left).unwrap_or(slice).min(slice));
+        kernel::advance(&mut self.lanes[..self.running.len()], iterations);
+        for running in &mut self.running {
+            running.left -= u64::from(iterations);
+        }
+        iterations
+    }
+
+    /// Lets out what is done, abandoned or late.
+    pub(crate) fn sweep(&mut self, now: Instant) -> Counted {
+        let mut ended = Counted::default();
+        for index in (0..self.width()).rev() {
+            match self.outcome(index) {
+                Some((digest, matches)) => {
+                    let Running { job, started, .. } = self.leave(index);
+                    ended.completed += 1;
+                    let answer = Answer {
+                        digest,
+                        matches,
+                        waited: started.saturating_duration_since(job.submitted),
+                        ran: now.saturating_duration_since(started),
+                    };
+                    job.answer(Ok(answer));
+                }
+                None => match self.running[index].job.fate(now) {
+                    Fate::Awaited => {}
+                    Fate::Abandoned => {
+                        ended.dropped += 1;
+                        self.leave(index);
+                    }
+                    Fate::Late => {
+                        ended.expired += 1;
+                        let late = self.leave(index).job;
+                        late.answer(Err(crate::EngineError::DeadlinePassed));
+                    }
+                },
+            }
+        }
+        ended
+    }
+
+    /// The digest and whether it matches, once all that the job has to take is done.
+    fn outcome(&mut self, index: usize) -> Option<(Digest, bool)> {
+        let running = &mut self.running[index];
+        if running.left > 0 {
+            return None;
+        }
+        if let Some(digest) = running.failed {
+            return Some((digest, false));
+        }
+        let digest = self.lanes[index].finish();
+        let digest = std::array::from_fn(|i| digest[i]);
+        if running.job.matches(&digest) {
+            return Some((digest, true));
+        }
+        running.left = running.job.work() - running.job.iterations;
+        running.failed = Some(digest);
+        (running.left == 0).then_some((digest, false))
+    }
+
+    fn leave(&mut self, index: usize) -> Running {
+        let left = self.running.swap_remove(index);
+        self.lanes.swap(index, self.running.len());
+        self.lanes[self.running.len()].zeroize();
+        left
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! How much work a hash is.
+
+/// The work factor of bcrypt, 4 to 31: a hash of cost c takes 2^c iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cost(u32);
+
+impl Cost {
+    /// The cheapest that bcrypt knows; for tests.
+    pub const MIN: Self = Self(4);
+    /// The dearest that bcrypt knows.
+    pub const MAX: Self = Self(31);
+
+    /// `None` outside 4 to 31.
+    #[must_use]
+    pub const fn new(cost: u32) -> Option<Self> {
+        if cost >= Self::MIN.0 && cost <= Self::MAX.0 {
+            Some(Self(cost))
+        } else {
+            None
+        }
+    }
+
+    /// The number, as it stands in a hash.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+
+    /// 2^cost.
+    #[must_use]
+    pub const fn iterations(self) -> u64 {
+        1 << self.0
+    }
+}

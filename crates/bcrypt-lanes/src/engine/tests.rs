@@ -1,0 +1,194 @@
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::{Cost, Engine, EngineError, Settings, Share, Verdict};
+
+const CHEAP: Cost = Cost::MIN;
+const ME: Share = Share(1);
+
+fn engine() -> Engine {
+    Engine::start(Settings::default()).expect("threads")
+}
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_hours(1)
+}
+
+fn cost(cost: u32) -> Cost {
+    Cost::new(cost).expect("a valid cost")
+}
+
+/// Waits until the engine is in a state that it has to come to, however long the machine takes.
+#[track_caller]
+fn eventually(what: &str, reached: impl Fn() -> bool) {
+    let patience = Instant::now() + Duration::from_mins(1);
+    while !reached() {
+        assert!(Instant::now() < patience, "never {what}");
+        thread::yield_now();
+    }
+}
+
+async fn check(engine: &Engine, password: &str, stored: Option<&str>, today: Cost) -> Verdict {
+    let check = engine.verify(password.as_bytes(), stored, today, ME, soon());
+    check.await.expect("an answer").value
+}
+
+#[tokio::test]
+async fn what_the_engine_hashes_the_crate_verifies_and_the_other_way_round() {
+    let engine = engine();
+    let hash = engine
+        .hash(b"secret", CHEAP, ME, soon())
+        .await
+        .expect("a hash");
+    assert!(hash.value.starts_with("$2b$04$"), "{hash:?}");
+    assert!(bcrypt::verify("secret", &hash.value).expect("a valid hash"));
+
+    let theirs = bcrypt::hash("secret", 5).expect("a hash");
+    for hash in [
+        theirs.clone(),
+        theirs.replace("$2b", "$2a"),
+        theirs.replace("$2b", "$2y"),
+    ] {
+        let right = check(&engine, "secret", Some(&hash), cost(5)).await;
+        assert_eq!(right, Verdict::Match { rehash: false });
+        assert_eq!(
+            check(&engine, "Secret", Some(&hash), cost(5)).await,
+            Verdict::Mismatch
+        );
+    }
+}
+
+#[tokio::test]
+async fn two_hashes_of_one_password_have_two_salts() {
+    let engine = engine();
+    let one = engine
+        .hash(b"secret", CHEAP, ME, soon())
+        .await
+        .expect("a hash");
+    let other = engine
+        .hash(b"secret", CHEAP, ME, soon())
+        .await
+        .expect("a hash");
+    assert_ne!(one.value, other.value);
+}
+
+#[tokio::test]
+async fn a_good_check_of_another_cost_than_today_s_wants_a_new_hash() {
+    let engine = engine();
+    let hash = bcrypt::hash("secret", 5).expect("a hash");
+    for (today, rehash) in [(4, true), (5, false), (6, true)] {
+        let verdict = check(&engine, "secret", Some(&hash), cost(today)).await;
+        assert_eq!(verdict, Verdict::Match { rehash }, "{today}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_matches_nobody_and_what_is_no_hash_is_told_apart() {
+    let engine = engine();
+    for password in ["", "secret"] {
+        assert_eq!(
+            check(&engine, password, None, CHEAP).await,
+            Verdict::Mismatch
+        );
+        let plain = check(&engine, password, Some(password), CHEAP).await;
+        assert_eq!(plain, Verdict::Malformed);
+    }
+    eventually("done all four", || engine.stats().completed == 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_at_once_of_different_costs_all_get_their_own_answer() {
+    let engine = engine();
+    let checks = (0..60).map(|number| {
+        let hash = bcrypt::hash(number.to_string(), 4 + number % 3).expect("a hash");
+        let tried = (number - number % 2).to_string();
+        let share = Share(u128::from(number % 5));
+        let check = engine.verify(tried.as_bytes(), Some(&hash), cost(6), share, soon());
+        (number % 2 == 0, tokio::spawn(check))
+    });
+    for (right, check) in checks.collect::<Vec<_>>() {
+        let verdict = check.await.expect("no panic").expect("an answer").value;
+        assert_eq!(verdict.is_match(), right);
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_future_frees_the_lane() {
+    let engine = engine();
+    let endless = engine.hash(b"secret", Cost::MAX, ME, soon());
+    eventually("busy", || engine.stats().lanes_busy == 1);
+    drop(endless);
+    eventually("idle", || engine.stats().lanes_busy == 0);
+    assert_eq!((engine.stats().dropped, engine.stats().completed), (1, 0));
+}
+
+#[tokio::test]
+async fn a_hash_that_takes_longer_than_its_deadline_is_given_up() {
+    let engine = engine();
+    let deadline = Instant::now() + Duration::from_millis(20);
+    let late = engine.hash(b"secret", Cost::MAX, ME, deadline).await;
+    assert_eq!(late, Err(EngineError::DeadlinePassed));
+    assert!(Instant::now() >= deadline);
+    eventually("idle", || engine.stats().lanes_busy == 0);
+}
+
+#[tokio::test]
+async fn a_busy_engine_refuses_what_it_cannot_do_in_time_and_does_the_rest() {
+    let engine = engine();
+    let lanes = engine.stats().lanes_total;
+    let long: Vec<_> = (0..lanes)
+        .map(|_| engine.hash(b"secret", cost(20), ME, soon()))
+        .collect();
+    eventually("full", || engine.stats().lanes_busy == lanes);
+    let refused = engine.hash(
+        b"secret",
+        CHEAP,
+        Share(2),
+        Instant::now() + Duration::from_secs(1),
+    );
+    assert!(matches!(refused.await, Err(EngineError::Refused { .. })));
+    drop(long);
+    eventually("idle", || engine.stats().lanes_busy == 0);
+    assert!(engine.hash(b"secret", CHEAP, ME, soon()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_panic_of_a_worker_is_an_error_to_its_callers_and_no_more() {
+    let engine = engine();
+    engine.shared.sabotage.store(true, Ordering::Relaxed);
+    let lost = engine.hash(b"secret", Cost::MAX, ME, soon()).await;
+    assert_eq!(lost, Err(EngineError::Lost));
+    eventually("counted", || engine.stats().panics == 1);
+    assert_eq!(engine.stats().lanes_busy, 0);
+    for _ in 0..engine.threads.len() {
+        assert!(engine.hash(b"secret", CHEAP, ME, soon()).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_engine_answers_all_who_wait() {
+    let engine = engine();
+    let waiting: Vec<_> = (0..40)
+        .map(|share| engine.hash(b"secret", cost(20), Share(share), soon()))
+        .collect();
+    drop(engine);
+    for answer in waiting {
+        let answer = answer.await;
+        let lost = matches!(answer, Err(EngineError::Lost | EngineError::Refused { .. }));
+        assert!(lost, "{answer:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn workers_run_at_low_priority_and_nobody_else_does() {
+    let before = rustix::process::getpriority_process(None);
+    let low = thread::spawn(|| {
+        crate::worker::step_back().expect("lowering needs no privilege");
+        rustix::process::getpriority_process(None)
+    });
+    assert_eq!(low.join().expect("no panic"), Ok(10));
+    assert_eq!(rustix::process::getpriority_process(None), before);
+    assert!(engine().priority().is_ok());
+}

@@ -1,0 +1,98 @@
+//! Known answers, to be asked before anybody's password is.
+
+use crate::kernel::{self, WIDEST};
+use crate::lane::Lane;
+use crate::password::ExpandedPassword;
+use crate::stored::Stored;
+
+/// The engine does not compute bcrypt here: do not serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelfTestError {
+    /// A published hash came out otherwise.
+    #[error("published bcrypt vector number {0} came out wrong")]
+    Vector(usize),
+    /// The `bcrypt` crate came to another result.
+    #[error("the bcrypt crate computes another hash")]
+    Reference,
+}
+
+/// Vectors of Openwall's `crypt_blowfish` 1.3, `wrapper.c`, one for each lane of the widest kernel.
+const VECTORS: [(&[u8], &str); WIDEST] = [
+    (b"", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.7uG0VCzI2bS7j6ymqJi9CdcdxiRTWNy"),
+    (b"U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"),
+    (b"U*U*", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.VGOzA784oUp/Z0DY336zx7pLYAy0lwK"),
+    (b"U*U*U", "$2a$05$XXXXXXXXXXXXXXXXXXXXXOAcXxm9kjPGEMsLznoKqmqw7tc8WCx4a"),
+    (b"\xa3", "$2y$05$/OK.fbVrR/bpIqNJ5ianF.Sa7shbm4.OzKpvFnX1pQLmQW96oUlCq"),
+    (b"\xff\xff\xa3", "$2y$05$/OK.fbVrR/bpIqNJ5ianF.CE5elHaaO4EbggVDjb8P19RukzXSM3e"),
+    (&[0xaa; 72], "$2a$05$/OK.fbVrR/bpIqNJ5ianF.swQOIzjOiJ9GHEPuhEkvqrUyvWhEMx6"),
+    (
+        b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789chars after 72 are ignored",
+        "$2a$05$abcdefghijklmnopqrstuu5s2v8.iXieOjg/.AySBTTZIIVFJeBui",
+    ),
+];
+
+/// Iterations of the vectors: they are of cost 5.
+const ITERATIONS: usize = 32;
+
+/// Runs published vectors through the kernels of all widths, and one hash against the `bcrypt`
+/// crate. Takes some 6 ms in a release build.
+pub fn self_test() -> Result<(), SelfTestError> {
+    match wrong_vector(&VECTORS) {
+        Some(number) => Err(SelfTestError::Vector(number)),
+        None => agrees_with_the_crate(b"correct horse battery staple", [0x5a; 16]),
+    }
+}
+
+/// The first vector that comes out wrong. All advance together, split between two kernels: the
+/// first lanes in one of width 1, 2 and so on, the rest in the other, so that each iteration asks
+/// two other kernels and a fault in any spoils what passes through it.
+fn wrong_vector(vectors: &[(&[u8], &str); WIDEST]) -> Option<usize> {
+    let stored = vectors.map(|(_, hash)| Stored::parse(hash));
+    let mut lanes = vec![Lane::BLANK; WIDEST];
+    for (number, (password, _)) in vectors.iter().enumerate() {
+        let Some(stored) = stored[number] else {
+            return Some(number);
+        };
+        lanes[number].start(&ExpandedPassword::new(password), stored.salt);
+    }
+    for iteration in 0..ITERATIONS {
+        let (some, others) = lanes.split_at_mut(iteration % WIDEST + 1);
+        kernel::advance(some, 1);
+        kernel::advance(others, 1);
+    }
+    let wrong = |(lane, stored): (&Lane, Option<Stored>)| {
+        stored.is_none_or(|stored| !lane.finish().starts_with(&stored.digest))
+    };
+    lanes.iter().zip(stored).position(wrong)
+}
+
+fn agrees_with_the_crate(password: &[u8], salt: [u8; 16]) -> Result<(), SelfTestError> {
+    let mut lanes = [Lane::BLANK];
+    lanes[0].start(&ExpandedPassword::new(password), salt);
+    kernel::advance(&mut lanes, 16);
+    let by_the_crate = bcrypt::bcrypt(4, salt, &[password, b"\0"].concat());
+    if lanes[0].finish() == by_the_crate {
+        Ok(())
+    } else {
+        Err(SelfTestError::Reference)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_computes_bcrypt() {
+        assert_eq!(self_test(), Ok(()));
+    }
+
+    #[test]
+    fn a_wrong_answer_is_found_whichever_vector_it_is() {
+        for number in 0..WIDEST {
+            let mut vectors = VECTORS;
+            vectors[number].0 = b"another";
+            assert_eq!(wrong_vector(&vectors), Some(number));
+        }
+    }
+}

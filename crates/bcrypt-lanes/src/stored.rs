@@ -1,0 +1,67 @@
+//! Hashes as they are stored: `$2b$12$` and 53 characters of bcrypt's base64.
+
+use base64::Engine as _;
+use bcrypt::{BASE_64, HashParts};
+
+use crate::Cost;
+
+/// The 23 bytes of bcrypt's output that are stored; the 24th never is.
+pub(crate) type Digest = [u8; 23];
+
+/// A stored hash, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) cost: Cost,
+    pub(crate) salt: [u8; 16],
+    pub(crate) digest: Digest,
+}
+
+impl Stored {
+    /// Reads what the `bcrypt` crate reads: `$2a$`, `$2b$`, `$2x$` and `$2y$`, all computed alike.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let parts: HashParts = text.parse().ok()?;
+        // `HashParts` keeps the digest to itself; it has checked that this is 60 bytes of ASCII.
+        let mut digest = [0; 23];
+        BASE_64.decode_slice(text.get(29..)?, &mut digest).ok()?;
+        Some(Self {
+            cost: Cost::new(parts.get_cost())?,
+            salt: parts.get_salt_raw(),
+            digest,
+        })
+    }
+
+    /// The 60 characters, as `$2b$`.
+    pub(crate) fn format(&self) -> String {
+        let salt = BASE_64.encode(self.salt);
+        let digest = BASE_64.encode(self.digest);
+        format!("$2b${:02}${salt}{digest}", self.cost.get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Stored;
+
+    const HASH: &str = "$2b$12$L6Bc/AlTQHyd9liGgGEZyOFLPHNgyxeEPfgYfBCVxJ7JIlwxyVU3u";
+
+    #[test]
+    fn a_hash_survives_parsing_and_formatting() {
+        assert_eq!(
+            Stored::parse(HASH).map(|s| s.format()).as_deref(),
+            Some(HASH)
+        );
+        let older = HASH.replacen("2b", "2y", 1);
+        assert_eq!(Stored::parse(&older), Stored::parse(HASH));
+    }
+
+    #[test]
+    fn what_is_no_hash_is_none() {
+        let dear = HASH.replacen("$12$", "$32$", 1);
+        let cheap = HASH.replacen("$12$", "$03$", 1);
+        let strange = HASH.replacen("2b", "2c", 1);
+        let wide = format!("{}é", &HASH[..58]);
+        for text in ["", "secret", &HASH[..59], &dear, &cheap, &strange, &wide] {
+            assert_eq!(Stored::parse(text), None, "{text}");
+        }
+    }
+}
