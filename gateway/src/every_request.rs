@@ -1,7 +1,7 @@
 //! What happens around every request of both variants.
 
 use crate::{client_address, panics, unread_body};
-use auth_client::axum::Problem;
+use auth_client::{CallError, axum::Problem};
 use axum::{
     Router,
     extract::{MatchedPath, Request},
@@ -51,7 +51,9 @@ async fn log_faults(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     if response.status().is_server_error() {
         let route = route.as_ref().map_or("", MatchedPath::as_str);
-        tracing::warn!(%method, route, status = response.status().as_u16(), "answered with a fault");
+        let status = response.status().as_u16();
+        let cause = response.extensions().get::<CallError>().map(tracing::field::display);
+        tracing::warn!(%method, route, status, cause, "answered with a fault");
     }
     response
 }

@@ -2,7 +2,7 @@
 //! and how they end. `axum::serve` has none of these.
 
 use crate::{
-    head_deadline::{HeadDeadline, InRequest},
+    connection_deadlines::{ConnectionDeadlines, InRequest},
     settings::SettingError,
     shutdown::{DRAIN_TIME, Shutdown},
 };
@@ -27,6 +27,8 @@ pub struct Limits {
     pub connections: usize,
     /// From the first byte of a request head to its end.
     pub head: Duration,
+    /// For a peer to take the next part of an answer.
+    pub write: Duration,
     /// Between two requests on one connection. Longer than the 60 s for which balancers commonly
     /// keep idle connections, so that it is they who close them.
     pub idle: Duration,
@@ -39,6 +41,7 @@ impl Default for Limits {
         Self {
             connections: 10_000,
             head: Duration::from_secs(10),
+            write: Duration::from_secs(30),
             idle: Duration::from_secs(75),
             head_bytes: 64 * 1024,
         }
@@ -109,7 +112,7 @@ impl HttpListener {
     }
 }
 
-type Connection = http1::Connection<TokioIo<HeadDeadline<TcpStream>>, PerConnection>;
+type Connection = http1::Connection<TokioIo<ConnectionDeadlines<TcpStream>>, PerConnection>;
 
 fn connection(
     stream: TcpStream,
@@ -121,7 +124,7 @@ fn connection(
     // Small answers must not wait for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
     let in_request = InRequest::default();
-    let stream = HeadDeadline::new(stream, in_request.clone(), limits.head);
+    let stream = ConnectionDeadlines::new(stream, in_request.clone(), limits.head, limits.write);
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.idle)

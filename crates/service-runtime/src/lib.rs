@@ -10,7 +10,7 @@
 //! - [`ops`]: `/livez` and `/readyz`.
 //! - [`logs`]: structured logs on stderr.
 
-mod head_deadline;
+mod connection_deadlines;
 pub mod http_listener;
 pub mod logs;
 pub mod networks;

@@ -16,6 +16,8 @@ pub struct Problem {
     detail: Cow<'static, str>,
     retry_after: Option<Duration>,
     token_presented: bool,
+    /// For whoever writes the log; left in the extensions of the response, never in its body.
+    cause: Option<CallError>,
 }
 
 /// When to come back after an outage, where nobody can know: soon, but not at once.
@@ -24,7 +26,8 @@ const AFTER_OUTAGE: Duration = Duration::from_secs(1);
 impl Problem {
     /// An error of this status with this text.
     pub fn new(status: StatusCode, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { status, detail: detail.into(), retry_after: None, token_presented: false }
+        let detail = detail.into();
+        Self { status, detail, retry_after: None, token_presented: false, cause: None }
     }
 
     /// 400: the request is malformed; the text says how.
@@ -101,14 +104,15 @@ impl From<Refusal> for Problem {
 
 impl From<CallError> for Problem {
     fn from(error: CallError) -> Self {
-        match error {
+        let problem = match error.clone() {
             CallError::Refused(refusal) => refusal.into(),
             CallError::Unavailable => Self::unavailable(),
             CallError::DeadlineExceeded => {
                 Self::new(StatusCode::GATEWAY_TIMEOUT, "Upstream timed out.")
             }
             CallError::Malformed => Self::internal(),
-        }
+        };
+        Self { cause: Some(error), ..problem }
     }
 }
 
@@ -117,6 +121,9 @@ impl IntoResponse for Problem {
         let body = serde_json::json!({ "detail": self.detail }).to_string();
         let json = HeaderValue::from_static("application/json");
         let mut response = (self.status, [(CONTENT_TYPE, json)], body).into_response();
+        if let Some(cause) = self.cause {
+            response.extensions_mut().insert(cause);
+        }
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED {
             let challenge =
