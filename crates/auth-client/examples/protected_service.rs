@@ -1,0 +1,39 @@
+//! Another internal service that protects its endpoints by asking auth-service.
+//!
+//! With auth-service (or all-in-one) running on this machine:
+//!
+//! ```sh
+//! cargo run -p auth-client --features axum --example protected_service
+//! curl -i http://127.0.0.1:3000/reports -H "Authorization: Bearer $TOKEN"
+//! ```
+
+use auth_client::{
+    AuthClient, Role,
+    axum::{CurrentUser, RequireRole},
+};
+use axum::{Router, routing::get};
+use std::error::Error;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let address = std::env::var("AUTH_SERVICE_URL");
+    let auth = AuthClient::connect_lazy(address.as_deref().unwrap_or("http://127.0.0.1:50051"))?;
+    let editors = RequireRole::any_of(auth.clone(), [Role::Author, Role::Admin]);
+    let routes = Router::new()
+        .route("/hello", get(hello))
+        .route("/reports", get(reports).route_layer(editors))
+        .with_state(auth);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+    axum::serve(listener, routes).await?;
+    Ok(())
+}
+
+/// Any user with a good token; 401 for everybody else.
+async fn hello(CurrentUser(user): CurrentUser) -> String {
+    format!("Hello {}, you are {} {}.\n", user.username, user.role, user.id)
+}
+
+/// Authors and admins only, by the role stored now; 403 for other users.
+async fn reports(CurrentUser(user): CurrentUser) -> String {
+    format!("Reports for {}.\n", user.username)
+}

@@ -1,0 +1,262 @@
+//! Concurrent decisions share calls, and nobody's request harms another's.
+
+use auth_client::{AuthClient, CallError, Reason, Requirement, Role, User};
+use auth_proto::auth_v1::{
+    self as proto, AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
+    BatchAuthorizeResponse, ListUsersRequest, ListUsersResponse, LoginRequest, LoginResponse,
+    RegisterRequest, RegisterResponse, SetUserRoleRequest, SetUserRoleResponse,
+    VerifyCredentialsRequest, VerifyCredentialsResponse,
+    auth_service_server::{AuthService, AuthServiceServer},
+    authorize_outcome::Outcome,
+};
+use hyper_util::rt::TokioIo;
+use secrecy::SecretString;
+use std::{
+    collections::HashMap,
+    io,
+    sync::{Arc, Mutex, atomic::AtomicI32, atomic::Ordering},
+};
+use tokio::{sync::Semaphore, task::JoinHandle};
+use tonic::{
+    Request, Response, Status,
+    transport::{Endpoint, Server},
+};
+
+/// Answers when the test allows it. A token is the id of its user, `bad` is nobody's.
+#[derive(Clone, Default)]
+struct Auth {
+    role: Arc<AtomicI32>,
+    may_answer: Arc<Gate>,
+    /// How many items each call had; 0 stands for a plain `Authorize`.
+    calls: Arc<Mutex<Vec<usize>>>,
+    outages: Arc<AtomicI32>,
+}
+
+struct Gate(Semaphore);
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self(Semaphore::new(0))
+    }
+}
+
+impl Auth {
+    fn decide(token: &str, role: i32) -> Outcome {
+        match token.parse() {
+            Ok(id) => Outcome::User(proto::User { id, username: format!("user {id}"), role }),
+            Err(_) => Outcome::RefusalReason("TOKEN_INVALID".to_owned()),
+        }
+    }
+
+    /// The role is read when the call comes in, as a query would be sent then.
+    async fn call(&self, size: usize) -> Result<i32, Status> {
+        let role = self.role.load(Ordering::SeqCst);
+        self.calls.lock().expect("no panic").push(size);
+        if self.outages.fetch_sub(1, Ordering::SeqCst) > 0 {
+            return Err(Status::unavailable("this replica is gone"));
+        }
+        self.may_answer.0.acquire().await.expect("open").forget();
+        Ok(role)
+    }
+}
+
+#[tonic::async_trait]
+impl AuthService for Auth {
+    async fn authorize(
+        &self,
+        request: Request<AuthorizeRequest>,
+    ) -> Result<Response<AuthorizeResponse>, Status> {
+        let role = self.call(0).await?;
+        match Self::decide(&request.into_inner().access_token, role) {
+            Outcome::User(user) => Ok(Response::new(AuthorizeResponse { user: Some(user) })),
+            Outcome::RefusalReason(reason) => {
+                use tonic_types::StatusExt as _;
+                let info =
+                    tonic_types::ErrorDetails::with_error_info(reason, "rolegate", HashMap::new());
+                Err(Status::with_error_details(tonic::Code::Unauthenticated, "no", info))
+            }
+        }
+    }
+
+    async fn batch_authorize(
+        &self,
+        request: Request<BatchAuthorizeRequest>,
+    ) -> Result<Response<BatchAuthorizeResponse>, Status> {
+        let items = request.into_inner().items;
+        let role = self.call(items.len()).await?;
+        let decide = |item: AuthorizeRequest| Self::decide(&item.access_token, role);
+        let outcomes = items.into_iter().map(decide);
+        let outcomes = outcomes.map(|outcome| AuthorizeOutcome { outcome: Some(outcome) });
+        Ok(Response::new(BatchAuthorizeResponse { outcomes: outcomes.collect() }))
+    }
+
+    async fn register(
+        &self,
+        _: Request<RegisterRequest>,
+    ) -> Result<Response<RegisterResponse>, Status> {
+        self.call(0).await?;
+        Ok(Response::new(RegisterResponse { user: None }))
+    }
+
+    async fn login(&self, _: Request<LoginRequest>) -> Result<Response<LoginResponse>, Status> {
+        Err(Status::unimplemented("not asked here"))
+    }
+
+    async fn verify_credentials(
+        &self,
+        _: Request<VerifyCredentialsRequest>,
+    ) -> Result<Response<VerifyCredentialsResponse>, Status> {
+        Err(Status::unimplemented("not asked here"))
+    }
+
+    async fn set_user_role(
+        &self,
+        _: Request<SetUserRoleRequest>,
+    ) -> Result<Response<SetUserRoleResponse>, Status> {
+        Err(Status::unimplemented("not asked here"))
+    }
+
+    async fn list_users(
+        &self,
+        _: Request<ListUsersRequest>,
+    ) -> Result<Response<ListUsersResponse>, Status> {
+        Err(Status::unimplemented("not asked here"))
+    }
+}
+
+fn start() -> (AuthClient, Auth) {
+    let auth = Auth::default();
+    auth.role.store(proto::Role::User.into(), Ordering::SeqCst);
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let service = AuthServiceServer::new(auth.clone());
+    let connection = tokio_stream::once(io::Result::Ok(far));
+    tokio::spawn(Server::builder().add_service(service).serve_with_incoming(connection));
+    let mut near = Some(TokioIo::new(near));
+    let connector = tower::service_fn(move |_: http::Uri| {
+        std::future::ready(near.take().ok_or(io::Error::from(io::ErrorKind::ConnectionRefused)))
+    });
+    let channel = Endpoint::from_static("http://test").connect_with_connector_lazy(connector);
+    (AuthClient::over(channel), auth)
+}
+
+type Decision = JoinHandle<Result<User, CallError>>;
+
+fn ask(client: &AuthClient, token: &str) -> Decision {
+    let (client, token) = (client.clone(), SecretString::from(token));
+    tokio::spawn(async move { client.authorize(&token, Requirement::AnyAuthenticated).await })
+}
+
+impl Auth {
+    /// Waits until this many calls have come in.
+    async fn until_calls(&self, count: usize) -> Vec<usize> {
+        loop {
+            let calls = self.calls.lock().expect("no panic").clone();
+            if calls.len() >= count {
+                return calls;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn answer(&self, calls: usize) {
+        self.may_answer.0.add_permits(calls);
+    }
+}
+
+/// Opens every place for calls under way, so that what comes next has to wait and forms a batch.
+async fn occupy(client: &AuthClient, auth: &Auth) -> Vec<Decision> {
+    let first = ask(client, "1");
+    auth.until_calls(1).await;
+    let second = ask(client, "2");
+    auth.until_calls(2).await;
+    vec![first, second]
+}
+
+async fn settle() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_lone_decision_is_a_plain_call_and_those_that_wait_share_one() {
+    let (client, auth) = start();
+    let mut decisions = occupy(&client, &auth).await;
+    decisions.extend((3..=40).map(|id| ask(&client, &id.to_string())));
+    settle().await;
+    assert_eq!(auth.until_calls(2).await, [0, 0]);
+    auth.answer(3);
+    for (id, decision) in (1..).zip(decisions) {
+        assert_eq!(decision.await.expect("no panic").expect("a user").id, id);
+    }
+    assert_eq!(auth.until_calls(3).await, [0, 0, 38]);
+}
+
+#[tokio::test]
+async fn a_decision_asked_for_after_a_change_never_uses_what_was_read_before_it() {
+    let (client, auth) = start();
+    let early = occupy(&client, &auth).await;
+    auth.role.store(proto::Role::Admin.into(), Ordering::SeqCst);
+    let late = ask(&client, "1");
+    settle().await;
+    auth.answer(3);
+    for decision in early {
+        assert_eq!(decision.await.expect("no panic").expect("a user").role, Role::User);
+    }
+    assert_eq!(late.await.expect("no panic").expect("a user").role, Role::Admin);
+}
+
+#[tokio::test]
+async fn a_hostile_item_never_spoils_its_neighbours() {
+    let (client, auth) = start();
+    let occupied = occupy(&client, &auth).await;
+    let (before, after) = (ask(&client, "3"), ask(&client, "4"));
+    let hostile = ["\0", "\u{202e}", "bad", &"x".repeat(1024 * 1024)].map(|it| ask(&client, it));
+    settle().await;
+    auth.answer(3);
+    for decision in occupied.into_iter().chain([before, after]) {
+        assert!(decision.await.expect("no panic").is_ok());
+    }
+    for decision in hostile {
+        let error = decision.await.expect("no panic").expect_err("no token of anybody");
+        assert_eq!(error.reason(), Some(Reason::TokenInvalid));
+    }
+}
+
+#[tokio::test]
+async fn who_leaves_is_not_asked_for_and_takes_nobody_along() {
+    let (client, auth) = start();
+    let occupied = occupy(&client, &auth).await;
+    let (leaver, stayer) = (ask(&client, "3"), ask(&client, "4"));
+    settle().await;
+    leaver.abort();
+    settle().await;
+    auth.answer(3);
+    assert!(stayer.await.expect("no panic").is_ok());
+    for decision in occupied {
+        assert!(decision.await.expect("no panic").is_ok());
+    }
+    assert_eq!(auth.until_calls(3).await, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_decision_is_repeated_when_it_reached_nobody_and_a_registration_is_not() {
+    let (client, auth) = start();
+    auth.answer(1);
+    auth.outages.store(2, Ordering::SeqCst);
+    assert!(ask(&client, "1").await.expect("no panic").is_ok());
+    assert_eq!(auth.until_calls(3).await.len(), 3);
+    auth.outages.store(1, Ordering::SeqCst);
+    let password = SecretString::from("sesame");
+    let registered = client.register("ada", &password, auth_client::CallContext::default()).await;
+    assert_eq!(registered, Err(CallError::Unavailable));
+    assert_eq!(auth.until_calls(4).await.len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_decision_has_a_deadline_of_its_own() {
+    let (client, auth) = start();
+    let _occupied = occupy(&client, &auth).await;
+    let late = ask(&client, "3");
+    assert_eq!(late.await.expect("no panic"), Err(CallError::DeadlineExceeded));
+}
