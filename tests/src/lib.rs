@@ -12,6 +12,12 @@
 //! - [`TcpProxy`]: a way that can be cut.
 //! - [`eventually`]: waits for a state, within bounds.
 
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::must_use_candidate,
+    reason = "everything here is for tests: it panics when it is not as expected, and is called for that"
+)]
+
 mod api;
 mod database;
 mod eventually;

@@ -51,9 +51,7 @@ impl Board {
     pub(crate) fn submit(&mut self, job: Job, now: Instant) {
         if self.overdue(&job, now).is_some() || self.queue.is_full() {
             // Only now is it worth looking for those that keep a place for nothing.
-            for (fate, job) in self.queue.remove_dead(now) {
-                self.bury(job, fate);
-            }
+            self.clear(now);
         }
         if let Some(overdue) = self.overdue(&job, now) {
             return self.refuse(job, overdue);
@@ -88,6 +86,19 @@ impl Board {
         let running: u64 = self.loads.iter().map(|load| load.work).sum();
         let ahead = self.queue.work_ahead(job.share, job.work());
         self.pace.time_for(running + ahead, self.lanes_total())
+    }
+
+    /// Answers those in the queue whose deadline has passed: no lane may be free for long.
+    pub(crate) fn expire(&mut self, now: Instant) {
+        if self.queue.may_be_late(now) {
+            self.clear(now);
+        }
+    }
+
+    fn clear(&mut self, now: Instant) {
+        for (fate, job) in self.queue.remove_dead(now) {
+            self.bury(job, fate);
+        }
     }
 
     fn refuse(&mut self, job: Job, wait: Duration) {

@@ -19,6 +19,8 @@ pub(crate) struct Queue {
     lines: HashMap<Share, Line>,
     /// The first job of every line. Among equal tags the first to arrive is next.
     heads: BTreeSet<(Tag, Share)>,
+    /// No job's deadline is earlier than this.
+    earliest: Option<Instant>,
 }
 
 /// Finish tag, then number of arrival.
@@ -57,6 +59,7 @@ impl Queue {
             arrivals: 0,
             lines: HashMap::new(),
             heads: BTreeSet::new(),
+            earliest: None,
         }
     }
 
@@ -93,6 +96,8 @@ impl Queue {
         let share = job.share;
         let tag = (self.finish_tag(share, job.work()), self.arrivals);
         self.arrivals += 1;
+        let earliest = self.earliest.unwrap_or(job.deadline);
+        self.earliest = Some(earliest.min(job.deadline));
         self.len += 1;
         let line = self.lines.entry(share).or_default();
         line.work += job.work();
@@ -152,13 +157,23 @@ impl Queue {
         self.lines.iter().map(ahead).sum()
     }
 
+    /// Whether a deadline may have passed: a quick look before [`Self::remove_dead`].
+    pub(crate) fn may_be_late(&self, now: Instant) -> bool {
+        self.earliest.is_some_and(|earliest| earliest <= now)
+    }
+
     /// Takes out all that nobody waits for, so that they keep no room.
     pub(crate) fn remove_dead(&mut self, now: Instant) -> Vec<(Fate, Job)> {
         let mut dead = Vec::new();
+        self.earliest = None;
         for line in self.lines.values_mut() {
             for (tag, job) in std::mem::take(&mut line.jobs) {
                 match job.fate(now) {
-                    Fate::Awaited => line.jobs.push_back((tag, job)),
+                    Fate::Awaited => {
+                        let earliest = self.earliest.unwrap_or(job.deadline);
+                        self.earliest = Some(earliest.min(job.deadline));
+                        line.jobs.push_back((tag, job));
+                    }
                     fate => {
                         line.work -= job.work();
                         dead.push((fate, job));

@@ -67,6 +67,7 @@ impl Shared {
                         return;
                     }
                     let now = Instant::now();
+                    board.expire(now);
                     taken.extend(std::iter::from_fn(|| board.take(worker, now)));
                     if bank.width() + taken.len() > 0 {
                         break;

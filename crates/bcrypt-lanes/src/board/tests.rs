@@ -154,6 +154,21 @@ fn a_job_whose_deadline_passed_in_the_queue_never_gets_a_lane() {
 }
 
 #[test]
+fn who_waits_beyond_the_deadline_is_told_though_no_lane_is_free() {
+    let (mut board, now, _callers) = busy_board(10);
+    let mut in_time = submit(&mut board, 2, 16, now, 9 * SECOND);
+    let mut late = submit(&mut board, 1, 16, now, 3 * SECOND);
+    board.expire(now + 2 * SECOND);
+    assert_eq!(answer(&mut late), None);
+    board.expire(now + 3 * SECOND);
+    assert_eq!(answer(&mut late), Some(EngineError::DeadlinePassed));
+    board.expire(now + 8 * SECOND);
+    assert_eq!(answer(&mut in_time), None);
+    board.expire(now + 9 * SECOND);
+    assert_eq!(answer(&mut in_time), Some(EngineError::DeadlinePassed));
+}
+
+#[test]
 fn an_idle_engine_takes_a_job_however_wrong_its_estimate_is() {
     let (mut board, now) = (board(10), Instant::now());
     for _ in 0..1000 {

@@ -1,0 +1,149 @@
+//! Who may do what: every endpoint, asked by everybody. One table.
+
+use e2e::{Answer, Api, Plan, World, in_every_world, token};
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+in_every_world!(everybody_gets_what_the_table_says_and_nothing_else);
+
+/// Which of the two addresses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Variant {
+    Bearer,
+    Basic,
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Caller {
+    Nobody,
+    BadCredentials,
+    User,
+    Author,
+    Admin,
+}
+
+/// Who may.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Access {
+    Public,
+    Authenticated,
+    Only(&'static [Caller]),
+}
+
+use Access::{Authenticated, Only, Public};
+use Caller::{Admin, Author, BadCredentials, Nobody, User};
+
+struct Endpoint(Variant, Method, &'static str, Access, Body);
+
+/// What is sent.
+#[derive(Clone, Copy)]
+enum Body {
+    None,
+    NewUser,
+    KnownUser,
+    Role,
+}
+
+/// Every endpoint of both documents, and `GET /users`.
+const ENDPOINTS: [Endpoint; 12] = [
+    Endpoint(Variant::Bearer, Method::GET, "/", Public, Body::None),
+    Endpoint(Variant::Bearer, Method::POST, "/register", Public, Body::NewUser),
+    Endpoint(Variant::Bearer, Method::POST, "/login", Public, Body::KnownUser),
+    Endpoint(Variant::Bearer, Method::GET, "/public", Public, Body::None),
+    Endpoint(Variant::Bearer, Method::GET, "/profile", Authenticated, Body::None),
+    Endpoint(Variant::Bearer, Method::GET, "/author", Only(&[Author, Admin]), Body::None),
+    Endpoint(Variant::Bearer, Method::GET, "/admin", Only(&[Admin]), Body::None),
+    Endpoint(Variant::Bearer, Method::GET, "/users", Only(&[Admin]), Body::None),
+    Endpoint(Variant::Bearer, Method::PUT, "/users/{id}/role", Only(&[Admin]), Body::Role),
+    Endpoint(Variant::Basic, Method::GET, "/", Public, Body::None),
+    Endpoint(Variant::Basic, Method::POST, "/register", Public, Body::NewUser),
+    Endpoint(Variant::Basic, Method::GET, "/protected", Authenticated, Body::None),
+];
+
+impl Body {
+    fn json(self) -> Option<Value> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        match self {
+            Self::None => None,
+            Self::NewUser => {
+                let name = format!("new user {}", COUNT.fetch_add(1, Ordering::Relaxed));
+                Some(json!({ "username": name, "password": "a password" }))
+            }
+            Self::KnownUser => {
+                Some(json!({ "username": "admin", "password": e2e::ADMIN_PASSWORD }))
+            }
+            Self::Role => Some(json!({ "role": "user" })),
+        }
+    }
+}
+
+async fn everybody_gets_what_the_table_says_and_nothing_else(plan: Plan) {
+    let world = plan.start().await;
+    let target = world.user("target").await;
+    let callers = callers(&world).await;
+    for Endpoint(variant, method, path, access, body) in &ENDPOINTS {
+        for (caller, bearer, basic) in &callers {
+            let api = if *variant == Variant::Bearer { bearer } else { basic };
+            let mut request =
+                api.request(method.clone(), &path.replace("{id}", &target.id.to_string()));
+            if let Some(body) = body.json() {
+                request = request.json(&body);
+            }
+            let mut answer = api.send(request).await;
+            answer.asked = format!("{} by {caller:?}", answer.asked);
+            expect(&answer, *variant, *access, *caller);
+        }
+    }
+}
+
+fn expect(answer: &Answer, variant: Variant, access: Access, caller: Caller) {
+    let challenge = match (variant, caller) {
+        (Variant::Basic, _) => "Basic",
+        (Variant::Bearer, BadCredentials) => "Bearer error=\"invalid_token\"",
+        (Variant::Bearer, _) => "Bearer",
+    };
+    let refused = match (variant, caller) {
+        (_, Nobody) => "Not authenticated.",
+        (Variant::Bearer, _) => "Invalid or expired token.",
+        (Variant::Basic, _) => "Invalid username or password.",
+    };
+    match (access, caller) {
+        (Authenticated | Only(_), Nobody | BadCredentials) => {
+            answer.expect_detail(401, refused);
+            answer.expect_header("www-authenticate", Some(challenge));
+        }
+        (Only(allowed), caller) if !allowed.contains(&caller) => {
+            answer.expect_detail(403, "Insufficient privileges.");
+            answer.expect_header("www-authenticate", None);
+        }
+        _ => {
+            answer.expect(200);
+            answer.expect_header("www-authenticate", None);
+        }
+    }
+}
+
+/// Each caller, on the bearer address and on the Basic address.
+async fn callers(world: &World) -> Vec<(Caller, Api, Api)> {
+    let forged = token::claims_of(world.admin().await.id);
+    let forged = token::signed(&token::plain_header(), &forged, "not the secret of this service");
+    let mut callers = vec![
+        (Nobody, world.bearer.clone(), world.basic.clone()),
+        (
+            BadCredentials,
+            world.bearer.with_token(&forged),
+            world.basic.with_basic("admin", "not the password of the admin"),
+        ),
+    ];
+    for (caller, person) in [
+        (User, world.user("some user").await),
+        (Author, world.user_with_role("some author", "author").await),
+        (Admin, world.admin().await),
+    ] {
+        let basic = world.basic.with_basic(&person.username, &person.password);
+        callers.push((caller, world.bearer.with_token(&person.token), basic));
+    }
+    callers
+}

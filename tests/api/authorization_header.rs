@@ -1,0 +1,149 @@
+//! Every form of the `Authorization` header, of both schemes (RFC 6750, RFC 7617).
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use e2e::{ADMIN_PASSWORD, Answer, Plan, World, in_every_world, raw_http};
+
+in_every_world!(
+    the_name_of_the_scheme_is_case_insensitive,
+    a_bearer_header_of_another_form_is_no_authentication,
+    a_basic_header_of_another_form_is_no_authentication,
+    basic_credentials_that_could_be_nobody_s_look_like_a_wrong_password,
+    two_headers_are_no_authentication,
+);
+
+fn basic(credentials: impl AsRef<[u8]>) -> String {
+    STANDARD.encode(credentials)
+}
+
+fn admin_basic() -> String {
+    basic(format!("admin:{ADMIN_PASSWORD}"))
+}
+
+async fn bearer_says(world: &World, header: &[u8]) -> Answer {
+    let request = raw_http::request("GET /profile", &[header], b"");
+    raw_http::exchange(world.bearer.base(), &request).await
+}
+
+async fn basic_says(world: &World, header: &[u8]) -> Answer {
+    let request = raw_http::request("GET /protected", &[header], b"");
+    raw_http::exchange(world.basic.base(), &request).await
+}
+
+async fn the_name_of_the_scheme_is_case_insensitive(plan: Plan) {
+    let world = plan.start().await;
+    let token = world.admin().await.token;
+    for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
+        let header = format!("Authorization: {scheme} {token}");
+        bearer_says(&world, header.as_bytes()).await.expect(200);
+    }
+    for scheme in ["Basic", "basic", "BASIC", "bAsIc"] {
+        let header = format!("authorization: {scheme} {}", admin_basic());
+        basic_says(&world, header.as_bytes()).await.expect_message("Welcome admin!");
+    }
+}
+
+async fn a_bearer_header_of_another_form_is_no_authentication(plan: Plan) {
+    let world = plan.start().await;
+    let token = world.admin().await.token;
+    let mut headers: Vec<Vec<u8>> = [
+        "X-Nothing: here".to_owned(),
+        "Authorization:".to_owned(),
+        "Authorization: ".to_owned(),
+        "Authorization: Bearer".to_owned(),
+        "Authorization: Bearer ".to_owned(),
+        "Authorization: Bearer   ".to_owned(),
+        format!("Authorization: {token}"),
+        format!("Authorization: Bearer{token}"),
+        format!("Authorization: Bearer:{token}"),
+        format!("Authorization: Bearer\t{token}"),
+        format!("Authorization: Token {token}"),
+        format!("Authorization: Bearer {token} {token}"),
+        format!("Authorization: Bearer {token}, Bearer {token}"),
+        format!("Authorization: Bearer Bearer {token}"),
+        format!("Authorization: Basic {}", admin_basic()),
+        format!("Authorization: B\u{e9}arer {token}"),
+        format!("Proxy-Authorization: Bearer {token}"),
+    ]
+    .map(String::into_bytes)
+    .into();
+    headers.push(b"Authorization: Bearer \xff\xfe".to_vec());
+    headers.push(format!("Authorization: Bearer {token}\u{e9}").into_bytes());
+    for header in headers {
+        let mut answer = bearer_says(&world, &header).await;
+        answer.asked = String::from_utf8_lossy(&header).into_owned();
+        answer.expect_detail(401, "Not authenticated.");
+        answer.expect_header("www-authenticate", Some("Bearer"));
+    }
+}
+
+async fn a_basic_header_of_another_form_is_no_authentication(plan: Plan) {
+    let world = plan.start().await;
+    let (token, good) = (world.admin().await.token, admin_basic());
+    for header in [
+        "X-Nothing: here".to_owned(),
+        "Authorization:".to_owned(),
+        "Authorization: Basic".to_owned(),
+        "Authorization: Basic ".to_owned(),
+        "Authorization: Basic !!!!".to_owned(),
+        format!("Authorization: {good}"),
+        format!("Authorization: Basic{good}"),
+        format!("Authorization: Basic {good} {good}"),
+        format!("Authorization: Basic {good}, Basic {good}"),
+        format!("Authorization: Basic {good}="),
+        format!("Authorization: Basic ={good}"),
+        format!("Authorization: Basic {}", basic("admin")),
+        format!("Authorization: Basic {}", basic("")),
+        format!("Authorization: Basic admin:{ADMIN_PASSWORD}"),
+        format!("Authorization: Bearer {good}"),
+        format!("Authorization: Bearer {token}"),
+        format!("Proxy-Authorization: Basic {good}"),
+    ] {
+        let mut answer = basic_says(&world, header.as_bytes()).await;
+        answer.asked = header;
+        answer.expect_detail(401, "Not authenticated.");
+        answer.expect_header("www-authenticate", Some("Basic"));
+    }
+}
+
+async fn basic_credentials_that_could_be_nobody_s_look_like_a_wrong_password(plan: Plan) {
+    let world = plan.start().await;
+    let header = |credentials: &[u8]| format!("Authorization: Basic {}", basic(credentials));
+    let wrong = basic_says(&world, header(b"admin:wrong").as_bytes()).await;
+    wrong.expect_detail(401, "Invalid username or password.");
+    wrong.expect_header("www-authenticate", Some("Basic"));
+    let nul = format!("admin:{ADMIN_PASSWORD}\0");
+    let long = format!("admin:{}", "x".repeat(73));
+    let long_name = format!("{}:{ADMIN_PASSWORD}", "x".repeat(256));
+    for credentials in [
+        b"nobody:wrong".as_slice(),
+        b":",
+        b"admin:",
+        b":wrong",
+        b"admin:\xff\xfe",
+        b"\xff\xfe:wrong",
+        b"ADMIN:wrong",
+        b" admin:wrong",
+        nul.as_bytes(),
+        long.as_bytes(),
+        long_name.as_bytes(),
+    ] {
+        let answer = basic_says(&world, header(credentials).as_bytes()).await;
+        assert_eq!(answer.without_date(), wrong.without_date(), "{answer}");
+    }
+}
+
+async fn two_headers_are_no_authentication(plan: Plan) {
+    let world = plan.start().await;
+    let bearer = format!("Authorization: Bearer {}", world.admin().await.token);
+    let basic = format!("Authorization: Basic {}", admin_basic());
+    for other in [bearer.as_bytes(), basic.as_bytes(), b"Authorization: x"] {
+        let headers = [bearer.as_bytes(), other];
+        let request = raw_http::request("GET /profile", &headers, b"");
+        let answer = raw_http::exchange(world.bearer.base(), &request).await;
+        answer.expect_detail(401, "Not authenticated.");
+        let headers = [other, basic.as_bytes()];
+        let request = raw_http::request("GET /protected", &headers, b"");
+        let answer = raw_http::exchange(world.basic.base(), &request).await;
+        answer.expect_detail(401, "Not authenticated.");
+    }
+}

@@ -1,0 +1,124 @@
+//! Many requests at once: none sees an older role than it may, none gets the answer of another.
+
+use e2e::{Plan, SIGNING_SECRET, World, in_every_world, token};
+use serde_json::json;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::SeqCst},
+};
+
+in_every_world!(
+    no_answer_shows_a_role_older_than_its_request,
+    everybody_gets_the_own_answer_among_hostile_neighbours,
+);
+
+const ROLES: [&str; 3] = ["user", "author", "admin"];
+
+/// The epoch is odd while a change is under way, and even when it is acknowledged: a request that
+/// began and ended in one even epoch can have seen one role only.
+async fn no_answer_shows_a_role_older_than_its_request(plan: Plan) {
+    let world = plan.start().await;
+    let (admin, ann) = (world.admin().await, world.user("ann").await);
+    let epoch = Arc::new(AtomicUsize::new(0));
+    let readers: Vec<_> = (0..16)
+        .map(|_| {
+            let (api, epoch) = (world.bearer.with_token(&ann.token), Arc::clone(&epoch));
+            tokio::spawn(async move {
+                let mut judged = 0_u32;
+                loop {
+                    let before = epoch.load(SeqCst);
+                    if before == usize::MAX {
+                        return judged;
+                    }
+                    let answer = api.get("/profile").await;
+                    let role = answer.expect(200).json()["role"].clone();
+                    if before % 2 == 0 && epoch.load(SeqCst) == before {
+                        assert_eq!(role, ROLES[before / 2 % 3], "in epoch {before}: {answer}");
+                        judged += 1;
+                    }
+                }
+            })
+        })
+        .collect();
+    for change in 1..=60 {
+        let role = ROLES[change % 3];
+        epoch.fetch_add(1, SeqCst);
+        if change % 2 == 0 {
+            world.database.set_role("ann", role).await;
+        } else {
+            world.set_role(&admin, &ann, role).await.expect(200);
+        }
+        epoch.fetch_add(1, SeqCst);
+        // Some reading between two changes.
+        let answer = world.bearer.with_token(&ann.token).get("/profile").await;
+        answer.expect_json(200, &json!({ "message": "Welcome ann!", "role": role }));
+    }
+    epoch.store(usize::MAX, SeqCst);
+    let mut judged = 0;
+    for reader in readers {
+        judged += reader.await.expect("no reader saw an old role");
+    }
+    assert!(judged > 0, "no request fell between two changes");
+}
+
+async fn everybody_gets_the_own_answer_among_hostile_neighbours(plan: Plan) {
+    let world = plan.start().await;
+    let mut people = Vec::new();
+    for (index, role) in (0..12).zip(ROLES.into_iter().cycle()) {
+        let name = format!("user {index}");
+        let person = world.user(&name).await;
+        world.database.set_role(&name, role).await;
+        people.push((name, role, person.token));
+    }
+    world.user("gone").await;
+    let gone = world.user("gone too").await;
+    world.database.delete("gone too").await;
+    let hostile = hostile_tokens(&world).await;
+    let mut asked = Vec::new();
+    for _ in 0..10 {
+        for (name, role, token) in &people {
+            let (api, wanted) = (world.bearer.with_token(token), (name.clone(), *role));
+            asked.push(tokio::spawn(async move {
+                let (name, role) = wanted;
+                let profile = json!({ "message": format!("Welcome {name}!"), "role": role });
+                api.get("/profile").await.expect_json(200, &profile);
+                let status = if role == "user" { 403 } else { 200 };
+                api.get("/author").await.expect(status);
+                let status = if role == "admin" { 200 } else { 403 };
+                api.get("/admin").await.expect(status);
+            }));
+        }
+        for token in &hostile {
+            let api = world.bearer.with_token(token);
+            asked.push(tokio::spawn(async move {
+                api.get("/profile").await.expect_error(401);
+            }));
+        }
+        let api = world.bearer.with_token(&gone.token);
+        asked.push(tokio::spawn(async move {
+            api.get("/admin").await.expect_detail(401, "User not found.");
+        }));
+    }
+    for one in asked {
+        one.await.expect("the answer was the right one");
+    }
+}
+
+async fn hostile_tokens(world: &World) -> Vec<String> {
+    let claims = token::claims_of(world.admin().await.id);
+    let with_sub = |sub: &str| {
+        let mut claims = claims.clone();
+        claims["sub"] = sub.into();
+        token::signed(&token::plain_header(), &claims, SIGNING_SECRET)
+    };
+    vec![
+        "x".to_owned(),
+        "x".repeat(8 * 1024),
+        token::signed(&token::plain_header(), &claims, "another secret of more than 32 bytes"),
+        with_sub("1\0"),
+        with_sub("9223372036854775807"),
+        with_sub("-9223372036854775808"),
+        with_sub(&"9".repeat(30)),
+        with_sub("' OR 1=1"),
+    ]
+}

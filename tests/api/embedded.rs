@@ -1,0 +1,78 @@
+//! `all-in-one` as in a fresh clone: no settings, everything in a folder.
+
+use e2e::{Api, Process, Program, in_every_world};
+use serde_json::json;
+use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path};
+
+in_every_world!(hashes_have_cost_12_unless_told_otherwise);
+
+async fn hashes_have_cost_12_unless_told_otherwise(plan: e2e::Plan) {
+    let world = plan.with_real_hashes().start().await;
+    world.try_register("ann", "a password").await.expect(200);
+    for name in ["ann", "admin"] {
+        let hash = world.database.user(name).await.expect("stored").password;
+        assert!(hash.starts_with("$2b$12$") && hash.len() == 60, "{hash}");
+    }
+    world.try_log_in("ann", "a password").await.expect(200);
+}
+
+/// Only the ports are set, because tests run side by side.
+fn settings() -> BTreeMap<String, String> {
+    ["BEARER", "BASIC", "AUTH", "OPS"]
+        .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()))
+        .into()
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().expect("it exists").permissions().mode() & 0o777
+}
+
+#[tokio::test]
+async fn without_settings_it_says_where_everything_is_and_the_generated_password_works() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let process = Process::start(Program::AllInOne, &settings(), folder.path()).ready().await;
+    let data = folder.path().join("data");
+    let password_file = data.join("initial-admin-password");
+    let said = process.stdout();
+    assert!(said.contains("rolegate.db"), "which store: {said}");
+    assert!(said.contains("initial-admin-password"), "where the password is: {said}");
+    assert!(said.matches("curl ").count() >= 2, "two lines to try: {said}");
+
+    let password = std::fs::read_to_string(&password_file).expect("the password was left there");
+    let password = password.trim_end();
+    assert!(password.len() >= 16, "a generated password is long");
+    assert!(!said.contains(password), "a terminal keeps what it shows: {said}");
+    let bearer = Api::at(&process.address("bearer"));
+    let log_in = json!({ "username": "admin", "password": password });
+    let answer = bearer.post("/login", &log_in).await;
+    let token = answer.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
+    bearer.with_token(&token).get("/admin").await.expect_message("Welcome Admin!");
+    let basic = Api::at(&process.address("basic")).with_basic("admin", password);
+    basic.get("/protected").await.expect_message("Welcome admin!");
+
+    assert_eq!(mode(&data) & 0o077, 0, "nobody else looks into the folder");
+    for file in std::fs::read_dir(&data).expect("a folder") {
+        let path = file.expect("an entry").path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+}
+
+#[tokio::test]
+async fn a_second_start_without_settings_goes_on_where_the_first_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut first =
+        Process::start(Program::CheapAllInOne, &settings(), folder.path()).ready().await;
+    let password_file = folder.path().join("data/initial-admin-password");
+    let password = std::fs::read_to_string(&password_file).expect("the password was left there");
+    let log_in = json!({ "username": "admin", "password": password.trim_end() });
+    let answer = Api::at(&first.address("bearer")).post("/login", &log_in).await;
+    let token = answer.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
+    first.kill().await;
+
+    let second = Process::start(Program::CheapAllInOne, &settings(), folder.path()).ready().await;
+    let bearer = Api::at(&second.address("bearer"));
+    bearer.with_token(&token).get("/admin").await.expect_message("Welcome Admin!");
+    bearer.post("/login", &log_in).await.expect(200);
+    let unchanged = std::fs::read_to_string(&password_file).expect("it is still there");
+    assert_eq!(unchanged, password);
+}

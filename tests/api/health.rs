@@ -1,0 +1,83 @@
+//! Probes, gRPC health and reflection.
+
+use e2e::{Api, Plan, eventually, grpc, in_every_world};
+use tokio_stream::once;
+use tonic_health::pb::{
+    HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
+};
+use tonic_reflection::pb::{v1, v1alpha};
+
+in_every_world!(
+    a_program_that_serves_is_alive_and_ready,
+    grpc_health_says_serving,
+    reflection_lists_the_service_in_both_versions,
+);
+
+const SERVICE: &str = "rolegate.auth.v1.AuthService";
+
+async fn a_program_that_serves_is_alive_and_ready(plan: Plan) {
+    let world = plan.start().await;
+    for process in world.processes() {
+        let ops = Api::at(&process.address("ops"));
+        ops.get("/livez").await.expect(200);
+        eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(()))
+            .await;
+        ops.get("/profile").await.expect(404);
+    }
+}
+
+async fn grpc_health_says_serving(plan: Plan) {
+    let world = plan.start().await;
+    let client = HealthClient::new(grpc::channel(&world.auth().address("grpc")).await);
+    for service in ["", SERVICE] {
+        eventually("serving", async || {
+            let request = HealthCheckRequest { service: service.to_owned() };
+            let answer = client.clone().check(request).await.expect("an answer").into_inner();
+            (answer.status() == ServingStatus::Serving).then_some(())
+        })
+        .await;
+    }
+    let unknown = HealthCheckRequest { service: "unknown".to_owned() };
+    let refusal = client.clone().check(unknown).await.expect_err("nobody knows it");
+    assert_eq!(refusal.code(), tonic::Code::NotFound);
+}
+
+/// The two versions have the same messages in two packages.
+macro_rules! listed {
+    ($version:ident, $world:expr) => {{
+        use $version::{
+            ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
+            server_reflection_request::MessageRequest::{FileContainingSymbol, ListServices},
+            server_reflection_response::MessageResponse::{
+                FileDescriptorResponse, ListServicesResponse,
+            },
+        };
+        let channel = grpc::channel(&$world.auth().address("grpc")).await;
+        let mut client = ServerReflectionClient::new(channel);
+        let mut answers = Vec::new();
+        for question in [ListServices(String::new()), FileContainingSymbol(SERVICE.to_owned())] {
+            let request =
+                ServerReflectionRequest { host: String::new(), message_request: Some(question) };
+            let stream = client.server_reflection_info(once(request)).await;
+            let answer = stream.expect("an answer").into_inner().message().await;
+            answers.push(answer.expect("a message").expect("one").message_response);
+        }
+        let file = matches!(answers.pop(), Some(Some(FileDescriptorResponse(files)))
+            if !files.file_descriptor_proto.is_empty());
+        assert!(file, "the file of {SERVICE} is described");
+        match answers.pop().flatten() {
+            Some(ListServicesResponse(list)) => {
+                list.service.into_iter().map(|service| service.name).collect::<Vec<_>>()
+            }
+            other => panic!("not a list of services: {other:?}"),
+        }
+    }};
+}
+
+async fn reflection_lists_the_service_in_both_versions(plan: Plan) {
+    let world = plan.start().await;
+    for services in [listed!(v1, world), listed!(v1alpha, world)] {
+        assert!(services.iter().any(|name| name == SERVICE), "{services:?}");
+        assert!(services.iter().any(|name| name == "grpc.health.v1.Health"), "{services:?}");
+    }
+}

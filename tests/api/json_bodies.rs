@@ -1,0 +1,243 @@
+//! Bodies that are no JSON, not the right JSON, or too much, at every endpoint that reads one.
+
+use e2e::{Answer, Api, Plan, World, in_every_world, raw_http};
+use reqwest::{Method, header::CONTENT_TYPE};
+use serde_json::json;
+
+in_every_world!(
+    a_missing_body_is_refused,
+    malformed_json_is_refused,
+    json_that_is_no_object_of_strings_is_refused,
+    nul_is_text_like_any_other,
+    another_content_type_is_refused,
+    json_by_its_other_names_is_accepted,
+    a_client_that_sends_5_megabytes_sees_the_413,
+    unknown_fields_are_ignored,
+);
+
+const JSON: &str = "application/json";
+
+struct Endpoint {
+    api: Api,
+    method: Method,
+    path: &'static str,
+    /// Its fields.
+    fields: &'static [&'static str],
+    /// A body that it accepts.
+    good: &'static str,
+}
+
+/// Every endpoint that reads a body, asked by somebody who may.
+async fn endpoints(world: &World) -> [Endpoint; 4] {
+    let admin = world.bearer.with_token(&world.admin().await.token);
+    let user = &["username", "password"];
+    let register = |api: &Api, good| {
+        let (api, method) = (api.clone(), Method::POST);
+        Endpoint { api, method, path: "/register", fields: user, good }
+    };
+    let good = r#"{"username":"admin","password":"the password of the admin"}"#;
+    [
+        register(&world.bearer, r#"{"username":"ann","password":"pw"}"#),
+        register(&world.basic, r#"{"username":"bob","password":"pw"}"#),
+        Endpoint { api: world.bearer.clone(), path: "/login", good, ..register(&world.bearer, "") },
+        Endpoint {
+            api: admin,
+            method: Method::PUT,
+            path: "/users/1/role",
+            fields: &["role"],
+            good: r#"{"role":"admin"}"#,
+        },
+    ]
+}
+
+impl Endpoint {
+    async fn send(&self, content_type: &str, body: impl Into<Vec<u8>>) -> Answer {
+        let body = body.into();
+        let shown = String::from_utf8_lossy(&body).chars().take(200).collect::<String>();
+        let request = self.api.request(self.method.clone(), self.path);
+        let request = request.header(CONTENT_TYPE, content_type).body(body);
+        let mut answer = self.api.send(request).await;
+        answer.asked = format!("{} {content_type} {shown}", answer.asked);
+        answer
+    }
+}
+
+async fn a_missing_body_is_refused(plan: Plan) {
+    let world = plan.start().await;
+    for endpoint in endpoints(&world).await {
+        endpoint.send(JSON, "").await.expect_error(400);
+        endpoint.send(JSON, "  \n").await.expect_error(400);
+        let nothing = endpoint.api.request(endpoint.method, endpoint.path);
+        endpoint.api.send(nothing).await.expect_error(415);
+    }
+}
+
+async fn malformed_json_is_refused(plan: Plan) {
+    let world = plan.start().await;
+    for endpoint in endpoints(&world).await {
+        let good = endpoint.good;
+        for body in [
+            "{".to_owned(),
+            "}".to_owned(),
+            "nonsense".to_owned(),
+            good[..good.len() - 1].to_owned(),
+            good[1..].to_owned(),
+            format!("{good}x"),
+            format!("{good}{good}"),
+            good.replace('"', "'"),
+            good.replace(':', "="),
+            good.replacen('}', ",}", 1),
+            good.replacen('{', "{/* no comments */", 1),
+            good.replacen('{', "{\"x\":NaN,", 1),
+            good.replacen('{', "{\"x\":01,", 1),
+            good.replace(":\"", ":\"\u{1}"),
+            good.replace(":\"", ":\"\\x"),
+            good.replace(":\"", ":\"\\ud800"),
+            good.replace(":\"", ":\"\\udc00\\ud800"),
+            good.replace(":\"", ":\"\\u12"),
+            format!("\u{feff}{good}"),
+            "[".repeat(60_000),
+            "{\"x\":".repeat(12_000),
+            format!("{{\"x\":{}{}}}", "[".repeat(30_000), "]".repeat(30_000)),
+        ] {
+            endpoint.send(JSON, body).await.expect_error(400);
+        }
+        let mut not_utf8 = good.as_bytes().to_vec();
+        not_utf8.insert(good.rfind('"').expect("a string"), 0xff);
+        endpoint.send(JSON, not_utf8).await.expect_error(400);
+        let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        endpoint.send(JSON, utf16).await.expect_error(400);
+    }
+    assert_eq!(world.database.count_users().await, 1, "nobody but the admin");
+}
+
+async fn json_that_is_no_object_of_strings_is_refused(plan: Plan) {
+    let world = plan.start().await;
+    for endpoint in endpoints(&world).await {
+        for body in [
+            "null",
+            "true",
+            "7",
+            "\"text\"",
+            "[]",
+            "{}",
+            r#"["a","b"]"#,
+            r#"["a"]"#,
+            r#"[{"role":"user"}]"#,
+        ] {
+            endpoint.send(JSON, body).await.expect_error(400);
+        }
+        let good: serde_json::Value = serde_json::from_str(endpoint.good).expect("JSON");
+        for field in endpoint.fields {
+            for value in
+                [json!(null), json!(7), json!(1.5), json!(true), json!([]), json!(["a"]), json!({})]
+            {
+                let mut body = good.clone();
+                body[field] = value;
+                endpoint.send(JSON, body.to_string()).await.expect_error(400);
+            }
+            let mut body = good.clone();
+            body.as_object_mut().expect("an object").remove(*field);
+            endpoint.send(JSON, body.to_string()).await.expect_error(400);
+            // Which of the two would count is a question that nobody should have to ask.
+            let twice = endpoint.good.replacen('{', &format!("{{\"{field}\":\"x\","), 1);
+            endpoint.send(JSON, twice).await.expect_error(400);
+        }
+    }
+    assert_eq!(world.database.count_users().await, 1, "nobody but the admin");
+}
+
+async fn nul_is_text_like_any_other(plan: Plan) {
+    let world = plan.start().await;
+    let admin = world.bearer.with_token(&world.admin().await.token);
+    let escaped = [
+        (
+            &world.bearer,
+            Method::POST,
+            "/register",
+            r#"{"username":"a\u0000","password":"pw"}"#,
+            400,
+        ),
+        (&world.bearer, Method::POST, "/register", r#"{"username":"a","password":"p\u0000"}"#, 400),
+        (&world.basic, Method::POST, "/register", r#"{"username":"\u0000","password":"pw"}"#, 400),
+        (
+            &world.bearer,
+            Method::POST,
+            "/login",
+            r#"{"username":"admin\u0000","password":"p"}"#,
+            401,
+        ),
+        (&world.bearer, Method::POST, "/login", r#"{"username":"admin","password":"\u0000"}"#, 401),
+        (&admin, Method::PUT, "/users/1/role", r#"{"role":"admin\u0000"}"#, 400),
+    ];
+    for (api, method, path, body, status) in escaped {
+        let request = api.request(method, path).header(CONTENT_TYPE, JSON).body(body);
+        api.send(request).await.expect_error(status);
+    }
+}
+
+async fn another_content_type_is_refused(plan: Plan) {
+    let world = plan.start().await;
+    for endpoint in endpoints(&world).await {
+        for content_type in [
+            "text/plain",
+            "text/json",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+            "application/octet-stream",
+            "application/jsonp",
+            "json",
+            "",
+        ] {
+            endpoint.send(content_type, endpoint.good).await.expect_error(415);
+        }
+    }
+    assert_eq!(world.database.count_users().await, 1, "nobody but the admin");
+}
+
+async fn json_by_its_other_names_is_accepted(plan: Plan) {
+    let world = plan.start().await;
+    for endpoint in endpoints(&world).await.into_iter().filter(|one| one.path != "/register") {
+        for content_type in [
+            "application/json; charset=utf-8",
+            "Application/JSON",
+            "application/json;charset=UTF-8",
+        ] {
+            endpoint.send(content_type, endpoint.good).await.expect(200);
+        }
+    }
+}
+
+async fn a_client_that_sends_5_megabytes_sees_the_413(plan: Plan) {
+    let world = plan.start().await;
+    let huge = format!("{{\"x\":\"{}\"}}", "x".repeat(5 * 1024 * 1024));
+    for endpoint in endpoints(&world).await {
+        endpoint.send(JSON, huge.clone()).await.expect_error(413);
+        let mut just_too_large = endpoint.good.to_owned();
+        just_too_large += &" ".repeat(64 * 1024 + 1 - just_too_large.len());
+        endpoint.send(JSON, just_too_large.clone()).await.expect_error(413);
+        endpoint.send(JSON, &just_too_large[..64 * 1024]).await.expect(200);
+    }
+    // A sender that does not say how much is coming, and one that reads only when it has sent all.
+    let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x1_0000));
+    let chunked = format!("{}0\r\n\r\n", chunk.repeat(80));
+    let length = format!("Content-Length: {}", huge.len());
+    for (headers, body) in [
+        ([b"Content-Type: application/json".as_slice(), b"Transfer-Encoding: chunked"], &chunked),
+        ([b"Content-Type: application/json".as_slice(), length.as_bytes()], &huge),
+    ] {
+        let request = raw_http::request("POST /register", &headers, body.as_bytes());
+        for api in [&world.bearer, &world.basic] {
+            raw_http::exchange(api.base(), &request).await.expect_error(413);
+        }
+    }
+}
+
+async fn unknown_fields_are_ignored(plan: Plan) {
+    let world = plan.start().await;
+    for endpoint in endpoints(&world).await {
+        let body = endpoint.good.replacen('{', r#"{"x":[{"y":null}],"":"","exp":1e999999,"#, 1);
+        let body = body.replace("1e999999", "1");
+        endpoint.send(JSON, body).await.expect(200);
+    }
+}

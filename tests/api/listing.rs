@@ -1,0 +1,133 @@
+//! `GET /users`: how an admin learns an id.
+
+use e2e::{Answer, Api, Plan, World, in_every_world};
+use reqwest::Url;
+use serde_json::{Value, json};
+
+in_every_world!(
+    users_come_by_id_with_name_and_role_and_nothing_else,
+    pages_follow_each_other_without_gaps,
+    a_prefix_is_taken_literally,
+    a_role_selects,
+    parameters_out_of_bounds_are_refused,
+);
+
+async fn admin_api(world: &World) -> Api {
+    world.bearer.with_token(&world.admin().await.token)
+}
+
+async fn list(api: &Api, query: &[(&str, &str)]) -> Answer {
+    let url = Url::parse_with_params("http://x/users", query).expect("a URL");
+    api.get(&format!("/users?{}", url.query().unwrap_or_default())).await
+}
+
+async fn names(api: &Api, query: &[(&str, &str)]) -> Vec<String> {
+    let answer = list(api, query).await;
+    let body = answer.expect(200).json();
+    let users = body["users"].as_array().unwrap_or_else(|| panic!("no users: {answer}"));
+    users.iter().map(|user| user["username"].as_str().expect("a name").to_owned()).collect()
+}
+
+async fn users_come_by_id_with_name_and_role_and_nothing_else(plan: Plan) {
+    let world = plan.start().await;
+    let api = admin_api(&world).await;
+    let admin_id = world.admin().await.id;
+    let (bob, ann) = (world.user("bob").await, world.user_with_role("ann", "author").await);
+    let users = json!([
+        { "id": admin_id, "username": "admin", "role": "admin" },
+        { "id": bob.id, "username": "bob", "role": "user" },
+        { "id": ann.id, "username": "ann", "role": "author" },
+    ]);
+    api.get("/users").await.expect_json(200, &json!({ "users": users, "next": null }));
+}
+
+async fn pages_follow_each_other_without_gaps(plan: Plan) {
+    let world = plan.start().await;
+    let api = admin_api(&world).await;
+    for index in 0..54 {
+        world.try_register(&format!("user {index:02}"), "pw").await.expect(200);
+    }
+    assert_eq!(names(&api, &[]).await.len(), 50, "the default");
+    assert_eq!(names(&api, &[("limit", "200")]).await.len(), 55);
+    for limit in ["1", "7", "54", "55"] {
+        let (mut seen, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let mut query = vec![("limit", limit)];
+            query.extend(after.as_deref().map(|after| ("after", after)));
+            let page = list(&api, &query).await.expect(200).json();
+            let users = page["users"].as_array().expect("users").clone();
+            seen.extend(users.iter().map(|user| user["id"].as_i64().expect("an id")));
+            if page["next"] == Value::Null {
+                break;
+            }
+            assert_eq!(users.len().to_string(), limit, "a page that is not the last is full");
+            assert_eq!(page["next"].as_i64(), seen.last().copied(), "the last id of the page");
+            after = Some(page["next"].to_string());
+        }
+        assert_eq!(seen.len(), 55, "limit {limit}");
+        assert!(seen.is_sorted_by(|one, other| one < other), "{seen:?}");
+    }
+    let beyond = list(&api, &[("after", "9223372036854775807")]).await;
+    beyond.expect_json(200, &json!({ "users": [], "next": null }));
+}
+
+async fn a_prefix_is_taken_literally(plan: Plan) {
+    let world = plan.start().await;
+    let api = admin_api(&world).await;
+    for name in ["ann", "anna", "Ann", "a%", "a_b", "a\\b", "a'b", "an", "änne", "*a"] {
+        world.try_register(name, "pw").await.expect(200);
+    }
+    for (prefix, wanted) in [
+        ("ann", &["ann", "anna"][..]),
+        ("Ann", &["Ann"]),
+        ("a%", &["a%"]),
+        ("a_", &["a_b"]),
+        ("a\\", &["a\\b"]),
+        ("a'", &["a'b"]),
+        ("ä", &["änne"]),
+        ("*", &["*a"]),
+        ("%", &[]),
+        ("_", &[]),
+        ("' OR 1=1;--", &[]),
+        ("nobody", &[]),
+    ] {
+        assert_eq!(names(&api, &[("username", prefix)]).await, wanted, "{prefix:?}");
+    }
+    assert_eq!(names(&api, &[("username", "")]).await.len(), 11);
+    list(&api, &[("username", "a\0")]).await.expect_error(400);
+}
+
+async fn a_role_selects(plan: Plan) {
+    let world = plan.start().await;
+    let api = admin_api(&world).await;
+    world.user("ann").await;
+    world.user_with_role("bob", "author").await;
+    world.user_with_role("bea", "author").await;
+    assert_eq!(names(&api, &[("role", "user")]).await, ["ann"]);
+    assert_eq!(names(&api, &[("role", "author")]).await, ["bob", "bea"]);
+    assert_eq!(names(&api, &[("role", "admin")]).await, ["admin"]);
+    assert_eq!(names(&api, &[("role", "author"), ("username", "be")]).await, ["bea"]);
+    for role in ["nonsense", "Admin", "0", "unspecified"] {
+        list(&api, &[("role", role)]).await.expect_detail(400, "Invalid role.");
+    }
+}
+
+async fn parameters_out_of_bounds_are_refused(plan: Plan) {
+    let world = plan.start().await;
+    let api = admin_api(&world).await;
+    let many = "9".repeat(30);
+    for (name, value) in [
+        ("limit", "0"),
+        ("limit", "-1"),
+        ("limit", "201"),
+        ("limit", "1.5"),
+        ("limit", "abc"),
+        ("limit", &many),
+        ("after", "abc"),
+        ("after", "1.5"),
+    ] {
+        list(&api, &[(name, value)]).await.expect_error(400);
+    }
+    list(&api, &[("limit", "1"), ("limit", "2")]).await.expect_error(400);
+    list(&api, &[("limit", "1"), ("unknown", "2")]).await.expect(200);
+}

@@ -1,0 +1,69 @@
+//! `POST /login`: tokens for those who know a password.
+
+use e2e::{Plan, in_every_world, token};
+use serde_json::{Value, json};
+
+in_every_world!(
+    the_right_password_gets_a_token_with_four_claims,
+    an_unknown_name_and_a_wrong_password_look_the_same,
+    a_name_or_password_that_could_not_be_registered_looks_the_same_too,
+    a_new_login_carries_the_new_role,
+);
+
+async fn the_right_password_gets_a_token_with_four_claims(plan: Plan) {
+    let world = plan.start().await;
+    let before = token::now();
+    let ann = world.user("ann").await;
+    let after = token::now();
+    let claims = token::claims(&ann.token);
+    let exp = claims["exp"].as_u64().expect("exp is a whole number");
+    assert!((before + 1800..=after + 1800).contains(&exp), "{exp} is not in 30 minutes");
+    let id = world.database.user("ann").await.expect("stored").id.to_string();
+    let wanted = json!({ "sub": id, "username": "ann", "role": "user", "exp": exp });
+    assert_eq!(claims, wanted, "exactly these");
+    assert_eq!(token::header(&ann.token)["alg"], "HS256");
+    assert_eq!(token::header(&ann.token).get("crit"), None);
+}
+
+async fn an_unknown_name_and_a_wrong_password_look_the_same(plan: Plan) {
+    let world = plan.start().await;
+    world.user("ann").await;
+    let unknown = world.try_log_in("nobody", "a password").await;
+    let wrong = world.try_log_in("ann", "a password").await;
+    wrong.expect_detail(401, "Invalid username or password.");
+    wrong.expect_header("www-authenticate", Some("Bearer"));
+    assert_eq!(unknown.without_date(), wrong.without_date());
+}
+
+async fn a_name_or_password_that_could_not_be_registered_looks_the_same_too(plan: Plan) {
+    let world = plan.start().await;
+    let ann = world.user("ann").await;
+    let wrong = world.try_log_in("ann", "a password").await;
+    let (long_name, long_password) = ("x".repeat(256), "x".repeat(73));
+    let nul_at_end = format!("{}\0", ann.password);
+    for (name, password) in [
+        ("", "pw"),
+        ("a:b", "pw"),
+        (" ann", &ann.password),
+        ("ann\0", &ann.password),
+        (&*long_name, "pw"),
+        ("ann", ""),
+        ("ann", "\0"),
+        ("ann", &*nul_at_end),
+        ("ann", &*long_password),
+        ("nobody", &*long_password),
+    ] {
+        let answer = world.try_log_in(name, password).await;
+        assert_eq!(answer.without_date(), wrong.without_date(), "{name:?} {password:?}");
+    }
+}
+
+async fn a_new_login_carries_the_new_role(plan: Plan) {
+    let world = plan.start().await;
+    let ann = world.user_with_role("ann", "author").await;
+    let again = world.try_log_in(&ann.username, &ann.password).await;
+    let body = again.expect(200).json();
+    let token = body["access_token"].as_str().expect("a token");
+    assert_eq!(token::claims(token)["role"], "author");
+    assert_eq!(token::claims(&ann.token)["role"], Value::from("user"), "the old one says the old");
+}

@@ -1,0 +1,22 @@
+//! What the services answer: the same cases in every world.
+
+mod access;
+mod authorization_header;
+mod basic;
+mod concurrent;
+mod embedded;
+mod grpc;
+mod guessing;
+mod health;
+mod json_bodies;
+mod listing;
+mod login;
+mod public_endpoints;
+mod register;
+mod roles;
+mod routing;
+mod secrets;
+mod seed;
+mod slow_clients;
+mod tokens;
+mod user_ids;

@@ -1,0 +1,33 @@
+//! Endpoints that need no credentials.
+
+use e2e::{Plan, in_every_world};
+
+in_every_world!(
+    each_variant_says_what_it_is,
+    public_is_public_on_both_variants,
+    public_routes_ignore_bad_credentials
+);
+
+async fn each_variant_says_what_it_is(plan: Plan) {
+    let world = plan.start().await;
+    world.bearer.get("/").await.expect_message("Role-Based Authorization API");
+    world.basic.get("/").await.expect_message("Authentication API");
+}
+
+async fn public_is_public_on_both_variants(plan: Plan) {
+    let world = plan.start().await;
+    for api in [&world.bearer, &world.basic] {
+        api.get("/public").await.expect_message("This is a public endpoint.");
+    }
+}
+
+async fn public_routes_ignore_bad_credentials(plan: Plan) {
+    let world = plan.start().await;
+    for api in [&world.bearer, &world.basic] {
+        for value in ["Bearer nonsense", "Basic !!!", "nonsense", ""] {
+            let api = api.with_authorization(value.as_bytes());
+            api.get("/public").await.expect(200).expect_header("www-authenticate", None);
+            api.get("/").await.expect(200);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! `POST /register`: who can be a user.
+
+use e2e::{Plan, in_every_world, token};
+use serde_json::json;
+
+in_every_world!(
+    a_new_user_has_the_role_user,
+    a_taken_name_is_refused,
+    a_role_in_the_body_has_no_effect,
+    names_are_compared_byte_for_byte,
+    unusual_names_are_kept_as_they_are,
+    a_name_that_breaks_a_rule_is_refused_and_the_rule_named,
+    passwords_have_1_to_72_bytes,
+    a_password_is_taken_exactly_as_sent,
+    only_the_bcrypt_hash_is_stored,
+    of_64_registrations_of_one_name_at_once_one_succeeds,
+);
+
+async fn a_new_user_has_the_role_user(plan: Plan) {
+    let world = plan.start().await;
+    let answer = world.try_register("ann", "a password").await;
+    answer.expect_message("User registered successfully.");
+    assert_eq!(world.database.user("ann").await.expect("she is stored").role, "user");
+}
+
+async fn a_taken_name_is_refused(plan: Plan) {
+    let world = plan.start().await;
+    world.try_register("ann", "a password").await.expect(200);
+    for (name, password) in [("ann", "a password"), ("ann", "another password"), ("admin", "x")] {
+        let answer = world.try_register(name, password).await;
+        answer.expect_detail(400, "Username already exists.");
+    }
+    world.try_log_in("ann", "a password").await.expect(200);
+    world.try_log_in("ann", "another password").await.expect(401);
+}
+
+async fn a_role_in_the_body_has_no_effect(plan: Plan) {
+    let world = plan.start().await;
+    let roles = [json!("admin"), json!("author"), json!("nonsense"), json!(7), json!(null)];
+    for (index, role) in roles.into_iter().enumerate() {
+        let name = format!("climber {index}");
+        let body = json!({ "username": name, "password": "pw", "role": role, "id": 1, "x": {} });
+        world.bearer.post("/register", &body).await.expect(200);
+        assert_eq!(world.database.user(&name).await.expect("stored").role, "user", "{body}");
+    }
+}
+
+async fn names_are_compared_byte_for_byte(plan: Plan) {
+    let world = plan.start().await;
+    for name in ["ann", "Ann", "ANN", "änn", "ann ann", "ａnn", "Admin", "аdmin"] {
+        world.try_register(name, "pw").await.expect(200);
+    }
+    world.try_log_in("aNN", "pw").await.expect(401);
+    assert_eq!(world.database.count_users().await, 9);
+}
+
+async fn unusual_names_are_kept_as_they_are(plan: Plan) {
+    let world = plan.start().await;
+    let longest = "x".repeat(255);
+    let longest_of_two_bytes = format!("{}x", "é".repeat(127));
+    let emoji = "👩‍👩‍👧 family";
+    for name in
+        ["x", "日本語", "Robert'); DROP TABLE \"user\";--", "%_\\", "{\"a\"}", emoji, "<b>&amp;"]
+    {
+        let person = world.user(name).await;
+        let profile = world.bearer.with_token(&person.token).get("/profile").await;
+        profile.expect_json(200, &json!({ "message": format!("Welcome {name}!"), "role": "user" }));
+        assert_eq!(token::claims(&person.token)["username"], name);
+    }
+    for name in [longest, longest_of_two_bytes] {
+        world.user(&name).await;
+    }
+}
+
+async fn a_name_that_breaks_a_rule_is_refused_and_the_rule_named(plan: Plan) {
+    let world = plan.start().await;
+    let (too_long, too_many_bytes) = ("x".repeat(256), "é".repeat(128));
+    let lengths = ["", &*too_long, &*too_many_bytes];
+    let controls = ["a\0b", "\0", "a\u{1}", "a\u{7f}b", "a\u{85}b", "a\tb", "a\nb", "a\u{9f}"];
+    let spaces = [" a", "a ", "\u{a0}a", "a\u{3000}", " ", "\u{2003}a"];
+    let colons = [":", "a:b", "a:"];
+    let decomposed = ["e\u{301}", "\u{212b}", "\u{1100}\u{1161}"];
+    for (rule, names) in [
+        ("255 bytes", &lengths[..]),
+        ("control characters", &controls),
+        ("white space", &spaces),
+        ("colon", &colons),
+        ("normalization form C", &decomposed),
+    ] {
+        for name in names {
+            let detail = world.try_register(name, "pw").await.expect_error(400);
+            assert!(detail.contains(rule), "{name:?} was refused with: {detail}");
+        }
+    }
+    assert_eq!(world.database.count_users().await, 1, "nobody but the admin");
+}
+
+async fn passwords_have_1_to_72_bytes(plan: Plan) {
+    let world = plan.start().await;
+    let (longest, of_three_bytes) = ("p".repeat(72), "€".repeat(24));
+    for (index, good) in ["p", &longest, &of_three_bytes, "\n\t", ":"].into_iter().enumerate() {
+        let name = format!("good {index}");
+        world.try_register(&name, good).await.expect(200);
+        world.try_log_in(&name, good).await.expect(200);
+        // bcrypt would not see the difference.
+        world.try_log_in(&name, &format!("{good}x")).await.expect(401);
+    }
+    let (too_long, too_many_bytes) = ("p".repeat(73), "€".repeat(25));
+    for bad in ["", "\0", "pass\0word", "password\0", &too_long, &too_many_bytes] {
+        let detail = world.try_register("bad", bad).await.expect_error(400);
+        assert!(detail.contains("Password"), "{detail}");
+        assert!(bad.is_empty() || !detail.contains(bad), "{detail}");
+    }
+    assert_eq!(world.database.user("bad").await, None);
+}
+
+async fn a_password_is_taken_exactly_as_sent(plan: Plan) {
+    let world = plan.start().await;
+    for (index, password) in [" pw ", "PW", "e\u{301}", "\u{e9}"].into_iter().enumerate() {
+        let name = format!("user {index}");
+        world.try_register(&name, password).await.expect(200);
+        for guess in [" pw ", "pw", "PW", "e\u{301}", "\u{e9}"] {
+            let status = if guess == password { 200 } else { 401 };
+            world.try_log_in(&name, guess).await.expect(status);
+        }
+    }
+}
+
+async fn only_the_bcrypt_hash_is_stored(plan: Plan) {
+    let world = plan.start().await;
+    for name in ["ann", "bob"] {
+        world.try_register(name, "the same password").await.expect(200);
+    }
+    let ann = world.database.user("ann").await.expect("stored").password;
+    let bob = world.database.user("bob").await.expect("stored").password;
+    assert!(ann.starts_with("$2b$04$") && ann.len() == 60, "{ann}");
+    assert_ne!(ann, bob, "each hash has a salt of its own");
+}
+
+async fn of_64_registrations_of_one_name_at_once_one_succeeds(plan: Plan) {
+    let world = plan.start().await;
+    let all: Vec<_> = (0..64)
+        .map(|index| {
+            let api = world.bearer.clone();
+            tokio::spawn(async move {
+                let password = format!("password {index}");
+                let body = json!({ "username": "wanted", "password": password });
+                (password, api.post("/register", &body).await)
+            })
+        })
+        .collect();
+    let mut winners = Vec::new();
+    for one in all {
+        let (password, answer) = one.await.expect("the request was made");
+        if answer.status == 200 {
+            answer.expect_message("User registered successfully.");
+            winners.push(password);
+        } else {
+            answer.expect_detail(400, "Username already exists.");
+        }
+    }
+    assert_eq!(winners.len(), 1, "{winners:?}");
+    world.try_log_in("wanted", &winners[0]).await.expect(200);
+    assert_eq!(world.database.count_users().await, 2);
+}

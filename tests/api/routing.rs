@@ -1,0 +1,59 @@
+//! Paths and methods that do not exist.
+
+use e2e::{Plan, in_every_world};
+use reqwest::Method;
+
+in_every_world!(
+    an_unknown_path_is_not_found,
+    a_wrong_method_is_told_the_right_ones,
+    each_variant_serves_its_own_endpoints_only,
+);
+
+async fn an_unknown_path_is_not_found(plan: Plan) {
+    let world = plan.start().await;
+    for api in [&world.bearer, &world.basic] {
+        for path in
+            ["/nowhere", "/public/", "/PUBLIC", "//", "/users/1", "/livez", "/readyz", "/metrics"]
+        {
+            for method in [Method::GET, Method::POST, Method::DELETE] {
+                let answer = api.send(api.request(method, path)).await;
+                answer.expect_detail(404, "Not Found");
+            }
+        }
+    }
+}
+
+async fn a_wrong_method_is_told_the_right_ones(plan: Plan) {
+    let world = plan.start().await;
+    let (bearer, basic) = (&world.bearer, &world.basic);
+    for (api, path, right, wrong) in [
+        (bearer, "/", "GET", Method::POST),
+        (bearer, "/public", "GET", Method::PUT),
+        (bearer, "/register", "POST", Method::GET),
+        (bearer, "/login", "POST", Method::DELETE),
+        (bearer, "/profile", "GET", Method::POST),
+        (bearer, "/author", "GET", Method::PATCH),
+        (bearer, "/admin", "GET", Method::POST),
+        (bearer, "/users", "GET", Method::POST),
+        (bearer, "/users/1/role", "PUT", Method::GET),
+        (basic, "/", "GET", Method::POST),
+        (basic, "/public", "GET", Method::DELETE),
+        (basic, "/register", "POST", Method::GET),
+        (basic, "/protected", "GET", Method::POST),
+    ] {
+        let answer = api.send(api.request(wrong, path)).await;
+        answer.expect_detail(405, "Method Not Allowed");
+        let allowed = answer.header("allow").unwrap_or_default();
+        assert!(allowed.split(',').any(|method| method.trim() == right), "{answer}");
+    }
+}
+
+async fn each_variant_serves_its_own_endpoints_only(plan: Plan) {
+    let world = plan.start().await;
+    for path in ["/profile", "/author", "/admin", "/users"] {
+        world.basic.get(path).await.expect_detail(404, "Not Found");
+    }
+    let login = world.basic.request(Method::POST, "/login");
+    world.basic.send(login).await.expect_detail(404, "Not Found");
+    world.bearer.get("/protected").await.expect_detail(404, "Not Found");
+}

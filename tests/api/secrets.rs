@@ -1,0 +1,102 @@
+//! No password, hash, token or secret in anything that a program prints.
+
+use auth_proto::auth_v1;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use e2e::{
+    ADMIN_PASSWORD, Api, Plan, SIGNING_SECRET, World,
+    grpc::{self, acting},
+    in_every_world,
+};
+use reqwest::{Method, header::CONTENT_TYPE};
+use serde_json::json;
+
+in_every_world!(nothing_secret_is_printed_at_trace);
+
+const PASSWORD: &str = "planted-password-1f6d";
+const WRONG_PASSWORD: &str = "planted-wrong-password-77b2";
+const BROKEN_PASSWORD: &str = "planted-broken-password-0c3e";
+
+async fn nothing_secret_is_printed_at_trace(plan: Plan) {
+    let world = plan.with("RUST_LOG", "trace").start().await;
+    let mut secrets = tour(&world).await;
+    for name in ["admin", "ann"] {
+        secrets.push(world.database.user(name).await.expect("stored").password);
+    }
+    let database = world.database.url();
+    let (processes, _database) = world.into_processes();
+    for process in processes {
+        process.terminate();
+        let exit = process.exit().await;
+        assert_eq!(exit.code, Some(0), "{}", exit.stderr);
+        let printed = exit.stdout + &exit.stderr;
+        assert!(printed.contains("INFO"), "nothing was logged: {printed}");
+        for secret in &secrets {
+            let lines: Vec<_> = printed.lines().filter(|line| line.contains(secret)).collect();
+            assert!(lines.is_empty(), "{secret} was printed: {lines:#?}");
+        }
+        // Not even by its parts: a token without its signature is half a secret too.
+        assert!(!printed.contains("eyJ"), "part of a token was printed: {printed}");
+        assert!(!printed.contains("$2b$"), "part of a hash was printed: {printed}");
+    }
+    drop(database);
+}
+
+/// Uses every endpoint well and badly, and returns what must not be seen.
+async fn tour(world: &World) -> Vec<String> {
+    let admin = world.admin().await;
+    let user = json!({ "username": "ann", "password": PASSWORD });
+    let mut secrets: Vec<String> =
+        [PASSWORD, WRONG_PASSWORD, BROKEN_PASSWORD, ADMIN_PASSWORD, SIGNING_SECRET, &admin.token]
+            .map(str::to_owned)
+            .into();
+    secrets.push(STANDARD.encode(format!("ann:{PASSWORD}")));
+    secrets.push(STANDARD.encode(format!("ann:{WRONG_PASSWORD}")));
+    for api in [&world.bearer, &world.basic] {
+        api.post("/register", &user).await;
+        api.post("/register", &json!({ "username": "a:b", "password": BROKEN_PASSWORD })).await;
+        api.post("/register", &json!({ "username": "b", "password": [BROKEN_PASSWORD] })).await;
+        let nul = format!("{BROKEN_PASSWORD}\0");
+        api.post("/register", &json!({ "username": "b", "password": nul })).await;
+        let long = BROKEN_PASSWORD.repeat(4);
+        api.post("/register", &json!({ "username": "b", "password": long })).await;
+        malformed(api, "/register").await;
+        api.get("/").await.expect(200);
+        api.get("/public").await.expect(200);
+        api.get(&format!("/nowhere?password={BROKEN_PASSWORD}")).await.expect(404);
+    }
+    malformed(&world.bearer, "/login").await;
+    world.try_log_in("ann", WRONG_PASSWORD).await.expect(401);
+    world.try_log_in("nobody", WRONG_PASSWORD).await.expect(401);
+    let answer = world.try_log_in("ann", PASSWORD).await.expect(200).json();
+    let token = answer["access_token"].as_str().expect("a token").to_owned();
+    for token in [&token, &admin.token, &format!("{token}x"), &token[1..].to_owned()] {
+        let api = world.bearer.with_token(token);
+        for path in ["/profile", "/author", "/admin", "/users", "/users?limit=0"] {
+            api.get(path).await;
+        }
+        api.put("/users/2/role", &json!({ "role": BROKEN_PASSWORD })).await;
+        api.put("/users/2/role", &json!({ "role": "author" })).await;
+    }
+    for password in [PASSWORD, WRONG_PASSWORD] {
+        world.basic.with_basic("ann", password).get("/protected").await;
+        world.basic.with_basic("nobody", password).get("/protected").await;
+    }
+    over_grpc(world, &token).await;
+    secrets.push(token);
+    secrets
+}
+
+async fn malformed(api: &Api, path: &str) {
+    let body = format!("{{\"username\":\"ann\",\"password\":\"{BROKEN_PASSWORD}\"");
+    let request = api.request(Method::POST, path).header(CONTENT_TYPE, "application/json");
+    api.send(request.body(body)).await.expect(400);
+}
+
+async fn over_grpc(world: &World, token: &str) {
+    let mut client = grpc::client(&world.auth().address("grpc")).await;
+    let username = "ann".to_owned();
+    let request = auth_v1::LoginRequest { username, password: WRONG_PASSWORD.to_owned() };
+    client.login(request).await.expect_err("a wrong password");
+    let page = auth_v1::ListUsersRequest::default();
+    client.list_users(acting(page, token)).await.expect_err("not an admin");
+}

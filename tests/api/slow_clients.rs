@@ -1,0 +1,49 @@
+//! Clients that take their time, or take connections and nothing else.
+
+use e2e::{Plan, Store, within_bounds};
+use std::time::{Duration, Instant};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+async fn connect(base: &str) -> TcpStream {
+    TcpStream::connect(base.trim_start_matches("http://")).await.expect("it accepts")
+}
+
+#[tokio::test]
+async fn half_a_request_head_is_given_up_after_10_seconds() {
+    let world = Plan::in_one_process(Store::Sqlite).start().await;
+    let asked = Instant::now();
+    let mut slow = connect(world.bearer.base()).await;
+    slow.write_all(b"GET /public HTTP/1.1\r\nHost: slow\r\nX-Half:").await.expect("sent");
+    // One byte now and then does not help.
+    let trickle = async {
+        let mut received = Vec::new();
+        let (mut reading, mut writing) = slow.split();
+        let sending = async {
+            while writing.write_all(b"x").await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+        };
+        tokio::select! {
+            _ = reading.read_to_end(&mut received) => {}
+            () = sending => {}
+        }
+    };
+    within_bounds("the connection to be closed", trickle).await;
+    let waited = asked.elapsed();
+    assert!((9..20).contains(&waited.as_secs()), "it was closed after {waited:?}");
+}
+
+#[tokio::test]
+async fn idle_connections_keep_nobody_out() {
+    let world = Plan::in_one_process(Store::Sqlite).start().await;
+    let mut idle = Vec::new();
+    for _ in 0..300 {
+        idle.push(connect(world.bearer.base()).await);
+    }
+    world.bearer.get("/public").await.expect(200);
+    world.admin().await;
+    drop(idle);
+}

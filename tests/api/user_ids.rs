@@ -1,0 +1,44 @@
+//! The `user_id` in a path.
+
+use e2e::{Plan, in_every_world};
+use serde_json::json;
+
+in_every_world!(what_is_no_integer_is_a_bad_request, an_integer_that_is_nobody_s_is_not_found);
+
+async fn what_is_no_integer_is_a_bad_request(plan: Plan) {
+    let world = plan.start().await;
+    let admin = world.bearer.with_token(&world.admin().await.token);
+    for id in [
+        "abc", "1.5", "1e3", "0x1", "%20", "1%20", "%00", "1%00", "%D9%A1", "null", "-", "1,2",
+        "%ff",
+    ] {
+        let path = format!("/users/{id}/role");
+        admin.put(&path, &json!({ "role": "author" })).await.expect_error(400);
+    }
+}
+
+async fn an_integer_that_is_nobody_s_is_not_found(plan: Plan) {
+    let world = plan.start().await;
+    let admin = world.bearer.with_token(&world.admin().await.token);
+    let (large, negative) = ("9".repeat(30), format!("-{}", "9".repeat(30)));
+    for id in [
+        "0",
+        "-1",
+        "-0",
+        "999999999",
+        "2147483648",
+        "9223372036854775807",
+        "9223372036854775808",
+        "-9223372036854775808",
+        "-9223372036854775809",
+        "18446744073709551617",
+        &large,
+        &negative,
+    ] {
+        let path = format!("/users/{id}/role");
+        for role in ["author", "nonsense"] {
+            let answer = admin.put(&path, &json!({ "role": role })).await;
+            answer.expect_detail(404, "User not found.");
+        }
+    }
+}

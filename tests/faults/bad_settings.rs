@@ -1,0 +1,182 @@
+//! Settings that a program cannot work with: exit 64 and one line that names the variable.
+
+use e2e::{ADMIN_PASSWORD, Plan, Process, Program, SIGNING_SECRET, Store, TestDatabase};
+use std::{collections::BTreeMap, net::TcpListener, path::Path};
+
+use Program::{AllInOne, AuthService, Gateway};
+
+type Settings = BTreeMap<String, String>;
+
+/// For what can be found out only after some work, which is logged at info.
+const QUIET: (&str, &str) = ("RUST_LOG", "warn");
+
+async fn expect_refusal(program: Program, settings: &Settings, folder: &Path, variable: &str) {
+    let exit = Process::start(program, settings, folder).exit().await;
+    let what = format!("{} with {settings:?} said\n{}", program.name(), exit.stderr);
+    assert_eq!(exit.code, Some(64), "{what}");
+    assert_eq!(exit.stdout, "", "nothing listens: {what}");
+    assert_eq!(exit.stderr.lines().count(), 1, "one line: {what}");
+    assert!(exit.stderr.starts_with(&format!("{variable}: ")), "not {variable}: {what}");
+    for secret in [SIGNING_SECRET, ADMIN_PASSWORD, "hunter2"] {
+        assert!(!exit.stderr.contains(secret), "a secret is shown: {what}");
+    }
+}
+
+fn good(program: Program, database: &TestDatabase) -> Settings {
+    match program {
+        AuthService => Plan::in_two_processes(Store::Sqlite).auth_settings(&database.url()),
+        AllInOne => Plan::in_one_process(Store::Sqlite).auth_settings(&database.url()),
+        _ => ["BEARER_LISTEN_ADDR", "BASIC_LISTEN_ADDR", "OPS_LISTEN_ADDR"]
+            .map(|name| (name.to_owned(), "127.0.0.1:0".to_owned()))
+            .into(),
+    }
+}
+
+/// Good settings but for one.
+async fn expect_each_refused(table: &[(&[Program], &str, &str)]) {
+    expect_each_refused_with(table, None).await;
+}
+
+async fn expect_each_refused_with(
+    table: &[(&[Program], &str, &str)],
+    further: Option<(&str, &str)>,
+) {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for (programs, variable, value) in table {
+        for &program in *programs {
+            let mut settings = good(program, &database);
+            for (name, value) in further.iter().chain([&(*variable, *value)]) {
+                settings.insert((*name).to_owned(), (*value).to_owned());
+            }
+            expect_refusal(program, &settings, folder.path(), variable).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_is_refused() {
+    let every = &[AuthService, Gateway, AllInOne][..];
+    let (owners, public) = (&[AuthService, AllInOne][..], &[Gateway, AllInOne][..]);
+    expect_each_refused(&[
+        (every, "OPS_LISTEN_ADDR", "hunter2"),
+        (every, "OPS_LISTEN_ADDR", ""),
+        (owners, "AUTH_LISTEN_ADDR", "localhost:50051"),
+        (owners, "AUTH_LISTEN_ADDR", "127.0.0.1"),
+        (public, "BEARER_LISTEN_ADDR", "127.0.0.1:70000"),
+        (public, "BEARER_LISTEN_ADDR", "8000"),
+        (public, "BASIC_LISTEN_ADDR", "Off"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_number_out_of_bounds_is_refused() {
+    let every = &[AuthService, Gateway, AllInOne][..];
+    let owners = &[AuthService, AllInOne][..];
+    expect_each_refused(&[
+        (owners, "BCRYPT_COST", "11"),
+        (owners, "BCRYPT_COST", "17"),
+        (owners, "BCRYPT_COST", "4"),
+        (owners, "BCRYPT_COST", "twelve"),
+        (owners, "PASSWORD_MIN_LENGTH", "0"),
+        (owners, "PASSWORD_MIN_LENGTH", "73"),
+        (every, "LAME_DUCK_SECONDS", "-1"),
+        (every, "LAME_DUCK_SECONDS", "soon"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_secret_that_cannot_work_is_refused_without_showing_it() {
+    let owners = &[AuthService, AllInOne][..];
+    let long = format!("hunter2{}", "x".repeat(66));
+    expect_each_refused(&[
+        (owners, "SIGNING_SECRET", "hunter2"),
+        (owners, "SIGNING_SECRET", ""),
+        (owners, "SIGNING_SECRET", "hunter2 hunter2 hunter2 hunter2"),
+        (owners, "DEFAULT_ADMIN_PASSWORD", &long),
+        (owners, "DEFAULT_ADMIN_PASSWORD", ""),
+        (owners, "DATABASE_URL", "mysql://root:hunter2@localhost/users"),
+        (owners, "DATABASE_URL", "hunter2"),
+        (owners, "DATABASE_URL", ""),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn an_address_of_auth_service_that_is_no_url_is_refused() {
+    let only = &[Gateway][..];
+    expect_each_refused(&[
+        (only, "AUTH_SERVICE_URL", "auth-service:50051"),
+        (only, "AUTH_SERVICE_URL", "ftp://auth-service"),
+        (only, "AUTH_SERVICE_URL", ""),
+        (only, "TRUSTED_PROXIES", "everybody"),
+        (only, "TRUSTED_PROXIES", "10.0.0.0/33"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_required_is_asked_for() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for variable in ["DATABASE_URL", "SIGNING_SECRET", "DEFAULT_ADMIN_PASSWORD"] {
+        let mut settings = good(AuthService, &database);
+        settings.insert(QUIET.0.to_owned(), QUIET.1.to_owned());
+        settings.remove(variable);
+        expect_refusal(AuthService, &settings, folder.path(), variable).await;
+    }
+}
+
+#[tokio::test]
+async fn a_secret_file_that_cannot_be_read_or_is_one_too_many_is_refused() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for variable in ["SIGNING_SECRET", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"] {
+        for program in [AuthService, AllInOne] {
+            let mut settings = good(program, &database);
+            let file = format!("{variable}_FILE");
+            settings.insert(file.clone(), "/nowhere/at/all".to_owned());
+            expect_refusal(program, &settings, folder.path(), variable).await;
+            settings.remove(variable);
+            expect_refusal(program, &settings, folder.path(), &file).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_secret_may_come_from_a_file_with_a_newline_at_its_end() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut settings = good(Program::AuthService, &database);
+    for variable in ["SIGNING_SECRET", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"] {
+        let value = settings.remove(variable).expect("it was set");
+        let path = folder.path().join(variable);
+        std::fs::write(&path, value + "\n").expect("written");
+        settings.insert(format!("{variable}_FILE"), path.display().to_string());
+    }
+    let process = Process::start(Program::CheapAuthService, &settings, folder.path()).ready().await;
+    let mut client = e2e::grpc::client(&process.address("grpc")).await;
+    let request = auth_proto::auth_v1::LoginRequest {
+        username: "admin".to_owned(),
+        password: ADMIN_PASSWORD.to_owned(),
+    };
+    client.login(request).await.expect("the password without the newline");
+}
+
+#[tokio::test]
+async fn an_address_in_use_is_refused() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let taken = taken.local_addr().map(|address| (address.to_string(), taken)).expect("bound");
+    expect_each_refused_with(
+        &[
+            (&[AuthService, AllInOne], "AUTH_LISTEN_ADDR", &taken.0),
+            (&[Gateway, AllInOne], "BEARER_LISTEN_ADDR", &taken.0),
+            (&[Gateway, AllInOne], "BASIC_LISTEN_ADDR", &taken.0),
+            (&[AuthService, Gateway, AllInOne], "OPS_LISTEN_ADDR", &taken.0),
+        ],
+        Some(QUIET),
+    )
+    .await;
+}

@@ -1,0 +1,9 @@
+//! What the services do when something fails, starts, moves or ends.
+
+mod bad_settings;
+mod database_outage;
+mod kill;
+mod outage;
+mod rolling_restart;
+mod shutdown;
+mod start;

@@ -1,0 +1,93 @@
+//! One instance after the other is replaced, behind a balancer that watches `/readyz`: no request
+//! is lost.
+
+use e2e::{Api, Plan, Process, TcpProxy, eventually, in_every_world, in_two_processes};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+};
+use tokio::task::JoinHandle;
+
+in_every_world!(replacing_what_clients_talk_to_drops_nothing);
+in_two_processes!(replacing_auth_service_drops_nothing);
+
+/// Clients who ask one thing after the other until they are told to stop.
+struct Clients {
+    stop: Arc<AtomicBool>,
+    answered: Arc<AtomicU32>,
+    asking: Vec<JoinHandle<()>>,
+}
+
+impl Clients {
+    fn of(api: &Api) -> Self {
+        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+        let asking = (0..8)
+            .map(|_| {
+                let (api, stop, answered) = (api.clone(), Arc::clone(&stop), Arc::clone(&answered));
+                tokio::spawn(async move {
+                    while !stop.load(Relaxed) {
+                        api.get("/admin").await.expect_message("Welcome Admin!");
+                        answered.fetch_add(1, Relaxed);
+                    }
+                })
+            })
+            .collect();
+        Self { stop, answered, asking }
+    }
+
+    async fn are_answered(&self) {
+        let before = self.answered.load(Relaxed);
+        eventually("more answers", async || {
+            let failed = self.asking.iter().any(JoinHandle::is_finished);
+            (failed || self.answered.load(Relaxed) > before + 50).then_some(())
+        })
+        .await;
+    }
+
+    async fn all_were_answered(self) {
+        self.stop.store(true, Relaxed);
+        for asking in self.asking {
+            asking.await.expect("every request was answered with success");
+        }
+    }
+}
+
+/// What a balancer and an orchestrator do together.
+async fn replace(old: Process, new: &Process, way: &TcpProxy, listener: &str) {
+    let ready = async |process: &Process, status: u16| {
+        let ops = Api::at(&process.address("ops"));
+        eventually("readiness", async || (ops.get("/readyz").await.status == status).then_some(()))
+            .await;
+    };
+    ready(new, 200).await;
+    old.terminate();
+    ready(&old, 503).await;
+    way.lead_to(new.socket_address(listener));
+    let exit = old.exit().await;
+    assert_eq!(exit.code, Some(0), "{}", exit.stderr);
+}
+
+async fn replacing_what_clients_talk_to_drops_nothing(plan: Plan) {
+    let mut world = plan.with("LAME_DUCK_SECONDS", "2").start().await;
+    let admin = world.admin().await;
+    let way = TcpProxy::to(world.front().socket_address("bearer"));
+    let base = format!("http://{}", way.address());
+    let clients = Clients::of(&Api::at(&base).with_token(&admin.token));
+    clients.are_answered().await;
+    let old = world.start_second_front().await;
+    replace(old, world.front(), &way, "bearer").await;
+    clients.are_answered().await;
+    clients.all_were_answered().await;
+}
+
+async fn replacing_auth_service_drops_nothing(plan: Plan) {
+    let mut world = plan.with("LAME_DUCK_SECONDS", "2").start().await;
+    let admin = world.admin().await;
+    let clients = Clients::of(&world.bearer.with_token(&admin.token));
+    clients.are_answered().await;
+    let old = world.start_second_auth().await;
+    let (new, way) = world.auth_and_way();
+    replace(old, new, way, "grpc").await;
+    clients.are_answered().await;
+    clients.all_were_answered().await;
+}

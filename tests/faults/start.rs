@@ -1,0 +1,52 @@
+//! Many instances at once, and a database that comes later.
+
+use auth_proto::auth_v1::LoginRequest;
+use e2e::{ADMIN_PASSWORD, Api, Plan, Process, Store, TcpProxy, TestDatabase, grpc, on_postgres};
+
+on_postgres!(a_database_that_is_not_there_yet_is_waited_for);
+
+async fn eight_at_once(store: Store) {
+    let plan = Plan::in_two_processes(store);
+    let (program, database) = (plan.auth_program(), TestDatabase::create(store).await);
+    let (settings, folder) = (plan.auth_settings(&database.url()), std::env::temp_dir());
+    let starting: Vec<_> = (0..8).map(|_| Process::start(program, &settings, &folder)).collect();
+    for process in starting {
+        let process = process.ready().await;
+        assert_eq!(database.count_users().await, 1, "one admin");
+        let mut client = grpc::client(&process.address("grpc")).await;
+        let request = LoginRequest { username: "admin".into(), password: ADMIN_PASSWORD.into() };
+        client.login(request).await.expect("every instance works");
+    }
+}
+
+#[tokio::test]
+async fn eight_instances_at_once_share_a_fresh_postgres() {
+    eight_at_once(Store::Postgres).await;
+}
+
+#[tokio::test]
+async fn eight_instances_at_once_share_a_fresh_sqlite_file() {
+    eight_at_once(Store::Sqlite).await;
+}
+
+async fn a_database_that_is_not_there_yet_is_waited_for(plan: Plan) {
+    let database = TestDatabase::create(Store::Postgres).await;
+    let mut proxy = TcpProxy::refusing(database.address());
+    let settings = plan.auth_settings(&database.url_through(proxy.address()));
+    let folder = tempfile::tempdir().expect("a folder");
+    let process = Process::start(plan.auth_program(), &settings, folder.path());
+    let says_so = |line: &str| {
+        let line = line.to_lowercase();
+        line.contains("database")
+            || line.contains("postgres")
+                && (line.contains("warn") || line.contains("error") || line.contains("wait"))
+    };
+    process.logs("that the database is not there", says_so).await;
+    assert!(!process.stdout().contains("http://"), "it listens before it can work");
+    proxy.open();
+    let process = process.ready().await;
+    let ops = Api::at(&process.address("ops"));
+    e2e::eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(()))
+        .await;
+    assert!(!process.stderr().contains("panicked"), "{}", process.stderr());
+}

@@ -1,0 +1,101 @@
+//! Requests per second as a chart: bars with their spread, as SVG.
+
+use super::turn::{Heat, Turns};
+use crate::{
+    report::thousands,
+    subject::{ALL_IN_ONE, EMBEDDED, SHARED_YARDSTICK, SPLIT, YARDSTICK},
+};
+use std::fmt::Write as _;
+
+const WIDTH: f64 = 800.0;
+/// Where bars begin; names stand to the left.
+const LEFT: f64 = 220.0;
+/// Where the longest bar ends; numbers stand to the right.
+const RIGHT: f64 = 720.0;
+const BAR: f64 = 20.0;
+const STEP: f64 = 26.0;
+const GROUP_GAP: f64 = 40.0;
+const TOP: f64 = 66.0;
+
+/// What must be told apart has a colour of its own; the yardsticks are grey.
+const COLOURS: [(&str, &str); 5] = [
+    (YARDSTICK, "#9aa0a6"),
+    (SHARED_YARDSTICK, "#c4c8cc"),
+    (SPLIT, "#1f6feb"),
+    (ALL_IN_ONE, "#2da44e"),
+    (EMBEDDED, "#7bc58e"),
+];
+
+/// A chart of these heats, the busiest first; `machine` is told below it.
+pub(crate) fn chart(heats: &[Heat], machine: &str) -> String {
+    let mut heats: Vec<&Heat> = heats.iter().collect();
+    heats.sort_by_key(|heat| std::cmp::Reverse(heat.connections));
+    let contenders = || heats.iter().flat_map(|heat| &heat.contenders);
+    let most = contenders().map(|one| one.spread(speed).most).fold(1.0, f64::max);
+    let scale = Scale { most };
+
+    let mut drawing = String::new();
+    let mut y = TOP;
+    for heat in &heats {
+        let title = match heat.connections {
+            1 => "1 connection".to_owned(),
+            several => format!("{several} connections"),
+        };
+        let _ = writeln!(drawing, r#"<text class="group" x="16" y="{y:.0}">{title}</text>"#);
+        y += 12.0;
+        for contender in &heat.contenders {
+            drawing += &bar(contender, y, &scale);
+            y += STEP;
+        }
+        y += GROUP_GAP;
+    }
+    let height = y;
+    format!(
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:.0} {height:.0}" role="img" aria-label="Requests per second on GET /profile">
+<style>
+  text {{ font: 13px system-ui, sans-serif; fill: #1f2328 }}
+  .title {{ font-size: 16px; font-weight: 600 }}
+  .group {{ font-weight: 600 }}
+  .name {{ text-anchor: end }}
+  .small {{ font-size: 11px; fill: #59636e }}
+  .spread {{ stroke: #1f2328; stroke-width: 1.2 }}
+</style>
+<rect width="100%" height="100%" fill="#ffffff"/>
+<text class="title" x="16" y="28">GET /profile: requests per second, live role from the database on each</text>
+{drawing}<text class="small" x="16" y="{foot:.0}">Medians; thin lines from the slowest to the fastest round. {machine}; load generator on the same machine.</text>
+</svg>
+"##,
+        foot = height - 14.0,
+    )
+}
+
+struct Scale {
+    most: f64,
+}
+
+impl Scale {
+    fn x(&self, speed: f64) -> f64 {
+        LEFT + (RIGHT - LEFT) * speed / self.most
+    }
+}
+
+fn bar(contender: &Turns, y: f64, scale: &Scale) -> String {
+    let speed = contender.spread(speed);
+    let colour =
+        COLOURS.iter().find(|(name, _)| *name == contender.name).map_or("#000000", |(_, it)| it);
+    let (name, number) = (contender.name, thousands(speed.median));
+    let (end, least, most) = (scale.x(speed.median), scale.x(speed.least), scale.x(speed.most));
+    let (width, middle) = (end - LEFT, y + BAR / 2.0);
+    let (text_x, text_y, name_x) = (most.max(end) + 8.0, middle + 4.5, LEFT - 10.0);
+    format!(
+        r#"<text class="name" x="{name_x:.0}" y="{text_y:.1}">{name}</text>
+<rect x="{LEFT:.0}" y="{y:.1}" width="{width:.1}" height="{BAR:.0}" rx="2" fill="{colour}"/>
+<path class="spread" d="M{least:.1} {middle:.1}H{most:.1}"/>
+<text x="{text_x:.1}" y="{text_y:.1}">{number}</text>
+"#
+    )
+}
+
+fn speed(turn: &super::turn::Turn) -> f64 {
+    turn.per_second
+}

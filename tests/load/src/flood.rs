@@ -1,0 +1,94 @@
+//! What a flood of logins does to everybody else. Open loop: requests arrive when they arrive.
+//!
+//! - `clients`, `connections`: the people and their connections; `open_loop`: when they come.
+//! - `logins`: what logins cost at rest; `results`: what was measured and what must be reached.
+
+mod clients;
+mod connections;
+mod logins;
+mod open_loop;
+mod results;
+
+use crate::{Failure, cluster::Cluster, console, machine, report, subject, usage, users};
+use clients::Clients;
+use logins::{capacity, lone};
+use open_loop::open_loop;
+use results::Results;
+use std::{path::PathBuf, time::Duration};
+
+const PROFILES_PER_SECOND: f64 = 200.0;
+const PROFILE_USERS: usize = 1000;
+/// Times the capacity.
+const FLOOD: f64 = 10.0;
+
+/// Asks for profiles while logins arrive at ten times what can be done, and prints a table.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FloodOptions {
+    /// Half a minute instead of two: to see that it works, not to quote
+    #[arg(long)]
+    quick: bool,
+    /// Write docs/performance-flood.md
+    #[arg(long)]
+    write: bool,
+    /// Write the table as Markdown into this file
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
+}
+
+/// Measures, prints, writes.
+pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
+    let folder = tempfile::tempdir()?;
+    console::note("starting PostgreSQL, auth-service and gateway");
+    let users = users::with_tokens()?;
+    let cluster = Cluster::start()?;
+    // Declared after the cluster, so that it is dropped before.
+    let split = subject::split(&cluster, folder.path()).await?;
+    let clients = Clients::new(users, split.bearer);
+    let seconds = |long, quick| Duration::from_secs(if options.quick { quick } else { long });
+
+    console::note("lone logins");
+    let lone = lone(&clients, if options.quick { 4 } else { 20 }).await?;
+    let time = seconds(30, 10);
+    let profiles = async |clients: &Clients| {
+        let request = |number| clients.clone().profile(number, PROFILE_USERS);
+        open_loop(PROFILES_PER_SECOND, time, request).await
+    };
+    console::note("calm: /profile alone");
+    let calm = profiles(&clients).await?;
+
+    let mut at_rest = Vec::new();
+    for program in &split.programs {
+        usage::forget_peak_memory(program.pid)?;
+        at_rest.push(usage::memory(program.pid)?);
+    }
+    console::note("capacity: logins, closed loop");
+    let capacity = capacity(&clients, seconds(15, 5)).await?;
+    if capacity <= 0.0 {
+        return Err("not one login was completed".into());
+    }
+    console::note(&format!("flood: {:.0} logins/s of {capacity:.1}", FLOOD * capacity));
+    let logins = open_loop(FLOOD * capacity, time, |number| clients.clone().log_in(number));
+    let (flooded, logins) = tokio::try_join!(profiles(&clients), logins)?;
+    let growth = split.programs.iter().zip(at_rest).map(|(program, before)| {
+        Ok((program.name, usage::peak_memory(program.pid)?.saturating_sub(before)))
+    });
+    let growth = growth.collect::<Result<_, Failure>>()?;
+
+    let results = Results { lone, capacity, calm, flooded, logins, time, growth };
+    let how = format!(
+        "Open loop, latency from the time at which a request was due. {PROFILES_PER_SECOND} \
+         /profile a second from {PROFILE_USERS} users for {0} s, calm; then the same for {0} s \
+         with logins at {FLOOD} times capacity, with right passwords from a thousand addresses, \
+         LOGIN_FAILURE_LIMIT=0. Capacity: {1} clients, closed loop. Growth of memory: from rest to \
+         the peak. The load generator runs on the same machine.",
+        time.as_secs(),
+        logins::CLOSED_LOOP_CLIENTS,
+    );
+    let blocks = results.report(how, machine::description(&cluster.programs));
+    console::say(&report::plain(&blocks));
+    let by_default = options.write.then(|| PathBuf::from("docs/performance-flood.md"));
+    if let Some(file) = options.table.or(by_default) {
+        report::write(&file, &report::markdown(&blocks))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Middles, tails and spreads of a few numbers.
+
+use std::time::Duration;
+
+/// A middle and how far the numbers lie around it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) least: f64,
+    pub(crate) median: f64,
+    pub(crate) most: f64,
+}
+
+/// Of any numbers; all NaN for none.
+pub(crate) fn spread(numbers: impl IntoIterator<Item = f64>) -> Spread {
+    let mut sorted: Vec<f64> = numbers.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
+    let (middle, last) = (sorted.len() / 2, sorted.len().saturating_sub(1));
+    let median = if sorted.len().is_multiple_of(2) {
+        f64::midpoint(at(middle.saturating_sub(1)), at(middle))
+    } else {
+        at(middle)
+    };
+    Spread { least: at(0), median, most: at(last) }
+}
+
+/// The time that this many of a hundred do not exceed; zero for no times.
+pub(crate) fn percentile(times: &[Duration], percent: usize) -> Duration {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).copied().unwrap_or_default()
+}
+
+/// In microseconds.
+pub(crate) fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+/// In milliseconds.
+pub(crate) fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// How many happened in a second.
+#[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52")]
+pub(crate) fn rate(count: u64, time: Duration) -> f64 {
+    count as f64 / time.as_secs_f64()
+}
+
+/// Bytes in MiB.
+#[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52")]
+pub(crate) fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / 1_048_576.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Spread, percentile, spread};
+    use std::time::Duration;
+
+    #[test]
+    fn the_median_lies_in_the_middle() {
+        assert_eq!(spread([3.0, 1.0, 2.0]), Spread { least: 1.0, median: 2.0, most: 3.0 });
+        assert!((spread([4.0, 1.0, 2.0, 3.0]).median - 2.5).abs() < f64::EPSILON);
+        assert!(spread([]).median.is_nan());
+    }
+
+    #[test]
+    fn a_percentile_is_one_of_the_times() {
+        let times: Vec<_> = (1..=200).rev().map(Duration::from_millis).collect();
+        assert_eq!(percentile(&times, 50), Duration::from_millis(100));
+        assert_eq!(percentile(&times, 99), Duration::from_millis(198));
+        assert_eq!(percentile(&times[..1], 99), Duration::from_millis(200));
+        assert_eq!(percentile(&[], 99), Duration::ZERO);
+    }
+}

@@ -1,0 +1,77 @@
+//! What processes use, as `/proc` tells (proc(5)).
+
+use crate::Failure;
+use std::{fs, time::Duration};
+
+/// A tick of `/proc/<pid>/stat`: `USER_HZ` is 100 wherever Linux runs Rust.
+const TICK: Duration = Duration::from_millis(10);
+
+struct Stat {
+    parent: u32,
+    /// Of the process.
+    own: Duration,
+    /// Of its children that have ended and were waited for.
+    ended_children: Duration,
+}
+
+impl Stat {
+    fn of(pid: impl std::fmt::Display) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name of the program stands in brackets and may hold anything.
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        // Numbered as in proc(5), where the state, the first one here, has the number 3.
+        let field = |number: usize| fields.get(number - 3)?.parse::<u32>().ok();
+        let time = |first| Some(TICK * (field(first)? + field(first + 1)?));
+        Some(Self { parent: field(4)?, own: time(14)?, ended_children: time(16)? })
+    }
+}
+
+/// The processor time of a process until now; none when it has ended.
+pub(crate) fn cpu(pid: u32) -> Duration {
+    Stat::of(pid).map_or(Duration::ZERO, |stat| stat.own)
+}
+
+/// The processor time of this process until now.
+pub(crate) fn own_cpu() -> Duration {
+    cpu(std::process::id())
+}
+
+/// The processor time of the children of this process that have ended.
+pub(crate) fn cpu_of_ended_children() -> Duration {
+    Stat::of("self").map_or(Duration::ZERO, |stat| stat.ended_children)
+}
+
+/// The processor time of a process and all its children, such as PostgreSQL's.
+pub(crate) fn cpu_of_family(pid: u32) -> Duration {
+    let parent = Stat::of(pid).map_or(Duration::ZERO, |stat| stat.own + stat.ended_children);
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stats = processes.filter_map(|entry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        Stat::of(pid)
+    });
+    parent + stats.filter(|stat| stat.parent == pid).map(|stat| stat.own).sum::<Duration>()
+}
+
+/// The most memory that a process has had resident, in bytes.
+pub(crate) fn peak_memory(pid: u32) -> Result<u64, Failure> {
+    status_bytes(pid, "VmHWM:")
+}
+
+/// The memory that a process has resident now, in bytes.
+pub(crate) fn memory(pid: u32) -> Result<u64, Failure> {
+    status_bytes(pid, "VmRSS:")
+}
+
+/// Lets [`peak_memory`] begin anew.
+pub(crate) fn forget_peak_memory(pid: u32) -> Result<(), Failure> {
+    Ok(fs::write(format!("/proc/{pid}/clear_refs"), "5")?)
+}
+
+fn status_bytes(pid: u32, field: &str) -> Result<u64, Failure> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let kilobytes = text
+        .lines()
+        .find_map(|line| line.strip_prefix(field)?.split_whitespace().next()?.parse::<u64>().ok())
+        .ok_or_else(|| format!("/proc/{pid}/status has no {field}"))?;
+    Ok(kilobytes * 1024)
+}

@@ -1,0 +1,23 @@
+-- A script of wrk: each request has one of the `Authorization` headers of a file (a line each),
+-- picked at random, in the same order in every run.
+local requests = {}
+local count
+
+function init(args)
+  for line in io.lines(args[1]) do
+    requests[#requests + 1] = wrk.format("GET", nil, { ["Authorization"] = line })
+  end
+  count = #requests
+end
+
+function request()
+  return requests[math.random(count)]
+end
+
+-- Microseconds, and whatever went wrong.
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(string.format("RESULT %d %d %d %d %d %d\n",
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    errors.status, errors.connect + errors.read + errors.write + errors.timeout))
+end

@@ -1,0 +1,183 @@
+//! JSON over HTTP, and assertions that show the whole answer when they fail.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use reqwest::{
+    Client, Method, RequestBuilder,
+    header::{AUTHORIZATION, HeaderMap, HeaderValue},
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// One of the addresses of the service, asked by somebody or by nobody.
+#[derive(Clone, Debug)]
+pub struct Api {
+    base: String,
+    client: Client,
+    authorization: Option<HeaderValue>,
+}
+
+/// An answer, whole.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// What was asked; for messages.
+    pub asked: String,
+    /// The status code.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: String,
+}
+
+impl Api {
+    /// The API at this address, without credentials.
+    ///
+    /// # Panics
+    ///
+    /// If there can be no HTTP client.
+    #[must_use]
+    pub fn at(base: &str) -> Self {
+        let client = Client::builder().no_proxy().timeout(Duration::from_mins(1)).build();
+        Self { base: base.to_owned(), client: client.expect("an HTTP client"), authorization: None }
+    }
+
+    /// The address.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The same, asked with this `Authorization` header.
+    #[must_use]
+    pub fn with_authorization(&self, value: &[u8]) -> Self {
+        let value = HeaderValue::from_bytes(value).expect("bytes that a header may have");
+        Self { authorization: Some(value), ..self.clone() }
+    }
+
+    /// The same, asked by the bearer of this token.
+    #[must_use]
+    pub fn with_token(&self, token: &str) -> Self {
+        self.with_authorization(format!("Bearer {token}").as_bytes())
+    }
+
+    /// The same, asked with HTTP Basic.
+    #[must_use]
+    pub fn with_basic(&self, username: &str, password: &str) -> Self {
+        let credentials = STANDARD.encode(format!("{username}:{password}"));
+        self.with_authorization(format!("Basic {credentials}").as_bytes())
+    }
+
+    /// Gets a path.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(self.request(Method::GET, path)).await
+    }
+
+    /// Posts JSON.
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send(self.request(Method::POST, path).json(body)).await
+    }
+
+    /// Puts JSON.
+    pub async fn put(&self, path: &str, body: &Value) -> Answer {
+        self.send(self.request(Method::PUT, path).json(body)).await
+    }
+
+    /// A request to be completed by the test.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.client.request(method, format!("{}{path}", self.base));
+        match &self.authorization {
+            Some(value) => request.header(AUTHORIZATION, value),
+            None => request,
+        }
+    }
+
+    /// Sends a request.
+    pub async fn send(&self, request: RequestBuilder) -> Answer {
+        self.try_send(request).await.unwrap_or_else(|error| panic!("no answer: {error:?}"))
+    }
+
+    /// Sends a request that may fail on the way.
+    pub async fn try_send(&self, request: RequestBuilder) -> Result<Answer, reqwest::Error> {
+        let request = request.build()?;
+        let asked = format!("{} {}", request.method(), request.url());
+        let response = self.client.execute(request).await?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Ok(Answer { asked, status, headers, body: response.text().await? })
+    }
+}
+
+impl Answer {
+    /// Demands this status.
+    #[track_caller]
+    pub fn expect(&self, status: u16) -> &Self {
+        assert_eq!(self.status, status, "{self}");
+        self
+    }
+
+    /// Demands this status and exactly this JSON body.
+    #[track_caller]
+    pub fn expect_json(&self, status: u16, body: &Value) -> &Self {
+        self.expect(status);
+        assert_eq!(self.header("content-type"), Some("application/json"), "{self}");
+        assert_eq!(&self.json(), body, "{self}");
+        self
+    }
+
+    /// Demands success with exactly `{"message": …}`.
+    #[track_caller]
+    pub fn expect_message(&self, message: &str) -> &Self {
+        self.expect_json(200, &json!({ "message": message }))
+    }
+
+    /// Demands an error with exactly `{"detail": …}`.
+    #[track_caller]
+    pub fn expect_detail(&self, status: u16, detail: &str) -> &Self {
+        self.expect_json(status, &json!({ "detail": detail }))
+    }
+
+    /// Demands an error of the form `{"detail": string}`, whatever the string; returns it.
+    #[track_caller]
+    pub fn expect_error(&self, status: u16) -> String {
+        self.expect(status);
+        let detail = self.json()["detail"].as_str().unwrap_or_default().to_owned();
+        assert!(!detail.is_empty(), "an error says what is wrong: {self}");
+        self.expect_detail(status, &detail);
+        detail
+    }
+
+    /// Demands a header with exactly this value, once; or, for `None`, that it is absent.
+    #[track_caller]
+    pub fn expect_header(&self, name: &str, value: Option<&str>) -> &Self {
+        assert_eq!(self.header(name), value, "{name}: {self}");
+        assert!(self.headers.get_all(name).iter().count() <= 1, "{name} twice: {self}");
+        self
+    }
+
+    /// The body as JSON.
+    #[track_caller]
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("the body is no JSON: {self}"))
+    }
+
+    /// A header's first value.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Everything that a client can compare: without the time of day.
+    #[must_use]
+    pub fn without_date(&self) -> (u16, HeaderMap, &str) {
+        let mut headers = self.headers.clone();
+        headers.remove("date");
+        (self.status, headers, &self.body)
+    }
+}
+
+impl std::fmt::Display for Answer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { asked, status, headers, body } = self;
+        write!(formatter, "{asked}\nwas answered {status} {headers:?}\n{body}")
+    }
+}

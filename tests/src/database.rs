@@ -1,0 +1,200 @@
+//! A database that belongs to one test: created for it, removed after it.
+
+use crate::postgres;
+use reqwest::Url;
+use sqlx::{
+    AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, SqliteConnection,
+    sqlite::SqliteConnectOptions,
+};
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
+use tempfile::TempDir;
+
+/// The two engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// The real one.
+    Postgres,
+    /// The embedded one.
+    Sqlite,
+}
+
+/// A database of a test's own. Speaks SQL behind the back of the service.
+#[derive(Debug)]
+pub enum TestDatabase {
+    /// A database of the shared server; dropped at the end.
+    Postgres(Url),
+    /// A file in a folder of its own; removed at the end.
+    Sqlite(TempDir),
+}
+
+/// A row of the table of users.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredUser {
+    /// The id.
+    pub id: i64,
+    /// The hash.
+    pub password: String,
+    /// The role's name.
+    pub role: String,
+}
+
+/// Evaluates `$then` with `$connection` open, on either engine.
+macro_rules! connected {
+    ($database:expr, $connection:ident => $then:expr) => {
+        match $database {
+            Self::Postgres(url) => {
+                let mut $connection = PgConnection::connect(url.as_str()).await.expect("connected");
+                $then
+            }
+            Self::Sqlite(_) => {
+                let options = SqliteConnectOptions::new()
+                    .filename($database.file())
+                    .busy_timeout(Duration::from_secs(10));
+                let mut $connection: SqliteConnection = options.connect().await.expect("opened");
+                $then
+            }
+        }
+    };
+}
+
+impl TestDatabase {
+    /// An empty database.
+    pub async fn create(store: Store) -> Self {
+        match store {
+            Store::Sqlite => Self::Sqlite(tempfile::tempdir().expect("a temporary folder")),
+            Store::Postgres => {
+                static COUNT: AtomicU32 = AtomicU32::new(0);
+                let count = COUNT.fetch_add(1, Ordering::Relaxed);
+                let name = format!("rolegate_test_{}_{count}", std::process::id());
+                administer(format!("CREATE DATABASE {name} TEMPLATE template0")).await;
+                let mut url = postgres::url().clone();
+                url.set_path(&name);
+                Self::Postgres(url)
+            }
+        }
+    }
+
+    /// What `DATABASE_URL` says.
+    #[must_use]
+    pub fn url(&self) -> String {
+        match self {
+            Self::Postgres(url) => url.to_string(),
+            Self::Sqlite(_) => format!("sqlite://{}", self.file().display()),
+        }
+    }
+
+    /// Where the server of this database listens.
+    ///
+    /// # Panics
+    ///
+    /// On SQLite, which is no server.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        let Self::Postgres(url) = self else { panic!("a file has no address") };
+        let addresses = url.socket_addrs(|| Some(5432)).expect("TCP to PostgreSQL");
+        addresses.into_iter().next().expect("an address")
+    }
+
+    /// What `DATABASE_URL` says when the way there leads through a proxy.
+    ///
+    /// # Panics
+    ///
+    /// On SQLite, which is no server.
+    #[must_use]
+    pub fn url_through(&self, proxy: SocketAddr) -> String {
+        let Self::Postgres(url) = self else { panic!("a file has no address") };
+        let mut url = url.clone();
+        url.set_ip_host(proxy.ip()).expect("a host can be set");
+        url.set_port(Some(proxy.port())).expect("a port can be set");
+        url.to_string()
+    }
+
+    fn file(&self) -> PathBuf {
+        match self {
+            Self::Postgres(url) => PathBuf::from(url.path()),
+            Self::Sqlite(folder) => folder.path().join("users.db"),
+        }
+    }
+
+    /// The stored row of a user.
+    pub async fn user(&self, username: &str) -> Option<StoredUser> {
+        const SQL: &str = r#"SELECT id, password, role FROM "user" WHERE username = $1"#;
+        let row: Option<(i64, String, String)> = connected!(self, connection => sqlx::query_as(SQL)
+            .bind(username)
+            .fetch_optional(&mut connection)
+            .await
+            .expect("the table of users can be read"));
+        row.map(|(id, password, role)| StoredUser { id, password, role })
+    }
+
+    /// How many users there are.
+    pub async fn count_users(&self) -> i64 {
+        const SQL: &str = r#"SELECT count(*) FROM "user""#;
+        connected!(self, connection => sqlx::query_scalar(SQL)
+            .fetch_one(&mut connection)
+            .await
+            .expect("the table of users can be counted"))
+    }
+
+    /// Replaces a user's role.
+    pub async fn set_role(&self, username: &str, role: &str) {
+        const SQL: &str = r#"UPDATE "user" SET role = $2 WHERE username = $1"#;
+        let rows = connected!(self, connection => sqlx::query(SQL)
+            .bind(username)
+            .bind(role)
+            .execute(&mut connection)
+            .await
+            .expect("the role is updated")
+            .rows_affected());
+        assert_eq!(rows, 1, "there is one user {username}");
+    }
+
+    /// Replaces a user's hash.
+    pub async fn set_password_hash(&self, username: &str, hash: &str) {
+        const SQL: &str = r#"UPDATE "user" SET password = $2 WHERE username = $1"#;
+        let rows = connected!(self, connection => sqlx::query(SQL)
+            .bind(username)
+            .bind(hash)
+            .execute(&mut connection)
+            .await
+            .expect("the hash is updated")
+            .rows_affected());
+        assert_eq!(rows, 1, "there is one user {username}");
+    }
+
+    /// Deletes a user's row.
+    pub async fn delete(&self, username: &str) {
+        const SQL: &str = r#"DELETE FROM "user" WHERE username = $1"#;
+        let rows = connected!(self, connection => sqlx::query(SQL)
+            .bind(username)
+            .execute(&mut connection)
+            .await
+            .expect("the user is deleted")
+            .rows_affected());
+        assert_eq!(rows, 1, "there was one user {username}");
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        let Self::Postgres(url) = self else { return };
+        let sql = format!("DROP DATABASE {} WITH (FORCE)", url.path().trim_start_matches('/'));
+        // The test's own runtime is busy dropping this.
+        let dropping = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(administer(sql));
+        });
+        let _ = dropping.join();
+    }
+}
+
+async fn administer(sql: String) {
+    let mut connection =
+        PgConnection::connect(postgres::url().as_str()).await.expect("PostgreSQL answers");
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("it is done");
+}

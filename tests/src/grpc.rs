@@ -1,0 +1,55 @@
+//! The contract as any generated client speaks it, without our own client crate.
+
+use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
+use tonic::{
+    Code, Request, Response, Status,
+    transport::{Channel, Endpoint},
+};
+use tonic_types::StatusExt as _;
+
+/// A connection to this address.
+///
+/// # Panics
+///
+/// When nothing answers there.
+pub async fn channel(address: &str) -> Channel {
+    let endpoint = Endpoint::from_shared(address.to_owned()).expect("a URL");
+    endpoint.connect().await.expect("the gRPC port answers")
+}
+
+/// A client of the service at this address.
+pub async fn client(address: &str) -> AuthServiceClient<Channel> {
+    AuthServiceClient::new(channel(address).await)
+}
+
+/// A request made for the bearer of this token.
+///
+/// # Panics
+///
+/// When metadata cannot carry the text.
+#[must_use]
+pub fn acting<M>(message: M, token: &str) -> Request<M> {
+    let mut request = Request::new(message);
+    let value = format!("Bearer {token}").parse().expect("text for metadata");
+    request.metadata_mut().insert("authorization", value);
+    request
+}
+
+/// Demands a refusal with this code and this `google.rpc.ErrorInfo`.
+///
+/// # Panics
+///
+/// When it is another answer.
+#[track_caller]
+pub fn expect_refusal<M: std::fmt::Debug>(
+    outcome: Result<Response<M>, Status>,
+    code: Code,
+    reason: &str,
+) -> Status {
+    let status = outcome.expect_err("a refusal");
+    let info = status.get_details_error_info().map(|info| (info.reason, info.domain));
+    let info = info.unwrap_or_else(|| panic!("not one of our refusals: {status:?}"));
+    assert_eq!((status.code(), info.0.as_str()), (code, reason), "{status:?}");
+    assert_eq!(info.1, "rolegate", "{status:?}");
+    status
+}

@@ -1,0 +1,319 @@
+//! The service as a test wants it.
+
+use crate::{
+    Api, Person, Process, Program, Store, TcpProxy, TestDatabase,
+    person::{log_in, register},
+};
+use serde_json::json;
+use std::{collections::BTreeMap, net::SocketAddr};
+use tempfile::TempDir;
+
+/// The password of `admin`.
+pub const ADMIN_PASSWORD: &str = "the password of the admin";
+
+/// What tokens are signed with.
+pub const SIGNING_SECRET: &str = "a signing secret of more than 32 bytes";
+
+/// What a world is to be like.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    store: Store,
+    is_in_one_process: bool,
+    has_cheap_hashes: bool,
+    has_database_proxy: bool,
+    settings: BTreeMap<String, String>,
+}
+
+/// A running service with a database of its own. Ends with the test.
+#[derive(Debug)]
+pub struct World {
+    plan: Plan,
+    auth: Process,
+    /// `None` when everything is in one process.
+    gateway: Option<Process>,
+    /// Between gateway and auth-service; keeps its address when auth-service moves.
+    auth_proxy: Option<TcpProxy>,
+    /// Between auth-service and PostgreSQL, where the plan asks for it.
+    database_proxy: Option<TcpProxy>,
+    /// The address without credentials that serves the bearer variant.
+    pub bearer: Api,
+    /// The address without credentials that serves the Basic variant.
+    pub basic: Api,
+    folder: TempDir,
+    /// Where its users are. Last, so that it goes when nobody uses it any more.
+    pub database: TestDatabase,
+}
+
+impl Plan {
+    /// all-in-one on this store.
+    #[must_use]
+    pub fn in_one_process(store: Store) -> Self {
+        Self {
+            store,
+            is_in_one_process: true,
+            has_cheap_hashes: true,
+            has_database_proxy: false,
+            settings: BTreeMap::new(),
+        }
+    }
+
+    /// auth-service and gateway on this store.
+    #[must_use]
+    pub fn in_two_processes(store: Store) -> Self {
+        Self { is_in_one_process: false, ..Self::in_one_process(store) }
+    }
+
+    /// With one more setting for every program.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.settings.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// The programs that users run, with the hashes that users get.
+    #[must_use]
+    pub fn with_real_hashes(self) -> Self {
+        Self { has_cheap_hashes: false, ..self }
+    }
+
+    /// With a way to the database that can be cut.
+    #[must_use]
+    pub fn with_database_proxy(self) -> Self {
+        Self { has_database_proxy: true, ..self }
+    }
+
+    /// Which store.
+    #[must_use]
+    pub fn store(&self) -> Store {
+        self.store
+    }
+
+    /// The program that owns the users.
+    #[must_use]
+    pub fn auth_program(&self) -> Program {
+        match (self.is_in_one_process, self.has_cheap_hashes) {
+            (true, true) => Program::CheapAllInOne,
+            (true, false) => Program::AllInOne,
+            (false, true) => Program::CheapAuthService,
+            (false, false) => Program::AuthService,
+        }
+    }
+
+    /// The settings of [`Plan::auth_program`] on this database.
+    #[must_use]
+    pub fn auth_settings(&self, database_url: &str) -> BTreeMap<String, String> {
+        let mut settings = listeners(&["AUTH", "OPS"]);
+        if self.is_in_one_process {
+            settings.append(&mut listeners(&["BEARER", "BASIC"]));
+        }
+        settings.extend(
+            [
+                ("DATABASE_URL", database_url),
+                ("SIGNING_SECRET", SIGNING_SECRET),
+                ("DEFAULT_ADMIN_PASSWORD", ADMIN_PASSWORD),
+                ("LAME_DUCK_SECONDS", "0"),
+                // Most tests guess wrong on purpose.
+                ("LOGIN_FAILURE_LIMIT", "0"),
+            ]
+            .map(owned),
+        );
+        settings.extend(self.settings.clone());
+        settings
+    }
+
+    fn gateway_settings(&self, auth: SocketAddr) -> BTreeMap<String, String> {
+        let mut settings = listeners(&["BEARER", "BASIC", "OPS"]);
+        settings.extend([("LAME_DUCK_SECONDS", "0")].map(owned));
+        settings.insert("AUTH_SERVICE_URL".to_owned(), format!("http://{auth}"));
+        settings.extend(self.settings.clone());
+        settings
+    }
+
+    /// Makes it so, on an empty database.
+    pub async fn start(self) -> World {
+        let database = TestDatabase::create(self.store).await;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (url, database_proxy) = self.way_to(&database);
+        let auth = Process::start(self.auth_program(), &self.auth_settings(&url), folder.path());
+        let auth = auth.ready().await;
+        let (gateway, auth_proxy) = if self.is_in_one_process {
+            (None, None)
+        } else {
+            let proxy = TcpProxy::to(auth.socket_address("grpc"));
+            let settings = self.gateway_settings(proxy.address());
+            let gateway = Process::start(Program::Gateway, &settings, folder.path());
+            (Some(gateway.ready().await), Some(proxy))
+        };
+        let front = gateway.as_ref().unwrap_or(&auth);
+        let (bearer, basic) = (Api::at(&front.address("bearer")), Api::at(&front.address("basic")));
+        let plan = self;
+        World { plan, auth, gateway, auth_proxy, database_proxy, bearer, basic, folder, database }
+    }
+
+    fn way_to(&self, database: &TestDatabase) -> (String, Option<TcpProxy>) {
+        if !self.has_database_proxy {
+            return (database.url(), None);
+        }
+        let proxy = TcpProxy::to(database.address());
+        (database.url_through(proxy.address()), Some(proxy))
+    }
+}
+
+impl World {
+    /// The process that owns the users.
+    #[must_use]
+    pub fn auth(&self) -> &Process {
+        &self.auth
+    }
+
+    /// The process that clients talk to.
+    #[must_use]
+    pub fn front(&self) -> &Process {
+        self.gateway.as_ref().unwrap_or(&self.auth)
+    }
+
+    /// Every process.
+    pub fn processes(&self) -> impl Iterator<Item = &Process> {
+        std::iter::once(&self.auth).chain(&self.gateway)
+    }
+
+    /// Ends the world and returns its processes, to see how they end.
+    #[must_use]
+    pub fn into_processes(self) -> (Vec<Process>, TestDatabase) {
+        (std::iter::once(self.auth).chain(self.gateway).collect(), self.database)
+    }
+
+    /// The way to the database.
+    ///
+    /// # Panics
+    ///
+    /// When the plan did not ask for one.
+    pub fn database_proxy(&mut self) -> &mut TcpProxy {
+        self.database_proxy.as_mut().expect("planned with_database_proxy")
+    }
+
+    /// The way from gateway to auth-service.
+    ///
+    /// # Panics
+    ///
+    /// In one process there is none.
+    pub fn auth_proxy(&mut self) -> &mut TcpProxy {
+        self.auth_proxy.as_mut().expect("planned in_two_processes")
+    }
+
+    /// Kills the process that owns the users, as `kill -9` does.
+    pub async fn kill_auth(&mut self) {
+        self.auth.kill().await;
+    }
+
+    /// Starts it again, with one setting changed or none. Clients of an all-in-one find it at a new
+    /// address.
+    pub async fn start_auth_again(&mut self, change: Option<(&str, &str)>) {
+        let url = match &self.database_proxy {
+            Some(proxy) => self.database.url_through(proxy.address()),
+            None => self.database.url(),
+        };
+        let mut settings = self.plan.auth_settings(&url);
+        settings.extend(change.map(owned));
+        let auth = Process::start(self.plan.auth_program(), &settings, self.folder.path());
+        self.auth = auth.ready().await;
+        match &self.auth_proxy {
+            Some(proxy) => proxy.lead_to(self.auth.socket_address("grpc")),
+            None => self.find_front(),
+        }
+    }
+
+    /// Kills the process that clients talk to and starts it again at a new address.
+    pub async fn kill_and_restart_front(&mut self) {
+        let (Some(gateway), Some(proxy)) = (&mut self.gateway, &self.auth_proxy) else {
+            self.kill_auth().await;
+            return self.start_auth_again(None).await;
+        };
+        gateway.kill().await;
+        let settings = self.plan.gateway_settings(proxy.address());
+        let gateway = Process::start(Program::Gateway, &settings, self.folder.path());
+        self.gateway = Some(gateway.ready().await);
+        self.find_front();
+    }
+
+    /// Starts another auth-service on the same users and returns the old one, which gateway still
+    /// talks to until the way leads elsewhere.
+    pub async fn start_second_auth(&mut self) -> Process {
+        let settings = self.plan.auth_settings(&self.database.url());
+        let auth = Process::start(self.plan.auth_program(), &settings, self.folder.path());
+        std::mem::replace(&mut self.auth, auth.ready().await)
+    }
+
+    /// Starts another process for clients to talk to, on the same users, and returns the old one.
+    pub async fn start_second_front(&mut self) -> Process {
+        let (Some(_), Some(proxy)) = (&self.gateway, &self.auth_proxy) else {
+            let old = self.start_second_auth().await;
+            self.find_front();
+            return old;
+        };
+        let settings = self.plan.gateway_settings(proxy.address());
+        let gateway = Process::start(Program::Gateway, &settings, self.folder.path());
+        let old = self.gateway.replace(gateway.ready().await);
+        self.find_front();
+        old.expect("there was one")
+    }
+
+    /// The process that owns the users, and the way from gateway to it.
+    ///
+    /// # Panics
+    ///
+    /// In one process there is no way.
+    #[must_use]
+    pub fn auth_and_way(&self) -> (&Process, &TcpProxy) {
+        (&self.auth, self.auth_proxy.as_ref().expect("planned in_two_processes"))
+    }
+
+    fn find_front(&mut self) {
+        self.bearer = Api::at(&self.front().address("bearer"));
+        self.basic = Api::at(&self.front().address("basic"));
+    }
+
+    /// Asks for a registration.
+    pub async fn try_register(&self, username: &str, password: &str) -> crate::Answer {
+        register(&self.bearer, username, password).await
+    }
+
+    /// Asks for a token.
+    pub async fn try_log_in(&self, username: &str, password: &str) -> crate::Answer {
+        log_in(&self.bearer, username, password).await
+    }
+
+    /// The seeded admin, logged in.
+    pub async fn admin(&self) -> Person {
+        Person::log_in(&self.bearer, "admin", ADMIN_PASSWORD).await
+    }
+
+    /// A new user of this name, logged in.
+    pub async fn user(&self, username: &str) -> Person {
+        Person::register(&self.bearer, username).await
+    }
+
+    /// A new user with this role, logged in before getting it.
+    pub async fn user_with_role(&self, username: &str, role: &str) -> Person {
+        let person = self.user(username).await;
+        let admin = self.admin().await;
+        self.set_role(&admin, &person, role)
+            .await
+            .expect_message("User role updated successfully.");
+        person
+    }
+
+    /// Asks, as this actor, for another role for somebody.
+    pub async fn set_role(&self, actor: &Person, whom: &Person, role: &str) -> crate::Answer {
+        let path = format!("/users/{}/role", whom.id);
+        self.bearer.with_token(&actor.token).put(&path, &json!({ "role": role })).await
+    }
+}
+
+fn listeners(names: &[&str]) -> BTreeMap<String, String> {
+    names.iter().map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned())).collect()
+}
+
+fn owned((name, value): (&str, &str)) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
