@@ -20,6 +20,13 @@ const LARGEST_MESSAGE: usize = 2 * 1024 * 1024;
 /// Longest time for one call, whatever its caller allows.
 const LONGEST_CALL: Duration = Duration::from_secs(30);
 
+/// The server as a whole, and the service by name (grpc.health.v1).
+const HEALTH_NAMES: [&str; 2] = ["", "rolegate.auth.v1.AuthService"];
+/// After this a connection is asked to end and its caller makes another: so callers behind a
+/// balancer of connections find new replicas.
+const CONNECTION_AGE: Duration = Duration::from_mins(5);
+const CONNECTION_AGE_GRACE: Duration = Duration::from_secs(30);
+
 /// Where calls come from.
 #[derive(Debug)]
 pub enum Connections {
@@ -81,8 +88,17 @@ pub async fn routes(auth: AuthGrpc) -> (HealthReporter, Routes) {
 /// Tells the health service whether we serve: the server as a whole and the service by name.
 pub async fn report(reporter: &HealthReporter, serving: bool) {
     let status = if serving { ServingStatus::Serving } else { ServingStatus::NotServing };
-    reporter.set_service_status("", status).await;
-    reporter.set_service_status("rolegate.auth.v1.AuthService", status).await;
+    for name in HEALTH_NAMES {
+        reporter.set_service_status(name, status).await;
+    }
+}
+
+/// Says no more about anything; whoever watches learns that nothing will follow.
+pub async fn forget(reporter: &HealthReporter) {
+    let mut reporter = reporter.clone();
+    for name in HEALTH_NAMES {
+        reporter.clear_service_status(name).await;
+    }
 }
 
 /// Serves one kind of connections until `shutdown` says stop; then finishes what is in flight, for
@@ -95,6 +111,8 @@ pub async fn serve(
     let mut server = Server::builder()
         .timeout(LONGEST_CALL)
         .max_concurrent_streams(1024)
+        .max_connection_age(CONNECTION_AGE)
+        .max_connection_age_grace(CONNECTION_AGE_GRACE)
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
         .http2_max_header_list_size(16 * 1024)

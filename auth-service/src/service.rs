@@ -84,8 +84,8 @@ impl AuthService {
             .map_err(|error| Failure::Other(Box::new(error)))
     }
 
-    /// Keeps `readiness` and the gRPC health service true to the store, until the lame-duck time:
-    /// then neither is ready any more, and this is done.
+    /// Keeps `readiness` and the gRPC health service true to the store, until it
+    /// stops; in the lame-duck time neither is ready any more.
     pub async fn watch_store(&self, readiness: Readiness, shutdown: &Shutdown) {
         let mut was_able = true;
         let mut lame_duck = std::pin::pin!(shutdown.lame_duck());
@@ -106,6 +106,10 @@ impl AuthService {
             }
         }
         server::report(&self.health, false).await;
+        shutdown.stopping().await;
+        // Watchers wait for the next change for ever; told that there is none, they go, and the
+        // server can end.
+        server::forget(&self.health).await;
     }
 
     /// Closes the store. Nothing is served any more.

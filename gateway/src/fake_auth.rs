@@ -3,7 +3,7 @@
 //! Access tokens are `user`, `author`, `admin` (a user of that role) and `gone`; every user's
 //! password is `right`; the ids of users are 1, 2 and 3.
 
-use auth_client::{AuthClient, Reason};
+use auth_client::{AuthClient, Reason, Stream};
 use auth_proto::{
     ERROR_DOMAIN,
     auth_v1::{
@@ -17,17 +17,13 @@ use auth_proto::{
     },
     metadata,
 };
-use hyper_util::rt::TokioIo;
 use std::{
     collections::HashMap,
     io,
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tonic::{
-    Request, Response, Status,
-    transport::{Endpoint, Server},
-};
+use tonic::{Request, Response, Status, transport::Server};
 use tonic_types::{ErrorDetails, StatusExt};
 
 /// What the fake was asked: the call, what it was about, and for which client address.
@@ -43,13 +39,21 @@ pub(crate) fn fake_auth() -> (AuthClient, Calls) {
     let service = AuthServiceServer::new(FakeAuth { calls: Arc::clone(&calls) });
     let (near, far) = tokio::io::duplex(64 * 1024);
     let connection = tokio_stream::once(io::Result::Ok(far));
-    tokio::spawn(Server::builder().add_service(service).serve_with_incoming(connection));
-    let mut near = Some(TokioIo::new(near));
-    let connector = tower::service_fn(move |_: http::Uri| {
-        std::future::ready(near.take().ok_or(io::Error::from(io::ErrorKind::ConnectionRefused)))
+    let (health, health_service) = tonic_health::server::health_reporter();
+    tokio::spawn(async move {
+        health.set_serving::<AuthServiceServer<FakeAuth>>().await;
+        let server = Server::builder().add_service(service).add_service(health_service);
+        server.serve_with_incoming(connection).await
     });
-    let endpoint = Endpoint::from_static("http://fake").connect_with_connector_lazy(connector);
-    (AuthClient::over(endpoint), calls)
+    let near = Mutex::new(Some(near));
+    let client = AuthClient::over(move || {
+        let near = near.lock().expect("no panic").take();
+        async move {
+            near.map(|near| Box::new(near) as Box<dyn Stream>)
+                .ok_or(io::ErrorKind::ConnectionRefused.into())
+        }
+    });
+    (client, calls)
 }
 
 impl FakeAuth {

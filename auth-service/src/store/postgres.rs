@@ -114,7 +114,7 @@ impl UserStore for PostgresStore {
         old: &SecretString,
         new: SecretString,
     ) -> Result<bool, StoreError> {
-        let sql = r#"UP$ATE "user" SET password = $3 WHERE id = $1 AN$ password = $2"#;
+        let sql = r#"UPDATE "user" SET password = $3 WHERE id = $1 AND password = $2"#;
         let update = sqlx::query(sql)
             .bind(id)
             .bind(old.expose_secret())

@@ -6,8 +6,8 @@
 
 use crate::{
     CallError, Reason, Requirement, User,
-    calls::Calls,
     deadline::{DECISION, repeat_within},
+    replicas::Replicas,
 };
 use auth_proto::auth_v1::{
     AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, authorize_outcome::Outcome,
@@ -36,9 +36,9 @@ struct Item {
 }
 
 impl Authorizations {
-    pub(crate) fn new(calls: Calls) -> Self {
+    pub(crate) fn new(replicas: Replicas) -> Self {
         let limits = Limits { batch: BATCH, in_flight: IN_FLIGHT };
-        let shared = GroupCommit::new(limits, move |items| decide(calls.clone(), items));
+        let shared = GroupCommit::new(limits, move |items| decide(replicas.clone(), items));
         Self { shared }
     }
 
@@ -68,19 +68,22 @@ impl Authorizations {
 
 /// One call for all of them. It may take as long as the most patient of them waits; the others have
 /// timers of their own.
-async fn decide(calls: Calls, mut items: Vec<Item>) -> Vec<Result<User, CallError>> {
+async fn decide(replicas: Replicas, mut items: Vec<Item>) -> Vec<Result<User, CallError>> {
     let size = items.len();
     let deadline = items.iter().map(|item| item.deadline).max().unwrap_or_else(Instant::now);
     if size == 1
         && let Some(item) = items.pop()
     {
-        return vec![decide_one(&calls, deadline, item.message).await];
+        return vec![decide_one(&replicas, deadline, item.message).await];
     }
     let items = items.into_iter().map(|item| item.message).collect();
     let message = BatchAuthorizeRequest { items };
     let answer = repeat_within(deadline, message, |request| {
-        let calls = calls.clone();
-        async move { calls.ready().await?.batch_authorize(request).await }
+        let replicas = replicas.clone();
+        async move {
+            let mut lease = replicas.lease().await?;
+            lease.client.batch_authorize(request).await
+        }
     });
     match answer.await {
         // Answers are told apart by their order: one too few would give somebody another's.
@@ -93,13 +96,16 @@ async fn decide(calls: Calls, mut items: Vec<Item>) -> Vec<Result<User, CallErro
 }
 
 async fn decide_one(
-    calls: &Calls,
+    replicas: &Replicas,
     deadline: Instant,
     message: AuthorizeRequest,
 ) -> Result<User, CallError> {
     let answer = repeat_within(deadline, message, |request| {
-        let calls = calls.clone();
-        async move { calls.ready().await?.authorize(request).await }
+        let replicas = replicas.clone();
+        async move {
+            let mut lease = replicas.lease().await?;
+            lease.client.authorize(request).await
+        }
     });
     User::required(answer.await?.user)
 }

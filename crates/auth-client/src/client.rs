@@ -4,22 +4,20 @@ use crate::{
     CallContext, CallError, Reason, Requirement, Role, User,
     authorizations::Authorizations,
     call_context::write_actor,
-    calls::Calls,
+    connection::Stream,
     deadline::{DECISION, PASSWORD, within},
     replicas::Replicas,
 };
 use auth_proto::auth_v1;
+use http::Uri;
 use secrecy::{ExposeSecret, SecretString};
-use std::{net::SocketAddr, time::Duration};
-use tonic::{
-    Request,
-    transport::{Channel, Endpoint, Uri},
-};
+use std::{io, sync::Arc};
+use tonic::Request;
 
 /// A client of auth-service. Cheap to clone; clones share their connections and their batches.
 #[derive(Clone, Debug)]
 pub struct AuthClient {
-    calls: Calls,
+    replicas: Replicas,
     authorizations: Authorizations,
 }
 
@@ -68,20 +66,26 @@ impl AuthClient {
         // An IPv6 address stands in brackets in a URL, and without them everywhere else.
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let port = origin.port_u16().unwrap_or(80);
-        let (channel, replicas) =
-            Replicas::watch(host, port, move |address| endpoint(address, origin.clone()));
-        Ok(Self::with(Calls::new(channel, Some(replicas))))
+        Ok(Self::with(Replicas::named(host, port, origin)))
     }
 
-    /// A client over a channel of the caller's making: in memory, or with TLS of its own.
-    #[must_use]
-    pub fn over(channel: Channel) -> Self {
-        Self::with(Calls::new(channel, None))
+    /// A client of the one auth-service at the far end of whatever `dial` opens: in this process, or
+    /// over a stream of the caller's own making.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn over<F>(dial: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
+    {
+        let origin = Uri::from_static("http://auth-service");
+        Self::with(Replicas::one(Arc::new(move || Box::pin(dial())), origin))
     }
 
-    fn with(calls: Calls) -> Self {
-        let authorizations = Authorizations::new(calls.clone());
-        Self { calls, authorizations }
+    fn with(replicas: Replicas) -> Self {
+        let authorizations = Authorizations::new(replicas.clone());
+        Self { replicas, authorizations }
     }
 
     /// Creates a user with the role `user`.
@@ -97,7 +101,8 @@ impl AuthClient {
         };
         let request = with_context(message, context);
         let answer = within(PASSWORD, request, |request| async {
-            self.calls.ready().await?.register(request).await
+            let mut lease = self.replicas.lease().await?;
+            lease.client.register(request).await
         })
         .await?;
         User::required(answer.user)
@@ -116,7 +121,8 @@ impl AuthClient {
         };
         let request = with_context(message, context);
         let answer = within(PASSWORD, request, |request| async {
-            self.calls.ready().await?.login(request).await
+            let mut lease = self.replicas.lease().await?;
+            lease.client.login(request).await
         })
         .await?;
         Ok((SecretString::from(answer.access_token), User::required(answer.user)?))
@@ -135,7 +141,8 @@ impl AuthClient {
         };
         let request = with_context(message, context);
         let answer = within(PASSWORD, request, |request| async {
-            self.calls.ready().await?.verify_credentials(request).await
+            let mut lease = self.replicas.lease().await?;
+            lease.client.verify_credentials(request).await
         })
         .await?;
         User::required(answer.user)
@@ -164,7 +171,8 @@ impl AuthClient {
         let message = auth_v1::SetUserRoleRequest { user_id, role };
         let request = with_actor(message, actor, context)?;
         let answer = within(DECISION, request, |request| async {
-            self.calls.ready().await?.set_user_role(request).await
+            let mut lease = self.replicas.lease().await?;
+            lease.client.set_user_role(request).await
         })
         .await?;
         User::required(answer.user)
@@ -185,24 +193,13 @@ impl AuthClient {
         };
         let request = with_actor(message, actor, context)?;
         let answer = within(DECISION, request, |request| async {
-            self.calls.ready().await?.list_users(request).await
+            let mut lease = self.replicas.lease().await?;
+            lease.client.list_users(request).await
         })
         .await?;
         let users = answer.users.into_iter().map(User::try_from).collect::<Result<_, _>>()?;
         Ok(UserPage { users, next: answer.next_after })
     }
-}
-
-/// One replica, under the name by which it was looked up. Notices a dead peer within seconds,
-/// whatever the kernel believes.
-fn endpoint(address: SocketAddr, origin: Uri) -> Endpoint {
-    let uri = Uri::try_from(format!("http://{address}")).unwrap_or_else(|_| origin.clone());
-    Endpoint::from(uri)
-        .origin(origin)
-        .connect_timeout(Duration::from_secs(2))
-        .tcp_nodelay(true)
-        .http2_keep_alive_interval(Duration::from_secs(10))
-        .keep_alive_timeout(Duration::from_secs(5))
 }
 
 fn with_context<M>(message: M, context: CallContext) -> Request<M> {

@@ -1,40 +1,52 @@
-//! Every replica of auth-service that its name resolves to and that accepts connections.
+//! Every replica of auth-service that its name leads to.
 //!
 //! The name is resolved again and again, so replicas come and go without a restart of the caller.
-//! An address is used only while it accepts connections: `localhost` may resolve to an address
-//! where nobody listens, and the name of a replica that has died lives on for a while. With no such
-//! address calls fail at once, instead of waiting for their deadline.
+//! Calls go to the replica with the fewest under way among those that serve; where none serves, to
+//! one that answers at least, since its reasons are better than silence; where none answers, calls
+//! fail at once instead of waiting for their deadline.
 
-use std::{collections::HashSet, net::SocketAddr, sync::Arc, time::Duration};
+use crate::{
+    connection::Connection,
+    replica::{Dial, State, keep},
+};
+use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
+use http::Uri;
+use std::{
+    collections::{HashMap, HashSet},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 use tokio::{
     net::{TcpStream, lookup_host},
     sync::{mpsc, watch},
     task::{AbortHandle, JoinSet},
-    time::{sleep, timeout},
+    time::{MissedTickBehavior, interval},
 };
-use tonic::transport::{Channel, Endpoint, channel::Change};
+use tonic::Status;
 
-/// Between two looks at the name while some replica can be reached.
-const CALM: Duration = Duration::from_secs(2);
-/// The same while none can.
-const EAGER: Duration = Duration::from_millis(200);
-/// A replica that does not accept within this time is as good as gone.
-const ACCEPT: Duration = Duration::from_secs(1);
+/// Between two looks at the name.
+const RESOLVE_EVERY: Duration = Duration::from_secs(2);
 
-/// Whether a call has anywhere to go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reach {
-    /// Nobody has looked yet.
-    Unknown,
-    Nobody,
-    Somebody,
-}
-
-/// The replicas behind one channel. Watching ends with the last clone.
+/// The replicas. Clones share their connections, which close with the last clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Replicas {
-    reach: watch::Receiver<Reach>,
-    _watch: Arc<AbortOnDrop>,
+    /// Where calls may go now; `None` before anybody has looked.
+    usable: watch::Receiver<Option<Arc<[Replica]>>>,
+    _keeper: Arc<AbortOnDrop>,
+}
+
+#[derive(Clone, Debug)]
+struct Replica {
+    client: AuthServiceClient<Connection>,
+    /// Each call under way holds a clone.
+    calls: Arc<()>,
+}
+
+/// A client of one replica, and the place that its call takes there.
+pub(crate) struct Lease {
+    pub(crate) client: AuthServiceClient<Connection>,
+    _call: Arc<()>,
 }
 
 #[derive(Debug)]
@@ -47,72 +59,132 @@ impl Drop for AbortOnDrop {
 }
 
 impl Replicas {
-    /// A channel over the replicas that `host` (a name or an address) and `port` lead to;
-    /// `endpoint_at` says how to connect to each.
-    pub(crate) fn watch(
-        host: String,
-        port: u16,
-        endpoint_at: impl Fn(SocketAddr) -> Endpoint + Send + Sync + 'static,
-    ) -> (Channel, Self) {
-        let (channel, changes) = Channel::balance_channel(64);
-        let (say, reach) = watch::channel(Reach::Unknown);
-        let task = tokio::spawn(keep_watching(host, port, endpoint_at, changes, say));
-        (channel, Self { reach, _watch: Arc::new(AbortOnDrop(task.abort_handle())) })
+    /// The replicas at `host` (a name or an address) and `port`, now and later.
+    pub(crate) fn named(host: String, port: u16, origin: Uri) -> Self {
+        Self::kept(async move |set| keep_named(host, port, origin, set).await)
     }
 
-    /// Whether some replica accepts connections. Waits only for the very first look.
-    pub(crate) async fn can_be_reached(&self) -> bool {
-        let mut reach = self.reach.clone();
-        let known = reach.wait_for(|reach| *reach != Reach::Unknown).await;
-        known.is_ok_and(|reach| *reach == Reach::Somebody)
-    }
-}
-
-async fn keep_watching(
-    host: String,
-    port: u16,
-    endpoint_at: impl Fn(SocketAddr) -> Endpoint,
-    changes: mpsc::Sender<Change<SocketAddr, Endpoint>>,
-    say: watch::Sender<Reach>,
-) {
-    let mut used: HashSet<SocketAddr> = HashSet::new();
-    loop {
-        let open = accepting(&host, port).await;
-        for gone in used.difference(&open) {
-            let _ = changes.send(Change::Remove(*gone)).await;
-        }
-        for new in open.difference(&used) {
-            let _ = changes.send(Change::Insert(*new, endpoint_at(*new))).await;
-        }
-        if open != used {
-            tracing::info!(host, port, replicas = ?open, "replicas of auth-service");
-        }
-        used = open;
-        let nobody = used.is_empty();
-        say.send_replace(if nobody { Reach::Nobody } else { Reach::Somebody });
-        sleep(if nobody { EAGER } else { CALM }).await;
-    }
-}
-
-/// The addresses of the name that accept connections now.
-async fn accepting(host: &str, port: u16) -> HashSet<SocketAddr> {
-    let addresses = match lookup_host((host, port)).await {
-        Ok(addresses) => addresses.collect::<HashSet<_>>(),
-        Err(error) => {
-            tracing::debug!(host, %error, "the name of auth-service does not resolve");
-            HashSet::new()
-        }
-    };
-    let mut tries: JoinSet<Option<SocketAddr>> = addresses
-        .into_iter()
-        .map(|address| async move {
-            let connected = timeout(ACCEPT, TcpStream::connect(address)).await;
-            matches!(connected, Ok(Ok(_))).then_some(address)
+    /// One replica at the far end of whatever `dial` opens.
+    pub(crate) fn one(dial: Dial, origin: Uri) -> Self {
+        Self::kept(async move |mut set: Set| {
+            set.states.insert(LONE, None);
+            let set = Mutex::new(set);
+            keep(dial, origin, |state| {
+                set.lock().unwrap_or_else(PoisonError::into_inner).learn(LONE, state);
+            })
+            .await;
         })
-        .collect();
-    let mut open = HashSet::new();
-    while let Some(tried) = tries.join_next().await {
-        open.extend(tried.ok().flatten());
     }
-    open
+
+    fn kept<F>(keeper: impl FnOnce(Set) -> F) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let (publish, usable) = watch::channel(None);
+        let task = tokio::spawn(keeper(Set { states: HashMap::new(), publish }));
+        Self { usable, _keeper: Arc::new(AbortOnDrop(task.abort_handle())) }
+    }
+
+    /// A replica for one call. Waits only while nobody has looked yet.
+    pub(crate) async fn lease(&self) -> Result<Lease, Status> {
+        let mut usable = self.usable.clone();
+        let known = usable.wait_for(Option::is_some).await;
+        let replicas = known.ok().and_then(|known| known.clone()).unwrap_or_default();
+        let idlest = replicas.iter().min_by_key(|replica| Arc::strong_count(&replica.calls));
+        idlest
+            .map(|replica| Lease {
+                client: replica.client.clone(),
+                _call: Arc::clone(&replica.calls),
+            })
+            .ok_or_else(|| Status::unavailable("no replica of auth-service can be reached"))
+    }
+}
+
+/// Stands for the replica that has no address of its own.
+const LONE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+
+/// What is known of each replica.
+struct Set {
+    /// `None`: it has not been heard of yet.
+    states: HashMap<SocketAddr, Option<(State, Arc<()>)>>,
+    publish: watch::Sender<Option<Arc<[Replica]>>>,
+}
+
+impl Set {
+    fn learn(&mut self, address: SocketAddr, state: State) {
+        self.states.insert(address, Some((state, Arc::default())));
+        self.publish();
+    }
+
+    /// Tells callers where they may go: nobody knows until somebody answers or all have failed.
+    fn publish(&self) {
+        let mut serving = Vec::new();
+        let mut others = Vec::new();
+        for (state, calls) in self.states.values().flatten() {
+            if let State::Answers { client, serves } = state {
+                let replica = Replica { client: client.clone(), calls: Arc::clone(calls) };
+                if *serves { serving.push(replica) } else { others.push(replica) }
+            }
+        }
+        let is_open = self.states.values().any(Option::is_none);
+        let usable = if serving.is_empty() { others } else { serving };
+        if !usable.is_empty() || !is_open {
+            self.publish.send_replace(Some(usable.into()));
+        }
+    }
+}
+
+async fn keep_named(host: String, port: u16, origin: Uri, mut set: Set) {
+    let mut keepers: JoinSet<()> = JoinSet::new();
+    let mut kept: HashMap<SocketAddr, AbortHandle> = HashMap::new();
+    let (say, mut states) = mpsc::unbounded_channel();
+    let mut look = interval(RESOLVE_EVERY);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            Some((address, state)) = states.recv() => {
+                // A last word may come from a replica that has been given up already.
+                if kept.contains_key(&address) {
+                    set.learn(address, state);
+                }
+            }
+            _ = look.tick() => {
+                let Ok(found) = lookup_host((host.as_str(), port)).await else {
+                    tracing::debug!(host, "the name of auth-service does not resolve");
+                    // Those that are known stay: a name server may have its outages.
+                    set.publish();
+                    continue;
+                };
+                let found: HashSet<SocketAddr> = found.collect();
+                kept.retain(|address, keeper| {
+                    let stays = found.contains(address);
+                    if !stays {
+                        keeper.abort();
+                        set.states.remove(address);
+                    }
+                    stays
+                });
+                for address in found {
+                    kept.entry(address).or_insert_with(|| {
+                        set.states.insert(address, None);
+                        let say = say.clone();
+                        let tell = move |state| drop(say.send((address, state)));
+                        keepers.spawn(keep(dial(address), origin.clone(), tell))
+                    });
+                }
+                set.publish();
+            }
+        }
+    }
+}
+
+fn dial(address: SocketAddr) -> Dial {
+    Arc::new(move || {
+        Box::pin(async move {
+            let stream = TcpStream::connect(address).await?;
+            // Small messages must not wait for the acknowledgement of the one before.
+            stream.set_nodelay(true)?;
+            Ok(Box::new(stream) as _)
+        })
+    })
 }

@@ -1,6 +1,6 @@
 //! Concurrent decisions share calls, and nobody's request harms another's.
 
-use auth_client::{AuthClient, CallError, Reason, Requirement, Role, User};
+use auth_client::{AuthClient, CallError, Reason, Requirement, Role, Stream, User};
 use auth_proto::auth_v1::{
     self as proto, AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
     BatchAuthorizeResponse, ListUsersRequest, ListUsersResponse, LoginRequest, LoginResponse,
@@ -9,7 +9,6 @@ use auth_proto::auth_v1::{
     auth_service_server::{AuthService, AuthServiceServer},
     authorize_outcome::Outcome,
 };
-use hyper_util::rt::TokioIo;
 use secrecy::SecretString;
 use std::{
     collections::HashMap,
@@ -17,10 +16,7 @@ use std::{
     sync::{Arc, Mutex, atomic::AtomicI32, atomic::Ordering},
 };
 use tokio::{sync::Semaphore, task::JoinHandle};
-use tonic::{
-    Request, Response, Status,
-    transport::{Endpoint, Server},
-};
+use tonic::{Request, Response, Status, transport::Server};
 
 /// Answers when the test allows it. A token is the id of its user, `bad` is nobody's.
 #[derive(Clone, Default)]
@@ -130,13 +126,21 @@ fn start() -> (AuthClient, Auth) {
     let (near, far) = tokio::io::duplex(64 * 1024);
     let service = AuthServiceServer::new(auth.clone());
     let connection = tokio_stream::once(io::Result::Ok(far));
-    tokio::spawn(Server::builder().add_service(service).serve_with_incoming(connection));
-    let mut near = Some(TokioIo::new(near));
-    let connector = tower::service_fn(move |_: http::Uri| {
-        std::future::ready(near.take().ok_or(io::Error::from(io::ErrorKind::ConnectionRefused)))
+    let (health, health_service) = tonic_health::server::health_reporter();
+    tokio::spawn(async move {
+        health.set_serving::<AuthServiceServer<Auth>>().await;
+        let server = Server::builder().add_service(service).add_service(health_service);
+        server.serve_with_incoming(connection).await
     });
-    let channel = Endpoint::from_static("http://test").connect_with_connector_lazy(connector);
-    (AuthClient::over(channel), auth)
+    let near = Mutex::new(Some(near));
+    let client = AuthClient::over(move || {
+        let near = near.lock().expect("no panic").take();
+        async move {
+            near.map(|near| Box::new(near) as Box<dyn Stream>)
+                .ok_or(io::ErrorKind::ConnectionRefused.into())
+        }
+    });
+    (client, auth)
 }
 
 type Decision = JoinHandle<Result<User, CallError>>;

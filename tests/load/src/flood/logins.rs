@@ -1,36 +1,97 @@
 //! Logins at rest: how many can be done, and what a lone one costs.
 
-use super::clients::Clients;
+use super::clients::{Clients, client_address};
 use crate::{
     Failure,
     statistics::{Spread, rate, spread},
     users::PASSWORD,
 };
+use bcrypt_lanes::{Cost, Engine, Share};
 use futures_util::future::try_join_all;
 use http::StatusCode;
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// What the services use.
+const COST: u32 = 12;
 
 /// Enough to keep every lane of two cores busy, and below every bound of a queue.
 pub(crate) const CLOSED_LOOP_CLIENTS: usize = 24;
 
-/// Logins per second of clients who each wait for their answer, and then log in again.
-pub(crate) async fn capacity(clients: &Clients, time: Duration) -> Result<f64, Failure> {
-    let start = Instant::now();
-    let tasks = (0..CLOSED_LOOP_CLIENTS).map(|client| {
-        let clients = clients.clone();
-        tokio::spawn(async move {
-            let (mut done, mut number) = (0_u64, client);
-            while start.elapsed() < time {
-                let status = clients.clone().log_in(number).await?;
-                // What ends after the time is up was not done in time.
-                done += u64::from(status == StatusCode::OK && start.elapsed() < time);
-                number += CLOSED_LOOP_CLIENTS;
+/// Logins per second by HTTP and verified passwords per second of the engine alone, in turns,
+/// when just as many come as can be done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Capacity {
+    /// By HTTP.
+    pub(crate) logins: Spread,
+    /// By the engine alone, in this process.
+    pub(crate) engine: Spread,
+    /// Turn by turn.
+    pub(crate) ratio: Spread,
+}
+
+/// Measures both `turns` times for so long, A B B A.
+pub(crate) async fn capacity(
+    clients: &Clients,
+    turns: usize,
+    time: Duration,
+) -> Result<Capacity, Failure> {
+    let engine = Arc::new(Engine::start(bcrypt_lanes::Settings::default())?);
+    let stored: Arc<str> = bcrypt::hash(PASSWORD, COST)?.into();
+    let log_in = |number| {
+        let login = clients.clone().log_in(number);
+        async move { Ok(login.await? == StatusCode::OK) }
+    };
+    let verify = |number: usize| {
+        let (engine, stored) = (Arc::clone(&engine), Arc::clone(&stored));
+        async move {
+            let cost = Cost::new(COST).ok_or("a cost of bcrypt")?;
+            let client = Share::from(client_address(number));
+            let deadline = Instant::now() + Duration::from_secs(10);
+            let verdict = engine.verify(PASSWORD.as_bytes(), Some(&stored), cost, client, deadline);
+            Ok(verdict.await?.value.is_match())
+        }
+    };
+    let (mut logins, mut verified) = (Vec::new(), Vec::new());
+    for turn in 0..turns {
+        for is_login in [turn % 2 == 0, turn % 2 != 0] {
+            if is_login {
+                logins.push(closed_loop(time, log_in).await?);
+            } else {
+                verified.push(closed_loop(time, verify).await?);
             }
-            Ok::<u64, Failure>(done)
-        })
+        }
+    }
+    let ratio = spread(logins.iter().zip(&verified).map(|(login, engine)| login / engine));
+    Ok(Capacity { logins: spread(logins), engine: spread(verified), ratio })
+}
+
+/// Successes per second of clients who each wait for the end of one, and then begin another.
+async fn closed_loop<F>(time: Duration, work: impl Fn(usize) -> F) -> Result<f64, Failure>
+where
+    F: Future<Output = Result<bool, Failure>>,
+{
+    let start = Instant::now();
+    let clients = (0..CLOSED_LOOP_CLIENTS).map(async |client| {
+        let (mut ends, mut number) = (Vec::new(), client);
+        while start.elapsed() < time {
+            if work(number).await? {
+                ends.push(start.elapsed());
+            }
+            number += CLOSED_LOOP_CLIENTS;
+        }
+        Ok::<_, Failure>(ends)
     });
-    let done = try_join_all(tasks).await?.into_iter().sum::<Result<u64, Failure>>()?;
-    Ok(rate(done, time))
+    let mut ends = try_join_all(clients).await?.concat();
+    ends.sort_unstable();
+    // From the first end on, because all begin together; what ends after the time does not count.
+    let (Some(first), Some(last)) = (ends.first().copied(), ends.last().copied()) else {
+        return Err("nothing was completed".into());
+    };
+    let count = ends.iter().filter(|&&end| end > first).count();
+    Ok(rate(u64::try_from(count)?, last.saturating_sub(first)))
 }
 
 /// What a lone login takes, against one hash of the `bcrypt` crate and nothing else, in turns.
@@ -46,7 +107,7 @@ pub(crate) struct Lone {
 
 /// Measures both `turns` times, A B B A.
 pub(crate) async fn lone(clients: &Clients, turns: usize) -> Result<Lone, Failure> {
-    let stored = bcrypt::hash(PASSWORD, 12)?;
+    let stored = bcrypt::hash(PASSWORD, COST)?;
     let (mut logins, mut hashes) = (Vec::new(), Vec::new());
     for turn in 0..turns {
         for is_login in [turn % 2 == 0, turn % 2 != 0] {

@@ -1,0 +1,89 @@
+//! One replica of auth-service: kept connected, and asked how it is.
+
+use crate::connection::{Connection, Stream};
+use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
+use http::Uri;
+use std::{io, pin::Pin, sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep, timeout};
+use tonic::{Status, Streaming};
+use tonic_health::pb::{
+    HealthCheckRequest, HealthCheckResponse, health_check_response::ServingStatus,
+    health_client::HealthClient,
+};
+
+/// The service that we ask the health of.
+const SERVICE: &str = "rolegate.auth.v1.AuthService";
+/// A replica that does not connect and say how it is within this time is as good as gone.
+const FIRST_WORD: Duration = Duration::from_secs(2);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Opens a stream to one replica.
+pub(crate) type Dial = Arc<
+    dyn Fn() -> Pin<Box<dyn Future<Output = io::Result<Box<dyn Stream>>> + Send>> + Send + Sync,
+>;
+
+/// How a replica is.
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    /// It cannot be reached.
+    Gone,
+    /// It answers. While it does not serve (it starts, stops, or has no store) others are better.
+    Answers { client: AuthServiceClient<Connection>, serves: bool },
+}
+
+/// Keeps a replica connected and says how it is, at each change, for as long as this is polled.
+/// `grpc.health.v1` tells: a stream that brings every change at once, and ends with the connection.
+pub(crate) async fn keep(dial: Dial, origin: Uri, say: impl Fn(State)) {
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        let connected = Instant::now();
+        match timeout(FIRST_WORD, connect(&dial, &origin)).await {
+            Ok(Ok((client, health))) => {
+                follow(&client, health, &say).await;
+                // It stops, or was cut off, or the connection got old. Only trying tells which, so
+                // nothing is said yet; calls on the old connection may still finish.
+                if connected.elapsed() > LONGEST_PAUSE {
+                    pause = SHORTEST_PAUSE;
+                    continue;
+                }
+            }
+            Ok(Err(error)) => tracing::debug!(%error, "a replica of auth-service is not there"),
+            Err(_elapsed) => tracing::debug!("a replica of auth-service says nothing"),
+        }
+        say(State::Gone);
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+type Health = (HealthCheckResponse, Streaming<HealthCheckResponse>);
+
+async fn connect(
+    dial: &Dial,
+    origin: &Uri,
+) -> Result<(AuthServiceClient<Connection>, Health), Status> {
+    let stream = dial().await?;
+    let connection =
+        Connection::open(stream).await.map_err(|error| Status::from_error(error.into()))?;
+    let request = HealthCheckRequest { service: SERVICE.to_owned() };
+    let mut health = HealthClient::with_origin(connection.clone(), origin.clone())
+        .watch(request)
+        .await?
+        .into_inner();
+    let first = health.message().await?.ok_or_else(|| Status::unavailable("it stops"))?;
+    Ok((AuthServiceClient::with_origin(connection, origin.clone()), (first, health)))
+}
+
+/// Says what the replica says of itself until it says no more.
+async fn follow(client: &AuthServiceClient<Connection>, health: Health, say: &impl Fn(State)) {
+    let (mut word, mut more) = health;
+    loop {
+        let serves = word.status() == ServingStatus::Serving;
+        say(State::Answers { client: client.clone(), serves });
+        match more.message().await {
+            Ok(Some(next)) => word = next,
+            Ok(None) | Err(_) => break,
+        }
+    }
+}
