@@ -10,6 +10,9 @@ pub(crate) const DECISION: Duration = Duration::from_secs(5);
 /// For calls that hash a password: a third of a second of work, and a queue before it.
 pub(crate) const PASSWORD: Duration = Duration::from_secs(10);
 
+/// The other side's timer started later than ours and so ends later, or rounds and ends earlier.
+const ROUND_TRIP: Duration = Duration::from_millis(100);
+
 /// A replica that just went away is gone from the next try; with none left, trying is no use.
 const TRIES: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -25,9 +28,10 @@ where
     F: Future<Output = Result<Response<A>, Status>>,
 {
     request.set_timeout(time);
-    match timeout_at(Instant::now() + time, call(request)).await {
+    let deadline = Instant::now() + time;
+    match timeout_at(deadline, call(request)).await {
         Ok(Ok(response)) => Ok(response.into_inner()),
-        Ok(Err(status)) => Err(status.into()),
+        Ok(Err(status)) => Err(CallError::of(&status, Instant::now() + ROUND_TRIP >= deadline)),
         Err(_elapsed) => Err(CallError::DeadlineExceeded),
     }
 }

@@ -51,8 +51,10 @@ impl CallError {
     }
 }
 
-impl From<Status> for CallError {
-    fn from(status: Status) -> Self {
+impl CallError {
+    /// What a status means. `time_is_up`: it came when the deadline passed. tonic reports that as
+    /// CANCELLED, on either side; so it reports a connection that broke, at any time.
+    pub(crate) fn of(status: &Status, time_is_up: bool) -> Self {
         match status.get_details_error_info() {
             Some(info) if info.domain == ERROR_DOMAIN => match Reason::from_name(&info.reason) {
                 Some(reason) => Self::Refused(Refusal {
@@ -62,9 +64,9 @@ impl From<Status> for CallError {
                 }),
                 None => Self::Malformed,
             },
-            // tonic reports a `grpc-timeout` that ran out as CANCELLED, on either side; nothing
-            // else cancels a call that its caller still waits for.
-            _ if matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled) => {
+            _ if time_is_up
+                && matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled) =>
+            {
                 Self::DeadlineExceeded
             }
             _ => Self::Unavailable,
@@ -87,7 +89,8 @@ mod tests {
 
     #[test]
     fn our_reason_decides_and_brings_its_retry_delay() {
-        let error = CallError::from(status(Code::ResourceExhausted, "OVERLOADED", "rolegate"));
+        let status = status(Code::ResourceExhausted, "OVERLOADED", "rolegate");
+        let error = CallError::of(&status, false);
         let CallError::Refused(refusal) = error else { panic!("{error:?}") };
         assert_eq!(refusal.reason, Reason::Overloaded);
         assert_eq!(refusal.retry_after, Some(Duration::from_secs(7)));
@@ -97,23 +100,25 @@ mod tests {
     fn a_status_without_our_error_info_is_no_answer_whatever_its_code() {
         for code in [Code::Unauthenticated, Code::PermissionDenied, Code::NotFound, Code::Internal]
         {
-            assert_eq!(CallError::from(Status::new(code, "proxy")), CallError::Unavailable);
+            let proxy = Status::new(code, "proxy");
+            assert_eq!(CallError::of(&proxy, true), CallError::Unavailable);
             let foreign = status(code, "TOKEN_INVALID", "example.com");
-            assert_eq!(CallError::from(foreign), CallError::Unavailable);
+            assert_eq!(CallError::of(&foreign, true), CallError::Unavailable);
         }
     }
 
     #[test]
-    fn a_timeout_of_either_side_is_the_deadline() {
+    fn a_timeout_of_either_side_is_the_deadline_and_before_it_the_connection_broke() {
         for code in [Code::Cancelled, Code::DeadlineExceeded] {
-            let error = CallError::from(Status::new(code, "Timeout expired"));
-            assert_eq!(error, CallError::DeadlineExceeded);
+            let status = Status::new(code, "Timeout expired");
+            assert_eq!(CallError::of(&status, true), CallError::DeadlineExceeded);
+            assert_eq!(CallError::of(&status, false), CallError::Unavailable);
         }
     }
 
     #[test]
     fn a_reason_of_a_later_version_is_not_guessed() {
-        let error = CallError::from(status(Code::Unauthenticated, "FROM_THE_FUTURE", "rolegate"));
-        assert_eq!(error, CallError::Malformed);
+        let status = status(Code::Unauthenticated, "FROM_THE_FUTURE", "rolegate");
+        assert_eq!(CallError::of(&status, false), CallError::Malformed);
     }
 }

@@ -4,7 +4,10 @@ use crate::connection::{Connection, Stream};
 use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
 use http::Uri;
 use std::{io, pin::Pin, sync::Arc, time::Duration};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep, timeout},
+};
 use tonic::{Status, Streaming};
 use tonic_health::pb::{
     HealthCheckRequest, HealthCheckResponse, health_check_response::ServingStatus,
@@ -15,6 +18,9 @@ use tonic_health::pb::{
 const SERVICE: &str = "rolegate.auth.v1.AuthService";
 /// A replica that does not connect and say how it is within this time is as good as gone.
 const FIRST_WORD: Duration = Duration::from_secs(2);
+/// Between two tries, however eager the callers.
+const REST: Duration = Duration::from_millis(10);
+/// Between two tries when nobody asks; doubled up to the longest.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -33,8 +39,9 @@ pub(crate) enum State {
 }
 
 /// Keeps a replica connected and says how it is, at each change, for as long as this is polled.
+/// While it is gone, `wanted` has it tried again at once: a caller came who has nowhere to go.
 /// `grpc.health.v1` tells: a stream that brings every change at once, and ends with the connection.
-pub(crate) async fn keep(dial: Dial, origin: Uri, say: impl Fn(State)) {
+pub(crate) async fn keep(dial: Dial, origin: Uri, wanted: Arc<Notify>, say: impl Fn(State)) {
     let mut pause = SHORTEST_PAUSE;
     loop {
         let connected = Instant::now();
@@ -52,7 +59,8 @@ pub(crate) async fn keep(dial: Dial, origin: Uri, say: impl Fn(State)) {
             Err(_elapsed) => tracing::debug!("a replica of auth-service says nothing"),
         }
         say(State::Gone);
-        sleep(pause).await;
+        sleep(REST).await;
+        let _ = timeout(pause, wanted.notified()).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

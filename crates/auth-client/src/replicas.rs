@@ -19,12 +19,14 @@ use std::{
 };
 use tokio::{
     net::{TcpStream, lookup_host},
-    sync::{mpsc, watch},
+    sync::{Notify, mpsc, watch},
     task::{AbortHandle, JoinSet},
-    time::{MissedTickBehavior, interval},
+    time::{MissedTickBehavior, interval, timeout},
 };
 use tonic::Status;
 
+/// A refused connection is refused sooner; one that hangs is not worth a client's time.
+const ONE_MORE_LOOK: Duration = Duration::from_millis(250);
 /// Between two looks at the name.
 const RESOLVE_EVERY: Duration = Duration::from_secs(2);
 
@@ -33,6 +35,8 @@ const RESOLVE_EVERY: Duration = Duration::from_secs(2);
 pub(crate) struct Replicas {
     /// Where calls may go now; `None` before anybody has looked.
     usable: watch::Receiver<Option<Arc<[Replica]>>>,
+    /// Told when a caller has nowhere to go.
+    wanted: Arc<Notify>,
     _keeper: Arc<AbortOnDrop>,
 }
 
@@ -68,8 +72,9 @@ impl Replicas {
     pub(crate) fn one(dial: Dial, origin: Uri) -> Self {
         Self::kept(async move |mut set: Set| {
             set.states.insert(LONE, None);
+            let wanted = Arc::clone(&set.wanted);
             let set = Mutex::new(set);
-            keep(dial, origin, |state| {
+            keep(dial, origin, wanted, |state| {
                 set.lock().unwrap_or_else(PoisonError::into_inner).learn(LONE, state);
             })
             .await;
@@ -81,15 +86,23 @@ impl Replicas {
         F: Future<Output = ()> + Send + 'static,
     {
         let (publish, usable) = watch::channel(None);
-        let task = tokio::spawn(keeper(Set { states: HashMap::new(), publish }));
-        Self { usable, _keeper: Arc::new(AbortOnDrop(task.abort_handle())) }
+        let wanted = Arc::new(Notify::new());
+        let set = Set { states: HashMap::new(), publish, wanted: Arc::clone(&wanted) };
+        let task = tokio::spawn(keeper(set));
+        Self { usable, wanted, _keeper: Arc::new(AbortOnDrop(task.abort_handle())) }
     }
 
-    /// A replica for one call. Waits only while nobody has looked yet.
+    /// A replica for one call. Waits while nobody has looked yet, and, when nobody was there, for one
+    /// more look: a replica that just came back should not be a second late.
     pub(crate) async fn lease(&self) -> Result<Lease, Status> {
         let mut usable = self.usable.clone();
         let known = usable.wait_for(Option::is_some).await;
-        let replicas = known.ok().and_then(|known| known.clone()).unwrap_or_default();
+        let mut replicas = known.ok().and_then(|known| known.clone()).unwrap_or_default();
+        if replicas.is_empty() {
+            self.wanted.notify_waiters();
+            let _ = timeout(ONE_MORE_LOOK, usable.changed()).await;
+            replicas = usable.borrow().clone().unwrap_or_default();
+        }
         let idlest = replicas.iter().min_by_key(|replica| Arc::strong_count(&replica.calls));
         idlest
             .map(|replica| Lease {
@@ -108,6 +121,7 @@ struct Set {
     /// `None`: it has not been heard of yet.
     states: HashMap<SocketAddr, Option<(State, Arc<()>)>>,
     publish: watch::Sender<Option<Arc<[Replica]>>>,
+    wanted: Arc<Notify>,
 }
 
 impl Set {
@@ -169,7 +183,8 @@ async fn keep_named(host: String, port: u16, origin: Uri, mut set: Set) {
                         set.states.insert(address, None);
                         let say = say.clone();
                         let tell = move |state| drop(say.send((address, state)));
-                        keepers.spawn(keep(dial(address), origin.clone(), tell))
+                        let wanted = Arc::clone(&set.wanted);
+                        keepers.spawn(keep(dial(address), origin.clone(), wanted, tell))
                     });
                 }
                 set.publish();

@@ -6,11 +6,7 @@
 //! All cores work in every measurement. Each load is measured between two measurements of the
 //! crate, and what is printed are medians over the rounds of ratios to those neighbours: a machine
 //! that is shared slows both.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program for people"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 #![expect(clippy::cast_precision_loss, reason = "small numbers")]
 
 use std::hint::black_box;
@@ -95,11 +91,7 @@ async fn main() -> ExitCode {
 fn crate_on_all_cores(threads: usize, cost: Cost) -> Measured {
     let hash = move || {
         let begun = Instant::now();
-        black_box(bcrypt::bcrypt(
-            cost.get(),
-            black_box([7; 16]),
-            b"correct horse\0",
-        ));
+        black_box(bcrypt::bcrypt(cost.get(), black_box([7; 16]), b"correct horse\0"));
         begun.elapsed().as_secs_f64()
     };
     let core = move || {
@@ -109,14 +101,10 @@ fn crate_on_all_cores(threads: usize, cost: Cost) -> Measured {
         (0..8).map(|_| hash()).collect::<Vec<_>>()
     };
     let cores: Vec<_> = (0..threads).map(|_| thread::spawn(core)).collect();
-    let mut times: Vec<f64> = (cores.into_iter())
-        .flat_map(|core| core.join().unwrap_or_default())
-        .collect();
+    let mut times: Vec<f64> =
+        (cores.into_iter()).flat_map(|core| core.join().unwrap_or_default()).collect();
     let latency = median(&mut times);
-    Measured {
-        rate: 1.0 / latency,
-        latency,
-    }
+    Measured { rate: 1.0 / latency, latency }
 }
 
 /// `waiting` callers for each core, each with one hash after the other.
@@ -143,10 +131,7 @@ async fn engine_under_load(
 /// The seconds that each of its hashes took, until there is none `left`.
 async fn caller(engine: Arc<Engine>, left: Arc<AtomicUsize>, cost: Cost) -> Vec<f64> {
     let mut times = Vec::new();
-    while left
-        .try_update(Relaxed, Relaxed, |left| left.checked_sub(1))
-        .is_ok()
-    {
+    while left.try_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
         let begun = Instant::now();
         let deadline = begun + Duration::from_hours(1);
         let hash = engine.hash(b"correct horse", cost, Share::default(), deadline);

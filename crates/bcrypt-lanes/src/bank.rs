@@ -30,10 +30,7 @@ struct Running {
 impl Bank {
     /// `lanes` empty lanes.
     pub(crate) fn new(lanes: usize) -> Self {
-        Self {
-            lanes: vec![Lane::BLANK; lanes].into(),
-            running: Vec::with_capacity(lanes),
-        }
+        Self { lanes: vec![Lane::BLANK; lanes].into(), running: Vec::with_capacity(lanes) }
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -45,10 +42,7 @@ impl Bank {
             Some(_) => running.left,
             None => running.left + (running.job.work() - running.job.iterations),
         };
-        Load {
-            jobs: self.width(),
-            work: self.running.iter().map(missing).sum(),
-        }
+        Load { jobs: self.width(), work: self.running.iter().map(missing).sum() }
     }
 
     /// Puts a job into a free lane.
@@ -58,12 +52,7 @@ impl Bank {
     /// When there is none.
     pub(crate) fn join(&mut self, job: Job, now: Instant) {
         self.lanes[self.width()].start(&job.password, job.salt);
-        self.running.push(Running {
-            left: job.iterations,
-            started: now,
-            failed: None,
-            job,
-        });
+        self.running.push(Running { left: job.iterations, started: now, failed: None, job });
     }
 
     /// Advances all busy lanes by at most `slice` iterations, less when one is done before.

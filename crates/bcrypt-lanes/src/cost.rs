@@ -13,11 +13,7 @@ impl Cost {
     /// `None` outside 4 to 31.
     #[must_use]
     pub const fn new(cost: u32) -> Option<Self> {
-        if cost >= Self::MIN.0 && cost <= Self::MAX.0 {
-            Some(Self(cost))
-        } else {
-            None
-        }
+        if cost >= Self::MIN.0 && cost <= Self::MAX.0 { Some(Self(cost)) } else { None }
     }
 
     /// The number, as it stands in a hash.

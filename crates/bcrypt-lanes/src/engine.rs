@@ -63,11 +63,7 @@ impl Engine {
             let (shared, tell) = (Arc::clone(&engine.shared), tell.clone());
             let thread = thread::Builder::new().name(format!("bcrypt-{worker}"));
             engine.threads.push(thread.spawn(move || {
-                let lowered = if settings.low_priority {
-                    step_back()
-                } else {
-                    Ok(())
-                };
+                let lowered = if settings.low_priority { step_back() } else { Ok(()) };
                 // The engine may be gone already, when a later thread could not be had.
                 let _ = tell.send(lowered);
                 drop(tell);
@@ -103,12 +99,7 @@ impl Engine {
     ) -> impl Future<Output = Result<Done<String>, EngineError>> + Send + use<> {
         let mut salt = [0; 16];
         let answer = getrandom::fill(&mut salt).map(|()| {
-            let task = Task {
-                salt,
-                cost,
-                cost_if_wrong: cost,
-                expected: None,
-            };
+            let task = Task { salt, cost, cost_if_wrong: cost, expected: None };
             self.submit(password, &task, share, deadline)
         });
         async move {
@@ -185,11 +176,7 @@ impl Engine {
 }
 
 fn done<T>(answer: &Answer, value: T) -> Done<T> {
-    Done {
-        value,
-        waited: answer.waited,
-        ran: answer.ran,
-    }
+    Done { value, waited: answer.waited, ran: answer.ran }
 }
 
 impl fmt::Debug for Engine {

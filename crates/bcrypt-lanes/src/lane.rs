@@ -23,11 +23,8 @@ pub(crate) struct Lane {
 
 impl Lane {
     /// A lane with nothing in it.
-    pub(crate) const BLANK: Self = Self {
-        boxes: [[0; 256]; 4],
-        subkeys: [0; 18],
-        keys: [[0; 18]; 2],
-    };
+    pub(crate) const BLANK: Self =
+        Self { boxes: [[0; 256]; 4], subkeys: [0; 18], keys: [[0; 18]; 2] };
 
     /// Begins a hash: `EksBlowfishSetup` up to its loop.
     pub(crate) fn start(&mut self, password: &ExpandedPassword, salt: [u8; 16]) {

@@ -19,17 +19,11 @@ pub(crate) struct Pace {
     per_second: f64,
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "estimates: 52 bits are more than enough"
-)]
+#[expect(clippy::cast_precision_loss, reason = "estimates: 52 bits are more than enough")]
 impl Pace {
     /// A first guess for threads with `lanes` lanes each.
     pub(crate) fn new(lanes: usize) -> Self {
-        Self {
-            lanes,
-            per_second: FIRST_GUESS,
-        }
+        Self { lanes, per_second: FIRST_GUESS }
     }
 
     /// Learns that a thread did `iterations` on each of `width` lanes in `elapsed`.

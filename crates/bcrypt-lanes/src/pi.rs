@@ -2,10 +2,7 @@
 //!
 //! Source: B. Schneier, "Description of a New Variable-Length Key, 64-Bit Block Cipher", 1993.
 //! `S_BOXES` follows `SUBKEYS` in π without a gap.
-#![expect(
-    clippy::unreadable_literal,
-    reason = "words of a table, not quantities"
-)]
+#![expect(clippy::unreadable_literal, reason = "words of a table, not quantities")]
 
 /// The 18 subkeys before any key is mixed in.
 pub(crate) const SUBKEYS: [u32; 18] = [

@@ -148,11 +148,7 @@ impl Queue {
     pub(crate) fn work_ahead(&self, share: Share, work: u64) -> u64 {
         let until = self.finish_tag(share, work) - self.clock;
         let ahead = |(other, line): (&Share, &Line)| {
-            if *other == share {
-                line.work
-            } else {
-                line.work.min(until)
-            }
+            if *other == share { line.work } else { line.work.min(until) }
         };
         self.lines.iter().map(ahead).sum()
     }
@@ -183,9 +179,7 @@ impl Queue {
         }
         self.lines.retain(|_, line| !line.jobs.is_empty());
         let heads = self.lines.iter();
-        self.heads = heads
-            .filter_map(|(share, line)| Some((line.head()?, *share)))
-            .collect();
+        self.heads = heads.filter_map(|(share, line)| Some((line.head()?, *share))).collect();
         self.len -= dead.len();
         dead
     }

@@ -71,11 +71,7 @@ fn agrees_with_the_crate(password: &[u8], salt: [u8; 16]) -> Result<(), SelfTest
     lanes[0].start(&ExpandedPassword::new(password), salt);
     kernel::advance(&mut lanes, 16);
     let by_the_crate = bcrypt::bcrypt(4, salt, &[password, b"\0"].concat());
-    if lanes[0].finish() == by_the_crate {
-        Ok(())
-    } else {
-        Err(SelfTestError::Reference)
-    }
+    if lanes[0].finish() == by_the_crate { Ok(()) } else { Err(SelfTestError::Reference) }
 }
 
 #[cfg(test)]

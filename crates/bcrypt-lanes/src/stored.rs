@@ -23,11 +23,7 @@ impl Stored {
         // `HashParts` keeps the digest to itself; it has checked that this is 60 bytes of ASCII.
         let mut digest = [0; 23];
         BASE_64.decode_slice(text.get(29..)?, &mut digest).ok()?;
-        Some(Self {
-            cost: Cost::new(parts.get_cost())?,
-            salt: parts.get_salt_raw(),
-            digest,
-        })
+        Some(Self { cost: Cost::new(parts.get_cost())?, salt: parts.get_salt_raw(), digest })
     }
 
     /// The 60 characters, as `$2b$`.
@@ -46,10 +42,7 @@ mod tests {
 
     #[test]
     fn a_hash_survives_parsing_and_formatting() {
-        assert_eq!(
-            Stored::parse(HASH).map(|s| s.format()).as_deref(),
-            Some(HASH)
-        );
+        assert_eq!(Stored::parse(HASH).map(|s| s.format()).as_deref(), Some(HASH));
         let older = HASH.replacen("2b", "2y", 1);
         assert_eq!(Stored::parse(&older), Stored::parse(HASH));
     }

@@ -48,10 +48,7 @@ impl Shared {
     /// The life of worker number `worker`. A panic loses what is in its lanes, no more.
     pub(crate) fn work(&self, worker: usize) {
         while panic::catch_unwind(AssertUnwindSafe(|| self.serve(worker))).is_err() {
-            let panicked = Counted {
-                panics: 1,
-                ..Counted::default()
-            };
+            let panicked = Counted { panics: 1, ..Counted::default() };
             self.board().report(worker, Load::default(), panicked);
         }
     }

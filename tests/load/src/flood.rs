@@ -61,13 +61,12 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
         usage::forget_peak_memory(program.pid)?;
         at_rest.push(usage::memory(program.pid)?);
     }
-    console::note("capacity: logins, closed loop");
-    let capacity = capacity(&clients, seconds(15, 5)).await?;
-    if capacity <= 0.0 {
-        return Err("not one login was completed".into());
-    }
-    console::note(&format!("flood: {:.0} logins/s of {capacity:.1}", FLOOD * capacity));
-    let logins = open_loop(FLOOD * capacity, time, |number| clients.clone().log_in(number));
+    console::note("capacity: logins and the engine alone, closed loop");
+    let turns = if options.quick { 1 } else { 4 };
+    let capacity = capacity(&clients, turns, seconds(8, 4)).await?;
+    let arrivals = FLOOD * capacity.logins.median;
+    console::note(&format!("flood: {arrivals:.0} logins/s of {:.1}", capacity.logins.median));
+    let logins = open_loop(arrivals, time, |number| clients.clone().log_in(number));
     let (flooded, logins) = tokio::try_join!(profiles(&clients), logins)?;
     let growth = split.programs.iter().zip(at_rest).map(|(program, before)| {
         Ok((program.name, usage::peak_memory(program.pid)?.saturating_sub(before)))
@@ -79,7 +78,8 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
         "Open loop, latency from the time at which a request was due. {PROFILES_PER_SECOND} \
          /profile a second from {PROFILE_USERS} users for {0} s, calm; then the same for {0} s \
          with logins at {FLOOD} times capacity, with right passwords from a thousand addresses, \
-         LOGIN_FAILURE_LIMIT=0. Capacity: {1} clients, closed loop. Growth of memory: from rest to \
+         LOGIN_FAILURE_LIMIT=0. Capacity: {1} clients, closed loop, in \
+         turns with the engine alone under the same load. Growth of memory: from rest to \
          the peak. The load generator runs on the same machine.",
         time.as_secs(),
         logins::CLOSED_LOOP_CLIENTS,

@@ -44,12 +44,7 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 fn digest(caller: &mut Receiver<Reply>) -> Option<Digest> {
-    caller
-        .try_recv()
-        .ok()
-        .flatten()?
-        .ok()
-        .map(|answer| answer.digest)
+    caller.try_recv().ok().flatten()?.ok().map(|answer| answer.digest)
 }
 
 fn run_dry(bank: &mut Bank) {
@@ -92,19 +87,11 @@ proptest! {
 #[test]
 fn every_length_of_password_is_read_as_the_crate_reads_it() {
     for length in 0..=80_u8 {
-        let case = Case {
-            cost: 4,
-            salt: [length; 16],
-            password: (1..=length).collect(),
-        };
+        let case = Case { cost: 4, salt: [length; 16], password: (1..=length).collect() };
         let (mut bank, (job, mut caller)) = (Bank::new(1), case.job());
         bank.join(job, Instant::now());
         run_dry(&mut bank);
-        assert_eq!(
-            digest(&mut caller),
-            Some(case.by_the_crate()),
-            "{length} bytes"
-        );
+        assert_eq!(digest(&mut caller), Some(case.by_the_crate()), "{length} bytes");
     }
 }
 
@@ -131,11 +118,7 @@ fn a_lane_is_free_again_when_nobody_waits_or_the_deadline_has_passed() {
 
 #[test]
 fn a_failed_check_of_an_old_hash_takes_as_long_as_today_s_cost_and_a_good_one_does_not() {
-    let case = Case {
-        cost: 4,
-        salt: [1; 16],
-        password: b"old".to_vec(),
-    };
+    let case = Case { cost: 4, salt: [1; 16], password: b"old".to_vec() };
     for (expected, iterations, matches) in [(case.by_the_crate(), 16, true), ([0; 23], 64, false)] {
         let (mut job, mut caller) = case.job();
         job.expected = Some(expected);

@@ -10,12 +10,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// Two workers of two lanes that do 1,000 iterations a second in each.
 fn board(queue: usize) -> Board {
-    let mut board = Board::new(Settings {
-        threads: 2,
-        lanes: 2,
-        queue,
-        low_priority: false,
-    });
+    let mut board = Board::new(Settings { threads: 2, lanes: 2, queue, low_priority: false });
     for _ in 0..1000 {
         board.pace.learn(2, 1000, SECOND);
     }
@@ -64,10 +59,7 @@ fn two_lone_jobs_go_to_two_workers() {
     let (mut board, now) = (board(10), Instant::now());
     let _callers = [1, 2, 3].map(|share| submit(&mut board, share, 16, now, SECOND));
     assert!(board.take(0, now).is_some());
-    assert!(
-        board.take(0, now).is_none(),
-        "the second is for the idle worker"
-    );
+    assert!(board.take(0, now).is_none(), "the second is for the idle worker");
     assert!(board.take(1, now).is_some());
     assert!(board.take(0, now).is_some());
 }
@@ -112,9 +104,8 @@ fn retry_after_is_honest() {
 #[test]
 fn a_flood_of_one_share_refuses_itself_and_nobody_else() {
     let (mut board, now, _callers) = busy_board(1000);
-    let mut flood: Vec<_> = (0..100)
-        .map(|_| submit(&mut board, 1, 1000, now, 4 * SECOND))
-        .collect();
+    let mut flood: Vec<_> =
+        (0..100).map(|_| submit(&mut board, 1, 1000, now, 4 * SECOND)).collect();
     assert!(board.stats().refused > 80);
     assert!(answer(&mut flood[0]).is_none());
     let mut other = submit(&mut board, 2, 1000, now, 4 * SECOND);

@@ -37,39 +37,23 @@ async fn check(engine: &Engine, password: &str, stored: Option<&str>, today: Cos
 #[tokio::test]
 async fn what_the_engine_hashes_the_crate_verifies_and_the_other_way_round() {
     let engine = engine();
-    let hash = engine
-        .hash(b"secret", CHEAP, ME, soon())
-        .await
-        .expect("a hash");
+    let hash = engine.hash(b"secret", CHEAP, ME, soon()).await.expect("a hash");
     assert!(hash.value.starts_with("$2b$04$"), "{hash:?}");
     assert!(bcrypt::verify("secret", &hash.value).expect("a valid hash"));
 
     let theirs = bcrypt::hash("secret", 5).expect("a hash");
-    for hash in [
-        theirs.clone(),
-        theirs.replace("$2b", "$2a"),
-        theirs.replace("$2b", "$2y"),
-    ] {
+    for hash in [theirs.clone(), theirs.replace("$2b", "$2a"), theirs.replace("$2b", "$2y")] {
         let right = check(&engine, "secret", Some(&hash), cost(5)).await;
         assert_eq!(right, Verdict::Match { rehash: false });
-        assert_eq!(
-            check(&engine, "Secret", Some(&hash), cost(5)).await,
-            Verdict::Mismatch
-        );
+        assert_eq!(check(&engine, "Secret", Some(&hash), cost(5)).await, Verdict::Mismatch);
     }
 }
 
 #[tokio::test]
 async fn two_hashes_of_one_password_have_two_salts() {
     let engine = engine();
-    let one = engine
-        .hash(b"secret", CHEAP, ME, soon())
-        .await
-        .expect("a hash");
-    let other = engine
-        .hash(b"secret", CHEAP, ME, soon())
-        .await
-        .expect("a hash");
+    let one = engine.hash(b"secret", CHEAP, ME, soon()).await.expect("a hash");
+    let other = engine.hash(b"secret", CHEAP, ME, soon()).await.expect("a hash");
     assert_ne!(one.value, other.value);
 }
 
@@ -87,10 +71,7 @@ async fn a_good_check_of_another_cost_than_today_s_wants_a_new_hash() {
 async fn nothing_matches_nobody_and_what_is_no_hash_is_told_apart() {
     let engine = engine();
     for password in ["", "secret"] {
-        assert_eq!(
-            check(&engine, password, None, CHEAP).await,
-            Verdict::Mismatch
-        );
+        assert_eq!(check(&engine, password, None, CHEAP).await, Verdict::Mismatch);
         let plain = check(&engine, password, Some(password), CHEAP).await;
         assert_eq!(plain, Verdict::Malformed);
     }
@@ -137,16 +118,9 @@ async fn a_hash_that_takes_longer_than_its_deadline_is_given_up() {
 async fn a_busy_engine_refuses_what_it_cannot_do_in_time_and_does_the_rest() {
     let engine = engine();
     let lanes = engine.stats().lanes_total;
-    let long: Vec<_> = (0..lanes)
-        .map(|_| engine.hash(b"secret", cost(20), ME, soon()))
-        .collect();
+    let long: Vec<_> = (0..lanes).map(|_| engine.hash(b"secret", cost(20), ME, soon())).collect();
     eventually("full", || engine.stats().lanes_busy == lanes);
-    let refused = engine.hash(
-        b"secret",
-        CHEAP,
-        Share(2),
-        Instant::now() + Duration::from_secs(1),
-    );
+    let refused = engine.hash(b"secret", CHEAP, Share(2), Instant::now() + Duration::from_secs(1));
     assert!(matches!(refused.await, Err(EngineError::Refused { .. })));
     drop(long);
     eventually("idle", || engine.stats().lanes_busy == 0);
@@ -169,9 +143,8 @@ async fn a_panic_of_a_worker_is_an_error_to_its_callers_and_no_more() {
 #[tokio::test]
 async fn dropping_the_engine_answers_all_who_wait() {
     let engine = engine();
-    let waiting: Vec<_> = (0..40)
-        .map(|share| engine.hash(b"secret", cost(20), Share(share), soon()))
-        .collect();
+    let waiting: Vec<_> =
+        (0..40).map(|share| engine.hash(b"secret", cost(20), Share(share), soon())).collect();
     drop(engine);
     for answer in waiting {
         let answer = answer.await;

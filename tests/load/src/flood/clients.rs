@@ -7,7 +7,10 @@ use crate::{
     users::{LoadUser, PASSWORD},
 };
 use http::StatusCode;
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 
 /// They share connections of two kinds, so that nobody's profile waits behind a login.
 #[derive(Clone, Debug)]
@@ -37,11 +40,16 @@ impl Clients {
     /// `POST /login` with the right password.
     pub(crate) async fn log_in(self, number: usize) -> Result<StatusCode, Failure> {
         let username = &self.users[number * 7919 % self.users.len()].username;
-        // TEST-NET addresses would be too few; these are nobody's on this machine either.
-        let address = format!("10.{}.{}.1", number / 250 % 4, number % 250);
+        let address = client_address(number).to_string();
         let answer = self
             .logins
             .with(async |connection| connection.log_in(username, PASSWORD, &address).await);
         Ok(answer.await?.status)
     }
+}
+
+/// One of a thousand addresses: nobody's on this machine, and not one client's flood alone.
+pub(crate) fn client_address(number: usize) -> IpAddr {
+    let number = u32::try_from(number % 1000).unwrap_or_default();
+    Ipv4Addr::from_bits(Ipv4Addr::new(10, 0, 0, 1).to_bits() + number).into()
 }
