@@ -64,51 +64,88 @@ impl GrpcListener {
     }
 }
 
-/// The routes of every gRPC service here, and the hand on the health service.
-pub async fn routes(auth: AuthGrpc) -> (HealthReporter, Routes) {
-    let (reporter, health) = tonic_health::server::health_reporter();
-    report(&reporter, false).await;
-    let auth = AuthServiceServer::new(auth).max_decoding_message_size(LARGEST_MESSAGE);
-    let reflection = || {
-        tonic_reflection::server::Builder::configure()
-            .register_encoded_file_descriptor_set(FILE_DESCRIPTORS)
-            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-    };
-    let mut routes = Routes::builder();
-    routes.add_service(auth).add_service(health);
-    // Both versions: generic clients ask for the one that was current when they were built.
-    if let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) {
-        routes.add_service(v1).add_service(v1alpha);
-    } else {
-        tracing::error!("reflection is off: the descriptors of the contract are malformed");
-    }
-    (reporter, routes.routes())
-}
-
-/// Tells the health service whether we serve: the server as a whole and the service by name.
-pub async fn report(reporter: &HealthReporter, serving: bool) {
-    let status = if serving { ServingStatus::Serving } else { ServingStatus::NotServing };
-    for name in HEALTH_NAMES {
-        reporter.set_service_status(name, status).await;
-    }
-}
-
-/// Says no more about anything; whoever watches learns that nothing will follow.
-pub async fn forget(reporter: &HealthReporter) {
-    let mut reporter = reporter.clone();
-    for name in HEALTH_NAMES {
-        reporter.clear_service_status(name).await;
-    }
-}
-
-/// Serves one kind of connections until `shutdown` says stop; then finishes what is in flight, for
-/// [`DRAIN_TIME`] at the most.
-pub async fn serve(
+/// Every gRPC service of this program, and the hand on what the health service says.
+pub struct GrpcServer {
     routes: Routes,
-    connections: Connections,
-    shutdown: Shutdown,
-) -> Result<(), tonic::transport::Error> {
-    let mut server = Server::builder()
+    health: HealthReporter,
+}
+
+impl GrpcServer {
+    /// Serves `auth`, its health (not serving, until [`Self::report`] says otherwise) and reflection.
+    pub async fn new(auth: AuthGrpc) -> Self {
+        let (reporter, health) = tonic_health::server::health_reporter();
+        let auth = AuthServiceServer::new(auth).max_decoding_message_size(LARGEST_MESSAGE);
+        let reflection = || {
+            tonic_reflection::server::Builder::configure()
+                .register_encoded_file_descriptor_set(FILE_DESCRIPTORS)
+                .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        };
+        let mut routes = Routes::builder();
+        routes.add_service(auth).add_service(health);
+        // Both versions: generic clients ask for the one that was current when they were built.
+        if let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) {
+            routes.add_service(v1).add_service(v1alpha);
+        } else {
+            tracing::error!("reflection is off: the descriptors of the contract are malformed");
+        }
+        let server = Self { routes: routes.routes(), health: reporter };
+        server.report(false).await;
+        server
+    }
+
+    /// Tells the health service whether we serve.
+    pub async fn report(&self, serving: bool) {
+        let status = if serving { ServingStatus::Serving } else { ServingStatus::NotServing };
+        for name in HEALTH_NAMES {
+            self.health.set_service_status(name, status).await;
+        }
+    }
+
+    /// Says no more about anything; whoever watches learns that nothing will follow.
+    pub async fn forget(&self) {
+        let mut health = self.health.clone();
+        for name in HEALTH_NAMES {
+            health.clear_service_status(name).await;
+        }
+    }
+
+    /// Serves one kind of connections until `shutdown` says stop; then finishes what is in flight,
+    /// for [`DRAIN_TIME`] at the most.
+    pub async fn serve(
+        &self,
+        connections: Connections,
+        shutdown: Shutdown,
+    ) -> Result<(), tonic::transport::Error> {
+        let server = limited_server().add_routes(self.routes.clone());
+        let stopping = shutdown.stopping();
+        let serving = async {
+            match connections {
+                Connections::Tcp(tcp) => {
+                    let incoming = TcpIncoming::from(tcp.listener).with_nodelay(Some(true));
+                    server.serve_with_incoming_shutdown(incoming, stopping).await
+                }
+                Connections::InMemory(streams) => {
+                    let incoming = ReceiverStream::new(streams);
+                    server.serve_with_incoming_shutdown(incoming, stopping).await
+                }
+            }
+        };
+        let drained = async {
+            shutdown.stopping().await;
+            tokio::time::sleep(DRAIN_TIME).await;
+        };
+        tokio::select! {
+            outcome = serving => outcome,
+            () = drained => {
+                tracing::warn!("calls were cut at the end of the drain time");
+                Ok(())
+            }
+        }
+    }
+}
+
+fn limited_server() -> Server {
+    Server::builder()
         .timeout(LONGEST_CALL)
         .max_concurrent_streams(1024)
         .max_connection_age(CONNECTION_AGE)
@@ -117,29 +154,11 @@ pub async fn serve(
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
         .http2_max_header_list_size(16 * 1024)
         // A peer that opens and resets streams to keep us busy (CVE-2023-44487) is cut off.
-        .http2_max_pending_accept_reset_streams(Some(64));
-    let server = server.add_routes(routes);
-    let stopping = shutdown.stopping();
-    let drained = async {
-        shutdown.stopping().await;
-        tokio::time::sleep(DRAIN_TIME).await;
-    };
-    let serving = async {
-        match connections {
-            Connections::Tcp(tcp) => {
-                let incoming = TcpIncoming::from(tcp.listener).with_nodelay(Some(true));
-                server.serve_with_incoming_shutdown(incoming, stopping).await
-            }
-            Connections::InMemory(streams) => {
-                server.serve_with_incoming_shutdown(ReceiverStream::new(streams), stopping).await
-            }
-        }
-    };
-    tokio::select! {
-        outcome = serving => outcome,
-        () = drained => {
-            tracing::warn!("calls were cut at the end of the drain time");
-            Ok(())
-        }
+        .http2_max_pending_accept_reset_streams(Some(64))
+}
+
+impl std::fmt::Debug for GrpcServer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("GrpcServer").finish_non_exhaustive()
     }
 }

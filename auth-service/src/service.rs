@@ -5,7 +5,7 @@ use crate::{
     clock::SystemClock,
     grpc::AuthGrpc,
     password::{Hasher, core_dumps},
-    server::{self, Connections},
+    server::{Connections, GrpcServer},
     store::{self, StoreUrl, UserStore},
     token::{self, Keyring, Tokens},
 };
@@ -14,7 +14,6 @@ use service_runtime::{
     shutdown::Shutdown,
 };
 use std::{sync::Arc, time::Duration};
-use tonic::service::Routes;
 
 /// How often the store is asked whether it answers.
 const STORE_CHECK: Duration = Duration::from_secs(1);
@@ -40,9 +39,8 @@ pub struct Foundation {
 
 /// The service, ready to be served: its store is open and up to date, its admin exists.
 pub struct AuthService {
-    routes: Routes,
+    server: GrpcServer,
     store: Arc<dyn UserStore>,
-    health: tonic_health::server::HealthReporter,
 }
 
 impl AuthService {
@@ -72,14 +70,14 @@ impl AuthService {
             }
             other => Failure::Other(Box::new(other)),
         })?;
-        let (health, routes) =
-            server::routes(AuthGrpc::new(accounts, foundation.trusted_gateways)).await;
-        Ok(Self { routes, store, health })
+        let server = GrpcServer::new(AuthGrpc::new(accounts, foundation.trusted_gateways)).await;
+        Ok(Self { server, store })
     }
 
     /// Serves calls from `connections` until `shutdown` says stop and what is in flight is finished.
     pub async fn serve(&self, connections: Connections, shutdown: Shutdown) -> Result<(), Failure> {
-        server::serve(self.routes.clone(), connections, shutdown)
+        self.server
+            .serve(connections, shutdown)
             .await
             .map_err(|error| Failure::Other(Box::new(error)))
     }
@@ -99,17 +97,17 @@ impl AuthService {
             }
             was_able = able;
             readiness.set_able(able);
-            server::report(&self.health, readiness.is_ready()).await;
+            self.server.report(readiness.is_ready()).await;
             tokio::select! {
                 () = &mut lame_duck => break,
                 () = tokio::time::sleep(STORE_CHECK) => {}
             }
         }
-        server::report(&self.health, false).await;
+        self.server.report(false).await;
         shutdown.stopping().await;
         // Watchers wait for the next change for ever; told that there is none, they go, and the
         // server can end.
-        server::forget(&self.health).await;
+        self.server.forget().await;
     }
 
     /// Closes the store. Nothing is served any more.

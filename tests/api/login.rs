@@ -1,6 +1,6 @@
 //! `POST /login`: tokens for those who know a password.
 
-use e2e::{Plan, in_every_world, token};
+use e2e::{Plan, eventually, in_every_world, token};
 use serde_json::{Value, json};
 
 in_every_world!(
@@ -8,6 +8,7 @@ in_every_world!(
     an_unknown_name_and_a_wrong_password_look_the_same,
     a_name_or_password_that_could_not_be_registered_looks_the_same_too,
     a_new_login_carries_the_new_role,
+    a_hash_of_another_cost_is_renewed_by_a_good_login_and_by_no_other,
 );
 
 async fn the_right_password_gets_a_token_with_four_claims(plan: Plan) {
@@ -66,4 +67,21 @@ async fn a_new_login_carries_the_new_role(plan: Plan) {
     let token = body["access_token"].as_str().expect("a token");
     assert_eq!(token::claims(token)["role"], "author");
     assert_eq!(token::claims(&ann.token)["role"], Value::from("user"), "the old one says the old");
+}
+
+async fn a_hash_of_another_cost_is_renewed_by_a_good_login_and_by_no_other(plan: Plan) {
+    // "sesame" at cost 5; the programs of this test hash at cost 4.
+    const OLD: &str = "$2b$05$abcdefghijklmnopqrstuuKcS.CYWVYVaLiiCKrrc0A5s3mGesJ9O";
+    let world = plan.start().await;
+    world.user("ann").await;
+    world.database.set_password_hash("ann", OLD).await;
+    world.try_log_in("ann", "Sesame").await.expect(401);
+    world.try_log_in("ann", "sesame").await.expect(200);
+    let stored = async || world.database.user("ann").await.expect("stored").password;
+    eventually("the hash to be renewed", async || {
+        stored().await.starts_with("$2b$04$").then_some(())
+    })
+    .await;
+    world.try_log_in("ann", "sesame").await.expect(200);
+    world.try_log_in("ann", "Sesame").await.expect(401);
 }

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 pub(super) fn is(error: &Error) -> bool {
     match error {
         Error::Io(_)
-        | Error::Tls(_)
         | Error::Protocol(_)
         | Error::PoolTimedOut
         | Error::PoolClosed

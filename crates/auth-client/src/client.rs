@@ -65,7 +65,7 @@ impl AuthClient {
         }
         // An IPv6 address stands in brackets in a URL, and without them everywhere else.
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let port = origin.port_u16().unwrap_or(80);
+        let port = origin.port_u16().ok_or(InvalidAddress)?;
         Ok(Self::with(Replicas::named(host, port, origin)))
     }
 
@@ -231,6 +231,7 @@ mod tests {
         for wrong in [
             "",
             "auth:1",
+            "http://auth",
             "ftp://auth:1",
             "http://",
             "http://auth:1/path",

@@ -34,7 +34,8 @@ fn filter(wanted: &str) -> EnvFilter {
         })
         .collect();
     // An empty list of directives would silence everything, errors included.
-    let base = if wanted.trim() == "off" { "off" } else { "info" };
+    // PostgreSQL's notices are about its own bookkeeping, such as a table that exists already.
+    let base = if wanted.trim() == "off" { "off" } else { "info,sqlx::postgres::notice=warn" };
     EnvFilter::try_new(format!("{base},{}", directives.join(",")))
         .unwrap_or_else(|_| EnvFilter::new("info"))
 }

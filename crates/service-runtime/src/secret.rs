@@ -41,8 +41,7 @@ pub fn read_file(path: &Path) -> io::Result<SecretString> {
         return Err(io::Error::other("is not a file of at most 64 KiB"));
     }
     let text = Zeroizing::new(fs::read_to_string(path)?);
-    let line = text.strip_suffix('\n').unwrap_or(&text);
-    Ok(SecretString::from(line.strip_suffix('\r').unwrap_or(line)))
+    Ok(SecretString::from(text.strip_suffix('\n').unwrap_or(&text)))
 }
 
 fn explain(path: &Path, error: &io::Error) -> String {
