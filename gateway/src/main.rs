@@ -4,6 +4,11 @@ use gateway::settings::Settings;
 use service_runtime::{program, settings};
 use std::process::ExitCode;
 
+/// Requests are many small buffers that live for microseconds, freed on another thread as often as
+/// not: what this allocator is made for.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     program::run(settings::parse::<Settings>(), Settings::lame_duck, gateway::run)
 }

@@ -1,7 +1,7 @@
 //! The harness of the end-to-end tests: real processes, real sockets, real stores.
 //!
 //! - [`World`], [`Plan`]: the service as a test wants it: which store, how many processes, which
-//!   settings. [`in_every_world!`], [`on_both_stores!`]: one case, a named test for each world.
+//!   settings. [`in_every_world!`] and its like: one case, a named test for each world.
 //! - [`Person`]: a registered user with a password and a token.
 //! - [`Api`], [`Answer`]: JSON over HTTP; a failed assertion prints the whole answer.
 //! - [`raw_http`]: requests that no HTTP client would send.

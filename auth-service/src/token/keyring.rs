@@ -24,6 +24,8 @@ pub enum KeyringError {
 
 pub(crate) struct Key {
     id: String,
+    /// The first part of every token that it signs.
+    header: String,
     encoding: EncodingKey,
     decoding: DecodingKey,
 }
@@ -34,6 +36,11 @@ impl Keyring {
         let keys =
             std::iter::once(signing).chain(accepted).map(Key::new).collect::<Result<_, _>>()?;
         Ok(Self { keys })
+    }
+
+    /// The key that issues tokens with exactly this header part.
+    pub(super) fn of_header(&self, header: &str) -> Option<&Key> {
+        self.keys.iter().find(|key| key.header == header)
     }
 
     pub(super) fn signing(&self) -> &Key {
@@ -52,15 +59,18 @@ impl Key {
         if bytes.len() < LEAST_BYTES {
             return Err(KeyringError::TooShort);
         }
+        let id = key_id(bytes);
+        let header = format!(r#"{{"typ":"JWT","alg":"HS256","kid":"{id}"}}"#);
         Ok(Self {
-            id: key_id(bytes),
+            id,
+            header: URL_SAFE_NO_PAD.encode(header),
             encoding: EncodingKey::from_secret(bytes),
             decoding: DecodingKey::from_secret(bytes),
         })
     }
 
-    pub(super) fn id(&self) -> &str {
-        &self.id
+    pub(super) fn header(&self) -> &str {
+        &self.header
     }
 
     pub(super) fn encoding(&self) -> &EncodingKey {

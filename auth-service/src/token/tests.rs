@@ -1,7 +1,7 @@
 use super::{Keyring, KeyringError, LIFETIME_SECONDS, TokenError, Tokens, self_test, user_id};
 use crate::{clock::Clock, role::Role, user::User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use jsonwebtoken::{Algorithm, EncodingKey, Header, crypto::sign, encode};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use std::sync::{
@@ -96,6 +96,25 @@ fn headers_that_ask_for_more_than_we_understand_are_refused() {
     unknown_key.kid = Some("nobody".into());
     for header in [critical, unknown_key] {
         assert_eq!(tokens.judge(&minted(&header, &claims, SECRET)), Err(TokenError::Invalid));
+    }
+    let payload = URL_SAFE_NO_PAD.encode(claims.to_string());
+    let signed = |header: &str| {
+        let message = format!("{}.{payload}", URL_SAFE_NO_PAD.encode(header));
+        let key = EncodingKey::from_secret(SECRET.as_bytes());
+        let signature = sign(message.as_bytes(), &key, Algorithm::HS256).expect("signed");
+        format!("{message}.{signature}")
+    };
+    assert_eq!(tokens.judge(&signed(r#"{"alg":"HS256","more":1}"#)), Ok(7), "extensions may be");
+    for header in [
+        r#"{"alg":"HS256","crit":null}"#,
+        r#"{"alg":"HS256","crit":[]}"#,
+        r#"{"alg":"HS256","alg":"HS256"}"#,
+        r#"{"alg":"HS256","kid":7}"#,
+        r#"["HS256",null,null]"#,
+        r#"{"typ":"JWT"}"#,
+        "",
+    ] {
+        assert_eq!(tokens.judge(&signed(header)), Err(TokenError::Invalid), "{header}");
     }
 }
 
