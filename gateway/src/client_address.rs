@@ -1,28 +1,16 @@
 //! For whom a request is made: the address of the client, behind proxies that are trusted.
 
 use auth_client::CallContext;
-use axum::{
-    extract::{ConnectInfo, Request, State},
-    middleware::Next,
-    response::Response,
-};
+use axum::extract::{ConnectInfo, Request};
 use http::HeaderMap;
 use service_runtime::networks::Networks;
-use std::{
-    net::{IpAddr, Ipv6Addr, SocketAddr},
-    sync::Arc,
-};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// Puts a [`CallContext`] into the request, for every call that is made for it.
-pub(crate) async fn pass_on(
-    State(trusted): State<Arc<Networks>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+pub(crate) fn note(request: &mut Request, trusted: &Networks) {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-    let client_address = peer.map(|peer| find(peer, request.headers(), &trusted));
+    let client_address = peer.map(|peer| find(peer, request.headers(), trusted));
     request.extensions_mut().insert(CallContext { client_address });
-    next.run(request).await
 }
 
 /// Follows `X-Forwarded-For` from the peer backwards for as long as the word of the last hop is

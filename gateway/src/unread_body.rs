@@ -7,7 +7,6 @@
 use axum::{
     body::{Body, Bytes},
     extract::Request,
-    middleware::Next,
     response::Response,
 };
 use http::{
@@ -31,14 +30,17 @@ const LONGEST: Duration = Duration::from_secs(5);
 
 /// Lends the body to the handler and reads to the end what the handler left. Where that is too
 /// much, the connection is closed after the answer.
-pub(crate) async fn drain(request: Request, next: Next) -> Response {
+pub(crate) async fn drained<F: Future<Output = Response>>(
+    request: Request,
+    handle: impl FnOnce(Request) -> F,
+) -> Response {
     if request.body().is_end_stream() {
-        return next.run(request).await;
+        return handle(request).await;
     }
     let waits_for_continue = request.headers().contains_key(EXPECT);
     let (back, mut returned) = oneshot::channel();
     let request = request.map(|body| Body::new(OnLoan { body, touched: false, back: Some(back) }));
-    let mut response = next.run(request).await;
+    let mut response = handle(request).await;
     let at_end = match returned.try_recv() {
         // The client has not started, and does not when it gets a final answer instead of the 100.
         Ok(rest) if waits_for_continue && !rest.touched => false,

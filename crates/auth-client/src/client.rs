@@ -16,7 +16,10 @@ use tonic::Request;
 
 /// A client of auth-service. Cheap to clone; clones share their connections and their batches.
 #[derive(Clone, Debug)]
-pub struct AuthClient {
+pub struct AuthClient(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
     replicas: Replicas,
     authorizations: Authorizations,
 }
@@ -85,7 +88,7 @@ impl AuthClient {
 
     fn with(replicas: Replicas) -> Self {
         let authorizations = Authorizations::new(replicas.clone());
-        Self { replicas, authorizations }
+        Self(Arc::new(Parts { replicas, authorizations }))
     }
 
     /// Creates a user with the role `user`.
@@ -101,7 +104,7 @@ impl AuthClient {
         };
         let request = with_context(message, context);
         let answer = within(PASSWORD, request, |request| async {
-            let mut lease = self.replicas.lease().await?;
+            let mut lease = self.0.replicas.lease().await?;
             lease.client.register(request).await
         })
         .await?;
@@ -121,7 +124,7 @@ impl AuthClient {
         };
         let request = with_context(message, context);
         let answer = within(PASSWORD, request, |request| async {
-            let mut lease = self.replicas.lease().await?;
+            let mut lease = self.0.replicas.lease().await?;
             lease.client.login(request).await
         })
         .await?;
@@ -141,7 +144,7 @@ impl AuthClient {
         };
         let request = with_context(message, context);
         let answer = within(PASSWORD, request, |request| async {
-            let mut lease = self.replicas.lease().await?;
+            let mut lease = self.0.replicas.lease().await?;
             lease.client.verify_credentials(request).await
         })
         .await?;
@@ -155,7 +158,7 @@ impl AuthClient {
         access_token: &SecretString,
         requirement: Requirement<'_>,
     ) -> Result<User, CallError> {
-        self.authorizations.authorize(access_token, requirement).await
+        self.0.authorizations.authorize(access_token, requirement).await
     }
 
     /// Replaces the role of a user; `actor` is the access token of an admin. `None` stands for a
@@ -171,7 +174,7 @@ impl AuthClient {
         let message = auth_v1::SetUserRoleRequest { user_id, role };
         let request = with_actor(message, actor, context)?;
         let answer = within(DECISION, request, |request| async {
-            let mut lease = self.replicas.lease().await?;
+            let mut lease = self.0.replicas.lease().await?;
             lease.client.set_user_role(request).await
         })
         .await?;
@@ -193,7 +196,7 @@ impl AuthClient {
         };
         let request = with_actor(message, actor, context)?;
         let answer = within(DECISION, request, |request| async {
-            let mut lease = self.replicas.lease().await?;
+            let mut lease = self.0.replicas.lease().await?;
             lease.client.list_users(request).await
         })
         .await?;

@@ -1,8 +1,8 @@
-use super::{LONGEST, MOST, drain};
+use super::{LONGEST, MOST, drained};
 use axum::{
     Router,
     body::{Body, Bytes},
-    middleware::from_fn,
+    middleware::{Next, from_fn},
     routing::post,
 };
 use http::{Request, StatusCode, header::CONNECTION};
@@ -37,7 +37,9 @@ async fn closes(path: &str, body: Body, expect: Option<&str>) -> bool {
         .route("/slow", post(async || StatusCode::REQUEST_TIMEOUT))
         .route("/begun", post(async |mut body: Body| drop(body.frame().await)))
         .route("/read", post(async |body: Body| drop(body.collect().await)))
-        .layer(from_fn(drain));
+        .layer(from_fn(async |request, next: Next| {
+            drained(request, |request| next.run(request)).await
+        }));
     let mut request = Request::post(path);
     if let Some(expect) = expect {
         request = request.header("expect", expect);

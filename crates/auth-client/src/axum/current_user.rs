@@ -12,18 +12,16 @@ use http::request::Parts;
 pub struct CurrentUser(pub User);
 
 impl CurrentUser {
-    /// Asks auth-service for the bearer of the token in `parts`, and keeps the answer there.
+    /// Asks auth-service for the bearer of the token in `parts`.
     pub(super) async fn authorize(
-        parts: &mut Parts,
+        parts: &Parts,
         client: &AuthClient,
         requirement: Requirement<'_>,
     ) -> Result<Self, Problem> {
         let token =
             BearerToken::from_headers(&parts.headers).ok_or_else(Problem::not_authenticated)?;
         let user = client.authorize(&token.0, requirement).await?;
-        let current = Self(user);
-        parts.extensions.insert(current.clone());
-        Ok(current)
+        Ok(Self(user))
     }
 }
 

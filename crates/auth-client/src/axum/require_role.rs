@@ -78,8 +78,11 @@ where
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
             let requirement = Requirement::Roles(&require.roles);
-            match CurrentUser::authorize(&mut parts, &require.client, requirement).await {
-                Ok(_) => inner.call(Request::from_parts(parts, body)).await,
+            match CurrentUser::authorize(&parts, &require.client, requirement).await {
+                Ok(current) => {
+                    parts.extensions.insert(current);
+                    inner.call(Request::from_parts(parts, body)).await
+                }
                 Err(problem) => Ok(problem.into_response()),
             }
         })
