@@ -48,13 +48,15 @@ impl Program {
     #[must_use]
     pub fn path(self) -> PathBuf {
         let this = std::env::current_exe().expect("the path of this executable");
-        let folder = this.ancestors().nth(2).expect("target/debug/deps/this");
-        let path = folder.join(self.name());
-        assert!(
-            path.is_file(),
-            "{} is missing; build the programs first: cargo build --workspace --bins --locked",
-            path.display()
-        );
-        path
+        // A program is beside its tests' folder, `deps`, and beside the other programs.
+        let places = this.ancestors().skip(1).take(2).map(|folder| folder.join(self.name()));
+        places.into_iter().find(|path| path.is_file()).unwrap_or_else(|| {
+            panic!(
+                "{} is missing near {}; build the programs first: \
+                 cargo build --workspace --bins --locked",
+                self.name(),
+                this.display()
+            )
+        })
     }
 }

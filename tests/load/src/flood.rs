@@ -37,6 +37,7 @@ pub(crate) struct FloodOptions {
 
 /// Measures, prints, writes.
 pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
+    let load_average = machine::load_average();
     let folder = tempfile::tempdir()?;
     console::note("starting PostgreSQL, auth-service and gateway");
     let users = users::with_tokens()?;
@@ -84,7 +85,9 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
         time.as_secs(),
         logins::CLOSED_LOOP_CLIENTS,
     );
-    let blocks = results.report(how, machine::description(&cluster.programs));
+    let mut machine = machine::description(&cluster.programs);
+    machine.push(load_average);
+    let blocks = results.report(how, machine);
     console::say(&report::plain(&blocks));
     let by_default = options.write.then(|| PathBuf::from("docs/performance-flood.md"));
     if let Some(file) = options.table.or(by_default) {

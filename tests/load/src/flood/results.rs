@@ -81,6 +81,7 @@ impl Results {
             row("GET /profile, calm or flooded, not 200", &self.profiles(), |one| !is_ok(one)),
             row("POST /login, 200", &self.logins, is_ok),
             row("POST /login, 503 or 429", &self.logins, is_refusal),
+            row("of these after more than a second", &self.logins, is_late_refusal),
             row("POST /login, anything else", &self.logins, |one| !is_ok(one) && !is_refusal(one)),
         ];
         let rest = format!(
@@ -116,6 +117,11 @@ fn is_ok(answered: &Answered) -> bool {
 fn is_refusal(answered: &Answered) -> bool {
     let refusals = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS];
     answered.status.is_some_and(|status| refusals.contains(&status))
+}
+
+/// It had waited for its turn, and was sent away all the same.
+fn is_late_refusal(answered: &Answered) -> bool {
+    is_refusal(answered) && answered.latency > Duration::from_secs(1)
 }
 
 fn latencies(answers: &[Answered], is_meant: impl Fn(&Answered) -> bool) -> Vec<Duration> {

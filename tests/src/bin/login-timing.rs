@@ -1,0 +1,142 @@
+//! Whether the time of a refused login tells that its username exists.
+//!
+//! ```sh
+//! cargo build --release --workspace --bins
+//! cargo run --release -p e2e --bin login-timing -- 1000
+//! ```
+//!
+//! Times logins with unknown usernames against logins with a wrong password, so many of each,
+//! interleaved in random order: one at a time and in bursts of eight, at rest and beside a login
+//! that never stops. Prints Welch's t for each: beyond 4.5 either way the two can be told apart.
+//! `cheap` as second argument takes hashes of cost 4, which take a 256th of the time, so that
+//! differences outside the hash stand out as much more.
+
+#![expect(clippy::print_stdout, reason = "prints what it measures")]
+
+use e2e::{Api, Plan, Store};
+use serde_json::json;
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
+
+const BURST: usize = 8;
+const LIMIT: f64 = 4.5;
+
+#[tokio::main]
+async fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let pairs: usize =
+        arguments.next().map_or(1000, |text| text.parse().expect("a number of pairs"));
+    let plan = Plan::in_two_processes(Store::Sqlite);
+    let plan = match arguments.next().as_deref() {
+        Some("cheap") => plan,
+        _ => plan.with_real_hashes(),
+    };
+    let world = plan.start().await;
+    world.user("ann").await;
+    println!("{pairs} of each; t is Welch's, of unknown usernames against wrong passwords");
+    for half_loaded in [false, true] {
+        for burst in [1, BURST] {
+            let load = Load::start(&world.bearer, half_loaded);
+            let (unknown, wrong) = measure(&world.bearer, pairs, burst).await;
+            load.stop().await;
+            report(half_loaded, burst, &unknown, &wrong);
+        }
+    }
+}
+
+/// A login that never stops, or none.
+struct Load {
+    stop: Arc<AtomicBool>,
+    task: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl Load {
+    fn start(api: &Api, wanted: bool) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (api, seen) = (api.clone(), Arc::clone(&stop));
+        let task = wanted.then(|| {
+            tokio::spawn(async move {
+                while !seen.load(Ordering::Relaxed) {
+                    log_in(&api, "somebody else", "a password").await;
+                }
+            })
+        });
+        Self { stop, task }
+    }
+
+    async fn stop(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(task) = self.task {
+            task.await.expect("the load was answered");
+        }
+    }
+}
+
+/// Seconds of each refusal: of unknown usernames, and of wrong passwords.
+async fn measure(api: &Api, pairs: usize, burst: usize) -> (Vec<f64>, Vec<f64>) {
+    let coin = RandomState::new();
+    let (mut unknown, mut wrong) = (Vec::new(), Vec::new());
+    for round in 0..(2 * pairs).div_ceil(burst * 2) {
+        let mut asked = Vec::new();
+        for place in 0..burst {
+            let first_is_unknown = coin.hash_one((round, place)).is_multiple_of(2);
+            asked.extend([first_is_unknown, !first_is_unknown]);
+        }
+        for group in asked.chunks(burst) {
+            let logins = group.iter().map(|is_unknown| {
+                let api = api.clone();
+                let (is_unknown, name) = (*is_unknown, format!("nobody {round}"));
+                tokio::spawn(async move {
+                    let name = if is_unknown { name.as_str() } else { "ann" };
+                    (is_unknown, log_in(&api, name, "not the password").await)
+                })
+            });
+            for login in logins.collect::<Vec<_>>() {
+                let (is_unknown, seconds) = login.await.expect("answered");
+                if is_unknown { unknown.push(seconds) } else { wrong.push(seconds) }
+            }
+        }
+    }
+    (unknown, wrong)
+}
+
+async fn log_in(api: &Api, username: &str, password: &str) -> f64 {
+    let body = json!({ "username": username, "password": password });
+    let start = Instant::now();
+    let answer = api.post("/login", &body).await;
+    let seconds = start.elapsed().as_secs_f64();
+    answer.expect_detail(401, "Invalid username or password.");
+    seconds
+}
+
+fn report(half_loaded: bool, burst: usize, unknown: &[f64], wrong: &[f64]) {
+    let (mean_unknown, mean_wrong) = (mean(unknown), mean(wrong));
+    let t = (mean_unknown - mean_wrong) / (error(unknown) + error(wrong)).sqrt();
+    println!(
+        "{:<12} bursts of {burst}: {} unknown {:.3} ms, {} wrong {:.3} ms, t = {t:+.2} {}",
+        if half_loaded { "half loaded," } else { "at rest," },
+        unknown.len(),
+        mean_unknown * 1e3,
+        wrong.len(),
+        mean_wrong * 1e3,
+        if t.abs() < LIMIT { "(cannot be told apart)" } else { "(CAN BE TOLD APART)" },
+    );
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn mean(sample: &[f64]) -> f64 {
+    sample.iter().sum::<f64>() / sample.len() as f64
+}
+
+/// The variance of the sample over its size: the square of the mean's standard error.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn error(sample: &[f64]) -> f64 {
+    let (mean, size) = (mean(sample), sample.len() as f64);
+    sample.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (size - 1.0) / size
+}
