@@ -6,14 +6,16 @@
 use super::{StoreError, UserStore};
 use crate::user::{Credentials, User};
 use group_commit::{GroupCommit, Limits};
-use std::{collections::HashMap, hash::Hash, num::NonZero, sync::Arc};
+use std::{collections::HashMap, hash::Hash, num::NonZero, sync::Arc, time::Duration};
 
 /// Enough for every caller of a busy replica; the database reads that many rows by key in less than
 /// a millisecond.
 const BATCH: NonZero<usize> = NonZero::new(512).expect("not zero");
-/// While one statement is under way the next one may already start: more would make each smaller
-/// and cost the database more for the same answers.
-const IN_FLIGHT: NonZero<usize> = NonZero::new(2).expect("not zero");
+/// One statement under way makes the largest batches, which cost the database least for each row.
+const IN_FLIGHT: NonZero<usize> = NonZero::new(1).expect("not zero");
+/// A statement that takes this long holds the others up no longer.
+const PATIENCE: Duration = Duration::from_millis(20);
+const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(4).expect("not zero");
 
 /// Look-ups of single users. Clones share their statements.
 #[derive(Clone, Debug)]
@@ -25,7 +27,12 @@ pub struct SharedReads {
 impl SharedReads {
     /// Look-ups in this store.
     pub fn new(store: &Arc<dyn UserStore>) -> Self {
-        let limits = Limits { batch: BATCH, in_flight: IN_FLIGHT };
+        let limits = Limits {
+            batch: BATCH,
+            in_flight: IN_FLIGHT,
+            patience: PATIENCE,
+            most_in_flight: MOST_IN_FLIGHT,
+        };
         let by_id = Arc::clone(store);
         let users = GroupCommit::new(limits, move |ids: Vec<i64>| {
             let store = Arc::clone(&by_id);

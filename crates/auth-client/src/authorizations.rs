@@ -14,13 +14,16 @@ use auth_proto::auth_v1::{
 };
 use group_commit::{GroupCommit, Limits};
 use secrecy::{ExposeSecret, SecretString};
-use std::num::NonZero;
+use std::{num::NonZero, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
 /// What auth-service takes at the most; with the longest tokens it is a message of a megabyte.
 const BATCH: NonZero<usize> = NonZero::new(256).expect("not zero");
-/// A few calls under way keep both sides busy; more would make each smaller.
-const IN_FLIGHT: NonZero<usize> = NonZero::new(2).expect("not zero");
+/// One call under way makes the largest batches, which cost both sides least for each decision.
+const IN_FLIGHT: NonZero<usize> = NonZero::new(1).expect("not zero");
+/// A call that takes this long, at a replica that went silent, say, holds the others up no longer.
+const PATIENCE: Duration = Duration::from_millis(20);
+const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(16).expect("not zero");
 /// auth-service judges no token longer than this, in bytes.
 const LONGEST_TOKEN: usize = 4 * 1024;
 
@@ -37,7 +40,12 @@ struct Item {
 
 impl Authorizations {
     pub(crate) fn new(replicas: Replicas) -> Self {
-        let limits = Limits { batch: BATCH, in_flight: IN_FLIGHT };
+        let limits = Limits {
+            batch: BATCH,
+            in_flight: IN_FLIGHT,
+            patience: PATIENCE,
+            most_in_flight: MOST_IN_FLIGHT,
+        };
         let shared = GroupCommit::new(limits, move |items| decide(replicas.clone(), items));
         Self { shared }
     }

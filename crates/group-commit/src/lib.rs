@@ -10,16 +10,25 @@ use std::{
     num::NonZero,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
-use tokio::{sync::oneshot, task::yield_now};
+use tokio::{sync::oneshot, task::yield_now, time::Instant};
 
 /// How large batches may grow, and how many may be under way.
+///
+/// Few batches under way make large ones, which cost everybody less. But a batch that is stuck must
+/// not hold the others up: when the last one was sent longer than `patience` ago, and somebody asks,
+/// one more may be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Requests in one batch; more wait for the next.
     pub batch: NonZero<usize>,
-    /// Batches under way at one time.
+    /// Batches under way at one time, while answers come.
     pub in_flight: NonZero<usize>,
+    /// How long answers may take before one more batch is sent beside those that are under way.
+    pub patience: Duration,
+    /// Batches under way at one time, whatever happens; at least `in_flight`.
+    pub most_in_flight: NonZero<usize>,
 }
 
 /// The batch of a request ended without an answer for it: its sender panicked, or returned fewer
@@ -45,6 +54,7 @@ struct Shared<R, A> {
 struct State<R, A> {
     waiting: Vec<(R, oneshot::Sender<A>)>,
     in_flight: usize,
+    last_sent: Instant,
 }
 
 impl<R: Send + 'static, A: Send + 'static> GroupCommit<R, A> {
@@ -54,7 +64,8 @@ impl<R: Send + 'static, A: Send + 'static> GroupCommit<R, A> {
         F: Future<Output = Vec<A>> + Send + 'static,
     {
         let send: Box<Sender<R, A>> = Box::new(move |batch| Box::pin(send(batch)));
-        let state = Mutex::new(State { waiting: Vec::new(), in_flight: 0 });
+        let state =
+            Mutex::new(State { waiting: Vec::new(), in_flight: 0, last_sent: Instant::now() });
         Self { shared: Arc::new(Shared { limits, send, state }) }
     }
 
@@ -69,7 +80,7 @@ impl<R: Send + 'static, A: Send + 'static> GroupCommit<R, A> {
         let must_drive = {
             let mut state = self.shared.lock();
             state.waiting.push((request, answer));
-            let has_place = state.in_flight < self.shared.limits.in_flight.get();
+            let has_place = self.shared.limits.admit_one_more(&state);
             state.in_flight += usize::from(has_place);
             has_place
         };
@@ -111,12 +122,16 @@ impl<R, A> InFlight<R, A> {
     fn next_batch(&mut self) -> Option<Batch<R, A>> {
         let mut state = self.shared.lock();
         state.waiting.retain(|(_, caller)| !caller.is_closed());
-        let size = state.waiting.len().min(self.shared.limits.batch.get());
-        if size == 0 {
+        let limits = &self.shared.limits;
+        let size = state.waiting.len().min(limits.batch.get());
+        // A place that was taken beside a stuck batch is given up once answers come again.
+        let is_extra = state.in_flight > limits.in_flight.get() && limits.answers_come(&state);
+        if size == 0 || is_extra {
             state.in_flight -= 1;
             self.given_back = true;
             return None;
         }
+        state.last_sent = Instant::now();
         Some(state.waiting.drain(..size).unzip())
     }
 }
@@ -132,6 +147,17 @@ impl<R, A> Drop for InFlight<R, A> {
                 state.waiting.clear();
             }
         }
+    }
+}
+
+impl Limits {
+    fn admit_one_more<R, A>(&self, state: &State<R, A>) -> bool {
+        state.in_flight < self.in_flight.get()
+            || state.in_flight < self.most_in_flight.get() && !self.answers_come(state)
+    }
+
+    fn answers_come<R, A>(&self, state: &State<R, A>) -> bool {
+        state.last_sent.elapsed() < self.patience
     }
 }
 

@@ -7,11 +7,15 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 use tokio::{
     sync::Semaphore,
     task::{JoinHandle, yield_now},
 };
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const MOST: NonZero<usize> = NonZero::new(4).unwrap();
 
 /// Reads its value when a batch is sent, and answers when the test allows it.
 #[derive(Clone)]
@@ -29,7 +33,8 @@ fn store(batch: usize, in_flight: usize) -> Store {
     let batches = Arc::new(Mutex::new(Vec::new()));
     let reads = {
         let (value, may_answer, batches) = (value.clone(), may_answer.clone(), batches.clone());
-        GroupCommit::new(Limits { batch, in_flight }, move |names: Vec<&'static str>| {
+        let limits = Limits { batch, in_flight, patience: PATIENCE, most_in_flight: MOST };
+        GroupCommit::new(limits, move |names: Vec<&'static str>| {
             let read = value.load(Ordering::SeqCst);
             batches.lock().unwrap().push(names.clone());
             let may_answer = may_answer.clone();
@@ -165,9 +170,37 @@ async fn a_panic_or_a_missing_answer_loses_its_own_batch_and_no_later_one() {
     assert_eq!(store.read("a").await.unwrap(), Ok(0));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_stuck_batch_holds_nobody_up_for_longer_than_the_patience() {
+    let store = store(10, 1);
+    let stuck = store.read("stuck");
+    settle().await;
+    let before = store.read("a");
+    settle().await;
+    assert_eq!(store.sent(), [["stuck"]]);
+    tokio::time::advance(PATIENCE).await;
+    let after = store.read("b");
+    settle().await;
+    assert_eq!(store.sent(), [vec!["stuck"], vec!["a", "b"]]);
+    // The extra place is used for no second batch while answers come.
+    let next = store.read("c");
+    settle().await;
+    assert_eq!(store.sent().len(), 2);
+    store.answer(3);
+    for read in [stuck, before, after, next] {
+        assert_eq!(read.await.unwrap(), Ok(0));
+    }
+    assert_eq!(store.sent()[2..], [["c"]]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nobody_is_forgotten_when_requests_come_as_batches_end() {
-    let limits = Limits { batch: NonZero::new(4).unwrap(), in_flight: NonZero::new(2).unwrap() };
+    let limits = Limits {
+        batch: NonZero::new(4).unwrap(),
+        in_flight: NonZero::new(2).unwrap(),
+        patience: PATIENCE,
+        most_in_flight: MOST,
+    };
     let reads = GroupCommit::new(limits, async |batch: Vec<u32>| {
         yield_now().await;
         batch

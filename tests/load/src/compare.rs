@@ -9,7 +9,7 @@ mod results;
 mod tables;
 mod turn;
 
-use crate::{Failure, check_answers::check_answers, console, machine, report, usage};
+use crate::{Failure, check_answers::check_answers, console, machine, noise::Noise, report, usage};
 use bench::{Bench, Contender};
 use results::Results;
 use std::path::PathBuf;
@@ -39,16 +39,16 @@ pub(crate) struct CompareOptions {
 
 /// Measures, prints, writes.
 pub(crate) async fn compare(options: CompareOptions) -> Result<(), Failure> {
-    let load_average = machine::load_average();
     let folder = tempfile::tempdir()?;
     console::note("starting PostgreSQL and the programs");
     let bench = Bench::prepare(folder.path()).await?;
+    let noise = Noise::listen(&bench.cluster);
     let pace = if options.quick { QUICK } else { LONG };
     let results = measure(&bench, pace, options.quick).await?;
 
     let mut machine = machine::description(&bench.cluster.programs);
     let on_what = machine.first().cloned().unwrap_or_default();
-    machine.push(load_average);
+    machine.push(noise.told(&bench.cluster));
     let blocks = tables::report(&results, pace, machine);
     console::say(&report::plain(&blocks));
     let by_default = |file: &str| options.write.then(|| PathBuf::from(file));

@@ -9,7 +9,9 @@ mod logins;
 mod open_loop;
 mod results;
 
-use crate::{Failure, cluster::Cluster, console, machine, report, subject, usage, users};
+use crate::{
+    Failure, cluster::Cluster, console, machine, noise::Noise, report, subject, usage, users,
+};
 use clients::Clients;
 use logins::{capacity, lone};
 use open_loop::open_loop;
@@ -37,7 +39,6 @@ pub(crate) struct FloodOptions {
 
 /// Measures, prints, writes.
 pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
-    let load_average = machine::load_average();
     let folder = tempfile::tempdir()?;
     console::note("starting PostgreSQL, auth-service and gateway");
     let users = users::with_tokens()?;
@@ -47,6 +48,7 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     let clients = Clients::new(users, split.bearer);
     let seconds = |long, quick| Duration::from_secs(if options.quick { quick } else { long });
 
+    let noise = Noise::listen(&cluster);
     console::note("lone logins");
     let lone = lone(&clients, if options.quick { 4 } else { 20 }).await?;
     let time = seconds(30, 10);
@@ -86,7 +88,7 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
         logins::CLOSED_LOOP_CLIENTS,
     );
     let mut machine = machine::description(&cluster.programs);
-    machine.push(load_average);
+    machine.push(noise.told(&cluster));
     let blocks = results.report(how, machine);
     console::say(&report::plain(&blocks));
     let by_default = options.write.then(|| PathBuf::from("docs/performance-flood.md"));

@@ -15,13 +15,6 @@ pub(crate) fn description(postgresql_programs: &Path) -> Vec<String> {
     ]
 }
 
-/// How busy the machine is without us: numbers of a busy machine are worth little.
-pub(crate) fn load_average() -> String {
-    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let last_minute = text.split_whitespace().next().unwrap_or("unknown");
-    format!("load average over the minute before: {last_minute}")
-}
-
 /// The first line that a program says about itself.
 fn said(command: &mut Command) -> String {
     let output = command.output().map(|output| output.stdout).unwrap_or_default();

@@ -9,7 +9,8 @@
 //!   in it; nothing outlives this process.
 //! - [`wrk`], [`pgbench`], [`authorizations`], [`http_client`]: who makes the load;
 //!   [`check_answers`]: whether what is loaded answers right.
-//! - [`usage`], [`machine`], [`statistics`], [`verdict`], [`report`], [`console`]: what is told.
+//! - [`usage`], [`machine`], [`noise`], [`statistics`], [`verdict`], [`report`], [`console`]: what
+//!   is told.
 
 mod authorizations;
 mod check_answers;
@@ -19,6 +20,7 @@ mod console;
 mod flood;
 mod http_client;
 mod machine;
+mod noise;
 mod pgbench;
 mod program;
 mod report;

@@ -52,6 +52,17 @@ pub(crate) fn cpu_of_family(pid: u32) -> Duration {
     parent + stats.filter(|stat| stat.parent == pid).map(|stat| stat.own).sum::<Duration>()
 }
 
+/// The processor time of all processes since the machine has started, and what other machines on
+/// the same hardware took of ours. Without interrupts, which belong to nobody.
+pub(crate) fn cpu_of_everybody() -> (Duration, Duration) {
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let ticks = text.lines().next().unwrap_or_default().split_whitespace().skip(1);
+    let ticks: Vec<u32> = ticks.map_while(|word| word.parse().ok()).collect();
+    // user, nice, system, idle, iowait, irq, softirq, steal
+    let time = |column: usize| TICK * ticks.get(column).copied().unwrap_or_default();
+    (time(0) + time(1) + time(2), time(7))
+}
+
 /// The most memory that a process has had resident, in bytes.
 pub(crate) fn peak_memory(pid: u32) -> Result<u64, Failure> {
     status_bytes(pid, "VmHWM:")

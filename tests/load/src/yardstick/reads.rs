@@ -9,7 +9,11 @@ const CONNECTIONS: u32 = 10;
 /// As in auth-service.
 const BATCH: NonZero<usize> = NonZero::new(512).expect("not zero");
 /// As in auth-service.
-const IN_FLIGHT: NonZero<usize> = NonZero::new(2).expect("not zero");
+const IN_FLIGHT: NonZero<usize> = NonZero::new(1).expect("not zero");
+/// As in auth-service.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// As in auth-service.
+const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(4).expect("not zero");
 
 /// How users are read.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -58,7 +62,12 @@ impl Reads {
         Ok(match reading {
             Reading::PerRequest => Self::PerRequest(pool),
             Reading::Shared => {
-                let limits = Limits { batch: BATCH, in_flight: IN_FLIGHT };
+                let limits = Limits {
+                    batch: BATCH,
+                    in_flight: IN_FLIGHT,
+                    patience: PATIENCE,
+                    most_in_flight: MOST_IN_FLIGHT,
+                };
                 Self::Shared(GroupCommit::new(limits, move |ids| read_all(pool.clone(), ids)))
             }
         })
