@@ -2,7 +2,7 @@
 
 use group_commit::{GroupCommit, Limits};
 use sqlx::{PgPool, postgres::PgPoolOptions};
-use std::{collections::HashMap, num::NonZero, sync::Arc};
+use std::{collections::HashMap, num::NonZero, sync::Arc, time::Duration};
 
 /// As many as auth-service has.
 const CONNECTIONS: u32 = 10;
