@@ -40,7 +40,7 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let data_dir = DataDir::open(&settings.data_dir)?;
     let foundation = foundation(&settings, &data_dir)?;
     let store = foundation.store_url.to_string();
-    tracing::info!(store, "opening the store");
+    tracing::debug!(store, "opening the store");
     let service = tokio::select! {
         service = AuthService::open(foundation) => service?,
         () = shutdown.lame_duck() => return Ok(()),

@@ -28,7 +28,7 @@ pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
 async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let foundation = foundation(&settings)?;
     let store_url = foundation.store_url.clone();
-    tracing::info!(store = %store_url, "opening the store");
+    tracing::debug!(store = %store_url, "opening the store");
     let service = tokio::select! {
         service = AuthService::open(foundation) => service?,
         // Asked to stop while waiting for a database: nothing is in flight.

@@ -1,28 +1,12 @@
 //! The service as a test wants it.
 
 use crate::{
-    Api, Person, Process, Program, Store, TcpProxy, TestDatabase,
+    ADMIN_PASSWORD, Api, Person, Plan, Process, Program, TcpProxy, TestDatabase,
     person::{log_in, register},
+    plan::owned,
 };
 use serde_json::json;
-use std::{collections::BTreeMap, net::SocketAddr};
 use tempfile::TempDir;
-
-/// The password of `admin`.
-pub const ADMIN_PASSWORD: &str = "the password of the admin";
-
-/// What tokens are signed with.
-pub const SIGNING_SECRET: &str = "a signing secret of more than 32 bytes";
-
-/// What a world is to be like.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    store: Store,
-    is_in_one_process: bool,
-    has_cheap_hashes: bool,
-    has_database_proxy: bool,
-    settings: BTreeMap<String, String>,
-}
 
 /// A running service with a database of its own. Ends with the test.
 #[derive(Debug)]
@@ -45,90 +29,6 @@ pub struct World {
 }
 
 impl Plan {
-    /// all-in-one on this store.
-    #[must_use]
-    pub fn in_one_process(store: Store) -> Self {
-        Self {
-            store,
-            is_in_one_process: true,
-            has_cheap_hashes: true,
-            has_database_proxy: false,
-            settings: BTreeMap::new(),
-        }
-    }
-
-    /// auth-service and gateway on this store.
-    #[must_use]
-    pub fn in_two_processes(store: Store) -> Self {
-        Self { is_in_one_process: false, ..Self::in_one_process(store) }
-    }
-
-    /// With one more setting for every program.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: &str) -> Self {
-        self.settings.insert(name.to_owned(), value.to_owned());
-        self
-    }
-
-    /// The programs that users run, with the hashes that users get.
-    #[must_use]
-    pub fn with_real_hashes(self) -> Self {
-        Self { has_cheap_hashes: false, ..self }
-    }
-
-    /// With a way to the database that can be cut.
-    #[must_use]
-    pub fn with_database_proxy(self) -> Self {
-        Self { has_database_proxy: true, ..self }
-    }
-
-    /// Which store.
-    #[must_use]
-    pub fn store(&self) -> Store {
-        self.store
-    }
-
-    /// The program that owns the users.
-    #[must_use]
-    pub fn auth_program(&self) -> Program {
-        match (self.is_in_one_process, self.has_cheap_hashes) {
-            (true, true) => Program::CheapAllInOne,
-            (true, false) => Program::AllInOne,
-            (false, true) => Program::CheapAuthService,
-            (false, false) => Program::AuthService,
-        }
-    }
-
-    /// The settings of [`Plan::auth_program`] on this database.
-    #[must_use]
-    pub fn auth_settings(&self, database_url: &str) -> BTreeMap<String, String> {
-        let mut settings = listeners(&["AUTH", "OPS"]);
-        if self.is_in_one_process {
-            settings.append(&mut listeners(&["BEARER", "BASIC"]));
-        }
-        settings.extend(
-            [
-                ("DATABASE_URL", database_url),
-                ("SIGNING_SECRET", SIGNING_SECRET),
-                ("DEFAULT_ADMIN_PASSWORD", ADMIN_PASSWORD),
-                ("LAME_DUCK_SECONDS", "0"),
-                // Most tests guess wrong on purpose.
-                ("LOGIN_FAILURE_LIMIT", "0"),
-            ]
-            .map(owned),
-        );
-        settings.extend(self.settings.clone());
-        settings
-    }
-
-    fn gateway_settings(&self, auth: SocketAddr) -> BTreeMap<String, String> {
-        let mut settings = listeners(&["BEARER", "BASIC", "OPS"]);
-        settings.extend([("LAME_DUCK_SECONDS", "0")].map(owned));
-        settings.insert("AUTH_SERVICE_URL".to_owned(), format!("http://{auth}"));
-        settings.extend(self.settings.clone());
-        settings
-    }
-
     /// Makes it so, on an empty database.
     pub async fn start(self) -> World {
         let database = TestDatabase::create(self.store).await;
@@ -308,12 +208,4 @@ impl World {
         let path = format!("/users/{}/role", whom.id);
         self.bearer.with_token(&actor.token).put(&path, &json!({ "role": role })).await
     }
-}
-
-fn listeners(names: &[&str]) -> BTreeMap<String, String> {
-    names.iter().map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned())).collect()
-}
-
-fn owned((name, value): (&str, &str)) -> (String, String) {
-    (name.to_owned(), value.to_owned())
 }
