@@ -70,7 +70,7 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let (tcp, memory, (), ()) = tokio::join!(
         service.serve(Connections::Tcp(grpc), shutdown.clone()),
         service.serve(in_memory, auth_life.clone()),
-        service.watch_store(readiness, &shutdown),
+        service.watch_store(readiness, &shutdown, &auth_life),
         public,
     );
     service.close().await;

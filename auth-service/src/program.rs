@@ -52,7 +52,7 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     ));
     let (outcome, ()) = tokio::join!(
         service.serve(Connections::Tcp(grpc), shutdown.clone()),
-        service.watch_store(readiness, &shutdown),
+        service.watch_store(readiness, &shutdown, &shutdown),
     );
     service.close().await;
     ops_life.stop_now();

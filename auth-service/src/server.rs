@@ -22,11 +22,6 @@ const LONGEST_CALL: Duration = Duration::from_secs(30);
 
 /// The server as a whole, and the service by name (grpc.health.v1).
 const HEALTH_NAMES: [&str; 2] = ["", "rolegate.auth.v1.AuthService"];
-/// After this a connection is asked to end and its caller makes another: so callers behind a
-/// balancer of connections find new replicas.
-const CONNECTION_AGE: Duration = Duration::from_mins(5);
-const CONNECTION_AGE_GRACE: Duration = Duration::from_secs(30);
-
 /// Where calls come from.
 #[derive(Debug)]
 pub enum Connections {
@@ -148,8 +143,6 @@ fn limited_server() -> Server {
     Server::builder()
         .timeout(LONGEST_CALL)
         .max_concurrent_streams(1024)
-        .max_connection_age(CONNECTION_AGE)
-        .max_connection_age_grace(CONNECTION_AGE_GRACE)
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
         .http2_max_header_list_size(16 * 1024)

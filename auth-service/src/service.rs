@@ -83,8 +83,14 @@ impl AuthService {
     }
 
     /// Keeps `readiness` and the gRPC health service true to the store, until it
-    /// stops; in the lame-duck time neither is ready any more.
-    pub async fn watch_store(&self, readiness: Readiness, shutdown: &Shutdown) {
+    /// stops; in the lame-duck time neither is ready any more. Whoever watches the
+    /// health is let go when `last_call` stops: the life of the last caller who is still served.
+    pub async fn watch_store(
+        &self,
+        readiness: Readiness,
+        shutdown: &Shutdown,
+        last_call: &Shutdown,
+    ) {
         let mut was_able = true;
         let mut lame_duck = std::pin::pin!(shutdown.lame_duck());
         loop {
@@ -104,7 +110,7 @@ impl AuthService {
             }
         }
         self.server.report(false).await;
-        shutdown.stopping().await;
+        last_call.stopping().await;
         // Watchers wait for the next change for ever; told that there is none, they go, and the
         // server can end.
         self.server.forget().await;

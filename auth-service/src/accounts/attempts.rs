@@ -48,8 +48,8 @@ pub(crate) struct TooMany {
 /// A counted attempt. Dropped, it stays counted: a caller who leaves before the verdict has guessed.
 #[must_use = "an attempt that was right, or never made, is given back"]
 pub(crate) struct Attempt {
-    keys: Option<[Key; 2]>,
-    made: Instant,
+    /// Where it is counted: the keys, and when their windows were opened.
+    counted: Vec<(Key, Instant)>,
     windows: Arc<Mutex<HashMap<Key, Window>>>,
 }
 
@@ -69,7 +69,7 @@ impl Attempts {
     ) -> Result<Attempt, TooMany> {
         let windows = Arc::clone(&self.windows);
         let Some(limit) = self.limit.map(NonZero::get) else {
-            return Ok(Attempt { keys: None, made: now, windows });
+            return Ok(Attempt { counted: Vec::new(), windows });
         };
         let keys = [(client, Some(digest(username))), (client, None)];
         let limits = [limit, limit.saturating_mul(ADDRESS_FACTOR)];
@@ -82,15 +82,17 @@ impl Attempts {
             return Err(TooMany { retry_after });
         }
         make_room(&mut state, now);
+        let mut counted = Vec::with_capacity(keys.len());
         for key in keys {
             let window = state.entry(key).or_insert(Window { opened: now, attempts: 0 });
             if !window.is_open(now) {
                 *window = Window { opened: now, attempts: 0 };
             }
             window.attempts += 1;
+            counted.push((key, window.opened));
         }
         drop(state);
-        Ok(Attempt { keys: Some(keys), made: now, windows })
+        Ok(Attempt { counted, windows })
     }
 }
 
@@ -98,9 +100,9 @@ impl Attempt {
     /// Takes the attempt back: the password was right, or was not looked at.
     pub(crate) fn give_back(self) {
         let mut state = lock(&self.windows);
-        for key in self.keys.iter().flatten() {
+        for (key, opened) in &self.counted {
             // Only from the window it was counted in: the next one does not know it.
-            if let Some(window) = state.get_mut(key).filter(|window| window.opened <= self.made) {
+            if let Some(window) = state.get_mut(key).filter(|window| window.opened == *opened) {
                 window.attempts = window.attempts.saturating_sub(1);
             }
         }
@@ -113,16 +115,17 @@ impl Window {
     }
 }
 
-/// Keeps the map within bounds: closed windows go first, then those that hold least, then all.
+/// Keeps the map within bounds: closed windows go first, then those that hold least, then all. Down
+/// to half, so that the next time is not soon.
 fn make_room(windows: &mut HashMap<Key, Window>, now: Instant) {
     if windows.len() < MOST_WINDOWS {
         return;
     }
     windows.retain(|_, window| window.is_open(now) && window.attempts > 0);
-    if windows.len() >= MOST_WINDOWS {
+    if windows.len() > MOST_WINDOWS / 2 {
         windows.retain(|_, window| window.attempts > 1);
     }
-    if windows.len() >= MOST_WINDOWS {
+    if windows.len() > MOST_WINDOWS / 2 {
         windows.clear();
     }
 }

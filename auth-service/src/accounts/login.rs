@@ -15,9 +15,13 @@ impl Accounts {
     ) -> Result<(SecretString, User), AccountError> {
         let claim = Claim::new(username, password);
         let stored = self.stored(&claim).await?;
-        let check = async |hash: Option<&SecretString>| self.verify(&claim, hash, origin).await;
-        let user = self.attempt(&claim, origin, stored, check).await?;
-        let token = self.tokens.issue(&user)?;
-        Ok((token, user))
+        let hash = stored.as_ref().map(|stored| &stored.password_hash);
+        let checked = self.guess(&claim, hash, origin).await?;
+        let stored = stored.filter(|_| checked.is_right).ok_or(AccountError::CredentialsInvalid)?;
+        if checked.wants_new_hash {
+            self.renew_hash(&claim, &stored, origin);
+        }
+        let token = self.tokens.issue(&stored.user)?;
+        Ok((token, stored.user))
     }
 }

@@ -3,7 +3,7 @@
 use super::{AccountError, Accounts, Origin, Username};
 use crate::{
     password::{Checked, Password, Urgency},
-    user::{Credentials, User},
+    user::Credentials,
 };
 use secrecy::{ExposeSecret, SecretString};
 use std::time::Instant;
@@ -41,49 +41,25 @@ impl Accounts {
         }
     }
 
-    /// The user, if the password is right. The attempt counts unless it was right, or nothing was
-    /// tried. `check` does the work; an unknown name costs what a wrong password costs.
-    pub(super) async fn attempt(
-        &self,
-        claim: &Claim<'_>,
-        origin: Origin,
-        stored: Option<Credentials>,
-        check: impl AsyncFnOnce(Option<&SecretString>) -> Result<Checked, AccountError>,
-    ) -> Result<User, AccountError> {
-        let attempt = self.logins.reserve(claim.text, origin.client(), Instant::now())?;
-        let hash = stored.as_ref().map(|stored| &stored.password_hash);
-        let checked = match check(hash).await {
-            Ok(checked) => checked,
-            Err(error) => {
-                attempt.give_back();
-                return Err(error);
-            }
-        };
-        match stored {
-            Some(stored) if checked.is_right => {
-                attempt.give_back();
-                if checked.wants_new_hash {
-                    self.renew_hash(claim, &stored, origin);
-                }
-                Ok(stored.user)
-            }
-            _ => Err(AccountError::CredentialsInvalid),
-        }
-    }
-
-    /// The work of a check.
-    pub(super) async fn verify(
+    /// The work of a check, counted as a guess unless the password was right, or was not looked at.
+    /// An unknown name costs what a wrong password costs.
+    pub(super) async fn guess(
         &self,
         claim: &Claim<'_>,
         hash: Option<&SecretString>,
         origin: Origin,
     ) -> Result<Checked, AccountError> {
-        Ok(self.hasher.verify(claim.password(), hash, urgency(origin)).await?)
+        let attempt = self.logins.reserve(claim.text, origin.client(), Instant::now())?;
+        let checked = self.hasher.verify(claim.password(), hash, urgency(origin)).await;
+        if checked.as_ref().map_or(true, |checked| checked.is_right) {
+            attempt.give_back();
+        }
+        Ok(checked?)
     }
 
     /// Replaces a hash of another cost, now that its password is at hand. In the background: the
     /// caller has waited for one hash already. Never over a hash that somebody changed meanwhile.
-    fn renew_hash(&self, claim: &Claim<'_>, stored: &Credentials, origin: Origin) {
+    pub(super) fn renew_hash(&self, claim: &Claim<'_>, stored: &Credentials, origin: Origin) {
         let Some(password) = claim.password().cloned() else { return };
         let (accounts, user_id) = (self.clone(), stored.user.id);
         let old = stored.password_hash.clone();

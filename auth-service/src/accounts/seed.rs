@@ -85,9 +85,15 @@ impl Accounts {
                 tracing::info!(username = ADMIN_USERNAME, "created the first admin");
                 Ok(())
             }
-            // Another instance was faster, with a password of its own: ours would only mislead.
+            // Another instance was faster. With a password of its own, ours would only mislead; but
+            // it may have read the very one that we left.
             Err(InsertError::UsernameTaken) => {
-                if let Some(path) = file {
+                let Some(path) = file else { return Ok(()) };
+                let stored = self.reads.credentials(ADMIN_USERNAME.to_owned()).await;
+                let stored = stored.map_err(|error| account(error.into()))?;
+                let hash = stored.as_ref().map(|stored| &stored.password_hash);
+                let checked = self.hasher.verify(Some(&password), hash, urgency).await;
+                if !checked.map_err(|error| account(error.into()))?.is_right {
                     let source = |source| SeedError::File { path: path.clone(), source };
                     std::fs::remove_file(path).map_err(source)?;
                 }

@@ -1,7 +1,7 @@
 //! Whether a username and a password belong together, asked on every request of HTTP Basic.
 
 use super::{AccountError, Accounts, Origin, password_check::Claim};
-use crate::{password::Checked, user::User};
+use crate::user::User;
 use secrecy::SecretString;
 use std::time::Instant;
 
@@ -23,17 +23,16 @@ impl Accounts {
             }
             _ => {}
         }
-        let check = async |hash: Option<&SecretString>| match tag {
-            Some(tag) => {
-                let verify = async {
-                    Ok::<_, AccountError>(self.verify(&claim, hash, origin).await?.is_right)
-                };
-                let is_right = self.memory.once(tag, verify).await?;
-                Ok(Checked { is_right, wants_new_hash: false })
-            }
-            None => self.verify(&claim, hash, origin).await,
+        let hash = stored.as_ref().map(|stored| &stored.password_hash);
+        // Those who ask the same at the same time are one guess: it tells them one thing.
+        let guess =
+            async { Ok::<_, AccountError>(self.guess(&claim, hash, origin).await?.is_right) };
+        let is_right = match tag {
+            Some(tag) => self.memory.once(tag, guess).await,
+            None => guess.await,
         };
-        let user = self.attempt(&claim, origin, stored, check).await?;
+        let is_right: bool = is_right?;
+        let user = stored.filter(|_| is_right).ok_or(AccountError::CredentialsInvalid)?.user;
         if let Some(tag) = tag {
             self.memory.learn(tag, Instant::now());
         }

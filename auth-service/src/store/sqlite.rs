@@ -1,7 +1,8 @@
 //! Users in an SQLite file.
 //!
 //! One writer, readers apart: in WAL mode readers never wait for the writer and see every commit
-//! that came before their statement. `synchronous=FULL`: what was acknowledged survives a power cut.
+//! that came before their statement. Writes are read to their end (`fetch_all`, never
+//! `fetch_optional`): only then the commit has happened, and its failure is seen. `synchronous=FULL`: what was acknowledged survives a power cut.
 
 use super::{
     InsertError, NewUser, STATEMENT_TIME, StoreError, UserFilter, UserStore, role_from_text, within,
@@ -111,8 +112,8 @@ impl UserStore for SqliteStore {
             .bind(user.password_hash.expose_secret())
             .bind(user.role.as_str())
             .try_map(|row| user_from_row(&row))
-            .fetch_optional(&self.writer);
-        within(insert).await?.ok_or(InsertError::UsernameTaken)
+            .fetch_all(&self.writer);
+        within(insert).await?.pop().ok_or(InsertError::UsernameTaken)
     }
 
     async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError> {
@@ -145,8 +146,8 @@ impl UserStore for SqliteStore {
             .bind(id)
             .bind(role.as_str())
             .try_map(|row| user_from_row(&row))
-            .fetch_optional(&self.writer);
-        within(update).await
+            .fetch_all(&self.writer);
+        Ok(within(update).await?.pop())
     }
 
     async fn replace_password(

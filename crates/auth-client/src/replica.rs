@@ -48,8 +48,9 @@ pub(crate) async fn keep(dial: Dial, origin: Uri, wanted: Arc<Notify>, say: impl
         match timeout(FIRST_WORD, connect(&dial, &origin)).await {
             Ok(Ok((client, health))) => {
                 follow(&client, health, &say).await;
-                // It stops, or was cut off, or the connection got old. Only trying tells which, so
-                // nothing is said yet; calls on the old connection may still finish.
+                // It stops, or was cut off. Only trying tells which; until then others are better,
+                // and calls on the old connection may still finish.
+                say(State::Answers { client, serves: false });
                 if connected.elapsed() > LONGEST_PAUSE {
                     pause = SHORTEST_PAUSE;
                     continue;

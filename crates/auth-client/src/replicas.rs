@@ -26,7 +26,7 @@ use tokio::{
 use tonic::Status;
 
 /// A refused connection is refused sooner; one that hangs is not worth a client's time.
-const ONE_MORE_LOOK: Duration = Duration::from_millis(250);
+const ONE_MORE_LOOK: Duration = Duration::from_millis(100);
 /// Between two looks at the name.
 const RESOLVE_EVERY: Duration = Duration::from_secs(2);
 

@@ -2,8 +2,9 @@
 //!
 //! A [`GroupCommit`] sends what is asked of it in batches. The rule that keeps answers fresh: **a
 //! request may join only a batch that has not been sent.** Joining one in flight could return what
-//! was true before the request came. There are no timers: a batch forms while the ones before it
-//! are under way, and when nothing is under way, a lone request goes straight.
+//! was true before the request came. Nothing waits for company: a batch forms while the ones before it
+//! are under way, and when nothing is under way, a lone request goes straight. (One timer there is:
+//! it lets a stuck batch hold nobody up.)
 
 use std::{
     future::Future,
@@ -12,13 +13,17 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::{sync::oneshot, task::yield_now, time::Instant};
+use tokio::{
+    sync::oneshot,
+    task::yield_now,
+    time::{Instant, timeout},
+};
 
 /// How large batches may grow, and how many may be under way.
 ///
 /// Few batches under way make large ones, which cost everybody less. But a batch that is stuck must
-/// not hold the others up: when the last one was sent longer than `patience` ago, and somebody asks,
-/// one more may be sent.
+/// not hold the others up: when all under way were sent longer than `patience` ago, one more may be
+/// sent for those who wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Requests in one batch; more wait for the next.
@@ -54,7 +59,8 @@ struct Shared<R, A> {
 struct State<R, A> {
     waiting: Vec<(R, oneshot::Sender<A>)>,
     in_flight: usize,
-    last_sent: Instant,
+    /// When each batch that is under way was sent.
+    sent: Vec<Instant>,
 }
 
 impl<R: Send + 'static, A: Send + 'static> GroupCommit<R, A> {
@@ -64,8 +70,7 @@ impl<R: Send + 'static, A: Send + 'static> GroupCommit<R, A> {
         F: Future<Output = Vec<A>> + Send + 'static,
     {
         let send: Box<Sender<R, A>> = Box::new(move |batch| Box::pin(send(batch)));
-        let state =
-            Mutex::new(State { waiting: Vec::new(), in_flight: 0, last_sent: Instant::now() });
+        let state = Mutex::new(State { waiting: Vec::new(), in_flight: 0, sent: Vec::new() });
         Self { shared: Arc::new(Shared { limits, send, state }) }
     }
 
@@ -76,26 +81,36 @@ impl<R: Send + 'static, A: Send + 'static> GroupCommit<R, A> {
     ///
     /// Outside a tokio runtime.
     pub async fn submit(&self, request: R) -> Result<A, Lost> {
-        let (answer, answered) = oneshot::channel();
-        let must_drive = {
-            let mut state = self.shared.lock();
-            state.waiting.push((request, answer));
-            let has_place = self.shared.limits.admit_one_more(&state);
-            state.in_flight += usize::from(has_place);
-            has_place
-        };
-        if must_drive {
-            // A task of its own: a caller who leaves must not take the others' answers along.
-            let place = InFlight { shared: Arc::clone(&self.shared), given_back: false };
-            tokio::spawn(drive(place));
+        let (answer, mut answered) = oneshot::channel();
+        self.shared.lock().waiting.push((request, answer));
+        loop {
+            self.drive_if_there_is_a_place();
+            match timeout(self.shared.limits.patience, &mut answered).await {
+                Ok(answered) => return answered.map_err(|_| Lost),
+                // Perhaps those under way are stuck, and nobody else comes to see it.
+                Err(_elapsed) => {}
+            }
         }
-        answered.await.map_err(|_| Lost)
+    }
+
+    fn drive_if_there_is_a_place(&self) {
+        let mut state = self.shared.lock();
+        if state.waiting.is_empty() || !self.shared.limits.admit_one_more(&state) {
+            return;
+        }
+        state.in_flight += 1;
+        drop(state);
+        let place = InFlight { shared: Arc::clone(&self.shared), sent: None, given_back: false };
+        // A task of its own: a caller who leaves must not take the others' answers along.
+        tokio::spawn(drive(place));
     }
 }
 
 /// One of the places for batches under way.
 struct InFlight<R, A> {
     shared: Arc<Shared<R, A>>,
+    /// When its batch was sent.
+    sent: Option<Instant>,
     given_back: bool,
 }
 
@@ -121,17 +136,20 @@ impl<R, A> InFlight<R, A> {
     /// the same breath: whoever comes after that finds it free and takes it.
     fn next_batch(&mut self) -> Option<Batch<R, A>> {
         let mut state = self.shared.lock();
+        state.forget(self.sent.take());
         state.waiting.retain(|(_, caller)| !caller.is_closed());
         let limits = &self.shared.limits;
         let size = state.waiting.len().min(limits.batch.get());
-        // A place that was taken beside a stuck batch is given up once answers come again.
-        let is_extra = state.in_flight > limits.in_flight.get() && limits.answers_come(&state);
+        // A place that was taken beside a stuck batch is given up when another one moves.
+        let is_extra = state.in_flight > limits.in_flight.get() && limits.some_move(&state);
         if size == 0 || is_extra {
             state.in_flight -= 1;
             self.given_back = true;
             return None;
         }
-        state.last_sent = Instant::now();
+        let now = Instant::now();
+        state.sent.push(now);
+        self.sent = Some(now);
         Some(state.waiting.drain(..size).unzip())
     }
 }
@@ -142,6 +160,7 @@ impl<R, A> Drop for InFlight<R, A> {
     fn drop(&mut self) {
         if !self.given_back {
             let mut state = self.shared.lock();
+            state.forget(self.sent);
             state.in_flight -= 1;
             if state.in_flight == 0 {
                 state.waiting.clear();
@@ -152,12 +171,23 @@ impl<R, A> Drop for InFlight<R, A> {
 
 impl Limits {
     fn admit_one_more<R, A>(&self, state: &State<R, A>) -> bool {
-        state.in_flight < self.in_flight.get()
-            || state.in_flight < self.most_in_flight.get() && !self.answers_come(state)
+        let has_usual_place = state.in_flight < self.in_flight.get();
+        let all_are_sent = state.sent.len() == state.in_flight;
+        let is_stuck = all_are_sent && !self.some_move(state);
+        has_usual_place || (is_stuck && state.in_flight < self.most_in_flight.get())
     }
 
-    fn answers_come<R, A>(&self, state: &State<R, A>) -> bool {
-        state.last_sent.elapsed() < self.patience
+    /// Whether some batch under way was sent a short while ago.
+    fn some_move<R, A>(&self, state: &State<R, A>) -> bool {
+        state.sent.iter().any(|sent| sent.elapsed() < self.patience)
+    }
+}
+
+impl<R, A> State<R, A> {
+    fn forget(&mut self, sent: Option<Instant>) {
+        if let Some(place) = self.sent.iter().position(|other| Some(*other) == sent) {
+            self.sent.swap_remove(place);
+        }
     }
 }
 

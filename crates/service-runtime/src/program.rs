@@ -48,6 +48,7 @@ where
         }
         Err(NoSettings::Wrong(error)) => return refuse(&error),
     };
+    use_small_pages();
     logs::start();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -81,6 +82,18 @@ where
         None => ExitCode::from(130),
     }
 }
+
+/// The allocator asks for huge pages, and idle programs then hold some 10 MiB that they do not use.
+/// A refusal costs memory and nothing else.
+#[cfg(target_os = "linux")]
+fn use_small_pages() {
+    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
+        tracing::debug!(%error, "huge pages stay on");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn use_small_pages() {}
 
 /// Says something to the person who started the program, on stdout. A closed stdout is no error.
 pub fn say(text: &str) {

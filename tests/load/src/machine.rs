@@ -9,10 +9,19 @@ pub(crate) fn description(postgresql_programs: &Path) -> Vec<String> {
     vec![
         format!("{} × {cores}", field("/proc/cpuinfo", "model name")),
         format!("{} of memory", gibibytes(&field("/proc/meminfo", "MemTotal"))),
-        format!("Linux {}", kernel.trim()),
+        format!("Linux {}, scheduler autogroup {}", kernel.trim(), autogroup()),
         said(Command::new(postgresql_programs.join("postgres")).arg("--version")),
         said(Command::new("rustc").arg("--version")),
     ]
+}
+
+/// With autogroup, Linux weighs a niced thread only against its own session: to everybody else it is
+/// as important as any other (sched(7)).
+fn autogroup() -> &'static str {
+    match fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").as_deref() {
+        Ok("1\n") => "on",
+        _ => "off",
+    }
 }
 
 /// The first line that a program says about itself.
