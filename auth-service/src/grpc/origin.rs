@@ -11,6 +11,8 @@ use tonic::{Request, metadata::MetadataMap};
 
 /// For callers who set no deadline.
 const USUAL_TIME: Duration = Duration::from_secs(10);
+/// For the answer to reach the caller; a tenth of the time where that is less.
+const WAY_BACK: Duration = Duration::from_millis(500);
 /// The most that a caller may ask for.
 const LONGEST_TIME: Duration = Duration::from_secs(30);
 
@@ -21,6 +23,8 @@ pub(super) fn of<M>(request: &Request<M>, trusted: &Networks) -> Origin {
     let is_trusted = caller.is_none_or(|caller| trusted.contain(caller));
     let word = client_address(request.metadata()).filter(|_| is_trusted);
     let time = timeout(request.metadata()).unwrap_or(USUAL_TIME).min(LONGEST_TIME);
+    // What is refused or finished at the very end still has its way back before the caller gives up.
+    let time = time.saturating_sub((time / 10).min(WAY_BACK));
     Origin { client_address: word.or(caller), deadline: Instant::now() + time }
 }
 
