@@ -14,7 +14,10 @@ use http::Uri;
 use std::{
     collections::{HashMap, HashSet},
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use tokio::{
@@ -37,6 +40,8 @@ pub(crate) struct Replicas {
     usable: watch::Receiver<Option<Arc<[Replica]>>>,
     /// Told when a caller has nowhere to go.
     wanted: Arc<Notify>,
+    /// Where the next choice begins, so that equals take turns.
+    turn: Arc<AtomicUsize>,
     _keeper: Arc<AbortOnDrop>,
 }
 
@@ -89,7 +94,12 @@ impl Replicas {
         let wanted = Arc::new(Notify::new());
         let set = Set { states: HashMap::new(), publish, wanted: Arc::clone(&wanted) };
         let task = tokio::spawn(keeper(set));
-        Self { usable, wanted, _keeper: Arc::new(AbortOnDrop(task.abort_handle())) }
+        Self {
+            usable,
+            wanted,
+            turn: Arc::default(),
+            _keeper: Arc::new(AbortOnDrop(task.abort_handle())),
+        }
     }
 
     /// A replica for one call. Waits while nobody has looked yet, and, when nobody was there, for one
@@ -103,7 +113,9 @@ impl Replicas {
             let _ = timeout(ONE_MORE_LOOK, usable.changed()).await;
             replicas = usable.borrow().clone().unwrap_or_default();
         }
-        let idlest = replicas.iter().min_by_key(|replica| Arc::strong_count(&replica.calls));
+        let start = self.turn.fetch_add(1, Ordering::Relaxed) % replicas.len().max(1);
+        let in_turn = replicas[start..].iter().chain(&replicas[..start]);
+        let idlest = in_turn.min_by_key(|replica| Arc::strong_count(&replica.calls));
         idlest
             .map(|replica| Lease {
                 client: replica.client.clone(),
