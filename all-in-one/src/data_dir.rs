@@ -1,15 +1,14 @@
 //! The folder of everything that all-in-one writes.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use service_runtime::{secret, settings::SettingError};
 use std::{
-    fs::{DirBuilder, Permissions},
-    io::{self, Write},
-    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    fs::DirBuilder,
+    io,
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
-use tempfile::NamedTempFile;
 
 /// `DATA_DIR`, which exists and may be written.
 #[derive(Clone, Debug)]
@@ -39,31 +38,18 @@ impl DataDir {
     /// start, so that tokens outlive a restart.
     pub(crate) fn signing_secret(&self) -> Result<SecretString, SettingError> {
         let path = self.0.join("signing-secret");
-        make_or_read(&path).map_err(|error| {
+        let secret = secret::make_or_read(&path, generate).map(|(secret, _)| secret);
+        secret.map_err(|error| {
             let path = path.display();
             SettingError::new("DATA_DIR", format!("{path} cannot be made or read: {error}"))
         })
     }
 }
 
-fn make_or_read(path: &Path) -> io::Result<SecretString> {
-    if path.try_exists()? {
-        return secret::read_file(path);
-    }
+fn generate() -> io::Result<SecretString> {
     let mut random = [0_u8; 48];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
-    let made = SecretString::from(STANDARD_NO_PAD.encode(random));
-    // Whole or not at all, and never over a file that is there: of two programs that start at once,
-    // the second one reads what the first one made.
-    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
-    file.as_file().set_permissions(Permissions::from_mode(0o600))?;
-    writeln!(file, "{}", made.expose_secret())?;
-    file.as_file().sync_all()?;
-    match file.persist_noclobber(path) {
-        Ok(_) => Ok(made),
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => secret::read_file(path),
-        Err(error) => Err(error.error),
-    }
+    Ok(SecretString::from(STANDARD_NO_PAD.encode(random)))
 }
 
 #[cfg(test)]

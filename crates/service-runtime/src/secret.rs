@@ -1,8 +1,14 @@
 //! Secrets from the environment (`NAME`) or from a file (`NAME_FILE`).
 
 use crate::settings::SettingError;
-use secrecy::SecretString;
-use std::{fs, io, path::Path};
+use secrecy::{ExposeSecret, SecretString};
+use std::{
+    fs,
+    io::{self, Write},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+};
+use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
 /// A secret is a line or a few; a larger file is a mistake (the wrong path, a device).
@@ -42,6 +48,31 @@ pub fn read_file(path: &Path) -> io::Result<SecretString> {
     }
     let text = Zeroizing::new(fs::read_to_string(path)?);
     Ok(SecretString::from(text.strip_suffix('\n').unwrap_or(&text)))
+}
+
+/// Makes a secret and puts it into the file, for this user alone (0600), or reads the one that is
+/// there. The second value tells whether it was made now. Of two programs that start at once, the
+/// second one reads what the first one made.
+pub fn make_or_read(
+    path: &Path,
+    make: impl FnOnce() -> io::Result<SecretString>,
+) -> io::Result<(SecretString, bool)> {
+    if path.try_exists()? {
+        return Ok((read_file(path)?, false));
+    }
+    let secret = make()?;
+    // Whole or not at all, and never over a file that is there: link, do not write in place.
+    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
+    writeln!(file, "{}", secret.expose_secret())?;
+    file.as_file().sync_all()?;
+    match file.persist_noclobber(path) {
+        Ok(_) => Ok((secret, true)),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+            Ok((read_file(path)?, false))
+        }
+        Err(error) => Err(error.error),
+    }
 }
 
 fn explain(path: &Path, error: &io::Error) -> String {

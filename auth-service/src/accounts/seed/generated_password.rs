@@ -1,13 +1,8 @@
 //! A password that nobody has chosen, in a file that only this user may read.
 
-use secrecy::{ExposeSecret, SecretString};
-use std::{
-    fs,
-    io::{self, Write},
-    os::unix::fs::PermissionsExt,
-    path::Path,
-};
-use tempfile::NamedTempFile;
+use secrecy::SecretString;
+use service_runtime::secret;
+use std::{io, path::Path};
 
 /// 24 characters out of 32: 120 bits.
 const CHARACTERS: usize = 24;
@@ -17,20 +12,7 @@ const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 /// Makes a password and puts it into the file (0600), or reads the one that an earlier start left
 /// there when it was ended before it could create the admin. The second value tells which.
 pub(super) fn make_or_read(path: &Path) -> io::Result<(SecretString, bool)> {
-    let password = generate()?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    // Whole or not at all, and never over a file that is there: link, do not write in place.
-    let mut file = NamedTempFile::new_in(folder)?;
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
-    writeln!(file, "{}", password.expose_secret())?;
-    file.as_file().sync_all()?;
-    match file.persist_noclobber(path) {
-        Ok(_) => Ok((password, true)),
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
-            Ok((service_runtime::secret::read_file(path)?, false))
-        }
-        Err(error) => Err(error.error),
-    }
+    secret::make_or_read(path, generate)
 }
 
 fn generate() -> io::Result<SecretString> {
