@@ -2,11 +2,13 @@
 
 use e2e::{Api, Plan, World, eventually, on_postgres};
 use serde_json::json;
+use tokio::task::JoinSet;
 
 on_postgres!(
     without_the_database_everything_is_503_and_works_again_after,
     without_the_database_the_process_is_alive_and_not_ready,
     a_database_that_says_nothing_is_an_outage_within_seconds,
+    connections_that_died_without_a_word_do_not_keep_new_ones_out,
 );
 
 /// The statuses of everything that needs the database, asked with good and with bad credentials.
@@ -89,4 +91,32 @@ async fn a_database_that_says_nothing_is_an_outage_within_seconds(plan: Plan) {
         (answer.status == 200).then_some(())
     })
     .await;
+}
+
+async fn connections_that_died_without_a_word_do_not_keep_new_ones_out(plan: Plan) {
+    let mut world = plan.with_database_proxy().start().await;
+    let admin = world.admin().await;
+    let bearer = world.bearer.with_token(&admin.token);
+    // Listings share no statement: together they take every connection that there may be.
+    let everywhere = async || {
+        let mut listings = JoinSet::new();
+        for _ in 0..30 {
+            let bearer = bearer.clone();
+            listings.spawn(async move { bearer.get("/users").await });
+        }
+        listings.join_all().await
+    };
+    for answer in everywhere().await {
+        answer.expect(200);
+    }
+    world.database_proxy().lose_connections();
+    for answer in everywhere().await {
+        assert!([200, 503].contains(&answer.status), "{answer}");
+    }
+    let asked = std::time::Instant::now();
+    for answer in everywhere().await {
+        answer.expect(200);
+    }
+    bearer.get("/admin").await.expect(200);
+    assert!(asked.elapsed().as_secs() < 3, "{:?}", asked.elapsed());
 }

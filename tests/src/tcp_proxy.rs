@@ -17,6 +17,8 @@ pub struct TcpProxy {
     address: SocketAddr,
     target: Arc<Mutex<SocketAddr>>,
     way: watch::Sender<Way>,
+    /// How often the connections of the moment were lost.
+    losses: watch::Sender<u64>,
     /// Bound, so that nobody else takes the port, but refusing connections until it listens.
     refusing: Option<TcpSocket>,
 }
@@ -37,8 +39,13 @@ impl TcpProxy {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("a free port");
         let address = socket.local_addr().expect("a bound socket");
-        let (way, _) = watch::channel(Way::Open);
-        Self { address, target: Arc::new(Mutex::new(target)), way, refusing: Some(socket) }
+        Self {
+            address,
+            target: Arc::new(Mutex::new(target)),
+            way: watch::Sender::new(Way::Open),
+            losses: watch::Sender::new(0),
+            refusing: Some(socket),
+        }
     }
 
     /// A way that is open from the start.
@@ -65,7 +72,8 @@ impl TcpProxy {
         self.way.send_replace(Way::Open);
         if let Some(socket) = self.refusing.take() {
             let listener = socket.listen(1024).expect("a bound socket can listen");
-            tokio::spawn(accept(listener, Arc::clone(&self.target), self.way.subscribe()));
+            let target = Arc::clone(&self.target);
+            tokio::spawn(accept(listener, target, self.way.subscribe(), self.losses.subscribe()));
         }
     }
 
@@ -78,12 +86,19 @@ impl TcpProxy {
     pub fn silence(&self) {
         self.way.send_replace(Way::Silent);
     }
+
+    /// Leaves the connections of this moment open and never relays on them again; new ones are
+    /// relayed. So it looks when a machine is replaced without a word.
+    pub fn lose_connections(&self) {
+        self.losses.send_modify(|losses| *losses += 1);
+    }
 }
 
 async fn accept(
     listener: TcpListener,
     target: Arc<Mutex<SocketAddr>>,
     mut way: watch::Receiver<Way>,
+    losses: watch::Receiver<u64>,
 ) {
     loop {
         let accepted = tokio::select! {
@@ -93,12 +108,19 @@ async fn accept(
         let Ok((stream, _)) = accepted else { continue };
         let target = *target.lock().expect("no thread panicked with it");
         if *way.borrow() != Way::Cut {
-            tokio::spawn(relay(stream, target, way.clone()));
+            let mut lost = losses.clone();
+            lost.mark_unchanged();
+            tokio::spawn(relay(stream, target, way.clone(), lost));
         }
     }
 }
 
-async fn relay(mut near: TcpStream, target: SocketAddr, mut way: watch::Receiver<Way>) {
+async fn relay(
+    mut near: TcpStream,
+    target: SocketAddr,
+    mut way: watch::Receiver<Way>,
+    mut lost: watch::Receiver<u64>,
+) {
     let Ok(mut far) = TcpStream::connect(target).await else { return };
     let _ = (near.set_nodelay(true), far.set_nodelay(true));
     let mut copying = pin!(copy_bidirectional(&mut near, &mut far));
@@ -110,10 +132,16 @@ async fn relay(mut near: TcpStream, target: SocketAddr, mut way: watch::Receiver
             Way::Open => tokio::select! {
                 _ = &mut copying => return,
                 changed = way.changed() => changed,
+                Ok(()) = lost.changed() => return held_open(way).await,
             },
         };
         if changed.is_err() {
             return;
         }
     }
+}
+
+/// Until the proxy is dropped. Whoever asked for the relay still holds both streams.
+async fn held_open(mut way: watch::Receiver<Way>) {
+    while way.changed().await.is_ok() {}
 }

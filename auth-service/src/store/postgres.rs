@@ -1,5 +1,7 @@
 //! Users in PostgreSQL.
 
+mod connections;
+
 use super::{
     InsertError, NewUser, STATEMENT_TIME, StoreError, UserFilter, UserStore, role_from_text, within,
 };
@@ -8,13 +10,14 @@ use crate::{
     user::{Credentials, User},
 };
 use async_trait::async_trait;
+use connections::Connections;
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{
-    ConnectOptions, Connection, PgPool, Row, SqlSafeStr,
+    ConnectOptions, Connection, PgConnection, Row, SqlSafeStr,
     migrate::{Migration, MigrationType, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions, PgRow},
 };
-use std::time::Duration;
+use std::{pin::Pin, time::Duration};
 
 /// Connections to the database. Concurrent look-ups share statements, so few carry much.
 const CONNECTIONS: u32 = 10;
@@ -22,7 +25,7 @@ const CONNECTIONS: u32 = 10;
 /// Users in PostgreSQL. Replicas on one database share them.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
-    pool: PgPool,
+    connections: Connections,
 }
 
 impl PostgresStore {
@@ -39,14 +42,35 @@ impl PostgresStore {
             .max_connections(CONNECTIONS)
             .acquire_timeout(STATEMENT_TIME)
             .idle_timeout(Duration::from_mins(10))
-            // A round trip per statement would double the cost of every decision; a connection that
-            // died is noticed by the statement itself, and the next one gets another.
             .test_before_acquire(false)
+            .before_acquire(|connection, state| {
+                Box::pin(async move {
+                    let fresh = state.idle_for < connections::FRESH;
+                    Ok(fresh || connections::is_alive(connection).await)
+                })
+            })
             .connect_with(options.options([("statement_timeout", timeout)]))
             .await?;
-        Ok(Self { pool })
+        Ok(Self { connections: Connections::new(pool) })
+    }
+
+    /// Runs one statement, to its end, on a connection of its own.
+    async fn run<T: Send>(
+        &self,
+        statement: impl for<'c> FnOnce(&'c mut PgConnection) -> Answer<'c, T> + Send,
+    ) -> Result<T, StoreError> {
+        within(async {
+            let mut connection = self.connections.take().await?;
+            let answer = statement(&mut connection).await?;
+            connection.give_back();
+            Ok(answer)
+        })
+        .await
     }
 }
+
+/// A statement under way on a connection.
+type Answer<'c, T> = Pin<Box<dyn Future<Output = sqlx::Result<T>> + Send + 'c>>;
 
 fn migrator() -> Migrator {
     let user = Migration::new(
@@ -65,7 +89,7 @@ fn migrator() -> Migrator {
 #[async_trait]
 impl UserStore for PostgresStore {
     async fn ping(&self) -> Result<(), StoreError> {
-        within(sqlx::query("SELECT 1").execute(&self.pool)).await.map(drop)
+        self.run(|connection| Box::pin(sqlx::query("SELECT 1").execute(connection))).await.map(drop)
     }
 
     async fn insert(&self, user: NewUser) -> Result<User, InsertError> {
@@ -75,15 +99,16 @@ impl UserStore for PostgresStore {
             .bind(user.username)
             .bind(user.password_hash.expose_secret())
             .bind(user.role.as_str())
-            .try_map(|row| user_from_row(&row))
-            .fetch_optional(&self.pool);
-        within(insert).await?.ok_or(InsertError::UsernameTaken)
+            .try_map(|row| user_from_row(&row));
+        self.run(|connection| Box::pin(insert.fetch_optional(connection)))
+            .await?
+            .ok_or(InsertError::UsernameTaken)
     }
 
     async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError> {
         let sql = r#"SELECT id, username, role FROM "user" WHERE id = ANY($1)"#;
-        within(sqlx::query(sql).bind(ids).try_map(|row| user_from_row(&row)).fetch_all(&self.pool))
-            .await
+        let select = sqlx::query(sql).bind(ids).try_map(|row| user_from_row(&row));
+        self.run(|connection| Box::pin(select.fetch_all(connection))).await
     }
 
     async fn credentials_by_username(
@@ -91,21 +116,15 @@ impl UserStore for PostgresStore {
         usernames: &[String],
     ) -> Result<Vec<Credentials>, StoreError> {
         let sql = r#"SELECT id, username, role, password FROM "user" WHERE username = ANY($1)"#;
-        let select = sqlx::query(sql)
-            .bind(usernames)
-            .try_map(|row| credentials_from_row(&row))
-            .fetch_all(&self.pool);
-        within(select).await
+        let select = sqlx::query(sql).bind(usernames).try_map(|row| credentials_from_row(&row));
+        self.run(|connection| Box::pin(select.fetch_all(connection))).await
     }
 
     async fn set_role(&self, id: i64, role: Role) -> Result<Option<User>, StoreError> {
         let sql = r#"UPDATE "user" SET role = $2 WHERE id = $1 RETURNING id, username, role"#;
-        let update = sqlx::query(sql)
-            .bind(id)
-            .bind(role.as_str())
-            .try_map(|row| user_from_row(&row))
-            .fetch_optional(&self.pool);
-        within(update).await
+        let update =
+            sqlx::query(sql).bind(id).bind(role.as_str()).try_map(|row| user_from_row(&row));
+        self.run(|connection| Box::pin(update.fetch_optional(connection))).await
     }
 
     async fn replace_password(
@@ -115,12 +134,8 @@ impl UserStore for PostgresStore {
         new: SecretString,
     ) -> Result<bool, StoreError> {
         let sql = r#"UPDATE "user" SET password = $3 WHERE id = $1 AND password = $2"#;
-        let update = sqlx::query(sql)
-            .bind(id)
-            .bind(old.expose_secret())
-            .bind(new.expose_secret())
-            .execute(&self.pool);
-        Ok(within(update).await?.rows_affected() == 1)
+        let update = sqlx::query(sql).bind(id).bind(old.expose_secret()).bind(new.expose_secret());
+        Ok(self.run(|connection| Box::pin(update.execute(connection))).await?.rows_affected() == 1)
     }
 
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError> {
@@ -134,13 +149,12 @@ impl UserStore for PostgresStore {
             .bind(end)
             .bind(filter.role.map(Role::as_str))
             .bind(filter.limit)
-            .try_map(|row| user_from_row(&row))
-            .fetch_all(&self.pool);
-        within(select).await
+            .try_map(|row| user_from_row(&row));
+        self.run(|connection| Box::pin(select.fetch_all(connection))).await
     }
 
     async fn close(&self) {
-        self.pool.close().await;
+        self.connections.close().await;
     }
 }
 
