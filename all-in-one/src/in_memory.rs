@@ -1,7 +1,7 @@
 //! The gateway's connection to auth-service within one process.
 
 use auth_client::{AuthClient, Stream};
-use auth_service::server::Connections;
+use grpc_server::Connections;
 use std::io;
 use tokio::{
     io::{DuplexStream, duplex},

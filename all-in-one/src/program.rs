@@ -7,15 +7,11 @@ use crate::{
     welcome::{self, Addresses},
 };
 use auth_service::{
-    AuthService,
-    accounts::AdminPassword,
-    server::{Connections, GrpcListener},
-    service::Foundation,
-    settings::store_url,
-    store::StoreUrl,
-    token::Keyring,
+    AuthService, accounts::AdminPassword, service::Foundation, settings::store_url,
+    store::StoreUrl, token::Keyring,
 };
 use gateway::Gateway;
+use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
     http_listener::{HttpListener, Limits},
     networks::Networks,
@@ -45,7 +41,7 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         service = AuthService::open(foundation) => service?,
         () = shutdown.lame_duck() => return Ok(()),
     };
-    let grpc = GrpcListener::bind(settings.service.auth_listen_addr).await?;
+    let grpc = GrpcListener::bind("AUTH_LISTEN_ADDR", settings.service.auth_listen_addr).await?;
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
     let gateway = Gateway::bind(&settings.public).await?;
     let addresses = Addresses {

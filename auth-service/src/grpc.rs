@@ -2,7 +2,6 @@
 //!
 //! One file per call, none of which decides anything.
 
-mod actor;
 mod authorize;
 mod batch_authorize;
 mod list_users;
@@ -21,6 +20,7 @@ use auth_proto::auth_v1::{
     RegisterResponse, SetUserRoleRequest, SetUserRoleResponse, VerifyCredentialsRequest,
     VerifyCredentialsResponse, auth_service_server::AuthService,
 };
+use grpc_server::actor;
 use service_runtime::networks::Networks;
 use tonic::{Request, Response, Status};
 

@@ -4,7 +4,6 @@
 //!
 //! - [`program()`]: what the binary runs; [`service`]: the same as a library, for other programs.
 //! - [`settings`]: flags and environment.
-//! - [`server`]: listeners of gRPC, health and reflection.
 //! - [`grpc`]: messages into use cases, outcomes into statuses; one file per call.
 //! - [`accounts`]: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: where users are kept: one trait, two engines.
@@ -18,7 +17,6 @@ pub mod grpc;
 pub mod password;
 mod program;
 pub mod role;
-pub mod server;
 pub mod service;
 pub mod settings;
 pub mod store;

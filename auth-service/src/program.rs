@@ -1,11 +1,7 @@
 //! What the binary runs.
 
-use crate::{
-    AuthService,
-    server::{Connections, GrpcListener},
-    service::Foundation,
-    settings::Settings,
-};
+use crate::{AuthService, service::Foundation, settings::Settings};
+use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
     http_listener::{HttpListener, Limits},
     ops,
@@ -34,7 +30,7 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         // Asked to stop while waiting for a database: nothing is in flight.
         () = shutdown.lame_duck() => return Ok(()),
     };
-    let grpc = GrpcListener::bind(settings.service.auth_listen_addr).await?;
+    let grpc = GrpcListener::bind("AUTH_LISTEN_ADDR", settings.service.auth_listen_addr).await?;
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
     let readiness = Readiness::starting(&shutdown);
     say(&format!(

@@ -5,18 +5,23 @@ use crate::{
     clock::SystemClock,
     grpc::AuthGrpc,
     password::{Hasher, core_dumps},
-    server::{Connections, GrpcServer},
     store::{self, StoreUrl, UserStore},
     token::{self, Keyring, Tokens},
 };
+use auth_proto::{
+    FILE_DESCRIPTORS,
+    auth_v1::auth_service_server::{AuthServiceServer, SERVICE_NAME},
+};
+use grpc_server::{Connections, GrpcServer};
 use service_runtime::{
     networks::Networks, program::Failure, readiness::Readiness, settings::SettingError,
     shutdown::Shutdown,
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
+use tonic::service::Routes;
 
-/// How often the store is asked whether it answers.
-const STORE_CHECK: Duration = Duration::from_secs(1);
+/// The largest message that is read: room for a batch of the longest tokens, no more.
+const LARGEST_MESSAGE: usize = 2 * 1024 * 1024;
 
 /// What the service stands on.
 #[derive(Debug)]
@@ -70,7 +75,9 @@ impl AuthService {
             }
             other => Failure::Other(Box::new(other)),
         })?;
-        let server = GrpcServer::new(AuthGrpc::new(accounts, foundation.trusted_gateways)).await;
+        let grpc = AuthServiceServer::new(AuthGrpc::new(accounts, foundation.trusted_gateways))
+            .max_decoding_message_size(LARGEST_MESSAGE);
+        let server = GrpcServer::new(Routes::new(grpc), SERVICE_NAME, FILE_DESCRIPTORS).await;
         Ok(Self { server, store })
     }
 
@@ -82,38 +89,15 @@ impl AuthService {
             .map_err(|error| Failure::Other(Box::new(error)))
     }
 
-    /// Keeps `readiness` and the gRPC health service true to the store, until it
-    /// stops; in the lame-duck time neither is ready any more. Whoever watches the
-    /// health is let go when `last_call` stops: the life of the last caller who is still served.
+    /// Keeps `readiness` and the gRPC health service true to the store: see
+    /// [`GrpcServer::watch_store`].
     pub async fn watch_store(
         &self,
         readiness: Readiness,
         shutdown: &Shutdown,
         last_call: &Shutdown,
     ) {
-        let mut was_able = true;
-        let mut lame_duck = std::pin::pin!(shutdown.lame_duck());
-        loop {
-            let answer = self.store.ping().await;
-            let able = answer.is_ok();
-            if let (Err(error), true) = (&answer, was_able) {
-                tracing::error!(%error, "not ready: the store does not answer");
-            } else if able && !was_able {
-                tracing::info!("ready: the store answers again");
-            }
-            was_able = able;
-            readiness.set_able(able);
-            self.server.report(readiness.is_ready()).await;
-            tokio::select! {
-                () = &mut lame_duck => break,
-                () = tokio::time::sleep(STORE_CHECK) => {}
-            }
-        }
-        self.server.report(false).await;
-        last_call.stopping().await;
-        // Watchers wait for the next change for ever; told that there is none, they go, and the
-        // server can end.
-        self.server.forget().await;
+        self.server.watch_store(|| self.store.ping(), readiness, shutdown, last_call).await;
     }
 
     /// Closes the store. Nothing is served any more.

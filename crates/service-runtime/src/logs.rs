@@ -4,8 +4,15 @@ use std::io;
 use tracing_subscriber::EnvFilter;
 
 /// Our own crates; `RUST_LOG` without targets means these.
-const OUR_TARGETS: [&str; 6] =
-    ["all_in_one", "auth_client", "auth_service", "bcrypt_lanes", "gateway", "service_runtime"];
+const OUR_TARGETS: [&str; 7] = [
+    "all_in_one",
+    "auth_client",
+    "auth_service",
+    "bcrypt_lanes",
+    "gateway",
+    "grpc_server",
+    "service_runtime",
+];
 
 /// Starts logging at the level of `RUST_LOG` (default `info`). A bare level such as `trace` is
 /// meant for our own targets: libraries below us print request headers and query arguments at

@@ -1,7 +1,5 @@
 //! gRPC over HTTP/2: the service itself, `grpc.health.v1` and reflection, under limits.
 
-use crate::grpc::AuthGrpc;
-use auth_proto::{FILE_DESCRIPTORS, auth_v1::auth_service_server::AuthServiceServer};
 use service_runtime::{
     settings::SettingError,
     shutdown::{DRAIN_TIME, Shutdown},
@@ -15,13 +13,9 @@ use tonic::{
 };
 use tonic_health::{ServingStatus, server::HealthReporter};
 
-/// The largest message that is read: room for a batch of the longest tokens, no more.
-const LARGEST_MESSAGE: usize = 2 * 1024 * 1024;
 /// Longest time for one call, whatever its caller allows.
 const LONGEST_CALL: Duration = Duration::from_secs(30);
 
-/// The server as a whole, and the service by name (grpc.health.v1).
-const HEALTH_NAMES: [&str; 2] = ["", "rolegate.auth.v1.AuthService"];
 /// Where calls come from.
 #[derive(Debug)]
 pub enum Connections {
@@ -39,16 +33,15 @@ pub struct GrpcListener {
 }
 
 impl GrpcListener {
-    /// Binds `AUTH_LISTEN_ADDR`.
-    pub async fn bind(address: SocketAddr) -> Result<Self, SettingError> {
+    /// Binds the address that the setting `variable` gave.
+    pub async fn bind(variable: &str, address: SocketAddr) -> Result<Self, SettingError> {
         let bound = async {
             let listener = TcpListener::bind(address).await?;
             let address = listener.local_addr()?;
             io::Result::Ok(Self { listener, address })
         };
         bound.await.map_err(|error| {
-            let problem = format!("cannot listen on {address}: {error}");
-            SettingError::new("AUTH_LISTEN_ADDR", problem)
+            SettingError::new(variable, format!("cannot listen on {address}: {error}"))
         })
     }
 
@@ -63,27 +56,28 @@ impl GrpcListener {
 pub struct GrpcServer {
     routes: Routes,
     health: HealthReporter,
+    /// The server as a whole, and the service by name (grpc.health.v1).
+    health_names: [&'static str; 2],
 }
 
 impl GrpcServer {
-    /// Serves `auth`, its health (not serving, until [`Self::report`] says otherwise) and reflection.
-    pub async fn new(auth: AuthGrpc) -> Self {
+    /// Serves the service of this `name` and `descriptors`, its health (not serving, until
+    /// [`Self::report`] says otherwise) and reflection.
+    pub async fn new(service: Routes, name: &'static str, descriptors: &'static [u8]) -> Self {
         let (reporter, health) = tonic_health::server::health_reporter();
-        let auth = AuthServiceServer::new(auth).max_decoding_message_size(LARGEST_MESSAGE);
         let reflection = || {
             tonic_reflection::server::Builder::configure()
-                .register_encoded_file_descriptor_set(FILE_DESCRIPTORS)
+                .register_encoded_file_descriptor_set(descriptors)
                 .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         };
-        let mut routes = Routes::builder();
-        routes.add_service(auth).add_service(health);
+        let mut routes = service.add_service(health);
         // Both versions: generic clients ask for the one that was current when they were built.
         if let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) {
-            routes.add_service(v1).add_service(v1alpha);
+            routes = routes.add_service(v1).add_service(v1alpha);
         } else {
             tracing::error!("reflection is off: the descriptors of the contract are malformed");
         }
-        let server = Self { routes: routes.routes(), health: reporter };
+        let server = Self { routes, health: reporter, health_names: ["", name] };
         server.report(false).await;
         server
     }
@@ -91,7 +85,7 @@ impl GrpcServer {
     /// Tells the health service whether we serve.
     pub async fn report(&self, serving: bool) {
         let status = if serving { ServingStatus::Serving } else { ServingStatus::NotServing };
-        for name in HEALTH_NAMES {
+        for name in self.health_names {
             self.health.set_service_status(name, status).await;
         }
     }
@@ -99,7 +93,7 @@ impl GrpcServer {
     /// Says no more about anything; whoever watches learns that nothing will follow.
     pub async fn forget(&self) {
         let mut health = self.health.clone();
-        for name in HEALTH_NAMES {
+        for name in self.health_names {
             health.clear_service_status(name).await;
         }
     }

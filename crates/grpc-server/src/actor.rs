@@ -5,7 +5,8 @@ use tonic::metadata::MetadataMap;
 
 /// The token of `authorization: Bearer <token>` (RFC 6750, section 2.1). Anything else is the empty
 /// token, which is nobody's: one way for all to be refused.
-pub(super) fn token(metadata: &MetadataMap) -> &str {
+#[must_use]
+pub fn token(metadata: &MetadataMap) -> &str {
     let mut values = metadata.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return "" };
     match value.to_str().ok().and_then(|value| value.split_once(' ')) {

@@ -1,0 +1,14 @@
+//! How an internal service is served: gRPC over HTTP/2, with health and reflection.
+//!
+//! - [`GrpcServer`], [`GrpcListener`], [`Connections`]: one service, `grpc.health.v1` and reflection,
+//!   under limits; over TCP or within the process.
+//! - [`actor`]: who acts: the access token in the metadata of a request.
+//! - [`refusal`]: a reason of the contract as a status.
+
+pub mod actor;
+mod refusal;
+mod server;
+mod store_watch;
+
+pub use refusal::refusal;
+pub use server::{Connections, GrpcListener, GrpcServer};

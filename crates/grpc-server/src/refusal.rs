@@ -1,0 +1,46 @@
+//! A reason of the contract as a gRPC status.
+
+use auth_proto::{ERROR_DOMAIN, Reason};
+use std::{collections::HashMap, error::Error, fmt, time::Duration};
+use tonic::Status;
+use tonic_types::{ErrorDetails, StatusExt};
+
+/// The status that says `reason`, with the text of `error`; the text and the causes of a fault of
+/// ours stand in the log only. `retry_after` becomes `google.rpc.RetryInfo`.
+pub fn refusal(
+    reason: Reason,
+    error: &(dyn Error + 'static),
+    retry_after: Option<Duration>,
+) -> Status {
+    match reason {
+        // The caller learns that it was us; the cause stands here and nowhere else.
+        Reason::Internal | Reason::StoreUnavailable => {
+            tracing::error!(cause = %Causes(error), "a call failed");
+        }
+        _ => tracing::debug!(reason = reason.as_str(), "a call was refused"),
+    }
+    let text = match reason {
+        Reason::Internal => "internal error".to_owned(),
+        _ => error.to_string(),
+    };
+    let mut details = ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, HashMap::new());
+    if let Some(delay) = retry_after {
+        details.set_retry_info(Some(delay));
+    }
+    Status::with_error_details(reason.code(), text, details)
+}
+
+/// An error and what caused it, for the log.
+struct Causes<'a>(&'a (dyn Error + 'static));
+
+impl fmt::Display for Causes<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.0)?;
+        let mut next = self.0.source();
+        while let Some(cause) = next {
+            write!(formatter, ": {cause}")?;
+            next = cause.source();
+        }
+        Ok(())
+    }
+}
