@@ -6,10 +6,7 @@ use crate::{
     settings::Settings,
     welcome::{self, Addresses},
 };
-use auth_service::{
-    AuthService, accounts::AdminPassword, service::Foundation, settings::store_url,
-    store::StoreUrl, token::Keyring,
-};
+use auth_service::{AuthService, accounts::AdminPassword, service::Foundation, token::Keyring};
 use gateway::Gateway;
 use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
@@ -21,6 +18,7 @@ use service_runtime::{
     settings::{self, SettingError},
     shutdown::Shutdown,
 };
+use sql_store::StoreUrl;
 use std::process::ExitCode;
 
 /// Runs all-in-one with the settings of this process, `adjust`ed by whoever embeds it.
@@ -76,7 +74,8 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
 }
 
 fn foundation(settings: &Settings, data_dir: &DataDir) -> Result<Foundation, SettingError> {
-    let given = store_url(settings.database_url.clone(), settings.database_url_file.as_deref())?;
+    let file = settings.database_url_file.as_deref();
+    let given = StoreUrl::from_setting("DATABASE_URL", settings.database_url.clone(), file)?;
     let keyring = match settings.service.keyring()? {
         Some(keyring) => keyring,
         None => Keyring::new(&data_dir.signing_secret()?, &[])

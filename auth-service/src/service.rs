@@ -5,7 +5,7 @@ use crate::{
     clock::SystemClock,
     grpc::AuthGrpc,
     password::{Hasher, core_dumps},
-    store::{self, StoreUrl, UserStore},
+    store::{self, UserStore},
     token::{self, Keyring, Tokens},
 };
 use auth_proto::{
@@ -17,6 +17,7 @@ use service_runtime::{
     networks::Networks, program::Failure, readiness::Readiness, settings::SettingError,
     shutdown::Shutdown,
 };
+use sql_store::StoreUrl;
 use std::sync::Arc;
 use tonic::service::Routes;
 

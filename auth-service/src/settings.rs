@@ -5,7 +5,6 @@
 use crate::{
     accounts::{AdminPassword, Policy},
     password::Password,
-    store::StoreUrl,
     token::Keyring,
 };
 use clap::{Args, Parser};
@@ -15,6 +14,7 @@ use service_runtime::{
     secret,
     settings::{SettingError, number_between, socket_address},
 };
+use sql_store::StoreUrl;
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 /// Callers on this machine.
@@ -148,22 +148,9 @@ impl Settings {
 
     /// The database; required.
     pub fn store_url(&self) -> Result<StoreUrl, SettingError> {
-        store_url(self.database_url.clone(), self.database_url_file.as_deref())?.ok_or_else(|| {
-            let right = "postgres://user:password@host:5432/database or sqlite://path/to/file.db";
-            SettingError::new("DATABASE_URL", format!("is required, such as {right}"))
-        })
+        let file = self.database_url_file.as_deref();
+        StoreUrl::required("DATABASE_URL", self.database_url.clone(), file)
     }
-}
-
-/// The database of `DATABASE_URL` or `DATABASE_URL_FILE`, if one is given.
-pub fn store_url(
-    value: Option<SecretString>,
-    file: Option<&std::path::Path>,
-) -> Result<Option<StoreUrl>, SettingError> {
-    secret::read("DATABASE_URL", value, file)?
-        .map(|url| StoreUrl::parse(&url))
-        .transpose()
-        .map_err(|error| SettingError::new("DATABASE_URL", error.to_string()))
 }
 
 impl ServiceSettings {

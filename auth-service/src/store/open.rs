@@ -1,140 +1,14 @@
-//! From `DATABASE_URL` to an open store.
+//! From a URL to an open store.
 
 use super::{PostgresStore, SqliteStore, UserStore};
-use secrecy::{ExposeSecret, SecretString};
-use sqlx::postgres::PgConnectOptions;
-use std::{fmt, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
-
-/// A database that can be opened. Prints without its password.
-#[derive(Clone)]
-pub enum StoreUrl {
-    /// `postgres://user:password@host:5432/database`
-    Postgres(Box<PgConnectOptions>),
-    /// `sqlite://path/to/file`
-    Sqlite(PathBuf),
-}
-
-/// The text is no URL of a database that we know. Says what would be right, never the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
-    /// Another scheme, or none.
-    #[error("must be postgres://user:password@host:5432/database or sqlite://path/to/file.db")]
-    UnknownScheme,
-    /// `postgres://` with something after it that makes no sense.
-    #[error("is not a valid PostgreSQL URL; expected postgres://user:password@host:5432/database")]
-    InvalidPostgres,
-    /// `sqlite://` without a file. A database in memory would lose every user at each restart.
-    #[error("must name a file, as in sqlite://path/to/file.db, without parameters")]
-    InvalidSqlite,
-}
-
-impl StoreUrl {
-    /// Reads `DATABASE_URL`.
-    pub fn parse(url: &SecretString) -> Result<Self, OpenError> {
-        let url = url.expose_secret();
-        if let Some(path) = url.strip_prefix("sqlite:") {
-            let path = path.strip_prefix("//").unwrap_or(path);
-            let is_file = !path.is_empty()
-                && !path.ends_with('/')
-                && !path.contains([':', '?', '%', '\0', '#']);
-            return is_file
-                .then(|| Self::Sqlite(PathBuf::from(path)))
-                .ok_or(OpenError::InvalidSqlite);
-        }
-        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return PgConnectOptions::from_str(url)
-                .map(|options| Self::Postgres(Box::new(options)))
-                .map_err(|_| OpenError::InvalidPostgres);
-        }
-        Err(OpenError::UnknownScheme)
-    }
-}
-
-impl fmt::Display for StoreUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Postgres(options) => {
-                let database = options.get_database().unwrap_or("(default database)");
-                write!(
-                    formatter,
-                    "PostgreSQL at {}:{}/{database}",
-                    options.get_host(),
-                    options.get_port()
-                )
-            }
-            Self::Sqlite(file) => write!(formatter, "SQLite in {}", file.display()),
-        }
-    }
-}
-
-impl fmt::Debug for StoreUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
+use sql_store::StoreUrl;
+use std::sync::Arc;
 
 /// Opens the store and brings its schema up to date. A PostgreSQL that is not there (yet) is waited
 /// for, saying so; an SQLite file that cannot be opened will not get better by waiting.
 pub async fn open(url: &StoreUrl) -> Result<Arc<dyn UserStore>, sqlx::Error> {
-    match url {
-        StoreUrl::Sqlite(file) => Ok(Arc::new(SqliteStore::open(file).await?)),
-        StoreUrl::Postgres(options) => {
-            let mut pause = Duration::from_millis(100);
-            loop {
-                match PostgresStore::open((**options).clone()).await {
-                    Ok(store) => return Ok(Arc::new(store)),
-                    Err(error) if super::unavailable::is(&error) => {
-                        tracing::warn!(store = %url, %error, "waiting for the database");
-                    }
-                    Err(error) => return Err(error),
-                }
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(Duration::from_secs(5));
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{OpenError, StoreUrl};
-    use secrecy::SecretString;
-
-    fn parse(url: &str) -> Result<StoreUrl, OpenError> {
-        StoreUrl::parse(&SecretString::from(url))
-    }
-
-    #[test]
-    fn a_url_prints_without_its_password() {
-        let url = parse("postgres://rolegate:hunter2@db.example:5433/users").expect("valid");
-        assert_eq!(url.to_string(), "PostgreSQL at db.example:5433/users");
-        assert!(!format!("{url:?}").contains("hunter2"));
-    }
-
-    #[test]
-    fn an_sqlite_url_names_a_file() {
-        for url in ["sqlite://a/b.db", "sqlite:a/b.db"] {
-            assert_eq!(parse(url).expect("valid").to_string(), "SQLite in a/b.db");
-        }
-        assert_eq!(parse("sqlite:///a.db").expect("valid").to_string(), "SQLite in /a.db");
-        for url in [
-            "sqlite://",
-            "sqlite::memory:",
-            "sqlite://:memory:",
-            "sqlite://a/",
-            "sqlite://a?mode=ro",
-        ] {
-            assert_eq!(parse(url).err(), Some(OpenError::InvalidSqlite), "{url}");
-        }
-    }
-
-    #[test]
-    fn everything_else_is_refused_without_being_quoted() {
-        for url in ["", "mysql://root:hunter2@db/users", "/a/b.db", "Postgres://x", "postgres:x"] {
-            let error = parse(url).expect_err(url);
-            assert_eq!(error, OpenError::UnknownScheme);
-            assert!(!error.to_string().contains("hunter2"));
-        }
-        assert_eq!(parse("postgres://db:notaport/x").err(), Some(OpenError::InvalidPostgres));
-    }
+    Ok(match url {
+        StoreUrl::Sqlite(file) => Arc::new(SqliteStore::open(file).await?),
+        StoreUrl::Postgres(options) => Arc::new(PostgresStore::open(options).await?),
+    })
 }

@@ -1,107 +1,38 @@
 //! Users in an SQLite file.
 //!
-//! One writer, readers apart: in WAL mode readers never wait for the writer and see every commit
-//! that came before their statement. Writes are read to their end (`fetch_all`, never
-//! `fetch_optional`): only then the commit has happened, and its failure is seen. `synchronous=FULL`: what was acknowledged survives a power cut.
+//! Writes are read to their end (`fetch_all`, never `fetch_optional`): only then the commit has
+//! happened, and its failure is seen.
 
-use super::{
-    InsertError, NewUser, STATEMENT_TIME, StoreError, UserFilter, UserStore, role_from_text, within,
-};
+use super::{InsertError, NewUser, StoreError, UserFilter, UserStore, role_from_text};
 use crate::{
     role::Role,
     user::{Credentials, User},
 };
 use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
-use sqlx::{
-    Row, SqlSafeStr, SqlitePool,
-    migrate::{Migration, MigrationType, Migrator},
-    sqlite::{
-        SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
-    },
-};
-use std::{
-    fs::{File, OpenOptions},
-    io,
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-};
-
-/// Connections that read; each has a thread of its own.
-const READERS: u32 = 4;
+use sql_store::{migrator, sqlite::Pools, within};
+use sqlx::{Row, sqlite::SqliteRow};
+use std::path::Path;
 
 /// Users in an SQLite file. Several processes of one machine may share the file.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
-    writer: SqlitePool,
-    readers: SqlitePool,
+    pools: Pools,
 }
 
 impl SqliteStore {
-    /// Opens the file, made if it is missing (0600), and brings the schema up to date. Eight
-    /// processes may do so at once: they take turns by a lock on a file beside it.
+    /// Opens it: see [`Pools::open`].
     pub async fn open(file: &Path) -> sqlx::Result<Self> {
-        let turn = take_turn(file).await?;
-        private_file(file)?;
-        let options = SqliteConnectOptions::new()
-            .filename(file)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(STATEMENT_TIME);
-        let writer = SqlitePoolOptions::new()
-            .max_connections(1)
-            .acquire_timeout(STATEMENT_TIME)
-            .connect_with(options.clone())
-            .await?;
-        migrator().run(&writer).await?;
-        let readers = SqlitePoolOptions::new()
-            .max_connections(READERS)
-            .acquire_timeout(STATEMENT_TIME)
-            .test_before_acquire(false)
-            .connect_with(options.read_only(true))
-            .await?;
-        drop(turn);
-        Ok(Self { writer, readers })
+        let user = include_str!("../../migrations/sqlite/0001_user.sql");
+        Ok(Self { pools: Pools::open(file, &migrator(&[(1, "user", user)])).await? })
     }
-}
-
-/// Waits for the right to prepare the file: neither the switch to WAL nor sqlx's migrator is safe
-/// in company. The system lets the lock go with its holder, however that ends.
-async fn take_turn(file: &Path) -> io::Result<File> {
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(".lock");
-    let waiting = tokio::task::spawn_blocking(move || {
-        let lock = private_file(Path::new(&beside))?;
-        lock.lock()?;
-        Ok(lock)
-    });
-    waiting.await.map_err(io::Error::other)?
-}
-
-/// Opens a file that only this user may read, made if it is missing. SQLite gives the files that it
-/// puts beside the database the same mode.
-fn private_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
-}
-
-fn migrator() -> Migrator {
-    let user = Migration::new(
-        1,
-        "user".into(),
-        MigrationType::Simple,
-        include_str!("../../migrations/sqlite/0001_user.sql").into_sql_str(),
-        false,
-    );
-    let mut migrator = Migrator::with_migrations(vec![user]);
-    migrator.set_ignore_missing(true);
-    migrator
 }
 
 #[async_trait]
 impl UserStore for SqliteStore {
     async fn ping(&self) -> Result<(), StoreError> {
         let count = "SELECT count(*) FROM (SELECT 1 FROM \"user\" LIMIT 1)";
-        within(sqlx::query(count).execute(&self.readers)).await.map(drop)
+        within(sqlx::query(count).execute(&self.pools.readers)).await.map(drop)
     }
 
     async fn insert(&self, user: NewUser) -> Result<User, InsertError> {
@@ -112,7 +43,7 @@ impl UserStore for SqliteStore {
             .bind(user.password_hash.expose_secret())
             .bind(user.role.as_str())
             .try_map(|row| user_from_row(&row))
-            .fetch_all(&self.writer);
+            .fetch_all(&self.pools.writer);
         within(insert).await?.pop().ok_or(InsertError::UsernameTaken)
     }
 
@@ -121,7 +52,10 @@ impl UserStore for SqliteStore {
             WHERE id IN (SELECT value FROM json_each(?1))"#;
         let ids = serde_json::json!(ids).to_string();
         within(
-            sqlx::query(sql).bind(ids).try_map(|row| user_from_row(&row)).fetch_all(&self.readers),
+            sqlx::query(sql)
+                .bind(ids)
+                .try_map(|row| user_from_row(&row))
+                .fetch_all(&self.pools.readers),
         )
         .await
     }
@@ -136,7 +70,7 @@ impl UserStore for SqliteStore {
         let select = sqlx::query(sql)
             .bind(usernames)
             .try_map(|row| credentials_from_row(&row))
-            .fetch_all(&self.readers);
+            .fetch_all(&self.pools.readers);
         within(select).await
     }
 
@@ -146,7 +80,7 @@ impl UserStore for SqliteStore {
             .bind(id)
             .bind(role.as_str())
             .try_map(|row| user_from_row(&row))
-            .fetch_all(&self.writer);
+            .fetch_all(&self.pools.writer);
         Ok(within(update).await?.pop())
     }
 
@@ -161,7 +95,7 @@ impl UserStore for SqliteStore {
             .bind(id)
             .bind(old.expose_secret())
             .bind(new.expose_secret())
-            .execute(&self.writer);
+            .execute(&self.pools.writer);
         Ok(within(update).await?.rows_affected() == 1)
     }
 
@@ -177,14 +111,12 @@ impl UserStore for SqliteStore {
             .bind(filter.role.map(Role::as_str))
             .bind(filter.limit)
             .try_map(|row| user_from_row(&row))
-            .fetch_all(&self.readers);
+            .fetch_all(&self.pools.readers);
         within(select).await
     }
 
     async fn close(&self) {
-        self.readers.close().await;
-        // Last, so that it can fold the log back into the file.
-        self.writer.close().await;
+        self.pools.close().await;
     }
 }
 

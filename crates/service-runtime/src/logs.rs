@@ -4,7 +4,7 @@ use std::io;
 use tracing_subscriber::EnvFilter;
 
 /// Our own crates; `RUST_LOG` without targets means these.
-const OUR_TARGETS: [&str; 7] = [
+const OUR_TARGETS: [&str; 8] = [
     "all_in_one",
     "auth_client",
     "auth_service",
@@ -12,6 +12,7 @@ const OUR_TARGETS: [&str; 7] = [
     "gateway",
     "grpc_server",
     "service_runtime",
+    "sql_store",
 ];
 
 /// Starts logging at the level of `RUST_LOG` (default `info`). A bare level such as `trace` is

@@ -6,10 +6,12 @@
 //! connection whose statement went well goes straight to the next statement, one that was idle for
 //! a while is asked first, and every such question has its time.
 
+use crate::{StoreError, within};
 use sqlx::{Connection, PgConnection, PgPool, Postgres, pool::PoolConnection};
 use std::{
     mem,
     ops::{Deref, DerefMut},
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -25,9 +27,12 @@ const SIGN_OF_LIFE: Duration = Duration::from_millis(500);
 /// After this time a connection goes back to the pool, which replaces the old ones.
 const SERVICE_LIFE: Duration = Duration::from_mins(10);
 
+/// A statement under way on a connection.
+pub type Answer<'c, T> = Pin<Box<dyn Future<Output = sqlx::Result<T>> + Send + 'c>>;
+
 /// Connections to one database. Clones share them.
 #[derive(Clone, Debug)]
-pub(super) struct Connections {
+pub struct Connections {
     pool: PgPool,
     at_hand: Arc<Mutex<Vec<Kept>>>,
 }
@@ -42,7 +47,7 @@ struct Kept {
 /// A connection for one statement. Dropped in the middle of it, it is used again only after a sign
 /// of life.
 #[derive(Debug)]
-pub(super) struct Borrowed {
+struct Borrowed {
     kept: Option<Kept>,
     home: Connections,
 }
@@ -52,8 +57,23 @@ impl Connections {
         Self { pool, at_hand: Arc::default() }
     }
 
+    /// Runs a statement, or a transaction, to its end on a connection of its own, within
+    /// [`STATEMENT_TIME`](crate::STATEMENT_TIME).
+    pub async fn run<T: Send>(
+        &self,
+        statement: impl for<'c> FnOnce(&'c mut PgConnection) -> Answer<'c, T> + Send,
+    ) -> Result<T, StoreError> {
+        within(async {
+            let mut connection = self.take().await?;
+            let answer = statement(&mut connection).await?;
+            connection.give_back();
+            Ok(answer)
+        })
+        .await
+    }
+
     /// A connection that is alive as far as one can know.
-    pub(super) async fn take(&self) -> sqlx::Result<Borrowed> {
+    async fn take(&self) -> sqlx::Result<Borrowed> {
         if let Some(mut kept) = self.pop() {
             if kept.last_used.elapsed() < FRESH || kept.is_alive().await {
                 return Ok(Borrowed { kept: Some(kept), home: self.clone() });
@@ -69,7 +89,7 @@ impl Connections {
     }
 
     /// Waits for what is under way and closes every connection.
-    pub(super) async fn close(&self) {
+    pub async fn close(&self) {
         // From here on `keep` keeps nothing.
         let closing = self.pool.close();
         mem::take(&mut *self.lock());
@@ -112,7 +132,7 @@ impl Kept {
 
 impl Borrowed {
     /// The statement was answered to its end: the connection is good for the next one.
-    pub(super) fn give_back(mut self) {
+    fn give_back(mut self) {
         if let Some(kept) = self.kept.take() {
             self.home.keep(kept);
         }

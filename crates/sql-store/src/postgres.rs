@@ -1,0 +1,60 @@
+//! Opening PostgreSQL, and its connections.
+
+mod connections;
+
+pub use connections::{Answer, Connections};
+
+use crate::{STATEMENT_TIME, StoreUrl, unavailable};
+use sqlx::{
+    ConnectOptions, Connection,
+    migrate::Migrator,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+use std::time::Duration;
+
+/// Connections to the database. Concurrent look-ups share statements, so few carry much.
+const CONNECTIONS: u32 = 10;
+
+/// Connects, brings the schema up to date and makes the pool. Eight instances may do so at once:
+/// the migrator holds an advisory lock. A server that is not there (yet) is waited for, saying so.
+pub async fn open(
+    options: &PgConnectOptions,
+    application: &str,
+    migrator: &Migrator,
+) -> sqlx::Result<Connections> {
+    let options = options.clone().application_name(application);
+    let mut pause = Duration::from_millis(100);
+    loop {
+        match try_open(options.clone(), migrator).await {
+            Err(error) if unavailable::is(&error) => {
+                let store = StoreUrl::Postgres(Box::new(options.clone()));
+                tracing::warn!(%store, %error, "waiting for the database");
+            }
+            opened => return opened,
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_secs(5));
+    }
+}
+
+async fn try_open(options: PgConnectOptions, migrator: &Migrator) -> sqlx::Result<Connections> {
+    let mut connection = options.connect().await?;
+    migrator.run(&mut connection).await?;
+    connection.close().await?;
+    // The server ends a statement that we stopped waiting for.
+    let timeout = format!("{}ms", STATEMENT_TIME.as_millis());
+    let pool = PgPoolOptions::new()
+        .max_connections(CONNECTIONS)
+        .acquire_timeout(STATEMENT_TIME)
+        .idle_timeout(Duration::from_mins(10))
+        // sqlx's own test has no time limit.
+        .test_before_acquire(false)
+        .before_acquire(|connection, state| {
+            Box::pin(async move {
+                Ok(state.idle_for < connections::FRESH || connections::is_alive(connection).await)
+            })
+        })
+        .connect_with(options.options([("statement_timeout", timeout)]))
+        .await?;
+    Ok(Connections::new(pool))
+}

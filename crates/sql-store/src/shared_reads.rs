@@ -1,0 +1,80 @@
+//! Concurrent look-ups by key share one statement.
+//!
+//! Fresh by the rule of [`group_commit`]: a look-up joins only a statement that has not been sent,
+//! so what it returns was read after it was asked for.
+
+use crate::StoreError;
+use group_commit::{GroupCommit, Limits};
+use std::{collections::HashMap, hash::Hash, num::NonZero, sync::Arc, time::Duration};
+
+/// Enough for every caller of a busy replica; the database reads that many rows by key in less than
+/// a millisecond.
+const BATCH: NonZero<usize> = NonZero::new(512).expect("not zero");
+/// One statement under way makes the largest batches, which cost the database least for each row.
+const IN_FLIGHT: NonZero<usize> = NonZero::new(1).expect("not zero");
+/// A statement that takes this long holds the others up no longer.
+const PATIENCE: Duration = Duration::from_millis(20);
+const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(4).expect("not zero");
+
+/// Look-ups of rows `R` by unique keys `K`. Clones share their statements.
+#[derive(Clone, Debug)]
+pub struct SharedReads<K, R> {
+    shared: GroupCommit<K, Result<Option<R>, StoreError>>,
+}
+
+impl<K, R> SharedReads<K, R>
+where
+    K: Ord + Hash + Clone + Send + Sync + 'static,
+    R: Clone + Send + 'static,
+{
+    /// Look-ups by `read`, which returns the rows of the keys that there are, in any order, and is
+    /// never asked for one key twice; `key_of` tells whose a row is.
+    pub fn new<F>(
+        read: impl Fn(Vec<K>) -> F + Send + Sync + 'static,
+        key_of: impl Fn(&R) -> K + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Vec<R>, StoreError>> + Send + 'static,
+    {
+        let limits = Limits {
+            batch: BATCH,
+            in_flight: IN_FLIGHT,
+            patience: PATIENCE,
+            most_in_flight: MOST_IN_FLIGHT,
+        };
+        let key_of = Arc::new(key_of);
+        let shared = GroupCommit::new(limits, move |keys: Vec<K>| {
+            let (found, key_of) = (read(distinct(&keys)), Arc::clone(&key_of));
+            async move { in_order(&keys, found.await, &*key_of) }
+        });
+        Self { shared }
+    }
+
+    /// The row of this key.
+    pub async fn get(&self, key: K) -> Result<Option<R>, StoreError> {
+        self.shared.submit(key).await?
+    }
+}
+
+/// Many callers may ask for the same row; the database is asked once.
+fn distinct<K: Ord + Clone>(keys: &[K]) -> Vec<K> {
+    let mut keys = keys.to_vec();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// An answer for each key, in the order of the keys.
+fn in_order<K: Eq + Hash + Clone, R: Clone>(
+    keys: &[K],
+    found: Result<Vec<R>, StoreError>,
+    key_of: impl Fn(&R) -> K,
+) -> Vec<Result<Option<R>, StoreError>> {
+    match found {
+        Ok(rows) => {
+            let rows: HashMap<K, R> = rows.into_iter().map(|row| (key_of(&row), row)).collect();
+            keys.iter().map(|key| Ok(rows.get(key).cloned())).collect()
+        }
+        Err(error) => vec![Err(error); keys.len()],
+    }
+}

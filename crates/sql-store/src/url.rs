@@ -1,0 +1,146 @@
+//! From the text of a setting such as `DATABASE_URL` to a database that can be opened.
+
+use secrecy::{ExposeSecret, SecretString};
+use service_runtime::{secret, settings::SettingError};
+use sqlx::postgres::PgConnectOptions;
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+/// A database that can be opened. Prints without its password.
+#[derive(Clone)]
+pub enum StoreUrl {
+    /// `postgres://user:password@host:5432/database`
+    Postgres(Box<PgConnectOptions>),
+    /// `sqlite://path/to/file`
+    Sqlite(PathBuf),
+}
+
+/// The text is no URL of a database that we know. Says what would be right, never the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// Another scheme, or none.
+    #[error("must be postgres://user:password@host:5432/database or sqlite://path/to/file.db")]
+    UnknownScheme,
+    /// `postgres://` with something after it that makes no sense.
+    #[error("is not a valid PostgreSQL URL; expected postgres://user:password@host:5432/database")]
+    InvalidPostgres,
+    /// `sqlite://` without a file. A database in memory would lose everything at each restart.
+    #[error("must name a file, as in sqlite://path/to/file.db, without parameters")]
+    InvalidSqlite,
+}
+
+impl StoreUrl {
+    /// The database of the setting `name` or of the file that `name_FILE` names, if one is given.
+    pub fn from_setting(
+        name: &str,
+        value: Option<SecretString>,
+        file: Option<&Path>,
+    ) -> Result<Option<Self>, SettingError> {
+        secret::read(name, value, file)?
+            .map(|url| Self::parse(&url))
+            .transpose()
+            .map_err(|error| SettingError::new(name, error.to_string()))
+    }
+
+    /// The same for a service that cannot do without.
+    pub fn required(
+        name: &str,
+        value: Option<SecretString>,
+        file: Option<&Path>,
+    ) -> Result<Self, SettingError> {
+        Self::from_setting(name, value, file)?.ok_or_else(|| {
+            let right = "postgres://user:password@host:5432/database or sqlite://path/to/file.db";
+            SettingError::new(name, format!("is required, such as {right}"))
+        })
+    }
+
+    /// Reads a URL.
+    pub fn parse(url: &SecretString) -> Result<Self, OpenError> {
+        let url = url.expose_secret();
+        if let Some(path) = url.strip_prefix("sqlite:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            let is_file = !path.is_empty()
+                && !path.ends_with('/')
+                && !path.contains([':', '?', '%', '\0', '#']);
+            return is_file
+                .then(|| Self::Sqlite(PathBuf::from(path)))
+                .ok_or(OpenError::InvalidSqlite);
+        }
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return PgConnectOptions::from_str(url)
+                .map(|options| Self::Postgres(Box::new(options)))
+                .map_err(|_| OpenError::InvalidPostgres);
+        }
+        Err(OpenError::UnknownScheme)
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Postgres(options) => {
+                let database = options.get_database().unwrap_or("(default database)");
+                write!(
+                    formatter,
+                    "PostgreSQL at {}:{}/{database}",
+                    options.get_host(),
+                    options.get_port()
+                )
+            }
+            Self::Sqlite(file) => write!(formatter, "SQLite in {}", file.display()),
+        }
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OpenError, StoreUrl};
+    use secrecy::SecretString;
+
+    fn parse(url: &str) -> Result<StoreUrl, OpenError> {
+        StoreUrl::parse(&SecretString::from(url))
+    }
+
+    #[test]
+    fn a_url_prints_without_its_password() {
+        let url = parse("postgres://rolegate:hunter2@db.example:5433/users").expect("valid");
+        assert_eq!(url.to_string(), "PostgreSQL at db.example:5433/users");
+        assert!(!format!("{url:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn an_sqlite_url_names_a_file() {
+        for url in ["sqlite://a/b.db", "sqlite:a/b.db"] {
+            assert_eq!(parse(url).expect("valid").to_string(), "SQLite in a/b.db");
+        }
+        assert_eq!(parse("sqlite:///a.db").expect("valid").to_string(), "SQLite in /a.db");
+        for url in [
+            "sqlite://",
+            "sqlite::memory:",
+            "sqlite://:memory:",
+            "sqlite://a/",
+            "sqlite://a?mode=ro",
+        ] {
+            assert_eq!(parse(url).err(), Some(OpenError::InvalidSqlite), "{url}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused_without_being_quoted() {
+        for url in ["", "mysql://root:hunter2@db/users", "/a/b.db", "Postgres://x", "postgres:x"] {
+            let error = parse(url).expect_err(url);
+            assert_eq!(error, OpenError::UnknownScheme);
+            assert!(!error.to_string().contains("hunter2"));
+        }
+        assert_eq!(parse("postgres://db:notaport/x").err(), Some(OpenError::InvalidPostgres));
+    }
+}
