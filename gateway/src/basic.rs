@@ -2,30 +2,41 @@
 
 use crate::{
     endpoints::{index, protected, public, register},
-    every_request::{around, no_store},
+    every_request::around,
+    openapi::{Scheme, Variant, document, pages::pages},
+    settings::PublicSettings,
 };
 use auth_client::AuthClient;
-use axum::{
-    Router,
-    middleware::map_response,
-    response::Response,
-    routing::{get, post},
-};
+use axum::{Router, middleware::map_response, response::Response};
 use http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE};
-use service_runtime::networks::Networks;
 use std::sync::Arc;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
-/// Every route, its method and who may. `get` answers HEAD as well.
-pub(crate) fn router(auth: AuthClient, trusted_proxies: Arc<Networks>) -> Router {
-    let routes = Router::new()
+const VARIANT: Variant = Variant {
+    title: "Rolegate, HTTP Basic",
+    description: include_str!("basic/description.md"),
+    scheme: Scheme::Basic,
+};
+
+/// Every route; method and path stand with the endpoint. `get` answers HEAD as well.
+fn table() -> OpenApiRouter<AuthClient> {
+    OpenApiRouter::default()
         // anybody
-        .route("/", get(index::basic))
-        .route("/register", post(register::register))
-        .route("/public", get(public::public))
+        .routes(routes!(index::basic))
+        .routes(routes!(register::register))
+        .routes(routes!(public::public))
         // any user: the handler asks for `BasicCredentials` and has them verified
-        .route("/protected", get(protected::protected).layer(map_response(no_store)))
-        .layer(map_response(challenge));
-    around(routes, trusted_proxies).with_state(auth)
+        .routes(routes!(protected::protected))
+}
+
+/// The whole variant.
+pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
+    let (routes, paths) = table().split_for_parts();
+    let mut routes = routes.layer(map_response(challenge));
+    if settings.api_docs {
+        routes = routes.merge(pages(&document(VARIANT, paths)));
+    }
+    around(routes, Arc::new(settings.trusted_proxies.clone())).with_state(auth)
 }
 
 /// `Problem` challenges for a bearer token, which is of no use here. Exactly `Basic`: the API's

@@ -4,39 +4,48 @@ use crate::{
     endpoints::{
         admin, author, index, list_users, login, profile, public, register, set_user_role,
     },
-    every_request::{around, no_store},
+    every_request::around,
+    openapi::{Scheme, Variant, document, guard::Guard, pages::pages},
+    settings::PublicSettings,
 };
-use auth_client::{AuthClient, Role, axum::RequireRole};
-use axum::{
-    Router,
-    middleware::map_response,
-    routing::{get, post, put},
-};
-use service_runtime::networks::Networks;
+use auth_client::{AuthClient, Role};
+use axum::Router;
 use std::sync::Arc;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
-/// Every route, its method and who may. `get` answers HEAD as well. A layer on a method decides by
-/// the request's head, before the handler reads a body.
-pub(crate) fn router(auth: AuthClient, trusted_proxies: Arc<Networks>) -> Router {
-    let only = |roles: &[Role]| RequireRole::any_of(auth.clone(), roles.iter().copied());
-    let authors = only(&[Role::Author, Role::Admin]);
-    let admins = only(&[Role::Admin]);
-    let no_store = map_response(no_store);
+const VARIANT: Variant = Variant {
+    title: "Rolegate, bearer tokens",
+    description: include_str!("bearer/description.md"),
+    scheme: Scheme::Bearer,
+};
 
-    let routes = Router::new()
+/// Every route and who may; method and path stand with the endpoint. `get` answers HEAD as well.
+fn table(auth: &AuthClient) -> OpenApiRouter<AuthClient> {
+    let authors = Guard::any_of(auth, &[Role::Author, Role::Admin]);
+    let admins = Guard::any_of(auth, &[Role::Admin]);
+
+    OpenApiRouter::default()
         // anybody
-        .route("/", get(index::bearer))
-        .route("/register", post(register::register))
-        .route("/login", post(login::login).layer(no_store.clone()))
-        .route("/public", get(public::public))
+        .routes(routes!(index::bearer))
+        .routes(routes!(register::register))
+        .routes(routes!(login::login))
+        .routes(routes!(public::public))
         // any authenticated user: the handler asks for `CurrentUser`
-        .route("/profile", get(profile::profile).layer(no_store.clone()))
+        .routes(routes!(profile::profile))
         // by role
-        .route("/author", get(author::author).route_layer(authors))
-        .route("/admin", get(admin::admin).route_layer(admins.clone()))
-        .route("/users", get(list_users::list_users).route_layer(admins.clone()).layer(no_store))
-        .route("/users/{user_id}/role", put(set_user_role::set_user_role).route_layer(admins));
-    around(routes, trusted_proxies).with_state(auth)
+        .routes(authors.only(routes!(author::author)))
+        .routes(admins.only(routes!(admin::admin)))
+        .routes(admins.only(routes!(list_users::list_users)))
+        .routes(admins.only(routes!(set_user_role::set_user_role)))
+}
+
+/// The whole variant.
+pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
+    let (mut routes, paths) = table(&auth).split_for_parts();
+    if settings.api_docs {
+        routes = routes.merge(pages(&document(VARIANT, paths)));
+    }
+    around(routes, Arc::new(settings.trusted_proxies.clone())).with_state(auth)
 }
 
 #[cfg(test)]

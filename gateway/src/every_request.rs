@@ -42,16 +42,13 @@ async fn every_request(
     client_address::note(&mut request, &trusted_proxies);
     let handle = |request| panics::answered(next.run(request));
     let mut response = unread_body::drained(request, handle).await;
-    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // Tokens, facts about users, refusals: nothing is stored unless the endpoint says that it may.
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     if response.status().is_server_error() {
         log_fault(&method, route.as_ref(), &response);
     }
-    response
-}
-
-/// For answers that hold a token or facts about a user.
-pub(crate) async fn no_store(mut response: Response) -> Response {
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 

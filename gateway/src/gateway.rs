@@ -5,18 +5,17 @@ use auth_client::AuthClient;
 use axum::Router;
 use service_runtime::{
     http_listener::{HttpListener, Limits},
-    networks::Networks,
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };
-use std::{net::SocketAddr, sync::Arc};
+use std::net::SocketAddr;
 
 /// The public API, bound but not served yet.
 #[derive(Debug)]
 pub struct Gateway {
     bearer: Option<HttpListener>,
     basic: Option<HttpListener>,
-    trusted_proxies: Arc<Networks>,
+    settings: PublicSettings,
 }
 
 impl Gateway {
@@ -31,7 +30,7 @@ impl Gateway {
         Ok(Self {
             bearer: bind("BEARER_LISTEN_ADDR", settings.bearer_listen_addr).await?,
             basic: bind("BASIC_LISTEN_ADDR", settings.basic_listen_addr).await?,
-            trusted_proxies: Arc::new(settings.trusted_proxies.clone()),
+            settings: settings.clone(),
         })
     }
 
@@ -50,8 +49,8 @@ impl Gateway {
     /// Serves until `shutdown` says stop and what was in flight is finished, or cut at the end of
     /// the drain time.
     pub async fn serve(self, auth: AuthClient, shutdown: Shutdown) {
-        let bearer = bearer::router(auth.clone(), Arc::clone(&self.trusted_proxies));
-        let basic = basic::router(auth, self.trusted_proxies);
+        let bearer = bearer::router(auth.clone(), &self.settings);
+        let basic = basic::router(auth, &self.settings);
         tokio::join!(
             serve(self.bearer, bearer, shutdown.clone()),
             serve(self.basic, basic, shutdown)

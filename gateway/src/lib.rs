@@ -3,10 +3,12 @@
 //!
 //! - [`settings`]: what the program can be told.
 //! - [`run`]: the program's life; [`Gateway`]: its public listeners, for programs that have more.
-//! - `bearer`, `basic`: the route tables of the two variants: every route, its method, who may.
-//! - `endpoints`: one file per endpoint; each handler only translates.
+//! - `bearer`, `basic`: the route tables of the two variants: every route and who may.
+//! - `endpoints`: one file per endpoint; each handler only translates, and its annotation says what
+//!   the document says of it.
+//! - `openapi`: the document of a variant, and the pages that show it.
 //! - `json_body`, `user_id`, `basic_credentials`: what handlers ask of a request.
-//! - `message`: the success body that most endpoints share.
+//! - `message`: the success body that most endpoints share; `role_name`: roles in bodies.
 //! - `every_request`: what happens around each request of both variants, in order; of its parts,
 //!   `unread_body`, `panics` and `client_address` have files of their own.
 
@@ -23,7 +25,9 @@ mod fake_auth;
 mod gateway;
 mod json_body;
 mod message;
+mod openapi;
 mod panics;
+mod role_name;
 mod run;
 pub mod settings;
 mod unread_body;

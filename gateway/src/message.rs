@@ -3,9 +3,10 @@
 use axum::Json;
 use serde::Serialize;
 use std::borrow::Cow;
+use utoipa::ToSchema;
 
-/// `{"message": string}`.
-#[derive(Debug, Serialize)]
+/// What happened, or a greeting.
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Message {
     message: Cow<'static, str>,
 }

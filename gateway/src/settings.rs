@@ -1,5 +1,9 @@
 //! What the gateway can be told, by flag or by environment.
 
+use clap::{
+    ArgAction,
+    builder::{PossibleValuesParser, TypedValueParser as _},
+};
 use service_runtime::{
     networks::Networks,
     settings::{ListenAddress, number_between, socket_address},
@@ -63,25 +67,38 @@ pub struct PublicSettings {
     /// CIDRs of proxies, separated by commas, whose X-Forwarded-For is believed; empty for none
     #[arg(long, env = "TRUSTED_PROXIES", default_value = "", hide_default_value = true)]
     pub trusted_proxies: Networks,
+
+    /// Whether /openapi.json and the page /docs are served on the public addresses
+    #[arg(
+        long,
+        env = "API_DOCS",
+        default_value = "on",
+        action = ArgAction::Set,
+        value_parser = PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
+    )]
+    pub api_docs: bool,
+}
+
+#[cfg(test)]
+impl Settings {
+    /// What these arguments say, whatever the environment of the tests says.
+    pub(crate) fn of(arguments: &[&str]) -> Result<Self, clap::Error> {
+        use clap::{CommandFactory as _, FromArgMatches as _};
+        Self::command()
+            .mut_args(|argument| argument.env(None::<&str>))
+            .try_get_matches_from(["gateway"].iter().chain(arguments))
+            .and_then(|matches| Self::from_arg_matches(&matches))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Settings;
-    use clap::{CommandFactory as _, FromArgMatches as _};
     use std::time::Duration;
-
-    /// Whatever the environment of the tests says.
-    fn parsed(arguments: &[&str]) -> Result<Settings, clap::Error> {
-        Settings::command()
-            .mut_args(|argument| argument.env(None::<&str>))
-            .try_get_matches_from(["gateway"].iter().chain(arguments))
-            .and_then(|matches| Settings::from_arg_matches(&matches))
-    }
 
     #[test]
     fn without_settings_everything_listens_on_this_machine_only() {
-        let settings = parsed(&[]).expect("every setting has a default");
+        let settings = Settings::of(&[]).expect("every setting has a default");
         let bearer = settings.public.bearer_listen_addr.address().expect("on");
         let basic = settings.public.basic_listen_addr.address().expect("on");
         assert_eq!(bearer.to_string(), "127.0.0.1:8000");
@@ -89,12 +106,13 @@ mod tests {
         assert_eq!(settings.ops_listen_addr.to_string(), "127.0.0.1:9000");
         assert_eq!(settings.auth_service_url, "http://127.0.0.1:50051");
         assert_eq!(settings.lame_duck(), Duration::from_secs(2));
+        assert!(settings.public.api_docs);
         assert!(!settings.public.trusted_proxies.contain("127.0.0.1".parse().expect("an address")));
     }
 
     #[test]
     fn a_variant_can_be_off() {
-        let settings = parsed(&["--basic-listen-addr", "off"]).expect("off is allowed");
+        let settings = Settings::of(&["--basic-listen-addr", "off"]).expect("off is allowed");
         assert_eq!(settings.public.basic_listen_addr.address(), None);
     }
 
@@ -106,8 +124,11 @@ mod tests {
             ["--bearer-listen-addr", "8000"],
             ["--trusted-proxies", "example.com"],
             ["--ops-listen-addr", "off"],
+            ["--api-docs", ""],
+            ["--api-docs", "On"],
+            ["--api-docs", "true"],
         ] {
-            assert!(parsed(&wrong).is_err(), "{wrong:?}");
+            assert!(Settings::of(&wrong).is_err(), "{wrong:?}");
         }
     }
 }

@@ -11,6 +11,7 @@ mod health;
 mod json_bodies;
 mod listing;
 mod login;
+mod openapi;
 mod public_endpoints;
 mod register;
 mod roles;

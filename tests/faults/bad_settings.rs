@@ -118,6 +118,18 @@ async fn an_address_of_auth_service_that_is_no_url_is_refused() {
 }
 
 #[tokio::test]
+async fn a_switch_is_on_or_off() {
+    let public = &[Gateway, AllInOne][..];
+    expect_each_refused(&[
+        (public, "API_DOCS", ""),
+        (public, "API_DOCS", "On"),
+        (public, "API_DOCS", "true"),
+        (public, "API_DOCS", "hunter2"),
+    ])
+    .await;
+}
+
+#[tokio::test]
 async fn what_is_required_is_asked_for() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");

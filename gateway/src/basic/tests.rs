@@ -2,15 +2,16 @@ use super::router;
 use crate::{
     answer::{Answer, authorized, bare, json},
     fake_auth::fake_auth,
+    settings::Settings,
 };
 use axum::body::Body;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::Request;
 use serde_json::json;
-use std::sync::Arc;
 
 async fn ask(request: Request<Body>) -> Answer {
-    Answer::to(&router(fake_auth().0, Arc::default()), request).await
+    let settings = Settings::of(&[]).expect("defaults").public;
+    Answer::to(&router(fake_auth().0, &settings), request).await
 }
 
 fn protected(user_pass: &[u8]) -> Request<Body> {

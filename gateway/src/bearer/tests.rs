@@ -2,16 +2,17 @@ use super::router;
 use crate::{
     answer::{Answer, authorized, bare, json},
     fake_auth::{Calls, fake_auth},
+    settings::Settings,
 };
 use axum::{Router, body::Body, extract::ConnectInfo};
 use http::{Request, header::AUTHORIZATION};
 use serde_json::json;
-use std::{net::SocketAddr, sync::Arc};
+use std::net::SocketAddr;
 
 fn gateway() -> (Router, Calls) {
     let (auth, calls) = fake_auth();
-    let trusted = "10.0.0.0/8".parse().expect("networks");
-    (router(auth, Arc::new(trusted)), calls)
+    let settings = Settings::of(&["--trusted-proxies", "10.0.0.0/8"]).expect("networks").public;
+    (router(auth, &settings), calls)
 }
 
 async fn ask(request: Request<Body>) -> Answer {

@@ -3,7 +3,14 @@
 use crate::message::{Message, message};
 use axum::Json;
 
-/// The route table lets authors and admins pass.
+/// Say hello to authors and admins
+#[utoipa::path(
+    get,
+    path = "/author",
+    tag = "Access",
+    responses((status = 200, body = Message, example = json!({"message": "Welcome Author!"})))
+)]
 pub(crate) async fn author() -> Json<Message> {
+    // The route table lets authors and admins pass.
     message("Welcome Author!")
 }

@@ -3,12 +3,28 @@
 use crate::message::{Message, message};
 use axum::Json;
 
-/// The bearer-token variant says which of the two it is.
+/// Say which API this is
+#[utoipa::path(
+    get,
+    path = "/",
+    operation_id = "index",
+    tag = "Access",
+    responses(
+        (status = 200, body = Message, example = json!({"message": "Role-Based Authorization API"}))
+    )
+)]
 pub(crate) async fn bearer() -> Json<Message> {
     message("Role-Based Authorization API")
 }
 
-/// So does the HTTP Basic variant.
+/// Say which API this is
+#[utoipa::path(
+    get,
+    path = "/",
+    operation_id = "index",
+    tag = "Access",
+    responses((status = 200, body = Message, example = json!({"message": "Authentication API"})))
+)]
 pub(crate) async fn basic() -> Json<Message> {
     message("Authentication API")
 }

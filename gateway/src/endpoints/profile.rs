@@ -1,17 +1,27 @@
 //! `GET /profile`.
 
+use crate::role_name::RoleName;
 use auth_client::axum::CurrentUser;
 use axum::Json;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A greeting and the role stored now.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Profile {
+    #[schema(example = "Welcome ada!")]
     message: String,
-    role: &'static str,
+    role: RoleName,
 }
 
-/// Any user with a good token.
+/// Greet the user, with the role that is stored now
+#[utoipa::path(
+    get,
+    path = "/profile",
+    tag = "Accounts",
+    security(("bearer" = [])),
+    responses((status = 200, body = Profile))
+)]
 pub(crate) async fn profile(CurrentUser(user): CurrentUser) -> Json<Profile> {
-    Json(Profile { message: format!("Welcome {}!", user.username), role: user.role.as_str() })
+    Json(Profile { message: format!("Welcome {}!", user.username), role: user.role.into() })
 }

@@ -3,11 +3,24 @@
 use crate::{
     basic_credentials::BasicCredentials,
     message::{Message, message},
+    openapi::problem::TooManyAttempts,
 };
 use auth_client::{AuthClient, CallContext, axum::Problem};
 use axum::{Extension, Json, extract::State};
 
-/// Any user with the right password, asked for on every request.
+/// Greet the user
+///
+/// The password is checked on every request.
+#[utoipa::path(
+    get,
+    path = "/protected",
+    tag = "Access",
+    security(("basic" = [])),
+    responses(
+        (status = 200, body = Message, example = json!({"message": "Welcome ada!"})),
+        TooManyAttempts
+    )
+)]
 pub(crate) async fn protected(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,

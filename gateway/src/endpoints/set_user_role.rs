@@ -3,6 +3,8 @@
 use crate::{
     json_body::JsonBody,
     message::{Message, message},
+    openapi::problem::Detail,
+    role_name::RoleName,
     user_id::UserId,
 };
 use auth_client::{
@@ -10,19 +12,63 @@ use auth_client::{
     axum::{BearerToken, Problem},
 };
 use axum::{Extension, Json, extract::State};
+use utoipa::ToSchema;
 
-/// `{role}`. The route table lets admins pass; auth-service checks the actor once more, because it
-/// trusts no caller with that. A name that is no role is sent as none: 404 comes before
-/// `Invalid role.`.
+/// The role that the user is to have.
+#[derive(ToSchema)]
+pub(crate) struct RoleUpdateRequest {
+    #[schema(value_type = RoleName)]
+    role: String,
+}
+
+impl RoleUpdateRequest {
+    fn read(mut body: JsonBody) -> Result<Self, Problem> {
+        Ok(Self { role: body.text("role")? })
+    }
+}
+
+/// Set the role of a user
+///
+/// It counts from the next request of that user, whatever role the token names.
+#[utoipa::path(
+    put,
+    path = "/users/{user_id}/role",
+    tag = "Users",
+    params(("user_id" = i64, Path, description = "An integer.")),
+    request_body(content = RoleUpdateRequest, description = "At most 64 KiB."),
+    responses(
+        (
+            status = 200,
+            body = Message,
+            example = json!({"message": "User role updated successfully."})
+        ),
+        (
+            status = 400,
+            description = "There is no such role, or the id is no integer, or the request body is \
+                           malformed.",
+            body = Detail,
+            example = json!({"detail": "Invalid role."})
+        ),
+        (
+            status = 404,
+            description = "Nobody has this id.",
+            body = Detail,
+            example = json!({"detail": "User not found."})
+        )
+    )
+)]
 pub(crate) async fn set_user_role(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     user_id: Result<UserId, Problem>,
-    mut body: JsonBody,
+    body: JsonBody,
 ) -> Result<Json<Message>, Problem> {
     let UserId(user_id) = user_id?;
-    let role = body.text("role")?.parse().ok();
+    // A name that is no role is sent as none: 404 comes before `Invalid role.`.
+    let role = RoleUpdateRequest::read(body)?.role.parse().ok();
+    // The route table lets admins pass; auth-service checks the actor once more, because it trusts
+    // no caller with that.
     auth.set_user_role(&actor, user_id, role, context).await?;
     Ok(message("User role updated successfully."))
 }

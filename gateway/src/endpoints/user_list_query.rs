@@ -1,8 +1,17 @@
 //! The query of `GET /users`: `?limit=&after=&username=&role=`, each at most once.
 
+use crate::role_name::RoleName;
 use auth_client::{UserQuery, axum::Problem};
 use axum::extract::{FromRequestParts, Query};
 use http::{Uri, request::Parts};
+use utoipa::{
+    IntoParams, ToSchema,
+    openapi::{
+        Ref, RefOr, Schema, Type,
+        path::{Parameter, ParameterBuilder, ParameterIn},
+        schema::{KnownFormat, ObjectBuilder, SchemaFormat},
+    },
+};
 
 /// Which users to list. Rejects with 400; parameters that it does not know are ignored.
 pub(crate) struct UserListQuery(pub(crate) UserQuery);
@@ -13,6 +22,28 @@ impl<S: Sync> FromRequestParts<S> for UserListQuery {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         parse(&parts.uri).map(Self)
     }
+}
+
+impl IntoParams for UserListQuery {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let number = || ObjectBuilder::new().schema_type(Type::Integer);
+        let limit = number().minimum(Some(1)).maximum(Some(200)).default(Some(50.into()));
+        let int64 = SchemaFormat::KnownFormat(KnownFormat::Int64);
+        let after = number().minimum(Some(0)).maximum(Some(i64::MAX)).format(Some(int64));
+        let text = ObjectBuilder::new().schema_type(Type::String);
+        let role = Ref::from_schema_name(RoleName::name());
+        vec![
+            parameter("limit", "How many users at most.", limit.into()),
+            parameter("after", "Only users with a larger id.", after.into()),
+            parameter("username", "Only users whose name begins so; no wildcards.", text.into()),
+            parameter("role", "Only users with this role.", role.into()),
+        ]
+    }
+}
+
+fn parameter(name: &str, description: &str, schema: RefOr<Schema>) -> Parameter {
+    let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Query);
+    parameter.description(Some(description)).schema(Some(schema)).build()
 }
 
 fn parse(uri: &Uri) -> Result<UserQuery, Problem> {

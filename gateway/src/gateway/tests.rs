@@ -1,6 +1,9 @@
 use super::Gateway;
-use crate::{fake_auth::fake_auth, settings::PublicSettings};
-use service_runtime::{settings::ListenAddress, shutdown::Shutdown};
+use crate::{
+    fake_auth::fake_auth,
+    settings::{PublicSettings, Settings},
+};
+use service_runtime::shutdown::Shutdown;
 use std::{net::SocketAddr, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -10,12 +13,8 @@ use tokio::{
 };
 
 fn settings(bearer: &str, basic: &str) -> PublicSettings {
-    let address = |text: &str| text.parse::<ListenAddress>().expect("an address");
-    PublicSettings {
-        bearer_listen_addr: address(bearer),
-        basic_listen_addr: address(basic),
-        trusted_proxies: "".parse().expect("nobody"),
-    }
+    let arguments = ["--bearer-listen-addr", bearer, "--basic-listen-addr", basic];
+    Settings::of(&arguments).expect("addresses").public
 }
 
 async fn serving() -> (SocketAddr, Shutdown, JoinHandle<()>) {

@@ -1,0 +1,168 @@
+//! The OpenAPI document of a variant: what the annotations of its endpoints say, completed by what
+//! holds for all of them, so that no annotation can forget it.
+//!
+//! - [`problem`]: error responses as the document describes them.
+//! - [`guard`]: lets only some roles through to a route, and documents that.
+//! - [`pages`]: `/openapi.json`, and Swagger UI at `/docs`.
+
+pub(crate) mod guard;
+pub(crate) mod pages;
+pub(crate) mod problem;
+
+use problem::{Detail, Outage, may_answer};
+use utoipa::{
+    IntoResponses, PartialSchema, ToSchema,
+    openapi::{
+        Header, HeaderBuilder, InfoBuilder, LicenseBuilder, OpenApi, RefOr, Server, Type,
+        path::{Operation, ParameterIn, PathItem},
+        schema::ObjectBuilder,
+        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+    },
+};
+
+/// What one variant is, for people and for tools.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Variant {
+    /// The title of the document.
+    pub(crate) title: &'static str,
+    /// Markdown.
+    pub(crate) description: &'static str,
+    /// How its users say who they are.
+    pub(crate) scheme: Scheme,
+}
+
+/// How users say who they are. Annotations name it by [`Scheme::name`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    /// An access token (RFC 6750); `security(("bearer" = []))`.
+    Bearer,
+    /// Username and password (RFC 7617); `security(("basic" = []))`.
+    Basic,
+}
+
+impl Scheme {
+    /// The name in `components.securitySchemes`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Bearer => "bearer",
+            Self::Basic => "basic",
+        }
+    }
+
+    fn described(self) -> SecurityScheme {
+        let http = match self {
+            Self::Bearer => HttpBuilder::new()
+                .scheme(HttpAuthScheme::Bearer)
+                .bearer_format("JWT")
+                .description(Some("The `access_token` of `POST /login`, good for 30 minutes.")),
+            Self::Basic => HttpBuilder::new()
+                .scheme(HttpAuthScheme::Basic)
+                .description(Some("Username and password, in UTF-8.")),
+        };
+        SecurityScheme::Http(http.build())
+    }
+
+    /// Every `detail` of a 401 of a protected route.
+    fn details(self) -> &'static [&'static str] {
+        match self {
+            Self::Bearer => &["Not authenticated.", "Invalid or expired token.", "User not found."],
+            Self::Basic => &["Not authenticated.", "Invalid username or password."],
+        }
+    }
+
+    fn challenge(self) -> &'static str {
+        match self {
+            Self::Bearer => "`Bearer`, with `error=\"invalid_token\"` where a token was presented.",
+            Self::Basic => "`Basic`",
+        }
+    }
+}
+
+/// The document of a variant whose table of routes gave `table`.
+pub(crate) fn document(variant: Variant, mut table: OpenApi) -> OpenApi {
+    table.info = InfoBuilder::new()
+        .title(variant.title)
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(variant.description))
+        .license(Some(LicenseBuilder::new().name(LICENSE).identifier(Some(LICENSE)).build()))
+        .build();
+    table.servers = Some(vec![Server::new("/")]);
+    let components = table.components.get_or_insert_default();
+    components.schemas.insert(Detail::name().into(), Detail::schema());
+    components.add_security_scheme(variant.scheme.name(), variant.scheme.described());
+    for operation in table.paths.paths.values_mut().flat_map(operations) {
+        complete(operation, variant.scheme);
+    }
+    table
+}
+
+const LICENSE: &str = env!("CARGO_PKG_LICENSE");
+
+/// Adds the answers that follow from what an operation is.
+fn complete(operation: &mut Operation, scheme: Scheme) {
+    let is_protected = operation.security.is_some();
+    let has_body = operation.request_body.is_some();
+    if is_protected {
+        let answer = may_answer(operation, 401, "Nobody is logged in.", scheme.details());
+        answer.headers.insert("WWW-Authenticate".to_owned(), text(scheme.challenge()));
+    }
+    for name in path_parameters(operation) {
+        let detail = format!("Path parameter \"{name}\" must be an integer.");
+        may_answer(operation, 400, "The path is malformed.", &[&detail]);
+    }
+    if has_body {
+        bad_body(operation);
+    }
+    if is_protected || has_body {
+        operation.responses.responses.extend(Outage::responses());
+    }
+    let answer =
+        may_answer(operation, 405, "For any other method on this path.", &["Method Not Allowed"]);
+    answer.headers.insert("Allow".to_owned(), text("The methods that there are."));
+    may_answer(operation, 500, "A fault of the service.", &["Internal server error."]);
+    for response in operation.responses.responses.values_mut() {
+        if let RefOr::T(response) = response
+            && response.description.is_empty()
+        {
+            response.description.push_str("Success.");
+        }
+    }
+}
+
+fn path_parameters(operation: &Operation) -> Vec<String> {
+    let parameters = operation.parameters.iter().flatten();
+    let in_path = parameters.filter_map(|parameter| match parameter {
+        RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Path => Some(&parameter.name),
+        _ => None,
+    });
+    in_path.cloned().collect()
+}
+
+/// What [`JsonBody`](crate::json_body::JsonBody) refuses.
+fn bad_body(operation: &mut Operation) {
+    let not_an_object = [
+        "Request body is not valid JSON.",
+        "Request body must be a JSON object.",
+        "Field \"...\" is required and must be a string.",
+    ];
+    may_answer(operation, 400, "The request body is malformed.", &not_an_object);
+    let late = ["Request body did not arrive in time."];
+    may_answer(operation, 408, "The request body took more than 30 seconds.", &late);
+    may_answer(operation, 413, "The request body is too large.", &["Request body too large."]);
+    let other_type = ["Content-Type must be application/json."];
+    may_answer(operation, 415, "The request body is of another type.", &other_type);
+}
+
+fn text(description: &str) -> RefOr<Header> {
+    let text = ObjectBuilder::new().schema_type(Type::String);
+    HeaderBuilder::new().schema(Some(text)).description(Some(description)).build().into()
+}
+
+/// Every operation of a path.
+pub(crate) fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem { get, put, post, delete, patch, .. } = path;
+    [get, put, post, delete, patch].into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests;

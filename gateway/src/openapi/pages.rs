@@ -1,0 +1,61 @@
+//! `/openapi.json`, and Swagger UI at `/docs`. All files are in the program.
+
+use auth_client::axum::Problem;
+use axum::{
+    Router,
+    body::Bytes,
+    extract::Path,
+    response::{IntoResponse, Redirect, Response},
+    routing::get,
+};
+use http::{
+    StatusCode,
+    header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+};
+use std::sync::Arc;
+use utoipa::openapi::OpenApi;
+use utoipa_swagger_ui::{Config, serve};
+
+/// The page loads nothing from elsewhere and can be framed by nobody. Swagger UI styles its
+/// elements in place, and its icons are `data:`.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+                      img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
+                      form-action 'none'; frame-ancestors 'none'";
+
+/// The routes of the pages; they are not in the document themselves.
+pub(crate) fn pages<S>(document: &OpenApi) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    let json = Bytes::from(serde_json::to_vec(document).expect("a document is JSON"));
+    let json = async move || ([(CONTENT_TYPE, "application/json")], json);
+    // "none": Swagger UI would send the document's address to a validator on the Internet.
+    let config =
+        Arc::new(Config::from("/openapi.json").validator_url("none").try_it_out_enabled(true));
+    let index = Arc::clone(&config);
+    Router::new()
+        .route("/openapi.json", get(json))
+        .route("/docs", get(async || Redirect::temporary("/docs/")))
+        .route("/docs/", get(async move || file("index.html", index)))
+        .route("/docs/{file}", get(async move |Path(name): Path<String>| file(&name, config)))
+}
+
+fn file(name: &str, config: Arc<Config<'static>>) -> Response {
+    match serve(name, config) {
+        Ok(Some(file)) => {
+            let headers = [
+                (CONTENT_TYPE, file.content_type.as_str()),
+                (CONTENT_SECURITY_POLICY, POLICY),
+                // They change with the program only.
+                (CACHE_CONTROL, "public, max-age=3600"),
+            ];
+            (headers, file.bytes).into_response()
+        }
+        Ok(None) => Problem::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
+        Err(error) => {
+            tracing::error!(%error, name, "a file of Swagger UI cannot be made");
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.")
+                .into_response()
+        }
+    }
+}

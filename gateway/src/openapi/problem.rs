@@ -1,0 +1,88 @@
+//! Error responses as the document describes them.
+
+use serde_json::json;
+use utoipa::{
+    IntoResponses, ToSchema,
+    openapi::{
+        Content, Ref, RefOr, Response,
+        example::{Example, ExampleBuilder},
+        path::Operation,
+    },
+};
+
+/// The body of every error.
+#[derive(ToSchema)]
+#[schema(as = Problem)]
+#[expect(dead_code, reason = "describes what `auth_client::axum::Problem` is on the wire")]
+pub(crate) struct Detail {
+    /// What is wrong, as a sentence.
+    #[schema(example = "User not found.")]
+    detail: String,
+}
+
+/// What an endpoint may answer that asks another service. Those with a request body or behind
+/// authentication have it without asking for it.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "describes; never made")]
+pub(crate) enum Outage {
+    /// Who could answer cannot be asked, or has no time.
+    #[response(
+        status = 503,
+        headers(("Retry-After" = u64, description = "Seconds.")),
+        examples(
+            ("unavailable" = (value = json!({"detail": "Service temporarily unavailable."}))),
+            ("busy" = (value = json!({"detail": "Service is busy, try again."})))
+        )
+    )]
+    Unavailable(Detail),
+    /// There was no answer in time.
+    #[response(status = 504, example = json!({"detail": "Upstream timed out."}))]
+    TimedOut(Detail),
+}
+
+/// What an endpoint may answer that checks passwords or registers users.
+#[derive(IntoResponses)]
+#[response(
+    status = 429,
+    description = "Too many failures from this client lately, or for this username.",
+    headers(("Retry-After" = u64, description = "Seconds.")),
+    example = json!({"detail": "Too many attempts, try again later."})
+)]
+#[expect(dead_code, reason = "describes; never made")]
+pub(crate) struct TooManyAttempts(Detail);
+
+/// Documents that `operation` may answer with `status` and each of `details`, besides what it says
+/// of this status itself.
+pub(crate) fn may_answer<'a>(
+    operation: &'a mut Operation,
+    status: u16,
+    description: &str,
+    details: &[&str],
+) -> &'a mut Response {
+    let responses = &mut operation.responses.responses;
+    let response =
+        responses.entry(status.to_string()).or_insert_with(|| RefOr::T(Response::new(description)));
+    let RefOr::T(response) = response else {
+        unreachable!("annotations describe answers in place");
+    };
+    let content = response
+        .content
+        .entry("application/json".to_owned())
+        .or_insert_with(|| RefOr::T(Content::new(Some(Ref::from_schema_name("Problem")))));
+    let RefOr::T(content) = content else {
+        unreachable!("annotations describe bodies in place");
+    };
+    // OpenAPI has one example or several, not both.
+    if let Some(only) = content.example.take() {
+        let name = only["detail"].as_str().unwrap_or("example").to_owned();
+        content.examples.insert(name, example(only));
+    }
+    for detail in details {
+        content.examples.insert((*detail).to_owned(), example(json!({ "detail": detail })));
+    }
+    response
+}
+
+fn example(value: serde_json::Value) -> RefOr<Example> {
+    ExampleBuilder::new().value(Some(value)).build().into()
+}

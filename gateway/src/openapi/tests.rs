@@ -1,0 +1,211 @@
+use crate::{
+    answer::{Answer, bare},
+    basic, bearer,
+    fake_auth::fake_auth,
+    settings::Settings,
+};
+use axum::Router;
+use http::StatusCode;
+use http_body_util::BodyExt;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use tower::ServiceExt;
+
+fn variants(arguments: &[&str]) -> [Router; 2] {
+    let settings = Settings::of(arguments).expect("settings").public;
+    [bearer::router(fake_auth().0, &settings), basic::router(fake_auth().0, &settings)]
+}
+
+async fn document_of(router: &Router) -> Value {
+    let answer = Answer::to(router, bare("GET", "/openapi.json")).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    answer.body
+}
+
+/// Path, method (as HTTP has it) and operation.
+fn operations(document: &Value) -> Vec<(&str, String, &Value)> {
+    let paths = document["paths"].as_object().expect("paths");
+    paths
+        .iter()
+        .flat_map(|(path, item)| {
+            let operations = item.as_object().expect("operations").iter();
+            operations.map(move |(method, operation)| {
+                (path.as_str(), method.to_ascii_uppercase(), operation)
+            })
+        })
+        .collect()
+}
+
+/// A path that the template matches.
+fn concrete(template: &str) -> String {
+    let segment = |segment: &str| if segment.starts_with('{') { "1" } else { segment }.to_owned();
+    template.split('/').map(segment).collect::<Vec<_>>().join("/")
+}
+
+/// The templates of all routes. axum tells them by `Debug` only.
+fn templates(router: &Router) -> BTreeSet<String> {
+    let debug = format!("{router:?}");
+    let (_, node) = debug.split_once("node: Node").expect("axum shows its routes");
+    let (paths, _) = node.split_once("} }").expect("axum shows its routes");
+    paths.split('"').filter(|text| text.starts_with('/')).map(str::to_owned).collect()
+}
+
+/// The methods of a path, as the router tells whoever uses a wrong one.
+async fn methods(router: &Router, path: &str) -> BTreeSet<String> {
+    let answer = Answer::to(router, bare("PROPFIND", path)).await;
+    answer.is_problem(405, "Method Not Allowed");
+    answer.header("allow").split(',').map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn the_document_names_every_route_and_no_other() {
+    for router in variants(&[]) {
+        let document = document_of(&router).await;
+        let mut documented: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (path, method, _) in operations(&document) {
+            let methods = documented.entry(path.to_owned()).or_default();
+            if method == "GET" {
+                methods.insert("HEAD".to_owned());
+            }
+            methods.insert(method);
+        }
+        let mut served = BTreeMap::new();
+        for template in templates(&router) {
+            if template != "/openapi.json" && !template.starts_with("/docs") {
+                let methods = methods(&router, &concrete(&template)).await;
+                served.insert(template, methods);
+            }
+        }
+        assert_eq!(served, documented);
+        assert!(served.len() >= 4, "{served:?}");
+    }
+}
+
+#[tokio::test]
+async fn exactly_the_documented_operations_ask_for_credentials() {
+    for router in variants(&[]) {
+        let document = document_of(&router).await;
+        for (path, method, operation) in operations(&document) {
+            let answer = Answer::to(&router, bare(&method, &concrete(path))).await;
+            let is_protected = operation.get("security").is_some();
+            assert_eq!(answer.status == 401, is_protected, "{method} {path}: {answer:?}");
+            let schemes = &document["components"]["securitySchemes"];
+            for requirement in operation["security"].as_array().into_iter().flatten() {
+                let name = requirement.as_object().and_then(|it| it.keys().next()).expect("a name");
+                assert!(schemes.get(name).is_some(), "{method} {path}: {name}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_error_is_described_with_its_body_and_an_example() {
+    for router in variants(&[]) {
+        let document = document_of(&router).await;
+        for (path, method, operation) in operations(&document) {
+            for (status, response) in operation["responses"].as_object().expect("responses") {
+                let what = format!("{method} {path} {status}: {response}");
+                assert!(!response["description"].as_str().unwrap_or("").is_empty(), "{what}");
+                let json = &response["content"]["application/json"];
+                if !status.starts_with('2') {
+                    assert_eq!(json["schema"]["$ref"], "#/components/schemas/Problem", "{what}");
+                    let several = json["examples"].as_object().into_iter().flatten();
+                    let several = several.map(|(_, example)| &example["value"]);
+                    let examples: Vec<_> = json.get("example").into_iter().chain(several).collect();
+                    let is_problem = |example: &&Value| example["detail"].is_string();
+                    assert!(!examples.is_empty() && examples.iter().all(is_problem), "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_operation_documents_what_follows_from_what_it_is() {
+    let [bearer, basic] = variants(&[]);
+    let statuses = |document: &Value, path: &str, method: &str| {
+        let responses = document["paths"][path][method]["responses"].as_object().expect(path);
+        responses.keys().map(|status| status.parse().expect("a status")).collect::<Vec<u16>>()
+    };
+    let bearer = document_of(&bearer).await;
+    let role = statuses(&bearer, "/users/{user_id}/role", "put");
+    assert_eq!(role, [200, 400, 401, 403, 404, 405, 408, 413, 415, 500, 503, 504]);
+    assert_eq!(statuses(&bearer, "/profile", "get"), [200, 401, 405, 500, 503, 504]);
+    assert_eq!(statuses(&bearer, "/public", "get"), [200, 405, 500]);
+    let login = statuses(&bearer, "/login", "post");
+    assert_eq!(login, [200, 400, 401, 405, 408, 413, 415, 429, 500, 503, 504]);
+    let basic = document_of(&basic).await;
+    let protected = statuses(&basic, "/protected", "get");
+    assert_eq!(protected, [200, 401, 405, 429, 500, 503, 504]);
+}
+
+#[tokio::test]
+async fn every_reference_leads_somewhere() {
+    fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+        match value {
+            Value::Object(fields) => {
+                found.extend(fields.get("$ref").and_then(Value::as_str));
+                fields.values().for_each(|value| references(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+            _ => {}
+        }
+    }
+    for router in variants(&[]) {
+        let document = document_of(&router).await;
+        let mut found = Vec::new();
+        references(&document, &mut found);
+        assert!(!found.is_empty());
+        for reference in found {
+            let pointer = reference.strip_prefix('#').expect("within the document");
+            assert!(document.pointer(pointer).is_some(), "{reference}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_page_is_whole_and_loads_nothing_from_elsewhere() {
+    async fn get(router: &Router, path: &str) -> (http::response::Parts, String) {
+        let answer = router.clone().oneshot(bare("GET", path)).await.expect("routers cannot fail");
+        let (head, body) = answer.into_parts();
+        let bytes = body.collect().await.expect("a body in memory").to_bytes();
+        (head, String::from_utf8_lossy(&bytes).into_owned())
+    }
+    for router in variants(&[]) {
+        let (redirect, _) = get(&router, "/docs").await;
+        assert_eq!(redirect.status, StatusCode::TEMPORARY_REDIRECT);
+        assert_eq!(redirect.headers["location"], "/docs/");
+        let (head, page) = get(&router, "/docs/").await;
+        assert_eq!(head.headers["content-type"], "text/html");
+        let policy = head.headers["content-security-policy"].to_str().expect("text");
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'; "), "{policy}");
+        let attributes = page.split(['"', ' ']).collect::<Vec<_>>();
+        let loaded: Vec<_> = attributes
+            .windows(2)
+            .filter(|pair| matches!(pair[0], "src=" | "href="))
+            .map(|pair| pair[1])
+            .collect();
+        assert!(loaded.len() >= 3, "{page}");
+        for file in loaded {
+            assert!(!file.contains("//"), "{file} is elsewhere");
+            let (head, _) = get(&router, &format!("/docs/{}", file.trim_start_matches("./"))).await;
+            assert_eq!(head.status, 200, "{file}");
+            assert_eq!(head.headers["x-content-type-options"], "nosniff");
+        }
+        let (_, start) = get(&router, "/docs/swagger-initializer.js").await;
+        assert!(start.contains(r#""url": "/openapi.json""#), "{start}");
+        assert!(start.contains(r#""validatorUrl": "none""#), "{start}");
+        let missing = Answer::to(&router, bare("GET", "/docs/nowhere.js")).await;
+        missing.is_problem(404, "Not Found");
+    }
+}
+
+#[tokio::test]
+async fn the_pages_can_be_off() {
+    for router in variants(&["--api-docs", "off"]) {
+        for path in ["/openapi.json", "/docs", "/docs/", "/docs/index.html"] {
+            Answer::to(&router, bare("GET", path)).await.is_problem(404, "Not Found");
+        }
+        assert_eq!(Answer::to(&router, bare("GET", "/public")).await.status, 200);
+    }
+}
