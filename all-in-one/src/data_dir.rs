@@ -2,7 +2,10 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use secrecy::SecretString;
-use service_runtime::{secret, settings::SettingError};
+use service_runtime::{
+    secret::{self, Source},
+    settings::SettingError,
+};
 use std::{
     fs::DirBuilder,
     io,
@@ -35,14 +38,14 @@ impl DataDir {
     }
 
     /// The secret that signs access tokens: made at the first start (0600), then the same at every
-    /// start, so that tokens outlive a restart.
-    pub(crate) fn signing_secret(&self) -> Result<SecretString, SettingError> {
+    /// start, so that tokens outlive a restart, until somebody writes another one there.
+    pub(crate) fn signing_secret(&self) -> Result<Source, SettingError> {
         let path = self.0.join("signing-secret");
-        let secret = secret::make_or_read(&path, generate).map(|(secret, _)| secret);
-        secret.map_err(|error| {
+        secret::make_or_read(&path, generate).map_err(|error| {
             let path = path.display();
             SettingError::new("DATA_DIR", format!("{path} cannot be made or read: {error}"))
-        })
+        })?;
+        Ok(Source::file("DATA_DIR", &path))
     }
 }
 
@@ -62,8 +65,11 @@ mod tests {
     fn the_signing_secret_is_made_once_for_this_user_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a/data");
-        let first = DataDir::open(&path).expect("made").signing_secret().expect("made");
-        let again = DataDir::open(&path).expect("there").signing_secret().expect("read");
+        let secret = || {
+            let source = DataDir::open(&path).expect("there").signing_secret().expect("there");
+            source.read().expect("read")
+        };
+        let (first, again) = (secret(), secret());
         assert_eq!(first.expose_secret(), again.expose_secret());
         assert_eq!(first.expose_secret().len(), 64);
         let mode = |path| fs::metadata(path).expect("there").permissions().mode() & 0o777;

@@ -6,10 +6,11 @@ use crate::{
     settings::Settings,
     welcome::{self, Addresses},
 };
-use auth_service::{AuthService, accounts::AdminPassword, service::Foundation, token::Keyring};
+use auth_service::{AuthService, accounts::AdminPassword, service::Foundation};
 use gateway::Gateway;
 use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
+    hangup::Hangups,
     http_listener::{HttpListener, Limits},
     networks::Networks,
     ops,
@@ -31,6 +32,7 @@ pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
 }
 
 async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+    let hangups = Hangups::listen();
     let data_dir = DataDir::open(&settings.data_dir)?;
     let foundation = foundation(&settings, &data_dir)?;
     let store = foundation.store_url.to_string();
@@ -61,12 +63,18 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         auth_life.stop_now();
     };
     // Direct callers of gRPC leave at the same time as clients of the gateway.
-    let (tcp, memory, (), ()) = tokio::join!(
-        service.serve(Connections::Tcp(grpc), shutdown.clone()),
-        service.serve(in_memory, auth_life.clone()),
-        service.watch_store(readiness, &shutdown, &auth_life),
-        public,
-    );
+    let serving = async {
+        tokio::join!(
+            service.serve(Connections::Tcp(grpc), shutdown.clone()),
+            service.serve(in_memory, auth_life.clone()),
+            service.watch_store(readiness, &shutdown, &auth_life),
+            public,
+        )
+    };
+    let (tcp, memory, (), ()) = tokio::select! {
+        served = serving => served,
+        never = hangups.each(|| service.read_keys_again()) => match never {},
+    };
     service.close().await;
     ops_life.stop_now();
     let _ = ops.await;
@@ -76,18 +84,14 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
 fn foundation(settings: &Settings, data_dir: &DataDir) -> Result<Foundation, SettingError> {
     let file = settings.database_url_file.as_deref();
     let given = StoreUrl::from_setting("DATABASE_URL", settings.database_url.clone(), file)?;
-    let keyring = match settings.service.keyring()? {
-        Some(keyring) => keyring,
-        None => Keyring::new(&data_dir.signing_secret()?, &[])
-            .map_err(|error| SettingError::new("DATA_DIR", format!("signing-secret {error}")))?,
-    };
+    let keys = settings.service.key_source(|| data_dir.signing_secret())?;
     let admin_password = match settings.service.admin_password()? {
         AdminPassword::Missing => AdminPassword::GeneratedInto(data_dir.initial_admin_password()),
         given => given,
     };
     Ok(Foundation {
         store_url: given.unwrap_or_else(|| StoreUrl::Sqlite(data_dir.database())),
-        keyring,
+        keys,
         admin_password,
         bcrypt_cost: settings.service.bcrypt_cost,
         engine: settings.service.engine(),

@@ -3,6 +3,7 @@
 use crate::{AuthService, service::Foundation, settings::Settings};
 use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
+    hangup::Hangups,
     http_listener::{HttpListener, Limits},
     ops,
     program::{self, Failure, listener_line, say},
@@ -22,6 +23,7 @@ pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
 }
 
 async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+    let hangups = Hangups::listen();
     let foundation = foundation(&settings)?;
     let store_url = foundation.store_url.clone();
     tracing::debug!(store = %store_url, "opening the store");
@@ -46,10 +48,16 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         Limits::default(),
         ops_life.clone(),
     ));
-    let (outcome, ()) = tokio::join!(
-        service.serve(Connections::Tcp(grpc), shutdown.clone()),
-        service.watch_store(readiness, &shutdown, &shutdown),
-    );
+    let serving = async {
+        tokio::join!(
+            service.serve(Connections::Tcp(grpc), shutdown.clone()),
+            service.watch_store(readiness, &shutdown, &shutdown),
+        )
+    };
+    let (outcome, ()) = tokio::select! {
+        served = serving => served,
+        never = hangups.each(|| service.read_keys_again()) => match never {},
+    };
     service.close().await;
     ops_life.stop_now();
     let _ = ops.await;
@@ -57,13 +65,13 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
 }
 
 fn foundation(settings: &Settings) -> Result<Foundation, SettingError> {
-    let keyring = settings.service.keyring()?.ok_or_else(|| {
+    let keys = settings.service.key_source(|| {
         let right = "at least 32 bytes, such as the output of `openssl rand -base64 48`";
-        SettingError::new("SIGNING_SECRET", format!("is required: {right}"))
+        Err(SettingError::new("SIGNING_SECRET", format!("is required: {right}")))
     })?;
     Ok(Foundation {
         store_url: settings.store_url()?,
-        keyring,
+        keys,
         admin_password: settings.service.admin_password()?,
         bcrypt_cost: settings.service.bcrypt_cost,
         engine: settings.service.engine(),

@@ -6,7 +6,7 @@ use crate::{
     grpc::AuthGrpc,
     password::{Hasher, core_dumps},
     store::{self, UserStore},
-    token::{self, Keyring, Tokens},
+    token::{self, KeySource, Tokens},
 };
 use auth_proto::{
     FILE_DESCRIPTORS,
@@ -29,8 +29,8 @@ const LARGEST_MESSAGE: usize = 2 * 1024 * 1024;
 pub struct Foundation {
     /// Where users are kept.
     pub store_url: StoreUrl,
-    /// The keys of access tokens.
-    pub keyring: Keyring,
+    /// Where the keys of access tokens are.
+    pub keys: KeySource,
     /// Where the first admin's password comes from.
     pub admin_password: AdminPassword,
     /// Cost of new password hashes: base-2 logarithm of the rounds.
@@ -47,12 +47,15 @@ pub struct Foundation {
 pub struct AuthService {
     server: GrpcServer,
     store: Arc<dyn UserStore>,
+    keys: KeySource,
+    tokens: Tokens,
 }
 
 impl AuthService {
     /// Opens the store (waiting for a PostgreSQL that is not there yet), brings it up to date and
     /// seeds the admin. Binds nothing.
     pub async fn open(foundation: Foundation) -> Result<Self, Failure> {
+        let keyring = foundation.keys.read()?;
         if !token::self_test() {
             return Err(Failure::Other("HS256 does not compute what RFC 7515 says it must".into()));
         }
@@ -67,8 +70,13 @@ impl AuthService {
             tracing::error!(store = %foundation.store_url, %error, "cannot open the store");
             Failure::Other(format!("cannot open {}: {error}", foundation.store_url).into())
         })?;
-        let tokens = Tokens::new(foundation.keyring, Arc::new(SystemClock));
-        let accounts = Accounts::new(Arc::clone(&store), hasher, tokens, foundation.policy)
+        tracing::info!(
+            signs = keyring.signing_id(),
+            accepts = ?keyring.ids().collect::<Vec<_>>(),
+            "the keys of access tokens"
+        );
+        let tokens = Tokens::new(keyring, Arc::new(SystemClock));
+        let accounts = Accounts::new(Arc::clone(&store), hasher, tokens.clone(), foundation.policy)
             .map_err(|error| Failure::Other(Box::new(error)))?;
         accounts.seed_admin(&foundation.admin_password).await.map_err(|error| match error {
             SeedError::PasswordMissing | SeedError::PasswordInvalid(_) => {
@@ -79,7 +87,23 @@ impl AuthService {
         let grpc = AuthServiceServer::new(AuthGrpc::new(accounts, foundation.trusted_gateways))
             .max_decoding_message_size(LARGEST_MESSAGE);
         let server = GrpcServer::new(Routes::new(grpc), SERVICE_NAME, FILE_DESCRIPTORS).await;
-        Ok(Self { server, store })
+        Ok(Self { server, store, keys: foundation.keys, tokens })
+    }
+
+    /// Reads the keys of access tokens again. What cannot be read, or is no key, changes nothing.
+    pub fn read_keys_again(&self) {
+        if !self.keys.may_change() {
+            tracing::warn!(
+                "the keys of access tokens stay: they are values of the environment, not files"
+            );
+            return;
+        }
+        match self.keys.read() {
+            Ok(keyring) => self.tokens.use_keys(keyring),
+            Err(error) => {
+                tracing::error!(%error, "the keys of access tokens stay as they were");
+            }
+        }
     }
 
     /// Serves calls from `connections` until `shutdown` says stop and what is in flight is finished.

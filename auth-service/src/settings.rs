@@ -5,13 +5,13 @@
 use crate::{
     accounts::{AdminPassword, Policy},
     password::Password,
-    token::Keyring,
+    token::KeySource,
 };
 use clap::{Args, Parser};
 use secrecy::SecretString;
 use service_runtime::{
     networks::Networks,
-    secret,
+    secret::{self, Source},
     settings::{SettingError, number_between, socket_address},
 };
 use sql_store::StoreUrl;
@@ -63,6 +63,14 @@ pub struct ServiceSettings {
     /// File that holds SIGNING_SECRET.
     #[arg(long, env = "SIGNING_SECRET_FILE")]
     pub signing_secret_file: Option<PathBuf>,
+
+    /// Further secrets whose tokens are accepted, one in each line; for a change of SIGNING_SECRET.
+    #[arg(long, env = "SIGNING_SECRETS_ACCEPTED", hide_env_values = true, value_parser = secret::parse)]
+    pub signing_secrets_accepted: Option<SecretString>,
+
+    /// File that holds SIGNING_SECRETS_ACCEPTED.
+    #[arg(long, env = "SIGNING_SECRETS_ACCEPTED_FILE")]
+    pub signing_secrets_accepted_file: Option<PathBuf>,
 
     /// Password of the user admin, who is created when missing.
     #[arg(long, env = "DEFAULT_ADMIN_PASSWORD", hide_env_values = true, value_parser = secret::parse)]
@@ -174,13 +182,20 @@ impl ServiceSettings {
         bcrypt_lanes::Settings { threads, lanes: self.bcrypt_lanes, ..usual }
     }
 
-    /// The key that signs, if one is given.
-    pub fn keyring(&self) -> Result<Option<Keyring>, SettingError> {
+    /// Where the keys of access tokens are; `otherwise` says it for the one that signs, where
+    /// `SIGNING_SECRET` does not.
+    pub fn key_source(
+        &self,
+        otherwise: impl FnOnce() -> Result<Source, SettingError>,
+    ) -> Result<KeySource, SettingError> {
         let file = self.signing_secret_file.as_deref();
-        secret::read("SIGNING_SECRET", self.signing_secret.clone(), file)?
-            .map(|secret| Keyring::new(&secret, &[]))
-            .transpose()
-            .map_err(|error| SettingError::new("SIGNING_SECRET", error.to_string()))
+        let signing = Source::of("SIGNING_SECRET", self.signing_secret.clone(), file)?;
+        let accepted = Source::of(
+            "SIGNING_SECRETS_ACCEPTED",
+            self.signing_secrets_accepted.clone(),
+            self.signing_secrets_accepted_file.as_deref(),
+        )?;
+        Ok(KeySource::new(signing.map_or_else(otherwise, Ok)?, accepted))
     }
 
     /// The password of the seeded admin, if one is given. Its rules are checked even when the admin

@@ -3,8 +3,10 @@
 //! A token says who its bearer was at login; it decides nothing but the identity. The four claims
 //! are `sub`, `username`, `role` and `exp`; a token is judged by its signature, `exp` and `sub`.
 
+mod key_source;
 mod keyring;
 
+pub use key_source::KeySource;
 pub use keyring::{Keyring, KeyringError};
 
 use crate::{clock::Clock, user::User};
@@ -13,7 +15,7 @@ use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use keyring::Key;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// How long a token is good, from its issue: 30 minutes.
 pub const LIFETIME_SECONDS: u64 = 30 * 60;
@@ -21,10 +23,11 @@ pub const LIFETIME_SECONDS: u64 = 30 * 60;
 /// No token of ours comes near; whatever is longer is not worth the work of looking at it.
 const LONGEST: usize = 4 * 1024;
 
-/// Signs and judges access tokens.
+/// Signs and judges access tokens. Clones share their keys, also those that come later.
 #[derive(Clone)]
 pub struct Tokens {
-    keyring: Arc<Keyring>,
+    /// Replaced as a whole: who signs or judges takes the ring once and stays with it.
+    keyring: Arc<RwLock<Arc<Keyring>>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -94,12 +97,37 @@ impl Tokens {
     /// Tokens signed with the first key of the ring and judged with all of them.
     #[must_use]
     pub fn new(keyring: Keyring, clock: Arc<dyn Clock>) -> Self {
-        Self { keyring: Arc::new(keyring), clock }
+        Self { keyring: Arc::new(RwLock::new(Arc::new(keyring))), clock }
+    }
+
+    /// The keys of this moment.
+    fn keyring(&self) -> Arc<Keyring> {
+        Arc::clone(&self.keyring.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Signs and judges with other keys from now on.
+    pub fn use_keys(&self, keyring: Keyring) {
+        let old = self.keyring();
+        let (signs, accepts) = (keyring.signing_id(), keyring.ids().collect::<Vec<_>>());
+        tracing::info!(signs, ?accepts, "the keys of access tokens were read again");
+        if old.ids().all(|id| id != signs) {
+            tracing::warn!(
+                signs,
+                "the key that signs was not accepted before: replicas that do not have it yet \
+                 refuse its tokens"
+            );
+        }
+        if !accepts.contains(&old.signing_id()) {
+            let kid = old.signing_id();
+            tracing::warn!(kid, "tokens of the key that signed until now are refused at once");
+        }
+        *self.keyring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keyring);
     }
 
     /// Issues a token for the user.
     pub fn issue(&self, user: &User) -> Result<SecretString, SigningError> {
-        let key = self.keyring.signing();
+        let keyring = self.keyring();
+        let key = keyring.signing();
         let claims = IssuedClaims {
             sub: user.id.to_string(),
             username: &user.username,
@@ -136,7 +164,8 @@ impl Tokens {
             crypto::verify(signature, message.as_bytes(), key.decoding(), Algorithm::HS256)
                 .is_ok_and(|is_signed| is_signed)
         };
-        if let Some(key) = self.keyring.of_header(header) {
+        let keyring = self.keyring();
+        if let Some(key) = keyring.of_header(header) {
             return Ok(signed_with(key));
         }
         let header: JudgedHeader = from_base64_json(header)?;
@@ -144,7 +173,7 @@ impl Tokens {
         if header.alg != "HS256" || header.crit.is_present() {
             return Err(TokenError::Invalid);
         }
-        Ok(self.keyring.candidates(header.kid.as_deref()).any(signed_with))
+        Ok(keyring.candidates(header.kid.as_deref()).any(signed_with))
     }
 }
 

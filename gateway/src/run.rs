@@ -3,6 +3,7 @@
 use crate::{Gateway, settings::Settings};
 use auth_client::AuthClient;
 use service_runtime::{
+    hangup::Hangups,
     http_listener::{HttpListener, Limits},
     ops,
     program::{Failure, listener_line, say},
@@ -31,8 +32,11 @@ pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> 
         ops_life.stop_now();
     };
     let probes = ops.serve(ops::router(readiness), Limits::default(), ops_life.clone());
-    tokio::join!(public, probes);
-    Ok(())
+    let nothing_to_read = || tracing::info!("SIGHUP: this program has no files to read again");
+    tokio::select! {
+        ((), ()) = async { tokio::join!(public, probes) } => Ok(()),
+        never = Hangups::listen().each(nothing_to_read) => match never {},
+    }
 }
 
 fn greeting(settings: &Settings, gateway: &Gateway, ops: &HttpListener) -> String {

@@ -95,6 +95,11 @@ async fn a_secret_that_cannot_work_is_refused_without_showing_it() {
         (owners, "SIGNING_SECRET", "hunter2"),
         (owners, "SIGNING_SECRET", ""),
         (owners, "SIGNING_SECRET", "hunter2 hunter2 hunter2 hunter2"),
+        (owners, "SIGNING_SECRETS_ACCEPTED", "hunter2"),
+        (owners, "SIGNING_SECRETS_ACCEPTED", ""),
+        (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long}\nhunter2")),
+        (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long}\n")),
+        (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long},{long}")),
         (owners, "DEFAULT_ADMIN_PASSWORD", &long),
         (owners, "DEFAULT_ADMIN_PASSWORD", ""),
         (owners, "DATABASE_URL", "mysql://root:hunter2@localhost/users"),
@@ -145,14 +150,43 @@ async fn what_is_required_is_asked_for() {
 async fn a_secret_file_that_cannot_be_read_or_is_one_too_many_is_refused() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
-    for variable in ["SIGNING_SECRET", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"] {
+    for variable in
+        ["SIGNING_SECRET", "SIGNING_SECRETS_ACCEPTED", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"]
+    {
         for program in [AuthService, AllInOne] {
             let mut settings = good(program, &database);
             let file = format!("{variable}_FILE");
+            settings.entry(variable.to_owned()).or_insert_with(|| SIGNING_SECRET.to_owned());
             settings.insert(file.clone(), "/nowhere/at/all".to_owned());
             expect_refusal(program, &settings, folder.path(), variable).await;
             settings.remove(variable);
             expect_refusal(program, &settings, folder.path(), &file).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_keys_that_are_none_is_refused_by_the_name_of_its_setting() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("keys");
+    let good_key = "hunter2 ".repeat(5);
+    for (variable, content) in [
+        ("SIGNING_SECRET_FILE", "hunter2\n"),
+        ("SIGNING_SECRET_FILE", ""),
+        ("SIGNING_SECRETS_ACCEPTED_FILE", ""),
+        ("SIGNING_SECRETS_ACCEPTED_FILE", "hunter2"),
+        ("SIGNING_SECRETS_ACCEPTED_FILE", &format!("{good_key}\nhunter2\n")),
+        ("SIGNING_SECRETS_ACCEPTED_FILE", &format!("{good_key}\n\n")),
+    ] {
+        std::fs::write(&path, content).expect("written");
+        for program in [AuthService, AllInOne] {
+            let mut settings = good(program, &database);
+            if variable == "SIGNING_SECRET_FILE" {
+                settings.remove("SIGNING_SECRET");
+            }
+            settings.insert(variable.to_owned(), path.display().to_string());
+            expect_refusal(program, &settings, folder.path(), variable).await;
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod bad_settings;
 mod database_outage;
+mod key_rotation;
 mod kill;
 mod outage;
 mod rolling_restart;

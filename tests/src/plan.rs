@@ -93,10 +93,15 @@ impl Plan {
             .map(owned),
         );
         settings.extend(self.settings.clone());
+        if settings.contains_key("SIGNING_SECRET_FILE") {
+            settings.remove("SIGNING_SECRET");
+        }
         settings
     }
 
-    pub(crate) fn gateway_settings(&self, auth: SocketAddr) -> BTreeMap<String, String> {
+    /// The settings of a gateway that asks this auth-service.
+    #[must_use]
+    pub fn gateway_settings(&self, auth: SocketAddr) -> BTreeMap<String, String> {
         let mut settings = listeners(&["BEARER", "BASIC", "OPS"]);
         settings.extend([("LAME_DUCK_SECONDS", "0")].map(owned));
         settings.insert("AUTH_SERVICE_URL".to_owned(), format!("http://{auth}"));

@@ -122,9 +122,18 @@ impl Process {
 
     /// Asks it to end, as an orchestrator does.
     pub fn terminate(&self) {
-        let id = self.child.id().expect("it has not ended yet");
+        self.signal("TERM");
+    }
+
+    /// Asks it to read its files again.
+    pub fn hang_up(&self) {
+        self.signal("HUP");
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().expect("it has not ended yet").to_string();
         let status =
-            Shell::new("sh").args(["-c", "kill -TERM \"$1\"", "kill", &id.to_string()]).status();
+            Shell::new("sh").args(["-c", "kill -\"$1\" \"$2\"", "kill", name, &id]).status();
         assert!(status.is_ok_and(|status| status.success()), "it can be signalled");
     }
 

@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
 /// A key shorter than the output of the hash would weaken it (RFC 7518, section 3.2).
-const LEAST_BYTES: usize = 32;
+pub(super) const LEAST_BYTES: usize = 32;
 
 /// The key that signs, and every key that is accepted.
 pub struct Keyring {
@@ -31,11 +31,27 @@ pub(crate) struct Key {
 }
 
 impl Keyring {
-    /// A ring whose first key signs; `accepted` are verified too.
+    /// A ring whose first key signs; `accepted` are verified too. A secret given twice is one key.
     pub fn new(signing: &SecretString, accepted: &[SecretString]) -> Result<Self, KeyringError> {
-        let keys =
-            std::iter::once(signing).chain(accepted).map(Key::new).collect::<Result<_, _>>()?;
+        let mut keys: Vec<Key> = Vec::new();
+        for secret in std::iter::once(signing).chain(accepted) {
+            let key = Key::new(secret)?;
+            if keys.iter().all(|known| known.id != key.id) {
+                keys.push(key);
+            }
+        }
         Ok(Self { keys })
+    }
+
+    /// The `kid` of the key that signs.
+    #[must_use]
+    pub fn signing_id(&self) -> &str {
+        &self.signing().id
+    }
+
+    /// The `kid` of every key that is accepted, the signing one first.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map(|key| key.id.as_str())
     }
 
     /// The key that issues tokens with exactly this header part.
@@ -91,8 +107,7 @@ fn key_id(secret: &[u8]) -> String {
 
 impl std::fmt::Debug for Keyring {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ids = self.keys.iter().map(|key| &key.id);
         formatter.write_str("Keyring")?;
-        formatter.debug_list().entries(ids).finish()
+        formatter.debug_list().entries(self.ids()).finish()
     }
 }

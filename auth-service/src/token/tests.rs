@@ -175,6 +175,31 @@ fn an_accepted_key_verifies_and_does_not_sign() {
 }
 
 #[test]
+fn keys_are_replaced_for_every_clone_and_old_tokens_live_as_long_as_their_key_is_accepted() {
+    let ring = |signing: &str, accepted: &[&str]| {
+        let accepted: Vec<_> = accepted.iter().map(|&secret| SecretString::from(secret)).collect();
+        Keyring::new(&SecretString::from(signing), &accepted).expect("long enough")
+    };
+    let (tokens, _) = tokens(SECRET, &[]);
+    let judge = tokens.clone();
+    let old = tokens.issue(&ada()).expect("issued");
+    tokens.use_keys(ring(OTHER, &[SECRET]));
+    let new = tokens.issue(&ada()).expect("issued");
+    let header = |token: &SecretString| token.expose_secret().split('.').next().map(str::to_owned);
+    assert_ne!(header(&old), header(&new), "each names its own key");
+    for token in [&old, &new] {
+        assert_eq!(judge.judge(token.expose_secret()), Ok(7));
+    }
+    let without_kid = hs256(&json!({"sub": "7", "exp": NOW + 60}));
+    assert_eq!(judge.judge(&without_kid), Ok(7), "every key is tried");
+    tokens.use_keys(ring(OTHER, &[OTHER]));
+    assert_eq!(judge.judge(new.expose_secret()), Ok(7));
+    for refused in [old.expose_secret(), &without_kid] {
+        assert_eq!(judge.judge(refused), Err(TokenError::Invalid));
+    }
+}
+
+#[test]
 fn a_short_secret_is_refused_and_none_is_printed() {
     let error = Keyring::new(&SecretString::from(&SECRET[1..]), &[]).expect_err("31 bytes");
     assert_eq!(error, KeyringError::TooShort);

@@ -4,6 +4,7 @@
 //! - [`secret`]: secrets from `NAME` or `NAME_FILE`.
 //! - [`networks`]: lists of CIDRs whose members are believed.
 //! - [`program`]: the life of a program: runtime, logs, signals, exit code.
+//! - [`hangup`]: SIGHUP, at which files are read again.
 //! - [`shutdown`]: running, then lame duck, then stopping.
 //! - [`http_listener`]: HTTP/1.1 connections with limits that `axum::serve` does not have.
 //! - [`readiness`]: whether new work is welcome.
@@ -11,6 +12,7 @@
 //! - [`logs`]: structured logs on stderr.
 
 mod connection_deadlines;
+pub mod hangup;
 pub mod http_listener;
 pub mod logs;
 pub mod networks;

@@ -1,6 +1,7 @@
 //! The life of a program from its first line to its exit code.
 
 use crate::{
+    hangup::Hangups,
     logs,
     settings::{EXIT_USAGE, NoSettings, SettingError},
     shutdown::{Shutdown, termination_signal},
@@ -57,6 +58,8 @@ where
     let lame_duck = lame_duck(&settings);
     let outcome = runtime.block_on(async move {
         let shutdown = Shutdown::new();
+        // From here on no SIGHUP ends the process, whether or not the program has a use for it.
+        let _hangups = Hangups::listen();
         let first = termination_signal();
         let second_signal = {
             let shutdown = shutdown.clone();

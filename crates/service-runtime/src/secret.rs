@@ -6,7 +6,7 @@ use std::{
     fs,
     io::{self, Write},
     os::unix::fs::PermissionsExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
@@ -20,6 +20,73 @@ pub fn parse(text: &str) -> Result<SecretString, std::convert::Infallible> {
     Ok(SecretString::from(text))
 }
 
+/// Where a secret is, so that it can be read again.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The setting that says so.
+    variable: String,
+    place: Place,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    Value(SecretString),
+    File(PathBuf),
+}
+
+impl Source {
+    /// The secret `name` is this value, or is in the file that `name_FILE` names. Both is an error.
+    pub fn of(
+        name: &str,
+        value: Option<SecretString>,
+        file: Option<&Path>,
+    ) -> Result<Option<Self>, SettingError> {
+        match (value, file) {
+            (Some(_), Some(_)) => Err(SettingError::new(
+                name,
+                format!("is set, and so is {name}_FILE; set one of the two"),
+            )),
+            (Some(value), None) => {
+                Ok(Some(Self { variable: name.to_owned(), place: Place::Value(value) }))
+            }
+            (None, Some(path)) => Ok(Some(Self::file(&format!("{name}_FILE"), path))),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The secret is in this file; the setting `variable` led there.
+    #[must_use]
+    pub fn file(variable: &str, path: &Path) -> Self {
+        Self { variable: variable.to_owned(), place: Place::File(path.to_owned()) }
+    }
+
+    /// Whether it may be another one when it is read again.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        matches!(self.place, Place::File(_))
+    }
+
+    /// Reads the secret. One newline at the end of a file is not part of it.
+    pub fn read(&self) -> Result<SecretString, SettingError> {
+        match &self.place {
+            Place::Value(value) => Ok(value.clone()),
+            Place::File(path) => read_file(path)
+                .map_err(|error| SettingError::new(self.variable.as_str(), explain(path, &error))),
+        }
+    }
+
+    /// What was read is no good: `problem` goes on from "the secret …".
+    #[must_use]
+    pub fn wrong(&self, problem: &str) -> SettingError {
+        match &self.place {
+            Place::Value(_) => SettingError::new(self.variable.as_str(), problem),
+            Place::File(path) => {
+                SettingError::new(self.variable.as_str(), format!("{}: {problem}", path.display()))
+            }
+        }
+    }
+}
+
 /// The secret `name`, from its value or from the file that `name_FILE` names. One newline at the
 /// end of a file is not part of the secret. Both given, or a file that cannot be read, is an error.
 pub fn read(
@@ -27,17 +94,7 @@ pub fn read(
     value: Option<SecretString>,
     file: Option<&Path>,
 ) -> Result<Option<SecretString>, SettingError> {
-    match (value, file) {
-        (Some(_), Some(_)) => Err(SettingError::new(
-            name,
-            format!("is set, and so is {name}_FILE; set one of the two"),
-        )),
-        (Some(value), None) => Ok(Some(value)),
-        (None, Some(path)) => read_file(path)
-            .map(Some)
-            .map_err(|error| SettingError::new(format!("{name}_FILE"), explain(path, &error))),
-        (None, None) => Ok(None),
-    }
+    Source::of(name, value, file)?.map(|source| source.read()).transpose()
 }
 
 /// Reads a secret file; one newline at its end is not part of the secret.

@@ -1,0 +1,281 @@
+//! Keys of access tokens are replaced while requests are served.
+
+use e2e::{
+    ADMIN_PASSWORD, Api, Person, Plan, Process, Program, SIGNING_SECRET, Store, TestDatabase,
+    eventually, token,
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    },
+};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+
+const NEXT_SECRET: &str = "the next signing secret has more than 32 bytes too";
+const READ_AGAIN: &str = "the keys of access tokens were read again";
+const STAY: &str = "the keys of access tokens stay";
+
+/// The two files of one machine. Written beside and renamed, so that nobody reads half of one.
+struct KeyFiles(TempDir);
+
+impl KeyFiles {
+    fn new() -> Self {
+        let files = Self(tempfile::tempdir().expect("a folder"));
+        files.sign_with(SIGNING_SECRET);
+        files.accept(&[SIGNING_SECRET]);
+        files
+    }
+
+    fn signing(&self) -> PathBuf {
+        self.0.path().join("signing-secret")
+    }
+
+    fn accepted(&self) -> PathBuf {
+        self.0.path().join("signing-secrets-accepted")
+    }
+
+    fn sign_with(&self, secret: &str) {
+        write(&self.signing(), &format!("{secret}\n"));
+    }
+
+    fn accept(&self, secrets: &[&str]) {
+        write(&self.accepted(), &(secrets.join("\n") + "\n"));
+    }
+
+    fn of(&self, plan: Plan) -> Plan {
+        plan.with("SIGNING_SECRET_FILE", &self.signing().display().to_string())
+            .with("SIGNING_SECRETS_ACCEPTED_FILE", &self.accepted().display().to_string())
+    }
+}
+
+fn write(path: &Path, text: &str) {
+    let beside = path.with_extension("new");
+    fs::write(&beside, text).expect("written");
+    fs::rename(&beside, path).expect("renamed");
+}
+
+async fn has_logged(process: &Process, text: &str, times: usize) {
+    eventually(text, async || (process.stderr().matches(text).count() >= times).then_some(()))
+        .await;
+}
+
+/// An auth-service with the files of its machine, and a gateway that asks this one only: so each
+/// test knows who signed a token and who judged it.
+struct Replica {
+    files: KeyFiles,
+    auth: Process,
+    _gateway: Process,
+    api: Api,
+}
+
+impl Replica {
+    async fn start(database: &TestDatabase) -> Self {
+        let files = KeyFiles::new();
+        let plan = files.of(Plan::in_two_processes(Store::Postgres));
+        let folder = files.0.path();
+        let settings = plan.auth_settings(&database.url());
+        let auth = Process::start(plan.auth_program(), &settings, folder).ready().await;
+        let settings = plan.gateway_settings(auth.socket_address("grpc"));
+        let gateway = Process::start(Program::Gateway, &settings, folder).ready().await;
+        let api = Api::at(&gateway.address("bearer"));
+        Self { files, auth, _gateway: gateway, api }
+    }
+
+    async fn read_again(&self, times: usize) {
+        self.auth.hang_up();
+        has_logged(&self.auth, READ_AGAIN, times).await;
+    }
+
+    async fn token(&self) -> String {
+        Person::log_in(&self.api, "admin", ADMIN_PASSWORD).await.token
+    }
+}
+
+fn key_id(token: &str) -> String {
+    token::header(token)["kid"].as_str().expect("tokens name their key").to_owned()
+}
+
+/// Clients who log in at one replica and use the token at each, over and over.
+struct Clients {
+    stop: Arc<AtomicBool>,
+    rounds: Vec<Arc<AtomicU32>>,
+    asking: Vec<JoinHandle<()>>,
+}
+
+impl Clients {
+    fn of(replicas: &[Replica]) -> Self {
+        let apis: Vec<Api> = replicas.iter().map(|replica| replica.api.clone()).collect();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (mut rounds, mut asking) = (Vec::new(), Vec::new());
+        for own in apis.iter().cycle().take(4) {
+            let (own, apis, stop) = (own.clone(), apis.clone(), Arc::clone(&stop));
+            let count = Arc::new(AtomicU32::new(0));
+            rounds.push(Arc::clone(&count));
+            asking.push(tokio::spawn(async move {
+                while !stop.load(Relaxed) {
+                    let person = Person::log_in(&own, "admin", ADMIN_PASSWORD).await;
+                    for api in &apis {
+                        let api = api.with_token(&person.token);
+                        api.get("/admin").await.expect_message("Welcome Admin!");
+                    }
+                    count.fetch_add(1, Relaxed);
+                }
+            }));
+        }
+        Self { stop, rounds, asking }
+    }
+
+    /// Waits until each of them has begun and finished a round.
+    async fn go_round(&self) {
+        let before: Vec<u32> = self.rounds.iter().map(|count| count.load(Relaxed)).collect();
+        eventually("a round of every client", async || {
+            let failed = self.asking.iter().any(JoinHandle::is_finished);
+            let mut counts = self.rounds.iter().zip(&before);
+            // The first round to end may have begun before.
+            let all = counts.all(|(count, before)| count.load(Relaxed) >= before + 2);
+            (failed || all).then_some(())
+        })
+        .await;
+    }
+
+    async fn all_were_answered(self) {
+        self.stop.store(true, Relaxed);
+        for asking in self.asking {
+            asking.await.expect("every request was answered with success");
+        }
+    }
+}
+
+#[tokio::test]
+async fn three_steps_over_two_replicas_lose_no_request_and_end_old_tokens() {
+    let database = TestDatabase::create(Store::Postgres).await;
+    let replicas = [Replica::start(&database).await, Replica::start(&database).await];
+    let old = replicas[0].token().await;
+    assert_eq!(key_id(&old), key_id(&replicas[1].token().await), "replicas agree on names");
+    let clients = Clients::of(&replicas);
+    clients.go_round().await;
+
+    // One replica after the other in each step, with clients in between.
+    for replica in &replicas {
+        replica.files.accept(&[SIGNING_SECRET, NEXT_SECRET]);
+        replica.read_again(1).await;
+        clients.go_round().await;
+    }
+    for replica in &replicas {
+        replica.files.sign_with(NEXT_SECRET);
+        replica.read_again(2).await;
+        clients.go_round().await;
+    }
+    let new = [replicas[0].token().await, replicas[1].token().await];
+    assert_eq!(key_id(&new[0]), key_id(&new[1]));
+    assert_ne!(key_id(&new[0]), key_id(&old));
+    for replica in &replicas {
+        for token in [&old, &new[0], &new[1]] {
+            replica.api.with_token(token).get("/profile").await.expect(200);
+        }
+        assert!(!replica.auth.stderr().contains("WARN"), "{}", replica.auth.stderr());
+    }
+    // Stands for the thirty minutes in which the last old token expires: no client has one.
+    clients.go_round().await;
+    for replica in &replicas {
+        replica.files.accept(&[NEXT_SECRET]);
+        replica.read_again(3).await;
+        clients.go_round().await;
+    }
+    clients.all_were_answered().await;
+
+    for replica in &replicas {
+        let refused = replica.api.with_token(&old).get("/profile").await;
+        refused.expect_detail(401, "Invalid or expired token.");
+        for token in &new {
+            replica.api.with_token(token).get("/profile").await.expect(200);
+        }
+    }
+}
+
+async fn what_cannot_be_read_changes_nothing(plan: Plan) {
+    let files = KeyFiles::new();
+    let world = files.of(plan).start().await;
+    let (admin, auth) = (world.admin().await, world.auth());
+    let id = key_id(&admin.token);
+    let spoil: [&dyn Fn(); 6] = [
+        &|| files.sign_with("too short"),
+        &|| write(&files.signing(), ""),
+        &|| fs::remove_file(files.signing()).expect("removed"),
+        &|| write(&files.accepted(), ""),
+        &|| files.accept(&[NEXT_SECRET, "too short"]),
+        &|| fs::remove_file(files.accepted()).expect("removed"),
+    ];
+    for (times, spoil) in (1..).zip(spoil) {
+        files.sign_with(NEXT_SECRET);
+        files.accept(&[NEXT_SECRET]);
+        spoil();
+        auth.hang_up();
+        has_logged(auth, STAY, times).await;
+        world.bearer.with_token(&admin.token).get("/profile").await.expect(200);
+        assert_eq!(key_id(&world.admin().await.token), id, "the old key signs");
+    }
+    let log = auth.stderr();
+    assert!(!log.contains(READ_AGAIN), "{log}");
+    for said in ["does not exist", "line 1 has", "line 2 has", "must have at least 32 bytes"] {
+        assert!(log.contains(said), "nothing says {said}: {log}");
+    }
+    for secret in [SIGNING_SECRET, NEXT_SECRET, "too short"] {
+        assert!(!log.contains(secret), "a secret is shown: {log}");
+    }
+
+    // A leaked key is dropped at once: its tokens end, and the log says so.
+    files.sign_with(NEXT_SECRET);
+    files.accept(&[NEXT_SECRET]);
+    auth.hang_up();
+    has_logged(auth, READ_AGAIN, 1).await;
+    has_logged(auth, "are refused at once", 1).await;
+    let refused = world.bearer.with_token(&admin.token).get("/profile").await;
+    refused.expect_detail(401, "Invalid or expired token.");
+    let admin = world.admin().await;
+    world.bearer.with_token(&admin.token).get("/profile").await.expect(200);
+}
+
+#[tokio::test]
+async fn keys_that_cannot_be_read_change_nothing_in_one_process() {
+    what_cannot_be_read_changes_nothing(Plan::in_one_process(Store::Sqlite)).await;
+}
+
+#[tokio::test]
+async fn keys_that_cannot_be_read_change_nothing_in_two_processes() {
+    what_cannot_be_read_changes_nothing(Plan::in_two_processes(Store::Sqlite)).await;
+}
+
+#[tokio::test]
+async fn a_hangup_without_files_is_logged_and_ends_nothing() {
+    let world = Plan::in_two_processes(Store::Sqlite).start().await;
+    for process in world.processes() {
+        process.hang_up();
+    }
+    has_logged(world.auth(), "the keys of access tokens stay: they are values", 1).await;
+    has_logged(world.front(), "SIGHUP", 1).await;
+    let admin = world.admin().await;
+    world.bearer.with_token(&admin.token).get("/profile").await.expect(200);
+}
+
+#[tokio::test]
+async fn all_in_one_reads_the_secret_that_it_made_again() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = Plan::in_one_process(Store::Sqlite);
+    let mut settings = plan.auth_settings(&database.url());
+    settings.remove("SIGNING_SECRET");
+    let process = Process::start(plan.auth_program(), &settings, folder.path()).ready().await;
+    let api = Api::at(&process.address("bearer"));
+    let old = Person::log_in(&api, "admin", ADMIN_PASSWORD).await.token;
+    write(&folder.path().join("data/signing-secret"), NEXT_SECRET);
+    process.hang_up();
+    has_logged(&process, READ_AGAIN, 1).await;
+    api.with_token(&old).get("/profile").await.expect(401);
+    let new = Person::log_in(&api, "admin", ADMIN_PASSWORD).await.token;
+    api.with_token(&new).get("/profile").await.expect(200);
+}
