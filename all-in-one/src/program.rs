@@ -6,6 +6,7 @@ use crate::{
     settings::Settings,
     welcome::{self, Addresses},
 };
+use auth_proto::SERVICE_NAME;
 use auth_service::{AuthService, accounts::AdminPassword, service::Foundation};
 use gateway::Gateway;
 use grpc_server::{Connections, GrpcListener};
@@ -34,6 +35,7 @@ pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
 async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let hangups = Hangups::listen();
     let data_dir = DataDir::open(&settings.data_dir)?;
+    let tls = settings.service.tls()?;
     let foundation = foundation(&settings, &data_dir)?;
     let store = foundation.store_url.to_string();
     tracing::debug!(store, "opening the store");
@@ -42,12 +44,13 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         () = shutdown.lame_duck() => return Ok(()),
     };
     let grpc = GrpcListener::bind("AUTH_LISTEN_ADDR", settings.service.auth_listen_addr).await?;
+    let grpc = grpc.encrypted(tls.clone());
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
     let gateway = Gateway::bind(&settings.public).await?;
     let addresses = Addresses {
         bearer: gateway.bearer_address(),
         basic: gateway.basic_address(),
-        grpc: grpc.address(),
+        grpc: grpc.line(SERVICE_NAME),
         ops: ops.address(),
     };
     let readiness = Readiness::starting(&shutdown);
@@ -63,6 +66,10 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         auth_life.stop_now();
     };
     // Direct callers of gRPC leave at the same time as clients of the gateway.
+    let read_again = || {
+        service.read_keys_again();
+        grpc_server::load_again(tls.as_deref());
+    };
     let serving = async {
         tokio::join!(
             service.serve(Connections::Tcp(grpc), shutdown.clone()),
@@ -73,7 +80,7 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     };
     let (tcp, memory, (), ()) = tokio::select! {
         served = serving => served,
-        never = hangups.each(|| service.read_keys_again()) => match never {},
+        never = hangups.each(read_again) => match never {},
     };
     service.close().await;
     ops_life.stop_now();

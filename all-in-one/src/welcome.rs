@@ -7,7 +7,8 @@ use std::{fmt::Write as _, net::SocketAddr, path::Path};
 pub(crate) struct Addresses {
     pub(crate) bearer: Option<SocketAddr>,
     pub(crate) basic: Option<SocketAddr>,
-    pub(crate) grpc: SocketAddr,
+    /// The whole line.
+    pub(crate) grpc: String,
     pub(crate) ops: SocketAddr,
 }
 
@@ -18,7 +19,7 @@ pub(crate) fn text(store: &str, addresses: &Addresses, admin_password: &Path) ->
         env!("CARGO_PKG_VERSION"),
         listener_line("bearer", addresses.bearer, "access tokens and roles"),
         listener_line("basic", addresses.basic, "HTTP Basic"),
-        listener_line("grpc", Some(addresses.grpc), "rolegate.auth.v1.AuthService"),
+        addresses.grpc,
         listener_line("ops", Some(addresses.ops), "/livez /readyz"),
     );
     let password_file = admin_password.exists().then_some(admin_password);

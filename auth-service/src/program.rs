@@ -1,6 +1,7 @@
 //! What the binary runs.
 
 use crate::{AuthService, service::Foundation, settings::Settings};
+use auth_proto::SERVICE_NAME;
 use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
     hangup::Hangups,
@@ -24,6 +25,7 @@ pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
 
 async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let hangups = Hangups::listen();
+    let tls = settings.service.tls()?;
     let foundation = foundation(&settings)?;
     let store_url = foundation.store_url.clone();
     tracing::debug!(store = %store_url, "opening the store");
@@ -33,12 +35,13 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         () = shutdown.lame_duck() => return Ok(()),
     };
     let grpc = GrpcListener::bind("AUTH_LISTEN_ADDR", settings.service.auth_listen_addr).await?;
+    let grpc = grpc.encrypted(tls.clone());
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
     let readiness = Readiness::starting(&shutdown);
     say(&format!(
         "Rolegate auth-service {}, users in {store_url}\n{}{}",
         env!("CARGO_PKG_VERSION"),
-        listener_line("grpc", Some(grpc.address()), "rolegate.auth.v1.AuthService"),
+        grpc.line(SERVICE_NAME),
         listener_line("ops", Some(ops.address()), "/livez /readyz"),
     ));
     // Answers "not ready" until the last call is finished, so on a life of its own.
@@ -48,6 +51,10 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         Limits::default(),
         ops_life.clone(),
     ));
+    let read_again = || {
+        service.read_keys_again();
+        grpc_server::load_again(tls.as_deref());
+    };
     let serving = async {
         tokio::join!(
             service.serve(Connections::Tcp(grpc), shutdown.clone()),
@@ -56,7 +63,7 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     };
     let (outcome, ()) = tokio::select! {
         served = serving => served,
-        never = hangups.each(|| service.read_keys_again()) => match never {},
+        never = hangups.each(read_again) => match never {},
     };
     service.close().await;
     ops_life.stop_now();

@@ -8,10 +8,7 @@ use crate::{
     store::{self, UserStore},
     token::{self, KeySource, Tokens},
 };
-use auth_proto::{
-    FILE_DESCRIPTORS,
-    auth_v1::auth_service_server::{AuthServiceServer, SERVICE_NAME},
-};
+use auth_proto::{FILE_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer};
 use grpc_server::{Connections, GrpcServer};
 use service_runtime::{
     networks::Networks, program::Failure, readiness::Readiness, settings::SettingError,

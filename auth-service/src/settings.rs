@@ -8,6 +8,8 @@ use crate::{
     token::KeySource,
 };
 use clap::{Args, Parser};
+use grpc_server::TlsFiles;
+use grpc_tls::ServerTls;
 use secrecy::SecretString;
 use service_runtime::{
     networks::Networks,
@@ -15,7 +17,7 @@ use service_runtime::{
     settings::{SettingError, number_between, socket_address},
 };
 use sql_store::StoreUrl;
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 /// Callers on this machine.
 pub const LOOPBACK: &str = "127.0.0.0/8,::1/128";
@@ -55,6 +57,18 @@ pub struct ServiceSettings {
     /// Where gRPC is served.
     #[arg(long, env = "AUTH_LISTEN_ADDR", default_value = "127.0.0.1:50051", value_parser = socket_address)]
     pub auth_listen_addr: SocketAddr,
+
+    /// PEM file of the certificate that callers of gRPC are shown; with it gRPC is encrypted.
+    #[arg(long, env = "AUTH_TLS_CERT_FILE")]
+    pub auth_tls_cert_file: Option<PathBuf>,
+
+    /// PEM file of its key.
+    #[arg(long, env = "AUTH_TLS_KEY_FILE")]
+    pub auth_tls_key_file: Option<PathBuf>,
+
+    /// PEM file of authorities; with it every caller of gRPC must show a certificate of theirs.
+    #[arg(long, env = "AUTH_TLS_CLIENT_CA_FILE")]
+    pub auth_tls_client_ca_file: Option<PathBuf>,
 
     /// Secret that signs access tokens (HS256), at least 32 bytes.
     #[arg(long, env = "SIGNING_SECRET", hide_env_values = true, value_parser = secret::parse)]
@@ -162,6 +176,17 @@ impl Settings {
 }
 
 impl ServiceSettings {
+    /// What gRPC is encrypted with, if it is.
+    pub fn tls(&self) -> Result<Option<Arc<ServerTls>>, SettingError> {
+        let files = TlsFiles {
+            prefix: "AUTH_TLS",
+            certificate: self.auth_tls_cert_file.clone(),
+            key: self.auth_tls_key_file.clone(),
+            callers: self.auth_tls_client_ca_file.clone(),
+        };
+        files.load()
+    }
+
     /// What the operator decides about passwords, guesses and registrations.
     #[must_use]
     pub fn policy(&self) -> Policy {

@@ -10,6 +10,7 @@ pub use key_source::KeySource;
 pub use keyring::{Keyring, KeyringError};
 
 use crate::{clock::Clock, user::User};
+use auth_proto::limits::LONGEST_TOKEN;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use keyring::Key;
@@ -19,9 +20,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// How long a token is good, from its issue: 30 minutes.
 pub const LIFETIME_SECONDS: u64 = 30 * 60;
-
-/// No token of ours comes near; whatever is longer is not worth the work of looking at it.
-const LONGEST: usize = 4 * 1024;
 
 /// Signs and judges access tokens. Clones share their keys, also those that come later.
 #[derive(Clone)]
@@ -142,7 +140,7 @@ impl Tokens {
 
     /// Whose token this is: the id in `sub`.
     pub fn judge(&self, token: &str) -> Result<i64, TokenError> {
-        if token.len() > LONGEST {
+        if token.len() > LONGEST_TOKEN {
             return Err(TokenError::Invalid);
         }
         let (message, signature) = token.rsplit_once('.').ok_or(TokenError::Invalid)?;

@@ -1,14 +1,13 @@
 //! The life of the program `gateway`.
 
 use crate::{Gateway, settings::Settings};
-use auth_client::AuthClient;
+use auth_client::ClientTls;
 use service_runtime::{
     hangup::Hangups,
     http_listener::{HttpListener, Limits},
     ops,
     program::{Failure, listener_line, say},
     readiness::Readiness,
-    settings::SettingError,
     shutdown::Shutdown,
 };
 
@@ -17,8 +16,8 @@ use service_runtime::{
 /// The gateway is ready as soon as it listens, whether or not auth-service answers: a balancer that
 /// turned away would make refused connections out of an outage that callers can be told about.
 pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
-    let auth = AuthClient::connect_lazy(&settings.auth_service_url)
-        .map_err(|error| SettingError::new("AUTH_SERVICE_URL", error.to_string()))?;
+    let hangups = Hangups::listen();
+    let (auth, tls) = settings.auth_tls.client(&settings.auth_service_url)?;
     let gateway = Gateway::bind(&settings.public).await?;
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
     say(&greeting(&settings, &gateway, &ops));
@@ -32,10 +31,14 @@ pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> 
         ops_life.stop_now();
     };
     let probes = ops.serve(ops::router(readiness), Limits::default(), ops_life.clone());
-    let nothing_to_read = || tracing::info!("SIGHUP: this program has no files to read again");
+    let read_again = || match tls.as_ref().map(ClientTls::load_again) {
+        None => tracing::info!("SIGHUP: there are no files to read again"),
+        Some(Ok(())) => tracing::info!("the certificates of gRPC were read again"),
+        Some(Err(error)) => tracing::error!(%error, "the certificates of gRPC stay as they were"),
+    };
     tokio::select! {
         ((), ()) = async { tokio::join!(public, probes) } => Ok(()),
-        never = Hangups::listen().each(nothing_to_read) => match never {},
+        never = hangups.each(read_again) => match never {},
     }
 }
 

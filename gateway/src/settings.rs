@@ -1,5 +1,9 @@
 //! What the gateway can be told, by flag or by environment.
 
+mod auth_tls;
+
+pub use auth_tls::AuthTlsSettings;
+
 use clap::{
     ArgAction,
     builder::{PossibleValuesParser, TypedValueParser as _},
@@ -24,6 +28,10 @@ pub struct Settings {
     /// URL of auth-service's gRPC port; the name may resolve to many replicas
     #[arg(long, env = "AUTH_SERVICE_URL", default_value = "http://127.0.0.1:50051")]
     pub auth_service_url: String,
+
+    /// How connections to auth-service are encrypted.
+    #[command(flatten)]
+    pub auth_tls: AuthTlsSettings,
 
     /// IP address and port of /livez and /readyz; never make it public
     #[arg(

@@ -3,13 +3,18 @@
 //! - [`auth_v1`]: messages, client and server of `rolegate.auth.v1`, generated from
 //!   `rolegate/auth/v1/auth.proto`, which documents every call and every field.
 //! - [`Reason`]: the stable error reasons that both sides share.
+//! - [`limits`]: what a message may have at the most.
 //! - [`metadata`]: names of the request metadata that the contract uses.
 //! - [`FILE_DESCRIPTORS`]: the encoded descriptors, for server reflection.
 
+pub mod limits;
 pub mod metadata;
 mod reason;
 
 pub use reason::{ERROR_DOMAIN, Reason};
+
+/// The service by its full name: in `grpc.health.v1`, and in reflection.
+pub use auth_v1::auth_service_server::SERVICE_NAME;
 
 /// Package `rolegate.auth.v1`.
 #[expect(

@@ -2,14 +2,14 @@
 
 use super::{Answer, authorize::requirement, status::reason_of};
 use crate::accounts::{AccountError, Accounts, Bearer};
-use auth_proto::auth_v1::{
-    AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, BatchAuthorizeResponse,
-    authorize_outcome::Outcome,
+use auth_proto::{
+    auth_v1::{
+        AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, BatchAuthorizeResponse,
+        authorize_outcome::Outcome,
+    },
+    limits::LARGEST_BATCH,
 };
 use tonic::{Request, Response};
-
-/// Items in one call; with the longest tokens they fit into the largest message.
-const LARGEST_BATCH: usize = 256;
 
 pub(super) async fn call(
     accounts: &Accounts,

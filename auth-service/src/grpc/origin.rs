@@ -17,10 +17,12 @@ const WAY_BACK: Duration = Duration::from_millis(500);
 const LONGEST_TIME: Duration = Duration::from_secs(30);
 
 /// The origin of a call. The end user's address is the caller's word if the caller is trusted (by
-/// its address, or because it is in this process and has none), else the caller's own address.
+/// its address, by its certificate, which was verified in the handshake, or because it is in this
+/// process and has no address), else the caller's own address.
 pub(super) fn of<M>(request: &Request<M>, trusted: &Networks) -> Origin {
     let caller = request.remote_addr().map(|address| address.ip());
-    let is_trusted = caller.is_none_or(|caller| trusted.contain(caller));
+    let is_trusted = request.peer_certs().is_some_and(|certificates| !certificates.is_empty())
+        || caller.is_none_or(|caller| trusted.contain(caller));
     let word = client_address(request.metadata()).filter(|_| is_trusted);
     let time = timeout(request.metadata()).unwrap_or(USUAL_TIME).min(LONGEST_TIME);
     // What is refused or finished at the very end still has its way back before the caller gives up.

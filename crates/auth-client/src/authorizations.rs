@@ -9,23 +9,23 @@ use crate::{
     deadline::{DECISION, repeat_within},
     replicas::Replicas,
 };
-use auth_proto::auth_v1::{
-    AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, authorize_outcome::Outcome,
+use auth_proto::{
+    auth_v1::{
+        AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, authorize_outcome::Outcome,
+    },
+    limits::{LARGEST_BATCH, LONGEST_TOKEN},
 };
 use group_commit::{GroupCommit, Limits};
 use secrecy::{ExposeSecret, SecretString};
 use std::{num::NonZero, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
-/// What auth-service takes at the most; with the longest tokens it is a message of a megabyte.
-const BATCH: NonZero<usize> = NonZero::new(256).expect("not zero");
+const BATCH: NonZero<usize> = NonZero::new(LARGEST_BATCH).expect("not zero");
 /// One call under way makes the largest batches, which cost both sides least for each decision.
 const IN_FLIGHT: NonZero<usize> = NonZero::new(1).expect("not zero");
 /// A call that takes this long, at a replica that went silent, say, holds the others up no longer.
 const PATIENCE: Duration = Duration::from_millis(20);
 const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(16).expect("not zero");
-/// auth-service judges no token longer than this, in bytes.
-const LONGEST_TOKEN: usize = 4 * 1024;
 
 /// Decides about bearers of access tokens. Clones share their calls.
 #[derive(Clone, Debug)]

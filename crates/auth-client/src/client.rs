@@ -6,9 +6,10 @@ use crate::{
     call_context::write_actor,
     connection::Stream,
     deadline::{DECISION, PASSWORD, within},
-    replicas::Replicas,
+    replicas::{Place, Replicas},
 };
 use auth_proto::auth_v1;
+use grpc_tls::ClientTls;
 use http::Uri;
 use secrecy::{ExposeSecret, SecretString};
 use std::{io, sync::Arc};
@@ -26,8 +27,10 @@ struct Parts {
 
 /// The address of auth-service is not a URL that gRPC can use.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must be a URL with host and port, such as http://auth-service:50051")]
-pub struct InvalidAddress;
+#[error("must be a URL with host and port, such as {scheme}://auth-service:50051")]
+pub struct InvalidAddress {
+    scheme: &'static str,
+}
 
 /// Which users [`AuthClient::list_users`] returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,24 +55,26 @@ pub struct UserPage {
 }
 
 impl AuthClient {
-    /// A client of the auth-service at `address`, such as `http://auth-service:50051`. Calls are
-    /// balanced over every replica that the name resolves to, now and later.
+    /// A client of the auth-service at `address`, such as `http://auth-service:50051`, not encrypted.
+    /// Begins to connect at once, in the background. Calls are balanced over every replica that the
+    /// name resolves to, now and later.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
-        let origin: Uri = address.parse().map_err(|_| InvalidAddress)?;
-        let host = origin.host().filter(|host| !host.is_empty()).ok_or(InvalidAddress)?;
-        let has_user = origin.authority().is_some_and(|authority| authority.as_str().contains('@'));
-        let has_path = origin.path_and_query().is_some_and(|path| path != "/");
-        if origin.scheme_str() != Some("http") || has_user || has_path {
-            return Err(InvalidAddress);
-        }
-        // An IPv6 address stands in brackets in a URL, and without them everywhere else.
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let port = origin.port_u16().ok_or(InvalidAddress)?;
-        Ok(Self::with(Replicas::named(host, port, origin)))
+    pub fn at(address: &str) -> Result<Self, InvalidAddress> {
+        place(address, "http").map(|place| Self::with(Replicas::named(place)))
+    }
+
+    /// The same, encrypted, at an address such as `https://auth-service:50051`. Every replica must
+    /// prove to be the host of the address.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn at_over_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
+        let place = place(address, "https")?;
+        Ok(Self::with(Replicas::named(Place { tls: Some(tls), ..place })))
     }
 
     /// A client of the one auth-service at the far end of whatever `dial` opens: in this process, or
@@ -205,6 +210,21 @@ impl AuthClient {
     }
 }
 
+fn place(address: &str, scheme: &'static str) -> Result<Place, InvalidAddress> {
+    let invalid = || InvalidAddress { scheme };
+    let origin: Uri = address.parse().map_err(|_| invalid())?;
+    let host = origin.host().filter(|host| !host.is_empty()).ok_or_else(invalid)?;
+    let has_user = origin.authority().is_some_and(|authority| authority.as_str().contains('@'));
+    let has_path = origin.path_and_query().is_some_and(|path| path != "/");
+    if origin.scheme_str() != Some(scheme) || has_user || has_path {
+        return Err(invalid());
+    }
+    // An IPv6 address stands in brackets in a URL, and without them everywhere else.
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let port = origin.port_u16().ok_or_else(invalid)?;
+    Ok(Place { host, port, origin, tls: None })
+}
+
 fn with_context<M>(message: M, context: CallContext) -> Request<M> {
     let mut request = Request::new(message);
     context.write(&mut request);
@@ -226,21 +246,22 @@ fn with_actor<M>(
 
 #[cfg(test)]
 mod tests {
-    use super::AuthClient;
+    use super::place;
 
-    #[tokio::test]
-    async fn an_address_is_a_plain_url_with_a_host() {
-        assert!(AuthClient::connect_lazy("http://auth-service:50051").is_ok());
-        for wrong in [
-            "",
-            "auth:1",
-            "http://auth",
-            "ftp://auth:1",
-            "http://",
-            "http://auth:1/path",
-            "http://me:secret@auth:1",
-        ] {
-            assert!(AuthClient::connect_lazy(wrong).is_err(), "{wrong}");
+    #[test]
+    fn an_address_is_a_plain_url_with_a_host() {
+        for (scheme, other) in [("http", "https"), ("https", "http")] {
+            for (good, host) in [("auth-service:50051", "auth-service"), ("[::1]:1", "::1")] {
+                let place = place(&format!("{scheme}://{good}"), scheme).expect(good);
+                assert_eq!(place.host, host);
+            }
+            for wrong in ["auth", "", "auth:1/path", "me:secret@auth:1"] {
+                let error = place(&format!("{scheme}://{wrong}"), scheme).expect_err(wrong);
+                assert!(error.to_string().contains(&format!("such as {scheme}://")), "{error}");
+            }
+            for wrong in ["", "auth:1", "ftp://auth:1", &format!("{other}://auth:1")] {
+                assert!(place(wrong, scheme).is_err(), "{wrong}");
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 //!   Calls are balanced over all replicas; concurrent decisions share calls without staleness.
 //! - [`CallError`]: why a call has no good answer, by the contract's reasons.
 //! - [`User`], [`Role`], [`Requirement`]: what the calls speak of.
+//! - [`ClientTls`]: the encryption of the connections, from files.
 //! - [`axum`] (feature `axum`): `CurrentUser` and `RequireRole` protect endpoints of an axum
 //!   service; `Problem` is an error as JSON over HTTP.
 
@@ -25,5 +26,6 @@ pub use call_context::CallContext;
 pub use client::{AuthClient, InvalidAddress, UserPage, UserQuery};
 pub use connection::Stream;
 pub use error::{CallError, Refusal};
+pub use grpc_tls::{ClientTls, File, FileError, Identity};
 pub use role::{Requirement, Role, UnknownRole};
 pub use user::User;

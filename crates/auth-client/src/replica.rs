@@ -1,7 +1,7 @@
 //! One replica of auth-service: kept connected, and asked how it is.
 
 use crate::connection::{Connection, Stream};
-use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
+use auth_proto::{SERVICE_NAME, auth_v1::auth_service_client::AuthServiceClient};
 use http::Uri;
 use std::{io, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
@@ -14,8 +14,6 @@ use tonic_health::pb::{
     health_client::HealthClient,
 };
 
-/// The service that we ask the health of.
-const SERVICE: &str = "rolegate.auth.v1.AuthService";
 /// A replica that does not connect and say how it is within this time is as good as gone.
 const FIRST_WORD: Duration = Duration::from_secs(2);
 /// Between two tries, however eager the callers.
@@ -43,10 +41,12 @@ pub(crate) enum State {
 /// `grpc.health.v1` tells: a stream that brings every change at once, and ends with the connection.
 pub(crate) async fn keep(dial: Dial, origin: Uri, wanted: Arc<Notify>, say: impl Fn(State)) {
     let mut pause = SHORTEST_PAUSE;
+    let mut complaint = String::new();
     loop {
         let connected = Instant::now();
         match timeout(FIRST_WORD, connect(&dial, &origin)).await {
             Ok(Ok((client, health))) => {
+                complaint.clear();
                 follow(&client, health, &say).await;
                 // It stops, or was cut off. Only trying tells which; until then others are better,
                 // and calls on the old connection may still finish.
@@ -55,6 +55,11 @@ pub(crate) async fn keep(dial: Dial, origin: Uri, wanted: Arc<Notify>, say: impl
                     pause = SHORTEST_PAUSE;
                     continue;
                 }
+            }
+            // TLS that fails does not mend itself, and callers only see an outage.
+            Ok(Err(error)) if is_about_tls(&error) && complaint != error.message() => {
+                error.message().clone_into(&mut complaint);
+                tracing::warn!(error = complaint, "no secure connection to auth-service");
             }
             Ok(Err(error)) => tracing::debug!(%error, "a replica of auth-service is not there"),
             Err(_elapsed) => tracing::debug!("a replica of auth-service says nothing"),
@@ -66,6 +71,19 @@ pub(crate) async fn keep(dial: Dial, origin: Uri, wanted: Arc<Notify>, say: impl
     }
 }
 
+/// Whether the two ends do not agree about certificates or about encryption.
+fn is_about_tls(error: &Status) -> bool {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        if kind == Some(io::ErrorKind::InvalidData) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
 type Health = (HealthCheckResponse, Streaming<HealthCheckResponse>);
 
 async fn connect(
@@ -75,7 +93,7 @@ async fn connect(
     let stream = dial().await?;
     let connection =
         Connection::open(stream).await.map_err(|error| Status::from_error(error.into()))?;
-    let request = HealthCheckRequest { service: SERVICE.to_owned() };
+    let request = HealthCheckRequest { service: SERVICE_NAME.to_owned() };
     let mut health = HealthClient::with_origin(connection.clone(), origin.clone())
         .watch(request)
         .await?

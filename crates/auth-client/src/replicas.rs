@@ -10,6 +10,7 @@ use crate::{
     replica::{Dial, State, keep},
 };
 use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
+use grpc_tls::ClientTls;
 use http::Uri;
 use std::{
     collections::{HashMap, HashSet},
@@ -58,6 +59,18 @@ pub(crate) struct Lease {
     _call: Arc<()>,
 }
 
+/// Where replicas are.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// A name or an address.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// The URL that requests name.
+    pub(crate) origin: Uri,
+    /// How connections are encrypted, if they are: each replica must prove to be `host`.
+    pub(crate) tls: Option<ClientTls>,
+}
+
 #[derive(Debug)]
 struct AbortOnDrop(AbortHandle);
 
@@ -68,9 +81,9 @@ impl Drop for AbortOnDrop {
 }
 
 impl Replicas {
-    /// The replicas at `host` (a name or an address) and `port`, now and later.
-    pub(crate) fn named(host: String, port: u16, origin: Uri) -> Self {
-        Self::kept(async move |set| keep_named(host, port, origin, set).await)
+    /// The replicas at this place, now and later.
+    pub(crate) fn named(place: Place) -> Self {
+        Self::kept(async move |set| keep_named(place, set).await)
     }
 
     /// One replica at the far end of whatever `dial` opens.
@@ -138,7 +151,10 @@ struct Set {
 
 impl Set {
     fn learn(&mut self, address: SocketAddr, state: State) {
-        self.states.insert(address, Some((state, Arc::default())));
+        // Calls that are under way stay counted, whatever becomes of the replica.
+        let known = self.states.get_mut(&address).and_then(Option::take);
+        let calls = known.map_or_else(Arc::default, |(_, calls)| calls);
+        self.states.insert(address, Some((state, calls)));
         self.publish();
     }
 
@@ -160,7 +176,7 @@ impl Set {
     }
 }
 
-async fn keep_named(host: String, port: u16, origin: Uri, mut set: Set) {
+async fn keep_named(place: Place, mut set: Set) {
     let mut keepers: JoinSet<()> = JoinSet::new();
     let mut kept: HashMap<SocketAddr, AbortHandle> = HashMap::new();
     let (say, mut states) = mpsc::unbounded_channel();
@@ -175,8 +191,8 @@ async fn keep_named(host: String, port: u16, origin: Uri, mut set: Set) {
                 }
             }
             _ = look.tick() => {
-                let Ok(found) = lookup_host((host.as_str(), port)).await else {
-                    tracing::debug!(host, "the name of auth-service does not resolve");
+                let Ok(found) = lookup_host((place.host.as_str(), place.port)).await else {
+                    tracing::debug!(host = place.host, "the name of auth-service does not resolve");
                     // Those that are known stay: a name server may have its outages.
                     set.publish();
                     continue;
@@ -196,7 +212,8 @@ async fn keep_named(host: String, port: u16, origin: Uri, mut set: Set) {
                         let say = say.clone();
                         let tell = move |state| drop(say.send((address, state)));
                         let wanted = Arc::clone(&set.wanted);
-                        keepers.spawn(keep(dial(address), origin.clone(), wanted, tell))
+                        let dial = dial(address, place.clone());
+                        keepers.spawn(keep(dial, place.origin.clone(), wanted, tell))
                     });
                 }
                 set.publish();
@@ -205,13 +222,17 @@ async fn keep_named(host: String, port: u16, origin: Uri, mut set: Set) {
     }
 }
 
-fn dial(address: SocketAddr) -> Dial {
+fn dial(address: SocketAddr, place: Place) -> Dial {
     Arc::new(move || {
+        let place = place.clone();
         Box::pin(async move {
             let stream = TcpStream::connect(address).await?;
             // Small messages must not wait for the acknowledgement of the one before.
             stream.set_nodelay(true)?;
-            Ok(Box::new(stream) as _)
+            Ok(match place.tls {
+                Some(tls) => Box::new(tls.connect(&place.host, stream).await?) as _,
+                None => Box::new(stream) as _,
+            })
         })
     })
 }

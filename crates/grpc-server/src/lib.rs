@@ -2,13 +2,17 @@
 //!
 //! - [`GrpcServer`], [`GrpcListener`], [`Connections`]: one service, `grpc.health.v1` and reflection,
 //!   under limits; over TCP or within the process.
+//! - `guests`: TCP connections under limits, with [`TlsFiles`] as the settings of their encryption.
 //! - [`actor`]: who acts: the access token in the metadata of a request.
 //! - [`refusal`]: a reason of the contract as a status.
 
 pub mod actor;
+mod guests;
 mod refusal;
 mod server;
 mod store_watch;
+mod tls_files;
 
 pub use refusal::refusal;
 pub use server::{Connections, GrpcListener, GrpcServer};
+pub use tls_files::{TlsFiles, load_again};

@@ -1,16 +1,16 @@
 //! gRPC over HTTP/2: the service itself, `grpc.health.v1` and reflection, under limits.
 
+use crate::guests::{self, Limits};
+use grpc_tls::ServerTls;
 use service_runtime::{
+    program::{encrypted_listener_line, listener_line},
     settings::SettingError,
     shutdown::{DRAIN_TIME, Shutdown},
 };
-use std::{io, net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{io::DuplexStream, net::TcpListener, sync::mpsc};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{
-    service::Routes,
-    transport::{Server, server::TcpIncoming},
-};
+use tonic::{service::Routes, transport::Server};
 use tonic_health::{ServingStatus, server::HealthReporter};
 
 /// Longest time for one call, whatever its caller allows.
@@ -30,6 +30,7 @@ pub enum Connections {
 pub struct GrpcListener {
     listener: TcpListener,
     address: SocketAddr,
+    tls: Option<Arc<ServerTls>>,
 }
 
 impl GrpcListener {
@@ -38,17 +39,32 @@ impl GrpcListener {
         let bound = async {
             let listener = TcpListener::bind(address).await?;
             let address = listener.local_addr()?;
-            io::Result::Ok(Self { listener, address })
+            io::Result::Ok(Self { listener, address, tls: None })
         };
         bound.await.map_err(|error| {
             SettingError::new(variable, format!("cannot listen on {address}: {error}"))
         })
     }
 
+    /// The same, encrypted if there is something to encrypt with.
+    #[must_use]
+    pub fn encrypted(self, tls: Option<Arc<ServerTls>>) -> Self {
+        Self { tls, ..self }
+    }
+
     /// The bound address; its port is the real one where the setting said 0.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The line that tells people where `what` is.
+    #[must_use]
+    pub fn line(&self, what: &str) -> String {
+        match self.tls {
+            Some(_) => encrypted_listener_line("grpc", self.address, what),
+            None => listener_line("grpc", Some(self.address), what),
+        }
     }
 }
 
@@ -109,9 +125,20 @@ impl GrpcServer {
         let stopping = shutdown.stopping();
         let serving = async {
             match connections {
-                Connections::Tcp(tcp) => {
-                    let incoming = TcpIncoming::from(tcp.listener).with_nodelay(Some(true));
-                    server.serve_with_incoming_shutdown(incoming, stopping).await
+                Connections::Tcp(GrpcListener { listener, address, tls }) => {
+                    let (limits, until) = (Limits::default(), shutdown.stopping());
+                    if let Some(tls) = tls {
+                        let guests = guests::encrypted(listener, tls, limits, until);
+                        return server.serve_with_incoming_shutdown(guests, stopping).await;
+                    }
+                    if !address.ip().to_canonical().is_loopback() {
+                        tracing::warn!(
+                            %address,
+                            "gRPC is not encrypted here: passwords and tokens can be read on the way"
+                        );
+                    }
+                    let guests = guests::plain(listener, limits, until);
+                    server.serve_with_incoming_shutdown(guests, stopping).await
                 }
                 Connections::InMemory(streams) => {
                     let incoming = ReceiverStream::new(streams);

@@ -129,3 +129,10 @@ pub fn listener_line(name: &str, address: Option<std::net::SocketAddr>, what: &s
     let place = address.map_or_else(|| "off".to_owned(), |address| format!("http://{address}"));
     format!("  {name:<7} {place:<24} {what}\n")
 }
+
+/// The same for a listener that speaks TLS.
+#[must_use]
+pub fn encrypted_listener_line(name: &str, address: std::net::SocketAddr, what: &str) -> String {
+    let place = format!("https://{address}");
+    format!("  {name:<7} {place:<24} {what}\n")
+}

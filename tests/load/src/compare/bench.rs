@@ -59,7 +59,7 @@ impl Bench {
         let basic = users.iter().take(BASIC_USERS).map(LoadUser::basic);
         let protected = Wrk::new("/protected", basic, folder)?;
         let grpc = auth_service(&subjects)?.address("grpc")?;
-        let client = AuthClient::connect_lazy(&format!("http://{grpc}"))?;
+        let client = AuthClient::at(&format!("http://{grpc}"))?;
         Ok(Self { subjects, users, cluster, profile, protected, client })
     }
 
