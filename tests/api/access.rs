@@ -79,7 +79,7 @@ impl Body {
     }
 }
 
-async fn everybody_gets_what_the_table_says_and_nothing_else(plan: Plan) {
+pub(crate) async fn everybody_gets_what_the_table_says_and_nothing_else(plan: Plan) {
     let world = plan.start().await;
     let target = world.user("target").await;
     let callers = callers(&world).await;

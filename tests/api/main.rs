@@ -12,6 +12,7 @@ mod json_bodies;
 mod listing;
 mod login;
 mod openapi;
+mod over_tls;
 mod public_endpoints;
 mod register;
 mod roles;

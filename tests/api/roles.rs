@@ -24,7 +24,7 @@ async fn author_endpoint(world: &World, person: &Person) -> Answer {
     world.bearer.with_token(&person.token).get("/author").await
 }
 
-async fn a_new_role_decides_at_once_with_the_old_token(plan: Plan) {
+pub(crate) async fn a_new_role_decides_at_once_with_the_old_token(plan: Plan) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     for _ in 0..20 {
@@ -70,7 +70,7 @@ async fn a_user_whose_row_is_gone_is_not_found(plan: Plan) {
     world.bearer.with_token(&ann.token).get("/profile").await.expect(401);
 }
 
-async fn every_role_can_become_every_role(plan: Plan) {
+pub(crate) async fn every_role_can_become_every_role(plan: Plan) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     for from in ["user", "author", "admin"] {

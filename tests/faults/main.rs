@@ -2,6 +2,7 @@
 
 mod bad_settings;
 mod database_outage;
+mod encryption;
 mod key_rotation;
 mod kill;
 mod outage;

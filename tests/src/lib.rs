@@ -7,6 +7,7 @@
 //! - [`raw_http`]: requests that no HTTP client would send.
 //! - [`token`]: access tokens, good and hostile, made without the service.
 //! - [`grpc`]: the generated clients, and what a status says.
+//! - [`Authority`]: certificates, good and bad.
 //! - [`Process`]: a program that was started; [`program`]: where the programs are.
 //! - [`TestDatabase`]: a database that belongs to one test; [`postgres`]: the cluster it is in.
 //! - [`TcpProxy`]: a way that can be cut.
@@ -19,6 +20,7 @@
 )]
 
 mod api;
+mod certificates;
 mod database;
 mod eventually;
 mod every_world;
@@ -34,6 +36,7 @@ pub mod token;
 mod world;
 
 pub use api::{Answer, Api};
+pub use certificates::{Authority, Certificate, Valid};
 pub use database::{Store, StoredUser, TestDatabase};
 pub use eventually::{eventually, within_bounds};
 pub use person::Person;

@@ -1,7 +1,7 @@
 //! What a test asks for: which store, how many processes, which settings.
 
-use crate::{Program, Store};
-use std::{collections::BTreeMap, net::SocketAddr};
+use crate::{Authority, Certificate, Program, Store};
+use std::{collections::BTreeMap, net::SocketAddr, path::Path};
 
 /// The password of `admin`.
 pub const ADMIN_PASSWORD: &str = "the password of the admin";
@@ -43,6 +43,19 @@ impl Plan {
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.settings.insert(name.to_owned(), value.to_owned());
         self
+    }
+
+    /// With gRPC encrypted by this certificate; callers must show one of the same authority, and
+    /// gateways show `caller`.
+    #[must_use]
+    pub fn with_tls(self, authority: &Authority, own: &Certificate, caller: &Certificate) -> Self {
+        let text = |path: &Path| path.display().to_string();
+        self.with("AUTH_TLS_CERT_FILE", &text(&own.certificate))
+            .with("AUTH_TLS_KEY_FILE", &text(&own.key))
+            .with("AUTH_TLS_CLIENT_CA_FILE", &text(&authority.file()))
+            .with("AUTH_CLIENT_TLS_CERT_FILE", &text(&caller.certificate))
+            .with("AUTH_CLIENT_TLS_KEY_FILE", &text(&caller.key))
+            .with("AUTH_CLIENT_TLS_CA_FILE", &text(&authority.file()))
     }
 
     /// The programs that users run, with the hashes that users get.
@@ -104,7 +117,9 @@ impl Plan {
     pub fn gateway_settings(&self, auth: SocketAddr) -> BTreeMap<String, String> {
         let mut settings = listeners(&["BEARER", "BASIC", "OPS"]);
         settings.extend([("LAME_DUCK_SECONDS", "0")].map(owned));
-        settings.insert("AUTH_SERVICE_URL".to_owned(), format!("http://{auth}"));
+        let is_encrypted = self.settings.contains_key("AUTH_CLIENT_TLS_CA_FILE");
+        let scheme = if is_encrypted { "https" } else { "http" };
+        settings.insert("AUTH_SERVICE_URL".to_owned(), format!("{scheme}://{auth}"));
         settings.extend(self.settings.clone());
         settings
     }

@@ -92,7 +92,8 @@ impl Process {
     #[must_use]
     pub fn socket_address(&self, listener: &str) -> SocketAddr {
         let url = self.address(listener);
-        url.trim_start_matches("http://").parse().expect("an address and a port")
+        let address = url.split("://").last().unwrap_or_default();
+        address.parse().expect("an address and a port")
     }
 
     /// What it has said to people until now.

@@ -6,7 +6,8 @@ use crate::{
     call_context::write_actor,
     connection::Stream,
     deadline::{DECISION, PASSWORD, within},
-    replicas::{Place, Replicas},
+    place::Named,
+    replicas::Replicas,
 };
 use auth_proto::auth_v1;
 use grpc_tls::ClientTls;
@@ -63,7 +64,7 @@ impl AuthClient {
     ///
     /// Outside a tokio runtime.
     pub fn at(address: &str) -> Result<Self, InvalidAddress> {
-        place(address, "http").map(|place| Self::with(Replicas::named(place)))
+        named(address, "http").map(|place| Self::with(Replicas::of(place)))
     }
 
     /// The same, encrypted, at an address such as `https://auth-service:50051`. Every replica must
@@ -73,8 +74,8 @@ impl AuthClient {
     ///
     /// Outside a tokio runtime.
     pub fn at_over_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
-        let place = place(address, "https")?;
-        Ok(Self::with(Replicas::named(Place { tls: Some(tls), ..place })))
+        let place = named(address, "https")?;
+        Ok(Self::with(Replicas::of(Named { tls: Some(tls), ..place })))
     }
 
     /// A client of the one auth-service at the far end of whatever `dial` opens: in this process, or
@@ -210,7 +211,7 @@ impl AuthClient {
     }
 }
 
-fn place(address: &str, scheme: &'static str) -> Result<Place, InvalidAddress> {
+fn named(address: &str, scheme: &'static str) -> Result<Named, InvalidAddress> {
     let invalid = || InvalidAddress { scheme };
     let origin: Uri = address.parse().map_err(|_| invalid())?;
     let host = origin.host().filter(|host| !host.is_empty()).ok_or_else(invalid)?;
@@ -220,9 +221,9 @@ fn place(address: &str, scheme: &'static str) -> Result<Place, InvalidAddress> {
         return Err(invalid());
     }
     // An IPv6 address stands in brackets in a URL, and without them everywhere else.
-    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let host = host.trim_start_matches('[').trim_end_matches(']').into();
     let port = origin.port_u16().ok_or_else(invalid)?;
-    Ok(Place { host, port, origin, tls: None })
+    Ok(Named { host, port, origin, tls: None })
 }
 
 fn with_context<M>(message: M, context: CallContext) -> Request<M> {
@@ -246,21 +247,21 @@ fn with_actor<M>(
 
 #[cfg(test)]
 mod tests {
-    use super::place;
+    use super::named;
 
     #[test]
     fn an_address_is_a_plain_url_with_a_host() {
         for (scheme, other) in [("http", "https"), ("https", "http")] {
             for (good, host) in [("auth-service:50051", "auth-service"), ("[::1]:1", "::1")] {
-                let place = place(&format!("{scheme}://{good}"), scheme).expect(good);
-                assert_eq!(place.host, host);
+                let place = named(&format!("{scheme}://{good}"), scheme).expect(good);
+                assert_eq!(&*place.host, host);
             }
             for wrong in ["auth", "", "auth:1/path", "me:secret@auth:1"] {
-                let error = place(&format!("{scheme}://{wrong}"), scheme).expect_err(wrong);
+                let error = named(&format!("{scheme}://{wrong}"), scheme).expect_err(wrong);
                 assert!(error.to_string().contains(&format!("such as {scheme}://")), "{error}");
             }
             for wrong in ["", "auth:1", "ftp://auth:1", &format!("{other}://auth:1")] {
-                assert!(place(wrong, scheme).is_err(), "{wrong}");
+                assert!(named(wrong, scheme).is_err(), "{wrong}");
             }
         }
     }

@@ -16,6 +16,7 @@ mod client;
 mod connection;
 mod deadline;
 mod error;
+mod place;
 mod replica;
 mod replicas;
 mod role;

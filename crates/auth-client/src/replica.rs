@@ -2,7 +2,7 @@
 
 use crate::connection::{Connection, Stream};
 use auth_proto::{SERVICE_NAME, auth_v1::auth_service_client::AuthServiceClient};
-use http::Uri;
+use http::{Uri, uri::Scheme};
 use std::{io, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
     sync::Notify,
@@ -41,6 +41,7 @@ pub(crate) enum State {
 /// `grpc.health.v1` tells: a stream that brings every change at once, and ends with the connection.
 pub(crate) async fn keep(dial: Dial, origin: Uri, wanted: Arc<Notify>, say: impl Fn(State)) {
     let mut pause = SHORTEST_PAUSE;
+    let is_encrypted = origin.scheme() == Some(&Scheme::HTTPS);
     let mut complaint = String::new();
     loop {
         let connected = Instant::now();
@@ -56,9 +57,9 @@ pub(crate) async fn keep(dial: Dial, origin: Uri, wanted: Arc<Notify>, say: impl
                     continue;
                 }
             }
-            // TLS that fails does not mend itself, and callers only see an outage.
-            Ok(Err(error)) if is_about_tls(&error) && complaint != error.message() => {
-                error.message().clone_into(&mut complaint);
+            // What is wrong with certificates does not mend itself, and callers only see an outage.
+            Ok(Err(error)) if is_encrypted && complaint != causes(&error) => {
+                complaint = causes(&error);
                 tracing::warn!(error = complaint, "no secure connection to auth-service");
             }
             Ok(Err(error)) => tracing::debug!(%error, "a replica of auth-service is not there"),
@@ -71,17 +72,10 @@ pub(crate) async fn keep(dial: Dial, origin: Uri, wanted: Arc<Notify>, say: impl
     }
 }
 
-/// Whether the two ends do not agree about certificates or about encryption.
-fn is_about_tls(error: &Status) -> bool {
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
-        if kind == Some(io::ErrorKind::InvalidData) {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
+/// An error and what caused it.
+fn causes(error: &dyn std::error::Error) -> String {
+    let cause = error.source().map(causes).unwrap_or_default();
+    format!("{error}{}{cause}", if cause.is_empty() { "" } else { ": " })
 }
 
 type Health = (HealthCheckResponse, Streaming<HealthCheckResponse>);

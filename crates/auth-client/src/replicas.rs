@@ -7,10 +7,10 @@
 
 use crate::{
     connection::Connection,
+    place::Place,
     replica::{Dial, State, keep},
 };
 use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
-use grpc_tls::ClientTls;
 use http::Uri;
 use std::{
     collections::{HashMap, HashSet},
@@ -22,7 +22,6 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    net::{TcpStream, lookup_host},
     sync::{Notify, mpsc, watch},
     task::{AbortHandle, JoinSet},
     time::{MissedTickBehavior, interval, timeout},
@@ -59,18 +58,6 @@ pub(crate) struct Lease {
     _call: Arc<()>,
 }
 
-/// Where replicas are.
-#[derive(Clone, Debug)]
-pub(crate) struct Place {
-    /// A name or an address.
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    /// The URL that requests name.
-    pub(crate) origin: Uri,
-    /// How connections are encrypted, if they are: each replica must prove to be `host`.
-    pub(crate) tls: Option<ClientTls>,
-}
-
 #[derive(Debug)]
 struct AbortOnDrop(AbortHandle);
 
@@ -81,9 +68,9 @@ impl Drop for AbortOnDrop {
 }
 
 impl Replicas {
-    /// The replicas at this place, now and later.
-    pub(crate) fn named(place: Place) -> Self {
-        Self::kept(async move |set| keep_named(place, set).await)
+    /// The replicas of this place, now and later.
+    pub(crate) fn of(place: impl Place) -> Self {
+        Self::kept(async move |set| keep_all(place, set).await)
     }
 
     /// One replica at the far end of whatever `dial` opens.
@@ -176,7 +163,7 @@ impl Set {
     }
 }
 
-async fn keep_named(place: Place, mut set: Set) {
+async fn keep_all(place: impl Place, mut set: Set) {
     let mut keepers: JoinSet<()> = JoinSet::new();
     let mut kept: HashMap<SocketAddr, AbortHandle> = HashMap::new();
     let (say, mut states) = mpsc::unbounded_channel();
@@ -191,13 +178,13 @@ async fn keep_named(place: Place, mut set: Set) {
                 }
             }
             _ = look.tick() => {
-                let Ok(found) = lookup_host((place.host.as_str(), place.port)).await else {
-                    tracing::debug!(host = place.host, "the name of auth-service does not resolve");
+                let Ok(found) = place.addresses().await else {
+                    tracing::debug!("the name of auth-service does not resolve");
                     // Those that are known stay: a name server may have its outages.
                     set.publish();
                     continue;
                 };
-                let found: HashSet<SocketAddr> = found.collect();
+                let found: HashSet<SocketAddr> = found.into_iter().collect();
                 kept.retain(|address, keeper| {
                     let stays = found.contains(address);
                     if !stays {
@@ -212,8 +199,7 @@ async fn keep_named(place: Place, mut set: Set) {
                         let say = say.clone();
                         let tell = move |state| drop(say.send((address, state)));
                         let wanted = Arc::clone(&set.wanted);
-                        let dial = dial(address, place.clone());
-                        keepers.spawn(keep(dial, place.origin.clone(), wanted, tell))
+                        keepers.spawn(keep(place.dial(address), place.origin(), wanted, tell))
                     });
                 }
                 set.publish();
@@ -222,17 +208,5 @@ async fn keep_named(place: Place, mut set: Set) {
     }
 }
 
-fn dial(address: SocketAddr, place: Place) -> Dial {
-    Arc::new(move || {
-        let place = place.clone();
-        Box::pin(async move {
-            let stream = TcpStream::connect(address).await?;
-            // Small messages must not wait for the acknowledgement of the one before.
-            stream.set_nodelay(true)?;
-            Ok(match place.tls {
-                Some(tls) => Box::new(tls.connect(&place.host, stream).await?) as _,
-                None => Box::new(stream) as _,
-            })
-        })
-    })
-}
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+use super::{Lease, Replicas, Set};
+use crate::{
+    connection::{Connection, Stream},
+    place::Place,
+    replica::{Dial, State},
+};
+use auth_proto::{SERVICE_NAME, auth_v1::auth_service_client::AuthServiceClient};
+use http::Uri;
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{
+    io::{DuplexStream, duplex},
+    sync::oneshot,
+    time::timeout,
+};
+use tonic::transport::Server;
+use tonic_health::ServingStatus;
+
+/// The near end of a replica that says that it serves.
+fn replica() -> DuplexStream {
+    let (near, far) = duplex(64 * 1024);
+    let (health, service) = tonic_health::server::health_reporter();
+    tokio::spawn(async move {
+        health.set_service_status(SERVICE_NAME, ServingStatus::Serving).await;
+        let connection = tokio_stream::once(io::Result::Ok(far));
+        Server::builder().add_service(service).serve_with_incoming(connection).await
+    });
+    near
+}
+
+async fn serving() -> State {
+    let connection = Connection::open(Box::new(replica())).await.expect("it answers");
+    State::Answers { client: AuthServiceClient::new(connection), serves: true }
+}
+
+fn address(last: u8) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, last], 1))
+}
+
+/// Replicas of whom the test says what is known.
+async fn told() -> (Replicas, Set) {
+    let (hand_over, set) = oneshot::channel();
+    let replicas = Replicas::kept(async move |set| {
+        let _ = hand_over.send(set);
+        std::future::pending().await
+    });
+    (replicas, set.await.expect("handed over"))
+}
+
+/// Which of the known replicas a call went to.
+fn whose(lease: &Lease, set: &Set) -> SocketAddr {
+    let is_it = |known: &Option<(State, Arc<()>)>| {
+        known.as_ref().is_some_and(|(_, calls)| Arc::ptr_eq(calls, &lease._call))
+    };
+    *set.states.iter().find(|(_, known)| is_it(known)).expect("a known one").0
+}
+
+#[tokio::test]
+async fn calls_one_after_the_other_use_every_replica() {
+    let (replicas, mut set) = told().await;
+    set.learn(address(1), serving().await);
+    set.learn(address(2), serving().await);
+    let mut went = Vec::new();
+    for _ in 0..10 {
+        went.push(whose(&replicas.lease().await.expect("both serve"), &set));
+    }
+    for last in [1, 2] {
+        let share = went.iter().filter(|&&whose| whose == address(last)).count();
+        assert_eq!(share, 5, "{went:?}");
+    }
+}
+
+#[tokio::test]
+async fn calls_under_way_count_whatever_the_replica_says_meanwhile() {
+    let (replicas, mut set) = told().await;
+    set.learn(address(1), serving().await);
+    let mut under_way = Vec::new();
+    for _ in 0..4 {
+        under_way.push(replicas.lease().await.expect("it serves"));
+    }
+    set.learn(address(2), serving().await);
+    set.learn(address(1), serving().await);
+    for _ in 0..4 {
+        let lease = replicas.lease().await.expect("both serve");
+        assert_eq!(whose(&lease, &set), address(2), "the other one has four already");
+        under_way.push(lease);
+    }
+}
+
+/// One replica that answers, and one whose address swallows everything.
+struct HalfDead(Arc<Mutex<Option<DuplexStream>>>);
+
+impl Place for HalfDead {
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        Ok(vec![address(1), address(2)])
+    }
+
+    fn dial(&self, whom: SocketAddr) -> Dial {
+        let near = Arc::clone(&self.0);
+        Arc::new(move || {
+            let near =
+                (whom == address(1)).then(|| near.lock().expect("no panic").take()).flatten();
+            Box::pin(async move {
+                match near {
+                    Some(near) => Ok(Box::new(near) as Box<dyn Stream>),
+                    None => std::future::pending().await,
+                }
+            })
+        })
+    }
+
+    fn origin(&self) -> Uri {
+        Uri::from_static("http://auth-service")
+    }
+}
+
+#[tokio::test]
+async fn a_replica_that_swallows_everything_delays_no_call() {
+    let replicas = Replicas::of(HalfDead(Arc::new(Mutex::new(Some(replica())))));
+    for _ in 0..10 {
+        // A dial is given up after two seconds; nobody waits for that.
+        let lease = timeout(Duration::from_secs(1), replicas.lease()).await.expect("at once");
+        assert!(lease.is_ok(), "one serves");
+    }
+}

@@ -1,0 +1,25 @@
+//! A slice of the other cases, with gateway and auth-service on two ends of mutual TLS.
+
+use e2e::{Authority, Plan, Store, Valid};
+
+async fn over_tls<F: Future<Output = ()>>(case: impl FnOnce(Plan) -> F) {
+    let authority = Authority::new();
+    let own = authority.certify("auth-service", &["127.0.0.1"], Valid::Today);
+    let caller = authority.certify("gateway", &[], Valid::Today);
+    case(Plan::in_two_processes(Store::Sqlite).with_tls(&authority, &own, &caller)).await;
+}
+
+#[tokio::test]
+async fn everybody_gets_what_the_table_says() {
+    over_tls(crate::access::everybody_gets_what_the_table_says_and_nothing_else).await;
+}
+
+#[tokio::test]
+async fn a_new_role_decides_at_once() {
+    over_tls(crate::roles::a_new_role_decides_at_once_with_the_old_token).await;
+}
+
+#[tokio::test]
+async fn every_role_can_become_every_role() {
+    over_tls(crate::roles::every_role_can_become_every_role).await;
+}

@@ -1,0 +1,96 @@
+//! Certificates of a test's own, good and bad.
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, date_time_ymd,
+};
+use std::{fs, path::PathBuf};
+use tempfile::TempDir;
+use tonic::transport::{self, ClientTlsConfig};
+
+/// Somebody who signs certificates, and the folder of what was signed.
+#[derive(Debug)]
+pub struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    folder: TempDir,
+}
+
+/// The PEM files of a certificate and its key.
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    /// The certificate.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+}
+
+/// Whether a certificate is good today.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Valid {
+    /// It is.
+    Today,
+    /// It was.
+    Once,
+}
+
+impl Authority {
+    /// An authority that nobody else knows.
+    pub fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, "An authority of a test");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let authority = Self { issuer: issuer.expect("signed"), folder };
+        fs::write(authority.file(), authority.issuer.pem()).expect("written");
+        authority
+    }
+
+    /// The PEM file of its own certificate.
+    pub fn file(&self) -> PathBuf {
+        self.folder.path().join("authority.pem")
+    }
+
+    /// A certificate for whoever is called `name`: a server at `hosts`, and a client.
+    pub fn certify(&self, name: &str, hosts: &[&str], valid: Valid) -> Certificate {
+        let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
+        let mut params = CertificateParams::new(hosts).expect("names and addresses");
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        if valid == Valid::Once {
+            params.not_before = date_time_ymd(2020, 1, 1);
+            params.not_after = date_time_ymd(2021, 1, 1);
+        }
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.issuer).expect("signed");
+        let path = |ending| self.folder.path().join(format!("{name}.{ending}"));
+        let files = Certificate { certificate: path("pem"), key: path("key") };
+        fs::write(&files.certificate, certificate.pem()).expect("written");
+        fs::write(&files.key, key.serialize_pem()).expect("written");
+        files
+    }
+
+    /// What a generated client needs to trust this authority, and to show a certificate.
+    pub fn client(&self, identity: Option<&Certificate>) -> ClientTlsConfig {
+        let trusting = ClientTlsConfig::new()
+            .ca_certificate(transport::Certificate::from_pem(self.issuer.pem()));
+        let Some(Certificate { certificate, key }) = identity else { return trusting };
+        let read = |path| fs::read(path).expect("it was written");
+        trusting.identity(transport::Identity::from_pem(read(certificate), read(key)))
+    }
+}
+
+impl Default for Authority {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Certificate {
+    /// Replaces both files by those of another one.
+    pub fn replace_with(&self, other: &Self) {
+        fs::copy(&other.certificate, &self.certificate).expect("copied");
+        fs::copy(&other.key, &self.key).expect("copied");
+    }
+}
