@@ -1,11 +1,10 @@
 //! The folder of everything that all-in-one writes.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
+use auth_service::generated;
 use secrecy::SecretString;
 use service_runtime::{secret, settings::SettingError};
 use std::{
     fs::DirBuilder,
-    io,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
@@ -38,18 +37,13 @@ impl DataDir {
     /// start, so that tokens outlive a restart.
     pub(crate) fn signing_secret(&self) -> Result<SecretString, SettingError> {
         let path = self.0.join("signing-secret");
-        let secret = secret::make_or_read(&path, generate).map(|(secret, _)| secret);
+        let secret =
+            secret::make_or_read(&path, generated::signing_secret).map(|(secret, _)| secret);
         secret.map_err(|error| {
             let path = path.display();
             SettingError::new("DATA_DIR", format!("{path} cannot be made or read: {error}"))
         })
     }
-}
-
-fn generate() -> io::Result<SecretString> {
-    let mut random = [0_u8; 48];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    Ok(SecretString::from(STANDARD_NO_PAD.encode(random)))
 }
 
 #[cfg(test)]
