@@ -1,14 +1,12 @@
 //! The folder of everything that all-in-one writes.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
-use secrecy::SecretString;
+use auth_service::generated;
 use service_runtime::{
     secret::{self, Source},
     settings::SettingError,
 };
 use std::{
     fs::DirBuilder,
-    io,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
@@ -41,18 +39,12 @@ impl DataDir {
     /// start, so that tokens outlive a restart, until somebody writes another one there.
     pub(crate) fn signing_secret(&self) -> Result<Source, SettingError> {
         let path = self.0.join("signing-secret");
-        secret::make_or_read(&path, generate).map_err(|error| {
+        secret::make_or_read(&path, generated::signing_secret).map_err(|error| {
             let path = path.display();
             SettingError::new("DATA_DIR", format!("{path} cannot be made or read: {error}"))
         })?;
         Ok(Source::file("DATA_DIR", &path))
     }
-}
-
-fn generate() -> io::Result<SecretString> {
-    let mut random = [0_u8; 48];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    Ok(SecretString::from(STANDARD_NO_PAD.encode(random)))
 }
 
 #[cfg(test)]

@@ -4,20 +4,22 @@ use crate::{
     data_dir::DataDir,
     in_memory,
     settings::Settings,
-    welcome::{self, Addresses},
+    welcome::{self, Addresses, WhereIsPassword},
 };
 use auth_proto::SERVICE_NAME;
 use auth_service::{AuthService, accounts::AdminPassword, service::Foundation};
 use gateway::Gateway;
 use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
+    command_line::{self, CommandLine, ServeOrHealthcheck},
     hangup::Hangups,
+    healthcheck,
     http_listener::{HttpListener, Limits},
     networks::Networks,
     ops,
     program::{self, Failure, say},
     readiness::Readiness,
-    settings::{self, SettingError},
+    settings::SettingError,
     shutdown::Shutdown,
 };
 use sql_store::StoreUrl;
@@ -25,17 +27,32 @@ use std::process::ExitCode;
 
 /// Runs all-in-one with the settings of this process, `adjust`ed by whoever embeds it.
 pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
-    let settings = settings::parse().map(|mut settings| {
-        adjust(&mut settings);
-        settings
+    let line = command_line::parse().map(|mut line: CommandLine<Settings, _>| {
+        adjust(&mut line.settings);
+        line
     });
-    program::run(settings, Settings::lame_duck, serve)
+    program::run(line, |line| line.settings.lame_duck(), run)
+}
+
+async fn run(
+    line: CommandLine<Settings, ServeOrHealthcheck>,
+    shutdown: Shutdown,
+) -> Result<(), Failure> {
+    match line.command {
+        Some(ServeOrHealthcheck::Healthcheck) => {
+            healthcheck::run(line.settings.ops_listen_addr).await
+        }
+        Some(ServeOrHealthcheck::Serve) | None => Box::pin(serve(line.settings, shutdown)).await,
+    }
 }
 
 async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let hangups = Hangups::listen();
     let data_dir = DataDir::open(&settings.data_dir)?;
     let tls = settings.service.tls()?;
+    let has_own_store = settings.database_url.is_none() && settings.database_url_file.is_none();
+    let password_file = data_dir.initial_admin_password();
+    let was_there = password_file.exists();
     let foundation = foundation(&settings, &data_dir)?;
     let store = foundation.store_url.to_string();
     tracing::debug!(store, "opening the store");
@@ -54,7 +71,12 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         ops: ops.address(),
     };
     let readiness = Readiness::starting(&shutdown);
-    say(&welcome::text(&store, &addresses, &data_dir.initial_admin_password()));
+    let admin = match (password_file.exists(), has_own_store || !was_there) {
+        (false, _) => WhereIsPassword::Elsewhere,
+        (true, true) => WhereIsPassword::In(&password_file),
+        (true, false) => WhereIsPassword::PerhapsIn(&password_file),
+    };
+    say(&welcome::text(&store, &addresses, &admin));
 
     // Each outlives those that need it: ops answers to the end, auth as long as the gateway asks.
     let (ops_life, auth_life) = (Shutdown::new(), Shutdown::new());

@@ -3,16 +3,19 @@
 //! A call goes one way and comes back: transport → use case → store.
 //!
 //! - [`program()`]: what the binary runs; [`service`]: the same as a library, for other programs.
+//! - `commands`: what else the binary does: migrate, secrets, users, doctor.
 //! - [`settings`]: flags and environment.
 //! - [`grpc`]: messages into use cases, outcomes into statuses; one file per call.
 //! - [`accounts`]: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: where users are kept: one trait, two engines.
 //! - [`password`]: hashing and verifying; [`token`]: signing and judging access tokens;
-//!   [`clock`]: what time it is.
+//!   [`generated`]: secrets that nobody has chosen; [`clock`]: what time it is.
 //! - [`user`], [`role`]: what everything above speaks of.
 
 pub mod accounts;
 pub mod clock;
+mod commands;
+pub mod generated;
 pub mod grpc;
 pub mod password;
 mod program;

@@ -1,29 +1,35 @@
 //! What the binary runs.
 
-use crate::{AuthService, service::Foundation, settings::Settings};
+use crate::{
+    AuthService,
+    commands::{self, Command},
+    service::Foundation,
+    settings::Settings,
+};
 use auth_proto::SERVICE_NAME;
 use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
+    command_line,
     hangup::Hangups,
     http_listener::{HttpListener, Limits},
     ops,
     program::{self, Failure, listener_line, say},
     readiness::Readiness,
-    settings::{self, SettingError},
+    settings::SettingError,
     shutdown::Shutdown,
 };
 use std::process::ExitCode;
 
 /// Runs auth-service with the settings of this process, `adjust`ed by whoever embeds it.
 pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
-    let settings = settings::parse().map(|mut settings| {
-        adjust(&mut settings);
-        settings
+    let line = command_line::parse_for(Command::wants_all_faults).map(|mut line| {
+        adjust(&mut line.settings);
+        line
     });
-    program::run(settings, Settings::lame_duck, serve)
+    program::run(line, |line| line.settings.lame_duck(), commands::run)
 }
 
-async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let hangups = Hangups::listen();
     let tls = settings.service.tls()?;
     let foundation = foundation(&settings)?;

@@ -78,7 +78,7 @@ pub struct ServiceSettings {
     #[arg(long, env = "SIGNING_SECRET_FILE")]
     pub signing_secret_file: Option<PathBuf>,
 
-    /// Further secrets whose tokens are accepted, one in each line; for a change of SIGNING_SECRET.
+    /// Further secrets whose tokens are accepted, separated by commas or newlines; for a change of SIGNING_SECRET.
     #[arg(long, env = "SIGNING_SECRETS_ACCEPTED", hide_env_values = true, value_parser = secret::parse)]
     pub signing_secrets_accepted: Option<SecretString>,
 

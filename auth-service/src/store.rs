@@ -4,11 +4,13 @@
 //! Look-ups return what there is, writes say what kept them from happening. Nothing above this
 //! module sees SQL, and nothing here decides.
 
+mod inspection;
 mod open;
 mod postgres;
 mod shared_reads;
 mod sqlite;
 
+pub(crate) use inspection::{Inspection, Schema, inspect};
 pub use open::open;
 pub use postgres::PostgresStore;
 pub use shared_reads::SharedReads;
@@ -88,6 +90,9 @@ pub trait UserStore: Send + Sync + 'static {
         old: &SecretString,
         new: SecretString,
     ) -> Result<bool, StoreError>;
+
+    /// Sets a password hash, whatever it was; whether anybody has this id.
+    async fn set_password_hash(&self, id: i64, new: SecretString) -> Result<bool, StoreError>;
 
     /// Users by ascending id.
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError>;

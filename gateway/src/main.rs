@@ -1,7 +1,12 @@
 //! The program `gateway`.
 
 use gateway::settings::Settings;
-use service_runtime::{program, settings};
+use service_runtime::{
+    command_line::{self, CommandLine, ServeOrHealthcheck},
+    healthcheck,
+    program::{self, Failure},
+    shutdown::Shutdown,
+};
 use std::process::ExitCode;
 
 /// Requests are many small buffers that live for microseconds, freed on another thread as often as
@@ -10,5 +15,17 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    program::run(settings::parse::<Settings>(), Settings::lame_duck, gateway::run)
+    program::run(command_line::parse(), |line| line.settings.lame_duck(), run)
+}
+
+async fn run(
+    line: CommandLine<Settings, ServeOrHealthcheck>,
+    shutdown: Shutdown,
+) -> Result<(), Failure> {
+    match line.command {
+        Some(ServeOrHealthcheck::Healthcheck) => {
+            healthcheck::run(line.settings.ops_listen_addr).await
+        }
+        Some(ServeOrHealthcheck::Serve) | None => gateway::run(line.settings, shutdown).await,
+    }
 }

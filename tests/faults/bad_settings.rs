@@ -98,10 +98,9 @@ async fn a_secret_that_cannot_work_is_refused_without_showing_it() {
         (owners, "SIGNING_SECRET", ""),
         (owners, "SIGNING_SECRET", "hunter2 hunter2 hunter2 hunter2"),
         (owners, "SIGNING_SECRETS_ACCEPTED", "hunter2"),
-        (owners, "SIGNING_SECRETS_ACCEPTED", ""),
         (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long}\nhunter2")),
         (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long}\n")),
-        (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long},{long}")),
+        (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long},")),
         (owners, "DEFAULT_ADMIN_PASSWORD", &long),
         (owners, "DEFAULT_ADMIN_PASSWORD", ""),
         (owners, "DATABASE_URL", "mysql://root:hunter2@localhost/users"),
@@ -227,6 +226,157 @@ async fn an_address_in_use_is_refused() {
         Some(QUIET),
     )
     .await;
+}
+
+#[tokio::test]
+async fn what_the_operator_cannot_have_meant_is_refused() {
+    let owners = &[AuthService, AllInOne][..];
+    let only_auth = &[AuthService][..];
+    expect_each_refused(&[
+        (owners, "BCRYPT_THREADS", "0"),
+        (owners, "BCRYPT_THREADS", "257"),
+        (owners, "BCRYPT_THREADS", "all"),
+        (owners, "BCRYPT_LANES", "0"),
+        (owners, "BCRYPT_LANES", "9"),
+        (owners, "LOGIN_FAILURE_LIMIT", "-1"),
+        (owners, "LOGIN_FAILURE_LIMIT", "1000001"),
+        (owners, "LOGIN_FAILURE_LIMIT", "20.5"),
+        (owners, "BASIC_MEMORY_SECONDS", "86401"),
+        (owners, "BASIC_MEMORY_SECONDS", "5m"),
+        (owners, "REGISTRATION", "Open"),
+        (owners, "REGISTRATION", ""),
+        (owners, "REGISTRATION_LIMIT", "many"),
+        (owners, "REGISTRATION_LIMIT", "4294967296"),
+        (owners, "PASSWORD_MIN_LENGTH", ""),
+        (only_auth, "TRUSTED_GATEWAYS", "localhost"),
+        (only_auth, "TRUSTED_GATEWAYS", "10.0.0.0/8;192.168.0.0/16"),
+        (&[AllInOne], "TRUSTED_PROXIES", "10.0.0.0/33"),
+        (&[Gateway, AllInOne], "LAME_DUCK_SECONDS", "301"),
+        (only_auth, "LAME_DUCK_SECONDS", "0x2"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_gateway_without_any_public_address_is_refused() {
+    let public = &[Gateway, AllInOne][..];
+    let off = Some(("BASIC_LISTEN_ADDR", "off"));
+    expect_each_refused_with(&[(public, "BEARER_LISTEN_ADDR", "off")], off).await;
+}
+
+#[tokio::test]
+async fn further_addresses_of_auth_service_that_cannot_work_are_refused() {
+    let only = &[Gateway][..];
+    expect_each_refused(&[
+        (only, "AUTH_SERVICE_URL", "http://auth-service"),
+        (only, "AUTH_SERVICE_URL", "http://auth-service:70000"),
+        (only, "AUTH_SERVICE_URL", "http://me:hunter2@auth-service:50051"),
+        (only, "AUTH_SERVICE_URL", "http://auth-service:50051/path"),
+        (only, "AUTH_SERVICE_URL", "http://auth service:50051"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_meant_is_refused() {
+    let owners = &[AuthService, AllInOne][..];
+    expect_each_refused(&[
+        (owners, "DATABASE_URL", "postgres:/hunter2@localhost/users"),
+        (owners, "DATABASE_URL", "POSTGRES://root:hunter2@localhost/users"),
+        (owners, "DATABASE_URL", "postgres://root:hunter2@localhost:port/users"),
+        (owners, "DATABASE_URL", "sqlite::memory:"),
+        (owners, "DATABASE_URL", "sqlite://"),
+        (owners, "DATABASE_URL", "sqlite://users.db?mode=memory"),
+        (owners, "DATABASE_URL", "/var/lib/users.db"),
+    ])
+    .await;
+}
+
+/// Files that hold no secret, each in the place of each secret.
+#[tokio::test]
+async fn a_file_that_is_no_secret_is_refused() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, content: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).expect("written");
+        path.display().to_string()
+    };
+    let no_text = file("no-text", b"hunter2\xff\xfe");
+    let too_large = file("too-large", &vec![b'x'; 64 * 1024 + 1]);
+    let (empty, newline) = (file("empty", b""), file("newline", b"\n"));
+    let of_the_file = [no_text, too_large, folder.path().display().to_string(), "/dev/null".into()];
+    for variable in ["SIGNING_SECRET", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"] {
+        for program in [AuthService, AllInOne] {
+            let mut settings = good(program, &database);
+            settings.remove(variable);
+            let name = format!("{variable}_FILE");
+            for path in &of_the_file {
+                settings.insert(name.clone(), path.clone());
+                expect_refusal(program, &settings, folder.path(), &name).await;
+            }
+            // A file that can be read holds a value, which is judged like any other.
+            for path in [&empty, &newline] {
+                settings.insert(name.clone(), path.clone());
+                expect_refusal(program, &settings, folder.path(), variable).await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_data_folder_that_cannot_be_one_is_refused() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let path = file.path().display().to_string();
+    let below = format!("{path}/data");
+    expect_each_refused(&[(&[AllInOne], "DATA_DIR", &path), (&[AllInOne], "DATA_DIR", &below)])
+        .await;
+}
+
+#[tokio::test]
+async fn a_setting_given_as_a_flag_is_refused_in_the_same_words() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for arguments in [
+        &["--bcrypt-cost", "hunter2"][..],
+        &["serve", "--bcrypt-cost", "hunter2"],
+        &["--bcrypt-cost", "hunter2", "serve"],
+    ] {
+        let settings = good(AuthService, &database);
+        let exit = Process::run(AuthService, arguments, &settings, folder.path(), "").await;
+        assert_eq!(exit.code, Some(64), "{arguments:?}: {exit:?}");
+        assert_eq!(exit.stderr, "BCRYPT_COST: must be a whole number from 12 to 16\n");
+        assert_eq!(exit.stdout, "");
+    }
+    for arguments in [&["--sereve"][..], &["hunter2"], &["serve", "hunter2"], &["--bcrypt-cost"]] {
+        let settings = good(AuthService, &database);
+        let exit = Process::run(AuthService, arguments, &settings, folder.path(), "").await;
+        assert_eq!(exit.code, Some(64), "{arguments:?}: {exit:?}");
+        assert_eq!(exit.stderr.lines().count(), 1, "{arguments:?}: {exit:?}");
+        assert!(!exit.stderr.contains("hunter2"), "a stray word may be a secret: {exit:?}");
+    }
+}
+
+/// A setting that is added without a case in this file is noticed here.
+#[tokio::test]
+async fn every_setting_has_a_case_here() {
+    let cases = include_str!("bad_settings.rs");
+    let folder = tempfile::tempdir().expect("a folder");
+    for program in [AuthService, Gateway, AllInOne] {
+        let help = Process::run(program, &["--help"], &Settings::new(), folder.path(), "").await;
+        let settings: Vec<_> = help
+            .stdout
+            .split("[env: ")
+            .skip(1)
+            .filter_map(|rest| rest.split(['=', ']']).next())
+            .collect();
+        assert!(settings.len() > 5, "{help:?}");
+        for setting in settings {
+            // Every secret is tried as a value and as a file.
+            let name = setting.strip_suffix("_FILE").unwrap_or(setting);
+            assert!(cases.contains(&format!("\"{name}\"")), "{setting} of {program:?} has no case");
+        }
+    }
 }
 
 /// Good settings of an encrypted port or connection, but for what each case changes (`None` for

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncRead, BufReader},
+    io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader},
     process::{Child, Command},
     sync::watch,
 };
@@ -45,12 +45,51 @@ impl Process {
     /// Starts a program with these settings and no other environment. Does not wait for it.
     #[must_use]
     pub fn start(program: Program, settings: &BTreeMap<String, String>, folder: &Path) -> Self {
+        Self::start_with(program, &[], settings, folder)
+    }
+
+    /// The same, with arguments.
+    #[must_use]
+    pub fn start_with(
+        program: Program,
+        arguments: &[&str],
+        settings: &BTreeMap<String, String>,
+        folder: &Path,
+    ) -> Self {
+        let stdin = Stdio::null();
+        Self::spawn(program, arguments, settings, folder, stdin)
+    }
+
+    /// Runs a command to its end, with this text on its standard input.
+    pub async fn run(
+        program: Program,
+        arguments: &[&str],
+        settings: &BTreeMap<String, String>,
+        folder: &Path,
+        input: &str,
+    ) -> Exit {
+        let mut process = Self::spawn(program, arguments, settings, folder, Stdio::piped());
+        let mut stdin = process.child.stdin.take().expect("its stdin is piped");
+        // A command that needs no input may have ended already.
+        let _ = stdin.write_all(input.as_bytes()).await;
+        drop(stdin);
+        process.exit().await
+    }
+
+    fn spawn(
+        program: Program,
+        arguments: &[&str],
+        settings: &BTreeMap<String, String>,
+        folder: &Path,
+        stdin: Stdio,
+    ) -> Self {
         let mut child = Command::new(program.path())
+            .args(arguments)
             .env_clear()
             .envs(std::env::var_os("RUST_BACKTRACE").map(|value| ("RUST_BACKTRACE", value)))
             .envs(settings)
             .current_dir(folder)
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)

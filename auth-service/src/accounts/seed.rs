@@ -2,19 +2,19 @@
 
 use super::{AccountError, Accounts};
 use crate::{
+    generated,
     password::{Password, PasswordRule, Urgency},
     role::Role,
     store::{InsertError, NewUser},
 };
 use secrecy::SecretString;
+use service_runtime::secret;
 use std::{
     io,
     net::Ipv6Addr,
     path::PathBuf,
     time::{Duration, Instant},
 };
-
-mod generated_password;
 
 /// The name of the seeded admin.
 pub const ADMIN_USERNAME: &str = "admin";
@@ -70,7 +70,8 @@ impl Accounts {
             AdminPassword::Given(text) => (text.clone(), None),
             AdminPassword::GeneratedInto(path) => {
                 let source = |source| SeedError::File { path: path.clone(), source };
-                let (text, made) = generated_password::make_or_read(path).map_err(source)?;
+                let generate = || generated::password(self.policy.password_min_length);
+                let (text, made) = secret::make_or_read(path, generate).map_err(source)?;
                 (text, made.then_some(path))
             }
         };

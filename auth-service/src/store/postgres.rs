@@ -10,6 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use sql_store::{migrator, postgres};
 use sqlx::{
     Row,
+    migrate::Migrator,
     postgres::{PgConnectOptions, PgRow},
 };
 
@@ -22,11 +23,15 @@ pub struct PostgresStore {
 impl PostgresStore {
     /// Opens it: see [`postgres::open`].
     pub async fn open(options: &PgConnectOptions) -> sqlx::Result<Self> {
-        let user = include_str!("../../migrations/postgres/0001_user.sql");
-        let migrator = migrator(&[(1, "user", user)]);
-        let connections = postgres::open(options, "rolegate auth-service", &migrator).await?;
+        let connections = postgres::open(options, "rolegate auth-service", &migrations()).await?;
         Ok(Self { connections })
     }
+}
+
+/// The schema of this service.
+pub(super) fn migrations() -> Migrator {
+    let user = include_str!("../../migrations/postgres/0001_user.sql");
+    migrator(&[(1, "user", user)])
 }
 
 #[async_trait]
@@ -88,6 +93,13 @@ impl UserStore for PostgresStore {
             .await?
             .rows_affected()
             == 1)
+    }
+
+    async fn set_password_hash(&self, id: i64, new: SecretString) -> Result<bool, StoreError> {
+        let sql = r#"UPDATE "user" SET password = $2 WHERE id = $1"#;
+        let update = sqlx::query(sql).bind(id).bind(new.expose_secret());
+        let update = self.connections.run(|connection| Box::pin(update.execute(connection)));
+        Ok(update.await?.rows_affected() == 1)
     }
 
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError> {

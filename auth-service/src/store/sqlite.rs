@@ -11,7 +11,7 @@ use crate::{
 use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
 use sql_store::{migrator, sqlite::Pools, within};
-use sqlx::{Row, sqlite::SqliteRow};
+use sqlx::{Row, migrate::Migrator, sqlite::SqliteRow};
 use std::path::Path;
 
 /// Users in an SQLite file. Several processes of one machine may share the file.
@@ -23,9 +23,14 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens it: see [`Pools::open`].
     pub async fn open(file: &Path) -> sqlx::Result<Self> {
-        let user = include_str!("../../migrations/sqlite/0001_user.sql");
-        Ok(Self { pools: Pools::open(file, &migrator(&[(1, "user", user)])).await? })
+        Ok(Self { pools: Pools::open(file, &migrations()).await? })
     }
+}
+
+/// The schema of this service.
+pub(super) fn migrations() -> Migrator {
+    let user = include_str!("../../migrations/sqlite/0001_user.sql");
+    migrator(&[(1, "user", user)])
 }
 
 #[async_trait]
@@ -96,6 +101,13 @@ impl UserStore for SqliteStore {
             .bind(old.expose_secret())
             .bind(new.expose_secret())
             .execute(&self.pools.writer);
+        Ok(within(update).await?.rows_affected() == 1)
+    }
+
+    async fn set_password_hash(&self, id: i64, new: SecretString) -> Result<bool, StoreError> {
+        let sql = r#"UPDATE "user" SET password = ?2 WHERE id = ?1"#;
+        let update =
+            sqlx::query(sql).bind(id).bind(new.expose_secret()).execute(&self.pools.writer);
         Ok(within(update).await?.rows_affected() == 1)
     }
 

@@ -12,7 +12,7 @@ pub struct KeySource {
 }
 
 impl KeySource {
-    /// The one that signs, and those that are accepted besides: one in each line.
+    /// The one that signs, and those that are accepted besides, separated by commas or newlines.
     #[must_use]
     pub fn new(signing: Source, accepted: Option<Source>) -> Self {
         Self { signing, accepted }
@@ -28,37 +28,33 @@ impl KeySource {
     pub fn read(&self) -> Result<Keyring, SettingError> {
         let signing = self.signing.read()?;
         let accepted = match &self.accepted {
-            Some(source) => lines(source)?,
+            Some(source) => list(source)?,
             None => Vec::new(),
         };
         Keyring::new(&signing, &accepted).map_err(|error| self.signing.wrong(&error.to_string()))
     }
 }
 
-/// One secret in each line, exactly as it stands there. What could be meant otherwise is refused:
-/// a wrong key would be noticed by those whose tokens it does not verify.
-fn lines(source: &Source) -> Result<Vec<SecretString>, SettingError> {
+/// Secrets separated by commas or newlines, each exactly as it stands there. A short one is refused
+/// rather than left out: a missing key would be noticed by those whose tokens it does not verify.
+/// An empty value is none; an empty file may be one that is being written, and is refused too.
+fn list(source: &Source) -> Result<Vec<SecretString>, SettingError> {
     let text = source.read()?;
-    let mut secrets = Vec::new();
-    for (index, line) in text.expose_secret().split('\n').enumerate() {
-        let number = index + 1;
-        // A list in the environment is often one of commas. In a file, lines are plain to see.
-        if !source.is_file() && line.contains(',') {
-            return Err(source.wrong(
-                "holds a comma; secrets are separated by newlines, and one with a comma goes into \
-                 SIGNING_SECRETS_ACCEPTED_FILE",
-            ));
-        }
-        if line.len() < LEAST_BYTES {
+    if text.expose_secret().is_empty() && !source.is_file() {
+        return Ok(Vec::new());
+    }
+    let secrets = text.expose_secret().split([',', '\n']).enumerate().map(|(index, secret)| {
+        if secret.len() < LEAST_BYTES {
+            let number = index + 1;
             let problem = format!(
-                "line {number} has fewer than {LEAST_BYTES} bytes; there must be one secret in \
-                 each line, at least the one of SIGNING_SECRET"
+                "secret {number} of the list has fewer than {LEAST_BYTES} bytes; secrets are \
+                 separated by commas or newlines"
             );
             return Err(source.wrong(&problem));
         }
-        secrets.push(SecretString::from(line));
-    }
-    Ok(secrets)
+        Ok(SecretString::from(secret))
+    });
+    secrets.collect()
 }
 
 #[cfg(test)]
@@ -68,7 +64,7 @@ mod tests {
     use service_runtime::secret::Source;
     use std::{fs, path::Path};
 
-    const ONE: &str = "one secret of more than 32 bytes, with a comma";
+    const ONE: &str = "one secret of more than 32 bytes exactly";
     const TWO: &str = "two secrets of more than 32 bytes ";
     const THREE: &str = "three secrets of more than 32 bytes";
 
@@ -94,29 +90,40 @@ mod tests {
     }
 
     #[test]
-    fn each_line_is_a_secret_and_one_given_twice_is_one_key() {
+    fn a_list_is_of_commas_or_lines_and_a_secret_given_twice_is_one_key() {
         let ids = file(&format!("{ONE}\n{TWO}\n{THREE}\n{TWO}\n")).expect("good");
         assert_eq!(ids.len(), 3, "{ids:?}");
-        assert_eq!(file(&format!("{ONE}\n{TWO}")).expect("good"), ids);
-        assert_eq!(value(&format!("{TWO}\n{THREE}")).expect("good"), [&*ids[0], &*ids[2]]);
+        for same in [format!("{ONE}\n{TWO}"), format!("{ONE},{TWO}"), format!("{ONE},{TWO},{ONE}")]
+        {
+            assert_eq!(file(&same).expect("good"), ids, "{same:?}");
+            assert_eq!(value(&same).expect("good"), ids, "{same:?}");
+        }
         assert_ne!(value(TWO.trim_end()).expect("good")[1], ids[2], "white space counts");
     }
 
     #[test]
-    fn a_list_that_could_be_meant_otherwise_is_refused_and_not_shown() {
+    fn an_empty_value_is_no_further_key_and_an_empty_file_is_a_fault() {
+        assert_eq!(value("").expect("good").len(), 1);
+        for nothing in ["", "\n"] {
+            let error = file(nothing).expect_err("empty");
+            assert!(error.contains("of the list"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_list_with_something_short_in_it_is_refused_and_not_shown() {
         let long = "hunter2".repeat(5);
-        for wrong in ["", "\n", "hunter2", &format!("{long}\n\n"), &format!("\n{long}")] {
+        let wrongs =
+            ["hunter2".into(), format!("{long}\n\n"), format!(",{long}"), format!("{long},x")];
+        for wrong in &wrongs {
             for outcome in [file(wrong), value(wrong)] {
                 // A file may end in one newline.
                 let Err(error) = outcome else { panic!("{wrong:?} was taken") };
                 assert!(error.starts_with("SIGNING_SECRETS_ACCEPTED"), "{error}");
-                assert!(error.contains("line "), "{error}");
+                assert!(error.contains("of the list"), "{error}");
                 assert!(!error.contains("hunter2"), "{error}");
             }
         }
-        let error = value(&format!("{long},{long}")).expect_err("a comma");
-        assert!(error.starts_with("SIGNING_SECRETS_ACCEPTED: holds a comma"), "{error}");
-        assert!(!error.contains("hunter2"), "{error}");
     }
 
     #[test]

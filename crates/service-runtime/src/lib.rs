@@ -1,6 +1,7 @@
 //! What every program of Rolegate needs exactly once.
 //!
 //! - [`settings`]: flags and environment through clap; a bad one exits 64 with one clear line.
+//! - [`command_line`]: the same, with the command that is asked for.
 //! - [`secret`]: secrets from `NAME` or `NAME_FILE`.
 //! - [`networks`]: lists of CIDRs whose members are believed.
 //! - [`program`]: the life of a program: runtime, logs, signals, exit code.
@@ -9,10 +10,13 @@
 //! - [`http_listener`]: HTTP/1.1 connections with limits that `axum::serve` does not have.
 //! - [`readiness`]: whether new work is welcome.
 //! - [`ops`]: `/livez` and `/readyz`.
+//! - [`healthcheck`]: a program's own `/readyz`, asked from its container.
 //! - [`logs`]: structured logs on stderr.
 
+pub mod command_line;
 mod connection_deadlines;
 pub mod hangup;
+pub mod healthcheck;
 pub mod http_listener;
 pub mod logs;
 pub mod networks;

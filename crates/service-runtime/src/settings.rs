@@ -20,6 +20,18 @@ impl SettingError {
     pub fn new(variable: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { variable: variable.into(), problem: problem.into() }
     }
+
+    /// The name in the environment.
+    #[must_use]
+    pub fn variable(&self) -> &str {
+        &self.variable
+    }
+
+    /// What is wrong, and what would be right.
+    #[must_use]
+    pub fn problem(&self) -> &str {
+        &self.problem
+    }
 }
 
 /// Why parsing ended without settings.
@@ -31,12 +43,8 @@ pub enum NoSettings {
     Wrong(SettingError),
 }
 
-/// Reads settings from the arguments of this process and its environment.
-pub fn parse<S: clap::Parser>() -> Result<S, NoSettings> {
-    S::try_parse().map_err(|error| no_settings(&error))
-}
-
-fn no_settings(error: &clap::Error) -> NoSettings {
+/// What a failure of clap means.
+pub(crate) fn no_settings(error: &clap::Error) -> NoSettings {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             NoSettings::Asked(error.render().to_string())
@@ -80,8 +88,9 @@ fn allowed_values(error: &clap::Error) -> String {
 fn variable_of(argument: &str) -> &str {
     match (argument.find('<'), argument.rfind('>')) {
         (Some(open), Some(close)) if open < close => &argument[open + 1..close],
-        _ if argument.is_empty() => "settings",
-        _ => argument,
+        _ if argument.starts_with('-') => argument,
+        // A stray word may be a secret that was meant for somewhere else.
+        _ => "arguments",
     }
 }
 

@@ -1,0 +1,97 @@
+//! What the binary can be asked for, one file per command. All read the same settings as `serve`.
+
+mod doctor;
+mod healthcheck;
+mod init_secrets;
+mod migrate;
+mod user;
+
+use crate::{
+    program::serve,
+    settings::Settings,
+    store::{self, Schema, UserStore},
+};
+use clap::Subcommand;
+use init_secrets::InitSecrets;
+use service_runtime::{
+    command_line::CommandLine, program::Failure, settings::SettingError, shutdown::Shutdown,
+};
+use sql_store::StoreUrl;
+use std::{fmt::Display, future::Future, sync::Arc};
+use user::UserCommand;
+
+/// What auth-service is to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve; the same as no command
+    Serve,
+    /// Wait for the database, bring its schema up to date, and end; creates no user
+    Migrate,
+    /// Make the secrets of a deployment, those that are not there yet
+    InitSecrets(InitSecrets),
+    /// Ask the auth-service that runs with these settings whether it is ready: exit 0 or 1
+    Healthcheck,
+    /// Change a user, straight in the database
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Say what is wrong with settings, secrets, database, clock and addresses; changes nothing
+    Doctor,
+}
+
+impl Command {
+    /// The doctor lists all that is wrong; others stop at the first.
+    pub(crate) fn wants_all_faults(&self) -> bool {
+        matches!(self, Self::Doctor)
+    }
+}
+
+/// Does what was asked for.
+pub(crate) async fn run(
+    line: CommandLine<Settings, Command>,
+    shutdown: Shutdown,
+) -> Result<(), Failure> {
+    let CommandLine { settings, command, wrong } = line;
+    match command.unwrap_or(Command::Serve) {
+        Command::Serve => serve(settings, shutdown).await,
+        Command::Migrate => unless_stopped(&shutdown, migrate::run(&settings)).await,
+        Command::InitSecrets(wanted) => init_secrets::run(&wanted, &settings),
+        Command::Healthcheck => healthcheck::run(&settings).await,
+        Command::User(command) => unless_stopped(&shutdown, user::run(command, &settings)).await,
+        Command::Doctor => unless_stopped(&shutdown, doctor::run(&settings, &wrong)).await,
+    }
+}
+
+/// A command that ends by itself is simply dropped at a signal, and has not done what it was for.
+async fn unless_stopped(
+    shutdown: &Shutdown,
+    command: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    tokio::select! {
+        outcome = command => outcome,
+        () = shutdown.lame_duck() => Err(Failure::Other("stopped before it was done".into())),
+    }
+}
+
+/// The store that is there now, for somebody who sits and waits. Makes nothing: a path or a host
+/// that was mistyped would be an empty database.
+async fn existing_store(settings: &Settings) -> Result<Arc<dyn UserStore>, Failure> {
+    let url = settings.store_url()?;
+    let absent = |problem: String| Failure::from(SettingError::new("DATABASE_URL", problem));
+    if let StoreUrl::Sqlite(file) = &url
+        && !file.is_file()
+    {
+        return Err(absent(format!("the file {} does not exist", file.display())));
+    }
+    let found = store::inspect(&url).await.map_err(|error| cannot_open(&url, &error))?;
+    match found.schema {
+        Schema::Missing { .. } => Err(absent(format!("{url} has no users yet"))),
+        Schema::Foreign(why) => Err(absent(format!("{url} has no users of ours: {why}"))),
+        Schema::Current | Schema::Older { .. } | Schema::Newer => {
+            store::open(&url).await.map_err(|error| cannot_open(&url, &error))
+        }
+    }
+}
+
+fn cannot_open(url: &StoreUrl, error: &impl Display) -> Failure {
+    Failure::Other(format!("cannot open {url}: {error}").into())
+}

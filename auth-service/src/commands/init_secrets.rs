@@ -1,0 +1,158 @@
+//! `auth-service init-secrets`: the secrets of a deployment, made once.
+
+use crate::{generated, password::Password, settings::Settings, token::Keyring};
+use secrecy::{ExposeSecret, SecretString};
+use service_runtime::{
+    program::{Failure, say},
+    secret,
+    settings::SettingError,
+};
+use sql_store::StoreUrl;
+use std::{
+    fs::{self, DirBuilder},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    path::{Path, PathBuf},
+};
+
+/// Where to, and what for.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InitSecrets {
+    /// Folder of the secrets; made if it is missing, for this user alone
+    directory: PathBuf,
+
+    /// Make database-url too: the URL of this PostgreSQL, with the database password in it
+    #[arg(long, value_name = "USER@HOST:PORT/DATABASE")]
+    postgres: Option<String>,
+}
+
+/// Makes what is missing and checks what is there. Prints names, never contents.
+pub(super) fn run(wanted: &InitSecrets, settings: &Settings) -> Result<(), Failure> {
+    let folder = Folder::open(&wanted.directory)?;
+    let least = settings.service.password_min_length;
+    let signing = folder.secret("signing-secret", generated::signing_secret)?;
+    Keyring::new(&signing, &[]).map_err(|error| folder.unusable("signing-secret", error))?;
+    let admin = folder.secret("admin-password", || generated::password(least))?;
+    Password::new(admin, least).map_err(|rule| folder.unusable("admin-password", rule))?;
+    let password = folder.secret("database-password", || generated::password(0))?;
+    if password.expose_secret().is_empty() {
+        return Err(folder.unusable("database-password", "is empty").into());
+    }
+    if let Some(place) = &wanted.postgres {
+        let url = database_url(place, &password)?;
+        let there = folder.secret("database-url", || Ok(url.clone()))?;
+        if there.expose_secret() != url.expose_secret() {
+            let problem =
+                "is not of --postgres and database-password; delete it to have it made again";
+            return Err(folder.unusable("database-url", problem).into());
+        }
+    }
+    Ok(())
+}
+
+/// The password is of characters that need no escape in a URL when it was made here; one that
+/// somebody put there may need some.
+fn database_url(place: &str, password: &SecretString) -> Result<SecretString, SettingError> {
+    let wrong = || SettingError::new("--postgres", "must be user@host:port/database");
+    let (user, rest) = place.split_once('@').ok_or_else(wrong)?;
+    let (host, database) = rest.split_once('/').ok_or_else(wrong)?;
+    let is_plain = |text: &str| !text.is_empty() && !text.contains(['@', '/', '?', '#', ' ']);
+    if !is_plain(user) || user.contains(':') || !is_plain(host) || !is_plain(database) {
+        return Err(wrong());
+    }
+    let password = password.expose_secret();
+    if !password.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)) {
+        let problem = "goes into a URL and must be of letters, digits and -._~ only";
+        return Err(SettingError::new("database-password", problem));
+    }
+    let url = SecretString::from(format!("postgres://{user}:{password}@{host}/{database}"));
+    StoreUrl::parse(&url).map_err(|_| wrong())?;
+    Ok(url)
+}
+
+/// A folder that nobody else can put files into.
+struct Folder<'a>(&'a Path);
+
+impl<'a> Folder<'a> {
+    fn open(path: &'a Path) -> Result<Self, SettingError> {
+        let refused = |problem: String| SettingError::new("DIRECTORY", problem);
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| {
+            refused(format!("the folder {} cannot be made: {error}", path.display()))
+        })?;
+        let metadata = fs::metadata(path).map_err(|error| {
+            refused(format!("the folder {} cannot be looked at: {error}", path.display()))
+        })?;
+        let (owner, this_user) = (metadata.uid(), this_user());
+        if owner != this_user {
+            return Err(refused(format!(
+                "{} belongs to user {owner}, who could replace what is in it; this is user \
+                 {this_user}: run it as the owner, or give the folder to this user",
+                path.display()
+            )));
+        }
+        // Not mended here: a folder that others write to may be one that they are meant to.
+        if metadata.mode() & 0o022 != 0 {
+            return Err(refused(format!(
+                "others may write to {0} and could replace what is in it; chmod go-w {0}, or \
+                 choose another folder",
+                path.display()
+            )));
+        }
+        Ok(Self(path))
+    }
+
+    /// Makes the secret of this name or reads the one that is there, which nobody else may read.
+    fn secret(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> io::Result<SecretString>,
+    ) -> Result<SecretString, SettingError> {
+        let path = self.0.join(name);
+        let (secret, is_new) = secret::make_or_read(&path, make)
+            .map_err(|error| self.unusable(name, format!("cannot be made or read: {error}")))?;
+        let metadata = fs::symlink_metadata(&path)
+            .map_err(|error| self.unusable(name, format!("cannot be looked at: {error}")))?;
+        if !metadata.is_file() || metadata.uid() != this_user() {
+            return Err(self.unusable(name, "is not a file of this user"));
+        }
+        if metadata.mode() & 0o077 != 0 {
+            let problem = "others may have read it; replace it, or chmod 600 it if they have not";
+            return Err(self.unusable(name, problem));
+        }
+        say(&format!("{} {}", path.display(), if is_new { "made" } else { "is there" }));
+        Ok(secret)
+    }
+
+    fn unusable(&self, name: &str, problem: impl std::fmt::Display) -> SettingError {
+        SettingError::new(self.0.join(name).display().to_string(), problem.to_string())
+    }
+}
+
+fn this_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::database_url;
+    use secrecy::{ExposeSecret, SecretString};
+
+    #[test]
+    fn the_url_has_the_password_in_it() {
+        let url = database_url("rolegate@postgres:5432/rolegate", &SecretString::from("a2b"));
+        let url = url.expect("valid");
+        assert_eq!(url.expose_secret(), "postgres://rolegate:a2b@postgres:5432/rolegate");
+    }
+
+    #[test]
+    fn what_does_not_make_a_url_is_refused_without_the_password() {
+        for place in
+            ["", "postgres", "@db/x", "me@/x", "me@db/", "me:secret@db/x", "me@db:x/y", "a@b@c/d"]
+        {
+            let error = database_url(place, &SecretString::from("hunter2")).expect_err(place);
+            assert_eq!(error.to_string(), "--postgres: must be user@host:port/database");
+        }
+        let error = database_url("me@db/x", &SecretString::from("hunter2@")).expect_err("escape");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+}

@@ -1,0 +1,17 @@
+//! `auth-service user set-role`.
+
+use super::{audit, failed, nobody, user_named};
+use crate::{role::Role, store::UserStore};
+use service_runtime::program::{Failure, say};
+
+pub(super) async fn run(store: &dyn UserStore, username: &str, role: Role) -> Result<(), Failure> {
+    let before = user_named(store, username).await?;
+    let changed = store.set_role(before.id, role).await.map_err(failed)?;
+    let user = changed.ok_or_else(|| nobody(username))?;
+    audit("role set", &user);
+    say(&format!(
+        "User {} ({:?}) has the role {} now; it was {}.",
+        user.id, user.username, user.role, before.role
+    ));
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! What docker-compose.yml promises, as far as a file can be read without an engine.
+
+use e2e::{Process, Program};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, path::Path};
+
+fn compose() -> Value {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = std::fs::read_to_string(root.join("docker-compose.yml")).expect("it is there");
+    serde_saphyr::from_str(&text).expect("it is YAML")
+}
+
+fn services(compose: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let services = compose["services"].as_object().expect("it has services");
+    services.iter().map(|(name, service)| (name.as_str(), service))
+}
+
+/// The program that a service runs, where it is one of ours.
+fn program(service: &Value) -> Option<Program> {
+    match service["command"][0].as_str()? {
+        "auth-service" => Some(Program::AuthService),
+        "gateway" => Some(Program::Gateway),
+        _ => None,
+    }
+}
+
+#[test]
+fn everything_starts_after_what_it_stands_on() {
+    let (healthy, done) = ("service_healthy", "service_completed_successfully");
+    let wanted = json!({
+        "init-secrets": null,
+        "postgres": { "init-secrets": { "condition": done } },
+        "migrate": { "postgres": { "condition": healthy } },
+        "auth-service": { "migrate": { "condition": done } },
+        "gateway": { "auth-service": { "condition": healthy } },
+        "balancer": { "gateway": { "condition": healthy } },
+    });
+    let compose = compose();
+    for (name, after) in wanted.as_object().expect("an object") {
+        assert_eq!(compose["services"][name]["depends_on"], *after, "{name}");
+    }
+    // What others wait for to be healthy can tell.
+    for name in ["postgres", "auth-service", "gateway"] {
+        let test = &compose["services"][name]["healthcheck"]["test"];
+        assert_eq!(test[0], "CMD", "{name}: there is no shell in the image: {test}");
+    }
+}
+
+#[test]
+fn only_two_ports_are_published_and_any_service_can_be_scaled_behind_them() {
+    let compose = compose();
+    for (name, service) in services(&compose) {
+        assert_eq!(service["container_name"], Value::Null, "{name} could not be scaled");
+        let ports =
+            if name == "balancer" { json!(["8000:8000", "8001:8001"]) } else { json!(null) };
+        assert_eq!(service["ports"], ports, "{name}");
+        assert_ne!(service["network_mode"], "host", "{name}");
+    }
+}
+
+#[test]
+fn only_those_who_need_secrets_or_the_database_can_reach_them() {
+    let compose = compose();
+    let who = |has: &dyn Fn(&Value) -> bool| -> Vec<&str> {
+        services(&compose).filter(|(_, service)| has(service)).map(|(name, _)| name).collect()
+    };
+    let mounts = |service: &Value| service["volumes"].to_string().contains("secrets:");
+    assert_eq!(who(&mounts), ["auth-service", "init-secrets", "migrate", "postgres"]);
+    let writes = |service: &Value| service["volumes"].to_string().contains("secrets:/secrets\"");
+    assert_eq!(who(&writes), ["init-secrets"]);
+    let on = |network: &str| {
+        let network = json!(network);
+        who(&|service| service["networks"].as_array().is_some_and(|list| list.contains(&network)))
+    };
+    assert_eq!(on("database"), ["auth-service", "migrate", "postgres"]);
+    assert_eq!(on("auth"), ["auth-service", "gateway"]);
+    assert_eq!(on("gateways"), ["balancer", "gateway"]);
+    assert_eq!(on("public"), ["balancer"]);
+    for network in ["database", "auth", "gateways"] {
+        assert_eq!(compose["networks"][network]["internal"], true, "{network}");
+    }
+}
+
+#[test]
+fn every_container_is_confined_and_has_time_to_end() {
+    for (name, service) in services(&compose()) {
+        assert_eq!(service["read_only"], true, "{name}");
+        assert_eq!(service["cap_drop"], json!(["ALL"]), "{name}");
+        assert_eq!(service["security_opt"], json!(["no-new-privileges:true"]), "{name}");
+        assert_eq!(service["privileged"], Value::Null, "{name}");
+        if ["auth-service", "gateway", "balancer"].contains(&name) {
+            // Longer than the lame-duck time (2 s) and the drain (20 s).
+            assert_eq!(service["stop_grace_period"], "30s", "{name}");
+            assert!(service["mem_limit"].is_string(), "{name}");
+            assert_eq!(service["restart"], "unless-stopped", "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_variable_is_a_setting_of_its_program_with_a_value_that_it_takes() {
+    let compose = compose();
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut looked_at = 0;
+    for (name, service) in services(&compose) {
+        let Some(program) = program(service) else { continue };
+        looked_at += 1;
+        let help = Process::run(program, &["--help"], &BTreeMap::new(), folder.path(), "").await;
+        let environment = service["environment"].as_object().cloned().unwrap_or_default();
+        for variable in environment.keys() {
+            let is_setting = [format!("[env: {variable}="), format!("[env: {variable}]")];
+            let is_setting = is_setting.iter().any(|text| help.stdout.contains(text));
+            assert!(is_setting, "{name}: {variable} is no setting of {program:?}\n{}", help.stdout);
+        }
+        let settings: BTreeMap<String, String> = environment
+            .iter()
+            .map(|(name, value)| (name.clone(), value.as_str().expect("text").to_owned()))
+            .chain([("OPS_LISTEN_ADDR".to_owned(), "127.0.0.1:1".to_owned())])
+            .collect();
+        // Nobody is there, which is 1; a setting that is wrong would be 64.
+        let exit = Process::run(program, &["healthcheck"], &settings, folder.path(), "").await;
+        assert_eq!(exit.code, Some(1), "{name}: {exit:?}");
+    }
+    assert_eq!(looked_at, 4, "init-secrets, migrate, auth-service and gateway run our programs");
+}
+
+#[tokio::test]
+async fn every_command_exists() {
+    let compose = compose();
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, service) in services(&compose) {
+        let Some(program) = program(service) else { continue };
+        let command = service["command"].as_array().expect("exec form");
+        let mut words: Vec<_> =
+            command[1..].iter().map(|word| word.as_str().expect("text")).collect();
+        words.push("--help");
+        let exit = Process::run(program, &words, &BTreeMap::new(), folder.path(), "").await;
+        assert_eq!(exit.code, Some(0), "{name}: {exit:?}");
+    }
+}

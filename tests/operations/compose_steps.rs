@@ -1,0 +1,85 @@
+//! The steps of docker-compose.yml, in their order, as processes instead of containers.
+
+use e2e::{Api, Exit, Person, Process, Program, Store, TestDatabase, eventually, postgres};
+use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path};
+
+type Settings = BTreeMap<String, String>;
+
+fn settings<const N: usize>(settings: [(&str, String); N]) -> Settings {
+    settings.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+fn anywhere() -> String {
+    "127.0.0.1:0".to_owned()
+}
+
+async fn run(program: Program, arguments: &[&str], settings: &Settings, folder: &Path) {
+    let exit: Exit = Process::run(program, arguments, settings, folder, "").await;
+    assert_eq!(exit.code, Some(0), "{arguments:?}: {exit:?}");
+}
+
+/// As compose does: until it succeeds.
+async fn wait_for_health(process: &Process, program: Program, folder: &Path) {
+    let ops = settings([("OPS_LISTEN_ADDR", process.socket_address("ops").to_string())]);
+    eventually("health", async || {
+        let exit = Process::run(program, &["healthcheck"], &ops, folder, "").await;
+        (exit.code == Some(0)).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn secrets_schema_auth_service_gateway_and_the_admin_logs_in() {
+    let database = TestDatabase::create(Store::Postgres).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let secrets = folder.join("secrets");
+    let file = |name: &str| secrets.join(name).display().to_string();
+
+    // A server that wants a password has one already.
+    if let Some(password) = postgres::url().password() {
+        fs::create_dir(&secrets).expect("made");
+        fs::set_permissions(&secrets, fs::Permissions::from_mode(0o700)).expect("set");
+        fs::write(file("database-password"), password).expect("written");
+        let mode = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(file("database-password"), mode).expect("set");
+    }
+    let url = database.url();
+    let (_, place) = url.split_once("://").expect("a URL");
+    let (user, place) = place.split_once('@').expect("a URL with a user");
+    let place = format!("{}@{place}", user.split(':').next().expect("a name"));
+    let directory = secrets.display().to_string();
+    let init = ["init-secrets", &directory, "--postgres", &place];
+    run(Program::AuthService, &init, &Settings::new(), folder).await;
+
+    let of_migrate = settings([("DATABASE_URL_FILE", file("database-url"))]);
+    run(Program::AuthService, &["migrate"], &of_migrate, folder).await;
+    assert_eq!(database.count_users().await, 0);
+
+    let of_auth = settings([
+        ("DATABASE_URL_FILE", file("database-url")),
+        ("SIGNING_SECRET_FILE", file("signing-secret")),
+        ("DEFAULT_ADMIN_PASSWORD_FILE", file("admin-password")),
+        ("AUTH_LISTEN_ADDR", anywhere()),
+        ("OPS_LISTEN_ADDR", anywhere()),
+    ]);
+    let auth = Process::start_with(Program::AuthService, &["serve"], &of_auth, folder);
+    let auth = auth.ready().await;
+    wait_for_health(&auth, Program::AuthService, folder).await;
+    run(Program::AuthService, &["doctor"], &of_auth, folder).await;
+
+    let of_gateway = settings([
+        ("AUTH_SERVICE_URL", auth.address("grpc")),
+        ("BEARER_LISTEN_ADDR", anywhere()),
+        ("BASIC_LISTEN_ADDR", anywhere()),
+        ("OPS_LISTEN_ADDR", anywhere()),
+    ]);
+    let gateway = Process::start_with(Program::Gateway, &["serve"], &of_gateway, folder);
+    let gateway = gateway.ready().await;
+    wait_for_health(&gateway, Program::Gateway, folder).await;
+
+    let password = fs::read_to_string(file("admin-password")).expect("made");
+    let bearer = Api::at(&gateway.address("bearer"));
+    let admin = Person::log_in(&bearer, "admin", password.trim_end_matches('\n')).await;
+    bearer.with_token(&admin.token).get("/admin").await.expect(200);
+}

@@ -1,0 +1,120 @@
+//! `auth-service doctor`: all that is wrong at one look, and nothing changed by it.
+
+use e2e::{
+    ADMIN_PASSWORD, Api, Exit, Plan, Process, Program, SIGNING_SECRET, Store, TcpProxy,
+    TestDatabase, eventually,
+};
+use std::{collections::BTreeMap, path::Path};
+
+async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
+    let exit = Process::run(Program::AuthService, &["doctor"], settings, folder, "").await;
+    for secret in [SIGNING_SECRET, ADMIN_PASSWORD, "hunter2"] {
+        let printed = format!("{}{}", exit.stdout, exit.stderr);
+        assert!(!printed.contains(secret), "a secret is shown: {printed}");
+    }
+    exit
+}
+
+#[track_caller]
+fn expect_line(exit: &Exit, mark: &str, text: &str) {
+    let found = exit.stdout.lines().any(|line| line.starts_with(mark) && line.contains(text));
+    assert!(found, "no line {mark} … {text}\n{}{}", exit.stdout, exit.stderr);
+}
+
+async fn nothing_is_wrong_before_the_first_start_and_while_it_runs(store: Store) {
+    let plan = Plan::in_two_processes(store);
+    let database = TestDatabase::create(store).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut settings = plan.auth_settings(&database.url());
+    let exit = doctor(&settings, folder.path()).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    expect_line(&exit, "ok", "is free");
+    expect_line(&exit, "ok", "there is no user admin yet");
+    let server = Process::start(plan.auth_program(), &settings, folder.path()).ready().await;
+    let ops = Api::at(&server.address("ops"));
+    eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(())).await;
+    for (name, listener) in [("AUTH_LISTEN_ADDR", "grpc"), ("OPS_LISTEN_ADDR", "ops")] {
+        settings.insert(name.to_owned(), server.socket_address(listener).to_string());
+    }
+    let exit = doctor(&settings, folder.path()).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    expect_line(&exit, "ok", "the schema is up to date");
+    expect_line(&exit, "ok", "the user admin exists");
+    expect_line(&exit, "ok", "is served; OPS_LISTEN_ADDR says ready");
+    assert_eq!(database.count_users().await, 1);
+}
+
+#[tokio::test]
+async fn nothing_is_wrong_before_the_first_start_and_while_it_runs_on_postgres() {
+    nothing_is_wrong_before_the_first_start_and_while_it_runs(Store::Postgres).await;
+}
+
+#[tokio::test]
+async fn nothing_is_wrong_before_the_first_start_and_while_it_runs_on_sqlite() {
+    nothing_is_wrong_before_the_first_start_and_while_it_runs(Store::Sqlite).await;
+}
+
+#[tokio::test]
+async fn everything_that_is_wrong_is_said_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = folder.path().join("signing-secret");
+    std::fs::write(&secret, "hunter2").expect("written");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(&secret, mode).expect("set");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let taken = taken.local_addr().map(|address| (address.to_string(), taken)).expect("bound");
+    let settings = BTreeMap::from(
+        [
+            ("BCRYPT_COST", "4"),
+            ("PASSWORD_MIN_LENGTH", "hunter2"),
+            ("SIGNING_SECRET_FILE", &secret.display().to_string()),
+            ("DATABASE_URL", "mysql://root:hunter2@localhost/users"),
+            ("AUTH_LISTEN_ADDR", &taken.0),
+            ("OPS_LISTEN_ADDR", "192.0.2.1:9001"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    let exit = doctor(&settings, folder.path()).await;
+    assert_eq!(exit.code, Some(1), "{exit:?}");
+    expect_line(&exit, "WRONG", "BCRYPT_COST: must be a whole number from 12 to 16");
+    expect_line(&exit, "WRONG", "PASSWORD_MIN_LENGTH: must be a whole number");
+    expect_line(&exit, "WRONG", "SIGNING_SECRET: must have at least 32 bytes");
+    expect_line(&exit, "WRONG", "has mode 0644");
+    expect_line(&exit, "WRONG", "DATABASE_URL: must be postgres://");
+    expect_line(&exit, "WRONG", "is taken by another program");
+    expect_line(&exit, "WRONG", "cannot be listened on");
+    assert_eq!(exit.stderr, "7 things are wrong\n");
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_there_is_wrong_and_not_waited_for() {
+    let database = TestDatabase::create(Store::Postgres).await;
+    let proxy = TcpProxy::refusing(database.address());
+    let plan = Plan::in_two_processes(Store::Postgres);
+    let settings = plan.auth_settings(&database.url_through(proxy.address()));
+    let folder = tempfile::tempdir().expect("a folder");
+    let exit = doctor(&settings, folder.path()).await;
+    assert_eq!(exit.code, Some(1), "{exit:?}");
+    expect_line(&exit, "WRONG", "cannot be used");
+    let there = doctor(&plan.auth_settings(&database.url()), folder.path()).await;
+    assert_eq!(there.code, Some(0), "{there:?}");
+    expect_line(&there, "ok", "there is no schema yet");
+}
+
+#[tokio::test]
+async fn an_sqlite_file_is_not_made_by_looking() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = Plan::in_two_processes(Store::Sqlite);
+    let file = folder.path().join("users.db");
+    let mut settings = plan.auth_settings(&format!("sqlite://{}", file.display()));
+    let exit = doctor(&settings, folder.path()).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    assert!(!file.exists());
+    std::fs::write(&file, "this is no database, whatever its name says").expect("written");
+    let exit = doctor(&settings, folder.path()).await;
+    assert_eq!(exit.code, Some(1), "{exit:?}");
+    expect_line(&exit, "WRONG", "cannot be used");
+    let nowhere = folder.path().join("nowhere/users.db");
+    settings.insert("DATABASE_URL".to_owned(), format!("sqlite://{}", nowhere.display()));
+    expect_line(&doctor(&settings, folder.path()).await, "WRONG", "there is no folder");
+}

@@ -1,0 +1,58 @@
+//! `healthcheck` of each program: what its own `/readyz` says, as an exit code.
+
+use e2e::{Api, Exit, Plan, Process, Program, eventually, in_every_world};
+use std::collections::BTreeMap;
+
+in_every_world!(healthcheck_follows_readiness);
+
+async fn ask(program: Program, address: &str) -> Exit {
+    let settings = BTreeMap::from([("OPS_LISTEN_ADDR".to_owned(), address.to_owned())]);
+    let folder = tempfile::tempdir().expect("a folder");
+    Process::run(program, &["healthcheck"], &settings, folder.path(), "").await
+}
+
+async fn healthcheck_follows_readiness(plan: Plan) {
+    let world = plan.with("LAME_DUCK_SECONDS", "5").start().await;
+    let program = if world.processes().count() == 2 { Program::Gateway } else { Program::AllInOne };
+    let front = world.front();
+    let address = front.socket_address("ops");
+    let ops = Api::at(&front.address("ops"));
+    eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(())).await;
+    // The setting of a program that listens on every address of its container.
+    for address in [address.to_string(), format!("0.0.0.0:{}", address.port())] {
+        let exit = ask(program, &address).await;
+        assert_eq!((exit.code, exit.stdout.as_str()), (Some(0), "ready\n"), "{address}: {exit:?}");
+    }
+    if program == Program::Gateway {
+        let auth = world.auth().socket_address("ops").to_string();
+        assert_eq!(ask(Program::AuthService, &auth).await.code, Some(0));
+    }
+    front.terminate();
+    eventually("not ready", async || (ops.get("/readyz").await.status == 503).then_some(())).await;
+    let exit = ask(program, &address.to_string()).await;
+    assert_eq!((exit.code, exit.stderr.as_str()), (Some(1), "not ready\n"), "{exit:?}");
+}
+
+#[tokio::test]
+async fn nobody_there_is_not_healthy() {
+    // Bound and dropped: nobody listens there.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = free.local_addr().expect("bound").to_string();
+    drop(free);
+    for program in [Program::AuthService, Program::Gateway, Program::AllInOne] {
+        let exit = ask(program, &address).await;
+        assert_eq!(exit.code, Some(1), "{exit:?}");
+        let said = format!("http://{address}/readyz does not answer: ");
+        assert!(exit.stderr.starts_with(&said), "{exit:?}");
+        assert_eq!(exit.stderr.lines().count(), 1, "{exit:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_port_that_is_another_one_at_every_start_cannot_be_asked() {
+    for program in [Program::AuthService, Program::Gateway, Program::AllInOne] {
+        let exit = ask(program, "127.0.0.1:0").await;
+        assert_eq!(exit.code, Some(64), "{exit:?}");
+        assert!(exit.stderr.starts_with("OPS_LISTEN_ADDR: is port 0"), "{exit:?}");
+    }
+}

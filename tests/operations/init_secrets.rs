@@ -1,0 +1,156 @@
+//! `auth-service init-secrets`.
+
+use e2e::{Exit, Process, Program};
+use std::{
+    collections::BTreeMap,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+};
+
+const NAMES: [&str; 4] = ["signing-secret", "admin-password", "database-password", "database-url"];
+const PLACE: &str = "rolegate@postgres:5432/rolegate";
+
+async fn init(folder: &Path, further: &[&str], settings: &[(&str, &str)]) -> Exit {
+    let folder = folder.display().to_string();
+    let mut arguments = vec!["init-secrets", &folder];
+    arguments.extend(further);
+    let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+    let settings: BTreeMap<String, String> = settings.collect();
+    Process::run(Program::AuthService, &arguments, &settings, Path::new("/"), "").await
+}
+
+fn content(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).expect(name)
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).expect("the mode can be set");
+}
+
+#[tokio::test]
+async fn secrets_are_made_once_for_one_user_and_never_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().join("made/for/it");
+    let first = init(&folder, &["--postgres", PLACE], &[]).await;
+    assert_eq!(first.code, Some(0), "{first:?}");
+    let made = NAMES.map(|name| content(&folder, name));
+    for (name, content) in NAMES.iter().zip(&made) {
+        assert!(first.stdout.contains(&format!("{name} made\n")), "{first:?}");
+        assert!(!first.stdout.contains(content.trim()), "{name} is shown");
+        let permissions = fs::metadata(folder.join(name)).expect("there").permissions();
+        assert_eq!(permissions.mode() & 0o777, 0o600, "{name}");
+    }
+    let url = format!("postgres://rolegate:{}@postgres:5432/rolegate\n", made[2].trim());
+    assert_eq!(made[3], url);
+    assert!(made[0].trim().len() >= 32);
+    let again = init(&folder, &["--postgres", PLACE], &[]).await;
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert_eq!(NAMES.map(|name| content(&folder, name)), made, "nothing is made again");
+    assert_eq!(again.stdout.matches(" is there\n").count(), 4, "{again:?}");
+    // What a broken attempt left out is made; what is there stays.
+    fs::remove_file(folder.join("admin-password")).expect("removed");
+    init(&folder, &[], &[]).await;
+    assert_ne!(content(&folder, "admin-password"), made[1]);
+    assert_eq!(content(&folder, "signing-secret"), made[0]);
+    assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 4, "no other file stays behind");
+}
+
+#[tokio::test]
+async fn eight_at_once_make_one_set_of_secrets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().display().to_string();
+    let arguments = ["init-secrets", &path, "--postgres", PLACE];
+    let (nothing, program) = (BTreeMap::new(), Program::AuthService);
+    let start = || Process::start_with(program, &arguments, &nothing, Path::new("/"));
+    let processes: Vec<_> = std::iter::repeat_with(start).take(8).collect();
+    for process in processes {
+        let exit = process.exit().await;
+        assert_eq!(exit.code, Some(0), "{exit:?}");
+    }
+    let password = content(folder.path(), "database-password");
+    assert!(content(folder.path(), "database-url").contains(password.trim()));
+}
+
+#[tokio::test]
+async fn a_generated_password_follows_the_rules_of_the_settings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let exit = init(folder.path(), &[], &[("PASSWORD_MIN_LENGTH", "40")]).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    assert_eq!(content(folder.path(), "admin-password").trim().len(), 40);
+}
+
+/// Makes secrets, spoils something, and expects the next run to refuse it in one line.
+async fn expect_refusal(spoil: impl FnOnce(&Path), subject: &str, problem: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().join("secrets");
+    init(&folder, &["--postgres", PLACE], &[]).await;
+    spoil(&folder);
+    let exit = init(&folder, &["--postgres", PLACE], &[]).await;
+    assert_eq!(exit.code, Some(64), "{exit:?}");
+    assert_eq!(exit.stderr.lines().count(), 1, "{exit:?}");
+    assert!(exit.stderr.contains(subject) && exit.stderr.contains(problem), "{exit:?}");
+    assert!(!exit.stderr.contains("hunter2"), "a secret is shown: {exit:?}");
+}
+
+#[tokio::test]
+async fn a_folder_that_others_can_write_to_is_refused() {
+    expect_refusal(|folder| set_mode(folder, 0o777), "DIRECTORY", "others may write").await;
+    expect_refusal(|folder| set_mode(folder, 0o720), "DIRECTORY", "others may write").await;
+}
+
+#[tokio::test]
+async fn a_folder_that_is_a_file_is_refused() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let exit = init(file.path(), &[], &[]).await;
+    assert_eq!(exit.code, Some(64), "{exit:?}");
+    assert!(exit.stderr.starts_with("DIRECTORY: "), "{exit:?}");
+    let nowhere = init(Path::new("/proc/nowhere"), &[], &[]).await;
+    assert_eq!(nowhere.code, Some(64), "{nowhere:?}");
+    assert!(nowhere.stderr.starts_with("DIRECTORY: "), "{nowhere:?}");
+}
+
+#[tokio::test]
+async fn a_secret_that_is_not_one_is_refused() {
+    let write = |name: &'static str, text: &'static str| {
+        move |folder: &Path| fs::write(folder.join(name), text).expect("written")
+    };
+    expect_refusal(write("signing-secret", "hunter2"), "signing-secret", "32 bytes").await;
+    expect_refusal(write("admin-password", "\n"), "admin-password", "at least 1 byte").await;
+    expect_refusal(write("database-password", ""), "database-password", "is empty").await;
+    let other = "postgres://rolegate:hunter2@elsewhere/rolegate";
+    expect_refusal(write("database-url", other), "database-url", "delete it").await;
+    let readable = |folder: &Path| set_mode(&folder.join("signing-secret"), 0o644);
+    expect_refusal(readable, "signing-secret", "others may have read it").await;
+    let folder_in_its_place = |folder: &Path| {
+        fs::remove_file(folder.join("signing-secret")).expect("removed");
+        fs::create_dir(folder.join("signing-secret")).expect("made");
+    };
+    expect_refusal(folder_in_its_place, "signing-secret", "is not a file").await;
+    let link_in_its_place = |folder: &Path| {
+        fs::rename(folder.join("signing-secret"), folder.join("elsewhere")).expect("moved");
+        std::os::unix::fs::symlink("elsewhere", folder.join("signing-secret")).expect("linked");
+    };
+    expect_refusal(link_in_its_place, "signing-secret", "is not a file").await;
+}
+
+#[tokio::test]
+async fn an_argument_that_makes_no_sense_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().display().to_string();
+    for arguments in [
+        vec!["init-secrets"],
+        vec!["init-secrets", "--postgres", PLACE],
+        vec!["init-secrets", &path, "--postgres", "postgres://rolegate@db/x"],
+        vec!["init-secrets", &path, "--postgres", "rolegate:hunter2@db/x"],
+        vec!["init-secrets", &path, "another"],
+        vec!["init-secret", &path],
+    ] {
+        let nothing = BTreeMap::new();
+        let exit = Process::run(Program::AuthService, &arguments, &nothing, folder.path(), "");
+        let exit = exit.await;
+        assert_eq!(exit.code, Some(64), "{arguments:?}: {exit:?}");
+        assert_eq!(exit.stderr.lines().count(), 1, "{arguments:?}: {exit:?}");
+        assert!(!exit.stderr.contains("hunter2"), "{exit:?}");
+    }
+}

@@ -1,0 +1,9 @@
+//! What an operator does with the services: commands, secrets, containers.
+
+mod compose_file;
+mod compose_steps;
+mod doctor;
+mod healthcheck;
+mod init_secrets;
+mod migrate;
+mod user_commands;

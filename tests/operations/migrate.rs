@@ -1,0 +1,87 @@
+//! `auth-service migrate`.
+
+use e2e::{Plan, Process, Program, Store, TcpProxy, TestDatabase};
+use std::collections::BTreeMap;
+
+fn only_the_database(url: String) -> BTreeMap<String, String> {
+    BTreeMap::from([("DATABASE_URL".to_owned(), url)])
+}
+
+async fn migrate_makes_the_tables_and_nobody(store: Store) {
+    let database = TestDatabase::create(store).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = only_the_database(database.url());
+    // Twice: the second time there is nothing to do.
+    for _ in 0..2 {
+        let exit =
+            Process::run(Program::AuthService, &["migrate"], &settings, folder.path(), "").await;
+        assert_eq!(exit.code, Some(0), "{exit:?}");
+        assert!(exit.stdout.starts_with("The schema is up to date: "), "{exit:?}");
+        assert_eq!(database.count_users().await, 0, "the first admin is the server's to create");
+    }
+    let plan = Plan::in_two_processes(store);
+    let settings = plan.auth_settings(&database.url());
+    Process::start(plan.auth_program(), &settings, folder.path()).ready().await;
+    assert_eq!(database.count_users().await, 1);
+}
+
+#[tokio::test]
+async fn migrate_makes_the_tables_and_nobody_on_postgres() {
+    migrate_makes_the_tables_and_nobody(Store::Postgres).await;
+}
+
+#[tokio::test]
+async fn migrate_makes_the_tables_and_nobody_on_sqlite() {
+    migrate_makes_the_tables_and_nobody(Store::Sqlite).await;
+}
+
+async fn migrations_and_starts_at_once_do_not_meet(store: Store) {
+    let plan = Plan::in_two_processes(store);
+    let database = TestDatabase::create(store).await;
+    let (settings, folder) = (plan.auth_settings(&database.url()), std::env::temp_dir());
+    let program = plan.auth_program();
+    let migrations: Vec<_> =
+        (0..4).map(|_| Process::start_with(program, &["migrate"], &settings, &folder)).collect();
+    let servers: Vec<_> =
+        (0..4).map(|_| Process::start_with(program, &["serve"], &settings, &folder)).collect();
+    for migration in migrations {
+        let exit = migration.exit().await;
+        assert_eq!(exit.code, Some(0), "{exit:?}");
+    }
+    for server in servers {
+        server.ready().await;
+    }
+    assert_eq!(database.count_users().await, 1);
+}
+
+#[tokio::test]
+async fn migrations_and_starts_at_once_do_not_meet_on_postgres() {
+    migrations_and_starts_at_once_do_not_meet(Store::Postgres).await;
+}
+
+#[tokio::test]
+async fn migrations_and_starts_at_once_do_not_meet_on_sqlite() {
+    migrations_and_starts_at_once_do_not_meet(Store::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_migration_that_is_stopped_while_it_waits_has_failed() {
+    let database = TestDatabase::create(Store::Postgres).await;
+    let proxy = TcpProxy::refusing(database.address());
+    let settings = only_the_database(database.url_through(proxy.address()));
+    let folder = tempfile::tempdir().expect("a folder");
+    let process = Process::start_with(Program::AuthService, &["migrate"], &settings, folder.path());
+    process.logs("that it waits", |line| line.contains("waiting for the database")).await;
+    process.terminate();
+    let exit = process.exit().await;
+    assert_eq!(exit.code, Some(1), "what depends on it must not start: {exit:?}");
+}
+
+#[tokio::test]
+async fn a_migration_needs_a_database() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let nothing = BTreeMap::new();
+    let exit = Process::run(Program::AuthService, &["migrate"], &nothing, folder.path(), "").await;
+    assert_eq!(exit.code, Some(64), "{exit:?}");
+    assert!(exit.stderr.starts_with("DATABASE_URL: is required"), "{exit:?}");
+}

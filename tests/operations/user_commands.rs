@@ -1,0 +1,113 @@
+//! `auth-service user …`: what the operator does who lost the admin's password.
+
+use e2e::{ADMIN_PASSWORD, Exit, Plan, Process, Program, World, in_every_world};
+use std::collections::BTreeMap;
+
+in_every_world!(
+    a_role_that_the_operator_sets_counts_from_the_next_request,
+    a_password_that_the_operator_sets_is_the_only_one,
+    what_cannot_be_done_is_said_and_nothing_changes,
+);
+
+const NEW_PASSWORD: &str = "planted-new-password-5b1e";
+
+async fn user(world: &World, arguments: &[&str], input: &str, more: &[(&str, &str)]) -> Exit {
+    let mut settings = BTreeMap::from([("DATABASE_URL".to_owned(), world.database.url())]);
+    settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments: Vec<_> = ["user"].into_iter().chain(arguments.iter().copied()).collect();
+    // With cheap hashes where the world has them.
+    let program = Program::CheapAuthService;
+    Process::run(program, &arguments, &settings, folder.path(), input).await
+}
+
+async fn a_role_that_the_operator_sets_counts_from_the_next_request(plan: Plan) {
+    let world = plan.start().await;
+    let ann = world.user("ann").await;
+    let ann_asks = world.bearer.with_token(&ann.token);
+    ann_asks.get("/admin").await.expect(403);
+    let exit = user(&world, &["set-role", "ann", "admin"], "", &[]).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    let said = format!("User {} (\"ann\") has the role admin now; it was user.\n", ann.id);
+    assert_eq!(exit.stdout, said);
+    let line = exit.stderr.lines().find(|line| line.contains("audit"));
+    assert!(line.is_some_and(|line| line.contains("ann")), "no trace in the log: {exit:?}");
+    ann_asks.get("/admin").await.expect(200);
+}
+
+async fn a_password_that_the_operator_sets_is_the_only_one(plan: Plan) {
+    let world = plan.start().await;
+    // Remembered by Basic: a new hash must miss.
+    world.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(200);
+    let exit = user(&world, &["reset-password", "admin"], &format!("{NEW_PASSWORD}\n"), &[]).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    assert!(!(exit.stdout + &exit.stderr).contains(NEW_PASSWORD), "it is shown");
+    world.try_log_in("admin", ADMIN_PASSWORD).await.expect(401);
+    world.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(401);
+    world.try_log_in("admin", NEW_PASSWORD).await.expect(200);
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), "from a file\n").expect("written");
+    let path = file.path().display().to_string();
+    let from_file = [("NEW_PASSWORD_FILE", path.as_str())];
+    let exit = user(&world, &["reset-password", "admin"], "not this one", &from_file).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    world.try_log_in("admin", "from a file").await.expect(200);
+    world.try_log_in("admin", NEW_PASSWORD).await.expect(401);
+    assert_eq!(world.database.user("admin").await.expect("stored").role, "admin");
+}
+
+/// Arguments, standard input, further settings, exit code and a part of what is said.
+type Case<'a> = (&'a [&'a str], &'a str, &'a [(&'a str, &'a str)], i32, &'a str);
+
+async fn what_cannot_be_done_is_said_and_nothing_changes(plan: Plan) {
+    let world = plan.start().await;
+    let before = world.database.user("admin").await;
+    let long = "x".repeat(73);
+    let cases: &[Case] = &[
+        (&["set-role", "nobody", "admin"], "", &[], 1, "no user has the name \"nobody\""),
+        (&["set-role", "Admin", "user"], "", &[], 1, "no user has the name \"Admin\""),
+        (&["set-role", "admin", "root"], "", &[], 64, "ROLE: must be one of: user, author, admin"),
+        (&["set-role", "admin"], "", &[], 64, "ROLE: is required"),
+        (&["reset-password", "nobody"], "x", &[], 1, "no user has the name"),
+        (&["reset-password", "admin"], "", &[], 64, "Password must have at least 1 byte."),
+        (&["reset-password", "admin"], "\n", &[], 64, "Password must have at least 1 byte."),
+        (&["reset-password", "admin"], &long, &[], 64, "Password must have at most 72 bytes."),
+        (&["reset-password", "admin"], "a\0b", &[], 64, "Password must not contain NUL."),
+        (
+            &["reset-password", "admin"],
+            "short",
+            &[("PASSWORD_MIN_LENGTH", "8")],
+            64,
+            "Password must have at least 8 bytes.",
+        ),
+        (
+            &["reset-password", "admin"],
+            NEW_PASSWORD,
+            &[("NEW_PASSWORD_FILE", "/nowhere/at/all")],
+            64,
+            "NEW_PASSWORD_FILE: /nowhere/at/all does not exist",
+        ),
+        (&["reset-password", "admin", NEW_PASSWORD], "", &[], 64, "no such flag or subcommand"),
+        (&["set-role", "admin", "user"], "", &[("BCRYPT_COST", "4")], 64, "BCRYPT_COST"),
+    ];
+    for (arguments, input, settings, code, said) in cases {
+        let exit = user(&world, arguments, input, settings).await;
+        assert_eq!(exit.code, Some(*code), "{arguments:?}: {exit:?}");
+        assert!(exit.stderr.contains(said), "{arguments:?}: {exit:?}");
+        assert!(!exit.stderr.contains(NEW_PASSWORD), "a password is shown: {exit:?}");
+        assert_eq!(world.database.user("admin").await, before, "{arguments:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_there_is_no_empty_database() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("mistyped.db");
+    let url = format!("sqlite://{}", file.display());
+    let settings = BTreeMap::from([("DATABASE_URL".to_owned(), url)]);
+    let arguments = ["user", "set-role", "admin", "user"];
+    let exit = Process::run(Program::AuthService, &arguments, &settings, folder.path(), "").await;
+    assert_eq!(exit.code, Some(64), "{exit:?}");
+    assert!(exit.stderr.contains("does not exist"), "{exit:?}");
+    assert!(!file.exists());
+}
