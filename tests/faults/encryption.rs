@@ -104,8 +104,8 @@ async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake(plan: Plan
     ] {
         expect_nothing(&address, tls, who).await;
     }
-    let plain = address.replace("https", "http");
-    expect_nothing(&plain, None, "a client without TLS").await;
+    let unencrypted = address.replace("https", "http");
+    expect_nothing(&unencrypted, None, "a client without TLS").await;
     let mut garbage = TcpStream::connect(world.auth().socket_address("grpc")).await.expect("open");
     garbage.write_all(&[0xff; 4096]).await.expect("sent");
     let _ = within_bounds("the end", garbage.read_to_end(&mut Vec::new())).await;
