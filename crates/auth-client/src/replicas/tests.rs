@@ -46,7 +46,7 @@ async fn told() -> (Replicas, Set) {
     let (hand_over, set) = oneshot::channel();
     let replicas = Replicas::kept(async move |set| {
         let _ = hand_over.send(set);
-        std::future::pending().await
+        std::future::pending::<()>().await;
     });
     (replicas, set.await.expect("handed over"))
 }
@@ -54,7 +54,7 @@ async fn told() -> (Replicas, Set) {
 /// Which of the known replicas a call went to.
 fn whose(lease: &Lease, set: &Set) -> SocketAddr {
     let is_it = |known: &Option<(State, Arc<()>)>| {
-        known.as_ref().is_some_and(|(_, calls)| Arc::ptr_eq(calls, &lease._call))
+        known.as_ref().is_some_and(|(_, calls)| Arc::ptr_eq(calls, &lease.call))
     };
     *set.states.iter().find(|(_, known)| is_it(known)).expect("a known one").0
 }
