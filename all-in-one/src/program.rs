@@ -29,7 +29,7 @@ pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
         adjust(&mut settings);
         settings
     });
-    program::run(settings, Settings::lame_duck, serve)
+    program::run(settings, serve)
 }
 
 async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {

@@ -20,7 +20,7 @@ pub(crate) fn text(store: &str, addresses: &Addresses, admin_password: &Path) ->
         listener_line("bearer", addresses.bearer, "access tokens and roles"),
         listener_line("basic", addresses.basic, "HTTP Basic"),
         addresses.grpc,
-        listener_line("ops", Some(addresses.ops), "/livez /readyz"),
+        listener_line("ops", Some(addresses.ops), "/livez /readyz /metrics"),
     );
     let password_file = admin_password.exists().then_some(admin_password);
     match password_file {

@@ -9,11 +9,14 @@
 //! - [`store`]: where users are kept: one trait, two engines.
 //! - [`password`]: hashing and verifying; [`token`]: signing and judging access tokens;
 //!   [`clock`]: what time it is.
+//! - [`audit`]: who did what; `metrics`: how much of it.
 //! - [`user`], [`role`]: what everything above speaks of.
 
 pub mod accounts;
+pub mod audit;
 pub mod clock;
 pub mod grpc;
+mod metrics;
 pub mod password;
 mod program;
 pub mod role;

@@ -20,7 +20,7 @@ pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
         adjust(&mut settings);
         settings
     });
-    program::run(settings, Settings::lame_duck, serve)
+    program::run(settings, serve)
 }
 
 async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
@@ -42,7 +42,7 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         "Rolegate auth-service {}, users in {store_url}\n{}{}",
         env!("CARGO_PKG_VERSION"),
         grpc.line(SERVICE_NAME),
-        listener_line("ops", Some(ops.address()), "/livez /readyz"),
+        listener_line("ops", Some(ops.address()), "/livez /readyz /metrics"),
     ));
     // Answers "not ready" until the last call is finished, so on a life of its own.
     let ops_life = Shutdown::new();

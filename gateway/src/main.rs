@@ -10,5 +10,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    program::run(settings::parse::<Settings>(), Settings::lame_duck, gateway::run)
+    program::run(settings::parse::<Settings>(), gateway::run)
 }

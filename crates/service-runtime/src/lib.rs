@@ -8,17 +8,22 @@
 //! - [`shutdown`]: running, then lame duck, then stopping.
 //! - [`http_listener`]: HTTP/1.1 connections with limits that `axum::serve` does not have.
 //! - [`readiness`]: whether new work is welcome.
-//! - [`ops`]: `/livez` and `/readyz`.
-//! - [`logs`]: structured logs on stderr.
+//! - [`ops`]: `/livez`, `/readyz` and `/metrics`.
+//! - [`telemetry`]: what those who run a program are told: [`logs`] on stderr, with the request that
+//!   they are about ([`request_context`]), and [`traces`] for a collector; [`metrics`] are asked for.
 
 mod connection_deadlines;
 pub mod hangup;
 pub mod http_listener;
 pub mod logs;
+pub mod metrics;
 pub mod networks;
 pub mod ops;
 pub mod program;
 pub mod readiness;
+pub mod request_context;
 pub mod secret;
 pub mod settings;
 pub mod shutdown;
+pub mod telemetry;
+pub mod traces;
