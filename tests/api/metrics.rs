@@ -59,8 +59,6 @@ async fn what_happens_is_counted(plan: Plan) {
         (r#"rolegate_authorizations_total{outcome="OK"}"#, 1.0),
         (r#"rolegate_authorizations_total{outcome="ROLE_INSUFFICIENT"}"#, 1.0),
         (r#"rolegate_limit_refusals_total{limit="login"}"#, 0.0),
-        ("rolegate_hashing_busy_lanes", 0.0),
-        ("rolegate_hashing_queued_jobs", 0.0),
         (
             r#"rolegate_grpc_requests_total{code="OK",method="Register",service="rolegate.auth.v1.AuthService"}"#,
             1.0,
@@ -73,6 +71,10 @@ async fn what_happens_is_counted(plan: Plan) {
     }
     // Seeded, registered, logged in twice, checked once.
     assert!(value(&auth, "rolegate_hashing_wait_seconds_count") > 3.9, "{auth}");
+    // A lane is given back a moment after the answer.
+    let (busy, lanes) = ("rolegate_hashing_busy_lanes", "rolegate_hashing_lanes");
+    assert!(value(&auth, busy) <= value(&auth, lanes), "{auth}");
+    assert!(value(&auth, "rolegate_hashing_queued_jobs") < 0.1, "nobody waits: {auth}");
     let pool = if auth.contains(r#"pool="main""#) { "main" } else { "readers" };
     let limit = value(&auth, &format!("rolegate_store_connections_limit{{pool=\"{pool}\"}}"));
     let idle =
