@@ -31,7 +31,7 @@ pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
         adjust(&mut line.settings);
         line
     });
-    program::run(line, |line| line.settings.lame_duck(), run)
+    program::run(line, run)
 }
 
 async fn run(

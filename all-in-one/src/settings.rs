@@ -6,7 +6,9 @@ use auth_service::settings::{ServiceSettings, lame_duck_seconds};
 use clap::Parser;
 use gateway::settings::PublicSettings;
 use secrecy::SecretString;
-use service_runtime::{secret, settings::socket_address};
+use service_runtime::{
+    program::LifeSettings, secret, settings::socket_address, telemetry::TelemetrySettings,
+};
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 /// Users, passwords, tokens and roles as a service, in one process. Needs no settings.
@@ -33,22 +35,32 @@ pub struct Settings {
     #[arg(long, env = "DATA_DIR", default_value = "./data")]
     pub data_dir: PathBuf,
 
-    /// Where /livez and /readyz are served; never public.
+    /// Where /livez, /readyz and /metrics are served; never public.
     #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9000", value_parser = socket_address)]
     pub ops_listen_addr: SocketAddr,
 
     /// Seconds between "not ready" and the end of accepting, at a stop.
     #[arg(long, env = "LAME_DUCK_SECONDS", default_value = "2", value_parser = lame_duck_seconds)]
     pub lame_duck_seconds: u16,
+
+    /// Logs and traces.
+    #[command(flatten)]
+    pub telemetry: TelemetrySettings,
 }
 
-impl Settings {
-    /// The lame-duck time.
-    #[must_use]
-    pub fn lame_duck(&self) -> Duration {
+impl LifeSettings for Settings {
+    const PROGRAM: &'static str = "all-in-one";
+
+    fn lame_duck(&self) -> Duration {
         Duration::from_secs(self.lame_duck_seconds.into())
     }
 
+    fn telemetry(&self) -> &TelemetrySettings {
+        &self.telemetry
+    }
+}
+
+impl Settings {
     /// Makes hashes cheap, below what the environment may ask for: tests make many of them.
     pub fn use_bcrypt_cost_for_tests(&mut self, cost: u32) {
         self.service.bcrypt_cost = cost;

@@ -30,7 +30,7 @@ pub(crate) fn text(store: &str, addresses: &Addresses, password: &WhereIsPasswor
         listener_line("bearer", addresses.bearer, "access tokens and roles"),
         listener_line("basic", addresses.basic, "HTTP Basic"),
         addresses.grpc,
-        listener_line("ops", Some(addresses.ops), "/livez /readyz"),
+        listener_line("ops", Some(addresses.ops), "/livez /readyz /metrics"),
     );
     let _ = match password {
         WhereIsPassword::In(path) => {

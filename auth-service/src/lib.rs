@@ -10,13 +10,16 @@
 //! - [`store`]: where users are kept: one trait, two engines.
 //! - [`password`]: hashing and verifying; [`token`]: signing and judging access tokens;
 //!   [`generated`]: secrets that nobody has chosen; [`clock`]: what time it is.
+//! - [`audit`]: who did what; `metrics`: how much of it.
 //! - [`user`], [`role`]: what everything above speaks of.
 
 pub mod accounts;
+pub mod audit;
 pub mod clock;
 mod commands;
 pub mod generated;
 pub mod grpc;
+mod metrics;
 pub mod password;
 mod program;
 pub mod role;

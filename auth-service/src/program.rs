@@ -26,7 +26,7 @@ pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
         adjust(&mut line.settings);
         line
     });
-    program::run(line, |line| line.settings.lame_duck(), commands::run)
+    program::run(line, commands::run)
 }
 
 pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
@@ -48,7 +48,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         "Rolegate auth-service {}, users in {store_url}\n{}{}",
         env!("CARGO_PKG_VERSION"),
         grpc.line(SERVICE_NAME),
-        listener_line("ops", Some(ops.address()), "/livez /readyz"),
+        listener_line("ops", Some(ops.address()), "/livez /readyz /metrics"),
     ));
     // Answers "not ready" until the last call is finished, so on a life of its own.
     let ops_life = Shutdown::new();

@@ -4,6 +4,7 @@ use crate::{
     accounts::{Accounts, AdminPassword, Policy, SeedError},
     clock::SystemClock,
     grpc::AuthGrpc,
+    metrics,
     password::{Hasher, core_dumps},
     store::{self, UserStore},
     token::{self, KeySource, Tokens},
@@ -67,6 +68,7 @@ impl AuthService {
             tracing::error!(store = %foundation.store_url, %error, "cannot open the store");
             Failure::Other(format!("cannot open {}: {error}", foundation.store_url).into())
         })?;
+        metrics::begin(&hasher, &store);
         tracing::info!(
             signs = keyring.signing_id(),
             accepts = ?keyring.ids().collect::<Vec<_>>(),
@@ -81,9 +83,11 @@ impl AuthService {
             }
             other => Failure::Other(Box::new(other)),
         })?;
-        let grpc = AuthServiceServer::new(AuthGrpc::new(accounts, foundation.trusted_gateways))
+        let trusted = foundation.trusted_gateways;
+        let grpc = AuthServiceServer::new(AuthGrpc::new(accounts, trusted.clone()))
             .max_decoding_message_size(LARGEST_MESSAGE);
         let server = GrpcServer::new(Routes::new(grpc), SERVICE_NAME, FILE_DESCRIPTORS).await;
+        let server = server.believing(&trusted);
         Ok(Self { server, store, keys: foundation.keys, tokens })
     }
 

@@ -13,8 +13,10 @@ use grpc_tls::ServerTls;
 use secrecy::SecretString;
 use service_runtime::{
     networks::Networks,
+    program::LifeSettings,
     secret::{self, Source},
     settings::{SettingError, number_between, socket_address},
+    telemetry::TelemetrySettings,
 };
 use sql_store::StoreUrl;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -38,17 +40,21 @@ pub struct Settings {
     #[arg(long, env = "DATABASE_URL_FILE")]
     pub database_url_file: Option<PathBuf>,
 
-    /// Where /livez and /readyz are served; never public.
+    /// Where /livez, /readyz and /metrics are served; never public.
     #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9001", value_parser = socket_address)]
     pub ops_listen_addr: SocketAddr,
 
-    /// CIDRs of callers, separated by commas, who are believed when they name the end user's address.
+    /// CIDRs of callers, separated by commas, who are believed when they name the end user's address, the request or a trace.
     #[arg(long, env = "TRUSTED_GATEWAYS", default_value = LOOPBACK)]
     pub trusted_gateways: Networks,
 
     /// Seconds between "not ready" and the end of accepting, at a stop.
     #[arg(long, env = "LAME_DUCK_SECONDS", default_value = "2", value_parser = lame_duck_seconds)]
     pub lame_duck_seconds: u16,
+
+    /// Logs and traces.
+    #[command(flatten)]
+    pub telemetry: TelemetrySettings,
 }
 
 /// Settings of the service itself, wherever it runs.
@@ -156,13 +162,19 @@ fn password_min_length(text: &str) -> Result<usize, String> {
     number_between(text, 1, 72)
 }
 
-impl Settings {
-    /// The lame-duck time.
-    #[must_use]
-    pub fn lame_duck(&self) -> Duration {
+impl LifeSettings for Settings {
+    const PROGRAM: &'static str = "auth-service";
+
+    fn lame_duck(&self) -> Duration {
         Duration::from_secs(self.lame_duck_seconds.into())
     }
 
+    fn telemetry(&self) -> &TelemetrySettings {
+        &self.telemetry
+    }
+}
+
+impl Settings {
     /// Makes hashes cheap, below what the environment may ask for: tests make many of them.
     pub fn use_bcrypt_cost_for_tests(&mut self, cost: u32) {
         self.service.bcrypt_cost = cost;

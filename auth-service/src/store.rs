@@ -14,6 +14,7 @@ pub(crate) use inspection::{Inspection, Schema, inspect};
 pub use open::open;
 pub use postgres::PostgresStore;
 pub use shared_reads::SharedReads;
+use sql_store::PoolUse;
 pub use sql_store::StoreError;
 pub use sqlite::SqliteStore;
 
@@ -96,6 +97,9 @@ pub trait UserStore: Send + Sync + 'static {
 
     /// Users by ascending id.
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError>;
+
+    /// The pools of connections, and how they are used now.
+    fn pools(&self) -> Vec<PoolUse>;
 
     /// Finishes what is under way and closes every connection.
     async fn close(&self);

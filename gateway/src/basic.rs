@@ -36,7 +36,7 @@ pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
     if settings.api_docs {
         routes = routes.merge(pages(&document(VARIANT, paths)));
     }
-    around(routes, Arc::new(settings.trusted_proxies.clone())).with_state(auth)
+    around("basic", routes, Arc::new(settings.trusted_proxies.clone())).with_state(auth)
 }
 
 /// `Problem` challenges for a bearer token, which is of no use here. Exactly `Basic`: the API's

@@ -45,7 +45,7 @@ pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
     if settings.api_docs {
         routes = routes.merge(pages(&document(VARIANT, paths)));
     }
-    around(routes, Arc::new(settings.trusted_proxies.clone())).with_state(auth)
+    around("bearer", routes, Arc::new(settings.trusted_proxies.clone())).with_state(auth)
 }
 
 #[cfg(test)]

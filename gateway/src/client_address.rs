@@ -1,21 +1,12 @@
-//! For whom a request is made: the address of the client, behind proxies that are trusted.
+//! The address of the client, behind proxies that are trusted.
 
-use auth_client::CallContext;
-use axum::extract::{ConnectInfo, Request};
 use http::HeaderMap;
 use service_runtime::networks::Networks;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// Puts a [`CallContext`] into the request, for every call that is made for it.
-pub(crate) fn note(request: &mut Request, trusted: &Networks) {
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-    let client_address = peer.map(|peer| find(peer, request.headers(), trusted));
-    request.extensions_mut().insert(CallContext { client_address });
-}
-
 /// Follows `X-Forwarded-For` from the peer backwards for as long as the word of the last hop is
 /// trusted. What is to the left of the first hop that is not trusted may be invented.
-fn find(peer: IpAddr, headers: &HeaderMap, trusted: &Networks) -> IpAddr {
+pub(crate) fn find(peer: IpAddr, headers: &HeaderMap, trusted: &Networks) -> IpAddr {
     let hops = headers
         .get_all("x-forwarded-for")
         .iter()

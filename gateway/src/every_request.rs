@@ -1,6 +1,6 @@
 //! What happens around every request of both variants.
 
-use crate::{client_address, panics, unread_body};
+use crate::{measured::Measured, panics, request_span, unread_body, who_asks::WhoAsks};
 use auth_client::{CallError, axum::Problem};
 use axum::{
     Router,
@@ -9,15 +9,31 @@ use axum::{
     response::Response,
 };
 use http::{
-    HeaderValue, Method, StatusCode,
+    HeaderName, HeaderValue, Method, StatusCode,
     header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS},
 };
-use service_runtime::networks::Networks;
+use service_runtime::{networks::Networks, request_context::RequestContext};
 use std::sync::Arc;
+use tracing::Instrument as _;
+
+/// The id of a request, in requests of trusted proxies and in every answer.
+pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What all requests of a variant have around them.
+#[derive(Clone)]
+struct Surroundings {
+    /// The variant's name in metrics.
+    variant: &'static str,
+    trusted_proxies: Arc<Networks>,
+}
 
 /// Adds what both variants share to their routes. One layer, not one for each thing: a layer costs
 /// a request two allocations and a clone of everything below it.
-pub(crate) fn around<S>(routes: Router<S>, trusted_proxies: Arc<Networks>) -> Router<S>
+pub(crate) fn around<S>(
+    variant: &'static str,
+    routes: Router<S>,
+    trusted_proxies: Arc<Networks>,
+) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
 {
@@ -27,28 +43,41 @@ where
         .method_not_allowed_fallback(async || {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
         })
-        .layer(from_fn_with_state(trusted_proxies, every_request))
+        .layer(from_fn_with_state(Surroundings { variant, trusted_proxies }, every_request))
 }
 
-/// Reads from the inside out: a panic is answered before the body is drained, and what is logged is
-/// what the client gets.
+/// Reads from the inside out: a panic is answered before the body is drained, and what is logged,
+/// traced and counted is what the client gets.
 async fn every_request(
-    State(trusted_proxies): State<Arc<Networks>>,
+    State(surroundings): State<Surroundings>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
-    client_address::note(&mut request, &trusted_proxies);
-    let handle = |request| panics::answered(next.run(request));
-    let mut response = unread_body::drained(request, handle).await;
+    let measured = Measured::start(surroundings.variant, &method, route.clone());
+    let who = WhoAsks::of(&request, &surroundings.trusted_proxies);
+    let span = request_span::of(&request, &method, route.as_ref(), &who);
+    request.extensions_mut().insert(who.call_context());
+    let request_id = who.request_id_header();
+    let context =
+        RequestContext { request_id: request_id.clone(), client_address: who.client_address };
+    let answered = async {
+        let handle = |request| panics::answered(next.run(request));
+        let response = unread_body::drained(request, handle).await;
+        if response.status().is_server_error() {
+            log_fault(&method, route.as_ref(), &response);
+        }
+        request_span::end(&response);
+        response
+    };
+    let mut response = context.scope(answered.instrument(span)).await;
+    measured.end(response.status());
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(X_REQUEST_ID, request_id);
     // Tokens, facts about users, refusals: nothing is stored unless the endpoint says that it may.
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    if response.status().is_server_error() {
-        log_fault(&method, route.as_ref(), &response);
-    }
     response
 }
 
@@ -72,7 +101,7 @@ mod tests {
             panic!("hunter2");
         }
         let inner = Router::new().route("/", get(fails)).route("/well", get(async || ()));
-        let router = around(inner, std::sync::Arc::default());
+        let router = around("bearer", inner, std::sync::Arc::default());
         let answer = Answer::to(&router, bare("GET", "/")).await;
         answer.is_problem(500, "Internal server error.");
         assert_eq!(answer.header("x-content-type-options"), "nosniff");

@@ -1,6 +1,6 @@
 //! The public listeners of both variants.
 
-use crate::{basic, bearer, settings::PublicSettings};
+use crate::{basic, bearer, measured, settings::PublicSettings};
 use auth_client::AuthClient;
 use axum::Router;
 use service_runtime::{
@@ -49,6 +49,7 @@ impl Gateway {
     /// Serves until `shutdown` says stop and what was in flight is finished, or cut at the end of
     /// the drain time.
     pub async fn serve(self, auth: AuthClient, shutdown: Shutdown) {
+        measured::begin(&auth);
         let bearer = bearer::router(auth.clone(), &self.settings);
         let basic = basic::router(auth, &self.settings);
         tokio::join!(

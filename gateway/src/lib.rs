@@ -10,7 +10,8 @@
 //! - `json_body`, `user_id`, `basic_credentials`: what handlers ask of a request.
 //! - `message`: the success body that most endpoints share; `role_name`: roles in bodies.
 //! - `every_request`: what happens around each request of both variants, in order; of its parts,
-//!   `unread_body`, `panics` and `client_address` have files of their own.
+//!   `unread_body`, `panics`, `who_asks` (with `client_address`), `request_span` and `measured` have
+//!   files of their own.
 
 #[cfg(test)]
 mod answer;
@@ -24,14 +25,17 @@ mod every_request;
 mod fake_auth;
 mod gateway;
 mod json_body;
+mod measured;
 mod message;
 mod openapi;
 mod panics;
+mod request_span;
 mod role_name;
 mod run;
 pub mod settings;
 mod unread_body;
 mod user_id;
+mod who_asks;
 
 pub use gateway::Gateway;
 pub use run::run;

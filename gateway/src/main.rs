@@ -15,7 +15,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    program::run(command_line::parse(), |line| line.settings.lame_duck(), run)
+    program::run(command_line::parse(), run)
 }
 
 async fn run(

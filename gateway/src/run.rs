@@ -51,7 +51,7 @@ fn greeting(settings: &Settings, gateway: &Gateway, ops: &HttpListener) -> Strin
         ),
         listener_line("bearer", gateway.bearer_address(), "access tokens and roles"),
         listener_line("basic", gateway.basic_address(), "HTTP Basic"),
-        listener_line("ops", Some(ops.address()), "/livez /readyz"),
+        listener_line("ops", Some(ops.address()), "/livez /readyz /metrics"),
     ]
     .concat()
 }

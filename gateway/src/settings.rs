@@ -10,7 +10,9 @@ use clap::{
 };
 use service_runtime::{
     networks::Networks,
+    program::LifeSettings,
     settings::{ListenAddress, number_between, socket_address},
+    telemetry::TelemetrySettings,
 };
 use std::{net::SocketAddr, time::Duration};
 
@@ -33,7 +35,7 @@ pub struct Settings {
     #[command(flatten)]
     pub auth_tls: AuthTlsSettings,
 
-    /// IP address and port of /livez and /readyz; never make it public
+    /// IP address and port of /livez, /readyz and /metrics; never make it public
     #[arg(
         long,
         env = "OPS_LISTEN_ADDR",
@@ -51,13 +53,21 @@ pub struct Settings {
         value_parser = |text: &str| number_between(text, 0_u16, 300)
     )]
     pub lame_duck_seconds: u16,
+
+    /// Logs and traces.
+    #[command(flatten)]
+    pub telemetry: TelemetrySettings,
 }
 
-impl Settings {
-    /// The lame-duck time.
-    #[must_use]
-    pub fn lame_duck(&self) -> Duration {
+impl LifeSettings for Settings {
+    const PROGRAM: &'static str = "gateway";
+
+    fn lame_duck(&self) -> Duration {
         Duration::from_secs(self.lame_duck_seconds.into())
+    }
+
+    fn telemetry(&self) -> &TelemetrySettings {
+        &self.telemetry
     }
 }
 
@@ -72,7 +82,8 @@ pub struct PublicSettings {
     #[arg(long, env = "BASIC_LISTEN_ADDR", default_value = "127.0.0.1:8001")]
     pub basic_listen_addr: ListenAddress,
 
-    /// CIDRs of proxies, separated by commas, whose X-Forwarded-For is believed; empty for none
+    /// CIDRs of proxies, separated by commas, whose X-Forwarded-For, x-request-id and traceparent
+    /// are believed; empty for none
     #[arg(long, env = "TRUSTED_PROXIES", default_value = "", hide_default_value = true)]
     pub trusted_proxies: Networks,
 
@@ -101,7 +112,7 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
-    use super::Settings;
+    use super::{LifeSettings as _, Settings};
     use std::time::Duration;
 
     #[test]

@@ -3,22 +3,47 @@
 use auth_proto::auth_v1;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use e2e::{
-    ADMIN_PASSWORD, Api, Plan, SIGNING_SECRET, World,
+    ADMIN_PASSWORD, Api, Collector, Plan, SIGNING_SECRET, World,
     grpc::{self, acting},
     in_every_world,
 };
 use reqwest::{Method, header::CONTENT_TYPE};
 use serde_json::json;
 
-in_every_world!(nothing_secret_is_printed_at_trace);
+in_every_world!(nothing_secret_is_printed_at_trace, nothing_secret_is_told_to_programs);
 
 const PASSWORD: &str = "planted-password-1f6d";
 const WRONG_PASSWORD: &str = "planted-wrong-password-77b2";
 const BROKEN_PASSWORD: &str = "planted-broken-password-0c3e";
 
 async fn nothing_secret_is_printed_at_trace(plan: Plan) {
-    let world = plan.with("RUST_LOG", "trace").start().await;
+    nothing_secret_is_printed(plan.with("RUST_LOG", "trace")).await;
+}
+
+/// Lines of JSON, spans and metrics.
+async fn nothing_secret_is_told_to_programs(plan: Plan) {
+    let collector = Collector::start().await;
+    let plan = plan
+        .with("RUST_LOG", "trace")
+        .with("LOG_FORMAT", "json")
+        .with("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url());
+    let (secrets, metrics) = nothing_secret_is_printed(plan).await;
+    let spans = collector.spans();
+    assert!(spans.iter().any(|span| span.name == "POST /login"), "{spans:#?}");
+    let told = format!("{spans:?}{metrics}");
+    for secret in &secrets {
+        assert!(!told.contains(secret), "{secret} was told in a span or a metric: {told}");
+    }
+}
+
+/// Returns the secrets, and the metrics, in which they must not be either.
+async fn nothing_secret_is_printed(plan: Plan) -> (Vec<String>, String) {
+    let world = plan.start().await;
     let mut secrets = tour(&world).await;
+    let mut metrics = String::new();
+    for process in world.processes() {
+        metrics += &Api::at(&process.address("ops")).get("/metrics").await.expect(200).body;
+    }
     for name in ["admin", "ann"] {
         secrets.push(world.database.user(name).await.expect("stored").password);
     }
@@ -39,6 +64,7 @@ async fn nothing_secret_is_printed_at_trace(plan: Plan) {
         assert!(!printed.contains("$2b$"), "part of a hash was printed: {printed}");
     }
     drop(database);
+    (secrets, metrics)
 }
 
 /// Uses every endpoint well and badly, and returns what must not be seen.

@@ -90,6 +90,24 @@ async fn a_number_out_of_bounds_is_refused() {
 }
 
 #[tokio::test]
+async fn telemetry_that_cannot_work_is_refused() {
+    let every = &[AuthService, Gateway, AllInOne][..];
+    expect_each_refused(&[
+        (every, "LOG_FORMAT", "xml"),
+        (every, "LOG_FORMAT", "JSON"),
+        (every, "LOG_FORMAT", ""),
+        (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317"),
+        (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4317"),
+        (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:hunter2@collector:4317"),
+        (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318/v1/traces"),
+    ])
+    .await;
+    let collector = Some(("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317"));
+    let protocol = "OTEL_EXPORTER_OTLP_PROTOCOL";
+    expect_each_refused_with(&[(every, protocol, "http/protobuf")], collector).await;
+}
+
+#[tokio::test]
 async fn a_secret_that_cannot_work_is_refused_without_showing_it() {
     let owners = &[AuthService, AllInOne][..];
     let long = format!("hunter2{}", "x".repeat(66));

@@ -11,6 +11,7 @@
 //! - [`Process`]: a program that was started; [`program`]: where the programs are.
 //! - [`TestDatabase`]: a database that belongs to one test; [`postgres`]: the cluster it is in.
 //! - [`TcpProxy`]: a way that can be cut.
+//! - [`Collector`]: what OpenTelemetry spans are sent to.
 //! - [`eventually`]: waits for a state, within bounds.
 
 #![expect(
@@ -21,6 +22,7 @@
 
 mod api;
 mod certificates;
+mod collector;
 mod database;
 mod eventually;
 mod every_world;
@@ -37,6 +39,7 @@ mod world;
 
 pub use api::{Answer, Api};
 pub use certificates::{Authority, Certificate, Valid};
+pub use collector::{CollectedSpan, Collector};
 pub use database::{Store, StoredUser, TestDatabase};
 pub use eventually::{eventually, within_bounds};
 pub use person::Person;

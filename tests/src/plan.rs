@@ -76,6 +76,12 @@ impl Plan {
         self.store
     }
 
+    /// Whether one process does everything.
+    #[must_use]
+    pub fn is_in_one_process(&self) -> bool {
+        self.is_in_one_process
+    }
+
     /// The program that owns the users.
     #[must_use]
     pub fn auth_program(&self) -> Program {

@@ -9,6 +9,7 @@
 use sha2::{Digest, Sha256};
 use std::{
     collections::HashMap,
+    mem,
     net::IpAddr,
     num::NonZero,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -29,6 +30,8 @@ type Key = (IpAddr, Option<[u8; 16]>);
 struct Window {
     opened: Instant,
     attempts: u32,
+    /// Whether an attempt was refused.
+    has_refused: bool,
 }
 
 /// Counts attempts. Clones count together.
@@ -39,10 +42,13 @@ pub(crate) struct Attempts {
     windows: Arc<Mutex<HashMap<Key, Window>>>,
 }
 
-/// Too many attempts; the time until the next one is allowed.
+/// Too many attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooMany {
+    /// Until the next one is allowed.
     pub(crate) retry_after: Duration,
+    /// Whether this is the first that is refused in its window.
+    pub(crate) is_news: bool,
 }
 
 /// A counted attempt. Dropped, it stays counted: a caller who leaves before the verdict has guessed.
@@ -74,19 +80,23 @@ impl Attempts {
         let keys = [(client, Some(digest(username))), (client, None)];
         let limits = [limit, limit.saturating_mul(ADDRESS_FACTOR)];
         let mut state = lock(&self.windows);
+        let mut is_news = false;
         let full = keys.iter().zip(limits).filter_map(|(key, limit)| {
-            let window = state.get(key).filter(|window| window.is_open(now))?;
-            (window.attempts >= limit).then(|| WINDOW.saturating_sub(now - window.opened))
+            let window = state.get_mut(key).filter(|window| window.is_open(now))?;
+            (window.attempts >= limit).then(|| {
+                is_news |= !mem::replace(&mut window.has_refused, true);
+                WINDOW.saturating_sub(now - window.opened)
+            })
         });
         if let Some(retry_after) = full.max() {
-            return Err(TooMany { retry_after });
+            return Err(TooMany { retry_after, is_news });
         }
         make_room(&mut state, now);
         let mut counted = Vec::with_capacity(keys.len());
         for key in keys {
-            let window = state.entry(key).or_insert(Window { opened: now, attempts: 0 });
+            let window = state.entry(key).or_insert(Window::opened(now));
             if !window.is_open(now) {
-                *window = Window { opened: now, attempts: 0 };
+                *window = Window::opened(now);
             }
             window.attempts += 1;
             counted.push((key, window.opened));
@@ -110,6 +120,10 @@ impl Attempt {
 }
 
 impl Window {
+    fn opened(opened: Instant) -> Self {
+        Self { opened, attempts: 0, has_refused: false }
+    }
+
     fn is_open(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.opened) < WINDOW
     }
@@ -195,6 +209,18 @@ mod tests {
         }
         assert!(fail(&attempts, "new", "192.0.2.1", now).is_err());
         assert!(fail(&attempts, "new", "192.0.2.2", now).is_ok());
+    }
+
+    #[test]
+    fn only_the_first_refusal_of_a_window_is_news() {
+        let attempts = Attempts::new(1);
+        let start = Instant::now();
+        for now in [start, start + WINDOW] {
+            let try_it = || attempts.reserve("ada", client("192.0.2.1"), now).map(drop);
+            try_it().expect("the first of the window");
+            let news = [try_it(), try_it()].map(|refused| refused.expect_err("full").is_news);
+            assert_eq!(news, [true, false]);
+        }
     }
 
     #[test]

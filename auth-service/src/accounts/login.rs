@@ -1,7 +1,7 @@
 //! Exchanging a username and a password for an access token.
 
 use super::{AccountError, Accounts, Origin, password_check::Claim};
-use crate::user::User;
+use crate::{audit::Way, metrics, user::User};
 use secrecy::SecretString;
 
 impl Accounts {
@@ -15,13 +15,13 @@ impl Accounts {
     ) -> Result<(SecretString, User), AccountError> {
         let claim = Claim::new(username, password);
         let stored = self.stored(&claim).await?;
-        let hash = stored.as_ref().map(|stored| &stored.password_hash);
-        let checked = self.guess(&claim, hash, origin).await?;
+        let checked = self.guess(&claim, stored.as_ref(), origin, Way::Login).await?;
         let stored = stored.filter(|_| checked.is_right).ok_or(AccountError::CredentialsInvalid)?;
         if checked.wants_new_hash {
             self.renew_hash(&claim, &stored, origin);
         }
         let token = self.tokens.issue(&stored.user)?;
+        metrics::TOKENS_ISSUED.inc();
         Ok((token, stored.user))
     }
 }

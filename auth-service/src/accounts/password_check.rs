@@ -2,10 +2,13 @@
 
 use super::{AccountError, Accounts, Origin, Username};
 use crate::{
+    audit::{self, Event, Failure, Way},
+    metrics,
     password::{Checked, Password, Urgency},
     user::Credentials,
 };
 use secrecy::{ExposeSecret, SecretString};
+use service_runtime::request_context::RequestContext;
 use std::time::Instant;
 
 /// What somebody claims. A name or a password that nobody can have is kept as `None`: it is checked
@@ -42,19 +45,35 @@ impl Accounts {
     }
 
     /// The work of a check, counted as a guess unless the password was right, or was not looked at.
-    /// An unknown name costs what a wrong password costs.
+    /// An unknown name costs what a wrong password costs. The audit is told of every verdict.
     pub(super) async fn guess(
         &self,
         claim: &Claim<'_>,
-        hash: Option<&SecretString>,
+        stored: Option<&Credentials>,
         origin: Origin,
+        way: Way,
     ) -> Result<Checked, AccountError> {
-        let attempt = self.logins.reserve(claim.text, origin.client(), Instant::now())?;
+        let user = stored.map(|stored| &stored.user);
+        let attempt = self.logins.reserve(claim.text, origin.client(), Instant::now());
+        let attempt = attempt.inspect_err(|many| {
+            metrics::limit_refused("login");
+            // Whoever is refused at the speed of the network must not fill the log as quickly.
+            if many.is_news {
+                audit::tell(Event::LoginFailed { user, way, reason: Failure::TooManyAttempts });
+            }
+        })?;
+        let hash = stored.map(|stored| &stored.password_hash);
         let checked = self.hasher.verify(claim.password(), hash, urgency(origin)).await;
         if checked.as_ref().map_or(true, |checked| checked.is_right) {
             attempt.give_back();
         }
-        Ok(checked?)
+        let checked = checked?;
+        audit::tell(match user {
+            Some(user) if checked.is_right => Event::LoginOk { user, way },
+            Some(_) => Event::LoginFailed { user, way, reason: Failure::WrongPassword },
+            None => Event::LoginFailed { user, way, reason: Failure::UnknownUser },
+        });
+        Ok(checked)
     }
 
     /// Replaces a hash of another cost, now that its password is at hand. In the background: the
@@ -63,7 +82,7 @@ impl Accounts {
         let Some(password) = claim.password().cloned() else { return };
         let (accounts, user_id) = (self.clone(), stored.user.id);
         let old = stored.password_hash.clone();
-        tokio::spawn(async move {
+        tokio::spawn(RequestContext::carried(async move {
             let renewed = async {
                 let new = accounts.hasher.hash(&password, urgency(origin)).await?;
                 Ok::<_, AccountError>(accounts.store.replace_password(user_id, &old, new).await?)
@@ -72,7 +91,7 @@ impl Accounts {
                 Ok(replaced) => tracing::info!(user_id, replaced, "renewed a password hash"),
                 Err(error) => tracing::warn!(user_id, %error, "could not renew a password hash"),
             }
-        });
+        }));
     }
 
     /// What stands for this check in the memory.

@@ -1,7 +1,14 @@
 //! Creating a user.
 
 use super::{AccountError, Accounts, Origin, Username, password_check::urgency};
-use crate::{password::Password, role::Role, store::NewUser, user::User};
+use crate::{
+    audit::{self, Event},
+    metrics,
+    password::Password,
+    role::Role,
+    store::NewUser,
+    user::User,
+};
 use secrecy::SecretString;
 use std::time::Instant;
 
@@ -20,9 +27,12 @@ impl Accounts {
         let password = Password::new(password, self.policy.password_min_length)
             .map_err(AccountError::PasswordInvalid)?;
         // Counted for the address, whatever the name; every one counts, as every one is work.
-        drop(self.registrations.reserve("", origin.client(), Instant::now())?);
+        let place = self.registrations.reserve("", origin.client(), Instant::now());
+        drop(place.inspect_err(|_| metrics::limit_refused("registration"))?);
         let password_hash = self.hasher.hash(&password, urgency(origin)).await?;
         let new = NewUser { username: username.into_string(), password_hash, role: Role::User };
-        Ok(self.store.insert(new).await?)
+        let user = self.store.insert(new).await?;
+        audit::tell(Event::Registered { user: &user });
+        Ok(user)
     }
 }

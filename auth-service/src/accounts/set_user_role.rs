@@ -1,7 +1,11 @@
 //! Replacing the role of a user.
 
 use super::{AccountError, Accounts};
-use crate::{role::Role, user::User};
+use crate::{
+    audit::{self, Event},
+    role::Role,
+    user::User,
+};
 
 impl Accounts {
     /// Replaces the role of a user. The order of the checks is part of the contract: the actor's
@@ -12,15 +16,12 @@ impl Accounts {
         user_id: i64,
         role: Option<Role>,
     ) -> Result<User, AccountError> {
-        self.authorize_admin(actor).await?;
-        let Some(role) = role else {
-            let exists = self.reads.user(user_id).await?.is_some();
-            return Err(if exists {
-                AccountError::RoleInvalid
-            } else {
-                AccountError::UserNotFound
-            });
-        };
-        self.store.set_role(user_id, role).await?.ok_or(AccountError::UserNotFound)
+        let actor = self.authorize_admin(actor).await?;
+        let before = self.reads.user(user_id).await?.ok_or(AccountError::UserNotFound)?;
+        let role = role.ok_or(AccountError::RoleInvalid)?;
+        let user = self.store.set_role(user_id, role).await?.ok_or(AccountError::UserNotFound)?;
+        // Of two changes at the same time both may tell of the role before either.
+        audit::tell(Event::RoleChanged { actor: &actor, user: &user, from: before.role });
+        Ok(user)
     }
 }

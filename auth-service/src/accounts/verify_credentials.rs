@@ -1,7 +1,7 @@
 //! Whether a username and a password belong together, asked on every request of HTTP Basic.
 
 use super::{AccountError, Accounts, Origin, password_check::Claim};
-use crate::user::User;
+use crate::{audit::Way, metrics, user::User};
 use secrecy::SecretString;
 use std::time::Instant;
 
@@ -19,14 +19,16 @@ impl Accounts {
         let tag = self.tag(&claim, stored.as_ref());
         match (&tag, &stored) {
             (Some(tag), Some(stored)) if self.memory.knows(tag, Instant::now()) => {
+                metrics::BASIC_REMEMBERED.inc();
                 return Ok(stored.user.clone());
             }
             _ => {}
         }
-        let hash = stored.as_ref().map(|stored| &stored.password_hash);
         // Those who ask the same at the same time are one guess: it tells them one thing.
-        let guess =
-            async { Ok::<_, AccountError>(self.guess(&claim, hash, origin).await?.is_right) };
+        let guess = async {
+            let checked = self.guess(&claim, stored.as_ref(), origin, Way::Basic).await?;
+            Ok::<_, AccountError>(checked.is_right)
+        };
         let is_right = match tag {
             Some(tag) => self.memory.once(tag, guess).await,
             None => guess.await,

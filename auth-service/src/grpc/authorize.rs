@@ -1,7 +1,10 @@
 //! `Authorize`.
 
-use super::{Answer, message::role_from_wire};
-use crate::accounts::{AccountError, Accounts, Requirement};
+use super::{Answer, message::role_from_wire, status::reason_of};
+use crate::{
+    accounts::{AccountError, Accounts, Requirement},
+    metrics,
+};
 use auth_proto::auth_v1::{
     AuthorizeRequest, AuthorizeResponse, authorize_request::Requirement as WireRequirement,
 };
@@ -13,8 +16,9 @@ pub(super) async fn call(
 ) -> Answer<AuthorizeResponse> {
     let request = request.into_inner();
     let requirement = requirement(request.requirement)?;
-    let user = accounts.authorize(&request.access_token, &requirement).await?;
-    Ok(Response::new(AuthorizeResponse { user: Some(user.into()) }))
+    let outcome = accounts.authorize(&request.access_token, &requirement).await;
+    metrics::authorization(outcome.as_ref().err().map(reason_of));
+    Ok(Response::new(AuthorizeResponse { user: Some(outcome?.into()) }))
 }
 
 /// A caller who forgets to say what is required must not let everybody in, and a role that we do

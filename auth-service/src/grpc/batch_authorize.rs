@@ -1,7 +1,10 @@
 //! `BatchAuthorize`.
 
 use super::{Answer, authorize::requirement, status::reason_of};
-use crate::accounts::{AccountError, Accounts, Bearer};
+use crate::{
+    accounts::{AccountError, Accounts, Bearer},
+    metrics,
+};
 use auth_proto::{
     auth_v1::{
         AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, BatchAuthorizeResponse,
@@ -23,9 +26,11 @@ pub(super) async fn call(
     let outcomes = accounts.authorize_all(bearers).await?;
     let outcomes = outcomes
         .into_iter()
+        .map(|outcome| outcome.map_err(|error| reason_of(&error)))
+        .inspect(|outcome| metrics::authorization(outcome.as_ref().err().copied()))
         .map(|outcome| match outcome {
             Ok(user) => Outcome::User(user.into()),
-            Err(error) => Outcome::RefusalReason(reason_of(&error).as_str().to_owned()),
+            Err(reason) => Outcome::RefusalReason(reason.as_str().to_owned()),
         })
         .map(|outcome| AuthorizeOutcome { outcome: Some(outcome) })
         .collect();

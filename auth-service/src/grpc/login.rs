@@ -1,7 +1,10 @@
 //! `Login`.
 
-use super::Answer;
-use crate::accounts::{Accounts, Origin};
+use super::{Answer, status::reason_of};
+use crate::{
+    accounts::{Accounts, Origin},
+    metrics,
+};
 use auth_proto::auth_v1::{LoginRequest, LoginResponse};
 use secrecy::{ExposeSecret, SecretString};
 use tonic::Response;
@@ -12,7 +15,9 @@ pub(super) async fn call(
     origin: Origin,
 ) -> Answer<LoginResponse> {
     let LoginRequest { username, password } = request;
-    let (token, user) = accounts.login(&username, SecretString::from(password), origin).await?;
+    let outcome = accounts.login(&username, SecretString::from(password), origin).await;
+    metrics::login("login", outcome.as_ref().err().map(reason_of));
+    let (token, user) = outcome?;
     let access_token = token.expose_secret().to_owned();
     Ok(Response::new(LoginResponse { access_token, user: Some(user.into()) }))
 }

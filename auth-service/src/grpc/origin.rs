@@ -1,12 +1,9 @@
 //! Where a call comes from, and until when its caller waits.
 
 use crate::accounts::Origin;
-use auth_proto::metadata::CLIENT_ADDRESS;
+use grpc_server::caller;
 use service_runtime::networks::Networks;
-use std::{
-    net::IpAddr,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 use tonic::{Request, metadata::MetadataMap};
 
 /// For callers who set no deadline.
@@ -16,22 +13,13 @@ const WAY_BACK: Duration = Duration::from_millis(500);
 /// The most that a caller may ask for.
 const LONGEST_TIME: Duration = Duration::from_secs(30);
 
-/// The origin of a call. The end user's address is the caller's word if the caller is trusted (by
-/// its address, by its certificate, which was verified in the handshake, or because it is in this
-/// process and has no address), else the caller's own address.
+/// The origin of a call; for whose word about the end user's address counts, see [`caller`].
 pub(super) fn of<M>(request: &Request<M>, trusted: &Networks) -> Origin {
-    let caller = request.remote_addr().map(|address| address.ip());
-    let is_trusted = request.peer_certs().is_some_and(|certificates| !certificates.is_empty())
-        || caller.is_none_or(|caller| trusted.contain(caller));
-    let word = client_address(request.metadata()).filter(|_| is_trusted);
     let time = timeout(request.metadata()).unwrap_or(USUAL_TIME).min(LONGEST_TIME);
     // What is refused or finished at the very end still has its way back before the caller gives up.
     let time = time.saturating_sub((time / 10).min(WAY_BACK));
-    Origin { client_address: word.or(caller), deadline: Instant::now() + time }
-}
-
-fn client_address(metadata: &MetadataMap) -> Option<IpAddr> {
-    metadata.get(CLIENT_ADDRESS)?.to_str().ok()?.parse().ok()
+    let client_address = caller::client_address(request, trusted);
+    Origin { client_address, deadline: Instant::now() + time }
 }
 
 /// `grpc-timeout`: at most eight digits and a unit (gRPC over HTTP/2, Requests).

@@ -1,7 +1,10 @@
 //! `VerifyCredentials`.
 
-use super::Answer;
-use crate::accounts::{Accounts, Origin};
+use super::{Answer, status::reason_of};
+use crate::{
+    accounts::{Accounts, Origin},
+    metrics,
+};
 use auth_proto::auth_v1::{VerifyCredentialsRequest, VerifyCredentialsResponse};
 use secrecy::SecretString;
 use tonic::Response;
@@ -12,6 +15,8 @@ pub(super) async fn call(
     origin: Origin,
 ) -> Answer<VerifyCredentialsResponse> {
     let VerifyCredentialsRequest { username, password } = request;
-    let user = accounts.verify_credentials(&username, SecretString::from(password), origin).await?;
-    Ok(Response::new(VerifyCredentialsResponse { user: Some(user.into()) }))
+    let password = SecretString::from(password);
+    let outcome = accounts.verify_credentials(&username, password, origin).await;
+    metrics::login("basic", outcome.as_ref().err().map(reason_of));
+    Ok(Response::new(VerifyCredentialsResponse { user: Some(outcome?.into()) }))
 }

@@ -1,7 +1,8 @@
 //! Hashing and verifying on the engine of `bcrypt_lanes`.
 
 use super::Password;
-use bcrypt_lanes::{Cost, Engine, EngineError, Share, Verdict};
+use crate::metrics;
+use bcrypt_lanes::{Cost, Done, Engine, EngineError, Share, Verdict};
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     io,
@@ -85,7 +86,7 @@ impl Hasher {
         let share = Share::from(urgency.client);
         let hash =
             self.engine.hash(password.expose().as_bytes(), self.cost, share, urgency.deadline);
-        Ok(SecretString::from(hash.await?.value))
+        Ok(SecretString::from(timed(hash.await?)))
     }
 
     /// Whether the password is the one of the stored hash. `None` for either means that the answer
@@ -99,8 +100,8 @@ impl Hasher {
         let text = password.map_or("", Password::expose).as_bytes();
         let hash = stored.map(ExposeSecret::expose_secret);
         let share = Share::from(urgency.client);
-        let verdict =
-            self.engine.verify(text, hash, self.cost, share, urgency.deadline).await?.value;
+        let verdict = self.engine.verify(text, hash, self.cost, share, urgency.deadline).await?;
+        let verdict = timed(verdict);
         if verdict == Verdict::Malformed {
             tracing::error!("a stored password hash is malformed: its user cannot log in");
         }
@@ -108,6 +109,18 @@ impl Hasher {
         let wants_new_hash = is_right && verdict == Verdict::Match { rehash: true };
         Ok(Checked { is_right, wants_new_hash })
     }
+
+    /// What the engine is doing.
+    #[must_use]
+    pub fn stats(&self) -> bcrypt_lanes::Stats {
+        self.engine.stats()
+    }
+}
+
+fn timed<T>(done: Done<T>) -> T {
+    metrics::HASHING_WAIT.observe(done.waited.as_secs_f64());
+    metrics::HASHING_RUN.observe(done.ran.as_secs_f64());
+    done.value
 }
 
 impl From<EngineError> for HashError {

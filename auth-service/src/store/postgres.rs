@@ -7,7 +7,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
-use sql_store::{migrator, postgres};
+use sql_store::{PoolUse, migrator, postgres};
 use sqlx::{
     Row,
     migrate::Migrator,
@@ -115,6 +115,10 @@ impl UserStore for PostgresStore {
             .bind(filter.limit)
             .try_map(|row| user_from_row(&row));
         self.connections.run(|connection| Box::pin(select.fetch_all(connection))).await
+    }
+
+    fn pools(&self) -> Vec<PoolUse> {
+        self.connections.uses()
     }
 
     async fn close(&self) {

@@ -1,7 +1,10 @@
 //! Concurrent look-ups of single users share one statement: see [`sql_store::SharedReads`].
 
 use super::{StoreError, UserStore};
-use crate::user::{Credentials, User};
+use crate::{
+    metrics,
+    user::{Credentials, User},
+};
 use std::sync::Arc;
 
 /// Look-ups of single users. Clones share their statements.
@@ -18,6 +21,7 @@ impl SharedReads {
         let users = sql_store::SharedReads::new(
             move |ids: Vec<i64>| {
                 let store = Arc::clone(&by_id);
+                metrics::read_batch("id", ids.len());
                 async move { store.users_by_id(&ids).await }
             },
             |user: &User| user.id,
@@ -26,6 +30,7 @@ impl SharedReads {
         let credentials = sql_store::SharedReads::new(
             move |usernames: Vec<String>| {
                 let store = Arc::clone(&by_username);
+                metrics::read_batch("username", usernames.len());
                 async move { store.credentials_by_username(&usernames).await }
             },
             |credentials: &Credentials| credentials.user.username.clone(),

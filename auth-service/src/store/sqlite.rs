@@ -10,7 +10,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
-use sql_store::{migrator, sqlite::Pools, within};
+use sql_store::{PoolUse, migrator, sqlite::Pools, within};
 use sqlx::{Row, migrate::Migrator, sqlite::SqliteRow};
 use std::path::Path;
 
@@ -125,6 +125,10 @@ impl UserStore for SqliteStore {
             .try_map(|row| user_from_row(&row))
             .fetch_all(&self.pools.readers);
         within(select).await
+    }
+
+    fn pools(&self) -> Vec<PoolUse> {
+        self.pools.uses()
     }
 
     async fn close(&self) {

@@ -5,7 +5,8 @@
 //! share one `BatchAuthorize`. What joins was checked first: no item can spoil its neighbours.
 
 use crate::{
-    CallError, Reason, Requirement, User,
+    CallError, Reason, RequestId, Requirement, User,
+    call_context::id_list,
     deadline::{DECISION, repeat_within},
     replicas::Replicas,
 };
@@ -14,11 +15,21 @@ use auth_proto::{
         AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, authorize_outcome::Outcome,
     },
     limits::{LARGEST_BATCH, LONGEST_TOKEN},
+    metadata::REQUEST_ID,
 };
 use group_commit::{GroupCommit, Limits};
 use secrecy::{ExposeSecret, SecretString};
-use std::{num::NonZero, time::Duration};
+use std::{
+    num::NonZero,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 use tokio::time::{Instant, timeout_at};
+use tonic::{
+    Request,
+    metadata::{Ascii, MetadataValue},
+};
+use tracing::{Instrument as _, Span, info_span};
 
 const BATCH: NonZero<usize> = NonZero::new(LARGEST_BATCH).expect("not zero");
 /// One call under way makes the largest batches, which cost both sides least for each decision.
@@ -27,15 +38,22 @@ const IN_FLIGHT: NonZero<usize> = NonZero::new(1).expect("not zero");
 const PATIENCE: Duration = Duration::from_millis(20);
 const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(16).expect("not zero");
 
+/// Told how many decisions a call was made for.
+pub(crate) type Observer = Box<dyn Fn(usize) + Send + Sync>;
+
 /// Decides about bearers of access tokens. Clones share their calls.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Authorizations {
     shared: GroupCommit<Item, Result<User, CallError>>,
+    observer: Arc<OnceLock<Observer>>,
 }
 
 struct Item {
     message: AuthorizeRequest,
     deadline: Instant,
+    request_id: Option<RequestId>,
+    /// Of the request, where it is traced.
+    span: Span,
 }
 
 impl Authorizations {
@@ -46,8 +64,20 @@ impl Authorizations {
             patience: PATIENCE,
             most_in_flight: MOST_IN_FLIGHT,
         };
-        let shared = GroupCommit::new(limits, move |items| decide(replicas.clone(), items));
-        Self { shared }
+        let observer = Arc::new(OnceLock::<Observer>::new());
+        let told = Arc::clone(&observer);
+        let shared = GroupCommit::new(limits, move |items: Vec<Item>| {
+            if let Some(observer) = told.get() {
+                observer(items.len());
+            }
+            decide(replicas.clone(), items)
+        });
+        Self { shared, observer }
+    }
+
+    pub(crate) fn observe(&self, observer: Observer) {
+        // A second observer has nowhere to go.
+        let _ = self.observer.set(observer);
     }
 
     /// Whether the bearer may pass; every decision has a deadline of its own.
@@ -55,6 +85,7 @@ impl Authorizations {
         &self,
         access_token: &SecretString,
         requirement: Requirement<'_>,
+        request_id: Option<RequestId>,
     ) -> Result<User, CallError> {
         let access_token = access_token.expose_secret();
         if access_token.len() > LONGEST_TOKEN {
@@ -65,12 +96,18 @@ impl Authorizations {
             requirement: Some(requirement.into()),
         };
         let deadline = Instant::now() + DECISION;
-        let decided = self.shared.submit(Item { message, deadline });
-        match timeout_at(deadline, decided).await {
+        let item = Item { message, deadline, request_id, span: Span::current() };
+        match timeout_at(deadline, self.shared.submit(item)).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_lost)) => Err(CallError::Unavailable),
             Err(_elapsed) => Err(CallError::DeadlineExceeded),
         }
+    }
+}
+
+impl std::fmt::Debug for Authorizations {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Authorizations").field(&self.shared).finish()
     }
 }
 
@@ -79,21 +116,24 @@ impl Authorizations {
 async fn decide(replicas: Replicas, mut items: Vec<Item>) -> Vec<Result<User, CallError>> {
     let size = items.len();
     let deadline = items.iter().map(|item| item.deadline).max().unwrap_or_else(Instant::now);
+    let ids = id_list(items.iter().filter_map(|item| item.request_id));
     if size == 1
-        && let Some(item) = items.pop()
+        && let Some(Item { message, span, .. }) = items.pop()
     {
-        return vec![decide_one(&replicas, deadline, item.message).await];
+        let decided = decide_one(&replicas, deadline, ids, message);
+        return vec![decided.instrument(span).await];
     }
+    let span = shared_span(&items);
     let items = items.into_iter().map(|item| item.message).collect();
     let message = BatchAuthorizeRequest { items };
     let answer = repeat_within(deadline, message, |request| {
-        let replicas = replicas.clone();
+        let (replicas, request) = (replicas.clone(), with_ids(request, ids.as_ref()));
         async move {
             let mut lease = replicas.lease().await?;
             lease.client.batch_authorize(request).await
         }
     });
-    match answer.await {
+    match answer.instrument(span).await {
         // Answers are told apart by their order: one too few would give somebody another's.
         Ok(answer) if answer.outcomes.len() == size => {
             answer.outcomes.into_iter().map(outcome).collect()
@@ -106,16 +146,37 @@ async fn decide(replicas: Replicas, mut items: Vec<Item>) -> Vec<Result<User, Ca
 async fn decide_one(
     replicas: &Replicas,
     deadline: Instant,
+    ids: Option<MetadataValue<Ascii>>,
     message: AuthorizeRequest,
 ) -> Result<User, CallError> {
     let answer = repeat_within(deadline, message, |request| {
-        let replicas = replicas.clone();
+        let (replicas, request) = (replicas.clone(), with_ids(request, ids.as_ref()));
         async move {
             let mut lease = replicas.lease().await?;
             lease.client.authorize(request).await
         }
     });
     User::required(answer.await?.user)
+}
+
+fn with_ids<M>(mut request: Request<M>, ids: Option<&MetadataValue<Ascii>>) -> Request<M> {
+    if let Some(ids) = ids {
+        request.metadata_mut().insert(REQUEST_ID, ids.clone());
+    }
+    request
+}
+
+/// A call has one place in one trace: it belongs to the first that is traced, and is linked to the
+/// others.
+fn shared_span(items: &[Item]) -> Span {
+    let mut traced = items.iter().map(|item| &item.span).filter(|span| !span.is_none());
+    let Some(first) = traced.next() else { return Span::none() };
+    let size = items.len();
+    let span = info_span!(parent: first, "shared decisions", otel.kind = "internal", size);
+    for other in traced {
+        span.follows_from(other);
+    }
+    span
 }
 
 fn outcome(outcome: AuthorizeOutcome) -> Result<User, CallError> {

@@ -1,15 +1,24 @@
 //! What a call says about the request that it serves.
 
-use auth_proto::metadata;
+use auth_proto::{RequestId, metadata};
 use secrecy::{ExposeSecret, SecretString};
 use std::net::IpAddr;
-use tonic::{Request, metadata::MetadataValue};
+use tonic::{
+    Request,
+    metadata::{Ascii, MetadataValue},
+};
+
+/// The most that one header tells of requests that share a call, in bytes: room for the ids of the
+/// largest batch, as [`RequestId::new_random`] makes them.
+const LONGEST_LIST: usize = 9 * 1024;
 
 /// For whom a call is made. Empty for calls on a service's own behalf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallContext {
     /// The address of the end user; auth-service believes it from trusted callers only.
     pub client_address: Option<IpAddr>,
+    /// The request that is served, as the logs of both sides call it; believed likewise.
+    pub request_id: Option<RequestId>,
 }
 
 impl CallContext {
@@ -19,7 +28,28 @@ impl CallContext {
         {
             request.metadata_mut().insert(metadata::CLIENT_ADDRESS, value);
         }
+        if let Some(id) = self.request_id
+            && let Ok(value) = MetadataValue::try_from(id.as_str())
+        {
+            request.metadata_mut().insert(metadata::REQUEST_ID, value);
+        }
     }
+}
+
+/// The ids of requests that share a call. Those for which there is no room are left out: a list that
+/// is too long would cost all of them their answer.
+pub(crate) fn id_list(ids: impl IntoIterator<Item = RequestId>) -> Option<MetadataValue<Ascii>> {
+    let mut list = String::new();
+    for id in ids {
+        if list.len() + 1 + id.as_str().len() > LONGEST_LIST {
+            break;
+        }
+        if !list.is_empty() {
+            list.push(',');
+        }
+        list.push_str(id.as_str());
+    }
+    (!list.is_empty()).then(|| MetadataValue::try_from(list).ok())?
 }
 
 /// Puts the actor's token into the metadata. `false` when it cannot be a token at all, because
@@ -30,4 +60,23 @@ pub(crate) fn write_actor<M>(actor: &SecretString, request: &mut Request<M>) -> 
     value.set_sensitive(true);
     request.metadata_mut().insert(metadata::AUTHORIZATION, value);
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_LIST, id_list};
+    use auth_proto::RequestId;
+
+    #[test]
+    fn a_list_of_ids_is_bounded_and_holds_the_largest_batch_of_ours() {
+        assert_eq!(id_list([]), None);
+        let ids: Vec<RequestId> = (0..256).map(|_| RequestId::new_random()).collect();
+        let list = id_list(ids.iter().copied()).expect("ids");
+        let listed: Vec<&str> = list.to_str().expect("text").split(',').collect();
+        assert_eq!(listed, ids.iter().map(RequestId::as_str).collect::<Vec<_>>());
+        let longest: RequestId = "x".repeat(RequestId::LONGEST_BYTES).parse().expect("an id");
+        let list = id_list(std::iter::repeat_n(longest, 256)).expect("ids");
+        assert!(list.as_bytes().len() <= LONGEST_LIST);
+        assert!(list.to_str().expect("text").split(',').all(|id| id == longest.as_str()));
+    }
 }

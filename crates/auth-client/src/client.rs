@@ -158,13 +158,21 @@ impl AuthClient {
     }
 
     /// Decides whether the bearer of an access token may pass, by a role that was stored when this
-    /// was asked or later. Concurrent decisions share calls.
+    /// was asked or later. Concurrent decisions share calls, which carry the ids of all the requests
+    /// and no client address.
     pub async fn authorize(
         &self,
         access_token: &SecretString,
         requirement: Requirement<'_>,
+        context: CallContext,
     ) -> Result<User, CallError> {
-        self.0.authorizations.authorize(access_token, requirement).await
+        self.0.authorizations.authorize(access_token, requirement, context.request_id).await
+    }
+
+    /// Calls `observer` with the number of decisions in each call that is made for some; for whoever
+    /// counts. The first observer stays.
+    pub fn observe_batches(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
+        self.0.authorizations.observe(Box::new(observer));
     }
 
     /// Replaces the role of a user; `actor` is the access token of an admin. `None` stands for a

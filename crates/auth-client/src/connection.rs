@@ -4,6 +4,7 @@
 //! it opens another. A channel that reconnects under its callers would leave them waiting for their
 //! deadlines while nobody is there.
 
+use crate::call_span;
 use http::{Request, Response};
 use hyper::{
     body::Incoming,
@@ -18,6 +19,7 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite};
 use tonic::body::Body;
 use tower_service::Service;
+use tracing::Instrument as _;
 
 /// A peer that does not answer a ping is gone, whatever the kernel believes.
 const PING_EVERY: Duration = Duration::from_secs(10);
@@ -65,7 +67,17 @@ impl Service<Request<Body>> for Connection {
         self.send.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        Box::pin(self.send.send_request(request))
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        let span = call_span::of(&mut request);
+        let answer = self.send.send_request(request);
+        if span.is_disabled() {
+            return Box::pin(answer);
+        }
+        let traced = async move {
+            let answer = answer.await;
+            call_span::end(&tracing::Span::current(), &answer);
+            answer
+        };
+        Box::pin(traced.instrument(span))
     }
 }

@@ -12,6 +12,7 @@ mod authorizations;
 #[cfg(feature = "axum")]
 pub mod axum;
 mod call_context;
+mod call_span;
 mod client;
 mod connection;
 mod deadline;
@@ -22,7 +23,7 @@ mod replicas;
 mod role;
 mod user;
 
-pub use auth_proto::Reason;
+pub use auth_proto::{Reason, RequestId};
 pub use call_context::CallContext;
 pub use client::{AuthClient, InvalidAddress, UserPage, UserQuery};
 pub use connection::Stream;

@@ -1,6 +1,6 @@
 //! Concurrent decisions share calls, and nobody's request harms another's.
 
-use auth_client::{AuthClient, CallError, Reason, Requirement, Role, Stream, User};
+use auth_client::{AuthClient, CallContext, CallError, Reason, Requirement, Role, Stream, User};
 use auth_proto::auth_v1::{
     self as proto, AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
     BatchAuthorizeResponse, ListUsersRequest, ListUsersResponse, LoginRequest, LoginResponse,
@@ -147,7 +147,9 @@ type Decision = JoinHandle<Result<User, CallError>>;
 
 fn ask(client: &AuthClient, token: &str) -> Decision {
     let (client, token) = (client.clone(), SecretString::from(token));
-    tokio::spawn(async move { client.authorize(&token, Requirement::AnyAuthenticated).await })
+    tokio::spawn(async move {
+        client.authorize(&token, Requirement::AnyAuthenticated, CallContext::default()).await
+    })
 }
 
 impl Auth {

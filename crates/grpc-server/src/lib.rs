@@ -3,10 +3,14 @@
 //! - [`GrpcServer`], [`GrpcListener`], [`Connections`]: one service, `grpc.health.v1` and reflection,
 //!   under limits; over TCP or within the process.
 //! - `guests`: TCP connections under limits, with [`TlsFiles`] as the settings of their encryption.
+//! - [`caller`]: whose word about the end user, the request and the trace is believed; `every_call`:
+//!   what happens around every call.
 //! - [`actor`]: who acts: the access token in the metadata of a request.
 //! - [`refusal`]: a reason of the contract as a status.
 
 pub mod actor;
+pub mod caller;
+mod every_call;
 mod guests;
 mod refusal;
 mod server;

@@ -1,8 +1,12 @@
 //! gRPC over HTTP/2: the service itself, `grpc.health.v1` and reflection, under limits.
 
-use crate::guests::{self, Limits};
+use crate::{
+    every_call::EveryCall,
+    guests::{self, Limits},
+};
 use grpc_tls::ServerTls;
 use service_runtime::{
+    networks::Networks,
     program::{encrypted_listener_line, listener_line},
     settings::SettingError,
     shutdown::{DRAIN_TIME, Shutdown},
@@ -74,6 +78,7 @@ pub struct GrpcServer {
     health: HealthReporter,
     /// The server as a whole, and the service by name (grpc.health.v1).
     health_names: [&'static str; 2],
+    every_call: EveryCall,
 }
 
 impl GrpcServer {
@@ -93,9 +98,18 @@ impl GrpcServer {
         } else {
             tracing::error!("reflection is off: the descriptors of the contract are malformed");
         }
-        let server = Self { routes, health: reporter, health_names: ["", name] };
+        let every_call = EveryCall::new(descriptors);
+        let server = Self { routes, health: reporter, health_names: ["", name], every_call };
         server.report(false).await;
         server
+    }
+
+    /// Believes these callers when they name the requests that they call for, and those requests'
+    /// clients and traces. Without this nobody is believed who is not in this process.
+    #[must_use]
+    pub fn believing(mut self, trusted: &Networks) -> Self {
+        self.every_call.believe(trusted.clone());
+        self
     }
 
     /// Tells the health service whether we serve.
@@ -121,7 +135,8 @@ impl GrpcServer {
         connections: Connections,
         shutdown: Shutdown,
     ) -> Result<(), tonic::transport::Error> {
-        let server = limited_server().add_routes(self.routes.clone());
+        let server =
+            limited_server().layer(self.every_call.clone()).add_routes(self.routes.clone());
         let stopping = shutdown.stopping();
         let serving = async {
             match connections {

@@ -1,8 +1,15 @@
 //! What a program was started with: its settings, and which of its commands is asked for.
 
-use crate::settings::{NoSettings, SettingError, no_settings};
+use crate::{
+    program::LifeSettings,
+    settings::{NoSettings, SettingError, no_settings},
+    telemetry::TelemetrySettings,
+};
 use clap::{Command, Parser, Subcommand};
-use std::ffi::{OsStr, OsString};
+use std::{
+    ffi::{OsStr, OsString},
+    time::Duration,
+};
 
 /// The settings and the command of a program. Flags may stand on either side of the command.
 #[derive(Debug)]
@@ -14,6 +21,18 @@ pub struct CommandLine<S, C> {
     /// Variables of the environment that are wrong; [`Self::settings`] has their defaults. Empty
     /// but for commands that want to know all of them.
     pub wrong: Vec<SettingError>,
+}
+
+impl<S: LifeSettings, C> LifeSettings for CommandLine<S, C> {
+    const PROGRAM: &'static str = S::PROGRAM;
+
+    fn lame_duck(&self) -> Duration {
+        self.settings.lame_duck()
+    }
+
+    fn telemetry(&self) -> &TelemetrySettings {
+        self.settings.telemetry()
+    }
 }
 
 /// The commands of a program that has no others.

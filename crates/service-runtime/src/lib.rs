@@ -9,9 +9,10 @@
 //! - [`shutdown`]: running, then lame duck, then stopping.
 //! - [`http_listener`]: HTTP/1.1 connections with limits that `axum::serve` does not have.
 //! - [`readiness`]: whether new work is welcome.
-//! - [`ops`]: `/livez` and `/readyz`.
+//! - [`ops`]: `/livez`, `/readyz` and `/metrics`.
 //! - [`healthcheck`]: a program's own `/readyz`, asked from its container.
-//! - [`logs`]: structured logs on stderr.
+//! - [`telemetry`]: what those who run a program are told: [`logs`] on stderr, with the request that
+//!   they are about ([`request_context`]), and [`traces`] for a collector; [`metrics`] are asked for.
 
 pub mod command_line;
 mod connection_deadlines;
@@ -19,10 +20,14 @@ pub mod hangup;
 pub mod healthcheck;
 pub mod http_listener;
 pub mod logs;
+pub mod metrics;
 pub mod networks;
 pub mod ops;
 pub mod program;
 pub mod readiness;
+pub mod request_context;
 pub mod secret;
 pub mod settings;
 pub mod shutdown;
+pub mod telemetry;
+pub mod traces;

@@ -1,7 +1,21 @@
 //! Structured logs on stderr; stdout is left to what a program has to say to a person.
+//!
+//! Lines of the target `audit` tell who did what. They are always written: `RUST_LOG` has no say.
 
-use std::io;
-use tracing_subscriber::EnvFilter;
+mod line;
+
+use clap::ValueEnum;
+use line::Line;
+use std::io::{self, IsTerminal as _};
+use tracing::{Metadata, Subscriber, level_filters::LevelFilter};
+use tracing_subscriber::{
+    EnvFilter, Layer,
+    filter::{FilterExt as _, FilterFn, filter_fn},
+    registry::LookupSpan,
+};
+
+/// The target of lines that must not be lost.
+pub const AUDIT: &str = "audit";
 
 /// Our own crates; `RUST_LOG` without targets means these.
 const OUR_TARGETS: [&str; 8] = [
@@ -15,17 +29,44 @@ const OUR_TARGETS: [&str; 8] = [
     "sql_store",
 ];
 
-/// Starts logging at the level of `RUST_LOG` (default `info`). A bare level such as `trace` is
-/// meant for our own targets: libraries below us print request headers and query arguments at
-/// trace, so they stay at info unless they are named.
-pub fn start() {
+/// How lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Pretty,
+    /// One JSON object in a line, for programs.
+    Json,
+}
+
+/// Writes lines at the level of `RUST_LOG` (default `info`), and all of the audit. A bare level such
+/// as `trace` is meant for our own targets: libraries below us print request headers and query
+/// arguments at trace, so they stay at info unless they are named.
+pub(crate) fn layers<S>(format: LogFormat) -> Vec<Box<dyn Layer<S> + Send + Sync>>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+{
     let wanted = std::env::var("RUST_LOG").unwrap_or_default();
-    // A second start in one process (tests) keeps the first subscriber.
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter(&wanted))
-        .with_writer(io::stderr)
-        .with_ansi(io::IsTerminal::is_terminal(&io::stderr()))
-        .try_init();
+    let writer = || {
+        let is_terminal = io::stderr().is_terminal();
+        tracing_subscriber::fmt::layer()
+            .with_ansi(is_terminal && format == LogFormat::Pretty)
+            .with_writer(io::stderr)
+            .event_format(Line::of(format))
+    };
+    let not_audit = only(LevelFilter::TRACE, |what| what.is_event() && what.target() != AUDIT);
+    let ordinary = filter(&wanted).and(not_audit);
+    let audit = only(LevelFilter::INFO, |what| what.is_event() && what.target() == AUDIT);
+    vec![writer().with_filter(ordinary).boxed(), writer().with_filter(audit).boxed()]
+}
+
+/// Spans are for the traces: not even their names are looked at here. Nothing below `least` is meant,
+/// which spares the libraries below us, who trace every frame, the question.
+fn only(
+    least: LevelFilter,
+    is_it: fn(&Metadata<'_>) -> bool,
+) -> FilterFn<fn(&Metadata<'_>) -> bool> {
+    filter_fn(is_it).with_max_level_hint(least)
 }
 
 fn filter(wanted: &str) -> EnvFilter {

@@ -2,17 +2,18 @@
 //!
 //! `GET /livez`: 200 while the process turns its event loop; asks nobody, so that an outage of the
 //! database does not get every replica restarted. `GET /readyz`: 200 when new work is welcome,
-//! else 503.
+//! else 503. `GET /metrics`: numbers for Prometheus.
 
-use crate::readiness::Readiness;
+use crate::{metrics, readiness::Readiness};
 use axum::{Router, extract::State, routing::get};
-use http::StatusCode;
+use http::{HeaderName, StatusCode, header::CONTENT_TYPE};
 
 /// The routes of the ops listener.
 pub fn router(readiness: Readiness) -> Router {
     Router::new()
         .route("/livez", get(async || "ok\n"))
         .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
         .with_state(readiness)
 }
 
@@ -22,4 +23,8 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, &'static str
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
     }
+}
+
+async fn metrics() -> ([(HeaderName, &'static str); 1], String) {
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics::text())
 }

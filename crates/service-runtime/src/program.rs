@@ -2,9 +2,10 @@
 
 use crate::{
     hangup::Hangups,
-    logs,
+    metrics,
     settings::{EXIT_USAGE, NoSettings, SettingError},
     shutdown::{Shutdown, termination_signal},
+    telemetry::{Telemetry, TelemetrySettings},
 };
 use std::{error::Error, future::Future, io::Write, process::ExitCode, time::Duration};
 
@@ -29,15 +30,22 @@ impl From<Box<dyn Error + Send + Sync>> for Failure {
     }
 }
 
-/// Runs a program: starts logging and a runtime, hands `run` the settings and a [`Shutdown`] that
+/// What the settings of every program say about its life.
+pub trait LifeSettings {
+    /// The name of the program.
+    const PROGRAM: &'static str;
+    /// From the first signal until connections are refused.
+    fn lame_duck(&self) -> Duration;
+    /// How it logs, and where its traces go.
+    fn telemetry(&self) -> &TelemetrySettings;
+}
+
+/// Runs a program: starts a runtime, logs and traces, hands `run` the settings and a [`Shutdown`] that
 /// begins with the first signal, and turns the outcome into an exit code (0, 64 for a wrong
 /// setting, 1 for any other failure, 130 when a second signal cut the drain short).
-pub fn run<S, F, R>(
-    settings: Result<S, NoSettings>,
-    lame_duck: fn(&S) -> Duration,
-    run: R,
-) -> ExitCode
+pub fn run<S, F, R>(settings: Result<S, NoSettings>, run: R) -> ExitCode
 where
+    S: LifeSettings,
     R: FnOnce(S, Shutdown) -> F,
     F: Future<Output = Result<(), Failure>>,
 {
@@ -49,13 +57,20 @@ where
         }
         Err(NoSettings::Wrong(error)) => return refuse(&error),
     };
-    use_small_pages();
-    logs::start();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error),
     };
-    let lame_duck = lame_duck(&settings);
+    let telemetry = {
+        let _within = runtime.enter();
+        match Telemetry::start(S::PROGRAM, env!("CARGO_PKG_VERSION"), settings.telemetry()) {
+            Ok(telemetry) => telemetry,
+            Err(error) => return refuse(&error),
+        }
+    };
+    metrics::describe_process(S::PROGRAM, env!("CARGO_PKG_VERSION"));
+    use_small_pages();
+    let lame_duck = settings.lame_duck();
     let outcome = runtime.block_on(async move {
         let shutdown = Shutdown::new();
         // From here on no SIGHUP ends the process, whether or not the program has a use for it.
@@ -76,6 +91,7 @@ where
             () = second_signal => None,
         }
     });
+    telemetry.end();
     // Blocking work that nobody waits for any more must not hold the exit up.
     runtime.shutdown_background();
     match outcome {

@@ -6,6 +6,7 @@
 use crate::StoreError;
 use group_commit::{GroupCommit, Limits};
 use std::{collections::HashMap, hash::Hash, num::NonZero, sync::Arc, time::Duration};
+use tracing::{Instrument as _, Span, info_span};
 
 /// Enough for every caller of a busy replica; the database reads that many rows by key in less than
 /// a millisecond.
@@ -19,8 +20,11 @@ const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(4).expect("not zero");
 /// Look-ups of rows `R` by unique keys `K`. Clones share their statements.
 #[derive(Clone, Debug)]
 pub struct SharedReads<K, R> {
-    shared: GroupCommit<K, Result<Option<R>, StoreError>>,
+    shared: GroupCommit<Asked<K>, Result<Option<R>, StoreError>>,
 }
+
+/// A key, and the span of whoever asks for it.
+type Asked<K> = (K, Span);
 
 impl<K, R> SharedReads<K, R>
 where
@@ -43,17 +47,35 @@ where
             most_in_flight: MOST_IN_FLIGHT,
         };
         let key_of = Arc::new(key_of);
-        let shared = GroupCommit::new(limits, move |keys: Vec<K>| {
+        let shared = GroupCommit::new(limits, move |asked: Vec<Asked<K>>| {
+            let (keys, span) = unzip(asked);
             let (found, key_of) = (read(distinct(&keys)), Arc::clone(&key_of));
-            async move { in_order(&keys, found.await, &*key_of) }
+            async move { in_order(&keys, found.instrument(span).await, &*key_of) }
         });
         Self { shared }
     }
 
     /// The row of this key.
     pub async fn get(&self, key: K) -> Result<Option<R>, StoreError> {
-        self.shared.submit(key).await?
+        self.shared.submit((key, Span::current())).await?
     }
+}
+
+/// The keys, and the span of the statement for them. One statement has one place in one trace: it
+/// belongs to the first who is traced, and is linked to the others.
+fn unzip<K>(asked: Vec<Asked<K>>) -> (Vec<K>, Span) {
+    let (keys, spans): (Vec<K>, Vec<Span>) = asked.into_iter().unzip();
+    let mut traced = spans.iter().filter(|span| !span.is_none());
+    let Some(first) = traced.next() else { return (keys, Span::none()) };
+    if keys.len() == 1 {
+        return (keys, first.clone());
+    }
+    let size = keys.len();
+    let span = info_span!(parent: first, "shared look-ups", otel.kind = "internal", size);
+    for other in traced {
+        span.follows_from(other);
+    }
+    (keys, span)
 }
 
 /// Many callers may ask for the same row; the database is asked once.

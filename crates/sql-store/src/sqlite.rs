@@ -5,7 +5,7 @@
 //! `fetch_optional`): only then the commit has happened, and its failure is seen. `synchronous=FULL`:
 //! what was acknowledged survives a power cut.
 
-use crate::STATEMENT_TIME;
+use crate::{PoolUse, STATEMENT_TIME};
 use sqlx::{
     SqlitePool,
     migrate::Migrator,
@@ -55,6 +55,12 @@ impl Pools {
             .await?;
         drop(turn);
         Ok(Self { writer, readers })
+    }
+
+    /// How the connections are used now.
+    #[must_use]
+    pub fn uses(&self) -> Vec<PoolUse> {
+        vec![PoolUse::of("readers", &self.readers), PoolUse::of("writer", &self.writer)]
     }
 
     /// Finishes what is under way and closes every connection.

@@ -2,6 +2,8 @@
 
 use crate::unavailable;
 use std::{sync::Arc, time::Duration};
+use tokio::time::error::Elapsed;
+use tracing::{Instrument as _, Span, field::Empty, info_span};
 
 /// Longest time for one statement, from asking for a connection to the last row.
 pub const STATEMENT_TIME: Duration = Duration::from_secs(3);
@@ -23,9 +25,40 @@ pub enum StoreError {
     Failed(#[source] Arc<sqlx::Error>),
 }
 
-/// Runs a statement within [`STATEMENT_TIME`] and sorts its errors.
+/// Runs a statement on SQLite within [`STATEMENT_TIME`] and sorts its errors.
 pub async fn within<T>(statement: impl Future<Output = sqlx::Result<T>>) -> Result<T, StoreError> {
-    match tokio::time::timeout(STATEMENT_TIME, statement).await {
+    traced("sqlite", statement).await
+}
+
+/// Runs a statement of `system` within [`STATEMENT_TIME`], as a span where its request is traced, and
+/// sorts its errors.
+pub(crate) async fn traced<T>(
+    system: &'static str,
+    statement: impl Future<Output = sqlx::Result<T>>,
+) -> Result<T, StoreError> {
+    // What no request asked for, such as the look whether the store answers, is not traced.
+    let span = if Span::current().is_none() { Span::none() } else { span(system) };
+    let timely = tokio::time::timeout(STATEMENT_TIME, statement).instrument(span.clone());
+    let outcome = sorted(timely.await);
+    if outcome.is_err() {
+        span.record("otel.status_code", "ERROR");
+    }
+    outcome
+}
+
+/// By OpenTelemetry's conventions for databases.
+fn span(system: &'static str) -> Span {
+    info_span!(
+        "statement",
+        otel.name = system,
+        otel.kind = "client",
+        otel.status_code = Empty,
+        db.system.name = system,
+    )
+}
+
+fn sorted<T>(timely: Result<sqlx::Result<T>, Elapsed>) -> Result<T, StoreError> {
+    match timely {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) if unavailable::is(&error) => Err(StoreError::Unavailable(Arc::new(error))),
         Ok(Err(error)) => Err(StoreError::Failed(Arc::new(error))),

@@ -1,7 +1,7 @@
 //! Decisions without HTTP: many callers in one process ask auth-service through auth-client.
 
 use crate::{Failure, users::LoadUser};
-use auth_client::{AuthClient, CallError, Requirement};
+use auth_client::{AuthClient, CallContext, CallError, Requirement};
 use futures_util::future::try_join_all;
 use secrecy::SecretString;
 use std::{
@@ -27,7 +27,8 @@ pub(crate) async fn per_second(
             let mut next = caller * tokens.len() / callers;
             while start.elapsed() < time {
                 next = (next + 7919) % tokens.len();
-                client.authorize(&tokens[next], Requirement::AnyAuthenticated).await?;
+                let nobody = CallContext::default();
+                client.authorize(&tokens[next], Requirement::AnyAuthenticated, nobody).await?;
                 count += 1;
             }
             Ok::<u32, CallError>(count)

@@ -1,7 +1,7 @@
 //! Who makes a request.
 
 use super::{BearerToken, Problem};
-use crate::{AuthClient, Requirement, User};
+use crate::{AuthClient, CallContext, Requirement, User};
 use axum::extract::{FromRef, FromRequestParts};
 use http::request::Parts;
 
@@ -12,7 +12,8 @@ use http::request::Parts;
 pub struct CurrentUser(pub User);
 
 impl CurrentUser {
-    /// Asks auth-service for the bearer of the token in `parts`.
+    /// Asks auth-service for the bearer of the token in `parts`, in the [`CallContext`] that an outer
+    /// layer may have left there.
     pub(super) async fn authorize(
         parts: &Parts,
         client: &AuthClient,
@@ -20,7 +21,8 @@ impl CurrentUser {
     ) -> Result<Self, Problem> {
         let token =
             BearerToken::from_headers(&parts.headers).ok_or_else(Problem::not_authenticated)?;
-        let user = client.authorize(&token.0, requirement).await?;
+        let context = parts.extensions.get::<CallContext>().copied().unwrap_or_default();
+        let user = client.authorize(&token.0, requirement, context).await?;
         Ok(Self(user))
     }
 }

@@ -6,7 +6,7 @@
 //! connection whose statement went well goes straight to the next statement, one that was idle for
 //! a while is asked first, and every such question has its time.
 
-use crate::{StoreError, within};
+use crate::{PoolUse, StoreError, statement::traced};
 use sqlx::{Connection, PgConnection, PgPool, Postgres, pool::PoolConnection};
 use std::{
     mem,
@@ -63,7 +63,7 @@ impl Connections {
         &self,
         statement: impl for<'c> FnOnce(&'c mut PgConnection) -> Answer<'c, T> + Send,
     ) -> Result<T, StoreError> {
-        within(async {
+        traced("postgresql", async {
             let mut connection = self.take().await?;
             let answer = statement(&mut connection).await?;
             connection.give_back();
@@ -86,6 +86,14 @@ impl Connections {
         let now = Instant::now();
         let kept = Kept { connection, taken: now, last_used: now };
         Ok(Borrowed { kept: Some(kept), home: self.clone() })
+    }
+
+    /// How the connections are used now.
+    #[must_use]
+    pub fn uses(&self) -> Vec<PoolUse> {
+        let mut main = PoolUse::of("main", &self.pool);
+        main.idle = (main.idle + self.lock().len()).min(main.open);
+        vec![main]
     }
 
     /// Waits for what is under way and closes every connection.

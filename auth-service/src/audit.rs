@@ -1,0 +1,120 @@
+//! Who did what, for those who must be able to tell: one line for each event, of the target `audit`,
+//! written whatever `RUST_LOG` says. The request's id is added by the log, the client's address here.
+//! Never a secret, and never a name that nobody has: people type passwords into the wrong field.
+
+use crate::{role::Role, user::User};
+use service_runtime::{logs::AUDIT, request_context::RequestContext};
+
+/// How somebody showed who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// `POST /login`: they got a token.
+    Login,
+    /// HTTP Basic; successes only when the password was really checked, not remembered.
+    Basic,
+}
+
+/// Why somebody was not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Nobody has this name.
+    UnknownUser,
+    /// It is not the user's password.
+    WrongPassword,
+    /// The limit on guessing was reached; told once for each window of a minute.
+    TooManyAttempts,
+}
+
+/// What is told. An event that is added here has its own `match` arm and nothing else.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// A user was created.
+    Registered {
+        /// Who.
+        user: &'a User,
+    },
+    /// A password was right.
+    LoginOk {
+        /// Whose.
+        user: &'a User,
+        /// Where it was shown.
+        way: Way,
+    },
+    /// A password was wrong, or not looked at.
+    LoginFailed {
+        /// Whose it was said to be, if there is such a user.
+        user: Option<&'a User>,
+        /// Where it was shown.
+        way: Way,
+        /// Why.
+        reason: Failure,
+    },
+    /// An admin set the role of a user.
+    RoleChanged {
+        /// The admin.
+        actor: &'a User,
+        /// The user, as they are now.
+        user: &'a User,
+        /// Their role before.
+        from: Role,
+    },
+}
+
+impl Way {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Login => "login",
+            Self::Basic => "basic",
+        }
+    }
+}
+
+impl Failure {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownUser => "unknown_user",
+            Self::WrongPassword => "wrong_password",
+            Self::TooManyAttempts => "too_many_attempts",
+        }
+    }
+}
+
+/// A line with the fields that every event has; fields that are `None` are left out.
+macro_rules! line {
+    ($event:literal, $($field:tt)*) => {
+        tracing::info!(
+            target: AUDIT,
+            event = $event,
+            $($field)*
+            client_address = RequestContext::client_address().map(tracing::field::display),
+        )
+    };
+}
+
+/// Tells of an event.
+pub fn tell(event: Event<'_>) {
+    match event {
+        Event::Registered { user } => {
+            line!("registered", user_id = user.id, username = user.username,);
+        }
+        Event::LoginOk { user, way } => {
+            line!("login_ok", user_id = user.id, username = user.username, way = way.as_str(),);
+        }
+        Event::LoginFailed { user, way, reason } => {
+            let (id, name) = (user.map(|user| user.id), user.map(|user| user.username.as_str()));
+            let (way, reason) = (way.as_str(), reason.as_str());
+            line!("login_failed", user_id = id, username = name, way, reason,);
+        }
+        Event::RoleChanged { actor, user, from } => {
+            line!(
+                "role_changed",
+                user_id = user.id,
+                username = user.username,
+                from = from.as_str(),
+                to = user.role.as_str(),
+                actor_id = actor.id,
+                actor = actor.username,
+            );
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What this service counts. Labels are words of the contract and of this file, never a client's.
+
+use crate::{password::Hasher, store::UserStore};
+use auth_proto::Reason;
+use service_runtime::metrics::{
+    Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, SECONDS, SIZES,
+    before_scrape, counter, counters, gauge, gauges, histogram, histograms, raise,
+};
+use std::sync::{Arc, LazyLock};
+
+type Metric<M> = LazyLock<M>;
+
+static LOGINS: Metric<IntCounterVec> = Metric::new(|| {
+    let help = "Checks of a username and a password by way (login, basic) and outcome: OK or a reason \
+                of the contract.";
+    counters("rolegate_logins_total", help, &["way", "outcome"])
+});
+
+static AUTHORIZATIONS: Metric<IntCounterVec> = Metric::new(|| {
+    let help = "Role decisions by outcome: OK or a reason of the contract.";
+    counters("rolegate_authorizations_total", help, &["outcome"])
+});
+
+static ALLOWED: Metric<IntCounter> = Metric::new(|| AUTHORIZATIONS.with_label_values(&[OK]));
+
+pub(crate) static TOKENS_ISSUED: Metric<IntCounter> =
+    Metric::new(|| counter("rolegate_tokens_issued_total", "Access tokens issued."));
+
+pub(crate) static BASIC_REMEMBERED: Metric<IntCounter> = Metric::new(|| {
+    counter("rolegate_basic_memory_hits_total", "Basic checks that were remembered and not hashed.")
+});
+
+static LIMITS: Metric<IntCounterVec> = Metric::new(|| {
+    let help = "Attempts refused by a limit: of failed logins, or of registrations.";
+    counters("rolegate_limit_refusals_total", help, &["limit"])
+});
+
+pub(crate) static HASHING_WAIT: Metric<Histogram> = Metric::new(|| {
+    let help = "Time that a password waited for a lane.";
+    histogram("rolegate_hashing_wait_seconds", help, SECONDS)
+});
+
+pub(crate) static HASHING_RUN: Metric<Histogram> = Metric::new(|| {
+    let help = "Time that a password was in a lane.";
+    histogram("rolegate_hashing_run_seconds", help, SECONDS)
+});
+
+static HASHING_QUEUED: Metric<IntGauge> =
+    Metric::new(|| gauge("rolegate_hashing_queued_jobs", "Passwords that wait for a lane now."));
+
+static HASHING_BUSY: Metric<IntGauge> =
+    Metric::new(|| gauge("rolegate_hashing_busy_lanes", "Lanes that hash a password now."));
+
+static HASHING_LANES: Metric<IntGauge> =
+    Metric::new(|| gauge("rolegate_hashing_lanes", "Lanes of all hashing threads."));
+
+static HASHING_JOBS: Metric<IntCounterVec> = Metric::new(|| {
+    let help = "Passwords by what became of them: completed, refused (no capacity in time), expired, \
+                dropped (the caller left).";
+    counters("rolegate_hashing_jobs_total", help, &["outcome"])
+});
+
+static HASHING_PANICS: Metric<IntCounter> = Metric::new(|| {
+    counter("rolegate_hashing_panics_total", "Hashing threads that broke and began anew.")
+});
+
+static READ_BATCHES: Metric<HistogramVec> = Metric::new(|| {
+    let help = "Keys that one statement looks up, by what they are.";
+    histograms("rolegate_read_batch_size_keys", help, &["key"], SIZES)
+});
+
+static POOL: Metric<IntGaugeVec> = Metric::new(|| {
+    let help = "Connections to the store by pool and state (in_use, idle).";
+    gauges("rolegate_store_connections", help, &["pool", "state"])
+});
+
+static POOL_LIMIT: Metric<IntGaugeVec> = Metric::new(|| {
+    let help = "The most connections to the store, by pool.";
+    gauges("rolegate_store_connections_limit", help, &["pool"])
+});
+
+/// The outcome of what was not refused.
+const OK: &str = "OK";
+
+/// A username and a password were checked, and refused for this reason if for any.
+pub(crate) fn login(way: &str, refusal: Option<Reason>) {
+    LOGINS.with_label_values(&[way, refusal.map_or(OK, |reason| reason.as_str())]).inc();
+}
+
+/// A decision was made.
+pub(crate) fn authorization(refusal: Option<Reason>) {
+    match refusal {
+        None => ALLOWED.inc(),
+        Some(reason) => AUTHORIZATIONS.with_label_values(&[reason.as_str()]).inc(),
+    }
+}
+
+/// A limit refused an attempt.
+pub(crate) fn limit_refused(limit: &str) {
+    LIMITS.with_label_values(&[limit]).inc();
+}
+
+/// A statement looks this many keys up.
+#[expect(clippy::cast_precision_loss, reason = "batches are small")]
+pub(crate) fn read_batch(key: &str, size: usize) {
+    READ_BATCHES.with_label_values(&[key]).observe(size as f64);
+}
+
+/// Shows every metric from now on, those with fixed labels at zero, and asks engine and store at each
+/// scrape.
+pub(crate) fn begin(hasher: &Hasher, store: &Arc<dyn UserStore>) {
+    LazyLock::force(&ALLOWED);
+    LazyLock::force(&TOKENS_ISSUED);
+    LazyLock::force(&BASIC_REMEMBERED);
+    LazyLock::force(&HASHING_WAIT);
+    LazyLock::force(&HASHING_RUN);
+    for limit in ["login", "registration"] {
+        LIMITS.with_label_values(&[limit]);
+    }
+    let hasher = hasher.clone();
+    before_scrape("hashing", move || look_at_engine(&hasher));
+    let store = Arc::downgrade(store);
+    before_scrape("store", move || {
+        if let Some(store) = store.upgrade() {
+            look_at_store(&*store);
+        }
+    });
+}
+
+fn look_at_engine(hasher: &Hasher) {
+    let stats = hasher.stats();
+    HASHING_QUEUED.set(number(stats.queued));
+    HASHING_BUSY.set(number(stats.lanes_busy));
+    HASHING_LANES.set(number(stats.lanes_total));
+    for (outcome, count) in [
+        ("completed", stats.completed),
+        ("refused", stats.refused),
+        ("expired", stats.expired),
+        ("dropped", stats.dropped),
+    ] {
+        raise(&HASHING_JOBS.with_label_values(&[outcome]), count);
+    }
+    raise(&HASHING_PANICS, stats.panics);
+}
+
+fn look_at_store(store: &dyn UserStore) {
+    for pool in store.pools() {
+        POOL.with_label_values(&[pool.name, "idle"]).set(number(pool.idle));
+        POOL.with_label_values(&[pool.name, "in_use"]).set(number(pool.open - pool.idle));
+        POOL_LIMIT.with_label_values(&[pool.name]).set(number(pool.limit));
+    }
+}
+
+fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

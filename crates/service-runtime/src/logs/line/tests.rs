@@ -1,0 +1,86 @@
+use super::{Line, LogFormat};
+use crate::request_context::RequestContext;
+use http::HeaderValue;
+use serde_json::{Value, json};
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
+use tracing_subscriber::{Layer as _, layer::SubscriberExt as _};
+
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no panic").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a program with this format writes.
+fn written(format: LogFormat, program: impl FnOnce()) -> String {
+    let memory = Memory::default();
+    let writer = memory.clone();
+    let layer = tracing_subscriber::fmt::layer()
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .event_format(Line::of(format))
+        .boxed();
+    let subscriber = tracing_subscriber::registry().with(layer);
+    tracing::subscriber::with_default(subscriber, program);
+    let bytes = memory.0.lock().expect("no panic").clone();
+    String::from_utf8(bytes).expect("text")
+}
+
+fn in_a_request(work: impl FnOnce()) {
+    let request_id = HeaderValue::from_static("r1");
+    let context = RequestContext { request_id, client_address: None };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(context.scope(async { work() }));
+}
+
+#[test]
+fn a_json_line_is_one_object_with_typed_fields() {
+    let text = written(LogFormat::Json, || {
+        in_a_request(
+            || tracing::warn!(target: "t", status = 503, ok = false, who = "a\"b", "said\n"),
+        );
+    });
+    assert_eq!(text.lines().count(), 1, "{text}");
+    let mut line: Value = serde_json::from_str(&text).expect("JSON");
+    let timestamp = line["timestamp"].take();
+    assert!(timestamp.as_str().is_some_and(|time| time.ends_with('Z')), "{timestamp}");
+    let expected = json!({
+        "timestamp": null, "level": "WARN", "target": "t", "message": "said\n", "status": 503,
+        "ok": false, "who": "a\"b", "request_id": "r1",
+    });
+    assert_eq!(line, expected);
+}
+
+#[test]
+fn a_pretty_line_ends_with_the_request() {
+    let text = written(LogFormat::Pretty, || {
+        in_a_request(|| tracing::info!(target: "t", status = 200, "said"));
+    });
+    assert!(text.ends_with("  INFO t: said status=200 request_id=r1\n"), "{text:?}");
+}
+
+#[test]
+fn a_line_outside_of_requests_names_none() {
+    for format in [LogFormat::Json, LogFormat::Pretty] {
+        let text = written(format, || tracing::info!("said"));
+        assert!(text.contains("said") && !text.contains("request_id"), "{text}");
+    }
+}
+
+#[test]
+fn a_pretty_line_stays_one_line_and_harmless_to_a_terminal() {
+    let text = written(LogFormat::Pretty, || tracing::info!(name = "a\nb\u{1b}[31m", "said"));
+    assert_eq!(text.lines().count(), 1, "{text:?}");
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+}

@@ -1,0 +1,89 @@
+//! Requests counted and timed. Labels are ours, never the client's: the route as it stands in the
+//! table, and a method only if HTTP knows it.
+
+use auth_client::AuthClient;
+use axum::extract::MatchedPath;
+use http::{Method, StatusCode};
+use service_runtime::metrics::{
+    Histogram, HistogramVec, IntCounterVec, SECONDS, SIZES, counters, histogram, histograms,
+};
+use std::{sync::LazyLock, time::Instant};
+
+static REQUESTS: LazyLock<IntCounterVec> = LazyLock::new(|| {
+    let help = "HTTP requests by variant, route, method and status; status \"none\": the client left \
+                before the answer.";
+    counters("rolegate_http_requests_total", help, &["variant", "route", "method", "status"])
+});
+
+static DURATIONS: LazyLock<HistogramVec> = LazyLock::new(|| {
+    let help = "Time from the head of a request to the head of its answer.";
+    let labels = &["variant", "route", "method"];
+    histograms("rolegate_http_request_duration_seconds", help, labels, SECONDS)
+});
+
+static BATCHES: LazyLock<Histogram> = LazyLock::new(|| {
+    let help = "Role decisions in one call to auth-service.";
+    histogram("rolegate_client_batch_size_decisions", help, SIZES)
+});
+
+/// Begins to count what this client asks.
+pub(crate) fn begin(auth: &AuthClient) {
+    LazyLock::force(&REQUESTS);
+    LazyLock::force(&DURATIONS);
+    LazyLock::force(&BATCHES);
+    #[expect(clippy::cast_precision_loss, reason = "a batch has at most 256 decisions")]
+    auth.observe_batches(|size| BATCHES.observe(size as f64));
+}
+
+/// A request under way; counted when it is answered, or dropped because nobody waits any more.
+pub(crate) struct Measured {
+    variant: &'static str,
+    method: &'static str,
+    route: Option<MatchedPath>,
+    started: Instant,
+    status: Option<StatusCode>,
+}
+
+impl Measured {
+    pub(crate) fn start(
+        variant: &'static str,
+        method: &Method,
+        route: Option<MatchedPath>,
+    ) -> Self {
+        let method = method_name(method);
+        Self { variant, method, route, started: Instant::now(), status: None }
+    }
+
+    pub(crate) fn end(mut self, status: StatusCode) {
+        self.status = Some(status);
+    }
+}
+
+impl Drop for Measured {
+    fn drop(&mut self) {
+        let route = self.route.as_ref().map_or("unmatched", MatchedPath::as_str);
+        let status = self.status.as_ref().map_or("none", StatusCode::as_str);
+        REQUESTS.with_label_values(&[self.variant, route, self.method, status]).inc();
+        if self.status.is_some() {
+            let seconds = self.started.elapsed().as_secs_f64();
+            DURATIONS.with_label_values(&[self.variant, route, self.method]).observe(seconds);
+        }
+    }
+}
+
+/// The method, if it is one of those that HTTP defines (RFC 9110, section 9.3, and RFC 5789): a
+/// client could make up any number of others.
+pub(crate) fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::CONNECT => "CONNECT",
+        Method::OPTIONS => "OPTIONS",
+        Method::TRACE => "TRACE",
+        Method::PATCH => "PATCH",
+        _ => "_OTHER",
+    }
+}

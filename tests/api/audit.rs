@@ -1,0 +1,88 @@
+//! Who did what is told, whatever `RUST_LOG` says.
+
+use e2e::{ADMIN_PASSWORD, Plan, Process, eventually, in_every_world};
+use serde_json::{Value, json};
+
+in_every_world!(
+    everything_that_must_be_told_is_told,
+    the_limit_on_guessing_is_told_once_for_its_window,
+);
+
+/// The lines of the audit, when there are this many, without what changes from run to run.
+async fn audit(process: &Process, count: usize) -> Vec<Value> {
+    let mut lines = eventually("the audit", async || {
+        let log = process.stderr();
+        let lines: Vec<Value> =
+            log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        (lines.len() >= count).then_some(lines)
+    })
+    .await;
+    for line in &mut lines {
+        assert_eq!((&line["target"], &line["level"]), (&json!("audit"), &json!("INFO")), "{line}");
+        assert_eq!(line["client_address"], "127.0.0.1", "{line}");
+        let line = line.as_object_mut().expect("an object");
+        for name in ["target", "level", "client_address", "timestamp"] {
+            line.remove(name).expect(name);
+        }
+    }
+    lines
+}
+
+async fn everything_that_must_be_told_is_told(plan: Plan) {
+    let plan = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    let world = plan.start().await;
+    let ann = world.user("ann").await;
+    let admin = world.admin().await;
+    let set = world.set_role(&admin, &ann, "author").await;
+    let refused = world.set_role(&ann, &admin, "user").await;
+    refused.expect(403);
+    let wrong = world.try_log_in("ann", "not hers").await;
+    let unknown = world.try_log_in("a password typed here", "x").await;
+    let basic = world.basic.with_basic("admin", ADMIN_PASSWORD);
+    for _ in 0..2 {
+        basic.get("/protected").await.expect(200);
+    }
+
+    let mut lines = audit(world.auth(), 7).await;
+    let ids: Vec<Value> = lines
+        .iter_mut()
+        .map(|line| line.as_object_mut().and_then(|line| line.remove("request_id")).expect("an id"))
+        .collect();
+    let id = |answer: &e2e::Answer| json!(answer.header("x-request-id").expect("an id"));
+    assert_eq!(ids[3..6], [id(&set), id(&wrong), id(&unknown)]);
+    let expected = [
+        json!({ "event": "registered", "user_id": ann.id, "username": "ann" }),
+        json!({ "event": "login_ok", "user_id": ann.id, "username": "ann", "way": "login" }),
+        json!({ "event": "login_ok", "user_id": admin.id, "username": "admin", "way": "login" }),
+        json!({
+            "event": "role_changed", "user_id": ann.id, "username": "ann", "from": "user",
+            "to": "author", "actor_id": admin.id, "actor": "admin",
+        }),
+        json!({
+            "event": "login_failed", "user_id": ann.id, "username": "ann", "way": "login",
+            "reason": "wrong_password",
+        }),
+        json!({ "event": "login_failed", "way": "login", "reason": "unknown_user" }),
+        // The second time it was remembered.
+        json!({ "event": "login_ok", "user_id": admin.id, "username": "admin", "way": "basic" }),
+    ];
+    assert_eq!(lines, expected);
+}
+
+async fn the_limit_on_guessing_is_told_once_for_its_window(plan: Plan) {
+    let plan = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    let world = plan.with("LOGIN_FAILURE_LIMIT", "2").start().await;
+    let statuses = [
+        world.try_log_in("admin", "wrong").await.status,
+        world.try_log_in("admin", "wrong").await.status,
+        world.try_log_in("admin", "wrong").await.status,
+        world.try_log_in("admin", "wrong").await.status,
+    ];
+    assert_eq!(statuses, [401, 401, 429, 429]);
+    // What is told last shows that nothing is still to come.
+    world.try_register("ann", "a password").await.expect(200);
+    let told = audit(world.auth(), 4).await;
+    let reasons: Vec<&str> =
+        told.iter().map(|line| line["reason"].as_str().unwrap_or("none")).collect();
+    assert_eq!(reasons, ["wrong_password", "wrong_password", "too_many_attempts", "none"]);
+}

@@ -1,0 +1,192 @@
+//! Numbers for Prometheus: what they count, how they are written, and that the dashboard shows them.
+
+use e2e::{ADMIN_PASSWORD, Api, Plan, Process, Store, World, in_every_world};
+use reqwest::Method;
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::Write as _,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+in_every_world!(what_happens_is_counted, no_label_holds_what_a_client_chose);
+
+/// Where this is set, a machine without promtool fails instead of skipping.
+const DEMANDED: &str = "PROMTOOL";
+
+async fn scrape(process: &Process) -> String {
+    let answer = Api::at(&process.address("ops")).get("/metrics").await;
+    let content_type = answer.expect(200).header("content-type").unwrap_or_default();
+    assert!(content_type.starts_with("text/plain; version=0.0.4"), "{answer}");
+    answer.body
+}
+
+/// The value of a series, written as it is scraped.
+#[track_caller]
+fn value(metrics: &str, series: &str) -> f64 {
+    let line = metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {series} in\n{metrics}")).parse().expect("a number")
+}
+
+/// Uses everything that is counted.
+async fn use_everything(world: &World) {
+    let ann = world.user("ann").await;
+    world.try_log_in("ann", "wrong").await.expect(401);
+    world.bearer.with_token(&ann.token).get("/profile").await.expect(200);
+    world.bearer.with_token(&ann.token).get("/admin").await.expect(403);
+    for _ in 0..2 {
+        world.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(200);
+    }
+}
+
+async fn what_happens_is_counted(plan: Plan) {
+    let world = plan.start().await;
+    use_everything(&world).await;
+    let front = scrape(world.front()).await;
+    let http = |rest: &str| value(&front, &format!("rolegate_http_requests_total{{{rest}}}"));
+    let login = r#"method="POST",route="/login",status="401",variant="bearer""#;
+    assert!((http(login) - 1.0).abs() < 0.1);
+    let protected = r#"method="GET",route="/protected",status="200",variant="basic""#;
+    assert!((http(protected) - 2.0).abs() < 0.1);
+    let auth = scrape(world.auth()).await;
+    for (series, expected) in [
+        (r#"rolegate_logins_total{outcome="OK",way="login"}"#, 1.0),
+        (r#"rolegate_logins_total{outcome="CREDENTIALS_INVALID",way="login"}"#, 1.0),
+        (r#"rolegate_logins_total{outcome="OK",way="basic"}"#, 2.0),
+        ("rolegate_basic_memory_hits_total", 1.0),
+        ("rolegate_tokens_issued_total", 1.0),
+        (r#"rolegate_authorizations_total{outcome="OK"}"#, 1.0),
+        (r#"rolegate_authorizations_total{outcome="ROLE_INSUFFICIENT"}"#, 1.0),
+        (r#"rolegate_limit_refusals_total{limit="login"}"#, 0.0),
+        (
+            r#"rolegate_grpc_requests_total{code="OK",method="Register",service="rolegate.auth.v1.AuthService"}"#,
+            1.0,
+        ),
+    ] {
+        assert!(
+            (value(&auth, series) - expected).abs() < 0.1,
+            "{series} is not {expected}:\n{auth}"
+        );
+    }
+    // Seeded, registered, logged in twice, checked once.
+    assert!(value(&auth, "rolegate_hashing_wait_seconds_count") > 3.9, "{auth}");
+    // A lane is given back a moment after the answer.
+    let (busy, lanes) = ("rolegate_hashing_busy_lanes", "rolegate_hashing_lanes");
+    assert!(value(&auth, busy) <= value(&auth, lanes), "{auth}");
+    assert!(value(&auth, "rolegate_hashing_queued_jobs") < 0.1, "nobody waits: {auth}");
+    let pool = if auth.contains(r#"pool="main""#) { "main" } else { "readers" };
+    let limit = value(&auth, &format!("rolegate_store_connections_limit{{pool=\"{pool}\"}}"));
+    let idle =
+        value(&auth, &format!("rolegate_store_connections{{pool=\"{pool}\",state=\"idle\"}}"));
+    assert!(limit >= 4.0 && idle <= limit, "{auth}");
+}
+
+async fn no_label_holds_what_a_client_chose(plan: Plan) {
+    let world = plan.start().await;
+    let admin = world.admin().await;
+    let request = |method: &[u8], path: &str| {
+        world
+            .bearer
+            .with_token(&admin.token)
+            .request(Method::from_bytes(method).expect("a method"), path)
+    };
+    for (method, path) in [
+        (&b"GET"[..], "/planted/path"),
+        (b"PLANTED", "/profile"),
+        (b"PUT", "/users/987654321/role"),
+        (b"GET", "/users?username=planted"),
+    ] {
+        world.bearer.send(request(method, path)).await;
+    }
+    world.try_log_in("planted", "planted").await.expect(401);
+    let channel = e2e::grpc::channel(&world.auth().address("grpc")).await;
+    let mut raw = tonic::client::Grpc::new(channel);
+    raw.ready().await.expect("connected");
+    let path = tonic::codegen::http::uri::PathAndQuery::from_static("/planted.Service/Planted");
+    let codec = tonic_prost::ProstCodec::<(), ()>::default();
+    raw.unary(tonic::Request::new(()), path, codec).await.expect_err("nobody serves it");
+    for process in world.processes() {
+        let metrics = scrape(process).await;
+        for planted in ["planted", "Planted", "PLANTED", "987654321", "ann"] {
+            let is_label = |line: &&str| !line.starts_with('#') && line.contains(planted);
+            assert_eq!(metrics.lines().find(is_label), None, "{planted}");
+        }
+    }
+    let front = scrape(world.front()).await;
+    for label in [r#"route="unmatched""#, r#"method="_OTHER""#, r#"route="/users/{user_id}/role""#]
+    {
+        assert!(front.contains(label), "{label} in {front}");
+    }
+    let auth = scrape(world.auth()).await;
+    let other =
+        r#"rolegate_grpc_requests_total{code="UNIMPLEMENTED",method="_OTHER",service="_OTHER"}"#;
+    assert!(value(&auth, other) > 0.9, "{auth}");
+}
+
+/// Names of metrics, without the endings of a histogram's series.
+fn families(metrics: &str) -> BTreeSet<String> {
+    let types = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    types.filter_map(|line| line.split(' ').next().map(str::to_owned)).collect()
+}
+
+#[tokio::test]
+async fn the_dashboard_shows_every_metric_and_no_other() {
+    let world = Plan::in_one_process(Store::Sqlite).start().await;
+    use_everything(&world).await;
+    let exported = families(&scrape(world.auth()).await);
+
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/grafana/rolegate.json");
+    let text = fs::read_to_string(&file).expect("the dashboard");
+    let dashboard: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let targets = panels.iter().filter_map(|panel| panel["targets"].as_array()).flatten();
+    let shown: BTreeSet<String> = targets
+        .filter_map(|target| target["expr"].as_str())
+        .flat_map(|expression| {
+            expression.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+        })
+        .filter(|word| word.starts_with("rolegate_") || word.starts_with("process_"))
+        .map(|word| {
+            let endings = ["_bucket", "_sum", "_count"];
+            let family = endings.iter().find_map(|ending| word.strip_suffix(ending));
+            family.unwrap_or(word).to_owned()
+        })
+        .collect();
+    assert_eq!(shown, exported, "left: shown by {}, right: exported", file.display());
+}
+
+#[expect(clippy::print_stderr, reason = "whoever runs the tests must see it")]
+fn not_checked(why: &std::io::Error) {
+    eprintln!("NOT CHECKED: there is no promtool here ({why})");
+}
+
+#[tokio::test]
+async fn promtool_finds_nothing_to_complain_about() {
+    let world = Plan::in_two_processes(Store::Sqlite).start().await;
+    use_everything(&world).await;
+    for process in world.processes() {
+        let metrics = scrape(process).await;
+        let started = Command::new("promtool")
+            .args(["check", "metrics"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut promtool = match started {
+            Ok(promtool) => promtool,
+            Err(error) => {
+                let is_demanded = std::env::var_os(DEMANDED).is_some();
+                assert!(!is_demanded, "{DEMANDED} demands promtool (Debian: prometheus): {error}");
+                return not_checked(&error);
+            }
+        };
+        let mut stdin = promtool.stdin.take().expect("piped");
+        stdin.write_all(metrics.as_bytes()).expect("promtool reads");
+        drop(stdin);
+        let output = promtool.wait_with_output().expect("promtool ends");
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(output.status.success() && said.is_empty(), "promtool: {said}\n{metrics}");
+    }
+}

@@ -1,0 +1,77 @@
+//! Every request has an id: in its answer, and in every log line about it in both services.
+
+use e2e::{Plan, World, eventually, in_every_world, on_postgres};
+use reqwest::Method;
+use serde_json::Value;
+use std::collections::HashSet;
+
+in_every_world!(every_answer_has_an_id_of_its_own, only_a_trusted_proxy_may_name_a_request);
+on_postgres!(a_fault_is_told_in_both_services_under_the_ids_of_all_requests_that_shared_it);
+
+async fn told(world: &World, id: &str) -> String {
+    let request = world.bearer.request(Method::GET, "/public").header("x-request-id", id);
+    let answer = world.bearer.send(request).await;
+    answer.expect(200).header("x-request-id").expect("an id").to_owned()
+}
+
+async fn every_answer_has_an_id_of_its_own(plan: Plan) {
+    let world = plan.start().await;
+    let mut ids = HashSet::new();
+    for api in [&world.bearer, &world.basic] {
+        for path in ["/", "/public", "/profile", "/protected", "/nowhere"] {
+            let answer = api.get(path).await;
+            let id = answer.header("x-request-id").unwrap_or_default().to_owned();
+            assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{answer}");
+            assert!(ids.insert(id), "an id twice: {answer}");
+        }
+    }
+}
+
+async fn only_a_trusted_proxy_may_name_a_request(plan: Plan) {
+    let world = plan.clone().start().await;
+    assert_ne!(told(&world, "from-a-stranger").await, "from-a-stranger");
+    let world = plan.with("TRUSTED_PROXIES", "127.0.0.0/8").start().await;
+    assert_eq!(told(&world, "from-a-proxy").await, "from-a-proxy");
+    let longest = "x".repeat(64);
+    assert_eq!(told(&world, &longest).await, longest);
+    for bad in ["a b", "a,b", "\"", "", &"x".repeat(65)] {
+        assert_eq!(told(&world, bad).await.len(), 32, "{bad:?} is no id");
+    }
+}
+
+async fn a_fault_is_told_in_both_services_under_the_ids_of_all_requests_that_shared_it(plan: Plan) {
+    let mut world = plan.with("LOG_FORMAT", "json").with_database_proxy().start().await;
+    let admin = world.admin().await;
+    let bearer = world.bearer.with_token(&admin.token);
+    world.database_proxy().cut();
+    let asking = (0..40).map(|_| {
+        let bearer = bearer.clone();
+        tokio::spawn(async move { bearer.get("/profile").await })
+    });
+    let mut ids = Vec::new();
+    for answer in asking.collect::<Vec<_>>() {
+        let answer = answer.await.expect("no panic");
+        ids.push(answer.expect(503).header("x-request-id").expect("an id").to_owned());
+    }
+    for (process, message) in
+        [(world.front(), "answered with a fault"), (world.auth(), "a call failed")]
+    {
+        let told = eventually("every id to be told", async || {
+            let told = ids_of(&process.stderr(), message);
+            ids.iter().all(|id| told.contains(id)).then_some(told)
+        });
+        assert!(told.await.len() >= ids.len());
+    }
+}
+
+/// The requests that lines with this message are about.
+fn ids_of(log: &str, message: &str) -> HashSet<String> {
+    let lines = log.lines().map(|line| -> Value {
+        serde_json::from_str(line).unwrap_or_else(|_| panic!("a line is no JSON: {line}"))
+    });
+    lines
+        .filter(|line| line["message"] == message)
+        .filter_map(|line| line["request_id"].as_str().map(str::to_owned))
+        .flat_map(|ids| ids.split(',').map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}

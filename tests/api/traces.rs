@@ -1,0 +1,137 @@
+//! One request is one trace, through both services down to the query.
+
+use e2e::{CollectedSpan, Collector, Plan, Store, World, in_every_world};
+use std::collections::BTreeMap;
+
+in_every_world!(
+    a_decision_is_one_trace_from_http_to_the_query,
+    a_login_is_one_trace_and_names_nobody,
+    a_stranger_s_trace_is_not_followed_and_a_trusted_proxy_s_is,
+);
+
+async fn traced(plan: Plan) -> (World, Collector) {
+    let collector = Collector::start().await;
+    let plan = plan
+        .with("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url())
+        // Spans leave soon, so that nobody waits for them long.
+        .with("OTEL_BSP_SCHEDULE_DELAY", "50");
+    (plan.start().await, collector)
+}
+
+/// The span with this name and this parent, in the trace of the parent.
+async fn child(collector: &Collector, name: &str, parent: &CollectedSpan) -> CollectedSpan {
+    let what = format!("a span {name} below {parent:?}, not {:?}", collector.spans());
+    let found =
+        collector.span(&what, |span| span.name == name && span.parent_id == parent.span_id).await;
+    assert_eq!(found.trace_id, parent.trace_id);
+    found
+}
+
+fn expect(span: &CollectedSpan, attributes: &[(&str, &str)]) {
+    let expected: BTreeMap<&str, &str> = attributes.iter().copied().collect();
+    for (name, value) in expected {
+        assert_eq!(span.attributes.get(name).map(String::as_str), Some(value), "{name}: {span:?}");
+    }
+}
+
+const AUTH: &str = "rolegate.auth.v1.AuthService";
+
+async fn a_decision_is_one_trace_from_http_to_the_query(plan: Plan) {
+    let (system, is_apart) = (system(plan.store()), !plan.is_in_one_process());
+    let (world, collector) = traced(plan).await;
+    let admin = world.admin().await;
+    let answer = world.bearer.with_token(&admin.token).get("/admin").await;
+    let id = answer.expect(200).header("x-request-id").expect("an id").to_owned();
+
+    let root = collector.span("the request", |span| span.name == "GET /admin").await;
+    assert_eq!(root.parent_id, "", "nobody came before: {root:?}");
+    expect(
+        &root,
+        &[
+            ("http.request.method", "GET"),
+            ("http.route", "/admin"),
+            ("http.response.status_code", "200"),
+            ("client.address", "127.0.0.1"),
+            ("rolegate.request_id", &id),
+        ],
+    );
+    let name = format!("{AUTH}/Authorize");
+    let call = child(&collector, &name, &root).await;
+    let served = child(&collector, &name, &call).await;
+    for span in [&call, &served] {
+        let rpc = [("rpc.system", "grpc"), ("rpc.service", AUTH), ("rpc.method", "Authorize")];
+        expect(span, &rpc);
+        expect(span, &[("rpc.grpc.status_code", "0")]);
+    }
+    let query = child(&collector, system, &served).await;
+    expect(&query, &[("db.system.name", system)]);
+    if is_apart {
+        let services = [&root, &call, &served, &query].map(|span| span.service.as_str());
+        assert_eq!(services, ["gateway", "gateway", "auth-service", "auth-service"]);
+    }
+}
+
+async fn a_login_is_one_trace_and_names_nobody(plan: Plan) {
+    let (world, collector) = traced(plan).await;
+    world.try_log_in("ann", "planted-password").await.expect(401);
+    let root = collector.span("the request", |span| span.name == "POST /login").await;
+    let name = format!("{AUTH}/Login");
+    let call = child(&collector, &name, &root).await;
+    let served = child(&collector, &name, &call).await;
+    expect(&served, &[("rpc.grpc.status_code", "16")]);
+    assert!(!served.is_error, "a refusal is an answer: {served:?}");
+    assert!(call.is_error, "to the caller it is an error: {call:?}");
+    world.bearer.get("/no/such/planted-password").await.expect(404);
+    collector.span("the other request", |span| span.name == "GET").await;
+    let all = format!("{:?}", collector.spans());
+    assert!(!all.contains("planted") && !all.contains("ann\""), "{all}");
+}
+
+async fn a_stranger_s_trace_is_not_followed_and_a_trusted_proxy_s_is(plan: Plan) {
+    let trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+    for (proxies, is_followed) in [("192.0.2.0/24", false), ("127.0.0.0/8", true)] {
+        let (world, collector) = traced(plan.clone().with("TRUSTED_PROXIES", proxies)).await;
+        let request = world.bearer.request(reqwest::Method::GET, "/public");
+        let traceparent = format!("00-{trace_id}-00f067aa0ba902b7-01");
+        let request = request.header("traceparent", traceparent).header("tracestate", "a=1,b=2");
+        world.bearer.send(request).await.expect(200);
+        let root = collector.span("the request", |span| span.name == "GET /public").await;
+        assert_eq!(root.trace_id == trace_id, is_followed, "{root:?}");
+        assert_eq!(root.parent_id == "00f067aa0ba902b7", is_followed, "{root:?}");
+        assert_eq!(root.trace_state == "a=1,b=2", is_followed, "{root:?}");
+    }
+}
+
+#[tokio::test]
+async fn spans_that_wait_are_sent_at_the_end_and_a_collector_that_hangs_holds_nobody_up() {
+    let collector = Collector::start().await;
+    // Accepts connections, since the system does, and never says anything.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let silent = format!("http://{}", silent.local_addr().expect("bound"));
+    for url in [collector.url(), silent] {
+        let plan = Plan::in_one_process(Store::Sqlite)
+            .with("OTEL_EXPORTER_OTLP_ENDPOINT", &url)
+            .with("OTEL_SERVICE_NAME", "another-name")
+            .with("OTEL_BSP_SCHEDULE_DELAY", "3600000");
+        let world = plan.start().await;
+        world.bearer.get("/public").await.expect(200);
+        let (processes, _database) = world.into_processes();
+        for process in processes {
+            let asked = std::time::Instant::now();
+            process.terminate();
+            let exit = process.exit().await;
+            assert_eq!(exit.code, Some(0), "{}", exit.stderr);
+            assert!(asked.elapsed().as_secs() < 10, "it ended after {:?}", asked.elapsed());
+        }
+    }
+    let spans = collector.spans();
+    let one = spans.iter().find(|span| span.name == "GET /public").expect("it was sent at the end");
+    assert_eq!(one.service, "another-name");
+}
+
+fn system(store: Store) -> &'static str {
+    match store {
+        Store::Postgres => "postgresql",
+        Store::Sqlite => "sqlite",
+    }
+}

@@ -1,0 +1,135 @@
+//! A collector of OpenTelemetry traces, as small as can be.
+
+use crate::eventually;
+use opentelemetry_proto::tonic::{
+    collector::trace::v1::{
+        ExportTraceServiceRequest, ExportTraceServiceResponse,
+        trace_service_server::{TraceService, TraceServiceServer},
+    },
+    common::v1::{AnyValue, KeyValue, any_value::Value},
+    trace::v1::Span,
+};
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::{Request, Response, Status, transport::Server};
+
+/// Keeps the spans that it is sent.
+#[derive(Clone, Debug)]
+pub struct Collector {
+    address: SocketAddr,
+    spans: Arc<Mutex<Vec<CollectedSpan>>>,
+}
+
+/// A span, with what tests look at as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectedSpan {
+    /// `service.name` of its program.
+    pub service: String,
+    /// The name.
+    pub name: String,
+    /// The trace, in hexadecimal digits.
+    pub trace_id: String,
+    /// The span.
+    pub span_id: String,
+    /// Its parent; empty at the root.
+    pub parent_id: String,
+    /// The state of the trace.
+    pub trace_state: String,
+    /// The spans that it is linked to.
+    pub links: Vec<String>,
+    /// The attributes.
+    pub attributes: BTreeMap<String, String>,
+    /// Whether it ended in an error.
+    pub is_error: bool,
+}
+
+impl Collector {
+    /// Starts to listen.
+    ///
+    /// # Panics
+    ///
+    /// Without a free port.
+    pub async fn start() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let spans = Arc::default();
+        let collector = Self { address, spans };
+        let service = TraceServiceServer::new(collector.clone());
+        let incoming = TcpListenerStream::new(listener);
+        tokio::spawn(Server::builder().add_service(service).serve_with_incoming(incoming));
+        collector
+    }
+
+    /// What `OTEL_EXPORTER_OTLP_ENDPOINT` says.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Every span until now.
+    ///
+    /// # Panics
+    ///
+    /// Never: nobody panics while holding the lock.
+    #[must_use]
+    pub fn spans(&self) -> Vec<CollectedSpan> {
+        self.spans.lock().expect("no panic").clone()
+    }
+
+    /// Waits for a span that satisfies `is_it`.
+    pub async fn span(&self, what: &str, is_it: impl Fn(&CollectedSpan) -> bool) -> CollectedSpan {
+        eventually(what, async || self.spans().into_iter().find(|span| is_it(span))).await
+    }
+}
+
+#[tonic::async_trait]
+impl TraceService for Collector {
+    async fn export(
+        &self,
+        request: Request<ExportTraceServiceRequest>,
+    ) -> Result<Response<ExportTraceServiceResponse>, Status> {
+        for resource_spans in request.into_inner().resource_spans {
+            let resource = resource_spans.resource.unwrap_or_default();
+            let service = texts(resource.attributes).remove("service.name").unwrap_or_default();
+            let spans = resource_spans.scope_spans.into_iter().flat_map(|scope| scope.spans);
+            let spans = spans.map(|span| collected(&service, span));
+            self.spans.lock().expect("no panic").extend(spans);
+        }
+        Ok(Response::new(ExportTraceServiceResponse::default()))
+    }
+}
+
+fn collected(service: &str, span: Span) -> CollectedSpan {
+    CollectedSpan {
+        service: service.to_owned(),
+        name: span.name,
+        trace_id: hex(&span.trace_id),
+        span_id: hex(&span.span_id),
+        parent_id: hex(&span.parent_span_id),
+        trace_state: span.trace_state,
+        links: span.links.iter().map(|link| hex(&link.span_id)).collect(),
+        attributes: texts(span.attributes),
+        is_error: span.status.is_some_and(|status| status.code == 2),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+fn texts(attributes: Vec<KeyValue>) -> BTreeMap<String, String> {
+    attributes.into_iter().map(|attribute| (attribute.key, text(attribute.value))).collect()
+}
+
+fn text(value: Option<AnyValue>) -> String {
+    match value.and_then(|value| value.value) {
+        Some(Value::StringValue(text)) => text,
+        Some(Value::IntValue(number)) => number.to_string(),
+        Some(Value::BoolValue(answer)) => answer.to_string(),
+        other => format!("{other:?}"),
+    }
+}
