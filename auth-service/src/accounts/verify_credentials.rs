@@ -1,6 +1,9 @@
 //! Whether a username and a password belong together, asked on every request of HTTP Basic.
 
-use super::{AccountError, Accounts, Origin, password_check::Claim};
+use super::{
+    AccountError, Accounts, Origin,
+    password_check::{Claim, urgency},
+};
 use crate::user::User;
 use secrecy::SecretString;
 use std::time::Instant;
@@ -25,8 +28,10 @@ impl Accounts {
         }
         let hash = stored.as_ref().map(|stored| &stored.password_hash);
         // Those who ask the same at the same time are one guess: it tells them one thing.
-        let guess =
-            async { Ok::<_, AccountError>(self.guess(&claim, hash, origin).await?.is_right) };
+        let guess = async {
+            self.hasher.has_room(urgency(origin))?;
+            Ok::<_, AccountError>(self.guess(&claim, hash, origin).await?.is_right)
+        };
         let is_right = match tag {
             Some(tag) => self.memory.once(tag, guess).await,
             None => guess.await,
