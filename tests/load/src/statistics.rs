@@ -54,7 +54,7 @@ pub(crate) fn rate_of_ends(mut ends: Vec<Duration>) -> f64 {
     ends.sort_unstable();
     let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else { return f64::NAN };
     let later = ends.iter().filter(|&&end| end > first).count();
-    rate(u64::try_from(later).unwrap_or(u64::MAX), last - first)
+    rate(u64::try_from(later).unwrap_or(u64::MAX), last.saturating_sub(first))
 }
 
 /// Bytes in MiB.
