@@ -6,6 +6,7 @@ mod encryption;
 mod key_rotation;
 mod kill;
 mod outage;
+mod overload;
 mod rolling_restart;
 mod shutdown;
 mod start;

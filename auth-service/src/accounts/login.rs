@@ -1,6 +1,9 @@
 //! Exchanging a username and a password for an access token.
 
-use super::{AccountError, Accounts, Origin, password_check::Claim};
+use super::{
+    AccountError, Accounts, Origin,
+    password_check::{Claim, urgency},
+};
 use crate::{audit::Way, metrics, user::User};
 use secrecy::SecretString;
 
@@ -13,6 +16,8 @@ impl Accounts {
         password: SecretString,
         origin: Origin,
     ) -> Result<(SecretString, User), AccountError> {
+        // Before the query: in a flood most are sent away here, and it must cost next to nothing.
+        self.hasher.has_room(urgency(origin))?;
         let claim = Claim::new(username, password);
         let stored = self.stored(&claim).await?;
         let checked = self.guess(&claim, stored.as_ref(), origin, Way::Login).await?;

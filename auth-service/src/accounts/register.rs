@@ -26,6 +26,7 @@ impl Accounts {
         let username = Username::new(username).map_err(AccountError::UsernameInvalid)?;
         let password = Password::new(password, self.policy.password_min_length)
             .map_err(AccountError::PasswordInvalid)?;
+        self.hasher.has_room(urgency(origin))?;
         // Counted for the address, whatever the name; every one counts, as every one is work.
         let place = self.registrations.reserve("", origin.client(), Instant::now());
         drop(place.inspect_err(|_| metrics::limit_refused("registration"))?);

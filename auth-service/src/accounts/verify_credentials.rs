@@ -1,6 +1,9 @@
 //! Whether a username and a password belong together, asked on every request of HTTP Basic.
 
-use super::{AccountError, Accounts, Origin, password_check::Claim};
+use super::{
+    AccountError, Accounts, Origin,
+    password_check::{Claim, urgency},
+};
 use crate::{audit::Way, metrics, user::User};
 use secrecy::SecretString;
 use std::time::Instant;
@@ -26,6 +29,7 @@ impl Accounts {
         }
         // Those who ask the same at the same time are one guess: it tells them one thing.
         let guess = async {
+            self.hasher.has_room(urgency(origin))?;
             let checked = self.guess(&claim, stored.as_ref(), origin, Way::Basic).await?;
             Ok::<_, AccountError>(checked.is_right)
         };

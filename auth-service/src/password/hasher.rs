@@ -77,6 +77,19 @@ impl Hasher {
         Ok(Self { engine: Arc::new(engine), cost })
     }
 
+    /// What the engine is doing.
+    #[must_use]
+    pub fn stats(&self) -> bcrypt_lanes::Stats {
+        self.engine.stats()
+    }
+
+    /// Whether a password would be looked at now. Asked before anything else is done for somebody
+    /// who would be sent away: an overloaded service must say so cheaply, and the same to everybody.
+    pub fn has_room(&self, urgency: Urgency) -> Result<(), HashError> {
+        let share = Share::from(urgency.client);
+        Ok(self.engine.room(self.cost, share, urgency.deadline)?)
+    }
+
     /// The hash of a new password, `$2b$` with a random salt.
     pub async fn hash(
         &self,
@@ -108,12 +121,6 @@ impl Hasher {
         let is_right = verdict.is_match() && password.is_some();
         let wants_new_hash = is_right && verdict == Verdict::Match { rehash: true };
         Ok(Checked { is_right, wants_new_hash })
-    }
-
-    /// What the engine is doing.
-    #[must_use]
-    pub fn stats(&self) -> bcrypt_lanes::Stats {
-        self.engine.stats()
     }
 }
 

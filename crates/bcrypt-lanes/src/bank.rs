@@ -74,13 +74,15 @@ impl Bank {
             match self.outcome(index) {
                 Some((digest, matches)) => {
                     let Running { job, started, .. } = self.leave(index);
-                    ended.completed += 1;
                     let answer = Answer {
                         digest,
                         matches,
                         waited: started.saturating_duration_since(job.submitted),
                         ran: now.saturating_duration_since(started),
                     };
+                    ended.completed += 1;
+                    ended.waited += answer.waited;
+                    ended.ran += answer.ran;
                     job.answer(Ok(answer));
                 }
                 None => match self.running[index].job.fate(now) {

@@ -2,10 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use crate::job::{Fate, Job};
+use crate::job::{Claim, Fate, Job};
 use crate::pace::Pace;
-use crate::queue::{Admitted, Queue};
+use crate::queue::{Admitted, Place, Queue};
 use crate::{EngineError, Settings, Stats};
+
+/// Nobody is told to try again at once.
+const LEAST_RETRY_AFTER: Duration = Duration::from_millis(1);
 
 /// The queue, the load of every worker and the counters.
 pub(crate) struct Board {
@@ -33,6 +36,9 @@ pub(crate) struct Counted {
     pub(crate) expired: u64,
     pub(crate) dropped: u64,
     pub(crate) panics: u64,
+    /// Of those that were completed, all together.
+    pub(crate) waited: Duration,
+    pub(crate) ran: Duration,
 }
 
 impl Board {
@@ -49,43 +55,82 @@ impl Board {
 
     /// Lets a job wait, or answers it with [`EngineError::Refused`].
     pub(crate) fn submit(&mut self, job: Job, now: Instant) {
-        if self.overdue(&job, now).is_some() || self.queue.is_full() {
-            // Only now is it worth looking for those that keep a place for nothing.
-            self.clear(now);
-        }
-        if let Some(overdue) = self.overdue(&job, now) {
-            return self.refuse(job, overdue);
-        }
-        let wait = self.wait(&job);
-        match self.queue.push(job) {
+        let place = match self.admit(job.claim(), now) {
+            Ok(place) => place,
+            Err(retry_after) => return self.refuse(job, retry_after),
+        };
+        match self.queue.push(job, place) {
             Admitted::Waits => {}
             Admitted::InsteadOf(displaced) => {
-                let wait = self.wait(&displaced);
+                let place = self.fair_place(displaced.claim(), now);
+                let wait = self.wait(place);
                 self.refuse(displaced, wait);
             }
-            Admitted::No(job) => self.refuse(job, wait),
+            Admitted::No(job) => {
+                let wait = self.wait(place);
+                self.refuse(job, wait);
+            }
         }
     }
 
-    /// By how much the job would miss its deadline.
+    /// Whether a job like this would be let in now, and else when. What is turned away here counts
+    /// as refused.
+    pub(crate) fn room(&mut self, claim: Claim, now: Instant) -> Result<(), Duration> {
+        let place = self.admit(claim, now).inspect_err(|_| self.counted.refused += 1)?;
+        if self.queue.has_room_for(claim.share) {
+            return Ok(());
+        }
+        self.counted.refused += 1;
+        Err(self.wait(place).max(LEAST_RETRY_AFTER))
+    }
+
+    /// Where a job would wait, or when to try again because it would be too late there.
+    fn admit(&mut self, claim: Claim, now: Instant) -> Result<Place, Duration> {
+        let place = self.fair_place(claim, now);
+        if self.lateness(claim, place, now).is_none() && !self.queue.is_full() {
+            return Ok(place);
+        }
+        // Only now is it worth looking for those that keep a place for nothing.
+        self.clear(now);
+        let place = self.fair_place(claim, now);
+        self.lateness(claim, place, now).map_or(Ok(place), Err)
+    }
+
+    /// By how much a job at this place would miss the time by which it is due.
     ///
     /// A job that can start at once never would, whatever the estimate says: the deadline itself
     /// bounds the harm, and what it proves about the machine puts a wrong estimate right.
-    fn overdue(&self, job: &Job, now: Instant) -> Option<Duration> {
+    fn lateness(&self, claim: Claim, place: Place, now: Instant) -> Option<Duration> {
         if self.queue.len() + self.lanes_busy() < self.lanes_total() {
             return None;
         }
-        let done = self.wait(job) + self.pace.time_for(job.work(), 1);
-        let budget = job.deadline.saturating_duration_since(now);
-        done.checked_sub(budget).filter(|late| !late.is_zero())
+        let done = self.wait(place) + self.pace.time_for(claim.work, 1);
+        let late = done.checked_sub(claim.due.saturating_duration_since(now))?;
+        (!late.is_zero()).then(|| late.max(LEAST_RETRY_AFTER))
     }
 
-    /// How long the job would wait for a lane: until all lanes together have done what is in them
-    /// and what is queued ahead.
-    fn wait(&self, job: &Job) -> Duration {
-        let running: u64 = self.loads.iter().map(|load| load.work).sum();
-        let ahead = self.queue.work_ahead(job.share, job.work());
-        self.pace.time_for(running + ahead, self.lanes_total())
+    fn fair_place(&self, claim: Claim, now: Instant) -> Place {
+        let running = self.running();
+        self.queue.place(claim.share, claim.work, |ahead, job| {
+            let Claim { work, due, .. } = job.claim();
+            let done = self.pace.time_for(running + ahead, self.lanes_total())
+                + self.pace.time_for(work, 1);
+            done <= due.saturating_duration_since(now)
+        })
+    }
+
+    /// How long a job would wait for a lane: until all lanes together have done what is in them and
+    /// what is ahead in the queue.
+    ///
+    /// What its own share waits for counts once more. So a share that floods leaves as much room
+    /// as it takes, and who comes for the first time is let in.
+    fn wait(&self, place: Place) -> Duration {
+        self.pace.time_for(self.running() + place.ahead + place.own, self.lanes_total())
+    }
+
+    /// Iterations still to be done in the lanes.
+    fn running(&self) -> u64 {
+        self.loads.iter().map(|load| load.work).sum()
     }
 
     /// Answers those in the queue whose deadline has passed: no lane may be free for long.
@@ -103,7 +148,7 @@ impl Board {
 
     fn refuse(&mut self, job: Job, wait: Duration) {
         self.counted.refused += 1;
-        let retry_after = wait.max(Duration::from_millis(1));
+        let retry_after = wait.max(LEAST_RETRY_AFTER);
         job.answer(Err(EngineError::Refused { retry_after }));
     }
 
@@ -151,6 +196,8 @@ impl Board {
         self.counted.expired += ended.expired;
         self.counted.dropped += ended.dropped;
         self.counted.panics += ended.panics;
+        self.counted.waited += ended.waited;
+        self.counted.ran += ended.ran;
     }
 
     fn lanes_busy(&self) -> usize {
@@ -171,6 +218,8 @@ impl Board {
             expired: self.counted.expired,
             dropped: self.counted.dropped,
             panics: self.counted.panics,
+            waited: self.counted.waited,
+            ran: self.counted.ran,
             iterations_per_second: self.pace.together(self.lanes_total()),
         }
     }

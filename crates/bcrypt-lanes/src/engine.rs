@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use futures_channel::oneshot;
 
-use crate::job::{Answer, Job, Reply};
+use crate::job::{Answer, Claim, Job, Reply};
 use crate::password::ExpandedPassword;
 use crate::stored::{Digest, Stored};
-use crate::worker::{Shared, step_back};
+use crate::worker::{Shared, TRIAL, step_back, trial};
 use crate::{Cost, Done, EngineError, Settings, Share, Stats, Verdict};
 
 /// Computes bcrypt on threads of its own.
@@ -65,13 +65,15 @@ impl Engine {
             engine.threads.push(thread.spawn(move || {
                 let lowered = if settings.low_priority { step_back() } else { Ok(()) };
                 // The engine may be gone already, when a later thread could not be had.
-                let _ = tell.send(lowered);
+                let _ = tell.send((lowered, trial(settings.lanes)));
                 drop(tell);
                 shared.work(worker);
             })?);
         }
         drop(tell);
-        engine.priority = told.into_iter().collect();
+        let (priorities, times): (Vec<_>, Vec<_>) = told.into_iter().unzip();
+        engine.priority = priorities.into_iter().collect();
+        engine.shared.board().pace.calibrate(TRIAL, &times);
         Ok(engine)
     }
 
@@ -85,6 +87,16 @@ impl Engine {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.board().stats()
+    }
+
+    /// Whether a job of this cost would be let in now. Asked before other work is done for a caller
+    /// who would then be refused; answers within microseconds. `Ok` is no promise: others may come
+    /// in between.
+    pub fn room(&self, cost: Cost, share: Share, deadline: Instant) -> Result<(), EngineError> {
+        let now = Instant::now();
+        let claim = Claim::new(share, cost.iterations(), now, deadline);
+        let room = self.shared.board().room(claim, now);
+        room.map_err(|retry_after| EngineError::Refused { retry_after })
     }
 
     /// Hashes a password with a fresh salt, to `$2b$…` of 60 characters.

@@ -37,7 +37,30 @@ pub(crate) struct Job {
     pub(crate) reply: oneshot::Sender<Reply>,
 }
 
+/// What admission has to know of a job.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Claim {
+    pub(crate) share: Share,
+    /// Iterations.
+    pub(crate) work: u64,
+    /// When it is to be done if all goes as expected.
+    pub(crate) due: Instant,
+}
+
+impl Claim {
+    /// A fifth of the time is kept: for a machine that slows down after the promise was made.
+    pub(crate) fn new(share: Share, work: u64, submitted: Instant, deadline: Instant) -> Self {
+        let time = deadline.saturating_duration_since(submitted);
+        Self { share, work, due: submitted + time / 5 * 4 }
+    }
+}
+
 impl Job {
+    /// What it asks of the queue.
+    pub(crate) fn claim(&self) -> Claim {
+        Claim::new(self.share, self.work(), self.submitted, self.deadline)
+    }
+
     /// The iterations it may take: what the queue weighs and the estimate counts.
     pub(crate) fn work(&self) -> u64 {
         self.iterations.max(self.iterations_if_wrong)

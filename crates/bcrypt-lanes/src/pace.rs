@@ -2,17 +2,21 @@
 
 use std::time::Duration;
 
-/// What a lane is thought to do before any has run: less than a slow machine's.
+/// What a lane is thought to do when nothing was measured: less than a slow machine's.
 const FIRST_GUESS: f64 = 2_000.0;
 
-/// How much of a new measurement goes into the estimate: the last sixteen milliseconds or so count.
-const WEIGHT: f64 = 1.0 / 16.0;
+/// How much of a worker's past counts. Long enough that a core which others use for a while is not
+/// taken for a slow one, short enough to notice that they stay.
+const MEMORY: Duration = Duration::from_secs(1);
+
+/// The most that one slice counts: a machine that was halted says nothing about its pace.
+const MOST: f64 = 1.0 / 16.0;
 
 /// How long workers compute between two looks at the queue.
 const SLICE: Duration = Duration::from_millis(1);
 
 /// A running estimate of iterations per second and lane when all lanes of a thread are busy: the
-/// state in which a queue forms.
+/// state in which a queue forms. Time that others had the core is part of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     lanes: usize,
@@ -26,6 +30,16 @@ impl Pace {
         Self { lanes, per_second: FIRST_GUESS }
     }
 
+    /// Puts a trial in the place of the first guess: `iterations` on each lane of a full thread, in
+    /// the mean of these times.
+    pub(crate) fn calibrate(&mut self, iterations: u32, times: &[Duration]) {
+        let sum: f64 = times.iter().map(Duration::as_secs_f64).sum();
+        let measured = f64::from(iterations) * times.len() as f64 / sum;
+        if measured.is_finite() {
+            self.per_second = measured;
+        }
+    }
+
     /// Learns that a thread did `iterations` on each of `width` lanes in `elapsed`.
     ///
     /// Full width is what is estimated. Fewer lanes prove at least that many iterations a second
@@ -36,7 +50,8 @@ impl Pace {
         }
         let measured = f64::from(iterations) / elapsed.as_secs_f64();
         if width == self.lanes {
-            self.per_second += (measured - self.per_second) * WEIGHT;
+            let weight = (elapsed.as_secs_f64() / MEMORY.as_secs_f64()).min(MOST);
+            self.per_second += (measured - self.per_second) * weight;
         } else {
             let proven = measured * width as f64 / self.lanes as f64;
             self.per_second = self.per_second.max(proven);
@@ -79,7 +94,7 @@ mod tests {
     use super::*;
 
     fn settle(pace: &mut Pace, width: usize, iterations: u32) -> f64 {
-        for _ in 0..200 {
+        for _ in 0..10_000 {
             pace.learn(width, iterations, Duration::from_millis(1));
         }
         pace.per_second()
@@ -88,16 +103,40 @@ mod tests {
     #[test]
     fn full_width_is_learnt_both_upwards_and_downwards() {
         let mut pace = Pace::new(6);
-        assert!((settle(&mut pace, 6, 20) - 20_000.0).abs() < 1.0);
-        assert!((settle(&mut pace, 6, 5) - 5_000.0).abs() < 1.0);
+        assert!((settle(&mut pace, 6, 20) - 20_000.0).abs() < 5.0);
+        assert!((settle(&mut pace, 6, 5) - 5_000.0).abs() < 5.0);
+    }
+
+    #[test]
+    fn a_trial_takes_the_place_of_the_guess() {
+        let mut pace = Pace::new(6);
+        pace.calibrate(20, &[Duration::from_millis(1), Duration::from_millis(3)]);
+        assert!((pace.per_second() - 10_000.0).abs() < 1.0);
+        pace.calibrate(20, &[]);
+        pace.calibrate(20, &[Duration::ZERO]);
+        assert!((pace.per_second() - 10_000.0).abs() < 1.0, "these say nothing");
     }
 
     #[test]
     fn one_stalled_slice_does_not_ruin_the_estimate() {
         let mut pace = Pace::new(6);
         settle(&mut pace, 6, 20);
-        pace.learn(6, 20, Duration::from_secs(1));
+        pace.learn(6, 20, Duration::from_mins(1));
         assert!(pace.per_second() > 18_000.0);
+    }
+
+    #[test]
+    fn a_core_shared_for_a_while_is_not_taken_for_a_slow_one_and_one_shared_for_good_is() {
+        let mut pace = Pace::new(6);
+        settle(&mut pace, 6, 20);
+        for _ in 0..10 {
+            pace.learn(6, 10, Duration::from_millis(5));
+        }
+        assert!(pace.per_second() > 18_000.0);
+        for _ in 0..2_000 {
+            pace.learn(6, 10, Duration::from_millis(5));
+        }
+        assert!(pace.per_second() < 2_100.0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Who waits, and who is next: fair over shares, whatever each of them sends.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Instant;
 
 use crate::Share;
@@ -11,32 +11,32 @@ use crate::job::{Fate, Job};
 /// Each job gets a finish tag: its work after the later of its share's last tag and the clock, which
 /// stands at the tag that was served last. The least tag is next. A share that floods thereby queues
 /// up behind itself, and costs count: a share with dear hashes gets fewer of them.
+///
+/// One thing comes before fairness: who was let in was promised an answer in time. Where a job's
+/// fair place would break such a promise, it goes behind it.
 pub(crate) struct Queue {
     limit: usize,
-    len: usize,
     clock: u64,
     arrivals: u64,
-    lines: HashMap<Share, Line>,
-    /// The first job of every line. Among equal tags the first to arrive is next.
-    heads: BTreeSet<(Tag, Share)>,
+    /// In the order in which they are served.
+    jobs: BTreeMap<Tag, Job>,
+    /// The jobs of each share, oldest first; none is empty.
+    lines: HashMap<Share, VecDeque<Tag>>,
     /// No job's deadline is earlier than this.
     earliest: Option<Instant>,
 }
 
-/// Finish tag, then number of arrival.
+/// Finish tag, then number of arrival: among equal tags the first to arrive is next.
 type Tag = (u64, u64);
 
-/// The jobs of one share, oldest first; never empty.
-#[derive(Default)]
-struct Line {
-    jobs: VecDeque<(Tag, Job)>,
-    work: u64,
-}
-
-impl Line {
-    fn head(&self) -> Option<Tag> {
-        self.jobs.front().map(|(tag, _)| *tag)
-    }
+/// Where a job would wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    finish: u64,
+    /// Iterations that would be served before it, were no others to come.
+    pub(crate) ahead: u64,
+    /// Iterations that its share waits for already.
+    pub(crate) own: u64,
 }
 
 /// What became of a job that wanted to wait.
@@ -54,103 +54,112 @@ impl Queue {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
-            len: 0,
             clock: 0,
             arrivals: 0,
+            jobs: BTreeMap::new(),
             lines: HashMap::new(),
-            heads: BTreeSet::new(),
             earliest: None,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.jobs.len()
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.len >= self.limit
+        self.len() >= self.limit
+    }
+
+    /// Whether a job of `share` would be let in: there is room, or it can be made.
+    pub(crate) fn has_room_for(&self, share: Share) -> bool {
+        !self.is_full() || self.line_that_yields_to(share).is_some()
+    }
+
+    /// The longest line, if it is more than one job longer than the one of `share`: else the two
+    /// would only change places.
+    fn line_that_yields_to(&self, share: Share) -> Option<Share> {
+        let own = self.lines.get(&share).map_or(0, VecDeque::len);
+        let (longest, line) = self.lines.iter().max_by_key(|(_, line)| line.len())?;
+        (line.len() > own + 1).then_some(*longest)
+    }
+
+    /// The place of a job of `share` with `work`. `in_time` says whether a job that waits would
+    /// still be done in time with so many iterations ahead of it.
+    pub(crate) fn place(
+        &self,
+        share: Share,
+        work: u64,
+        in_time: impl Fn(u64, &Job) -> bool,
+    ) -> Place {
+        let mut place = Place { finish: self.fair_finish(share, work), ahead: 0, own: 0 };
+        let mut total = 0;
+        for (tag, job) in &self.jobs {
+            if tag.0 > place.finish && !in_time(total + work, job) {
+                place.finish = tag.0;
+            }
+            total += job.work();
+            if tag.0 <= place.finish {
+                place.ahead = total;
+            }
+            if job.share == share {
+                place.own += job.work();
+            }
+        }
+        place
+    }
+
+    fn fair_finish(&self, share: Share, work: u64) -> u64 {
+        let last = self.lines.get(&share).and_then(VecDeque::back);
+        last.map_or(self.clock, |tag| tag.0.max(self.clock)) + work
     }
 
     /// Takes a job in if there is room, or if room can be made at the cost of a longer line.
-    pub(crate) fn push(&mut self, job: Job) -> Admitted {
+    pub(crate) fn push(&mut self, job: Job, place: Place) -> Admitted {
         if !self.is_full() {
-            self.append(job);
+            self.insert(job, place);
             return Admitted::Waits;
         }
-        let own = self.lines.get(&job.share).map_or(0, |line| line.jobs.len());
-        let longest = self.lines.iter().max_by_key(|(_, line)| line.jobs.len());
-        match longest.map(|(share, line)| (*share, line.jobs.len())) {
-            // One longer would only change the places of the two.
-            Some((share, len)) if len > own + 1 => match self.remove_newest(share) {
-                Some(displaced) => {
-                    self.append(job);
-                    Admitted::InsteadOf(displaced)
-                }
-                None => Admitted::No(job),
-            },
-            _ => Admitted::No(job),
+        let yields = self.line_that_yields_to(job.share);
+        match yields.and_then(|share| self.remove_newest(share)) {
+            Some(displaced) => {
+                self.insert(job, place);
+                Admitted::InsteadOf(displaced)
+            }
+            None => Admitted::No(job),
         }
     }
 
-    fn append(&mut self, job: Job) {
-        let share = job.share;
-        let tag = (self.finish_tag(share, job.work()), self.arrivals);
+    fn insert(&mut self, job: Job, place: Place) {
+        let tag = (place.finish, self.arrivals);
         self.arrivals += 1;
         let earliest = self.earliest.unwrap_or(job.deadline);
         self.earliest = Some(earliest.min(job.deadline));
-        self.len += 1;
-        let line = self.lines.entry(share).or_default();
-        line.work += job.work();
-        if line.jobs.is_empty() {
-            self.heads.insert((tag, share));
-        }
-        line.jobs.push_back((tag, job));
-    }
-
-    fn finish_tag(&self, share: Share, work: u64) -> u64 {
-        let last = self.lines.get(&share).and_then(|line| line.jobs.back());
-        last.map_or(self.clock, |(tag, _)| tag.0.max(self.clock)) + work
+        self.lines.entry(job.share).or_default().push_back(tag);
+        self.jobs.insert(tag, job);
     }
 
     fn remove_newest(&mut self, share: Share) -> Option<Job> {
-        let line = self.lines.get_mut(&share)?;
-        let (tag, job) = line.jobs.pop_back()?;
-        line.work -= job.work();
-        self.len -= 1;
-        if line.jobs.is_empty() {
-            self.lines.remove(&share);
-            self.heads.remove(&(tag, share));
-        }
+        let tag = *self.lines.get(&share)?.back()?;
+        let job = self.jobs.remove(&tag)?;
+        self.leave_line(share, tag);
         Some(job)
     }
 
     /// The job whose turn it is.
     pub(crate) fn pop(&mut self) -> Option<Job> {
-        let (_, share) = self.heads.pop_first()?;
-        let line = self.lines.get_mut(&share)?;
-        let (tag, job) = line.jobs.pop_front()?;
-        line.work -= job.work();
-        self.len -= 1;
-        self.clock = tag.0;
-        match line.head() {
-            Some(tag) => {
-                self.heads.insert((tag, share));
-            }
-            None => {
-                self.lines.remove(&share);
-            }
-        }
+        let (tag, job) = self.jobs.pop_first()?;
+        self.leave_line(job.share, tag);
+        self.clock = self.clock.max(tag.0);
         Some(job)
     }
 
-    /// About how many iterations would be served before a new job of `share` with `work`, were no
-    /// others to come.
-    pub(crate) fn work_ahead(&self, share: Share, work: u64) -> u64 {
-        let until = self.finish_tag(share, work) - self.clock;
-        let ahead = |(other, line): (&Share, &Line)| {
-            if *other == share { line.work } else { line.work.min(until) }
-        };
-        self.lines.iter().map(ahead).sum()
+    fn leave_line(&mut self, share: Share, tag: Tag) {
+        if let Some(line) = self.lines.get_mut(&share) {
+            line.retain(|other| *other != tag);
+            if line.is_empty() {
+                self.lines.remove(&share);
+            }
+        }
     }
 
     /// Whether a deadline may have passed: a quick look before [`Self::remove_dead`].
@@ -160,28 +169,13 @@ impl Queue {
 
     /// Takes out all that nobody waits for, so that they keep no room.
     pub(crate) fn remove_dead(&mut self, now: Instant) -> Vec<(Fate, Job)> {
-        let mut dead = Vec::new();
-        self.earliest = None;
-        for line in self.lines.values_mut() {
-            for (tag, job) in std::mem::take(&mut line.jobs) {
-                match job.fate(now) {
-                    Fate::Awaited => {
-                        let earliest = self.earliest.unwrap_or(job.deadline);
-                        self.earliest = Some(earliest.min(job.deadline));
-                        line.jobs.push_back((tag, job));
-                    }
-                    fate => {
-                        line.work -= job.work();
-                        dead.push((fate, job));
-                    }
-                }
-            }
+        let dead = self.jobs.extract_if(.., |_, job| job.fate(now) != Fate::Awaited);
+        let dead: Vec<_> = dead.collect();
+        for (tag, job) in &dead {
+            self.leave_line(job.share, *tag);
         }
-        self.lines.retain(|_, line| !line.jobs.is_empty());
-        let heads = self.lines.iter();
-        self.heads = heads.filter_map(|(share, line)| Some((line.head()?, *share))).collect();
-        self.len -= dead.len();
-        dead
+        self.earliest = self.jobs.values().map(|job| job.deadline).min();
+        dead.into_iter().map(|(_, job)| (job.fate(now), job)).collect()
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::Settings;
 use crate::bank::Bank;
 use crate::board::{Board, Counted, Load};
+use crate::lane::Lane;
+use crate::password::ExpandedPassword;
+use crate::{Settings, kernel};
 
 /// What engine and workers share.
 pub(crate) struct Shared {
@@ -56,6 +58,7 @@ impl Shared {
     fn serve(&self, worker: usize) {
         let mut bank = Bank::new(self.settings.lanes);
         let mut taken = Vec::with_capacity(self.settings.lanes);
+        let mut since = Instant::now();
         loop {
             let slice = {
                 let mut board = self.board();
@@ -70,6 +73,7 @@ impl Shared {
                         break;
                     }
                     board = (self.news.wait(board)).unwrap_or_else(PoisonError::into_inner);
+                    since = Instant::now();
                 }
                 board.pace.slice()
             };
@@ -79,13 +83,14 @@ impl Shared {
             }
             #[cfg(test)]
             self.be_sabotaged();
-            let (width, begun) = (bank.width(), Instant::now());
-            let iterations = bank.step(slice);
+            let (width, iterations) = (bank.width(), bank.step(slice));
             let now = Instant::now();
             let ended = bank.sweep(now);
             let mut board = self.board();
-            board.pace.learn(width, iterations, now - begun);
+            // All time counts, also what others had the core for, or the board.
+            board.pace.learn(width, iterations, now - since);
             board.report(worker, bank.load(), ended);
+            since = now;
         }
     }
 
@@ -94,6 +99,20 @@ impl Shared {
         use std::sync::atomic::Ordering;
         assert!(!self.sabotage.swap(false, Ordering::Relaxed), "sabotaged");
     }
+}
+
+/// Iterations of a [`trial`]: some five milliseconds.
+pub(crate) const TRIAL: u32 = 64;
+
+/// How long a thread takes for [`TRIAL`] iterations of all its lanes.
+pub(crate) fn trial(lanes: usize) -> Duration {
+    let mut bank = vec![Lane::BLANK; lanes];
+    for lane in &mut bank {
+        lane.start(&ExpandedPassword::new(b"trial"), [0; 16]);
+    }
+    let begun = Instant::now();
+    kernel::advance(&mut bank, TRIAL);
+    begun.elapsed()
 }
 
 /// How far workers step back: at nice 10 a thread gets a tenth of what one at nice 0 gets.

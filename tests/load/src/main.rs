@@ -40,6 +40,10 @@ use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 use yardstick::YardstickOptions;
 
+/// The allocator of the programs that are measured: the yardstick is to have it too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Whatever goes wrong ends the measurement, and says so.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 

@@ -49,9 +49,11 @@ impl Program {
     /// Starts it and waits until it listens. Its log goes into a file of `folder`.
     pub(crate) async fn start(launch: Launch<'_>, folder: &Path) -> Result<Self, Failure> {
         let log = folder.join(format!("{}.log", launch.name.replace(' ', "-")));
-        // However this process ends, the kernel ends the program with it.
-        let mut child = Command::new("setpriv")
-            .args(["--pdeathsig", "KILL", "--"])
+        // A session of its own, as a service manager or a container gives it: with autogroup Linux
+        // shares the processors among sessions first. However this process ends, the kernel ends
+        // the program with it.
+        let mut child = Command::new("setsid")
+            .args(["setpriv", "--pdeathsig", "KILL", "--"])
             .arg(&launch.file)
             .args(launch.arguments)
             .env_clear()

@@ -48,6 +48,15 @@ pub(crate) fn rate(count: u64, time: Duration) -> f64 {
     count as f64 / time.as_secs_f64()
 }
 
+/// How many ended in a second, from the first end on: none can end in the time that the first takes.
+/// NaN for fewer than two.
+pub(crate) fn rate_of_ends(mut ends: Vec<Duration>) -> f64 {
+    ends.sort_unstable();
+    let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else { return f64::NAN };
+    let later = ends.iter().filter(|&&end| end > first).count();
+    rate(u64::try_from(later).unwrap_or(u64::MAX), last.saturating_sub(first))
+}
+
 /// Bytes in MiB.
 #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52")]
 pub(crate) fn mebibytes(bytes: u64) -> f64 {
@@ -56,7 +65,7 @@ pub(crate) fn mebibytes(bytes: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Spread, percentile, spread};
+    use super::{Spread, percentile, rate_of_ends, spread};
     use std::time::Duration;
 
     #[test]
@@ -73,5 +82,12 @@ mod tests {
         assert_eq!(percentile(&times, 99), Duration::from_millis(198));
         assert_eq!(percentile(&times[..1], 99), Duration::from_millis(200));
         assert_eq!(percentile(&[], 99), Duration::ZERO);
+    }
+    #[test]
+    fn a_rate_of_ends_begins_with_the_first() {
+        let ends = [7, 5, 6, 9].map(Duration::from_secs);
+        assert!((rate_of_ends(ends.to_vec()) - 0.75).abs() < f64::EPSILON);
+        assert!(rate_of_ends(ends[..1].to_vec()).is_nan());
+        assert!(rate_of_ends(Vec::new()).is_nan());
     }
 }

@@ -3,17 +3,17 @@ use std::time::{Duration, Instant};
 use futures_channel::oneshot::Receiver;
 
 use super::{Board, Counted, Load};
-use crate::job::{Reply, tests::job};
-use crate::{EngineError, Settings};
+use crate::job::{Claim, Reply, tests::job};
+use crate::{EngineError, Settings, Share};
+
+mod floods;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Two workers of two lanes that do 1,000 iterations a second in each.
 fn board(queue: usize) -> Board {
     let mut board = Board::new(Settings { threads: 2, lanes: 2, queue, low_priority: false });
-    for _ in 0..1000 {
-        board.pace.learn(2, 1000, SECOND);
-    }
+    board.pace.calibrate(1000, &[SECOND]);
     board
 }
 
@@ -26,7 +26,7 @@ fn submit(
     deadline: Duration,
 ) -> Receiver<Reply> {
     let (mut job, caller) = job(share, work);
-    job.deadline = now + deadline;
+    (job.submitted, job.deadline) = (now, now + deadline);
     board.submit(job, now);
     caller
 }
@@ -75,13 +75,13 @@ fn a_worker_takes_no_more_than_it_has_lanes_for() {
 #[test]
 fn what_cannot_be_done_in_time_is_refused_at_once_with_the_time_it_lacked() {
     let (mut board, now, _callers) = busy_board(1000);
-    // One second for what is in the lanes, one for itself.
-    let mut in_time = submit(&mut board, 9, 1000, now, 3 * SECOND);
+    // One second for what is in the lanes, one for itself; a fifth of the time is kept.
+    let mut in_time = submit(&mut board, 8, 1000, now, SECOND * 26 / 10);
     assert_eq!(answer(&mut in_time), None);
     // As before, and a quarter of a second for the one that waits already.
-    let mut late = submit(&mut board, 9, 1000, now, 2 * SECOND);
+    let mut late = submit(&mut board, 9, 1000, now, SECOND * 26 / 10);
     let lacked = retry_after(&mut late).as_secs_f64();
-    assert!((lacked - 0.25).abs() < 0.01, "{lacked}");
+    assert!((lacked - (2.25 - 2.08)).abs() < 0.01, "{lacked}");
     assert_eq!(board.stats().refused, 1);
     assert_eq!(board.stats().queued, 1);
 }
@@ -110,6 +110,19 @@ fn a_flood_of_one_share_refuses_itself_and_nobody_else() {
     assert!(answer(&mut flood[0]).is_none());
     let mut other = submit(&mut board, 2, 1000, now, 4 * SECOND);
     assert_eq!(answer(&mut other), None);
+}
+
+#[test]
+fn whoever_asks_for_room_is_told_what_a_job_would_be_told() {
+    let (mut board, now, _callers) = busy_board(3);
+    let claim = |share, deadline| Claim::new(Share(share), 1000, now, now + deadline);
+    assert_eq!(board.room(claim(9, 3 * SECOND), now), Ok(()));
+    let lacked = board.room(claim(9, 2 * SECOND), now).expect_err("late");
+    assert_eq!(lacked, retry_after(&mut submit(&mut board, 9, 1000, now, 2 * SECOND)));
+    assert_eq!(board.stats().refused, 2);
+    let _callers = [(); 3].map(|()| submit(&mut board, 1, 16, now, 60 * SECOND));
+    assert!(board.room(claim(1, 60 * SECOND), now).is_err(), "the queue is full of its own");
+    assert_eq!(board.room(claim(2, 60 * SECOND), now), Ok(()), "one of these would yield");
 }
 
 #[test]
@@ -162,15 +175,14 @@ fn who_waits_beyond_the_deadline_is_told_though_no_lane_is_free() {
 #[test]
 fn an_idle_engine_takes_a_job_however_wrong_its_estimate_is() {
     let (mut board, now) = (board(10), Instant::now());
-    for _ in 0..1000 {
-        board.pace.learn(2, 1, 1000 * SECOND);
-    }
+    board.pace.calibrate(1, &[1000 * SECOND]);
     let mut first = submit(&mut board, 1, 1000, now, SECOND);
     assert!(board.take(0, now).is_some());
     assert_eq!(answer(&mut first), None);
     // What that one proves about the machine lets others in.
     board.pace.learn(1, 10, SECOND / 100);
     board.report(0, Load { jobs: 1, work: 900 }, Counted::default());
-    let mut others = [(); 6].map(|()| submit(&mut board, 2, 100, now, SECOND * 9 / 10));
+    let mut others =
+        [2, 3, 4, 5, 6, 7].map(|share| submit(&mut board, share, 100, now, SECOND * 12 / 10));
     assert_eq!(others.each_mut().map(answer), [None; 6]);
 }

@@ -128,6 +128,42 @@ async fn a_busy_engine_refuses_what_it_cannot_do_in_time_and_does_the_rest() {
 }
 
 #[tokio::test]
+async fn room_is_what_a_job_would_find() {
+    let engine = engine();
+    assert_eq!(engine.room(CHEAP, ME, soon()), Ok(()));
+    let lanes = engine.stats().lanes_total;
+    let _long: Vec<_> = (0..lanes).map(|_| engine.hash(b"secret", cost(20), ME, soon())).collect();
+    eventually("full", || engine.stats().lanes_busy == lanes);
+    let deadline = Instant::now() + Duration::from_secs(1);
+    assert!(matches!(engine.room(CHEAP, ME, deadline), Err(EngineError::Refused { .. })));
+    assert_eq!(engine.stats().refused, 1);
+    assert_eq!(engine.room(CHEAP, ME, soon()), Ok(()));
+}
+
+#[tokio::test]
+async fn the_counters_hold_the_times_of_all_answers() {
+    let engine = engine();
+    let (mut waited, mut ran) = (Duration::ZERO, Duration::ZERO);
+    for _ in 0..3 {
+        let done = engine.hash(b"secret", CHEAP, ME, soon()).await.expect("a hash");
+        waited += done.waited;
+        ran += done.ran;
+    }
+    eventually("counted", || engine.stats().completed == 3);
+    assert_eq!((engine.stats().waited, engine.stats().ran), (waited, ran));
+    assert!(ran > Duration::ZERO);
+}
+
+#[tokio::test]
+async fn a_fresh_engine_knows_how_fast_the_machine_is() {
+    // The guess for want of a trial; no machine that runs this is so slow or a thousand times as fast.
+    let engine = engine();
+    let per_lane = engine.stats().iterations_per_second
+        / u64::try_from(engine.stats().lanes_total).expect("few");
+    assert!(per_lane != 2_000 && (10..2_000_000).contains(&per_lane), "{per_lane}");
+}
+
+#[tokio::test]
 async fn a_panic_of_a_worker_is_an_error_to_its_callers_and_no_more() {
     let engine = engine();
     engine.shared.sabotage.store(true, Ordering::Relaxed);

@@ -4,14 +4,20 @@ use futures_channel::oneshot::Receiver;
 
 use super::{Admitted, Queue};
 use crate::Share;
-use crate::job::{Reply, tests::job};
+use crate::job::{Job, Reply, tests::job};
+
+/// Lets a job wait at its fair place: everybody has all the time there is.
+fn push(queue: &mut Queue, job: Job) -> Admitted {
+    let place = queue.place(job.share, job.work(), |_, _| true);
+    queue.push(job, place)
+}
 
 /// A queue with jobs of these (share, work), and their callers, who all wait.
 fn queue(limit: usize, jobs: &[(u128, u64)]) -> (Queue, Vec<Receiver<Reply>>) {
     let mut queue = Queue::new(limit);
     let callers = jobs.iter().map(|&(share, work)| {
         let (job, caller) = job(share, work);
-        assert!(matches!(queue.push(job), Admitted::Waits));
+        assert!(matches!(push(&mut queue, job), Admitted::Waits));
         caller
     });
     let callers = callers.collect();
@@ -42,7 +48,7 @@ fn a_share_that_always_has_just_one_waiting_does_not_starve_the_others() {
     for _ in 0..6 {
         let share = queue.pop().map(|job| job.share.0);
         if share == Some(1) {
-            assert!(matches!(queue.push(job(1, 16).0), Admitted::Waits));
+            assert!(matches!(push(&mut queue, job(1, 16).0), Admitted::Waits));
         }
         order.extend(share);
     }
@@ -52,7 +58,7 @@ fn a_share_that_always_has_just_one_waiting_does_not_starve_the_others() {
 #[test]
 fn a_full_queue_makes_room_at_the_cost_of_the_newest_of_the_longest_line() {
     let (mut queue, _callers) = queue(4, &[(1, 16), (1, 16), (1, 32), (2, 16)]);
-    let Admitted::InsteadOf(displaced) = queue.push(job(3, 16).0) else {
+    let Admitted::InsteadOf(displaced) = push(&mut queue, job(3, 16).0) else {
         panic!("nothing was displaced");
     };
     assert_eq!((displaced.share, displaced.work()), (Share(1), 32));
@@ -63,9 +69,10 @@ fn a_full_queue_makes_room_at_the_cost_of_the_newest_of_the_longest_line() {
 #[test]
 fn a_share_that_fills_the_queue_displaces_nobody() {
     let (mut queue, _callers) = queue(3, &[(1, 16), (1, 16), (2, 16)]);
-    assert!(matches!(queue.push(job(1, 16).0), Admitted::No(_)));
+    assert_eq!([1, 2, 3].map(|share| queue.has_room_for(Share(share))), [false, false, true]);
+    assert!(matches!(push(&mut queue, job(1, 16).0), Admitted::No(_)));
     assert!(
-        matches!(queue.push(job(2, 16).0), Admitted::No(_)),
+        matches!(push(&mut queue, job(2, 16).0), Admitted::No(_)),
         "2 and 1 would only change places"
     );
 }
@@ -73,8 +80,21 @@ fn a_share_that_fills_the_queue_displaces_nobody() {
 #[test]
 fn a_new_share_has_only_one_turn_of_a_flood_ahead_of_it() {
     let (queue, _callers) = queue(100, &[(1, 16); 50]);
-    assert_eq!(queue.work_ahead(Share(2), 16), 16);
-    assert_eq!(queue.work_ahead(Share(1), 16), 50 * 16);
+    let place = queue.place(Share(2), 16, |_, _| true);
+    assert_eq!((place.ahead, place.own), (16, 0));
+    let place = queue.place(Share(1), 16, |_, _| true);
+    assert_eq!((place.ahead, place.own), (50 * 16, 50 * 16));
+}
+
+#[test]
+fn a_new_share_waits_behind_those_who_would_be_late_for_it_and_before_the_others() {
+    let (mut queue, _callers) = queue(100, &[(1, 16); 6]);
+    // The fourth has no more than 60 iterations to wait for; it waits for 48 now.
+    let fourth = queue.place(Share(2), 16, |ahead, _| ahead != 48 + 16);
+    assert_eq!(fourth.ahead, 4 * 16);
+    let (late, _caller) = job(2, 16);
+    assert!(matches!(queue.push(late, fourth), Admitted::Waits));
+    assert_eq!(shares_in_order(&mut queue), [1, 1, 1, 1, 2, 1, 1]);
 }
 
 #[test]
@@ -84,7 +104,7 @@ fn what_nobody_waits_for_leaves_without_a_trace() {
     drop(callers.remove(0));
     assert_eq!(queue.remove_dead(Instant::now()).len(), 2);
     assert_eq!(queue.len(), 2);
-    assert_eq!(queue.work_ahead(Share(9), 1 << 20), 32);
+    assert_eq!(queue.place(Share(9), 1 << 20, |_, _| true).ahead, 32);
     assert_eq!(shares_in_order(&mut queue), [2, 1]);
     assert_eq!(queue.len(), 0);
 }

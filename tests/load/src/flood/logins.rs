@@ -3,7 +3,7 @@
 use super::clients::{Clients, client_address};
 use crate::{
     Failure,
-    statistics::{Spread, rate, spread},
+    statistics::{Spread, rate_of_ends, spread},
     users::PASSWORD,
 };
 use bcrypt_lanes::{Cost, Engine, Share};
@@ -40,10 +40,6 @@ pub(crate) async fn capacity(
 ) -> Result<Capacity, Failure> {
     let engine = Arc::new(Engine::start(bcrypt_lanes::Settings::default())?);
     let stored: Arc<str> = bcrypt::hash(PASSWORD, COST)?.into();
-    let log_in = |number| {
-        let login = clients.clone().log_in(number);
-        async move { Ok(login.await? == StatusCode::OK) }
-    };
     let verify = |number: usize| {
         let (engine, stored) = (Arc::clone(&engine), Arc::clone(&stored));
         async move {
@@ -58,7 +54,7 @@ pub(crate) async fn capacity(
     for turn in 0..turns {
         for is_login in [turn % 2 == 0, turn % 2 != 0] {
             if is_login {
-                logins.push(closed_loop(time, log_in).await?);
+                logins.push(logins_per_second(clients, time).await?);
             } else {
                 verified.push(closed_loop(time, verify).await?);
             }
@@ -66,6 +62,15 @@ pub(crate) async fn capacity(
     }
     let ratio = spread(logins.iter().zip(&verified).map(|(login, engine)| login / engine));
     Ok(Capacity { logins: spread(logins), engine: spread(verified), ratio })
+}
+
+/// Logins per second by HTTP when just as many come as can be done.
+pub(crate) async fn logins_per_second(clients: &Clients, time: Duration) -> Result<f64, Failure> {
+    let log_in = |number| {
+        let login = clients.clone().log_in(number);
+        async move { Ok(login.await? == StatusCode::OK) }
+    };
+    closed_loop(time, log_in).await
 }
 
 /// Successes per second of clients who each wait for the end of one, and then begin another.
@@ -84,14 +89,9 @@ where
         }
         Ok::<_, Failure>(ends)
     });
-    let mut ends = try_join_all(clients).await?.concat();
-    ends.sort_unstable();
-    // From the first end on, because all begin together; what ends after the time does not count.
-    let (Some(first), Some(last)) = (ends.first().copied(), ends.last().copied()) else {
-        return Err("nothing was completed".into());
-    };
-    let count = ends.iter().filter(|&&end| end > first).count();
-    Ok(rate(u64::try_from(count)?, last.saturating_sub(first)))
+    let ends = try_join_all(clients).await?.concat();
+    let rate = rate_of_ends(ends);
+    if rate.is_finite() { Ok(rate) } else { Err("nothing was completed".into()) }
 }
 
 /// What a lone login takes, against one hash of the `bcrypt` crate and nothing else, in turns.

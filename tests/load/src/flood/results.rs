@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     report::{Block, Table, thousands},
-    statistics::{mebibytes, millis, percentile, rate},
+    statistics::{mebibytes, millis, percentile, rate_of_ends},
     verdict::{self, Target, Verdict},
 };
 use http::StatusCode;
@@ -18,10 +18,16 @@ pub(crate) struct Results {
     pub(crate) lone: Lone,
     /// Logins per second, when just as many come as can be done.
     pub(crate) capacity: Capacity,
+    /// The same while `/profile` is asked for as in the flood.
+    pub(crate) capacity_beside_profiles: f64,
     /// `/profile` without logins.
     pub(crate) calm: Vec<Answered>,
+    /// How many processors each program kept busy meanwhile.
+    pub(crate) calm_processors: Vec<(&'static str, f64)>,
     /// `/profile` during the flood.
     pub(crate) flooded: Vec<Answered>,
+    /// How many processors each program kept busy meanwhile.
+    pub(crate) flood_processors: Vec<(&'static str, f64)>,
     /// The flood.
     pub(crate) logins: Vec<Answered>,
     /// How long it lasted.
@@ -58,6 +64,12 @@ impl Results {
                 Target::AtLeast(0.9),
                 "×",
             ),
+            once(
+                "the same / capacity beside the same /profile",
+                self.completed_per_second() / self.capacity_beside_profiles,
+                Target::AtLeast(0.9),
+                "×",
+            ),
             once("refused logins, p99", refused, Target::AtMost(20.0), " ms"),
         ];
         verdicts.extend(self.growth.iter().map(|(name, bytes)| {
@@ -69,7 +81,7 @@ impl Results {
 
     fn completed_per_second(&self) -> f64 {
         let in_time = self.logins.iter().filter(|login| is_ok(login) && login.at <= self.time);
-        rate(u64::try_from(in_time.count()).unwrap_or(u64::MAX), self.time)
+        rate_of_ends(in_time.map(|login| login.at).collect())
     }
 
     /// The whole report.
@@ -85,11 +97,12 @@ impl Results {
             row("POST /login, anything else", &self.logins, |one| !is_ok(one) && !is_refusal(one)),
         ];
         let rest = format!(
-            "A lone login takes {:.1} ms, one hash {:.1} ms. {:.1} logins/s can be done, \
-             {:.1} hashes/s by the engine alone; in the flood {:.1} logins/s were done.",
+            "A lone login takes {:.1} ms, one hash {:.1} ms. {:.1} logins/s can be done, {:.1} beside \
+             /profile, {:.1} hashes/s by the engine alone; in the flood {:.1} logins/s were done.",
             self.lone.login.median * 1e3,
             self.lone.hash.median * 1e3,
             self.capacity.logins.median,
+            self.capacity_beside_profiles,
             self.capacity.engine.median,
             self.completed_per_second(),
         );
@@ -99,10 +112,23 @@ impl Results {
             Block::Heading("What was sent and answered".to_owned()),
             Block::Table(Table { head, rows }),
             Block::Paragraph(rest),
+            Block::Heading("Processors kept busy".to_owned()),
+            Block::Table(self.processors()),
             Block::Heading("How, and on what".to_owned()),
             Block::Paragraph(how),
             Block::List(machine),
         ]
+    }
+
+    fn processors(&self) -> Table {
+        let both = self.calm_processors.iter().zip(&self.flood_processors);
+        let row = |(name, calm): &(&str, f64), flood: f64| {
+            vec![(*name).to_owned(), format!("{calm:.2}"), format!("{flood:.2}")]
+        };
+        Table {
+            head: vec!["by", "calm", "in the flood"],
+            rows: both.map(|(calm, (_, flood))| row(calm, *flood)).collect(),
+        }
     }
 
     fn profiles(&self) -> Vec<Answered> {
