@@ -48,6 +48,7 @@ async fn run(
 
 async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let hangups = Hangups::listen();
+    settings.public.check()?;
     let data_dir = DataDir::open(&settings.data_dir)?;
     let tls = settings.service.tls()?;
     let has_own_store = settings.database_url.is_none() && settings.database_url_file.is_none();

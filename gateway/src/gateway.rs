@@ -19,14 +19,9 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Binds the listeners that are not off. Both off is an error: such a gateway serves nobody.
+    /// Binds the listeners that are not off.
     pub async fn bind(settings: &PublicSettings) -> Result<Self, SettingError> {
-        if (settings.bearer_listen_addr, settings.basic_listen_addr)
-            == (ListenAddress::Off, ListenAddress::Off)
-        {
-            let problem = "is off, and so is BASIC_LISTEN_ADDR; set one of the two to an address";
-            return Err(SettingError::new("BEARER_LISTEN_ADDR", problem));
-        }
+        settings.check()?;
         Ok(Self {
             bearer: bind("BEARER_LISTEN_ADDR", settings.bearer_listen_addr).await?,
             basic: bind("BASIC_LISTEN_ADDR", settings.basic_listen_addr).await?,

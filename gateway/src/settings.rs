@@ -11,7 +11,7 @@ use clap::{
 use service_runtime::{
     networks::Networks,
     program::LifeSettings,
-    settings::{ListenAddress, number_between, socket_address},
+    settings::{ListenAddress, SettingError, number_between, socket_address},
     telemetry::TelemetrySettings,
 };
 use std::{net::SocketAddr, time::Duration};
@@ -96,6 +96,19 @@ pub struct PublicSettings {
         value_parser = PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
     )]
     pub api_docs: bool,
+}
+
+impl PublicSettings {
+    /// What no setting says alone. Both variants off is an error: such a gateway serves nobody.
+    pub fn check(&self) -> Result<(), SettingError> {
+        match (self.bearer_listen_addr, self.basic_listen_addr) {
+            (ListenAddress::Off, ListenAddress::Off) => Err(SettingError::new(
+                "BEARER_LISTEN_ADDR",
+                "is off, and so is BASIC_LISTEN_ADDR; set one of the two to an address",
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -221,7 +221,12 @@ async fn what_cannot_be_read_changes_nothing(plan: Plan) {
     }
     let log = auth.stderr();
     assert!(!log.contains(READ_AGAIN), "{log}");
-    for said in ["does not exist", "line 1 has", "line 2 has", "must have at least 32 bytes"] {
+    for said in [
+        "does not exist",
+        "secret 1 of the list",
+        "secret 2 of the list",
+        "must have at least 32 bytes",
+    ] {
         assert!(log.contains(said), "nothing says {said}: {log}");
     }
     for secret in [SIGNING_SECRET, NEXT_SECRET, "too short"] {

@@ -78,7 +78,7 @@ async fn everything_that_is_wrong_is_said_at_once() {
     assert_eq!(exit.code, Some(1), "{exit:?}");
     expect_line(&exit, "WRONG", "BCRYPT_COST: must be a whole number from 12 to 16");
     expect_line(&exit, "WRONG", "PASSWORD_MIN_LENGTH: must be a whole number");
-    expect_line(&exit, "WRONG", "SIGNING_SECRET: must have at least 32 bytes");
+    expect_line(&exit, "WRONG", "must have at least 32 bytes");
     expect_line(&exit, "WRONG", "has mode 0644");
     expect_line(&exit, "WRONG", "DATABASE_URL: must be postgres://");
     expect_line(&exit, "WRONG", "is taken by another program");

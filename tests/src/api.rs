@@ -166,11 +166,12 @@ impl Answer {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// Everything that a client can compare: without the time of day.
+    /// Everything that a client can compare: without the time of day and the id of the request.
     #[must_use]
-    pub fn without_date(&self) -> (u16, HeaderMap, &str) {
+    pub fn comparable(&self) -> (u16, HeaderMap, &str) {
         let mut headers = self.headers.clone();
         headers.remove("date");
+        headers.remove("x-request-id");
         (self.status, headers, &self.body)
     }
 }
