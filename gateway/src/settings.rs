@@ -98,19 +98,6 @@ pub struct PublicSettings {
     pub api_docs: bool,
 }
 
-impl PublicSettings {
-    /// What no setting says alone. Both variants off is an error: such a gateway serves nobody.
-    pub fn check(&self) -> Result<(), SettingError> {
-        match (self.bearer_listen_addr, self.basic_listen_addr) {
-            (ListenAddress::Off, ListenAddress::Off) => Err(SettingError::new(
-                "BEARER_LISTEN_ADDR",
-                "is off, and so is BASIC_LISTEN_ADDR; set one of the two to an address",
-            )),
-            _ => Ok(()),
-        }
-    }
-}
-
 #[cfg(test)]
 impl Settings {
     /// What these arguments say, whatever the environment of the tests says.
@@ -120,6 +107,19 @@ impl Settings {
             .mut_args(|argument| argument.env(None::<&str>))
             .try_get_matches_from(["gateway"].iter().chain(arguments))
             .and_then(|matches| Self::from_arg_matches(&matches))
+    }
+}
+
+impl PublicSettings {
+    /// A gateway without any address serves nobody.
+    pub fn check(&self) -> Result<(), SettingError> {
+        if (self.bearer_listen_addr, self.basic_listen_addr)
+            == (ListenAddress::Off, ListenAddress::Off)
+        {
+            let problem = "is off, and so is BASIC_LISTEN_ADDR; set one of the two to an address";
+            return Err(SettingError::new("BEARER_LISTEN_ADDR", problem));
+        }
+        Ok(())
     }
 }
 

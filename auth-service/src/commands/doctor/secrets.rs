@@ -25,6 +25,11 @@ pub(super) fn check(settings: &Settings) -> Vec<Finding> {
         }
         Err(error) => wrong(SUBJECT, error.to_string()),
     };
+    let tls = match service.tls() {
+        Ok(Some(_)) => Some(good(SUBJECT, "the certificate of gRPC and its key can be used")),
+        Ok(None) => None,
+        Err(error) => Some(wrong(SUBJECT, error.to_string())),
+    };
     let admin = match service.admin_password() {
         Ok(AdminPassword::Missing) => {
             good(SUBJECT, "DEFAULT_ADMIN_PASSWORD is not set: needed until the user admin exists")
@@ -32,14 +37,15 @@ pub(super) fn check(settings: &Settings) -> Vec<Finding> {
         Ok(_) => good(SUBJECT, "DEFAULT_ADMIN_PASSWORD can be a password"),
         Err(error) => wrong(SUBJECT, error.to_string()),
     };
-    let files: [(&str, &Option<PathBuf>); 4] = [
+    let files: [(&str, &Option<PathBuf>); 5] = [
         ("SIGNING_SECRET_FILE", &service.signing_secret_file),
         ("SIGNING_SECRETS_ACCEPTED_FILE", &service.signing_secrets_accepted_file),
+        ("AUTH_TLS_KEY_FILE", &service.auth_tls_key_file),
         ("DEFAULT_ADMIN_PASSWORD_FILE", &service.default_admin_password_file),
         ("DATABASE_URL_FILE", &settings.database_url_file),
     ];
     let files = files.into_iter().filter_map(|(name, file)| mode(name, file.as_deref()?));
-    [signing, admin].into_iter().chain(files).collect()
+    [signing, admin].into_iter().chain(tls).chain(files).collect()
 }
 
 /// Nothing about a file that cannot be looked at: reading it has failed before, and said so.
