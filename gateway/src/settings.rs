@@ -98,8 +98,8 @@ pub struct PublicSettings {
     )]
     pub api_docs: bool,
 
-    /// Origins whose pages may call the API, separated by commas, such as https://app.example; * for
-    /// all, empty for none
+    /// Origins whose pages may call the API, separated by commas, as browsers send them; * for all,
+    /// empty for none
     #[arg(long, env = "CORS_ALLOWED_ORIGINS", default_value = "", hide_default_value = true)]
     pub cors_allowed_origins: AllowedOrigins,
 }
