@@ -36,7 +36,8 @@ pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
     if settings.api_docs {
         routes = routes.merge(pages(&document(VARIANT, paths)));
     }
-    around("basic", routes, Arc::new(settings.trusted_proxies.clone())).with_state(auth)
+    let routes = around("basic", routes, Arc::new(settings.trusted_proxies.clone()));
+    settings.cors_allowed_origins.around(routes.with_state(auth))
 }
 
 /// `Problem` challenges for a bearer token, which is of no use here. Exactly `Basic`: the API's

@@ -45,7 +45,8 @@ pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
     if settings.api_docs {
         routes = routes.merge(pages(&document(VARIANT, paths)));
     }
-    around("bearer", routes, Arc::new(settings.trusted_proxies.clone())).with_state(auth)
+    let routes = around("bearer", routes, Arc::new(settings.trusted_proxies.clone()));
+    settings.cors_allowed_origins.around(routes.with_state(auth))
 }
 
 #[cfg(test)]

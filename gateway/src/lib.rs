@@ -8,6 +8,7 @@
 //!   the document says of it.
 //! - `openapi`: the document of a variant, and the pages that show it.
 //! - `json_body`, `user_id`, `basic_credentials`: what handlers ask of a request.
+//! - `cors`: pages of other origins that may call.
 //! - `message`: the success body that most endpoints share; `role_name`: roles in bodies.
 //! - `every_request`: what happens around each request of both variants, in order; of its parts,
 //!   `unread_body`, `panics`, `who_asks` (with `client_address`), `request_span` and `measured` have
@@ -19,6 +20,7 @@ mod basic;
 mod basic_credentials;
 mod bearer;
 mod client_address;
+mod cors;
 mod endpoints;
 mod every_request;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod auth_tls;
 
+pub use crate::cors::AllowedOrigins;
 pub use auth_tls::AuthTlsSettings;
 
 use clap::{
@@ -96,6 +97,11 @@ pub struct PublicSettings {
         value_parser = PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
     )]
     pub api_docs: bool,
+
+    /// Origins whose pages may call the API, separated by commas, as browsers send them; * for all,
+    /// empty for none
+    #[arg(long, env = "CORS_ALLOWED_ORIGINS", default_value = "", hide_default_value = true)]
+    pub cors_allowed_origins: AllowedOrigins,
 }
 
 #[cfg(test)]
@@ -125,7 +131,7 @@ impl PublicSettings {
 
 #[cfg(test)]
 mod tests {
-    use super::{LifeSettings as _, Settings};
+    use super::{AllowedOrigins, LifeSettings as _, Settings};
     use std::time::Duration;
 
     #[test]
@@ -139,6 +145,7 @@ mod tests {
         assert_eq!(settings.auth_service_url, "http://127.0.0.1:50051");
         assert_eq!(settings.lame_duck(), Duration::from_secs(2));
         assert!(settings.public.api_docs);
+        assert_eq!(settings.public.cors_allowed_origins, AllowedOrigins::SameOnly);
         assert!(!settings.public.trusted_proxies.contain("127.0.0.1".parse().expect("an address")));
     }
 
@@ -159,6 +166,7 @@ mod tests {
             ["--api-docs", ""],
             ["--api-docs", "On"],
             ["--api-docs", "true"],
+            ["--cors-allowed-origins", "app.example"],
         ] {
             assert!(Settings::of(&wrong).is_err(), "{wrong:?}");
         }

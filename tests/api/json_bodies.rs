@@ -237,7 +237,6 @@ async fn unknown_fields_are_ignored(plan: Plan) {
     let world = plan.start().await;
     for endpoint in endpoints(&world).await {
         let body = endpoint.good.replacen('{', r#"{"x":[{"y":null}],"":"","exp":1e999999,"#, 1);
-        let body = body.replace("1e999999", "1");
         endpoint.send(JSON, body).await.expect(200);
     }
 }

@@ -137,6 +137,10 @@ async fn an_address_of_auth_service_that_is_no_url_is_refused() {
         (only, "AUTH_SERVICE_URL", ""),
         (only, "TRUSTED_PROXIES", "everybody"),
         (only, "TRUSTED_PROXIES", "10.0.0.0/33"),
+        (only, "CORS_ALLOWED_ORIGINS", "app.example"),
+        (only, "CORS_ALLOWED_ORIGINS", "https://app.example/"),
+        (only, "CORS_ALLOWED_ORIGINS", "*,https://app.example"),
+        (only, "CORS_ALLOWED_ORIGINS", "https://hunter2@app.example"),
     ])
     .await;
 }

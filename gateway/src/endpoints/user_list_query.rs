@@ -30,12 +30,16 @@ impl IntoParams for UserListQuery {
         let limit = number().minimum(Some(1)).maximum(Some(200)).default(Some(50.into()));
         let int64 = SchemaFormat::KnownFormat(KnownFormat::Int64);
         let after = number().minimum(Some(0)).maximum(Some(i64::MAX)).format(Some(int64));
-        let text = ObjectBuilder::new().schema_type(Type::String);
+        // What no username has. Names have at most 255 bytes, prefixes too.
+        let prefix = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .max_length(Some(255))
+            .pattern(Some(r"^[^\u0000-\u001f\u007f-\u009f]*$"));
         let role = Ref::from_schema_name(RoleName::name());
         vec![
             parameter("limit", "How many users at most.", limit.into()),
             parameter("after", "Only users with a larger id.", after.into()),
-            parameter("username", "Only users whose name begins so; no wildcards.", text.into()),
+            parameter("username", "Only users whose name begins so; no wildcards.", prefix.into()),
             parameter("role", "Only users with this role.", role.into()),
         ]
     }

@@ -1,7 +1,7 @@
-//! A JSON object, read so far as endpoints need it: names and strings.
+//! A JSON object, read so far as endpoints need it: names and what stands under them.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::{
     collections::{HashMap, hash_map::Entry},
     fmt,
@@ -12,10 +12,9 @@ pub(super) struct Object(pub(super) HashMap<String, Field>);
 
 /// What stands under a name.
 pub(super) enum Field {
-    /// A string.
-    Text(String),
-    /// Any other JSON value.
-    NoText,
+    /// The JSON text of a value, not decoded: nobody may ask for it, and then it may be a number
+    /// that no type holds, or be nested deeper than any stack. Skipping it needs neither.
+    Json(String),
     /// The name is given more than once. Which value counts would depend on who reads it (RFC 8259,
     /// section 4).
     Repeated,
@@ -38,15 +37,10 @@ impl<'de> Visitor<'de> for Fields {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
         let mut fields = HashMap::new();
-        // `Value` bounds the depth of nesting: at 128 levels serde_json gives up with an error.
-        while let Some((name, value)) = map.next_entry::<String, Value>()? {
-            let field = match value {
-                Value::String(text) => Field::Text(text),
-                _ => Field::NoText,
-            };
+        while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
             match fields.entry(name) {
                 Entry::Vacant(place) => {
-                    place.insert(field);
+                    place.insert(Field::Json(value.get().to_owned()));
                 }
                 Entry::Occupied(mut place) => {
                     place.insert(Field::Repeated);

@@ -61,8 +61,6 @@ async fn a_field_that_is_given_twice_is_refused_where_it_is_asked_for() {
 async fn what_is_no_json_is_refused_without_repeating_it() {
     let deep = "[".repeat(60_000);
     let deep_field = format!(r#"{{"f": {}"#, "[".repeat(60_000));
-    let surrogate = r#"{"f": "\ud800"}"#;
-    let surrogate_elsewhere = r#"{"f": "x", "other": "\udc00"}"#;
     for text in [
         "",
         " ",
@@ -76,9 +74,10 @@ async fn what_is_no_json_is_refused_without_repeating_it() {
         r#"{"f": 01}"#,
         r#"{"f": NaN}"#,
         r#"{"f": "\x41"}"#,
+        r#"{"f": "x", "other": 01}"#,
+        r#"{"f": "x", "other": [1e]}"#,
+        r#"{"f": "x", "other": "\uDEFG"}"#,
         "\u{feff}{}",
-        surrogate,
-        surrogate_elsewhere,
         &deep_field,
     ] {
         refused(read_json(text.to_owned()).await, 400, "Request body is not valid JSON.");
@@ -86,6 +85,27 @@ async fn what_is_no_json_is_refused_without_repeating_it() {
     let problem = read_json(deep).await.err().expect("must be refused");
     assert_eq!(problem.status(), 400);
     refused(read_json(&b"{\"f\": \"\xff\"}"[..]).await, 400, "Request body is not valid UTF-8.");
+}
+
+#[tokio::test]
+async fn what_nobody_asks_for_is_ignored_whatever_it_is() {
+    let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
+    for other in ["1e999", "-1E+9999", "123456789012345678901234567890.5", r#""\ud800""#, &deep] {
+        let text = format!(r#"{{"other": {other}, "f": "x"}}"#);
+        let mut body = read_json(text).await.expect("an object");
+        assert_eq!(body.text("f"), Ok("x".to_owned()));
+        let problem = body.text("other").expect_err("no string");
+        assert_eq!(problem.status(), 400);
+    }
+}
+
+#[tokio::test]
+async fn half_a_character_is_no_text() {
+    for half in [r"\ud800", r"\udc00", r"\ud800x", r"\ud800\ud800"] {
+        let mut body = read_json(format!(r#"{{"f": "{half}"}}"#)).await.expect("an object");
+        let problem = body.text("f").expect_err(half);
+        assert_eq!(problem, Problem::bad_request("Request body is not valid JSON."));
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,149 @@
+use super::AllowedOrigins;
+use crate::{
+    answer::{Answer, authorized, bare, json},
+    basic, bearer,
+    fake_auth::fake_auth,
+    settings::Settings,
+};
+use axum::{Router, body::Body};
+use http::{Request, header::ORIGIN};
+
+const APP: &str = "https://app.example";
+
+fn variants(origins: &str) -> [Router; 2] {
+    let arguments = ["--cors-allowed-origins", origins];
+    let settings = Settings::of(&arguments).expect("origins").public;
+    [bearer::router(fake_auth().0, &settings), basic::router(fake_auth().0, &settings)]
+}
+
+fn from(origin: &str, mut request: Request<Body>) -> Request<Body> {
+    request.headers_mut().insert(ORIGIN, origin.parse().expect("a header value"));
+    request
+}
+
+fn preflight(origin: &str, path: &str) -> Request<Body> {
+    let mut request = from(origin, bare("OPTIONS", path));
+    let headers = request.headers_mut();
+    headers.insert("access-control-request-method", "PUT".parse().expect("a header value"));
+    let wanted = "authorization,content-type".parse().expect("a header value");
+    headers.insert("access-control-request-headers", wanted);
+    request
+}
+
+#[tokio::test]
+async fn a_preflight_for_put_with_a_token_and_json_is_granted_to_those_who_may() {
+    for origins in [APP, "http://localhost:5173, https://app.example"] {
+        for router in variants(origins) {
+            let answer = Answer::to(&router, preflight(APP, "/users/1/role")).await;
+            assert_eq!(answer.status, 200);
+            assert_eq!(answer.header("access-control-allow-origin"), APP);
+            assert!(answer.header("access-control-allow-methods").contains("PUT"));
+            let headers = answer.header("access-control-allow-headers");
+            assert_eq!(headers, "authorization,content-type");
+            assert_eq!(answer.header("access-control-max-age"), "600");
+            assert_eq!(answer.header("access-control-allow-credentials"), "");
+            assert!(answer.header("vary").contains("origin"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn other_origins_get_no_permission() {
+    for router in variants(APP) {
+        for other in
+            ["https://evil.example", "http://app.example", "https://app.example:8443", "null"]
+        {
+            for request in [preflight(other, "/login"), from(other, bare("GET", "/public"))] {
+                let answer = Answer::to(&router, request).await;
+                assert_eq!(answer.header("access-control-allow-origin"), "", "{other}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_answer_can_be_read_errors_included() {
+    let [bearer, basic] = variants(APP);
+    let down = r#"{"username": "down", "password": "x"}"#;
+    for (router, request, status) in [
+        (&bearer, bare("GET", "/public"), 200),
+        (&bearer, json("POST", "/login", "{"), 400),
+        (&bearer, bare("GET", "/profile"), 401),
+        (&bearer, authorized("GET", "/admin", "Bearer user"), 403),
+        (&bearer, bare("GET", "/nowhere"), 404),
+        (&bearer, bare("PUT", "/login"), 405),
+        (&bearer, json("POST", "/login", down), 503),
+        (&basic, bare("GET", "/protected"), 401),
+    ] {
+        let answer = Answer::to(router, from(APP, request)).await;
+        assert_eq!(answer.status, status);
+        assert_eq!(answer.header("access-control-allow-origin"), APP, "{answer:?}");
+        let exposed = answer.header("access-control-expose-headers");
+        assert_eq!(exposed, "location,retry-after,www-authenticate,x-request-id");
+    }
+}
+
+#[tokio::test]
+async fn an_asterisk_allows_everybody() {
+    for router in variants("*") {
+        let answer = Answer::to(&router, from("null", bare("GET", "/public"))).await;
+        assert_eq!(answer.header("access-control-allow-origin"), "*");
+    }
+}
+
+#[tokio::test]
+async fn without_the_setting_there_is_no_cors() {
+    for router in variants("") {
+        let answer = Answer::to(&router, from(APP, bare("GET", "/public"))).await;
+        assert!(answer.headers.keys().all(|name| !name.as_str().starts_with("access-control")));
+        let answer = Answer::to(&router, preflight(APP, "/public")).await;
+        answer.is_problem(405, "Method Not Allowed");
+    }
+}
+
+#[test]
+fn origins_are_taken_as_browsers_send_them() {
+    for good in [
+        "https://app.example",
+        "http://localhost:5173",
+        "http://[::1]:3000",
+        "capacitor://localhost",
+        "https://a.example,https://b.example",
+        " https://a.example , https://b.example ",
+        "https://app.example:80",
+    ] {
+        let parsed: Result<AllowedOrigins, _> = good.parse();
+        assert!(matches!(parsed, Ok(AllowedOrigins::These(_))), "{good}: {parsed:?}");
+    }
+}
+
+#[test]
+fn what_no_browser_sends_is_refused() {
+    for wrong in [
+        "app.example",
+        "//app.example",
+        "https://",
+        "https://app.example/",
+        "https://app.example/path",
+        "https://app.example?x",
+        "https://app.example#x",
+        "https://App.example",
+        "HTTPS://app.example",
+        "https://app.example:443",
+        "http://app.example:80",
+        "https://app.example:",
+        "https://app.example:99999",
+        "https://app.example:08443",
+        "https://me@app.example",
+        "https://*.example",
+        "https://ä.example",
+        "null",
+        "*,https://app.example",
+        "https://app.example,",
+        ",",
+        "https://a.example https://b.example",
+    ] {
+        let parsed: Result<AllowedOrigins, _> = wrong.parse();
+        assert!(parsed.is_err(), "{wrong}: {parsed:?}");
+    }
+}
