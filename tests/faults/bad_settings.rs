@@ -337,14 +337,9 @@ async fn a_file_that_is_no_secret_is_refused() {
                 settings.insert(name.clone(), path.clone());
                 expect_refusal(program, &settings, folder.path(), &name).await;
             }
-<<<<<<< HEAD
             // A file that can be read holds a value, which is judged like any other. Keys are read
             // again and again, and blame their file.
             let blamed = if variable == "SIGNING_SECRET" { &name } else { variable };
-=======
-            // A file that can be read holds a value, which is judged like any other.
-            let blamed = if variable == "SIGNING_SECRET" { name.as_str() } else { variable };
->>>>>>> 0a65e81 (Refuse a gateway without addresses before any work; the doctor looks at TLS)
             for path in [&empty, &newline] {
                 settings.insert(name.clone(), path.clone());
                 expect_refusal(program, &settings, folder.path(), blamed).await;
@@ -402,18 +397,8 @@ async fn every_setting_has_a_case_here() {
         assert!(settings.len() > 5, "{help:?}");
         for setting in settings {
             // Every secret is tried as a value and as a file.
-<<<<<<< HEAD
             let value = setting.strip_suffix("_FILE").unwrap_or(setting);
             let has_case = [setting, value].iter().any(|it| cases.contains(&format!("\"{it}\"")));
-=======
-            let name = setting.strip_suffix("_FILE").unwrap_or(setting);
-            let mut names = vec![format!("\"{setting}\""), format!("\"{name}\"")];
-            // The files of TLS are tried by one table for both ends, by their last words.
-            for prefix in ["AUTH_TLS", "AUTH_CLIENT_TLS"] {
-                names.extend(setting.strip_prefix(prefix).map(|rest| format!("{{prefix}}{rest}")));
-            }
-            let has_case = names.iter().any(|name| cases.contains(name));
->>>>>>> 0a65e81 (Refuse a gateway without addresses before any work; the doctor looks at TLS)
             assert!(has_case, "{setting} of {program:?} has no case");
         }
     }
