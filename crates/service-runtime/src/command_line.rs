@@ -106,7 +106,7 @@ fn read_once<S: Parser, C: Subcommand>(
 mod tests {
     use super::{CommandLine, ServeOrHealthcheck, read};
     use crate::settings::{NoSettings, SettingError, number_between};
-    use clap::{CommandFactory as _, Parser, Subcommand as _};
+    use clap::{Parser, Subcommand as _};
     use std::ffi::OsString;
 
     #[derive(Debug, Parser)]
