@@ -202,3 +202,40 @@ fn credentials_from_row(row: &SqliteRow) -> sqlx::Result<Credentials> {
     let password_hash = SecretString::from(row.try_get::<String, _>("password")?);
     Ok(Credentials { user: user_from_row(row)?, password_hash })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{SqliteStore, UserFilter, list_query};
+    use crate::role::Role;
+    use sqlx::{AssertSqlSafe, Sqlite};
+
+    /// The plan as SQLite tells it, a step a line.
+    async fn plan(store: &SqliteStore, filter: &UserFilter) -> String {
+        let query = list_query::<Sqlite>(filter);
+        let explain = format!("EXPLAIN QUERY PLAN {}", query.sql().as_str());
+        let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(AssertSqlSafe(explain))
+            .fetch_all(&store.readers)
+            .await
+            .expect("explained");
+        rows.into_iter().map(|(.., step)| step).collect::<Vec<_>>().join("\n")
+    }
+
+    #[tokio::test]
+    async fn a_page_is_read_from_an_index_and_never_sorted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = SqliteStore::open(&folder.path().join("users.db")).await.expect("opened");
+        let all = UserFilter { after: 5, limit: 51, ..UserFilter::default() };
+        let by_id = "SEARCH user USING INTEGER PRIMARY KEY (rowid>?)";
+        assert_eq!(plan(&store, &all).await, by_id);
+        let authors = UserFilter { role: Some(Role::Author), ..all.clone() };
+        let by_role = "SEARCH user USING INDEX user_role_idx (role=? AND rowid>?)";
+        assert_eq!(plan(&store, &authors).await, by_role);
+        for prefix in ["a", "a%_'\"", "\u{10ffff}"] {
+            for role in [None, Some(Role::Author)] {
+                let filter = UserFilter { username_prefix: prefix.into(), role, ..all.clone() };
+                let plan = plan(&store, &filter).await;
+                assert!(plan.starts_with("SEARCH user") && !plan.contains("SCAN"), "{plan}");
+            }
+        }
+    }
+}

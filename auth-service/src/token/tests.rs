@@ -207,7 +207,7 @@ fn keys_are_replaced_for_every_clone_and_old_tokens_live_as_long_as_their_key_is
         Keyring::new(&SecretString::from(signing), &accepted).expect("long enough")
     };
     let (tokens, _) = tokens(SECRET, &[]);
-    let judge = tokens.clone();
+    let other = tokens.clone();
     let old = tokens.issue(&ada()).expect("issued");
     tokens.use_keys(ring(OTHER, &[SECRET]));
     let new = tokens.issue(&ada()).expect("issued");
