@@ -12,9 +12,16 @@ in_every_world!(
 async fn an_unknown_path_is_not_found(plan: Plan) {
     let world = plan.start().await;
     for api in [&world.bearer, &world.basic] {
-        for path in
-            ["/nowhere", "/public/", "/PUBLIC", "//", "/users/1/name", "/livez", "/readyz", "/metrics"]
-        {
+        for path in [
+            "/nowhere",
+            "/public/",
+            "/PUBLIC",
+            "//",
+            "/users/1/name",
+            "/livez",
+            "/readyz",
+            "/metrics",
+        ] {
             for method in [Method::GET, Method::POST, Method::DELETE] {
                 let answer = api.send(api.request(method, path)).await;
                 answer.expect_detail(404, "Not Found");

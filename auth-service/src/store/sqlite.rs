@@ -214,7 +214,7 @@ mod tests {
         let query = list_query::<Sqlite>(filter);
         let explain = format!("EXPLAIN QUERY PLAN {}", query.sql().as_str());
         let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(AssertSqlSafe(explain))
-            .fetch_all(&store.readers)
+            .fetch_all(&store.pools.readers)
             .await
             .expect("explained");
         rows.into_iter().map(|(.., step)| step).collect::<Vec<_>>().join("\n")

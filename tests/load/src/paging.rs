@@ -165,7 +165,9 @@ async fn measure(
     }
     let mut times: [Vec<Vec<Duration>>; ALL.len()] = Default::default();
     for turn in 0..TURNS {
-        times.iter_mut().for_each(|times| times.push(Vec::with_capacity(requests)));
+        for times in &mut times {
+            times.push(Vec::with_capacity(requests));
+        }
         for number in turn * requests..(turn + 1) * requests {
             for (asked, times) in ALL.into_iter().zip(&mut times) {
                 let time = asked.ask(&mut connection, &token, number).await?;
