@@ -7,7 +7,11 @@ use crate::{
     welcome::{self, Addresses, WhereIsPassword},
 };
 use auth_proto::SERVICE_NAME;
-use auth_service::{AuthService, accounts::AdminPassword, service::Foundation};
+use auth_service::{
+    AuthService,
+    accounts::{AdminPassword, InitialPassword},
+    service::Foundation,
+};
 use gateway::Gateway;
 use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
@@ -123,6 +127,7 @@ fn foundation(settings: &Settings, data_dir: &DataDir) -> Result<Foundation, Set
         store_url: given.unwrap_or_else(|| StoreUrl::Sqlite(data_dir.database())),
         keys,
         admin_password,
+        initial_password: InitialPassword::in_file(data_dir.initial_admin_password()),
         bcrypt_cost: settings.service.bcrypt_cost,
         engine: settings.service.engine(),
         policy: settings.service.policy(),

@@ -12,6 +12,8 @@ pub enum Way {
     Login,
     /// HTTP Basic; successes only when the password was really checked, not remembered.
     Basic,
+    /// A change of the own password: the current one was checked.
+    Change,
 }
 
 /// Why somebody was not believed.
@@ -58,6 +60,25 @@ pub enum Event<'a> {
         /// Their role before.
         from: Role,
     },
+    /// A user changed the own password.
+    PasswordChanged {
+        /// Who.
+        user: &'a User,
+    },
+    /// An admin set the password of a user.
+    PasswordSet {
+        /// The admin.
+        actor: &'a User,
+        /// The user.
+        user: &'a User,
+    },
+    /// An admin deleted a user.
+    UserDeleted {
+        /// The admin.
+        actor: &'a User,
+        /// Who it was, with the role at the end.
+        user: &'a User,
+    },
 }
 
 impl Way {
@@ -65,6 +86,7 @@ impl Way {
         match self {
             Self::Login => "login",
             Self::Basic => "basic",
+            Self::Change => "password_change",
         }
     }
 }
@@ -112,6 +134,28 @@ pub fn tell(event: Event<'_>) {
                 username = user.username,
                 from = from.as_str(),
                 to = user.role.as_str(),
+                actor_id = actor.id,
+                actor = actor.username,
+            );
+        }
+        Event::PasswordChanged { user } => {
+            line!("password_changed", user_id = user.id, username = user.username,);
+        }
+        Event::PasswordSet { actor, user } => {
+            line!(
+                "password_set",
+                user_id = user.id,
+                username = user.username,
+                actor_id = actor.id,
+                actor = actor.username,
+            );
+        }
+        Event::UserDeleted { actor, user } => {
+            line!(
+                "user_deleted",
+                user_id = user.id,
+                username = user.username,
+                role = user.role.as_str(),
                 actor_id = actor.id,
                 actor = actor.username,
             );

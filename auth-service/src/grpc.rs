@@ -4,11 +4,16 @@
 
 mod authorize;
 mod batch_authorize;
+mod batch_get_users;
+mod change_password;
+mod delete_user;
+mod get_user;
 mod list_users;
 mod login;
 mod message;
 mod origin;
 mod register;
+mod set_password;
 mod set_user_role;
 mod status;
 mod verify_credentials;
@@ -16,9 +21,11 @@ mod verify_credentials;
 use crate::accounts::{Accounts, Origin};
 use auth_proto::auth_v1::{
     AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest, BatchAuthorizeResponse,
-    ListUsersRequest, ListUsersResponse, LoginRequest, LoginResponse, RegisterRequest,
-    RegisterResponse, SetUserRoleRequest, SetUserRoleResponse, VerifyCredentialsRequest,
-    VerifyCredentialsResponse, auth_service_server::AuthService,
+    BatchGetUsersRequest, BatchGetUsersResponse, ChangePasswordRequest, ChangePasswordResponse,
+    DeleteUserRequest, DeleteUserResponse, GetUserRequest, GetUserResponse, ListUsersRequest,
+    ListUsersResponse, LoginRequest, LoginResponse, RegisterRequest, RegisterResponse,
+    SetPasswordRequest, SetPasswordResponse, SetUserRoleRequest, SetUserRoleResponse,
+    VerifyCredentialsRequest, VerifyCredentialsResponse, auth_service_server::AuthService,
 };
 use grpc_server::actor;
 use service_runtime::networks::Networks;
@@ -86,5 +93,36 @@ impl AuthService for AuthGrpc {
 
     async fn list_users(&self, request: Request<ListUsersRequest>) -> Answer<ListUsersResponse> {
         list_users::call(&self.accounts, request).await
+    }
+
+    async fn get_user(&self, request: Request<GetUserRequest>) -> Answer<GetUserResponse> {
+        get_user::call(&self.accounts, request).await
+    }
+
+    async fn delete_user(&self, request: Request<DeleteUserRequest>) -> Answer<DeleteUserResponse> {
+        delete_user::call(&self.accounts, request).await
+    }
+
+    async fn set_password(
+        &self,
+        request: Request<SetPasswordRequest>,
+    ) -> Answer<SetPasswordResponse> {
+        let origin = self.origin(&request);
+        set_password::call(&self.accounts, request, origin).await
+    }
+
+    async fn change_password(
+        &self,
+        request: Request<ChangePasswordRequest>,
+    ) -> Answer<ChangePasswordResponse> {
+        let origin = self.origin(&request);
+        change_password::call(&self.accounts, request, origin).await
+    }
+
+    async fn batch_get_users(
+        &self,
+        request: Request<BatchGetUsersRequest>,
+    ) -> Answer<BatchGetUsersResponse> {
+        batch_get_users::call(&self.accounts, request).await
     }
 }

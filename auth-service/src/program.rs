@@ -2,6 +2,7 @@
 
 use crate::{
     AuthService,
+    accounts::InitialPassword,
     commands::{self, Command},
     service::Foundation,
     settings::Settings,
@@ -86,6 +87,7 @@ fn foundation(settings: &Settings) -> Result<Foundation, SettingError> {
         store_url: settings.store_url()?,
         keys,
         admin_password: settings.service.admin_password()?,
+        initial_password: InitialPassword::default(),
         bcrypt_cost: settings.service.bcrypt_cost,
         engine: settings.service.engine(),
         policy: settings.service.policy(),

@@ -1,7 +1,7 @@
 //! The service as a library: opened, seeded, then served over one or more transports.
 
 use crate::{
-    accounts::{Accounts, AdminPassword, Policy, SeedError},
+    accounts::{Accounts, AdminPassword, InitialPassword, Policy, SeedError},
     clock::SystemClock,
     grpc::AuthGrpc,
     metrics,
@@ -31,6 +31,8 @@ pub struct Foundation {
     pub keys: KeySource,
     /// Where the first admin's password comes from.
     pub admin_password: AdminPassword,
+    /// Where a generated one was left; forgotten when `admin` gets another one.
+    pub initial_password: InitialPassword,
     /// Cost of new password hashes: base-2 logarithm of the rounds.
     pub bcrypt_cost: u32,
     /// Threads and lanes of the password engine.
@@ -75,8 +77,10 @@ impl AuthService {
             "the keys of access tokens"
         );
         let tokens = Tokens::new(keyring, Arc::new(SystemClock));
-        let accounts = Accounts::new(Arc::clone(&store), hasher, tokens.clone(), foundation.policy)
-            .map_err(|error| Failure::Other(Box::new(error)))?;
+        let (policy, initial_password) = (foundation.policy, foundation.initial_password);
+        let accounts =
+            Accounts::new(Arc::clone(&store), hasher, tokens.clone(), policy, initial_password)
+                .map_err(|error| Failure::Other(Box::new(error)))?;
         accounts.seed_admin(&foundation.admin_password).await.map_err(|error| match error {
             SeedError::PasswordMissing | SeedError::PasswordInvalid(_) => {
                 SettingError::new("DEFAULT_ADMIN_PASSWORD", error.to_string()).into()

@@ -5,6 +5,7 @@
 //! module sees SQL, and nothing here decides.
 
 mod inspection;
+mod list_query;
 mod open;
 mod postgres;
 mod shared_reads;
@@ -34,6 +35,31 @@ pub enum InsertError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Why a write on behalf of an admin did not happen. The actor is looked at in the same transaction
+/// as the write, so admins who act on each other take turns, and the second one is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ActorError {
+    /// The actor does not exist any more.
+    #[error("the actor is gone")]
+    Gone,
+    /// The actor is no admin any more.
+    #[error("the actor is no admin")]
+    NoAdmin,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A password to set.
+#[derive(Debug)]
+pub struct NewPassword {
+    /// A bcrypt hash.
+    pub hash: SecretString,
+    /// Tokens issued earlier are ended, in Unix seconds. What is stored is this, or one more than
+    /// was stored before, whichever is later.
+    pub tokens_not_before: u64,
 }
 
 /// A user to insert; the database assigns the id.
@@ -81,19 +107,35 @@ pub trait UserStore: Send + Sync + 'static {
         usernames: &[String],
     ) -> Result<Vec<Credentials>, StoreError>;
 
-    /// Replaces the role of a user; `None` when nobody has this id.
-    async fn set_role(&self, id: i64, role: Role) -> Result<Option<User>, StoreError>;
+    /// Replaces the role of a user, while `actor` is an admin, or for the operator (`None`), who need
+    /// not be anybody; `None` when nobody has this id.
+    async fn set_role(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        role: Role,
+    ) -> Result<Option<User>, ActorError>;
 
-    /// Replaces a password hash, if it still is `old`; whether it was.
+    /// Deletes a user, while `actor` is an admin; who it was, or `None` when nobody has this id. The
+    /// id is never given out again.
+    async fn delete(&self, actor: i64, id: i64) -> Result<Option<User>, ActorError>;
+
+    /// Sets a password. With `seen`, only while `tokens_not_before` of the user still is that: while
+    /// nobody else has set one. `None` when it was not set.
+    async fn set_password(
+        &self,
+        id: i64,
+        new: NewPassword,
+        seen: Option<u64>,
+    ) -> Result<Option<User>, StoreError>;
+
+    /// Replaces a hash by another one of the same password, if it still is `old`; whether it was.
     async fn replace_password(
         &self,
         id: i64,
         old: &SecretString,
         new: SecretString,
     ) -> Result<bool, StoreError>;
-
-    /// Sets a password hash, whatever it was; whether anybody has this id.
-    async fn set_password_hash(&self, id: i64, new: SecretString) -> Result<bool, StoreError>;
 
     /// Users by ascending id.
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError>;
@@ -120,6 +162,28 @@ impl UserFilter {
         }
         (&self.username_prefix, None)
     }
+}
+
+/// The one to write to, out of the rows of `actor` and `id`; an error where the actor may not write.
+fn as_admin(rows: &[User], actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
+    let row = |id| rows.iter().find(|user| user.id == id);
+    if let Some(actor) = actor {
+        let actor = row(actor).ok_or(ActorError::Gone)?;
+        if actor.role != Role::Admin {
+            return Err(ActorError::NoAdmin);
+        }
+    }
+    Ok(row(id).cloned())
+}
+
+/// Unix seconds as the store holds them.
+fn seconds_to_store(seconds: u64) -> i64 {
+    seconds.try_into().unwrap_or(i64::MAX)
+}
+
+/// Unix seconds from the store, whose constraint keeps them from being negative.
+fn seconds_from_store(seconds: i64) -> sqlx::Result<u64> {
+    seconds.try_into().map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
 /// A role as the store holds it. The table's constraint admits no other text.

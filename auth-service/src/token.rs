@@ -21,12 +21,24 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// How long a token is good, from its issue: 30 minutes.
 pub const LIFETIME_SECONDS: u64 = 30 * 60;
 
+/// Allowed for replicas whose clocks differ a little, and for the way of a change into the store.
+const MARGIN_SECONDS: u64 = 1;
+
 /// Signs and judges access tokens. Clones share their keys, also those that come later.
 #[derive(Clone)]
 pub struct Tokens {
     /// Replaced as a whole: who signs or judges takes the ring once and stays with it.
     keyring: Arc<RwLock<Arc<Keyring>>>,
     clock: Arc<dyn Clock>,
+}
+
+/// What a good token says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// The id in `sub`.
+    pub user_id: i64,
+    /// When it was issued, by `exp`, in Unix seconds.
+    pub issued: u64,
 }
 
 /// Why a token does not establish an identity.
@@ -122,7 +134,14 @@ impl Tokens {
         *self.keyring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keyring);
     }
 
-    /// Issues a token for the user.
+    /// The `tokens_not_before` of a password that is set now.
+    #[must_use]
+    pub fn end_of_tokens(&self) -> u64 {
+        end_of_tokens(self.clock.as_ref())
+    }
+
+    /// Issues a token for the user. Right after a change of the password it counts as issued when
+    /// the old ones have ended, so that it is not one of them.
     pub fn issue(&self, user: &User) -> Result<SecretString, SigningError> {
         let keyring = self.keyring();
         let key = keyring.signing();
@@ -130,7 +149,11 @@ impl Tokens {
             sub: user.id.to_string(),
             username: &user.username,
             role: user.role.as_str(),
-            exp: self.clock.unix_seconds() + LIFETIME_SECONDS,
+            exp: self
+                .clock
+                .unix_seconds()
+                .max(user.tokens_not_before)
+                .saturating_add(LIFETIME_SECONDS),
         };
         let claims = serde_json::to_vec(&claims)?;
         let message = format!("{}.{}", key.header(), URL_SAFE_NO_PAD.encode(claims));
@@ -138,8 +161,8 @@ impl Tokens {
         Ok(SecretString::from(format!("{message}.{signature}")))
     }
 
-    /// Whose token this is: the id in `sub`.
-    pub fn judge(&self, token: &str) -> Result<i64, TokenError> {
+    /// Whose token this is, and since when. Whether its user still wants it, the stored user tells.
+    pub fn judge(&self, token: &str) -> Result<Judged, TokenError> {
         if token.len() > LONGEST_TOKEN {
             return Err(TokenError::Invalid);
         }
@@ -152,7 +175,8 @@ impl Tokens {
         if self.clock.unix_seconds() >= claims.exp {
             return Err(TokenError::Invalid);
         }
-        user_id(&claims.sub)
+        let issued = claims.exp.saturating_sub(LIFETIME_SECONDS);
+        Ok(Judged { user_id: user_id(&claims.sub)?, issued })
     }
 
     /// Whether a key of ours signed the message. A header as we issue it names its key as it stands;
@@ -173,6 +197,13 @@ impl Tokens {
         }
         Ok(keyring.candidates(header.kid.as_deref()).any(signed_with))
     }
+}
+
+/// The `tokens_not_before` of a password that is set now: later than every token that anybody has, so
+/// also after the running second and the margin.
+#[must_use]
+pub fn end_of_tokens(clock: &dyn Clock) -> u64 {
+    clock.unix_seconds().saturating_add(1 + MARGIN_SECONDS)
 }
 
 /// Decodes a part of a token: base64url without padding (RFC 7515, section 2) of a JSON object.

@@ -12,6 +12,9 @@ pub struct User {
     pub username: String,
     /// The stored role.
     pub role: Role,
+    /// Unix seconds: tokens of theirs that were issued earlier are not good any more. Every change of
+    /// the password moves it on, so it tells one password from the next, too.
+    pub tokens_not_before: u64,
 }
 
 /// A user with the stored hash of the password. The hash does not print.

@@ -26,7 +26,7 @@ fn table() -> OpenApiRouter<AuthClient> {
         .routes(routes!(register::register))
         .routes(routes!(public::public))
         // any user: the handler asks for `BasicCredentials` and has them verified
-        .routes(routes!(protected::protected))
+        .routes(routes!(protected::basic))
 }
 
 /// The whole variant.

@@ -2,7 +2,8 @@
 
 use crate::{
     endpoints::{
-        admin, author, index, list_users, login, profile, public, register, set_user_role,
+        admin, author, change_password, delete_user, get_user, index, list_users, login, profile,
+        protected, public, register, set_password, set_user_role,
     },
     every_request::around,
     openapi::{Scheme, Variant, document, guard::Guard, pages::pages},
@@ -32,11 +33,15 @@ fn table(auth: &AuthClient) -> OpenApiRouter<AuthClient> {
         .routes(routes!(public::public))
         // any authenticated user: the handler asks for `CurrentUser`
         .routes(routes!(profile::profile))
+        .routes(routes!(protected::bearer))
+        .routes(routes!(change_password::change_password))
         // by role
         .routes(authors.only(routes!(author::author)))
         .routes(admins.only(routes!(admin::admin)))
         .routes(admins.only(routes!(list_users::list_users)))
+        .routes(admins.only(routes!(get_user::get_user, delete_user::delete_user)))
         .routes(admins.only(routes!(set_user_role::set_user_role)))
+        .routes(admins.only(routes!(set_password::set_password)))
 }
 
 /// The whole variant.

@@ -2,6 +2,9 @@
 
 pub(crate) mod admin;
 pub(crate) mod author;
+pub(crate) mod change_password;
+pub(crate) mod delete_user;
+pub(crate) mod get_user;
 pub(crate) mod index;
 pub(crate) mod list_users;
 pub(crate) mod login;
@@ -9,5 +12,7 @@ pub(crate) mod profile;
 pub(crate) mod protected;
 pub(crate) mod public;
 pub(crate) mod register;
+pub(crate) mod set_password;
 pub(crate) mod set_user_role;
+mod shown_user;
 mod user_list_query;

@@ -1,16 +1,19 @@
 //! For tests: an auth-service in memory that knows a few names instead of a database.
 //!
 //! Access tokens are `user`, `author`, `admin` (a user of that role) and `gone`; every user's
-//! password is `right`; the ids of users are 1, 2 and 3.
+//! password is `right`; the ids of users are 1, 2 and 3, of whom 3 cannot be deleted.
 
 use auth_client::{AuthClient, Reason, Stream};
 use auth_proto::{
     ERROR_DOMAIN,
     auth_v1::{
         AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
-        BatchAuthorizeResponse, ListUsersRequest, ListUsersResponse, LoginRequest, LoginResponse,
-        RegisterRequest, RegisterResponse, Role, SetUserRoleRequest, SetUserRoleResponse, User,
-        VerifyCredentialsRequest, VerifyCredentialsResponse,
+        BatchAuthorizeResponse, BatchGetUsersRequest, BatchGetUsersResponse, ChangePasswordRequest,
+        ChangePasswordResponse, DeleteUserRequest, DeleteUserResponse, GetUserRequest,
+        GetUserResponse, ListUsersRequest, ListUsersResponse, LoginRequest, LoginResponse,
+        RegisterRequest, RegisterResponse, Role, SetPasswordRequest, SetPasswordResponse,
+        SetUserRoleRequest, SetUserRoleResponse, User, UserName, VerifyCredentialsRequest,
+        VerifyCredentialsResponse,
         auth_service_server::{AuthService, AuthServiceServer},
         authorize_outcome::Outcome,
         authorize_request::Requirement,
@@ -93,6 +96,15 @@ fn decide(item: AuthorizeRequest) -> Result<User, Reason> {
 
 fn user(id: i64, username: &str, role: Role) -> User {
     User { id, username: username.to_owned(), role: role.into() }
+}
+
+fn known(id: i64) -> Result<User, Status> {
+    match id {
+        1 => Ok(user(1, "user", Role::User)),
+        2 => Ok(user(2, "author", Role::Author)),
+        3 => Ok(user(3, "admin", Role::Admin)),
+        _ => Err(refusal(Reason::UserNotFound, "")),
+    }
 }
 
 fn actor<M>(request: &Request<M>) -> Result<(), Status> {
@@ -200,5 +212,65 @@ impl AuthService for FakeAuth {
         let users = vec![user(1, "user", Role::User), user(2, "author", Role::Author)];
         let next_after = (*page_size == 2).then_some(2);
         Ok(Response::new(ListUsersResponse { users, next_after }))
+    }
+
+    async fn get_user(
+        &self,
+        request: Request<GetUserRequest>,
+    ) -> Result<Response<GetUserResponse>, Status> {
+        actor(&request)?;
+        let user_id = request.get_ref().user_id;
+        self.note(&request, &format!("get_user {user_id}"));
+        Ok(Response::new(GetUserResponse { user: Some(known(user_id)?) }))
+    }
+
+    async fn delete_user(
+        &self,
+        request: Request<DeleteUserRequest>,
+    ) -> Result<Response<DeleteUserResponse>, Status> {
+        actor(&request)?;
+        let user_id = request.get_ref().user_id;
+        self.note(&request, &format!("delete_user {user_id}"));
+        match known(user_id)? {
+            User { id: 3, .. } => Err(refusal(Reason::UserNotDeletable, "")),
+            user => Ok(Response::new(DeleteUserResponse { user: Some(user) })),
+        }
+    }
+
+    async fn set_password(
+        &self,
+        request: Request<SetPasswordRequest>,
+    ) -> Result<Response<SetPasswordResponse>, Status> {
+        actor(&request)?;
+        let SetPasswordRequest { user_id, password } = request.get_ref();
+        self.note(&request, &format!("set_password {user_id}"));
+        let user = known(*user_id)?;
+        if password.is_empty() {
+            return Err(refusal(Reason::PasswordInvalid, "Password must be longer."));
+        }
+        Ok(Response::new(SetPasswordResponse { user: Some(user) }))
+    }
+
+    async fn change_password(
+        &self,
+        request: Request<ChangePasswordRequest>,
+    ) -> Result<Response<ChangePasswordResponse>, Status> {
+        self.note(&request, "change_password");
+        let ChangePasswordRequest { current_password, new_password } = request.get_ref();
+        match (current_password.as_str(), new_password.as_str()) {
+            (_, "") => Err(refusal(Reason::PasswordInvalid, "Password must be longer.")),
+            ("right", _) => Ok(Response::new(ChangePasswordResponse { user: Some(known(1)?) })),
+            ("flood", _) => Err(refusal(Reason::TooManyAttempts, "")),
+            _ => Err(refusal(Reason::CurrentPasswordWrong, "")),
+        }
+    }
+
+    async fn batch_get_users(
+        &self,
+        request: Request<BatchGetUsersRequest>,
+    ) -> Result<Response<BatchGetUsersResponse>, Status> {
+        let known = request.get_ref().ids.iter().filter_map(|id| known(*id).ok());
+        let users = known.map(|user| UserName { id: user.id, username: user.username });
+        Ok(Response::new(BatchGetUsersResponse { users: users.collect() }))
     }
 }

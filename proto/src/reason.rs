@@ -57,6 +57,10 @@ reasons! {
     UserNotFound = "USER_NOT_FOUND", NotFound;
     /// The role is none of `user`, `author`, `admin`.
     RoleInvalid = "ROLE_INVALID", InvalidArgument;
+    /// The user is the one who asks, or the one named `admin`.
+    UserNotDeletable = "USER_NOT_DELETABLE", FailedPrecondition;
+    /// The current password is not the one that was given.
+    CurrentPasswordWrong = "CURRENT_PASSWORD_WRONG", FailedPrecondition;
     /// The request lacks what it must say: a fault of the calling program.
     RequestInvalid = "REQUEST_INVALID", InvalidArgument;
     /// Nobody may register here.

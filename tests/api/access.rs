@@ -44,10 +44,13 @@ enum Body {
     NewUser,
     KnownUser,
     Role,
+    Password,
+    /// Of the caller, who has other tokens afterwards: the last thing that anybody asks.
+    OwnPassword,
 }
 
-/// Every endpoint of both documents, and `GET /users`.
-const ENDPOINTS: [Endpoint; 12] = [
+/// Every endpoint of both variants. `{id}` is somebody else; `{new}` somebody else each time.
+const ENDPOINTS: [Endpoint; 17] = [
     Endpoint(Variant::Bearer, Method::GET, "/", Public, Body::None),
     Endpoint(Variant::Bearer, Method::POST, "/register", Public, Body::NewUser),
     Endpoint(Variant::Bearer, Method::POST, "/login", Public, Body::KnownUser),
@@ -56,14 +59,19 @@ const ENDPOINTS: [Endpoint; 12] = [
     Endpoint(Variant::Bearer, Method::GET, "/author", Only(&[Author, Admin]), Body::None),
     Endpoint(Variant::Bearer, Method::GET, "/admin", Only(&[Admin]), Body::None),
     Endpoint(Variant::Bearer, Method::GET, "/users", Only(&[Admin]), Body::None),
+    Endpoint(Variant::Bearer, Method::GET, "/protected", Authenticated, Body::None),
+    Endpoint(Variant::Bearer, Method::GET, "/users/{id}", Only(&[Admin]), Body::None),
+    Endpoint(Variant::Bearer, Method::DELETE, "/users/{new}", Only(&[Admin]), Body::None),
     Endpoint(Variant::Bearer, Method::PUT, "/users/{id}/role", Only(&[Admin]), Body::Role),
+    Endpoint(Variant::Bearer, Method::PUT, "/users/{id}/password", Only(&[Admin]), Body::Password),
+    Endpoint(Variant::Bearer, Method::PUT, "/profile/password", Authenticated, Body::OwnPassword),
     Endpoint(Variant::Basic, Method::GET, "/", Public, Body::None),
     Endpoint(Variant::Basic, Method::POST, "/register", Public, Body::NewUser),
     Endpoint(Variant::Basic, Method::GET, "/protected", Authenticated, Body::None),
 ];
 
 impl Body {
-    fn json(self) -> Option<Value> {
+    fn json(self, own_password: &str) -> Option<Value> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         match self {
             Self::None => None,
@@ -75,6 +83,10 @@ impl Body {
                 Some(json!({ "username": "admin", "password": e2e::ADMIN_PASSWORD }))
             }
             Self::Role => Some(json!({ "role": "user" })),
+            Self::Password => Some(json!({ "password": "another password" })),
+            Self::OwnPassword => {
+                Some(json!({ "current_password": own_password, "new_password": own_password }))
+            }
         }
     }
 }
@@ -84,11 +96,15 @@ pub(crate) async fn everybody_gets_what_the_table_says_and_nothing_else(plan: Pl
     let target = world.user("target").await;
     let callers = callers(&world).await;
     for Endpoint(variant, method, path, access, body) in &ENDPOINTS {
-        for (caller, bearer, basic) in &callers {
+        for (caller, password, bearer, basic) in &callers {
             let api = if *variant == Variant::Bearer { bearer } else { basic };
-            let mut request =
-                api.request(method.clone(), &path.replace("{id}", &target.id.to_string()));
-            if let Some(body) = body.json() {
+            let mut path = path.replace("{id}", &target.id.to_string());
+            if path.contains("{new}") {
+                let new = world.user(&format!("for {caller:?}")).await;
+                path = path.replace("{new}", &new.id.to_string());
+            }
+            let mut request = api.request(method.clone(), &path);
+            if let Some(body) = body.json(password) {
                 request = request.json(&body);
             }
             let mut answer = api.send(request).await;
@@ -125,14 +141,15 @@ fn expect(answer: &Answer, variant: Variant, access: Access, caller: Caller) {
     }
 }
 
-/// Each caller, on the bearer address and on the Basic address.
-async fn callers(world: &World) -> Vec<(Caller, Api, Api)> {
+/// Each caller with their password, on the bearer address and on the Basic address.
+async fn callers(world: &World) -> Vec<(Caller, String, Api, Api)> {
     let forged = token::claims_of(world.admin().await.id);
     let forged = token::signed(&token::plain_header(), &forged, "not the secret of this service");
     let mut callers = vec![
-        (Nobody, world.bearer.clone(), world.basic.clone()),
+        (Nobody, String::new(), world.bearer.clone(), world.basic.clone()),
         (
             BadCredentials,
+            String::new(),
             world.bearer.with_token(&forged),
             world.basic.with_basic("admin", "not the password of the admin"),
         ),
@@ -143,7 +160,7 @@ async fn callers(world: &World) -> Vec<(Caller, Api, Api)> {
         (Admin, world.admin().await),
     ] {
         let basic = world.basic.with_basic(&person.username, &person.password);
-        callers.push((caller, world.bearer.with_token(&person.token), basic));
+        callers.push((caller, person.password, world.bearer.with_token(&person.token), basic));
     }
     callers
 }

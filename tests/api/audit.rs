@@ -43,7 +43,15 @@ async fn everything_that_must_be_told_is_told(plan: Plan) {
         basic.get("/protected").await.expect(200);
     }
 
-    let mut lines = audit(world.auth(), 7).await;
+    let api = world.bearer.with_token(&ann.token);
+    let change = json!({ "current_password": ann.password, "new_password": "new" });
+    api.put("/profile/password", &change).await.expect(200);
+    let api = world.bearer.with_token(&admin.token);
+    let path = format!("/users/{}", ann.id);
+    api.put(&format!("{path}/password"), &json!({ "password": "newer" })).await.expect(200);
+    api.send(api.request(reqwest::Method::DELETE, &path)).await.expect(200);
+
+    let mut lines = audit(world.auth(), 11).await;
     let ids: Vec<Value> = lines
         .iter_mut()
         .map(|line| line.as_object_mut().and_then(|line| line.remove("request_id")).expect("an id"))
@@ -65,6 +73,18 @@ async fn everything_that_must_be_told_is_told(plan: Plan) {
         json!({ "event": "login_failed", "way": "login", "reason": "unknown_user" }),
         // The second time it was remembered.
         json!({ "event": "login_ok", "user_id": admin.id, "username": "admin", "way": "basic" }),
+        json!({
+            "event": "login_ok", "user_id": ann.id, "username": "ann", "way": "password_change",
+        }),
+        json!({ "event": "password_changed", "user_id": ann.id, "username": "ann" }),
+        json!({
+            "event": "password_set", "user_id": ann.id, "username": "ann",
+            "actor_id": admin.id, "actor": "admin",
+        }),
+        json!({
+            "event": "user_deleted", "user_id": ann.id, "username": "ann", "role": "author",
+            "actor_id": admin.id, "actor": "admin",
+        }),
     ];
     assert_eq!(lines, expected);
 }

@@ -76,3 +76,44 @@ async fn a_second_start_without_settings_goes_on_where_the_first_ended() {
     let unchanged = std::fs::read_to_string(&password_file).expect("it is still there");
     assert_eq!(unchanged, password);
 }
+
+/// The API, asked by whoever logs in with this password.
+async fn log_in(bearer: &Api, username: &str, password: &str) -> Api {
+    let body = json!({ "username": username, "password": password });
+    let answer = bearer.post("/login", &body).await;
+    let token = answer.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
+    bearer.with_token(&token)
+}
+
+#[tokio::test]
+async fn the_file_of_the_generated_password_goes_when_the_admin_has_another_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("data/initial-admin-password");
+    let mut process =
+        Process::start(Program::CheapAllInOne, &settings(), folder.path()).ready().await;
+    let password = std::fs::read_to_string(&file).expect("the password was left there");
+    let bearer = Api::at(&process.address("bearer"));
+    let admin = log_in(&bearer, "admin", password.trim_end()).await;
+
+    let ann = json!({ "username": "ann", "password": "a password" });
+    bearer.post("/register", &ann).await.expect(200);
+    let new = json!({ "password": "another" });
+    admin.put("/users/2/password", &new).await.expect(200);
+    let own = json!({ "current_password": "another", "new_password": "mine" });
+    let ann = log_in(&bearer, "ann", "another").await;
+    ann.put("/profile/password", &own).await.expect(200);
+    let wrong = json!({ "current_password": "wrong", "new_password": "new" });
+    admin.put("/profile/password", &wrong).await.expect(400);
+    assert!(file.exists(), "that was not the admin's password");
+
+    let own = json!({ "current_password": password.trim_end(), "new_password": "mine" });
+    admin.put("/profile/password", &own).await.expect(200);
+    assert!(!file.exists(), "a password that is good for nothing");
+
+    // One that another process could not remove goes at the next start.
+    process.kill().await;
+    std::fs::write(&file, password).expect("written");
+    let process = Process::start(Program::CheapAllInOne, &settings(), folder.path()).ready().await;
+    assert!(!file.exists() && !process.stdout().contains("initial-admin-password"));
+    log_in(&Api::at(&process.address("bearer")), "admin", "mine").await;
+}

@@ -1,6 +1,6 @@
 //! Paths and methods that do not exist.
 
-use e2e::{Plan, in_every_world};
+use e2e::{ADMIN_PASSWORD, Plan, in_every_world};
 use reqwest::Method;
 
 in_every_world!(
@@ -12,9 +12,16 @@ in_every_world!(
 async fn an_unknown_path_is_not_found(plan: Plan) {
     let world = plan.start().await;
     for api in [&world.bearer, &world.basic] {
-        for path in
-            ["/nowhere", "/public/", "/PUBLIC", "//", "/users/1", "/livez", "/readyz", "/metrics"]
-        {
+        for path in [
+            "/nowhere",
+            "/public/",
+            "/PUBLIC",
+            "//",
+            "/users/1/name",
+            "/livez",
+            "/readyz",
+            "/metrics",
+        ] {
             for method in [Method::GET, Method::POST, Method::DELETE] {
                 let answer = api.send(api.request(method, path)).await;
                 answer.expect_detail(404, "Not Found");
@@ -35,7 +42,10 @@ async fn a_wrong_method_is_told_the_right_ones(plan: Plan) {
         (bearer, "/author", "GET", Method::PATCH),
         (bearer, "/admin", "GET", Method::POST),
         (bearer, "/users", "GET", Method::POST),
+        (bearer, "/users/1", "DELETE", Method::PUT),
         (bearer, "/users/1/role", "PUT", Method::GET),
+        (bearer, "/users/1/password", "PUT", Method::DELETE),
+        (bearer, "/profile/password", "PUT", Method::GET),
         (basic, "/", "GET", Method::POST),
         (basic, "/public", "GET", Method::DELETE),
         (basic, "/register", "POST", Method::GET),
@@ -50,10 +60,15 @@ async fn a_wrong_method_is_told_the_right_ones(plan: Plan) {
 
 async fn each_variant_serves_its_own_endpoints_only(plan: Plan) {
     let world = plan.start().await;
-    for path in ["/profile", "/author", "/admin", "/users"] {
+    for path in ["/profile", "/profile/password", "/author", "/admin", "/users", "/users/1"] {
         world.basic.get(path).await.expect_detail(404, "Not Found");
     }
     let login = world.basic.request(Method::POST, "/login");
     world.basic.send(login).await.expect_detail(404, "Not Found");
-    world.bearer.get("/protected").await.expect_detail(404, "Not Found");
+    // The same path, each by its own scheme.
+    let basic = world.bearer.with_basic("admin", ADMIN_PASSWORD).get("/protected").await;
+    basic.expect_detail(401, "Not authenticated.");
+    let token = world.admin().await.token;
+    let bearer = world.basic.with_token(&token).get("/protected").await;
+    bearer.expect_detail(401, "Not authenticated.");
 }

@@ -2,6 +2,7 @@
 
 use e2e::{Plan, SIGNING_SECRET, World, in_every_world, token};
 use jsonwebtoken::Algorithm;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 in_every_world!(
@@ -26,7 +27,13 @@ async fn expect_refused(world: &World, token: &str) {
         api.get("/author").await,
         api.get("/admin").await,
         api.get("/users").await,
+        api.get("/protected").await,
+        api.get("/users/1").await,
+        api.send(api.request(Method::DELETE, "/users/1")).await,
         api.put("/users/1/role", &json!({ "role": "user" })).await,
+        api.put("/users/1/password", &json!({ "password": "new" })).await,
+        api.put("/profile/password", &json!({ "current_password": "a", "new_password": "b" }))
+            .await,
     ] {
         let mut answer = answer;
         answer.asked = format!("{} with {:.300}", answer.asked, token);

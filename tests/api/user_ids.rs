@@ -1,6 +1,7 @@
 //! The `user_id` in a path.
 
 use e2e::{Plan, in_every_world};
+use reqwest::Method;
 use serde_json::json;
 
 in_every_world!(what_is_no_integer_is_a_bad_request, an_integer_that_is_nobody_s_is_not_found);
@@ -8,6 +9,13 @@ in_every_world!(what_is_no_integer_is_a_bad_request, an_integer_that_is_nobody_s
 async fn what_is_no_integer_is_a_bad_request(plan: Plan) {
     let world = plan.start().await;
     let admin = world.bearer.with_token(&world.admin().await.token);
+    for id in ["abc", "1.5", "%00", "%D9%A1", "-", "%ff", "1%2F2"] {
+        let path = format!("/users/{id}");
+        admin.get(&path).await.expect_error(400);
+        admin.send(admin.request(Method::DELETE, &path)).await.expect_error(400);
+        let path = format!("/users/{id}/password");
+        admin.put(&path, &json!({ "password": "new" })).await.expect_error(400);
+    }
     for id in [
         "abc", "1.5", "1e3", "0x1", "%20", "1%20", "%00", "1%00", "%D9%A1", "null", "-", "1,2",
         "%ff",
@@ -35,6 +43,15 @@ async fn an_integer_that_is_nobody_s_is_not_found(plan: Plan) {
         &large,
         &negative,
     ] {
+        let path = format!("/users/{id}");
+        admin.get(&path).await.expect_detail(404, "User not found.");
+        let delete = admin.request(Method::DELETE, &path);
+        admin.send(delete).await.expect_detail(404, "User not found.");
+        let path = format!("/users/{id}/password");
+        for password in ["new", ""] {
+            let answer = admin.put(&path, &json!({ "password": password })).await;
+            answer.expect_detail(404, "User not found.");
+        }
         let path = format!("/users/{id}/role");
         for role in ["author", "nonsense"] {
             let answer = admin.put(&path, &json!({ "role": role })).await;

@@ -39,12 +39,16 @@ async fn a_password_that_the_operator_sets_is_the_only_one(plan: Plan) {
     let world = plan.start().await;
     // Remembered by Basic: a new hash must miss.
     world.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(200);
+    let old = world.bearer.with_token(&world.admin().await.token);
+    old.get("/admin").await.expect(200);
     let exit = user(&world, &["reset-password", "admin"], &format!("{NEW_PASSWORD}\n"), &[]).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     assert!(!(exit.stdout + &exit.stderr).contains(NEW_PASSWORD), "it is shown");
     world.try_log_in("admin", ADMIN_PASSWORD).await.expect(401);
     world.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(401);
-    world.try_log_in("admin", NEW_PASSWORD).await.expect(200);
+    old.get("/admin").await.expect_detail(401, "Invalid or expired token.");
+    let new = e2e::Person::log_in(&world.bearer, "admin", NEW_PASSWORD).await;
+    world.bearer.with_token(&new.token).get("/admin").await.expect(200);
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), "from a file\n").expect("written");
     let path = file.path().display().to_string();

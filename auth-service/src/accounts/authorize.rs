@@ -1,7 +1,7 @@
 //! Whether the bearer of an access token may pass.
 
 use super::{AccountError, Accounts};
-use crate::{role::Role, user::User};
+use crate::{role::Role, token::Judged, user::User};
 use std::collections::HashMap;
 
 /// What is required of the bearer.
@@ -33,15 +33,15 @@ pub struct Bearer {
 
 impl Accounts {
     /// The bearer of the token, with the role stored now. First the token is judged, then its user
-    /// must exist, then the stored role must be allowed; the role claim of the token decides
-    /// nothing.
+    /// must exist and must not have ended it by another password, then the stored role must be
+    /// allowed; the role claim of the token decides nothing.
     pub async fn authorize(
         &self,
         access_token: &str,
         requirement: &Requirement,
     ) -> Result<User, AccountError> {
-        let id = self.tokens.judge(access_token)?;
-        admit(self.reads.user(id).await?, requirement)
+        let token = self.tokens.judge(access_token)?;
+        admit(self.reads.user(token.user_id).await?, token, requirement)
     }
 
     /// Decides for many bearers with one look-up, each as [`Self::authorize`] would. Fails as a
@@ -50,15 +50,14 @@ impl Accounts {
         &self,
         bearers: Vec<Result<Bearer, AccountError>>,
     ) -> Result<Vec<Result<User, AccountError>>, AccountError> {
-        let judged: Vec<_> = bearers
+        let judged: Vec<Result<(Judged, Requirement), AccountError>> = bearers
             .into_iter()
             .map(|bearer| {
                 let bearer = bearer?;
                 Ok((self.tokens.judge(&bearer.access_token)?, bearer.requirement))
             })
             .collect();
-        let mut ids: Vec<i64> =
-            judged.iter().filter_map(|judged| judged.as_ref().ok()).map(|(id, _)| *id).collect();
+        let mut ids: Vec<i64> = judged.iter().flatten().map(|(token, _)| token.user_id).collect();
         ids.sort_unstable();
         ids.dedup();
         let users: HashMap<i64, User> = if ids.is_empty() {
@@ -67,9 +66,9 @@ impl Accounts {
             let found = self.store.users_by_id(&ids).await?;
             found.into_iter().map(|user| (user.id, user)).collect()
         };
-        let decide = |judged: Result<_, AccountError>| {
-            let (id, requirement) = judged?;
-            admit(users.get(&id).cloned(), &requirement)
+        let decide = |judged: Result<(Judged, Requirement), AccountError>| {
+            let (token, requirement) = judged?;
+            admit(users.get(&token.user_id).cloned(), token, &requirement)
         };
         Ok(judged.into_iter().map(decide).collect())
     }
@@ -80,8 +79,16 @@ impl Accounts {
     }
 }
 
-/// The user of a good token may pass if there still is one, and if the stored role is allowed.
-fn admit(user: Option<User>, requirement: &Requirement) -> Result<User, AccountError> {
+/// The user of a good token may pass if there still is one, if the password is still the one that
+/// the token was issued for, and if the stored role is allowed.
+fn admit(
+    user: Option<User>,
+    token: Judged,
+    requirement: &Requirement,
+) -> Result<User, AccountError> {
     let user = user.ok_or(AccountError::TokenUserNotFound)?;
+    if token.issued < user.tokens_not_before {
+        return Err(AccountError::TokenInvalid);
+    }
     if requirement.admits(user.role) { Ok(user) } else { Err(AccountError::RoleInsufficient) }
 }

@@ -3,7 +3,7 @@
 use super::{UsernameRule, attempts::TooMany};
 use crate::{
     password::{HashError, PasswordRule},
-    store::{InsertError, StoreError},
+    store::{ActorError, InsertError, StoreError},
     token::{SigningError, TokenError},
 };
 use std::time::Duration;
@@ -38,6 +38,12 @@ pub enum AccountError {
     /// The role is none of `user`, `author`, `admin`.
     #[error("not a role")]
     RoleInvalid,
+    /// The user is the one who asks, or the one named `admin`.
+    #[error("this user cannot be deleted")]
+    UserNotDeletable,
+    /// The current password is not the one that was given.
+    #[error("the current password is wrong")]
+    CurrentPasswordWrong,
     /// The request lacks what it must say.
     #[error("{0}")]
     RequestInvalid(&'static str),
@@ -69,6 +75,16 @@ impl From<InsertError> for AccountError {
         match error {
             InsertError::UsernameTaken => Self::UsernameTaken,
             InsertError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<ActorError> for AccountError {
+    fn from(error: ActorError) -> Self {
+        match error {
+            ActorError::Gone => Self::TokenUserNotFound,
+            ActorError::NoAdmin => Self::RoleInsufficient,
+            ActorError::Store(error) => Self::Store(error),
         }
     }
 }

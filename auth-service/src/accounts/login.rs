@@ -25,8 +25,14 @@ impl Accounts {
         if checked.wants_new_hash {
             self.renew_hash(&claim, &stored, origin);
         }
-        let token = self.tokens.issue(&stored.user)?;
+        // While this one was being checked, somebody may have set another password, or deleted the
+        // user: a password of yesterday gets no token of today.
+        let password = stored.user.tokens_not_before;
+        let user = self.reads.user(stored.user.id).await?;
+        let user = user.filter(|user| user.tokens_not_before == password);
+        let user = user.ok_or(AccountError::CredentialsInvalid)?;
+        let token = self.tokens.issue(&user)?;
         metrics::TOKENS_ISSUED.inc();
-        Ok((token, stored.user))
+        Ok((token, user))
     }
 }

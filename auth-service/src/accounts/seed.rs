@@ -62,7 +62,11 @@ impl Accounts {
         let account = |error: AccountError| SeedError::Account(error);
         let username = ADMIN_USERNAME.to_owned();
         let found = self.reads.credentials(username.clone()).await;
-        if found.map_err(|error| account(error.into()))?.is_some() {
+        if let Some(admin) = found.map_err(|error| account(error.into()))? {
+            // Another process may have changed the password, or this one was killed in between.
+            if admin.user.tokens_not_before > 0 {
+                self.initial_password.forget();
+            }
             return Ok(());
         }
         let (text, file) = match password {

@@ -9,7 +9,9 @@ use crate::{
 
 impl Accounts {
     /// Replaces the role of a user. The order of the checks is part of the contract: the actor's
-    /// token, the actor's role, the user, and only then the role (`None` for what is no role).
+    /// token, the actor's role, the user, and only then the role (`None` for what is no role). The
+    /// store holds the actor to the role once more when it writes, so two admins who demote or delete
+    /// each other at the same time do it one after the other.
     pub async fn set_user_role(
         &self,
         actor: &str,
@@ -19,7 +21,8 @@ impl Accounts {
         let actor = self.authorize_admin(actor).await?;
         let before = self.reads.user(user_id).await?.ok_or(AccountError::UserNotFound)?;
         let role = role.ok_or(AccountError::RoleInvalid)?;
-        let user = self.store.set_role(user_id, role).await?.ok_or(AccountError::UserNotFound)?;
+        let user = self.store.set_role(Some(actor.id), user_id, role).await?;
+        let user = user.ok_or(AccountError::UserNotFound)?;
         // Of two changes at the same time both may tell of the role before either.
         audit::tell(Event::RoleChanged { actor: &actor, user: &user, from: before.role });
         Ok(user)

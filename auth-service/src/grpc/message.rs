@@ -9,6 +9,12 @@ impl From<User> for auth_v1::User {
     }
 }
 
+impl From<User> for auth_v1::UserName {
+    fn from(user: User) -> Self {
+        Self { id: user.id, username: user.username }
+    }
+}
+
 fn role_to_proto(role: Role) -> auth_v1::Role {
     match role {
         Role::User => auth_v1::Role::User,

@@ -24,6 +24,8 @@ pub(super) fn reason_of(error: &AccountError) -> Reason {
         AccountError::RoleInsufficient => Reason::RoleInsufficient,
         AccountError::UserNotFound => Reason::UserNotFound,
         AccountError::RoleInvalid => Reason::RoleInvalid,
+        AccountError::UserNotDeletable => Reason::UserNotDeletable,
+        AccountError::CurrentPasswordWrong => Reason::CurrentPasswordWrong,
         AccountError::RequestInvalid(_) => Reason::RequestInvalid,
         AccountError::RegistrationClosed => Reason::RegistrationClosed,
         AccountError::TooManyAttempts { .. } => Reason::TooManyAttempts,

@@ -1,6 +1,9 @@
 //! Users in PostgreSQL.
 
-use super::{InsertError, NewUser, StoreError, UserFilter, UserStore, role_from_text};
+use super::{
+    ActorError, InsertError, NewPassword, NewUser, StoreError, UserFilter, UserStore, as_admin,
+    list_query::list_query, role_from_text, seconds_from_store, seconds_to_store,
+};
 use crate::{
     role::Role,
     user::{Credentials, User},
@@ -9,10 +12,16 @@ use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
 use sql_store::{PoolUse, migrator, postgres};
 use sqlx::{
-    Row,
+    Connection, PgConnection, Row,
     migrate::Migrator,
     postgres::{PgConnectOptions, PgRow},
 };
+
+/// The schema, step by step.
+const MIGRATIONS: [(i64, &str, &str); 2] = [
+    (1, "user", include_str!("../../migrations/postgres/0001_user.sql")),
+    (2, "tokens not before", include_str!("../../migrations/postgres/0002_tokens_not_before.sql")),
+];
 
 /// Users in PostgreSQL. Replicas on one database share them.
 #[derive(Clone, Debug)]
@@ -30,8 +39,7 @@ impl PostgresStore {
 
 /// The schema of this service.
 pub(super) fn migrations() -> Migrator {
-    let user = include_str!("../../migrations/postgres/0001_user.sql");
-    migrator(&[(1, "user", user)])
+    migrator(&MIGRATIONS)
 }
 
 #[async_trait]
@@ -45,7 +53,7 @@ impl UserStore for PostgresStore {
 
     async fn insert(&self, user: NewUser) -> Result<User, InsertError> {
         let sql = r#"INSERT INTO "user" (username, password, role) VALUES ($1, $2, $3)
-            ON CONFLICT (username) DO NOTHING RETURNING id, username, role"#;
+            ON CONFLICT (username) DO NOTHING RETURNING id, username, role, tokens_not_before"#;
         let insert = sqlx::query(sql)
             .bind(user.username)
             .bind(user.password_hash.expose_secret())
@@ -58,7 +66,7 @@ impl UserStore for PostgresStore {
     }
 
     async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError> {
-        let sql = r#"SELECT id, username, role FROM "user" WHERE id = ANY($1)"#;
+        let sql = r#"SELECT id, username, role, tokens_not_before FROM "user" WHERE id = ANY($1)"#;
         let select = sqlx::query(sql).bind(ids).try_map(|row| user_from_row(&row));
         self.connections.run(|connection| Box::pin(select.fetch_all(connection))).await
     }
@@ -67,15 +75,44 @@ impl UserStore for PostgresStore {
         &self,
         usernames: &[String],
     ) -> Result<Vec<Credentials>, StoreError> {
-        let sql = r#"SELECT id, username, role, password FROM "user" WHERE username = ANY($1)"#;
+        let sql = r#"SELECT id, username, role, tokens_not_before, password FROM "user" WHERE username = ANY($1)"#;
         let select = sqlx::query(sql).bind(usernames).try_map(|row| credentials_from_row(&row));
         self.connections.run(|connection| Box::pin(select.fetch_all(connection))).await
     }
 
-    async fn set_role(&self, id: i64, role: Role) -> Result<Option<User>, StoreError> {
-        let sql = r#"UPDATE "user" SET role = $2 WHERE id = $1 RETURNING id, username, role"#;
-        let update =
-            sqlx::query(sql).bind(id).bind(role.as_str()).try_map(|row| user_from_row(&row));
+    async fn set_role(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        role: Role,
+    ) -> Result<Option<User>, ActorError> {
+        self.connections
+            .run(move |connection| Box::pin(set_role(connection, actor, id, role)))
+            .await?
+    }
+
+    async fn delete(&self, actor: i64, id: i64) -> Result<Option<User>, ActorError> {
+        self.connections
+            .run(move |connection| Box::pin(delete(connection, Some(actor), id)))
+            .await?
+    }
+
+    async fn set_password(
+        &self,
+        id: i64,
+        new: NewPassword,
+        seen: Option<u64>,
+    ) -> Result<Option<User>, StoreError> {
+        let sql = r#"UPDATE "user"
+            SET password = $2, tokens_not_before = GREATEST($3, tokens_not_before + 1)
+            WHERE id = $1 AND ($4::bigint IS NULL OR tokens_not_before = $4)
+            RETURNING id, username, role, tokens_not_before"#;
+        let update = sqlx::query(sql)
+            .bind(id)
+            .bind(new.hash.expose_secret())
+            .bind(seconds_to_store(new.tokens_not_before))
+            .bind(seen.map(seconds_to_store))
+            .try_map(|row| user_from_row(&row));
         self.connections.run(|connection| Box::pin(update.fetch_optional(connection))).await
     }
 
@@ -95,26 +132,15 @@ impl UserStore for PostgresStore {
             == 1)
     }
 
-    async fn set_password_hash(&self, id: i64, new: SecretString) -> Result<bool, StoreError> {
-        let sql = r#"UPDATE "user" SET password = $2 WHERE id = $1"#;
-        let update = sqlx::query(sql).bind(id).bind(new.expose_secret());
-        let update = self.connections.run(|connection| Box::pin(update.execute(connection)));
-        Ok(update.await?.rows_affected() == 1)
-    }
-
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError> {
-        let sql = r#"SELECT id, username, role FROM "user"
-            WHERE id > $1 AND username >= $2 AND ($3::text IS NULL OR username < $3)
-            AND ($4::text IS NULL OR role = $4) ORDER BY id LIMIT $5"#;
-        let (start, end) = filter.username_range();
-        let select = sqlx::query(sql)
-            .bind(filter.after)
-            .bind(start)
-            .bind(end)
-            .bind(filter.role.map(Role::as_str))
-            .bind(filter.limit)
-            .try_map(|row| user_from_row(&row));
-        self.connections.run(|connection| Box::pin(select.fetch_all(connection))).await
+        let mut query = list_query(filter);
+        self.connections
+            .run(|connection| {
+                Box::pin(async move {
+                    query.build().try_map(|row| user_from_row(&row)).fetch_all(connection).await
+                })
+            })
+            .await
     }
 
     fn pools(&self) -> Vec<PoolUse> {
@@ -126,11 +152,59 @@ impl UserStore for PostgresStore {
     }
 }
 
+async fn set_role(
+    connection: &mut PgConnection,
+    actor: Option<i64>,
+    id: i64,
+    role: Role,
+) -> sqlx::Result<Result<Option<User>, ActorError>> {
+    let mut transaction = connection.begin().await?;
+    let found = as_admin(&lock(&mut transaction, actor, id).await?, actor, id);
+    if let Ok(Some(_)) = &found {
+        let sql = r#"UPDATE "user" SET role = $2 WHERE id = $1"#;
+        let update = sqlx::query(sql).bind(id).bind(role.as_str());
+        update.execute(&mut *transaction).await?;
+    }
+    transaction.commit().await?;
+    Ok(found.map(|user| user.map(|user| User { role, ..user })))
+}
+
+async fn delete(
+    connection: &mut PgConnection,
+    actor: Option<i64>,
+    id: i64,
+) -> sqlx::Result<Result<Option<User>, ActorError>> {
+    let mut transaction = connection.begin().await?;
+    let found = as_admin(&lock(&mut transaction, actor, id).await?, actor, id);
+    if let Ok(Some(_)) = &found {
+        let sql = r#"DELETE FROM "user" WHERE id = $1"#;
+        sqlx::query(sql).bind(id).execute(&mut *transaction).await?;
+    }
+    transaction.commit().await?;
+    Ok(found)
+}
+
+/// The rows of an actor and of whom they act on, which nobody else writes until the end of the
+/// transaction. Locked in one order, whoever acts on whom: two who act on each other never wait for
+/// each other.
+async fn lock(
+    connection: &mut PgConnection,
+    actor: Option<i64>,
+    id: i64,
+) -> sqlx::Result<Vec<User>> {
+    let sql = r#"SELECT id, username, role, tokens_not_before FROM "user"
+        WHERE id IN ($1, $2) ORDER BY id FOR UPDATE"#;
+    let select =
+        sqlx::query(sql).bind(actor.unwrap_or(id)).bind(id).try_map(|row| user_from_row(&row));
+    select.fetch_all(connection).await
+}
+
 fn user_from_row(row: &PgRow) -> sqlx::Result<User> {
     Ok(User {
         id: row.try_get("id")?,
         username: row.try_get("username")?,
         role: role_from_text(row.try_get("role")?)?,
+        tokens_not_before: seconds_from_store(row.try_get("tokens_not_before")?)?,
     })
 }
 

@@ -3,7 +3,10 @@
 //! Writes are read to their end (`fetch_all`, never `fetch_optional`): only then the commit has
 //! happened, and its failure is seen.
 
-use super::{InsertError, NewUser, StoreError, UserFilter, UserStore, role_from_text};
+use super::{
+    ActorError, InsertError, NewPassword, NewUser, StoreError, UserFilter, UserStore, as_admin,
+    list_query::list_query, role_from_text, seconds_from_store, seconds_to_store,
+};
 use crate::{
     role::Role,
     user::{Credentials, User},
@@ -11,8 +14,18 @@ use crate::{
 use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
 use sql_store::{PoolUse, migrator, sqlite::Pools, within};
-use sqlx::{Row, migrate::Migrator, sqlite::SqliteRow};
+use sqlx::{Row, SqliteConnection, migrate::Migrator, sqlite::SqliteRow};
 use std::path::Path;
+
+/// Begins a transaction as the writer. A transaction that began as a reader would fail at its first
+/// write if anybody, in another process say, wrote in between.
+const IMMEDIATE: &str = "BEGIN IMMEDIATE";
+
+/// The schema, step by step.
+const MIGRATIONS: [(i64, &str, &str); 2] = [
+    (1, "user", include_str!("../../migrations/sqlite/0001_user.sql")),
+    (2, "tokens not before", include_str!("../../migrations/sqlite/0002_tokens_not_before.sql")),
+];
 
 /// Users in an SQLite file. Several processes of one machine may share the file.
 #[derive(Clone, Debug)]
@@ -29,8 +42,7 @@ impl SqliteStore {
 
 /// The schema of this service.
 pub(super) fn migrations() -> Migrator {
-    let user = include_str!("../../migrations/sqlite/0001_user.sql");
-    migrator(&[(1, "user", user)])
+    migrator(&MIGRATIONS)
 }
 
 #[async_trait]
@@ -42,7 +54,7 @@ impl UserStore for SqliteStore {
 
     async fn insert(&self, user: NewUser) -> Result<User, InsertError> {
         let sql = r#"INSERT INTO "user" (username, password, role) VALUES (?1, ?2, ?3)
-            ON CONFLICT (username) DO NOTHING RETURNING id, username, role"#;
+            ON CONFLICT (username) DO NOTHING RETURNING id, username, role, tokens_not_before"#;
         let insert = sqlx::query(sql)
             .bind(user.username)
             .bind(user.password_hash.expose_secret())
@@ -53,7 +65,7 @@ impl UserStore for SqliteStore {
     }
 
     async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError> {
-        let sql = r#"SELECT id, username, role FROM "user"
+        let sql = r#"SELECT id, username, role, tokens_not_before FROM "user"
             WHERE id IN (SELECT value FROM json_each(?1))"#;
         let ids = serde_json::json!(ids).to_string();
         within(
@@ -69,7 +81,7 @@ impl UserStore for SqliteStore {
         &self,
         usernames: &[String],
     ) -> Result<Vec<Credentials>, StoreError> {
-        let sql = r#"SELECT id, username, role, password FROM "user"
+        let sql = r#"SELECT id, username, role, tokens_not_before, password FROM "user"
             WHERE username IN (SELECT value FROM json_each(?1))"#;
         let usernames = serde_json::json!(usernames).to_string();
         let select = sqlx::query(sql)
@@ -79,11 +91,55 @@ impl UserStore for SqliteStore {
         within(select).await
     }
 
-    async fn set_role(&self, id: i64, role: Role) -> Result<Option<User>, StoreError> {
-        let sql = r#"UPDATE "user" SET role = ?2 WHERE id = ?1 RETURNING id, username, role"#;
+    async fn set_role(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        role: Role,
+    ) -> Result<Option<User>, ActorError> {
+        let write = async {
+            let mut transaction = self.pools.writer.begin_with(IMMEDIATE).await?;
+            let found = as_admin(&lock(&mut transaction, actor, id).await?, actor, id);
+            if let Ok(Some(_)) = &found {
+                let sql = r#"UPDATE "user" SET role = ?2 WHERE id = ?1"#;
+                let update = sqlx::query(sql).bind(id).bind(role.as_str());
+                update.execute(&mut *transaction).await?;
+            }
+            transaction.commit().await?;
+            Ok(found.map(|user| user.map(|user| User { role, ..user })))
+        };
+        within(write).await?
+    }
+
+    async fn delete(&self, actor: i64, id: i64) -> Result<Option<User>, ActorError> {
+        let write = async {
+            let mut transaction = self.pools.writer.begin_with(IMMEDIATE).await?;
+            let found = as_admin(&lock(&mut transaction, Some(actor), id).await?, Some(actor), id);
+            if let Ok(Some(_)) = &found {
+                let sql = r#"DELETE FROM "user" WHERE id = ?1"#;
+                sqlx::query(sql).bind(id).execute(&mut *transaction).await?;
+            }
+            transaction.commit().await?;
+            Ok(found)
+        };
+        within(write).await?
+    }
+
+    async fn set_password(
+        &self,
+        id: i64,
+        new: NewPassword,
+        seen: Option<u64>,
+    ) -> Result<Option<User>, StoreError> {
+        let sql = r#"UPDATE "user"
+            SET password = ?2, tokens_not_before = max(?3, tokens_not_before + 1)
+            WHERE id = ?1 AND (?4 IS NULL OR tokens_not_before = ?4)
+            RETURNING id, username, role, tokens_not_before"#;
         let update = sqlx::query(sql)
             .bind(id)
-            .bind(role.as_str())
+            .bind(new.hash.expose_secret())
+            .bind(seconds_to_store(new.tokens_not_before))
+            .bind(seen.map(seconds_to_store))
             .try_map(|row| user_from_row(&row))
             .fetch_all(&self.pools.writer);
         Ok(within(update).await?.pop())
@@ -104,26 +160,10 @@ impl UserStore for SqliteStore {
         Ok(within(update).await?.rows_affected() == 1)
     }
 
-    async fn set_password_hash(&self, id: i64, new: SecretString) -> Result<bool, StoreError> {
-        let sql = r#"UPDATE "user" SET password = ?2 WHERE id = ?1"#;
-        let update =
-            sqlx::query(sql).bind(id).bind(new.expose_secret()).execute(&self.pools.writer);
-        Ok(within(update).await?.rows_affected() == 1)
-    }
-
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError> {
-        let sql = r#"SELECT id, username, role FROM "user"
-            WHERE id > ?1 AND username >= ?2 AND (?3 IS NULL OR username < ?3)
-            AND (?4 IS NULL OR role = ?4) ORDER BY id LIMIT ?5"#;
-        let (start, end) = filter.username_range();
-        let select = sqlx::query(sql)
-            .bind(filter.after)
-            .bind(start)
-            .bind(end)
-            .bind(filter.role.map(Role::as_str))
-            .bind(filter.limit)
-            .try_map(|row| user_from_row(&row))
-            .fetch_all(&self.pools.readers);
+        let mut query = list_query(filter);
+        let select =
+            query.build().try_map(|row| user_from_row(&row)).fetch_all(&self.pools.readers);
         within(select).await
     }
 
@@ -136,15 +176,66 @@ impl UserStore for SqliteStore {
     }
 }
 
+/// The rows of an actor and of whom they act on. Read after [`IMMEDIATE`]: nobody else writes until
+/// the end of the transaction.
+async fn lock(
+    connection: &mut SqliteConnection,
+    actor: Option<i64>,
+    id: i64,
+) -> sqlx::Result<Vec<User>> {
+    let sql = r#"SELECT id, username, role, tokens_not_before FROM "user" WHERE id IN (?1, ?2)"#;
+    let select =
+        sqlx::query(sql).bind(actor.unwrap_or(id)).bind(id).try_map(|row| user_from_row(&row));
+    select.fetch_all(connection).await
+}
+
 fn user_from_row(row: &SqliteRow) -> sqlx::Result<User> {
     Ok(User {
         id: row.try_get("id")?,
         username: row.try_get("username")?,
         role: role_from_text(row.try_get("role")?)?,
+        tokens_not_before: seconds_from_store(row.try_get("tokens_not_before")?)?,
     })
 }
 
 fn credentials_from_row(row: &SqliteRow) -> sqlx::Result<Credentials> {
     let password_hash = SecretString::from(row.try_get::<String, _>("password")?);
     Ok(Credentials { user: user_from_row(row)?, password_hash })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SqliteStore, UserFilter, list_query};
+    use crate::role::Role;
+    use sqlx::{AssertSqlSafe, Sqlite};
+
+    /// The plan as SQLite tells it, a step a line.
+    async fn plan(store: &SqliteStore, filter: &UserFilter) -> String {
+        let query = list_query::<Sqlite>(filter);
+        let explain = format!("EXPLAIN QUERY PLAN {}", query.sql().as_str());
+        let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(AssertSqlSafe(explain))
+            .fetch_all(&store.pools.readers)
+            .await
+            .expect("explained");
+        rows.into_iter().map(|(.., step)| step).collect::<Vec<_>>().join("\n")
+    }
+
+    #[tokio::test]
+    async fn a_page_is_read_from_an_index_and_never_sorted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = SqliteStore::open(&folder.path().join("users.db")).await.expect("opened");
+        let all = UserFilter { after: 5, limit: 51, ..UserFilter::default() };
+        let by_id = "SEARCH user USING INTEGER PRIMARY KEY (rowid>?)";
+        assert_eq!(plan(&store, &all).await, by_id);
+        let authors = UserFilter { role: Some(Role::Author), ..all.clone() };
+        let by_role = "SEARCH user USING INDEX user_role_idx (role=? AND rowid>?)";
+        assert_eq!(plan(&store, &authors).await, by_role);
+        for prefix in ["a", "a%_'\"", "\u{10ffff}"] {
+            for role in [None, Some(Role::Author)] {
+                let filter = UserFilter { username_prefix: prefix.into(), role, ..all.clone() };
+                let plan = plan(&store, &filter).await;
+                assert!(plan.starts_with("SEARCH user") && !plan.contains("SCAN"), "{plan}");
+            }
+        }
+    }
 }

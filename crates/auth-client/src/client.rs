@@ -1,11 +1,11 @@
-//! The calls of `rolegate.auth.v1.AuthService`, typed.
+//! The calls of `rolegate.auth.v1.AuthService`, typed. Those about other users stand in `users`.
 
 use crate::{
-    CallContext, CallError, Reason, Requirement, Role, User,
+    CallContext, CallError, Reason, Requirement, User,
     authorizations::Authorizations,
     call_context::write_actor,
     connection::Stream,
-    deadline::{DECISION, PASSWORD, within},
+    deadline::{PASSWORD, within},
     place::Named,
     replicas::Replicas,
 };
@@ -15,6 +15,10 @@ use http::Uri;
 use secrecy::{ExposeSecret, SecretString};
 use std::{io, sync::Arc};
 use tonic::Request;
+
+mod users;
+
+pub use users::{UserPage, UserQuery};
 
 /// A client of auth-service. Cheap to clone; clones share their connections and their batches.
 #[derive(Clone, Debug)]
@@ -31,28 +35,6 @@ struct Parts {
 #[error("must be a URL with host and port, such as {scheme}://auth-service:50051")]
 pub struct InvalidAddress {
     scheme: &'static str,
-}
-
-/// Which users [`AuthClient::list_users`] returns.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UserQuery {
-    /// At most this many: 1 to 200; `None` for 50.
-    pub limit: Option<u16>,
-    /// Only greater ids; `None` from the first.
-    pub after: Option<i64>,
-    /// Only usernames that start with this, taken literally; empty for all.
-    pub username_prefix: String,
-    /// Only this role; `None` for all.
-    pub role: Option<Role>,
-}
-
-/// A page of users.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UserPage {
-    /// By ascending id.
-    pub users: Vec<User>,
-    /// The `after` of the next page; `None` on the last.
-    pub next: Option<i64>,
 }
 
 impl AuthClient {
@@ -175,47 +157,26 @@ impl AuthClient {
         self.0.authorizations.observe(Box::new(observer));
     }
 
-    /// Replaces the role of a user; `actor` is the access token of an admin. `None` stands for a
-    /// name that is no role: auth-service refuses it in its turn, after the checks before it.
-    pub async fn set_user_role(
+    /// Replaces the password of the bearer of the access token, who must know the current one. Ends
+    /// every token of theirs, this one included.
+    pub async fn change_password(
         &self,
-        actor: &SecretString,
-        user_id: i64,
-        role: Option<Role>,
+        access_token: &SecretString,
+        current: &SecretString,
+        new: &SecretString,
         context: CallContext,
     ) -> Result<User, CallError> {
-        let role = role.map_or(auth_v1::Role::Unspecified, Role::to_proto).into();
-        let message = auth_v1::SetUserRoleRequest { user_id, role };
-        let request = with_actor(message, actor, context)?;
-        let answer = within(DECISION, request, |request| async {
+        let message = auth_v1::ChangePasswordRequest {
+            current_password: current.expose_secret().to_owned(),
+            new_password: new.expose_secret().to_owned(),
+        };
+        let request = with_actor(message, access_token, context)?;
+        let answer = within(PASSWORD, request, |request| async {
             let mut lease = self.0.replicas.lease().await?;
-            lease.client.set_user_role(request).await
+            lease.client.change_password(request).await
         })
         .await?;
         User::required(answer.user)
-    }
-
-    /// Lists users by ascending id; `actor` is the access token of an admin.
-    pub async fn list_users(
-        &self,
-        actor: &SecretString,
-        query: UserQuery,
-        context: CallContext,
-    ) -> Result<UserPage, CallError> {
-        let message = auth_v1::ListUsersRequest {
-            page_size: query.limit.map_or(0, i32::from),
-            after: query.after.unwrap_or(0),
-            username_prefix: query.username_prefix,
-            role: query.role.map(|role| role.to_proto().into()),
-        };
-        let request = with_actor(message, actor, context)?;
-        let answer = within(DECISION, request, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.list_users(request).await
-        })
-        .await?;
-        let users = answer.users.into_iter().map(User::try_from).collect::<Result<_, _>>()?;
-        Ok(UserPage { users, next: answer.next_after })
     }
 }
 

@@ -118,6 +118,41 @@ impl AuthService for Auth {
     ) -> Result<Response<ListUsersResponse>, Status> {
         Err(Status::unimplemented("not asked here"))
     }
+
+    async fn get_user(
+        &self,
+        _: Request<proto::GetUserRequest>,
+    ) -> Result<Response<proto::GetUserResponse>, Status> {
+        Err(Status::unimplemented("not asked here"))
+    }
+
+    async fn delete_user(
+        &self,
+        _: Request<proto::DeleteUserRequest>,
+    ) -> Result<Response<proto::DeleteUserResponse>, Status> {
+        Err(Status::unimplemented("not asked here"))
+    }
+
+    async fn set_password(
+        &self,
+        _: Request<proto::SetPasswordRequest>,
+    ) -> Result<Response<proto::SetPasswordResponse>, Status> {
+        Err(Status::unimplemented("not asked here"))
+    }
+
+    async fn change_password(
+        &self,
+        _: Request<proto::ChangePasswordRequest>,
+    ) -> Result<Response<proto::ChangePasswordResponse>, Status> {
+        Err(Status::unimplemented("not asked here"))
+    }
+
+    async fn batch_get_users(
+        &self,
+        _: Request<proto::BatchGetUsersRequest>,
+    ) -> Result<Response<proto::BatchGetUsersResponse>, Status> {
+        Err(Status::unimplemented("not asked here"))
+    }
 }
 
 fn start() -> (AuthClient, Auth) {

@@ -15,9 +15,15 @@ pub fn token(metadata: &MetadataMap) -> &str {
     }
 }
 
+/// The same where there may be none: `None` only when nothing was sent that could be meant as one.
+#[must_use]
+pub fn optional_token(metadata: &MetadataMap) -> Option<&str> {
+    metadata.contains_key(AUTHORIZATION).then(|| token(metadata))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::token;
+    use super::{optional_token, token};
     use tonic::metadata::{MetadataMap, MetadataValue};
 
     #[test]
@@ -35,6 +41,8 @@ mod tests {
                 metadata.append("authorization", MetadataValue::from_static(value));
             }
             assert_eq!(token(&metadata), expected, "{values:?}");
+            let optional = (!values.is_empty()).then_some(expected);
+            assert_eq!(optional_token(&metadata), optional, "{values:?}");
         }
     }
 }

@@ -9,6 +9,8 @@ use http::{Request, header::AUTHORIZATION};
 use serde_json::json;
 use std::net::SocketAddr;
 
+const FLOOD: &str = "Too many attempts, try again later.";
+
 fn gateway() -> (Router, Calls) {
     let (auth, calls) = fake_auth();
     let settings = Settings::of(&["--trusted-proxies", "10.0.0.0/8"]).expect("networks").public;
@@ -29,6 +31,8 @@ fn with_token(mut request: Request<Body>, token: &str) -> Request<Body> {
 async fn every_endpoint_lets_exactly_those_pass_who_may() {
     let credentials = r#"{"username": "somebody", "password": "right"}"#;
     let role = r#"{"role": "author"}"#;
+    let password = r#"{"password": "new"}"#;
+    let own_password = r#"{"current_password": "right", "new_password": "new"}"#;
     // Callers: nobody, a bad token, the token of a deleted user, user, author, admin.
     for (method, path, body, statuses) in [
         ("GET", "/", "", [200, 200, 200, 200, 200, 200]),
@@ -39,7 +43,12 @@ async fn every_endpoint_lets_exactly_those_pass_who_may() {
         ("GET", "/author", "", [401, 401, 401, 403, 200, 200]),
         ("GET", "/admin", "", [401, 401, 401, 403, 403, 200]),
         ("GET", "/users", "", [401, 401, 401, 403, 403, 200]),
+        ("GET", "/protected", "", [401, 401, 401, 200, 200, 200]),
+        ("PUT", "/profile/password", own_password, [401, 401, 401, 200, 200, 200]),
+        ("GET", "/users/1", "", [401, 401, 401, 403, 403, 200]),
+        ("DELETE", "/users/1", "", [401, 401, 401, 403, 403, 200]),
         ("PUT", "/users/1/role", role, [401, 401, 401, 403, 403, 200]),
+        ("PUT", "/users/1/password", password, [401, 401, 401, 403, 403, 200]),
     ] {
         for (token, status) in ["", "bad", "gone", "user", "author", "admin"].iter().zip(statuses) {
             let request = json(method, path, body);
@@ -73,6 +82,30 @@ async fn success_bodies_are_exactly_those_of_the_contract() {
         (
             with_token(json("PUT", "/users/1/role", r#"{"role":"admin"}"#), "admin"),
             json!({"message": "User role updated successfully."}),
+        ),
+        (authorized("GET", "/protected", "Bearer user"), json!({"message": "Welcome user!"})),
+        (
+            authorized("GET", "/users/2", "Bearer admin"),
+            json!({"id": 2, "username": "author", "role": "author"}),
+        ),
+        (
+            authorized("DELETE", "/users/2", "Bearer admin"),
+            json!({"message": "User deleted successfully."}),
+        ),
+        (
+            with_token(json("PUT", "/users/2/password", r#"{"password":"new"}"#), "admin"),
+            json!({"message": "Password updated successfully."}),
+        ),
+        (
+            with_token(
+                json(
+                    "PUT",
+                    "/profile/password",
+                    r#"{"current_password":"right","new_password":"right"}"#,
+                ),
+                "user",
+            ),
+            json!({"message": "Password updated successfully."}),
         ),
     ] {
         ask(request).await.is_ok(&body);
@@ -147,6 +180,51 @@ async fn a_role_change_is_checked_in_the_order_of_the_contract() {
 }
 
 #[tokio::test]
+async fn passwords_and_deletions_are_checked_in_the_order_of_the_contract() {
+    let (not_json, not_found) = ("Request body is not valid JSON.", "User not found.");
+    let not_integer = "Path parameter \"user_id\" must be an integer.";
+    let field = |name| format!("Field \"{name}\" is required and must be a string.");
+    let too_large = " ".repeat(64 * 1024 + 1);
+    let (large, rule) = ("Request body too large.", "Password must be longer.");
+    let (forbidden, undeletable) = ("Insufficient privileges.", "This user cannot be deleted.");
+    let (put, of_99, own) = ("PUT", "/users/99/password", "/profile/password");
+    let wrong = r#"{"current_password": "wrong", "new_password": "new"}"#;
+    for (method, token, path, body, status, detail) in [
+        (put, "", "/users/x/password", "{", 401, "Not authenticated."),
+        (put, "user", "/users/x/password", &*too_large, 403, forbidden),
+        (put, "admin", "/users/x/password", &too_large, 413, large),
+        (put, "admin", "/users/x/password", "{", 400, not_json),
+        (put, "admin", "/users/x/password", "{}", 400, not_integer),
+        (put, "admin", of_99, "{}", 400, &field("password")),
+        (put, "admin", of_99, r#"{"password": 1}"#, 400, &field("password")),
+        (put, "admin", of_99, r#"{"password": ""}"#, 404, not_found),
+        (put, "admin", "/users/1/password", r#"{"password": ""}"#, 400, rule),
+        ("DELETE", "", "/users/x", "", 401, "Not authenticated."),
+        ("DELETE", "author", "/users/x", "", 403, forbidden),
+        ("DELETE", "admin", "/users/x", "", 400, not_integer),
+        ("DELETE", "admin", "/users/99999999999999999999", "", 404, not_found),
+        ("DELETE", "admin", "/users/3", "", 400, undeletable),
+        ("GET", "author", "/users/x", "", 403, forbidden),
+        ("GET", "admin", "/users/x", "", 400, not_integer),
+        ("GET", "admin", "/users/-1", "", 404, not_found),
+        (put, "", own, &too_large, 401, "Not authenticated."),
+        (put, "bad", own, &too_large, 401, "Invalid or expired token."),
+        (put, "gone", own, "{", 401, not_found),
+        (put, "user", own, &too_large, 413, large),
+        (put, "user", own, "{", 400, not_json),
+        (put, "user", own, "{}", 400, &field("current_password")),
+        (put, "user", own, r#"{"current_password": "a"}"#, 400, &field("new_password")),
+        (put, "user", own, r#"{"current_password": "a", "new_password": ""}"#, 400, rule),
+        (put, "user", own, wrong, 400, "Current password is incorrect."),
+        (put, "user", own, &wrong.replace("wrong", "flood"), 429, FLOOD),
+    ] {
+        let request = json(method, path, body);
+        let request = if token.is_empty() { request } else { with_token(request, token) };
+        ask(request).await.is_problem(status, detail);
+    }
+}
+
+#[tokio::test]
 async fn every_malformed_authorization_is_not_authenticated() {
     for value in
         ["", "Bearer", "Bearer ", "Bearer a b", "Basic dXNlcjpyaWdodA==", "user", "Bearer\tuser"]
@@ -202,7 +280,7 @@ async fn a_body_without_its_fields_is_refused_before_auth_service_is_asked() {
 
 #[tokio::test]
 async fn unknown_paths_and_methods_are_problems_too() {
-    for path in ["/nowhere", "/login/", "//", "/protected", "/users/1"] {
+    for path in ["/nowhere", "/login/", "//", "/users/", "/users/1/", "/users/1/name"] {
         ask(bare("GET", path)).await.is_problem(404, "Not Found");
     }
     for (method, path, allow) in [
@@ -210,6 +288,9 @@ async fn unknown_paths_and_methods_are_problems_too() {
         ("DELETE", "/register", "POST"),
         ("GET", "/login", "POST"),
         ("PUT", "/profile", "GET,HEAD"),
+        ("GET", "/profile/password", "PUT"),
+        ("PUT", "/users/1", "GET,HEAD,DELETE"),
+        ("POST", "/users/1/password", "PUT"),
         ("POST", "/admin", "GET,HEAD"),
         ("POST", "/users", "GET,HEAD"),
         ("GET", "/users/1/role", "PUT"),
@@ -236,7 +317,8 @@ async fn head_is_get_without_the_body() {
 async fn tokens_and_profiles_are_not_stored_and_nothing_is_sniffed() {
     let login = ask(json("POST", "/login", r#"{"username": "a", "password": "right"}"#)).await;
     let profile = ask(authorized("GET", "/profile", "Bearer user")).await;
-    for answer in [&login, &profile] {
+    let user = ask(authorized("GET", "/users/1", "Bearer admin")).await;
+    for answer in [&login, &profile, &user] {
         assert_eq!(answer.header("cache-control"), "no-store", "{answer:?}");
     }
     let missing = ask(bare("GET", "/nowhere")).await;

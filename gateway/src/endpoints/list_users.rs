@@ -1,9 +1,9 @@
 //! `GET /users`.
 
-use super::user_list_query::UserListQuery;
-use crate::{openapi::problem::Detail, role_name::RoleName};
+use super::{shown_user::ShownUser, user_list_query::UserListQuery};
+use crate::openapi::problem::Detail;
 use auth_client::{
-    AuthClient, CallContext, User, UserPage,
+    AuthClient, CallContext, UserPage,
     axum::{BearerToken, Problem},
 };
 use axum::{Extension, Json, extract::State};
@@ -14,21 +14,10 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = UserPage)]
 pub(crate) struct Page {
-    users: Vec<Entry>,
+    users: Vec<ShownUser>,
     /// The `after` of the next page, null on the last.
     #[schema(required, example = 2)]
     next: Option<i64>,
-}
-
-/// A user.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = User)]
-struct Entry {
-    #[schema(minimum = 1, example = 2)]
-    id: i64,
-    #[schema(example = "ada")]
-    username: String,
-    role: RoleName,
 }
 
 /// List users by ascending id
@@ -62,12 +51,6 @@ pub(crate) async fn list_users(
 
 impl From<UserPage> for Page {
     fn from(page: UserPage) -> Self {
-        Self { users: page.users.into_iter().map(Entry::from).collect(), next: page.next }
-    }
-}
-
-impl From<User> for Entry {
-    fn from(user: User) -> Self {
-        Self { id: user.id, username: user.username, role: user.role.into() }
+        Self { users: page.users.into_iter().map(Into::into).collect(), next: page.next }
     }
 }

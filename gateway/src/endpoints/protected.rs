@@ -1,12 +1,27 @@
-//! `GET /protected` of the HTTP Basic variant.
+//! `GET /protected` of both variants.
 
 use crate::{
     basic_credentials::BasicCredentials,
     message::{Message, message},
     openapi::problem::TooManyAttempts,
 };
-use auth_client::{AuthClient, CallContext, axum::Problem};
+use auth_client::{
+    AuthClient, CallContext, User,
+    axum::{CurrentUser, Problem},
+};
 use axum::{Extension, Json, extract::State};
+
+/// Greet the user
+#[utoipa::path(
+    get,
+    path = "/protected",
+    tag = "Access",
+    security(("bearer" = [])),
+    responses((status = 200, body = Message, example = json!({"message": "Welcome ada!"})))
+)]
+pub(crate) async fn bearer(CurrentUser(user): CurrentUser) -> Json<Message> {
+    welcome(&user)
+}
 
 /// Greet the user
 ///
@@ -21,12 +36,16 @@ use axum::{Extension, Json, extract::State};
         TooManyAttempts
     )
 )]
-pub(crate) async fn protected(
+pub(crate) async fn basic(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
     credentials: BasicCredentials,
 ) -> Result<Json<Message>, Problem> {
     let BasicCredentials { username, password } = credentials;
     let user = auth.verify_credentials(&username, &password, context).await?;
-    Ok(message(format!("Welcome {}!", user.username)))
+    Ok(welcome(&user))
+}
+
+fn welcome(user: &User) -> Json<Message> {
+    message(format!("Welcome {}!", user.username))
 }

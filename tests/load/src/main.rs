@@ -3,7 +3,8 @@
 //! `tests/load/run` builds everything and starts this; `tests/load/run --help` tells the options.
 //!
 //! - [`compare`]: live role decisions: the services and the yardstick by turns, as a table and a
-//!   chart. [`flood`]: what a flood of logins does to everybody else.
+//!   chart. [`flood`]: what a flood of logins does to everybody else. [`paging`]: pages of a million
+//!   users.
 //! - [`yardstick`]: a monolith written for this measurement.
 //! - [`subject`], [`services`], [`program`], [`cluster`], [`users`]: what is started, and with whom
 //!   in it; nothing outlives this process.
@@ -21,6 +22,7 @@ mod flood;
 mod http_client;
 mod machine;
 mod noise;
+mod paging;
 mod pgbench;
 mod program;
 mod report;
@@ -36,6 +38,7 @@ mod yardstick;
 use clap::Parser;
 use compare::CompareOptions;
 use flood::FloodOptions;
+use paging::PagingOptions;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 use yardstick::YardstickOptions;
@@ -63,6 +66,8 @@ enum Command {
     Compare(CompareOptions),
     /// GET /profile while logins arrive at ten times what can be done
     Flood(FloodOptions),
+    /// GET /users and GET /users/{id} with a million users
+    Paging(PagingOptions),
     /// The yardstick itself
     #[command(hide = true)]
     Yardstick(YardstickOptions),
@@ -76,6 +81,7 @@ async fn main() -> ExitCode {
             None => compare::compare(options.compare).await,
             Some(Command::Compare(options)) => compare::compare(options).await,
             Some(Command::Flood(options)) => flood::flood(options).await,
+            Some(Command::Paging(options)) => paging::paging(options).await,
             Some(Command::Yardstick(options)) => yardstick::serve(options).await,
         }
     };

@@ -62,7 +62,8 @@ fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
     // As the SQL below says it.
     let role = if id % 10 == 0 { Role::Author } else { Role::User };
     let username = format!("load-user-{id}");
-    let token = tokens.issue(&User { id, username: username.clone(), role })?;
+    let token =
+        tokens.issue(&User { id, username: username.clone(), role, tokens_not_before: 0 })?;
     Ok(LoadUser { username, token: token.expose_secret().to_owned(), role })
 }
 

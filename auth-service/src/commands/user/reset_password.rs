@@ -2,9 +2,11 @@
 
 use super::{audit, failed, new_password, nobody, user_named};
 use crate::{
+    clock::SystemClock,
     password::{Hasher, Password, Urgency},
     settings::Settings,
-    store::UserStore,
+    store::{NewPassword, UserStore},
+    token::end_of_tokens,
 };
 use service_runtime::{
     program::{Failure, say},
@@ -33,9 +35,9 @@ pub(super) async fn run(
     let deadline = Instant::now() + HASH_TIME;
     let urgency = Urgency { client: Ipv6Addr::UNSPECIFIED.into(), deadline };
     let hash = hasher.map_err(failed)?.hash(&password, urgency).await.map_err(failed)?;
-    if !store.set_password_hash(user.id, hash).await.map_err(failed)? {
-        return Err(nobody(username));
-    }
+    let new = NewPassword { hash, tokens_not_before: end_of_tokens(&SystemClock) };
+    let changed = store.set_password(user.id, new, None).await.map_err(failed)?;
+    let user = changed.ok_or_else(|| nobody(username))?;
     audit("password reset", &user);
     say(&format!("User {} ({:?}) has the new password now.", user.id, user.username));
     Ok(())

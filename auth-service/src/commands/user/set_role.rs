@@ -6,7 +6,7 @@ use service_runtime::program::{Failure, say};
 
 pub(super) async fn run(store: &dyn UserStore, username: &str, role: Role) -> Result<(), Failure> {
     let before = user_named(store, username).await?;
-    let changed = store.set_role(before.id, role).await.map_err(failed)?;
+    let changed = store.set_role(None, before.id, role).await.map_err(failed)?;
     let user = changed.ok_or_else(|| nobody(username))?;
     audit("role set", &user);
     say(&format!(

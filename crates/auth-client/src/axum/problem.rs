@@ -75,6 +75,8 @@ impl From<Refusal> for Problem {
             Reason::UsernameTaken => Self::bad_request("Username already exists."),
             Reason::UsernameInvalid | Reason::PasswordInvalid => Self::bad_request(refusal.message),
             Reason::RoleInvalid => Self::bad_request("Invalid role."),
+            Reason::UserNotDeletable => Self::bad_request("This user cannot be deleted."),
+            Reason::CurrentPasswordWrong => Self::bad_request("Current password is incorrect."),
             Reason::CredentialsInvalid => {
                 Self::new(StatusCode::UNAUTHORIZED, "Invalid username or password.")
             }

@@ -1,0 +1,36 @@
+//! The names of many users, for services that show who made something.
+
+use super::{AccountError, Accounts, Requirement};
+use crate::user::User;
+
+/// Ids in one call.
+pub const MOST_NAMES: usize = 256;
+
+impl Accounts {
+    /// The users with these ids, by ascending id, each once; ids that nobody has are left out. Needs
+    /// no actor, because callers get to see names only; an actor who is given must be good.
+    pub async fn usernames(
+        &self,
+        actor: Option<&str>,
+        mut ids: Vec<i64>,
+    ) -> Result<Vec<User>, AccountError> {
+        if let Some(actor) = actor {
+            self.authorize(actor, &Requirement::AnyAuthenticated).await?;
+        }
+        if ids.len() > MOST_NAMES {
+            return Err(AccountError::RequestInvalid("ids must be at most 256"));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        match ids[..] {
+            [] => Ok(Vec::new()),
+            // One shares its statement with every other look-up.
+            [id] => Ok(self.reads.user(id).await?.into_iter().collect()),
+            _ => {
+                let mut users = self.store.users_by_id(&ids).await?;
+                users.sort_unstable_by_key(|user| user.id);
+                Ok(users)
+            }
+        }
+    }
+}

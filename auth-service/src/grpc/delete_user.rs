@@ -1,0 +1,15 @@
+//! `DeleteUser`.
+
+use super::{Answer, actor};
+use crate::accounts::Accounts;
+use auth_proto::auth_v1::{DeleteUserRequest, DeleteUserResponse};
+use tonic::{Request, Response};
+
+pub(super) async fn call(
+    accounts: &Accounts,
+    request: Request<DeleteUserRequest>,
+) -> Answer<DeleteUserResponse> {
+    let actor = actor::token(request.metadata());
+    let user = accounts.delete_user(actor, request.get_ref().user_id).await?;
+    Ok(Response::new(DeleteUserResponse { user: Some(user.into()) }))
+}

@@ -1,0 +1,15 @@
+//! `GetUser`.
+
+use super::{Answer, actor};
+use crate::accounts::Accounts;
+use auth_proto::auth_v1::{GetUserRequest, GetUserResponse};
+use tonic::{Request, Response};
+
+pub(super) async fn call(
+    accounts: &Accounts,
+    request: Request<GetUserRequest>,
+) -> Answer<GetUserResponse> {
+    let actor = actor::token(request.metadata());
+    let user = accounts.get_user(actor, request.get_ref().user_id).await?;
+    Ok(Response::new(GetUserResponse { user: Some(user.into()) }))
+}

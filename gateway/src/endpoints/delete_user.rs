@@ -1,0 +1,53 @@
+//! `DELETE /users/{user_id}`.
+
+use crate::{
+    message::{Message, message},
+    openapi::problem::Detail,
+    user_id::UserId,
+};
+use auth_client::{
+    AuthClient, CallContext,
+    axum::{BearerToken, Problem},
+};
+use axum::{Extension, Json, extract::State};
+
+/// Delete a user for good
+///
+/// Their tokens and their password are good for nothing from now on. The id is not given out again;
+/// the name may be registered anew.
+#[utoipa::path(
+    delete,
+    path = "/users/{user_id}",
+    tag = "Users",
+    params(("user_id" = i64, Path, description = "An integer.")),
+    responses(
+        (
+            status = 200,
+            body = Message,
+            example = json!({"message": "User deleted successfully."})
+        ),
+        (
+            status = 400,
+            description = "The user is the one who asks or the one named `admin`, or the id is no \
+                           integer.",
+            body = Detail,
+            example = json!({"detail": "This user cannot be deleted."})
+        ),
+        (
+            status = 404,
+            description = "Nobody has this id.",
+            body = Detail,
+            example = json!({"detail": "User not found."})
+        )
+    )
+)]
+pub(crate) async fn delete_user(
+    State(auth): State<AuthClient>,
+    Extension(context): Extension<CallContext>,
+    BearerToken(actor): BearerToken,
+    UserId(user_id): UserId,
+) -> Result<Json<Message>, Problem> {
+    // The route table lets admins pass; auth-service checks the actor once more.
+    auth.delete_user(&actor, user_id, context).await?;
+    Ok(message("User deleted successfully."))
+}

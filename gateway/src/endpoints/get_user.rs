@@ -1,0 +1,36 @@
+//! `GET /users/{user_id}`.
+
+use super::shown_user::ShownUser;
+use crate::{openapi::problem::Detail, user_id::UserId};
+use auth_client::{
+    AuthClient, CallContext,
+    axum::{BearerToken, Problem},
+};
+use axum::{Extension, Json, extract::State};
+
+/// Look at a user
+#[utoipa::path(
+    get,
+    path = "/users/{user_id}",
+    tag = "Users",
+    params(("user_id" = i64, Path, description = "An integer.")),
+    responses(
+        (status = 200, body = ShownUser),
+        (
+            status = 404,
+            description = "Nobody has this id.",
+            body = Detail,
+            example = json!({"detail": "User not found."})
+        )
+    )
+)]
+pub(crate) async fn get_user(
+    State(auth): State<AuthClient>,
+    Extension(context): Extension<CallContext>,
+    BearerToken(actor): BearerToken,
+    UserId(user_id): UserId,
+) -> Result<Json<ShownUser>, Problem> {
+    // The route table lets admins pass; auth-service checks the actor once more.
+    let user = auth.user(&actor, user_id, context).await?;
+    Ok(Json(user.into()))
+}

@@ -1,0 +1,73 @@
+//! `PUT /users/{user_id}/password`.
+
+use crate::{
+    json_body::JsonBody,
+    message::{Message, message},
+    openapi::problem::Detail,
+    user_id::UserId,
+};
+use auth_client::{
+    AuthClient, CallContext,
+    axum::{BearerToken, Problem},
+};
+use axum::{Extension, Json, extract::State};
+use secrecy::SecretString;
+use utoipa::ToSchema;
+
+/// The password that the user is to have.
+#[derive(ToSchema)]
+pub(crate) struct PasswordUpdateRequest {
+    #[schema(value_type = String, format = Password, example = "open sesame")]
+    password: SecretString,
+}
+
+impl PasswordUpdateRequest {
+    fn read(mut body: JsonBody) -> Result<Self, Problem> {
+        Ok(Self { password: body.secret("password")? })
+    }
+}
+
+/// Set the password of a user
+///
+/// Ends the tokens of that user.
+#[utoipa::path(
+    put,
+    path = "/users/{user_id}/password",
+    tag = "Users",
+    params(("user_id" = i64, Path, description = "An integer.")),
+    request_body(content = PasswordUpdateRequest, description = "At most 64 KiB."),
+    responses(
+        (
+            status = 200,
+            body = Message,
+            example = json!({"message": "Password updated successfully."})
+        ),
+        (
+            status = 400,
+            description = "The password breaks a rule, or the id is no integer, or the request \
+                           body is malformed.",
+            body = Detail,
+            example = json!({"detail": "Password must have at most 72 bytes."})
+        ),
+        (
+            status = 404,
+            description = "Nobody has this id.",
+            body = Detail,
+            example = json!({"detail": "User not found."})
+        )
+    )
+)]
+pub(crate) async fn set_password(
+    State(auth): State<AuthClient>,
+    Extension(context): Extension<CallContext>,
+    BearerToken(actor): BearerToken,
+    user_id: Result<UserId, Problem>,
+    body: JsonBody,
+) -> Result<Json<Message>, Problem> {
+    let UserId(user_id) = user_id?;
+    let PasswordUpdateRequest { password } = PasswordUpdateRequest::read(body)?;
+    // The route table lets admins pass; auth-service checks the actor once more, and the rules of
+    // passwords after 404.
+    auth.set_password(&actor, user_id, &password, context).await?;
+    Ok(message("Password updated successfully."))
+}

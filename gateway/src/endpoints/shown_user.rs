@@ -1,0 +1,23 @@
+//! A user as admins see them in answers.
+
+use crate::role_name::RoleName;
+use auth_client::User;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A user.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = User)]
+pub(crate) struct ShownUser {
+    #[schema(minimum = 1, example = 2)]
+    id: i64,
+    #[schema(example = "ada")]
+    username: String,
+    role: RoleName,
+}
+
+impl From<User> for ShownUser {
+    fn from(user: User) -> Self {
+        Self { id: user.id, username: user.username, role: user.role.into() }
+    }
+}

@@ -1,0 +1,87 @@
+//! How PostgreSQL finds a page of users: by an index, from where the page before ended.
+
+use e2e::{Plan, TestDatabase, World, on_postgres};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+
+on_postgres!(a_page_is_read_from_an_index_wherever_it_is);
+
+const USERS: i64 = 200_000;
+
+async fn connect(world: &World) -> PgConnection {
+    let TestDatabase::Postgres(url) = &world.database else { panic!("planned on PostgreSQL") };
+    PgConnection::connect(url.as_str()).await.expect("connected")
+}
+
+/// The statement that auth-service has sent last, as it stands in the server.
+async fn statement(connection: &mut PgConnection) -> String {
+    let sql = "SELECT query FROM pg_stat_activity WHERE datname = current_database()
+        AND application_name = 'rolegate auth-service' AND query LIKE '%ORDER BY id LIMIT%'
+        ORDER BY query_start DESC LIMIT 1";
+    sqlx::query_scalar(sql).fetch_one(connection).await.expect("auth-service has listed users")
+}
+
+/// The plan of the statement with these values. Generic: the one that a connection may settle on,
+/// without looking at values; custom: the one for these.
+async fn plan_of(
+    connection: &mut PgConnection,
+    mode: &str,
+    statement: &str,
+    types: &str,
+    values: &str,
+) -> String {
+    let prepare = format!("SET plan_cache_mode = {mode}; PREPARE page({types}) AS {statement}");
+    sqlx::raw_sql(AssertSqlSafe(prepare)).execute(&mut *connection).await.expect("prepared");
+    let explain = format!("EXPLAIN (COSTS OFF) EXECUTE page({values})");
+    let rows: Vec<(String,)> = sqlx::query_as(AssertSqlSafe(explain))
+        .persistent(false)
+        .fetch_all(&mut *connection)
+        .await
+        .expect("explained");
+    sqlx::raw_sql("DEALLOCATE page").execute(connection).await.expect("forgotten");
+    rows.into_iter().map(|(line,)| line).collect::<Vec<_>>().join("\n")
+}
+
+async fn a_page_is_read_from_an_index_wherever_it_is(plan: Plan) {
+    let world = plan.start().await;
+    let mut connection = connect(&world).await;
+    let fill = r#"INSERT INTO "user" (username, password, role)
+        SELECT 'user ' || n, '-', CASE WHEN n % 1000 = 0 THEN 'author' ELSE 'user' END
+        FROM generate_series(1, $1) AS n"#;
+    sqlx::query(fill).bind(USERS).execute(&mut connection).await.expect("filled");
+    sqlx::query(r#"VACUUM (ANALYZE) "user""#).execute(&mut connection).await.expect("analyzed");
+    let admin = world.bearer.with_token(&world.admin().await.token);
+
+    for (query, types, values, index, condition) in [
+        ("limit=50", "bigint, bigint", "0, 51", "user_pkey", "(id > "),
+        ("limit=50&after=100000", "bigint, bigint", "100000, 51", "user_pkey", "(id > "),
+        ("limit=200&after=199900", "bigint, bigint", "199900, 201", "user_pkey", "(id > "),
+        (
+            "role=author&after=100000",
+            "bigint, text, bigint",
+            "100000, 'author', 51",
+            "user_role_id_idx",
+            "(role = ",
+        ),
+        ("role=admin", "bigint, text, bigint", "0, 'admin', 51", "user_role_id_idx", "(role = "),
+    ] {
+        admin.get(&format!("/users?{query}")).await.expect(200);
+        let statement = statement(&mut connection).await;
+        // By a role only the plan for that very role can be told: a third of everybody may have it.
+        // PostgreSQL keeps to such plans as long as they promise to be cheaper, and they do.
+        let modes = ["force_custom_plan", "force_generic_plan"];
+        for mode in &modes[..if query.contains("role") { 1 } else { 2 }] {
+            let plan = plan_of(&mut connection, mode, &statement, types, values).await;
+            let by_index = plan.contains(&format!("Index Scan using {index}"));
+            assert!(by_index && plan.contains(condition), "{query}, {mode}\n{plan}");
+            for expensive in ["Seq Scan", "Sort", "Filter"] {
+                assert!(!plan.contains(expensive), "{query}, {mode}\n{plan}");
+            }
+        }
+    }
+    // A prefix is a range of names, not a scan with a pattern.
+    admin.get("/users?username=user%2012345").await.expect(200);
+    let statement = statement(&mut connection).await;
+    let (types, values) = ("bigint, text, text, bigint", "0, 'user 12345', 'user 12346', 51");
+    let plan = plan_of(&mut connection, "force_custom_plan", &statement, types, values).await;
+    assert!(plan.contains("user_username_key") && !plan.contains("Seq Scan"), "{plan}");
+}

@@ -1,0 +1,69 @@
+//! Admins who act on each other at the same moment: one is first, and the other one is no admin any
+//! more, or no user.
+
+use e2e::{Answer, Person, Plan, World, in_every_world};
+use reqwest::Method;
+use serde_json::json;
+
+in_every_world!(
+    two_admins_who_delete_each_other_never_leave_none,
+    a_deletion_and_a_demotion_of_each_other_never_leave_none,
+    two_admins_who_demote_each_other_never_leave_none,
+);
+
+const ROUNDS: usize = 40;
+
+/// What one of them does to the other.
+#[derive(Clone, Copy)]
+enum Act {
+    Delete,
+    Demote,
+}
+
+async fn act(world: &World, act: Act, actor: &Person, whom: &Person) -> Answer {
+    let api = world.bearer.with_token(&actor.token);
+    let path = format!("/users/{}", whom.id);
+    match act {
+        Act::Delete => api.send(api.request(Method::DELETE, &path)).await,
+        Act::Demote => api.put(&format!("{path}/role"), &json!({ "role": "user" })).await,
+    }
+}
+
+async fn race(plan: Plan, one_does: Act, other_does: Act) {
+    let world = plan.start().await;
+    for round in 0..ROUNDS {
+        let names = [format!("one {round}"), format!("other {round}")];
+        let (one, other) = (world.user(&names[0]).await, world.user(&names[1]).await);
+        for name in &names {
+            world.database.set_role(name, "admin").await;
+        }
+        let (first, second) = tokio::join!(
+            act(&world, one_does, &one, &other),
+            act(&world, other_does, &other, &one)
+        );
+        let mut admins = 0;
+        for name in &names {
+            let user = world.database.user(name).await;
+            admins += usize::from(user.is_some_and(|user| user.role == "admin"));
+        }
+        assert_eq!(admins, 1, "round {round}\n{first}\n{second}");
+        let (done, refused) = if first.status == 200 { (first, second) } else { (second, first) };
+        done.expect(200);
+        match refused.status {
+            401 => refused.expect_detail(401, "User not found."),
+            _ => refused.expect_detail(403, "Insufficient privileges."),
+        };
+    }
+}
+
+async fn two_admins_who_delete_each_other_never_leave_none(plan: Plan) {
+    race(plan, Act::Delete, Act::Delete).await;
+}
+
+async fn a_deletion_and_a_demotion_of_each_other_never_leave_none(plan: Plan) {
+    race(plan, Act::Delete, Act::Demote).await;
+}
+
+async fn two_admins_who_demote_each_other_never_leave_none(plan: Plan) {
+    race(plan, Act::Demote, Act::Demote).await;
+}
