@@ -44,6 +44,8 @@ pub(crate) async fn keep(dial: Dial, origin: Uri, wanted: Arc<Notify>, say: impl
     let is_encrypted = origin.scheme() == Some(&Scheme::HTTPS);
     let mut complaint = String::new();
     loop {
+        // Also hears those who come during the try that fails: what they want may be there by now.
+        let asked_for = wanted.notified();
         let connected = Instant::now();
         match timeout(FIRST_WORD, connect(&dial, &origin)).await {
             Ok(Ok((client, health))) => {
@@ -67,7 +69,7 @@ pub(crate) async fn keep(dial: Dial, origin: Uri, wanted: Arc<Notify>, say: impl
         }
         say(State::Gone);
         sleep(REST).await;
-        let _ = timeout(pause, wanted.notified()).await;
+        let _ = timeout(pause, asked_for).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

@@ -111,7 +111,10 @@ impl Replicas {
         let mut replicas = known.ok().and_then(|known| known.clone()).unwrap_or_default();
         if replicas.is_empty() {
             self.wanted.notify_waiters();
-            let _ = timeout(ONE_MORE_LOOK, usable.changed()).await;
+            let is_there = |known: &Option<Arc<[Replica]>>| {
+                known.as_ref().is_some_and(|replicas| !replicas.is_empty())
+            };
+            let _ = timeout(ONE_MORE_LOOK, usable.wait_for(is_there)).await;
             replicas = usable.borrow().clone().unwrap_or_default();
         }
         let start = self.turn.fetch_add(1, Ordering::Relaxed) % replicas.len().max(1);
