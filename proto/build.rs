@@ -1,16 +1,20 @@
-//! Generates the Rust code of the contract. protox parses the files, so no `protoc` is needed.
+//! Generates the Rust code of the contracts. protox parses the files, so no `protoc` is needed.
 
 use std::{env, error::Error, fs, path::PathBuf};
 
 use prost::Message as _;
 
-const FILES: [&str; 1] = ["rolegate/auth/v1/auth.proto"];
+/// Each contract and where its descriptors go: a server describes its own service only.
+const CONTRACTS: [(&str, &str); 2] =
+    [("rolegate/auth/v1/auth.proto", "auth.bin"), ("rolegate/posts/v1/posts.proto", "posts.bin")];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=rolegate");
-    let descriptors = protox::compile(FILES, ["."])?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
-    fs::write(out.join("descriptors.bin"), descriptors.encode_to_vec())?;
-    tonic_prost_build::configure().compile_fds(descriptors)?;
+    for (file, descriptors_file) in CONTRACTS {
+        let descriptors = protox::compile([file], ["."])?;
+        fs::write(out.join(descriptors_file), descriptors.encode_to_vec())?;
+        tonic_prost_build::configure().compile_fds(descriptors)?;
+    }
     Ok(())
 }

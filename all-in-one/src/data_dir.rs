@@ -25,9 +25,14 @@ impl DataDir {
         })
     }
 
-    /// The embedded database.
+    /// The embedded database of users.
     pub(crate) fn database(&self) -> PathBuf {
         self.0.join("rolegate.db")
+    }
+
+    /// The embedded database of posts.
+    pub(crate) fn posts_database(&self) -> PathBuf {
+        self.0.join("posts.db")
     }
 
     /// Where the seeded admin's password is left for the operator.

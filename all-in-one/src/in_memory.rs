@@ -1,27 +1,32 @@
-//! The gateway's connection to auth-service within one process.
+//! Connections to the services within one process: the same clients as elsewhere, no socket.
 
 use auth_client::{AuthClient, Stream};
 use grpc_server::Connections;
+use posts_client::PostsClient;
 use std::io;
 use tokio::{
     io::{DuplexStream, duplex},
-    sync::mpsc,
+    sync::mpsc::{Sender, channel},
 };
 
 /// Bytes under way in each direction; about what a socket's buffers hold.
 const BUFFER: usize = 256 * 1024;
 
-/// A client, and the connections it will make, to be served by auth-service.
-pub(crate) fn connect() -> (AuthClient, Connections) {
-    let (dial, accept) = mpsc::channel::<io::Result<DuplexStream>>(1);
-    let client = AuthClient::over(move || {
-        let dial = dial.clone();
-        async move {
-            let (near, far) = duplex(BUFFER);
-            let gone = |_| io::Error::from(io::ErrorKind::ConnectionRefused);
-            dial.send(Ok(far)).await.map_err(gone)?;
-            Ok(Box::new(near) as Box<dyn Stream>)
-        }
-    });
-    (client, Connections::InMemory(accept))
+/// A client of auth-service, and the connections it will make, to be served by it.
+pub(crate) fn auth() -> (AuthClient, Connections) {
+    let (caller, accept) = channel(1);
+    (AuthClient::over(move || dial(caller.clone())), Connections::InMemory(accept))
+}
+
+/// The same for posts-service.
+pub(crate) fn posts() -> (PostsClient, Connections) {
+    let (caller, accept) = channel(1);
+    (PostsClient::over(move || dial(caller.clone())), Connections::InMemory(accept))
+}
+
+async fn dial(caller: Sender<io::Result<DuplexStream>>) -> io::Result<Box<dyn Stream>> {
+    let (near, far) = duplex(BUFFER);
+    let gone = |_| io::Error::from(io::ErrorKind::ConnectionRefused);
+    caller.send(Ok(far)).await.map_err(gone)?;
+    Ok(Box::new(near))
 }

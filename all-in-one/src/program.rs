@@ -3,6 +3,7 @@
 use crate::{
     data_dir::DataDir,
     in_memory,
+    posts::Posts,
     settings::Settings,
     welcome::{self, Addresses, WhereIsPassword},
 };
@@ -59,10 +60,18 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let password_file = data_dir.initial_admin_password();
     let was_there = password_file.exists();
     let foundation = foundation(&settings, &data_dir)?;
+    let posts_store_url = posts_store_url(&settings, &data_dir, &foundation.store_url)?;
     let store = foundation.store_url.to_string();
     tracing::debug!(store, "opening the store");
     let service = tokio::select! {
         service = AuthService::open(foundation) => service?,
+        () = shutdown.lame_duck() => return Ok(()),
+    };
+    // One client for the gateway and for posts: their questions share calls.
+    let (auth_client, auth_in_memory) = in_memory::auth();
+    let posts = Posts::open(&posts_store_url, auth_client.clone(), settings.posts_listen_addr);
+    let posts = tokio::select! {
+        posts = posts => posts?,
         () = shutdown.lame_duck() => return Ok(()),
     };
     let grpc = GrpcListener::bind("AUTH_LISTEN_ADDR", settings.service.auth_listen_addr).await?;
@@ -73,6 +82,7 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         bearer: gateway.bearer_address(),
         basic: gateway.basic_address(),
         grpc: grpc.line(SERVICE_NAME),
+        posts: posts.address(),
         ops: ops.address(),
     };
     let readiness = Readiness::starting(&shutdown);
@@ -83,14 +93,21 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     };
     say(&welcome::text(&store, &addresses, &admin));
 
-    // Each outlives those that need it: ops answers to the end, auth as long as the gateway asks.
+    // Each outlives those that need it: ops answers to the end, auth as long as the gateway or posts
+    // ask, posts as long as the gateway does.
     let (ops_life, auth_life) = (Shutdown::new(), Shutdown::new());
     let ops = ops.serve(ops::router(readiness.clone()), Limits::default(), ops_life.clone());
     let ops = tokio::spawn(ops);
-    let (client, in_memory) = in_memory::connect();
+    let (posts_client, posts_in_memory) = in_memory::posts();
+    let posts_life = posts.life();
     let public = async {
-        gateway.serve(client, shutdown.clone()).await;
+        gateway.serve(auth_client, Some(posts_client), shutdown.clone()).await;
+        posts_life.stop_now();
+    };
+    let posts = async {
+        let outcome = posts.serve(posts_in_memory, shutdown.clone()).await;
         auth_life.stop_now();
+        outcome
     };
     // Direct callers of gRPC leave at the same time as clients of the gateway.
     let read_again = || {
@@ -100,19 +117,35 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let serving = async {
         tokio::join!(
             service.serve(Connections::Tcp(grpc), shutdown.clone()),
-            service.serve(in_memory, auth_life.clone()),
+            service.serve(auth_in_memory, auth_life.clone()),
+            posts,
             service.watch_store(readiness, &shutdown, &auth_life),
             public,
         )
     };
-    let (tcp, memory, (), ()) = tokio::select! {
+    let (tcp, memory, posts, (), ()) = tokio::select! {
         served = serving => served,
         never = hangups.each(read_again) => match never {},
     };
     service.close().await;
     ops_life.stop_now();
     let _ = ops.await;
-    tcp.and(memory)
+    tcp.and(memory).and(posts)
+}
+
+/// PostgreSQL has room for both, in a schema for each; an SQLite file has one owner.
+fn posts_store_url(
+    settings: &Settings,
+    data_dir: &DataDir,
+    users: &StoreUrl,
+) -> Result<StoreUrl, SettingError> {
+    let file = settings.posts_database_url_file.as_deref();
+    let value = settings.posts_database_url.clone();
+    let given = StoreUrl::from_setting("POSTS_DATABASE_URL", value, file)?;
+    Ok(given.unwrap_or_else(|| match users {
+        StoreUrl::Postgres(_) => users.clone(),
+        StoreUrl::Sqlite(_) => StoreUrl::Sqlite(data_dir.posts_database()),
+    }))
 }
 
 fn foundation(settings: &Settings, data_dir: &DataDir) -> Result<Foundation, SettingError> {

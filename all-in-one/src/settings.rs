@@ -7,7 +7,10 @@ use clap::Parser;
 use gateway::settings::PublicSettings;
 use secrecy::SecretString;
 use service_runtime::{
-    program::LifeSettings, secret, settings::socket_address, telemetry::TelemetrySettings,
+    program::LifeSettings,
+    secret,
+    settings::{ListenAddress, socket_address},
+    telemetry::TelemetrySettings,
 };
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -30,6 +33,18 @@ pub struct Settings {
     /// File that holds DATABASE_URL.
     #[arg(long, env = "DATABASE_URL_FILE")]
     pub database_url_file: Option<PathBuf>,
+
+    /// Where posts are served over gRPC, or off.
+    #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052")]
+    pub posts_listen_addr: ListenAddress,
+
+    /// Where posts are kept [default: the database of the users where it is PostgreSQL, else sqlite://DATA_DIR/posts.db]
+    #[arg(long, env = "POSTS_DATABASE_URL", hide_env_values = true, value_parser = secret::parse)]
+    pub posts_database_url: Option<SecretString>,
+
+    /// File that holds POSTS_DATABASE_URL.
+    #[arg(long, env = "POSTS_DATABASE_URL_FILE")]
+    pub posts_database_url_file: Option<PathBuf>,
 
     /// Folder of everything this program writes; made if it is missing.
     #[arg(long, env = "DATA_DIR", default_value = "./data")]

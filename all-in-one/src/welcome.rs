@@ -9,6 +9,7 @@ pub(crate) struct Addresses {
     pub(crate) basic: Option<SocketAddr>,
     /// The whole line.
     pub(crate) grpc: String,
+    pub(crate) posts: Option<SocketAddr>,
     pub(crate) ops: SocketAddr,
 }
 
@@ -25,11 +26,12 @@ pub(crate) enum WhereIsPassword<'a> {
 /// The addresses, where the admin's password is to be read, and two commands to try.
 pub(crate) fn text(store: &str, addresses: &Addresses, password: &WhereIsPassword) -> String {
     let mut text = format!(
-        "Rolegate {}, users in {store}\n\n{}{}{}{}\n",
+        "Rolegate {}, users in {store}\n\n{}{}{}{}{}\n",
         env!("CARGO_PKG_VERSION"),
         listener_line("bearer", addresses.bearer, "access tokens and roles"),
         listener_line("basic", addresses.basic, "HTTP Basic"),
         addresses.grpc,
+        listener_line("posts", addresses.posts, "rolegate.posts.v1.PostService"),
         listener_line("ops", Some(addresses.ops), "/livez /readyz /metrics"),
     );
     let _ = match password {
@@ -88,7 +90,7 @@ mod tests {
         let (bearer, basic) = (Some(address), Some(address));
         text(
             "SQLite",
-            &Addresses { bearer, basic, grpc: address.to_string(), ops: address },
+            &Addresses { bearer, basic, grpc: address.to_string(), posts: None, ops: address },
             password,
         )
     }

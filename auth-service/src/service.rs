@@ -9,7 +9,7 @@ use crate::{
     store::{self, UserStore},
     token::{self, KeySource, Tokens},
 };
-use auth_proto::{FILE_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer};
+use auth_proto::{AUTH_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer};
 use grpc_server::{Connections, GrpcServer};
 use service_runtime::{
     networks::Networks, program::Failure, readiness::Readiness, settings::SettingError,
@@ -90,7 +90,7 @@ impl AuthService {
         let trusted = foundation.trusted_gateways;
         let grpc = AuthServiceServer::new(AuthGrpc::new(accounts, trusted.clone()))
             .max_decoding_message_size(LARGEST_MESSAGE);
-        let server = GrpcServer::new(Routes::new(grpc), SERVICE_NAME, FILE_DESCRIPTORS).await;
+        let server = GrpcServer::new(Routes::new(grpc), SERVICE_NAME, AUTH_DESCRIPTORS).await;
         let server = server.believing(&trusted);
         Ok(Self { server, store, keys: foundation.keys, tokens })
     }

@@ -11,8 +11,11 @@ use crate::{
 };
 use auth_client::{AuthClient, Role};
 use axum::Router;
+use posts_client::PostsClient;
 use std::sync::Arc;
 use utoipa_axum::{router::OpenApiRouter, routes};
+
+mod posts;
 
 const VARIANT: Variant = Variant {
     title: "Rolegate, bearer tokens",
@@ -21,10 +24,11 @@ const VARIANT: Variant = Variant {
 };
 
 /// Every route and who may; method and path stand with the endpoint. `get` answers HEAD as well.
-fn table(auth: &AuthClient) -> OpenApiRouter<AuthClient> {
+fn table(auth: &AuthClient, posts: Option<PostsClient>) -> OpenApiRouter<AuthClient> {
     let authors = Guard::any_of(auth, &[Role::Author, Role::Admin]);
     let admins = Guard::any_of(auth, &[Role::Admin]);
 
+    let about_posts = posts.map(|posts| posts::table(posts, &authors)).unwrap_or_default();
     OpenApiRouter::default()
         // anybody
         .routes(routes!(index::bearer))
@@ -42,11 +46,16 @@ fn table(auth: &AuthClient) -> OpenApiRouter<AuthClient> {
         .routes(admins.only(routes!(get_user::get_user, delete_user::delete_user)))
         .routes(admins.only(routes!(set_user_role::set_user_role)))
         .routes(admins.only(routes!(set_password::set_password)))
+        .merge(about_posts)
 }
 
-/// The whole variant.
-pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
-    let (mut routes, paths) = table(&auth).split_for_parts();
+/// The whole variant; without posts-service the routes about posts are unknown.
+pub(crate) fn router(
+    auth: AuthClient,
+    posts: Option<PostsClient>,
+    settings: &PublicSettings,
+) -> Router {
+    let (mut routes, paths) = table(&auth, posts).split_for_parts();
     if settings.api_docs {
         routes = routes.merge(pages(&document(VARIANT, paths)));
     }

@@ -3,6 +3,7 @@
 use crate::{basic, bearer, measured, settings::PublicSettings};
 use auth_client::AuthClient;
 use axum::Router;
+use posts_client::PostsClient;
 use service_runtime::{
     http_listener::{HttpListener, Limits},
     settings::{ListenAddress, SettingError},
@@ -43,9 +44,10 @@ impl Gateway {
 
     /// Serves until `shutdown` says stop and what was in flight is finished, or cut at the end of
     /// the drain time.
-    pub async fn serve(self, auth: AuthClient, shutdown: Shutdown) {
+    /// Without `posts` there are no routes about posts.
+    pub async fn serve(self, auth: AuthClient, posts: Option<PostsClient>, shutdown: Shutdown) {
         measured::begin(&auth);
-        let bearer = bearer::router(auth.clone(), &self.settings);
+        let bearer = bearer::router(auth.clone(), posts, &self.settings);
         let basic = basic::router(auth, &self.settings);
         tokio::join!(
             serve(self.bearer, bearer, shutdown.clone()),

@@ -16,16 +16,18 @@ mod object;
 
 use object::{Field, Object};
 
-/// Largest body, in bytes.
+/// Largest body of most endpoints, in bytes.
 const LIMIT: usize = 64 * 1024;
+/// Largest body where posts are written, in bytes: the longest content, however it is escaped.
+pub(crate) const LARGE: usize = 1024 * 1024;
 /// Longest time that a body may take to arrive.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The body of a request, a JSON object. Rejects, in this order, with 413, 408, 415 and 400; no
-/// text of a rejection repeats anything of the body, which may hold a password.
-pub(crate) struct JsonBody(HashMap<String, Field>);
+/// The body of a request, a JSON object of at most `MOST` bytes. Rejects, in this order, with 413, 408,
+/// 415 and 400; no text of a rejection repeats anything of the body, which may hold a password.
+pub(crate) struct JsonBody<const MOST: usize = LIMIT>(HashMap<String, Field>);
 
-impl JsonBody {
+impl<const MOST: usize> JsonBody<MOST> {
     /// Takes the string `field` out of the body.
     pub(crate) fn text(&mut self, field: &'static str) -> Result<String, Problem> {
         match self.0.remove(field) {
@@ -48,12 +50,12 @@ impl JsonBody {
     }
 }
 
-impl<S: Sync> FromRequest<S> for JsonBody {
+impl<S: Sync, const MOST: usize> FromRequest<S> for JsonBody<MOST> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (head, body) = request.into_parts();
-        let bytes = read(body).await?;
+        let bytes = read(body, MOST).await?;
         if !is_json(&head.headers) {
             return Err(Problem::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -64,13 +66,13 @@ impl<S: Sync> FromRequest<S> for JsonBody {
     }
 }
 
-async fn read(body: Body) -> Result<Vec<u8>, Problem> {
+async fn read(body: Body, most: usize) -> Result<Vec<u8>, Problem> {
     let too_large = || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Request body too large.");
     // `Content-Length` tells it before a byte was read, and before a 100 (Continue) was sent.
-    if body.size_hint().lower() > LIMIT as u64 {
+    if body.size_hint().lower() > most as u64 {
         return Err(too_large());
     }
-    match timeout(DEADLINE, Limited::new(body, LIMIT).collect()).await {
+    match timeout(DEADLINE, Limited::new(body, most).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes().into()),
         Ok(Err(error)) if is_over_limit(&*error) => Err(too_large()),
         Ok(Err(_broken)) => Err(Problem::bad_request("Request body could not be read.")),

@@ -7,7 +7,7 @@
 //! - `endpoints`: one file per endpoint; each handler only translates, and its annotation says what
 //!   the document says of it.
 //! - `openapi`: the document of a variant, and the pages that show it.
-//! - `json_body`, `user_id`, `basic_credentials`: what handlers ask of a request.
+//! - `json_body`, `user_id`, `post_id`, `basic_credentials`: what handlers ask of a request.
 //! - `cors`: pages of other origins that may call.
 //! - `message`: the success body that most endpoints share; `role_name`: roles in bodies.
 //! - `every_request`: what happens around each request of both variants, in order; of its parts,
@@ -31,6 +31,8 @@ mod measured;
 mod message;
 mod openapi;
 mod panics;
+mod path_integer;
+mod post_id;
 mod request_span;
 mod role_name;
 mod run;

@@ -1,13 +1,15 @@
 //! The life of the program `gateway`.
 
 use crate::{Gateway, settings::Settings};
-use auth_client::ClientTls;
+use auth_client::settings::read_again;
+use posts_client::PostsClient;
 use service_runtime::{
     hangup::Hangups,
     http_listener::{HttpListener, Limits},
     ops,
     program::{Failure, listener_line, say},
     readiness::Readiness,
+    settings::SettingError,
     shutdown::Shutdown,
 };
 
@@ -18,6 +20,8 @@ use service_runtime::{
 pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let hangups = Hangups::listen();
     let (auth, tls) = settings.auth_tls.client(&settings.auth_service_url)?;
+    let posts = settings.posts_service_url.as_deref().map(PostsClient::at).transpose();
+    let posts = posts.map_err(|error| SettingError::new("POSTS_SERVICE_URL", error.to_string()))?;
     let gateway = Gateway::bind(&settings.public).await?;
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
     say(&greeting(&settings, &gateway, &ops));
@@ -27,15 +31,11 @@ pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> 
     // The probes outlive the public listeners, so that a drain does not look like a dead process.
     let ops_life = Shutdown::new();
     let public = async {
-        gateway.serve(auth, shutdown).await;
+        gateway.serve(auth, posts, shutdown).await;
         ops_life.stop_now();
     };
     let probes = ops.serve(ops::router(readiness), Limits::default(), ops_life.clone());
-    let read_again = || match tls.as_ref().map(ClientTls::load_again) {
-        None => tracing::info!("SIGHUP: there are no files to read again"),
-        Some(Ok(())) => tracing::info!("the certificates of gRPC were read again"),
-        Some(Err(error)) => tracing::error!(%error, "the certificates of gRPC stay as they were"),
-    };
+    let read_again = || read_again(tls.as_ref());
     tokio::select! {
         ((), ()) = async { tokio::join!(public, probes) } => Ok(()),
         never = hangups.each(read_again) => match never {},

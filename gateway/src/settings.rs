@@ -1,10 +1,8 @@
 //! What the gateway can be told, by flag or by environment.
 
-mod auth_tls;
-
 pub use crate::cors::AllowedOrigins;
-pub use auth_tls::AuthTlsSettings;
 
+use auth_client::settings::AuthTlsSettings;
 use clap::{
     ArgAction,
     builder::{PossibleValuesParser, TypedValueParser as _},
@@ -35,6 +33,11 @@ pub struct Settings {
     /// How connections to auth-service are encrypted.
     #[command(flatten)]
     pub auth_tls: AuthTlsSettings,
+
+    /// URL of posts-service's gRPC port; the name may resolve to many replicas; without it there are
+    /// no routes about posts
+    #[arg(long, env = "POSTS_SERVICE_URL")]
+    pub posts_service_url: Option<String>,
 
     /// IP address and port of /livez, /readyz and /metrics; never make it public
     #[arg(

@@ -1,12 +1,13 @@
-//! The gRPC contract of Rolegate.
+//! The gRPC contracts of Rolegate.
 //!
 //! - [`auth_v1`]: messages, client and server of `rolegate.auth.v1`, generated from
 //!   `rolegate/auth/v1/auth.proto`, which documents every call and every field.
+//! - [`posts_v1`]: the same of `rolegate.posts.v1`, from `rolegate/posts/v1/posts.proto`.
 //! - [`Reason`]: the stable error reasons that both sides share.
 //! - [`limits`]: what a message may have at the most.
-//! - [`metadata`]: names of the request metadata that the contract uses; [`RequestId`]: what one of
+//! - [`metadata`]: names of the request metadata that the contracts use; [`RequestId`]: what one of
 //!   them holds.
-//! - [`FILE_DESCRIPTORS`]: the encoded descriptors, for server reflection.
+//! - [`AUTH_DESCRIPTORS`], [`POSTS_DESCRIPTORS`]: the encoded descriptors, for server reflection.
 
 pub mod limits;
 pub mod metadata;
@@ -28,5 +29,17 @@ pub mod auth_v1 {
     tonic::include_proto!("rolegate.auth.v1");
 }
 
-/// The encoded `google.protobuf.FileDescriptorSet` of every file of the contract.
-pub const FILE_DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+/// Package `rolegate.posts.v1`.
+#[expect(
+    clippy::pedantic,
+    reason = "generated; the comments of the .proto file are its documentation"
+)]
+pub mod posts_v1 {
+    tonic::include_proto!("rolegate.posts.v1");
+}
+
+/// The encoded `google.protobuf.FileDescriptorSet` of `rolegate.auth.v1`.
+pub const AUTH_DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/auth.bin"));
+
+/// The encoded `google.protobuf.FileDescriptorSet` of `rolegate.posts.v1`.
+pub const POSTS_DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/posts.bin"));

@@ -2,7 +2,7 @@
 
 use tonic::Code;
 
-/// The `domain` of every `google.rpc.ErrorInfo` that auth-service sends.
+/// The `domain` of every `google.rpc.ErrorInfo` that our services send.
 pub const ERROR_DOMAIN: &str = "rolegate";
 
 macro_rules! reasons {
@@ -14,7 +14,7 @@ macro_rules! reasons {
         }
 
         impl Reason {
-            /// Every reason, in the order of the contract's table.
+            /// Every reason, in the order of the contracts' tables.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// The name on the wire, `UPPER_SNAKE_CASE`.
@@ -61,6 +61,10 @@ reasons! {
     UserNotDeletable = "USER_NOT_DELETABLE", FailedPrecondition;
     /// The current password is not the one that was given.
     CurrentPasswordWrong = "CURRENT_PASSWORD_WRONG", FailedPrecondition;
+    /// No post has this id.
+    PostNotFound = "POST_NOT_FOUND", NotFound;
+    /// The title or the content of a post breaks a rule; the status message names the rule.
+    PostInvalid = "POST_INVALID", InvalidArgument;
     /// The request lacks what it must say: a fault of the calling program.
     RequestInvalid = "REQUEST_INVALID", InvalidArgument;
     /// Nobody may register here.
@@ -69,7 +73,9 @@ reasons! {
     TooManyAttempts = "TOO_MANY_ATTEMPTS", ResourceExhausted;
     /// No capacity in time; `google.rpc.RetryInfo` says when to try again.
     Overloaded = "OVERLOADED", ResourceExhausted;
-    /// The users' database cannot be asked.
+    /// A service that must ask auth-service cannot.
+    AuthUnavailable = "AUTH_UNAVAILABLE", Unavailable;
+    /// A database cannot be asked.
     StoreUnavailable = "STORE_UNAVAILABLE", Unavailable;
     /// A fault of the service; the cause stands in its log only.
     Internal = "INTERNAL", Internal;

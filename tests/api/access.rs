@@ -47,10 +47,12 @@ enum Body {
     Password,
     /// Of the caller, who has other tokens afterwards: the last thing that anybody asks.
     OwnPassword,
+    Post,
 }
 
-/// Every endpoint of both variants. `{id}` is somebody else; `{new}` somebody else each time.
-const ENDPOINTS: [Endpoint; 17] = [
+/// Every endpoint of both variants. `{id}` is somebody else; `{new}` somebody else each time;
+/// `{own_post}` and `{others_post}` are new each time, of the caller if it can be, and of somebody else.
+const ENDPOINTS: [Endpoint; 24] = [
     Endpoint(Variant::Bearer, Method::GET, "/", Public, Body::None),
     Endpoint(Variant::Bearer, Method::POST, "/register", Public, Body::NewUser),
     Endpoint(Variant::Bearer, Method::POST, "/login", Public, Body::KnownUser),
@@ -63,6 +65,19 @@ const ENDPOINTS: [Endpoint; 17] = [
     Endpoint(Variant::Bearer, Method::GET, "/users/{id}", Only(&[Admin]), Body::None),
     Endpoint(Variant::Bearer, Method::DELETE, "/users/{new}", Only(&[Admin]), Body::None),
     Endpoint(Variant::Bearer, Method::PUT, "/users/{id}/role", Only(&[Admin]), Body::Role),
+    Endpoint(Variant::Bearer, Method::GET, "/posts", Public, Body::None),
+    Endpoint(Variant::Bearer, Method::GET, "/posts/{others_post}", Public, Body::None),
+    Endpoint(Variant::Bearer, Method::POST, "/posts", Only(&[Author, Admin]), Body::Post),
+    Endpoint(Variant::Bearer, Method::PUT, "/posts/{own_post}", Only(&[Author, Admin]), Body::Post),
+    Endpoint(Variant::Bearer, Method::PUT, "/posts/{others_post}", Only(&[Admin]), Body::Post),
+    Endpoint(
+        Variant::Bearer,
+        Method::DELETE,
+        "/posts/{own_post}",
+        Only(&[Author, Admin]),
+        Body::None,
+    ),
+    Endpoint(Variant::Bearer, Method::DELETE, "/posts/{others_post}", Only(&[Admin]), Body::None),
     Endpoint(Variant::Bearer, Method::PUT, "/users/{id}/password", Only(&[Admin]), Body::Password),
     Endpoint(Variant::Bearer, Method::PUT, "/profile/password", Authenticated, Body::OwnPassword),
     Endpoint(Variant::Basic, Method::GET, "/", Public, Body::None),
@@ -83,6 +98,7 @@ impl Body {
                 Some(json!({ "username": "admin", "password": e2e::ADMIN_PASSWORD }))
             }
             Self::Role => Some(json!({ "role": "user" })),
+            Self::Post => Some(json!({ "title": "a title", "content": "a content" })),
             Self::Password => Some(json!({ "password": "another password" })),
             Self::OwnPassword => {
                 Some(json!({ "current_password": own_password, "new_password": own_password }))
@@ -94,6 +110,8 @@ impl Body {
 pub(crate) async fn everybody_gets_what_the_table_says_and_nothing_else(plan: Plan) {
     let world = plan.start().await;
     let target = world.user("target").await;
+    let another = world.user_with_role("another author", "author").await;
+    let another = world.bearer.with_token(&another.token);
     let callers = callers(&world).await;
     for Endpoint(variant, method, path, access, body) in &ENDPOINTS {
         for (caller, password, bearer, basic) in &callers {
@@ -103,18 +121,31 @@ pub(crate) async fn everybody_gets_what_the_table_says_and_nothing_else(plan: Pl
                 let new = world.user(&format!("for {caller:?}")).await;
                 path = path.replace("{new}", &new.id.to_string());
             }
+            if path.contains("post}") {
+                let is_own = path.contains("{own_post}") && [Author, Admin].contains(caller);
+                let id = new_post(if is_own { bearer } else { &another }).await;
+                path = path.replace("{own_post}", &id).replace("{others_post}", &id);
+            }
             let mut request = api.request(method.clone(), &path);
             if let Some(body) = body.json(password) {
                 request = request.json(&body);
             }
             let mut answer = api.send(request).await;
             answer.asked = format!("{} by {caller:?}", answer.asked);
-            expect(&answer, *variant, *access, *caller);
+            let success =
+                if (method, path.as_str()) == (&Method::POST, "/posts") { 201 } else { 200 };
+            expect(&answer, *variant, *access, *caller, success);
         }
     }
 }
 
-fn expect(answer: &Answer, variant: Variant, access: Access, caller: Caller) {
+/// Writes a post and returns its id.
+async fn new_post(author: &Api) -> String {
+    let draft = json!({ "title": "a title", "content": "a content" });
+    author.post("/posts", &draft).await.expect(201).json()["id"].to_string()
+}
+
+fn expect(answer: &Answer, variant: Variant, access: Access, caller: Caller, success: u16) {
     let challenge = match (variant, caller) {
         (Variant::Basic, _) => "Basic",
         (Variant::Bearer, BadCredentials) => "Bearer error=\"invalid_token\"",
@@ -135,7 +166,7 @@ fn expect(answer: &Answer, variant: Variant, access: Access, caller: Caller) {
             answer.expect_header("www-authenticate", None);
         }
         _ => {
-            answer.expect(200);
+            answer.expect(success);
             answer.expect_header("www-authenticate", None);
         }
     }

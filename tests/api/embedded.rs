@@ -18,7 +18,7 @@ async fn hashes_have_cost_12_unless_told_otherwise(plan: e2e::Plan) {
 
 /// Only the ports are set, because tests run side by side.
 fn settings() -> BTreeMap<String, String> {
-    ["BEARER", "BASIC", "AUTH", "OPS"]
+    ["BEARER", "BASIC", "AUTH", "POSTS", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()))
         .into()
 }

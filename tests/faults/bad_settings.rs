@@ -5,7 +5,7 @@ use e2e::{
 };
 use std::{collections::BTreeMap, net::TcpListener, path::Path};
 
-use Program::{AllInOne, AuthService, Gateway};
+use Program::{AllInOne, AuthService, Gateway, PostsService};
 
 type Settings = BTreeMap<String, String>;
 
@@ -28,6 +28,10 @@ fn good(program: Program, database: &TestDatabase) -> Settings {
     match program {
         AuthService => Plan::in_two_processes(Store::Sqlite).auth_settings(&database.url()),
         AllInOne => Plan::in_one_process(Store::Sqlite).auth_settings(&database.url()),
+        PostsService => {
+            let nowhere = "127.0.0.1:1".parse().expect("an address");
+            Plan::in_two_processes(Store::Sqlite).posts_settings(&database.posts_url(), nowhere)
+        }
         _ => ["BEARER_LISTEN_ADDR", "BASIC_LISTEN_ADDR", "OPS_LISTEN_ADDR"]
             .map(|name| (name.to_owned(), "127.0.0.1:0".to_owned()))
             .into(),
@@ -381,12 +385,58 @@ async fn a_setting_given_as_a_flag_is_refused_in_the_same_words() {
     }
 }
 
+#[tokio::test]
+async fn what_posts_cannot_work_with_is_refused() {
+    let (only, both) = (&[PostsService][..], &[PostsService, AllInOne][..]);
+    expect_each_refused(&[
+        (only, "OPS_LISTEN_ADDR", "hunter2"),
+        (only, "LAME_DUCK_SECONDS", "301"),
+        (both, "POSTS_LISTEN_ADDR", "localhost:50052"),
+        (both, "POSTS_LISTEN_ADDR", "127.0.0.1"),
+        (only, "POSTS_LISTEN_ADDR", "off"),
+        (only, "AUTH_SERVICE_URL", "auth-service:50051"),
+        (only, "AUTH_SERVICE_URL", ""),
+        (only, "DATABASE_URL", "mysql://root:hunter2@localhost/posts"),
+        (only, "DATABASE_URL", ""),
+        (&[AllInOne], "POSTS_DATABASE_URL", "hunter2"),
+        (&[AllInOne], "POSTS_DATABASE_URL", ""),
+        (&[Gateway], "POSTS_SERVICE_URL", "posts-service:50052"),
+        (&[Gateway], "POSTS_SERVICE_URL", "ftp://posts-service:50052"),
+        (&[Gateway], "POSTS_SERVICE_URL", ""),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn posts_service_asks_for_its_database_and_for_one_source_of_it() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut settings = good(PostsService, &database);
+    settings.insert("DATABASE_URL_FILE".to_owned(), "/nowhere/at/all".to_owned());
+    expect_refusal(PostsService, &settings, folder.path(), "DATABASE_URL").await;
+    settings.remove("DATABASE_URL");
+    expect_refusal(PostsService, &settings, folder.path(), "DATABASE_URL_FILE").await;
+    settings.remove("DATABASE_URL_FILE");
+    expect_refusal(PostsService, &settings, folder.path(), "DATABASE_URL").await;
+    let mut settings = good(AllInOne, &database);
+    settings.insert("POSTS_DATABASE_URL_FILE".to_owned(), "/nowhere/at/all".to_owned());
+    expect_refusal(AllInOne, &settings, folder.path(), "POSTS_DATABASE_URL_FILE").await;
+}
+
+#[tokio::test]
+async fn an_address_of_posts_in_use_is_refused() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("bound").to_string();
+    let both = &[PostsService, AllInOne][..];
+    expect_each_refused_with(&[(both, "POSTS_LISTEN_ADDR", &address)], Some(QUIET)).await;
+}
+
 /// A setting that is added without a case in this file is noticed here.
 #[tokio::test]
 async fn every_setting_has_a_case_here() {
     let cases = include_str!("bad_settings.rs");
     let folder = tempfile::tempdir().expect("a folder");
-    for program in [AuthService, Gateway, AllInOne] {
+    for program in [AuthService, PostsService, Gateway, AllInOne] {
         let help = Process::run(program, &["--help"], &Settings::new(), folder.path(), "").await;
         let settings: Vec<_> = help
             .stdout

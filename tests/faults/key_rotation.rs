@@ -79,7 +79,7 @@ impl Replica {
         let folder = files.0.path();
         let settings = plan.auth_settings(&database.url());
         let auth = Process::start(plan.auth_program(), &settings, folder).ready().await;
-        let settings = plan.gateway_settings(auth.socket_address("grpc"));
+        let settings = plan.gateway_settings(auth.socket_address("grpc"), None);
         let gateway = Process::start(Program::Gateway, &settings, folder).ready().await;
         let api = Api::at(&gateway.address("bearer"));
         Self { files, auth, _gateway: gateway, api }

@@ -7,6 +7,7 @@ mod key_rotation;
 mod kill;
 mod outage;
 mod overload;
+mod posts_outage;
 mod rolling_restart;
 mod shutdown;
 mod start;

@@ -114,6 +114,17 @@ impl TestDatabase {
         url.to_string()
     }
 
+    /// What `DATABASE_URL` says to posts-service: the same database, or a file beside the other.
+    #[must_use]
+    pub fn posts_url(&self) -> String {
+        match self {
+            Self::Postgres(url) => url.to_string(),
+            Self::Sqlite(folder) => {
+                format!("sqlite://{}", folder.path().join("posts.db").display())
+            }
+        }
+    }
+
     fn file(&self) -> PathBuf {
         match self {
             Self::Postgres(url) => PathBuf::from(url.path()),

@@ -53,3 +53,28 @@ pub fn expect_refusal<M: std::fmt::Debug>(
     assert_eq!(info.1, "rolegate", "{status:?}");
     status
 }
+
+/// The services that reflection (v1) lists.
+///
+/// # Panics
+///
+/// When it does not answer.
+pub async fn services(channel: Channel) -> Vec<String> {
+    use tonic_reflection::pb::v1::{
+        ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
+        server_reflection_request::MessageRequest,
+        server_reflection_response::MessageResponse::ListServicesResponse,
+    };
+    let question = MessageRequest::ListServices(String::new());
+    let request = ServerReflectionRequest { host: String::new(), message_request: Some(question) };
+    let stream = ServerReflectionClient::new(channel)
+        .server_reflection_info(tokio_stream::once(request))
+        .await;
+    let answer = stream.expect("an answer").into_inner().message().await;
+    match answer.expect("a message").expect("one").message_response {
+        Some(ListServicesResponse(list)) => {
+            list.service.into_iter().map(|service| service.name).collect()
+        }
+        other => panic!("not a list of services: {other:?}"),
+    }
+}

@@ -32,7 +32,7 @@ impl Plan {
         }
     }
 
-    /// auth-service and gateway on this store.
+    /// auth-service, posts-service and gateway on this store.
     #[must_use]
     pub fn in_two_processes(store: Store) -> Self {
         Self { is_in_one_process: false, ..Self::in_one_process(store) }
@@ -98,7 +98,7 @@ impl Plan {
     pub fn auth_settings(&self, database_url: &str) -> BTreeMap<String, String> {
         let mut settings = listeners(&["AUTH", "OPS"]);
         if self.is_in_one_process {
-            settings.append(&mut listeners(&["BEARER", "BASIC"]));
+            settings.append(&mut listeners(&["BEARER", "BASIC", "POSTS"]));
         }
         settings.extend(
             [
@@ -118,16 +118,37 @@ impl Plan {
         settings
     }
 
-    /// The settings of a gateway that asks this auth-service.
+    /// The settings of posts-service on this database, behind this auth-service.
     #[must_use]
-    pub fn gateway_settings(&self, auth: SocketAddr) -> BTreeMap<String, String> {
-        let mut settings = listeners(&["BEARER", "BASIC", "OPS"]);
-        settings.extend([("LAME_DUCK_SECONDS", "0")].map(owned));
-        let is_encrypted = self.settings.contains_key("AUTH_CLIENT_TLS_CA_FILE");
-        let scheme = if is_encrypted { "https" } else { "http" };
-        settings.insert("AUTH_SERVICE_URL".to_owned(), format!("{scheme}://{auth}"));
+    pub fn posts_settings(&self, database_url: &str, auth: SocketAddr) -> BTreeMap<String, String> {
+        let mut settings = listeners(&["POSTS", "OPS"]);
+        settings.extend([("DATABASE_URL", database_url), ("LAME_DUCK_SECONDS", "0")].map(owned));
+        settings.insert("AUTH_SERVICE_URL".to_owned(), self.auth_url(auth));
         settings.extend(self.settings.clone());
         settings
+    }
+
+    /// The settings of a gateway that asks this auth-service, and this posts-service.
+    #[must_use]
+    pub fn gateway_settings(
+        &self,
+        auth: SocketAddr,
+        posts: Option<SocketAddr>,
+    ) -> BTreeMap<String, String> {
+        let mut settings = listeners(&["BEARER", "BASIC", "OPS"]);
+        settings.extend([("LAME_DUCK_SECONDS", "0")].map(owned));
+        settings.insert("AUTH_SERVICE_URL".to_owned(), self.auth_url(auth));
+        let posts = posts.map(|posts| ("POSTS_SERVICE_URL".to_owned(), format!("http://{posts}")));
+        settings.extend(posts);
+        settings.extend(self.settings.clone());
+        settings
+    }
+}
+
+impl Plan {
+    fn auth_url(&self, auth: SocketAddr) -> String {
+        let is_encrypted = self.settings.contains_key("AUTH_CLIENT_TLS_CA_FILE");
+        format!("{}://{auth}", if is_encrypted { "https" } else { "http" })
     }
 }
 

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 pub enum Program {
     /// auth-service, as users run it.
     AuthService,
+    /// posts-service, as users run it.
+    PostsService,
     /// gateway, as users run it.
     Gateway,
     /// all-in-one, as users run it.
@@ -23,6 +25,7 @@ impl Program {
     pub fn name(self) -> &'static str {
         match self {
             Self::AuthService => "auth-service",
+            Self::PostsService => "posts-service",
             Self::Gateway => "gateway",
             Self::AllInOne => "all-in-one",
             Self::CheapAuthService => "cheap-auth-service",
@@ -34,9 +37,9 @@ impl Program {
     #[must_use]
     pub fn listeners(self) -> &'static [&'static str] {
         match self {
-            Self::AuthService | Self::CheapAuthService => &["grpc", "ops"],
+            Self::AuthService | Self::CheapAuthService | Self::PostsService => &["grpc", "ops"],
             Self::Gateway => &["bearer", "basic", "ops"],
-            Self::AllInOne | Self::CheapAllInOne => &["bearer", "basic", "grpc", "ops"],
+            Self::AllInOne | Self::CheapAllInOne => &["bearer", "basic", "grpc", "posts", "ops"],
         }
     }
 

@@ -6,6 +6,7 @@ use crate::{
     plan::owned,
 };
 use serde_json::json;
+use std::{collections::BTreeMap, path::Path};
 use tempfile::TempDir;
 
 /// A running service with a database of its own. Ends with the test.
@@ -14,9 +15,12 @@ pub struct World {
     plan: Plan,
     auth: Process,
     /// `None` when everything is in one process.
+    posts: Option<Process>,
     gateway: Option<Process>,
-    /// Between gateway and auth-service; keeps its address when auth-service moves.
+    /// From gateway and posts-service to auth-service; keeps its address when auth-service moves.
     auth_proxy: Option<TcpProxy>,
+    /// From gateway to posts-service.
+    posts_proxy: Option<TcpProxy>,
     /// Between auth-service and PostgreSQL, where the plan asks for it.
     database_proxy: Option<TcpProxy>,
     /// The address without credentials that serves the bearer variant.
@@ -28,6 +32,13 @@ pub struct World {
     pub database: TestDatabase,
 }
 
+struct Apart {
+    posts: Process,
+    gateway: Process,
+    auth_proxy: TcpProxy,
+    posts_proxy: TcpProxy,
+}
+
 impl Plan {
     /// Makes it so, on an empty database.
     pub async fn start(self) -> World {
@@ -36,18 +47,45 @@ impl Plan {
         let (url, database_proxy) = self.way_to(&database);
         let auth = Process::start(self.auth_program(), &self.auth_settings(&url), folder.path());
         let auth = auth.ready().await;
-        let (gateway, auth_proxy) = if self.is_in_one_process {
-            (None, None)
+        let apart = if self.is_in_one_process {
+            None
         } else {
-            let proxy = TcpProxy::to(auth.socket_address("grpc"));
-            let settings = self.gateway_settings(proxy.address());
-            let gateway = Process::start(Program::Gateway, &settings, folder.path());
-            (Some(gateway.ready().await), Some(proxy))
+            let posts_url =
+                if database_proxy.is_some() { url.clone() } else { database.posts_url() };
+            Some(self.start_apart(&auth, &posts_url, folder.path()).await)
         };
-        let front = gateway.as_ref().unwrap_or(&auth);
+        let front = apart.as_ref().map_or(&auth, |apart| &apart.gateway);
         let (bearer, basic) = (Api::at(&front.address("bearer")), Api::at(&front.address("basic")));
-        let plan = self;
-        World { plan, auth, gateway, auth_proxy, database_proxy, bearer, basic, folder, database }
+        let (posts, gateway, auth_proxy, posts_proxy) = match apart {
+            Some(Apart { posts, gateway, auth_proxy, posts_proxy }) => {
+                (Some(posts), Some(gateway), Some(auth_proxy), Some(posts_proxy))
+            }
+            None => (None, None, None, None),
+        };
+        World {
+            plan: self,
+            auth,
+            posts,
+            gateway,
+            auth_proxy,
+            posts_proxy,
+            database_proxy,
+            bearer,
+            basic,
+            folder,
+            database,
+        }
+    }
+
+    /// What all-in-one has within itself.
+    async fn start_apart(&self, auth: &Process, posts_url: &str, folder: &Path) -> Apart {
+        let auth_proxy = TcpProxy::to(auth.socket_address("grpc"));
+        let settings = self.posts_settings(posts_url, auth_proxy.address());
+        let posts = Process::start(Program::PostsService, &settings, folder).ready().await;
+        let posts_proxy = TcpProxy::to(posts.socket_address("grpc"));
+        let settings = self.gateway_settings(auth_proxy.address(), Some(posts_proxy.address()));
+        let gateway = Process::start(Program::Gateway, &settings, folder).ready().await;
+        Apart { posts, gateway, auth_proxy, posts_proxy }
     }
 
     fn way_to(&self, database: &TestDatabase) -> (String, Option<TcpProxy>) {
@@ -74,13 +112,14 @@ impl World {
 
     /// Every process.
     pub fn processes(&self) -> impl Iterator<Item = &Process> {
-        std::iter::once(&self.auth).chain(&self.gateway)
+        std::iter::once(&self.auth).chain(&self.posts).chain(&self.gateway)
     }
 
     /// Ends the world and returns its processes, to see how they end.
     #[must_use]
     pub fn into_processes(self) -> (Vec<Process>, TestDatabase) {
-        (std::iter::once(self.auth).chain(self.gateway).collect(), self.database)
+        let processes = std::iter::once(self.auth).chain(self.posts).chain(self.gateway);
+        (processes.collect(), self.database)
     }
 
     /// The way to the database.
@@ -99,6 +138,51 @@ impl World {
     /// In one process there is none.
     pub fn auth_proxy(&mut self) -> &mut TcpProxy {
         self.auth_proxy.as_mut().expect("planned in_two_processes")
+    }
+
+    /// The process that owns the posts.
+    #[must_use]
+    pub fn posts(&self) -> &Process {
+        self.posts.as_ref().unwrap_or(&self.auth)
+    }
+
+    /// Where posts-service's gRPC is served.
+    #[must_use]
+    pub fn posts_address(&self) -> String {
+        let listener = if self.posts.is_some() { "grpc" } else { "posts" };
+        self.posts().address(listener)
+    }
+
+    /// Kills posts-service.
+    ///
+    /// # Panics
+    ///
+    /// In one process there is none to be killed alone.
+    pub async fn kill_posts(&mut self) {
+        self.posts.as_mut().expect("planned in_two_processes").kill().await;
+    }
+
+    /// The way from gateway to posts-service.
+    ///
+    /// # Panics
+    ///
+    /// In one process there is none.
+    pub fn posts_proxy(&mut self) -> &mut TcpProxy {
+        self.posts_proxy.as_mut().expect("planned in_two_processes")
+    }
+
+    /// Starts posts-service again on the same posts.
+    ///
+    /// # Panics
+    ///
+    /// In one process.
+    pub async fn start_posts_again(&mut self) {
+        let auth = self.auth_proxy.as_ref().expect("planned in_two_processes").address();
+        let settings = self.plan.posts_settings(&self.database.posts_url(), auth);
+        let posts = Process::start(Program::PostsService, &settings, self.folder.path());
+        let posts = posts.ready().await;
+        self.posts_proxy().lead_to(posts.socket_address("grpc"));
+        self.posts = Some(posts);
     }
 
     /// Kills the process that owns the users, as `kill -9` does.
@@ -125,12 +209,11 @@ impl World {
 
     /// Kills the process that clients talk to and starts it again at a new address.
     pub async fn kill_and_restart_front(&mut self) {
-        let (Some(gateway), Some(proxy)) = (&mut self.gateway, &self.auth_proxy) else {
+        let Some(settings) = self.gateway_settings() else {
             self.kill_auth().await;
             return self.start_auth_again(None).await;
         };
-        gateway.kill().await;
-        let settings = self.plan.gateway_settings(proxy.address());
+        self.gateway.as_mut().expect("it has settings").kill().await;
         let gateway = Process::start(Program::Gateway, &settings, self.folder.path());
         self.gateway = Some(gateway.ready().await);
         self.find_front();
@@ -146,12 +229,11 @@ impl World {
 
     /// Starts another process for clients to talk to, on the same users, and returns the old one.
     pub async fn start_second_front(&mut self) -> Process {
-        let (Some(_), Some(proxy)) = (&self.gateway, &self.auth_proxy) else {
+        let Some(settings) = self.gateway_settings() else {
             let old = self.start_second_auth().await;
             self.find_front();
             return old;
         };
-        let settings = self.plan.gateway_settings(proxy.address());
         let gateway = Process::start(Program::Gateway, &settings, self.folder.path());
         let old = self.gateway.replace(gateway.ready().await);
         self.find_front();
@@ -166,6 +248,12 @@ impl World {
     #[must_use]
     pub fn auth_and_way(&self) -> (&Process, &TcpProxy) {
         (&self.auth, self.auth_proxy.as_ref().expect("planned in_two_processes"))
+    }
+
+    /// `None` in one process.
+    fn gateway_settings(&self) -> Option<BTreeMap<String, String>> {
+        let (auth, posts) = (self.auth_proxy.as_ref()?, self.posts_proxy.as_ref()?);
+        Some(self.plan.gateway_settings(auth.address(), Some(posts.address())))
     }
 
     fn find_front(&mut self) {

@@ -9,13 +9,13 @@ use crate::{
     call_context::id_list,
     deadline::{DECISION, repeat_within},
     replicas::Replicas,
+    shared_call::with_ids,
 };
 use auth_proto::{
     auth_v1::{
         AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, authorize_outcome::Outcome,
     },
     limits::{LARGEST_BATCH, LONGEST_TOKEN},
-    metadata::REQUEST_ID,
 };
 use group_commit::{GroupCommit, Limits};
 use secrecy::{ExposeSecret, SecretString};
@@ -25,10 +25,7 @@ use std::{
     time::Duration,
 };
 use tokio::time::{Instant, timeout_at};
-use tonic::{
-    Request,
-    metadata::{Ascii, MetadataValue},
-};
+use tonic::metadata::{Ascii, MetadataValue};
 use tracing::{Instrument as _, Span, info_span};
 
 const BATCH: NonZero<usize> = NonZero::new(LARGEST_BATCH).expect("not zero");
@@ -157,13 +154,6 @@ async fn decide_one(
         }
     });
     User::required(answer.await?.user)
-}
-
-fn with_ids<M>(mut request: Request<M>, ids: Option<&MetadataValue<Ascii>>) -> Request<M> {
-    if let Some(ids) = ids {
-        request.metadata_mut().insert(REQUEST_ID, ids.clone());
-    }
-    request
 }
 
 /// A call has one place in one trace: it belongs to the first that is traced, and is linked to the

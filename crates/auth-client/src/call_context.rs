@@ -22,7 +22,8 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    pub(crate) fn write<M>(self, request: &mut Request<M>) {
+    /// Puts it into the metadata of a call.
+    pub fn write<M>(self, request: &mut Request<M>) {
         if let Some(address) = self.client_address
             && let Ok(value) = MetadataValue::try_from(address.to_string())
         {
@@ -54,7 +55,8 @@ pub(crate) fn id_list(ids: impl IntoIterator<Item = RequestId>) -> Option<Metada
 
 /// Puts the actor's token into the metadata. `false` when it cannot be a token at all, because
 /// metadata cannot carry its characters.
-pub(crate) fn write_actor<M>(actor: &SecretString, request: &mut Request<M>) -> bool {
+#[must_use]
+pub fn write_actor<M>(actor: &SecretString, request: &mut Request<M>) -> bool {
     let header = format!("Bearer {}", actor.expose_secret());
     let Ok(mut value) = MetadataValue::try_from(header) else { return false };
     value.set_sensitive(true);

@@ -6,12 +6,12 @@ use crate::{
     call_context::write_actor,
     connection::Stream,
     deadline::{PASSWORD, within},
-    place::Named,
+    place::InvalidAddress,
     replicas::Replicas,
+    usernames::Usernames,
 };
 use auth_proto::auth_v1;
 use grpc_tls::ClientTls;
-use http::Uri;
 use secrecy::{ExposeSecret, SecretString};
 use std::{io, sync::Arc};
 use tonic::Request;
@@ -28,13 +28,7 @@ pub struct AuthClient(Arc<Parts>);
 struct Parts {
     replicas: Replicas,
     authorizations: Authorizations,
-}
-
-/// The address of auth-service is not a URL that gRPC can use.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must be a URL with host and port, such as {scheme}://auth-service:50051")]
-pub struct InvalidAddress {
-    scheme: &'static str,
+    usernames: Usernames,
 }
 
 impl AuthClient {
@@ -46,7 +40,7 @@ impl AuthClient {
     ///
     /// Outside a tokio runtime.
     pub fn at(address: &str) -> Result<Self, InvalidAddress> {
-        named(address, "http").map(|place| Self::with(Replicas::of(place)))
+        Replicas::at(address).map(Self::with)
     }
 
     /// The same, encrypted, at an address such as `https://auth-service:50051`. Every replica must
@@ -56,8 +50,7 @@ impl AuthClient {
     ///
     /// Outside a tokio runtime.
     pub fn at_over_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
-        let place = named(address, "https")?;
-        Ok(Self::with(Replicas::of(Named { tls: Some(tls), ..place })))
+        Replicas::at_over_tls(address, tls).map(Self::with)
     }
 
     /// A client of the one auth-service at the far end of whatever `dial` opens: in this process, or
@@ -70,13 +63,13 @@ impl AuthClient {
     where
         F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
     {
-        let origin = Uri::from_static("http://auth-service");
-        Self::with(Replicas::one(Arc::new(move || Box::pin(dial())), origin))
+        Self::with(Replicas::over(dial))
     }
 
     fn with(replicas: Replicas) -> Self {
         let authorizations = Authorizations::new(replicas.clone());
-        Self(Arc::new(Parts { replicas, authorizations }))
+        let usernames = Usernames::new(replicas.clone());
+        Self(Arc::new(Parts { replicas, authorizations, usernames }))
     }
 
     /// Creates a user with the role `user`.
@@ -180,21 +173,6 @@ impl AuthClient {
     }
 }
 
-fn named(address: &str, scheme: &'static str) -> Result<Named, InvalidAddress> {
-    let invalid = || InvalidAddress { scheme };
-    let origin: Uri = address.parse().map_err(|_| invalid())?;
-    let host = origin.host().filter(|host| !host.is_empty()).ok_or_else(invalid)?;
-    let has_user = origin.authority().is_some_and(|authority| authority.as_str().contains('@'));
-    let has_path = origin.path_and_query().is_some_and(|path| path != "/");
-    if origin.scheme_str() != Some(scheme) || has_user || has_path {
-        return Err(invalid());
-    }
-    // An IPv6 address stands in brackets in a URL, and without them everywhere else.
-    let host = host.trim_start_matches('[').trim_end_matches(']').into();
-    let port = origin.port_u16().ok_or_else(invalid)?;
-    Ok(Named { host, port, origin, tls: None })
-}
-
 fn with_context<M>(message: M, context: CallContext) -> Request<M> {
     let mut request = Request::new(message);
     context.write(&mut request);
@@ -211,27 +189,5 @@ fn with_actor<M>(
         Ok(request)
     } else {
         Err(CallError::refused_here(Reason::TokenInvalid))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::named;
-
-    #[test]
-    fn an_address_is_a_plain_url_with_a_host() {
-        for (scheme, other) in [("http", "https"), ("https", "http")] {
-            for (good, host) in [("auth-service:50051", "auth-service"), ("[::1]:1", "::1")] {
-                let place = named(&format!("{scheme}://{good}"), scheme).expect(good);
-                assert_eq!(&*place.host, host);
-            }
-            for wrong in ["auth", "", "auth:1/path", "me:secret@auth:1"] {
-                let error = named(&format!("{scheme}://{wrong}"), scheme).expect_err(wrong);
-                assert!(error.to_string().contains(&format!("such as {scheme}://")), "{error}");
-            }
-            for wrong in ["", "auth:1", "ftp://auth:1", &format!("{other}://auth:1")] {
-                assert!(named(wrong, scheme).is_err(), "{wrong}");
-            }
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! One HTTP/2 connection to one replica of auth-service.
+//! One HTTP/2 connection to one replica of a service.
 //!
 //! It never reconnects by itself: when it breaks, what is in flight fails at once and whoever keeps
 //! it opens another. A channel that reconnects under its callers would leave them waiting for their
@@ -34,7 +34,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// An open connection. Clones share it.
 #[derive(Clone, Debug)]
-pub(crate) struct Connection {
+pub struct Connection {
     send: SendRequest<Body>,
 }
 
@@ -51,7 +51,7 @@ impl Connection {
             .await?;
         tokio::spawn(async move {
             if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection to auth-service broke");
+                tracing::debug!(%error, "a connection to a replica broke");
             }
         });
         Ok(Self { send })

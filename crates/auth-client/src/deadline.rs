@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Request, Response, Status};
 
 /// For decisions and look-ups, which take milliseconds.
-pub(crate) const DECISION: Duration = Duration::from_secs(5);
+pub const DECISION: Duration = Duration::from_secs(5);
 /// For calls that hash a password: a third of a second of work, and a queue before it.
 pub(crate) const PASSWORD: Duration = Duration::from_secs(10);
 
@@ -19,7 +19,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
 /// Makes a call that ends after `time` whatever the other side does. The other side is told by
 /// `grpc-timeout`, so that it stops working for nobody.
-pub(crate) async fn within<M, A, F>(
+pub async fn within<M, A, F>(
     time: Duration,
     mut request: Request<M>,
     call: impl FnOnce(Request<M>) -> F,
@@ -38,7 +38,7 @@ where
 
 /// The same until `deadline` for a call that changes nothing, and so may be repeated when it did
 /// not reach anybody.
-pub(crate) async fn repeat_within<M: Clone, A, F>(
+pub async fn repeat_within<M: Clone, A, F>(
     deadline: Instant,
     message: M,
     call: impl Fn(Request<M>) -> F,

@@ -5,25 +5,25 @@ use std::time::Duration;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// A call without a good answer. Only [`CallError::Refused`] is an answer of auth-service; every
-/// other case means that nobody has decided anything, and must not be read as "no".
+/// A call without a good answer. Only [`CallError::Refused`] is an answer of the service; every other
+/// case means that nobody has decided anything, and must not be read as "no".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// auth-service answered, with a reason.
+    /// The service answered, with a reason.
     #[error("refused: {0}")]
     Refused(Refusal),
-    /// auth-service could not be reached, or something on the way answered in its stead.
-    #[error("auth-service cannot be reached")]
+    /// The service could not be reached, or something on the way answered in its stead.
+    #[error("the service cannot be reached")]
     Unavailable,
     /// The deadline of the call passed.
-    #[error("auth-service did not answer in time")]
+    #[error("the service did not answer in time")]
     DeadlineExceeded,
     /// The answer makes no sense to this version of the client.
-    #[error("auth-service sent an answer that this client does not understand")]
+    #[error("the service sent an answer that this client does not understand")]
     Malformed,
 }
 
-/// What auth-service answered instead of success.
+/// What the service answered instead of success.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", reason.as_str())]
 pub struct Refusal {
@@ -31,12 +31,12 @@ pub struct Refusal {
     pub reason: Reason,
     /// For people; for [`Reason::UsernameInvalid`] and [`Reason::PasswordInvalid`] the broken rule.
     pub message: String,
-    /// When it makes sense to try again, where auth-service said so.
+    /// When it makes sense to try again, where the service said so.
     pub retry_after: Option<Duration>,
 }
 
 impl CallError {
-    /// The reason, where auth-service gave one.
+    /// The reason, where the service gave one.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         match self {
@@ -46,7 +46,8 @@ impl CallError {
     }
 
     /// A refusal that this client can tell without asking.
-    pub(crate) fn refused_here(reason: Reason) -> Self {
+    #[must_use]
+    pub fn refused_here(reason: Reason) -> Self {
         Self::Refused(Refusal { reason, message: String::new(), retry_after: None })
     }
 }

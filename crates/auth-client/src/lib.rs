@@ -4,7 +4,9 @@
 //!   Calls are balanced over all replicas; concurrent decisions share calls without staleness.
 //! - [`CallError`]: why a call has no good answer, by the contract's reasons.
 //! - [`User`], [`Role`], [`Requirement`]: what the calls speak of.
+//! - [`service_client`]: the same connections, deadlines and errors for clients of other services.
 //! - [`ClientTls`]: the encryption of the connections, from files.
+//! - [`settings`] (feature `settings`): flags and environment of programs that ask auth-service.
 //! - [`axum`] (feature `axum`): `CurrentUser` and `RequireRole` protect endpoints of an axum
 //!   service; `Problem` is an error as JSON over HTTP.
 
@@ -21,13 +23,19 @@ mod place;
 mod replica;
 mod replicas;
 mod role;
+pub mod service_client;
+#[cfg(feature = "settings")]
+pub mod settings;
+mod shared_call;
 mod user;
+mod usernames;
 
 pub use auth_proto::{Reason, RequestId};
 pub use call_context::CallContext;
-pub use client::{AuthClient, InvalidAddress, UserPage, UserQuery};
+pub use client::{AuthClient, UserPage, UserQuery};
 pub use connection::Stream;
 pub use error::{CallError, Refusal};
 pub use grpc_tls::{ClientTls, File, FileError, Identity};
+pub use place::InvalidAddress;
 pub use role::{Requirement, Role, UnknownRole};
 pub use user::User;

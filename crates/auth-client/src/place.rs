@@ -18,6 +18,13 @@ pub(crate) trait Place: Send + 'static {
     fn origin(&self) -> Uri;
 }
 
+/// The address of a service is not a URL that gRPC can use.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be a URL with host and port, such as {scheme}://auth-service:50051")]
+pub struct InvalidAddress {
+    scheme: &'static str,
+}
+
 /// A name or an address, as in a URL.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
@@ -27,6 +34,24 @@ pub(crate) struct Named {
     pub(crate) origin: Uri,
     /// How connections are encrypted, if they are: each replica must prove to be `host`.
     pub(crate) tls: Option<ClientTls>,
+}
+
+impl Named {
+    /// From a URL of this scheme; not encrypted.
+    pub(crate) fn parse(address: &str, scheme: &'static str) -> Result<Self, InvalidAddress> {
+        let invalid = || InvalidAddress { scheme };
+        let origin: Uri = address.parse().map_err(|_| invalid())?;
+        let host = origin.host().filter(|host| !host.is_empty()).ok_or_else(invalid)?;
+        let has_user = origin.authority().is_some_and(|authority| authority.as_str().contains('@'));
+        let has_path = origin.path_and_query().is_some_and(|path| path != "/");
+        if origin.scheme_str() != Some(scheme) || has_user || has_path {
+            return Err(invalid());
+        }
+        // An IPv6 address stands in brackets in a URL, and without them everywhere else.
+        let host = host.trim_start_matches('[').trim_end_matches(']').into();
+        let port = origin.port_u16().ok_or_else(invalid)?;
+        Ok(Self { host, port, origin, tls: None })
+    }
 }
 
 impl Place for Named {
@@ -52,5 +77,27 @@ impl Place for Named {
 
     fn origin(&self) -> Uri {
         self.origin.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Named;
+
+    #[test]
+    fn an_address_is_a_plain_url_with_a_host() {
+        for (scheme, other) in [("http", "https"), ("https", "http")] {
+            for (good, host) in [("auth-service:50051", "auth-service"), ("[::1]:1", "::1")] {
+                let place = Named::parse(&format!("{scheme}://{good}"), scheme).expect(good);
+                assert_eq!(&*place.host, host);
+            }
+            for wrong in ["auth", "", "auth:1/path", "me:secret@auth:1"] {
+                let error = Named::parse(&format!("{scheme}://{wrong}"), scheme).expect_err(wrong);
+                assert!(error.to_string().contains(&format!("such as {scheme}://")), "{error}");
+            }
+            for wrong in ["", "auth:1", "ftp://auth:1", &format!("{other}://auth:1")] {
+                assert!(Named::parse(wrong, scheme).is_err(), "{wrong}");
+            }
+        }
     }
 }

@@ -1,9 +1,9 @@
-//! One replica of auth-service: kept connected, and asked how it is.
+//! One replica of a service: kept connected, and asked how it is.
 
 use crate::connection::{Connection, Stream};
 use auth_proto::{SERVICE_NAME, auth_v1::auth_service_client::AuthServiceClient};
 use http::{Uri, uri::Scheme};
-use std::{io, pin::Pin, sync::Arc, time::Duration};
+use std::{fmt, io, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
     sync::Notify,
     time::{Instant, sleep, timeout},
@@ -22,6 +22,23 @@ const REST: Duration = Duration::from_millis(10);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// A generated client: which service it calls, and how it is made.
+pub trait ServiceClient: Clone + fmt::Debug + Send + Sync + 'static {
+    /// The service whose health is asked.
+    const SERVICE: &'static str;
+
+    /// A client that calls over this connection.
+    fn over(connection: Connection, origin: Uri) -> Self;
+}
+
+impl ServiceClient for AuthServiceClient<Connection> {
+    const SERVICE: &'static str = SERVICE_NAME;
+
+    fn over(connection: Connection, origin: Uri) -> Self {
+        Self::with_origin(connection, origin)
+    }
+}
+
 /// Opens a stream to one replica.
 pub(crate) type Dial = Arc<
     dyn Fn() -> Pin<Box<dyn Future<Output = io::Result<Box<dyn Stream>>> + Send>> + Send + Sync,
@@ -29,17 +46,22 @@ pub(crate) type Dial = Arc<
 
 /// How a replica is.
 #[derive(Clone, Debug)]
-pub(crate) enum State {
+pub(crate) enum State<C> {
     /// It cannot be reached.
     Gone,
     /// It answers. While it does not serve (it starts, stops, or has no store) others are better.
-    Answers { client: AuthServiceClient<Connection>, serves: bool },
+    Answers { client: C, serves: bool },
 }
 
 /// Keeps a replica connected and says how it is, at each change, for as long as this is polled.
 /// While it is gone, `wanted` has it tried again at once: a caller came who has nowhere to go.
 /// `grpc.health.v1` tells: a stream that brings every change at once, and ends with the connection.
-pub(crate) async fn keep(dial: Dial, origin: Uri, wanted: Arc<Notify>, say: impl Fn(State)) {
+pub(crate) async fn keep<C: ServiceClient>(
+    dial: Dial,
+    origin: Uri,
+    wanted: Arc<Notify>,
+    say: impl Fn(State<C>),
+) {
     let mut pause = SHORTEST_PAUSE;
     let is_encrypted = origin.scheme() == Some(&Scheme::HTTPS);
     let mut complaint = String::new();
@@ -47,7 +69,7 @@ pub(crate) async fn keep(dial: Dial, origin: Uri, wanted: Arc<Notify>, say: impl
         // Also hears those who come during the try that fails: what they want may be there by now.
         let asked_for = wanted.notified();
         let connected = Instant::now();
-        match timeout(FIRST_WORD, connect(&dial, &origin)).await {
+        match timeout(FIRST_WORD, connect::<C>(&dial, &origin)).await {
             Ok(Ok((client, health))) => {
                 complaint.clear();
                 follow(&client, health, &say).await;
@@ -62,10 +84,12 @@ pub(crate) async fn keep(dial: Dial, origin: Uri, wanted: Arc<Notify>, say: impl
             // What is wrong with certificates does not mend itself, and callers only see an outage.
             Ok(Err(error)) if is_encrypted && complaint != causes(&error) => {
                 complaint = causes(&error);
-                tracing::warn!(error = complaint, "no secure connection to auth-service");
+                tracing::warn!(service = C::SERVICE, error = complaint, "no secure connection");
             }
-            Ok(Err(error)) => tracing::debug!(%error, "a replica of auth-service is not there"),
-            Err(_elapsed) => tracing::debug!("a replica of auth-service says nothing"),
+            Ok(Err(error)) => {
+                tracing::debug!(service = C::SERVICE, %error, "a replica is not there");
+            }
+            Err(_elapsed) => tracing::debug!(service = C::SERVICE, "a replica says nothing"),
         }
         say(State::Gone);
         sleep(REST).await;
@@ -82,24 +106,21 @@ fn causes(error: &dyn std::error::Error) -> String {
 
 type Health = (HealthCheckResponse, Streaming<HealthCheckResponse>);
 
-async fn connect(
-    dial: &Dial,
-    origin: &Uri,
-) -> Result<(AuthServiceClient<Connection>, Health), Status> {
+async fn connect<C: ServiceClient>(dial: &Dial, origin: &Uri) -> Result<(C, Health), Status> {
     let stream = dial().await?;
     let connection =
         Connection::open(stream).await.map_err(|error| Status::from_error(error.into()))?;
-    let request = HealthCheckRequest { service: SERVICE_NAME.to_owned() };
+    let request = HealthCheckRequest { service: C::SERVICE.to_owned() };
     let mut health = HealthClient::with_origin(connection.clone(), origin.clone())
         .watch(request)
         .await?
         .into_inner();
     let first = health.message().await?.ok_or_else(|| Status::unavailable("it stops"))?;
-    Ok((AuthServiceClient::with_origin(connection, origin.clone()), (first, health)))
+    Ok((C::over(connection, origin.clone()), (first, health)))
 }
 
 /// Says what the replica says of itself until it says no more.
-async fn follow(client: &AuthServiceClient<Connection>, health: Health, say: &impl Fn(State)) {
+async fn follow<C: ServiceClient>(client: &C, health: Health, say: &impl Fn(State<C>)) {
     let (mut word, mut more) = health;
     loop {
         let serves = word.status() == ServingStatus::Serving;

@@ -1,4 +1,4 @@
-//! Every replica of auth-service that its name leads to.
+//! Every replica of a service that its name leads to.
 //!
 //! The name is resolved again and again, so replicas come and go without a restart of the caller.
 //! Calls go to the replica with the fewest under way among those that serve; where none serves, to
@@ -6,14 +6,16 @@
 //! fail at once instead of waiting for their deadline.
 
 use crate::{
-    connection::Connection,
-    place::Place,
-    replica::{Dial, State, keep},
+    connection::{Connection, Stream},
+    place::{InvalidAddress, Named, Place},
+    replica::{Dial, ServiceClient, State, keep},
 };
 use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
+use grpc_tls::ClientTls;
 use http::Uri;
 use std::{
     collections::{HashMap, HashSet},
+    io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::{
         Arc, Mutex, PoisonError,
@@ -33,11 +35,12 @@ const ONE_MORE_LOOK: Duration = Duration::from_millis(100);
 /// Between two looks at the name.
 const RESOLVE_EVERY: Duration = Duration::from_secs(2);
 
-/// The replicas. Clones share their connections, which close with the last clone.
+/// The replicas of the service that `C` calls. Clones share their connections, which close with the
+/// last clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Replicas {
+pub struct Replicas<C = AuthServiceClient<Connection>> {
     /// Where calls may go now; `None` before anybody has looked.
-    usable: watch::Receiver<Option<Arc<[Replica]>>>,
+    usable: watch::Receiver<Option<Arc<[Replica<C>]>>>,
     /// Told when a caller has nowhere to go.
     wanted: Arc<Notify>,
     /// Where the next choice begins, so that equals take turns.
@@ -46,15 +49,17 @@ pub(crate) struct Replicas {
 }
 
 #[derive(Clone, Debug)]
-struct Replica {
-    client: AuthServiceClient<Connection>,
+struct Replica<C> {
+    client: C,
     /// Each call under way holds a clone.
     calls: Arc<()>,
 }
 
 /// A client of one replica, and the place that its call takes there.
-pub(crate) struct Lease {
-    pub(crate) client: AuthServiceClient<Connection>,
+#[derive(Debug)]
+pub struct Lease<C> {
+    /// The client.
+    pub client: C,
     #[cfg_attr(not(test), expect(dead_code, reason = "held, so that the call is counted"))]
     call: Arc<()>,
 }
@@ -68,15 +73,48 @@ impl Drop for AbortOnDrop {
     }
 }
 
-impl Replicas {
+impl<C: ServiceClient> Replicas<C> {
+    /// The replicas at `address`, such as `http://auth-service:50051`, not encrypted.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn at(address: &str) -> Result<Self, InvalidAddress> {
+        Named::parse(address, "http").map(Self::of)
+    }
+
+    /// The same, encrypted, at an address such as `https://auth-service:50051`. Every replica must
+    /// prove to be the host of the address.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn at_over_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
+        let place = Named::parse(address, "https")?;
+        Ok(Self::of(Named { tls: Some(tls), ..place }))
+    }
+
+    /// The one replica at the far end of whatever `dial` opens.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn over<F>(dial: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
+    {
+        let origin = Uri::from_static("http://in-memory");
+        Self::one(Arc::new(move || Box::pin(dial())), origin)
+    }
+
     /// The replicas of this place, now and later.
     pub(crate) fn of(place: impl Place) -> Self {
         Self::kept(async move |set| keep_all(place, set).await)
     }
 
     /// One replica at the far end of whatever `dial` opens.
-    pub(crate) fn one(dial: Dial, origin: Uri) -> Self {
-        Self::kept(async move |mut set: Set| {
+    fn one(dial: Dial, origin: Uri) -> Self {
+        Self::kept(async move |mut set: Set<C>| {
             set.states.insert(LONE, None);
             let wanted = Arc::clone(&set.wanted);
             let set = Mutex::new(set);
@@ -87,7 +125,7 @@ impl Replicas {
         })
     }
 
-    fn kept<F>(keeper: impl FnOnce(Set) -> F) -> Self
+    fn kept<F>(keeper: impl FnOnce(Set<C>) -> F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -105,7 +143,7 @@ impl Replicas {
 
     /// A replica for one call. Waits while nobody has looked yet, and, when nobody was there, for one
     /// more look: a replica that just came back should not be a second late.
-    pub(crate) async fn lease(&self) -> Result<Lease, Status> {
+    pub async fn lease(&self) -> Result<Lease<C>, Status> {
         let mut usable = self.usable.clone();
         let known = usable.wait_for(Option::is_some).await;
         let mut replicas = known.ok().and_then(|known| known.clone()).unwrap_or_default();
@@ -125,23 +163,25 @@ impl Replicas {
                 client: replica.client.clone(),
                 call: Arc::clone(&replica.calls),
             })
-            .ok_or_else(|| Status::unavailable("no replica of auth-service can be reached"))
+            .ok_or_else(|| Status::unavailable("no replica can be reached"))
     }
 }
 
 /// Stands for the replica that has no address of its own.
 const LONE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
+/// How a replica is, with what its calls hold; `None` before it has been heard of.
+type Known<C> = Option<(State<C>, Arc<()>)>;
+
 /// What is known of each replica.
-struct Set {
-    /// `None`: it has not been heard of yet.
-    states: HashMap<SocketAddr, Option<(State, Arc<()>)>>,
-    publish: watch::Sender<Option<Arc<[Replica]>>>,
+struct Set<C> {
+    states: HashMap<SocketAddr, Known<C>>,
+    publish: watch::Sender<Option<Arc<[Replica<C>]>>>,
     wanted: Arc<Notify>,
 }
 
-impl Set {
-    fn learn(&mut self, address: SocketAddr, state: State) {
+impl<C: ServiceClient> Set<C> {
+    fn learn(&mut self, address: SocketAddr, state: State<C>) {
         // Calls that are under way stay counted, whatever becomes of the replica.
         let known = self.states.get_mut(&address).and_then(Option::take);
         let calls = known.map_or_else(Arc::default, |(_, calls)| calls);
@@ -167,7 +207,7 @@ impl Set {
     }
 }
 
-async fn keep_all(place: impl Place, mut set: Set) {
+async fn keep_all<C: ServiceClient>(place: impl Place, mut set: Set<C>) {
     let mut keepers: JoinSet<()> = JoinSet::new();
     let mut kept: HashMap<SocketAddr, AbortHandle> = HashMap::new();
     let (say, mut states) = mpsc::unbounded_channel();
@@ -183,7 +223,7 @@ async fn keep_all(place: impl Place, mut set: Set) {
             }
             _ = look.tick() => {
                 let Ok(found) = place.addresses().await else {
-                    tracing::debug!("the name of auth-service does not resolve");
+                    tracing::debug!(service = C::SERVICE, "the name does not resolve");
                     // Those that are known stay: a name server may have its outages.
                     set.publish();
                     continue;

@@ -134,7 +134,7 @@ mod tests {
         let remote_addr: Option<SocketAddr> = Some(peer.parse().expect("an address"));
         let info = TcpConnectInfo { local_addr: None, remote_addr };
         let request = request.extension(info).body("body").expect("a request");
-        let mut layer = EveryCall::new(auth_proto::FILE_DESCRIPTORS);
+        let mut layer = EveryCall::new(auth_proto::AUTH_DESCRIPTORS);
         layer.believe("10.0.0.0/8".parse().expect("a network"));
         let call = layer.known.call(request.uri().path());
         let (context, _, request) = layer.about(&call, request);

@@ -14,7 +14,7 @@ pub fn refusal(
 ) -> Status {
     match reason {
         // The caller learns that it was us; the cause stands here and nowhere else.
-        Reason::Internal | Reason::StoreUnavailable => {
+        Reason::Internal | Reason::AuthUnavailable | Reason::StoreUnavailable => {
             tracing::error!(cause = %Causes(error), "a call failed");
         }
         _ => tracing::debug!(reason = reason.as_str(), "a call was refused"),

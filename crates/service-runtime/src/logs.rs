@@ -18,13 +18,15 @@ use tracing_subscriber::{
 pub const AUDIT: &str = "audit";
 
 /// Our own crates; `RUST_LOG` without targets means these.
-const OUR_TARGETS: [&str; 8] = [
+const OUR_TARGETS: [&str; 10] = [
     "all_in_one",
     "auth_client",
     "auth_service",
     "bcrypt_lanes",
     "gateway",
     "grpc_server",
+    "posts_client",
+    "posts_service",
     "service_runtime",
     "sql_store",
 ];

@@ -14,7 +14,7 @@ const FLOOD: &str = "Too many attempts, try again later.";
 fn gateway() -> (Router, Calls) {
     let (auth, calls) = fake_auth();
     let settings = Settings::of(&["--trusted-proxies", "10.0.0.0/8"]).expect("networks").public;
-    (router(auth, &settings), calls)
+    (router(auth, None, &settings), calls)
 }
 
 async fn ask(request: Request<Body>) -> Answer {

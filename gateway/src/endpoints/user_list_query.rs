@@ -1,15 +1,16 @@
 //! The query of `GET /users`: `?limit=&after=&username=&role=`, each at most once.
 
+use super::list_query::{Parameters, id_parameter, limit_parameter, parameter};
 use crate::role_name::RoleName;
 use auth_client::{UserQuery, axum::Problem};
-use axum::extract::{FromRequestParts, Query};
+use axum::extract::FromRequestParts;
 use http::{Uri, request::Parts};
 use utoipa::{
     IntoParams, ToSchema,
     openapi::{
-        Ref, RefOr, Schema, Type,
-        path::{Parameter, ParameterBuilder, ParameterIn},
-        schema::{KnownFormat, ObjectBuilder, SchemaFormat},
+        Ref, Type,
+        path::{Parameter, ParameterIn},
+        schema::ObjectBuilder,
     },
 };
 
@@ -26,10 +27,6 @@ impl<S: Sync> FromRequestParts<S> for UserListQuery {
 
 impl IntoParams for UserListQuery {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let number = || ObjectBuilder::new().schema_type(Type::Integer);
-        let limit = number().minimum(Some(1)).maximum(Some(200)).default(Some(50.into()));
-        let int64 = SchemaFormat::KnownFormat(KnownFormat::Int64);
-        let after = number().minimum(Some(0)).maximum(Some(i64::MAX)).format(Some(int64));
         // What no username has. Names have at most 255 bytes, prefixes too.
         let prefix = ObjectBuilder::new()
             .schema_type(Type::String)
@@ -37,57 +34,25 @@ impl IntoParams for UserListQuery {
             .pattern(Some(r"^[^\u0000-\u001f\u007f-\u009f]*$"));
         let role = Ref::from_schema_name(RoleName::name());
         vec![
-            parameter("limit", "How many users at most.", limit.into()),
-            parameter("after", "Only users with a larger id.", after.into()),
+            limit_parameter("How many users at most."),
+            id_parameter("after", "Only users with a larger id."),
             parameter("username", "Only users whose name begins so; no wildcards.", prefix.into()),
             parameter("role", "Only users with this role.", role.into()),
         ]
     }
 }
 
-fn parameter(name: &str, description: &str, schema: RefOr<Schema>) -> Parameter {
-    let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Query);
-    parameter.description(Some(description)).schema(Some(schema)).build()
-}
-
 fn parse(uri: &Uri) -> Result<UserQuery, Problem> {
-    let Query(parameters) = Query::<Vec<(String, String)>>::try_from_uri(uri)
-        .map_err(|_| Problem::bad_request("The query is not of the form name=value&name=value."))?;
-    let value_of = |name: &str| {
-        let mut values = parameters.iter().filter(|(given, _)| given == name);
-        match (values.next(), values.next()) {
-            (value, None) => Ok(value.map(|(_, value)| value.as_str())),
-            _ => Err(Problem::bad_request(format!(
-                "Query parameter \"{name}\" is given more than once."
-            ))),
-        }
-    };
+    let parameters = Parameters::of(uri)?;
     Ok(UserQuery {
-        limit: value_of("limit")?.map(limit).transpose()?,
-        after: value_of("after")?.map(after).transpose()?,
-        username_prefix: value_of("username")?.unwrap_or_default().to_owned(),
-        role: value_of("role")?
+        limit: parameters.limit()?,
+        after: parameters.id("after")?,
+        username_prefix: parameters.value("username")?.unwrap_or_default().to_owned(),
+        role: parameters
+            .value("role")?
             .map(|name| name.parse().map_err(|_| Problem::bad_request("Invalid role.")))
             .transpose()?,
     })
-}
-
-fn limit(text: &str) -> Result<u16, Problem> {
-    whole_number(text).filter(|limit| (1..=200).contains(limit)).ok_or_else(|| {
-        Problem::bad_request("Query parameter \"limit\" must be a whole number from 1 to 200.")
-    })
-}
-
-fn after(text: &str) -> Result<i64, Problem> {
-    whole_number(text).ok_or_else(|| {
-        Problem::bad_request("Query parameter \"after\" must be an id, a whole number from 0.")
-    })
-}
-
-/// Digits only: `parse` alone would take a sign.
-fn whole_number<N: std::str::FromStr>(text: &str) -> Option<N> {
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    if digits { text.parse().ok() } else { None }
 }
 
 #[cfg(test)]

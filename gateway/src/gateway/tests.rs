@@ -21,7 +21,7 @@ async fn serving() -> (SocketAddr, Shutdown, JoinHandle<()>) {
     let gateway = Gateway::bind(&settings("127.0.0.1:0", "off")).await.expect("a free port");
     let address = gateway.bearer_address().expect("on");
     let shutdown = Shutdown::new();
-    let serving = tokio::spawn(gateway.serve(fake_auth().0, shutdown.clone()));
+    let serving = tokio::spawn(gateway.serve(fake_auth().0, None, shutdown.clone()));
     (address, shutdown, serving)
 }
 

@@ -7,13 +7,20 @@ use crate::{
 use axum::Router;
 use http::StatusCode;
 use http_body_util::BodyExt;
+use posts_client::PostsClient;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use tower::ServiceExt;
 
 fn variants(arguments: &[&str]) -> [Router; 2] {
     let settings = Settings::of(arguments).expect("settings").public;
-    [bearer::router(fake_auth().0, &settings), basic::router(fake_auth().0, &settings)]
+    let bearer = bearer::router(fake_auth().0, Some(nobody_s_posts()), &settings);
+    [bearer, basic::router(fake_auth().0, &settings)]
+}
+
+/// A posts-service that is not there.
+fn nobody_s_posts() -> PostsClient {
+    PostsClient::over(async || Err(std::io::ErrorKind::ConnectionRefused.into()))
 }
 
 async fn document_of(router: &Router) -> Value {
@@ -134,6 +141,9 @@ async fn an_operation_documents_what_follows_from_what_it_is() {
     assert_eq!(statuses(&bearer, "/public", "get"), [200, 405, 500]);
     let login = statuses(&bearer, "/login", "post");
     assert_eq!(login, [200, 400, 401, 405, 408, 413, 415, 429, 500, 503, 504]);
+    let post = statuses(&bearer, "/posts/{id}", "put");
+    assert_eq!(post, [200, 400, 401, 403, 404, 405, 408, 413, 415, 500, 503, 504]);
+    assert_eq!(statuses(&bearer, "/posts", "get"), [200, 400, 405, 500, 503, 504]);
     let basic = document_of(&basic).await;
     let protected = statuses(&basic, "/protected", "get");
     assert_eq!(protected, [200, 401, 405, 429, 500, 503, 504]);
@@ -208,4 +218,15 @@ async fn the_pages_can_be_off() {
         }
         assert_eq!(Answer::to(&router, bare("GET", "/public")).await.status, 200);
     }
+}
+
+#[tokio::test]
+async fn without_a_posts_service_there_are_no_posts() {
+    let settings = Settings::of(&[]).expect("settings").public;
+    let router = bearer::router(fake_auth().0, None, &settings);
+    for (method, path) in [("GET", "/posts"), ("POST", "/posts"), ("DELETE", "/posts/1")] {
+        Answer::to(&router, bare(method, path)).await.is_problem(404, "Not Found");
+    }
+    let document = document_of(&router).await;
+    assert!(!document.to_string().contains("/posts"), "{document}");
 }

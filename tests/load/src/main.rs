@@ -4,7 +4,7 @@
 //!
 //! - [`compare`]: live role decisions: the services and the yardstick by turns, as a table and a
 //!   chart. [`flood`]: what a flood of logins does to everybody else. [`paging`]: pages of a million
-//!   users.
+//!   users. [`posts`]: reading posts.
 //! - [`yardstick`]: a monolith written for this measurement.
 //! - [`subject`], [`services`], [`program`], [`cluster`], [`users`]: what is started, and with whom
 //!   in it; nothing outlives this process.
@@ -24,6 +24,7 @@ mod machine;
 mod noise;
 mod paging;
 mod pgbench;
+mod posts;
 mod program;
 mod report;
 mod services;
@@ -39,6 +40,7 @@ use clap::Parser;
 use compare::CompareOptions;
 use flood::FloodOptions;
 use paging::PagingOptions;
+use posts::PostsOptions;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 use yardstick::YardstickOptions;
@@ -66,6 +68,8 @@ enum Command {
     Compare(CompareOptions),
     /// GET /profile while logins arrive at ten times what can be done
     Flood(FloodOptions),
+    /// GET /posts/{id} through two services, and GET /profile through one, by turns
+    Posts(PostsOptions),
     /// GET /users and GET /users/{id} with a million users
     Paging(PagingOptions),
     /// The yardstick itself
@@ -81,6 +85,7 @@ async fn main() -> ExitCode {
             None => compare::compare(options.compare).await,
             Some(Command::Compare(options)) => compare::compare(options).await,
             Some(Command::Flood(options)) => flood::flood(options).await,
+            Some(Command::Posts(options)) => posts::posts(options).await,
             Some(Command::Paging(options)) => paging::paging(options).await,
             Some(Command::Yardstick(options)) => yardstick::serve(options).await,
         }

@@ -108,7 +108,7 @@ pub(crate) async fn paging(options: PagingOptions) -> Result<(), Failure> {
     let cluster = Cluster::start()?;
     let url = cluster.url("postgres");
     let auth_service = services::auth_service(&url, folder.path()).await?;
-    let gateway = services::gateway(&auth_service, folder.path()).await?;
+    let gateway = services::gateway(&auth_service, None, folder.path()).await?;
     fill_postgresql(&url).await?;
     let file = folder.path().join("users.db");
     let embedded = format!("sqlite://{}", file.display());

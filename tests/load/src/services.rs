@@ -23,10 +23,41 @@ pub(crate) async fn auth_service(database_url: &str, folder: &Path) -> Result<Pr
     Program::start(launch, folder).await
 }
 
-/// A gateway in front of that auth-service. Clients on this machine may say for whom they ask.
-pub(crate) async fn gateway(auth_service: &Program, folder: &Path) -> Result<Program, Failure> {
+/// posts-service on the database of this URL, behind that auth-service.
+pub(crate) async fn posts_service(
+    database_url: &str,
+    auth_service: &Program,
+    folder: &Path,
+) -> Result<Program, Failure> {
+    let url = format!("http://{}", auth_service.address("grpc")?);
+    let settings = [
+        ("POSTS_LISTEN_ADDR", ANY_PORT),
+        ("OPS_LISTEN_ADDR", ANY_PORT),
+        ("DATABASE_URL", database_url),
+        ("AUTH_SERVICE_URL", &url),
+    ];
+    let launch = Launch {
+        name: "posts-service",
+        file: beside_this_program("posts-service")?,
+        arguments: &[],
+        settings: &settings,
+        listeners: &["grpc", "ops"],
+    };
+    Program::start(launch, folder).await
+}
+
+/// A gateway in front of that auth-service, and of that posts-service. Clients on this machine may say
+/// for whom they ask.
+pub(crate) async fn gateway(
+    auth_service: &Program,
+    posts_service: Option<&Program>,
+    folder: &Path,
+) -> Result<Program, Failure> {
     let url = format!("http://{}", auth_service.address("grpc")?);
     let mut settings = vec![("AUTH_SERVICE_URL", url.as_str()), ("OPS_LISTEN_ADDR", ANY_PORT)];
+    let posts_url = posts_service.map(|posts| posts.address("grpc")).transpose()?;
+    let posts_url = posts_url.map(|address| format!("http://{address}"));
+    settings.extend(posts_url.as_deref().map(|url| ("POSTS_SERVICE_URL", url)));
     settings.extend(PUBLIC);
     let launch = Launch {
         name: "gateway",
@@ -46,6 +77,7 @@ pub(crate) async fn all_in_one(
 ) -> Result<Program, Failure> {
     let data = folder.join("data").display().to_string();
     let mut settings = vec![("AUTH_LISTEN_ADDR", ANY_PORT), ("DATA_DIR", data.as_str())];
+    settings.push(("POSTS_LISTEN_ADDR", "off"));
     settings.extend(secrets(database_url));
     settings.extend(PUBLIC);
     let launch = Launch {

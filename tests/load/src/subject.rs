@@ -39,7 +39,7 @@ pub(crate) async fn split(cluster: &Cluster, folder: &Path) -> Result<Subject, F
     let url = cluster.url("postgres");
     let auth_service = services::auth_service(&url, folder).await?;
     users::insert_into_postgresql(&url).await?;
-    let gateway = services::gateway(&auth_service, folder).await?;
+    let gateway = services::gateway(&auth_service, None, folder).await?;
     subject(SPLIT, vec![gateway, auth_service], true)
 }
 

@@ -1,11 +1,14 @@
--- A script of wrk: each request has one of the `Authorization` headers of a file (a line each),
--- picked at random, in the same order in every run.
+-- A script of wrk: each request has one of the `Authorization` headers of a file (a line each), or
+-- asks for one of its paths (a line that begins with a slash) without credentials; picked at random, in
+-- the same order in every run.
 local requests = {}
 local count
 
 function init(args)
   for line in io.lines(args[1]) do
-    requests[#requests + 1] = wrk.format("GET", nil, { ["Authorization"] = line })
+    local is_path = line:sub(1, 1) == "/"
+    requests[#requests + 1] = is_path and wrk.format("GET", line)
+      or wrk.format("GET", nil, { ["Authorization"] = line })
   end
   count = #requests
 end

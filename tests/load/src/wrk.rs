@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 const SCRIPT: &str = include_str!("wrk.lua");
 
-/// `GET` of one path with `Authorization` headers picked at random.
+/// `GET` of one path with `Authorization` headers picked at random, or of paths picked at random.
 #[derive(Debug)]
 pub(crate) struct Wrk {
     script: PathBuf,
@@ -30,7 +30,8 @@ pub(crate) struct Seen {
 }
 
 impl Wrk {
-    /// Prepares load on this path; what wrk reads is written into `folder`.
+    /// Prepares load on this path, or on those that stand in place of headers; what wrk reads is
+    /// written into `folder`.
     pub(crate) fn new(
         path: &'static str,
         headers: impl Iterator<Item = String>,

@@ -73,7 +73,9 @@ impl From<Refusal> for Problem {
         let again = refusal.retry_after.unwrap_or(AFTER_OUTAGE);
         match refusal.reason {
             Reason::UsernameTaken => Self::bad_request("Username already exists."),
-            Reason::UsernameInvalid | Reason::PasswordInvalid => Self::bad_request(refusal.message),
+            Reason::UsernameInvalid | Reason::PasswordInvalid | Reason::PostInvalid => {
+                Self::bad_request(refusal.message)
+            }
             Reason::RoleInvalid => Self::bad_request("Invalid role."),
             Reason::UserNotDeletable => Self::bad_request("This user cannot be deleted."),
             Reason::CurrentPasswordWrong => Self::bad_request("Current password is incorrect."),
@@ -89,6 +91,7 @@ impl From<Refusal> for Problem {
                 Self::new(StatusCode::FORBIDDEN, "Registration is closed.")
             }
             Reason::UserNotFound => Self::new(StatusCode::NOT_FOUND, "User not found."),
+            Reason::PostNotFound => Self::new(StatusCode::NOT_FOUND, "Post not found."),
             Reason::TooManyAttempts => Self::retry(
                 StatusCode::TOO_MANY_REQUESTS,
                 "Too many attempts, try again later.",
@@ -97,7 +100,7 @@ impl From<Refusal> for Problem {
             Reason::Overloaded => {
                 Self::retry(StatusCode::SERVICE_UNAVAILABLE, "Service is busy, try again.", again)
             }
-            Reason::StoreUnavailable => Self::unavailable(),
+            Reason::AuthUnavailable | Reason::StoreUnavailable => Self::unavailable(),
             // REQUEST_INVALID is a fault of the program that called, not of its client.
             Reason::RequestInvalid | Reason::Internal => Self::internal(),
         }
@@ -160,6 +163,7 @@ mod tests {
             let is_outage = matches!(
                 reason,
                 Reason::Overloaded
+                    | Reason::AuthUnavailable
                     | Reason::StoreUnavailable
                     | Reason::RequestInvalid
                     | Reason::Internal

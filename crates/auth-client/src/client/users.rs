@@ -3,12 +3,11 @@
 use super::{AuthClient, with_actor};
 use crate::{
     CallContext, CallError, Role, User,
-    deadline::{DECISION, PASSWORD, repeat_within, within},
+    deadline::{DECISION, PASSWORD, within},
 };
 use auth_proto::auth_v1;
 use secrecy::{ExposeSecret, SecretString};
 use std::collections::HashMap;
-use tokio::time::Instant;
 
 /// Which users [`AuthClient::list_users`] returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -128,15 +127,13 @@ impl AuthClient {
         User::required(answer.user)
     }
 
-    /// The names of the users with these ids, at most 256; ids that nobody has are left out. Tells
-    /// no more than a service may show to everybody, and so needs no actor.
-    pub async fn usernames(&self, ids: &[i64]) -> Result<HashMap<i64, String>, CallError> {
-        let message = auth_v1::BatchGetUsersRequest { ids: ids.to_vec() };
-        let answer = repeat_within(Instant::now() + DECISION, message, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.batch_get_users(request).await
-        })
-        .await?;
-        Ok(answer.users.into_iter().map(|user| (user.id, user.username)).collect())
+    /// The names of the users with these ids; ids that nobody has are left out. Tells no more than a
+    /// service may show to everybody, and so needs no actor. Concurrent look-ups share calls.
+    pub async fn usernames(
+        &self,
+        ids: &[i64],
+        context: CallContext,
+    ) -> Result<HashMap<i64, String>, CallError> {
+        self.0.usernames.of(ids, context.request_id).await
     }
 }

@@ -1,4 +1,4 @@
-use super::{Lease, Replicas, Set};
+use super::{Known, Lease, Replicas, Set};
 use crate::{
     connection::{Connection, Stream},
     place::Place,
@@ -20,6 +20,8 @@ use tokio::{
 use tonic::transport::Server;
 use tonic_health::ServingStatus;
 
+type Client = AuthServiceClient<Connection>;
+
 /// The near end of a replica that says that it serves.
 fn replica() -> DuplexStream {
     let (near, far) = duplex(64 * 1024);
@@ -32,7 +34,7 @@ fn replica() -> DuplexStream {
     near
 }
 
-async fn serving() -> State {
+async fn serving() -> State<Client> {
     let connection = Connection::open(Box::new(replica())).await.expect("it answers");
     State::Answers { client: AuthServiceClient::new(connection), serves: true }
 }
@@ -42,7 +44,7 @@ fn address(last: u8) -> SocketAddr {
 }
 
 /// Replicas of whom the test says what is known.
-async fn told() -> (Replicas, Set) {
+async fn told() -> (Replicas, Set<Client>) {
     let (hand_over, set) = oneshot::channel();
     let replicas = Replicas::kept(async move |set| {
         let _ = hand_over.send(set);
@@ -52,8 +54,8 @@ async fn told() -> (Replicas, Set) {
 }
 
 /// Which of the known replicas a call went to.
-fn whose(lease: &Lease, set: &Set) -> SocketAddr {
-    let is_it = |known: &Option<(State, Arc<()>)>| {
+fn whose(lease: &Lease<Client>, set: &Set<Client>) -> SocketAddr {
+    let is_it = |known: &Known<Client>| {
         known.as_ref().is_some_and(|(_, calls)| Arc::ptr_eq(calls, &lease.call))
     };
     *set.states.iter().find(|(_, known)| is_it(known)).expect("a known one").0
@@ -120,7 +122,7 @@ impl Place for HalfDead {
 
 #[tokio::test]
 async fn a_replica_that_swallows_everything_delays_no_call() {
-    let replicas = Replicas::of(HalfDead(Arc::new(Mutex::new(Some(replica())))));
+    let replicas: Replicas = Replicas::of(HalfDead(Arc::new(Mutex::new(Some(replica())))));
     for _ in 0..10 {
         // A dial is given up after two seconds; nobody waits for that.
         let lease = timeout(Duration::from_secs(1), replicas.lease()).await.expect("at once");

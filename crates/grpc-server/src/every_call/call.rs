@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_call_that_nobody_serves_has_no_name_of_its_own() {
-        let known = KnownCalls::of(auth_proto::FILE_DESCRIPTORS);
+        let known = KnownCalls::of(auth_proto::AUTH_DESCRIPTORS);
         for path in ["/rolegate.auth.v1.AuthService/Login", "/grpc.health.v1.Health/Check"] {
             assert_eq!(known.call(path).name(), &path[1..]);
         }

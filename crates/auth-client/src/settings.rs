@@ -1,6 +1,6 @@
-//! Whether and how connections to auth-service are encrypted.
+//! For programs that ask auth-service: whether and how their connections are encrypted.
 
-use auth_client::{AuthClient, ClientTls, File, Identity};
+use crate::{AuthClient, ClientTls, File, Identity};
 use service_runtime::settings::SettingError;
 use std::path::PathBuf;
 
@@ -76,5 +76,14 @@ impl AuthTlsSettings {
             SettingError::new(name, error.to_string())
         })?;
         Ok(Some(tls))
+    }
+}
+
+/// Reads the files of encryption again, at SIGHUP, and says in the log what came of it.
+pub fn read_again(tls: Option<&ClientTls>) {
+    match tls.map(ClientTls::load_again) {
+        None => tracing::info!("SIGHUP: there are no files to read again"),
+        Some(Ok(())) => tracing::info!("the certificates of gRPC were read again"),
+        Some(Err(error)) => tracing::error!(%error, "the certificates of gRPC stay as they were"),
     }
 }

@@ -1,0 +1,162 @@
+//! The calls of `rolegate.posts.v1.PostService`, typed.
+
+use crate::{Draft, Post, PostPage, PostQuery, reads::Reads};
+use auth_client::{
+    CallContext, CallError, InvalidAddress, Reason, Stream,
+    service_client::{
+        Connection, DECISION, Replicas, ServiceClient, repeat_within, within, write_actor,
+    },
+};
+use auth_proto::posts_v1::{
+    CreatePostRequest, DeletePostRequest, ListPostsRequest, UpdatePostRequest,
+    post_service_client::PostServiceClient,
+};
+use http::Uri;
+use secrecy::SecretString;
+use std::{io, sync::Arc};
+use tokio::time::Instant;
+use tonic::Request;
+
+/// A batch of the longest posts has 13 MiB.
+const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+
+/// A client of posts-service. Cheap to clone; clones share their connections and their batches.
+#[derive(Clone, Debug)]
+pub struct PostsClient(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    replicas: Replicas<Wire>,
+    reads: Reads,
+}
+
+/// The generated client.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire(pub(crate) PostServiceClient<Connection>);
+
+impl ServiceClient for Wire {
+    const SERVICE: &'static str = "rolegate.posts.v1.PostService";
+
+    fn over(connection: Connection, origin: Uri) -> Self {
+        let client = PostServiceClient::with_origin(connection, origin);
+        Self(client.max_decoding_message_size(LARGEST_ANSWER))
+    }
+}
+
+impl PostsClient {
+    /// A client of the posts-service at `address`, such as `http://posts-service:50052`, not encrypted.
+    /// Begins to connect at once, in the background. Calls are balanced over every replica that the name resolves to, now and later.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn at(address: &str) -> Result<Self, InvalidAddress> {
+        Replicas::at(address).map(Self::with)
+    }
+
+    /// A client of the one posts-service at the far end of whatever `dial` opens.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn over<F>(dial: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
+    {
+        Self::with(Replicas::over(dial))
+    }
+
+    fn with(replicas: Replicas<Wire>) -> Self {
+        let reads = Reads::new(replicas.clone());
+        Self(Arc::new(Parts { replicas, reads }))
+    }
+
+    /// Creates a post; `actor`, the access token of an author or admin, becomes its author.
+    pub async fn create(
+        &self,
+        actor: &SecretString,
+        draft: Draft,
+        context: CallContext,
+    ) -> Result<Post, CallError> {
+        let message = CreatePostRequest { title: draft.title, content: draft.content };
+        let request = with_actor(message, actor, context)?;
+        let answer = within(DECISION, request, |request| async {
+            let mut lease = self.0.replicas.lease().await?;
+            lease.client.0.create_post(request).await
+        });
+        Post::required(answer.await?.post)
+    }
+
+    /// The post with this id, as it was stored when this was asked or later. Concurrent reads share
+    /// calls.
+    pub async fn post(&self, id: i64, context: CallContext) -> Result<Post, CallError> {
+        self.0.reads.post(id, context.request_id).await
+    }
+
+    /// Lists posts by ascending id.
+    pub async fn list(
+        &self,
+        query: PostQuery,
+        context: CallContext,
+    ) -> Result<PostPage, CallError> {
+        let message = ListPostsRequest {
+            page_size: query.limit.map_or(0, i32::from),
+            after: query.after.unwrap_or(0),
+            author_id: query.author_id,
+        };
+        let answer = repeat_within(Instant::now() + DECISION, message, |mut request| async {
+            context.write(&mut request);
+            let mut lease = self.0.replicas.lease().await?;
+            lease.client.0.list_posts(request).await
+        });
+        let answer = answer.await?;
+        let posts = answer.posts.into_iter().map(Post::try_from).collect::<Result<_, _>>()?;
+        Ok(PostPage { posts, next: answer.next_after })
+    }
+
+    /// Replaces title and content; `actor` is the access token of its author or of an admin.
+    pub async fn update(
+        &self,
+        actor: &SecretString,
+        post_id: i64,
+        draft: Draft,
+        context: CallContext,
+    ) -> Result<Post, CallError> {
+        let message = UpdatePostRequest { post_id, title: draft.title, content: draft.content };
+        let request = with_actor(message, actor, context)?;
+        let answer = within(DECISION, request, |request| async {
+            let mut lease = self.0.replicas.lease().await?;
+            lease.client.0.update_post(request).await
+        });
+        Post::required(answer.await?.post)
+    }
+
+    /// Deletes a post for good; `actor` is the access token of its author or of an admin.
+    pub async fn delete(
+        &self,
+        actor: &SecretString,
+        post_id: i64,
+        context: CallContext,
+    ) -> Result<(), CallError> {
+        let request = with_actor(DeletePostRequest { post_id }, actor, context)?;
+        let answer = within(DECISION, request, |request| async {
+            let mut lease = self.0.replicas.lease().await?;
+            lease.client.0.delete_post(request).await
+        });
+        answer.await.map(drop)
+    }
+}
+
+fn with_actor<M>(
+    message: M,
+    actor: &SecretString,
+    context: CallContext,
+) -> Result<Request<M>, CallError> {
+    let mut request = Request::new(message);
+    context.write(&mut request);
+    if write_actor(actor, &mut request) {
+        Ok(request)
+    } else {
+        Err(CallError::refused_here(Reason::TokenInvalid))
+    }
+}

@@ -1,0 +1,12 @@
+//! How an internal service asks posts-service, as it asks auth-service by `auth-client`: calls are
+//! balanced over all replicas, each has a deadline, errors are the contract's reasons.
+//!
+//! - [`PostsClient`]: one method per call; concurrent reads share calls without staleness.
+//! - [`Post`], [`Draft`], [`PostPage`], [`PostQuery`]: what the calls speak of.
+
+mod client;
+mod post;
+mod reads;
+
+pub use client::PostsClient;
+pub use post::{Draft, Post, PostPage, PostQuery};

@@ -1,0 +1,201 @@
+//! Concurrent reads share calls, and nobody's read harms another's.
+
+use auth_client::{CallContext, CallError, Reason, Stream};
+use auth_proto::posts_v1::{
+    self as proto, BatchGetPostsRequest, BatchGetPostsResponse, CreatePostRequest,
+    CreatePostResponse, DeletePostRequest, DeletePostResponse, GetPostRequest, GetPostResponse,
+    ListPostsRequest, ListPostsResponse, UpdatePostRequest, UpdatePostResponse,
+    post_service_server::{PostService, PostServiceServer},
+};
+use posts_client::{Post, PostsClient};
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
+use tokio::{sync::Semaphore, task::JoinHandle};
+use tonic::{Request, Response, Status, transport::Server};
+
+/// Answers when the test allows it. Posts 1 to 99 exist.
+#[derive(Clone)]
+struct Posts {
+    title: Arc<Mutex<&'static str>>,
+    may_answer: Arc<Semaphore>,
+    /// The ids of each call.
+    calls: Arc<Mutex<Vec<Vec<i64>>>>,
+}
+
+impl Posts {
+    /// The titles are read when the call comes in, as a query would be sent then.
+    async fn call(&self, ids: &[i64]) -> Vec<proto::Post> {
+        let title = *self.title.lock().expect("no panic");
+        self.calls.lock().expect("no panic").push(ids.to_vec());
+        self.may_answer.acquire().await.expect("open").forget();
+        let there_are = ids.iter().filter(|id| (1..100).contains(*id));
+        // In no particular order.
+        there_are.rev().map(|&id| post(id, title)).collect()
+    }
+
+    fn calls(&self) -> Vec<Vec<i64>> {
+        self.calls.lock().expect("no panic").clone()
+    }
+
+    fn answer(&self, calls: usize) {
+        self.may_answer.add_permits(calls);
+    }
+}
+
+fn post(id: i64, title: &str) -> proto::Post {
+    let time = prost_types::Timestamp { seconds: 1, nanos: 0 };
+    proto::Post {
+        id,
+        title: title.to_owned(),
+        content: format!("content of {id}"),
+        author_id: 1,
+        author: None,
+        created_at: Some(time),
+        updated_at: Some(time),
+    }
+}
+
+#[tonic::async_trait]
+impl PostService for Posts {
+    async fn get_post(
+        &self,
+        request: Request<GetPostRequest>,
+    ) -> Result<Response<GetPostResponse>, Status> {
+        let post = self.call(&[request.into_inner().post_id]).await.pop();
+        Ok(Response::new(GetPostResponse { post }))
+    }
+
+    async fn batch_get_posts(
+        &self,
+        request: Request<BatchGetPostsRequest>,
+    ) -> Result<Response<BatchGetPostsResponse>, Status> {
+        let posts = self.call(&request.into_inner().post_ids).await;
+        Ok(Response::new(BatchGetPostsResponse { posts }))
+    }
+
+    async fn create_post(
+        &self,
+        _: Request<CreatePostRequest>,
+    ) -> Result<Response<CreatePostResponse>, Status> {
+        Err(Status::unimplemented("not asked here"))
+    }
+
+    async fn list_posts(
+        &self,
+        _: Request<ListPostsRequest>,
+    ) -> Result<Response<ListPostsResponse>, Status> {
+        Err(Status::unimplemented("not asked here"))
+    }
+
+    async fn update_post(
+        &self,
+        _: Request<UpdatePostRequest>,
+    ) -> Result<Response<UpdatePostResponse>, Status> {
+        Err(Status::unimplemented("not asked here"))
+    }
+
+    async fn delete_post(
+        &self,
+        _: Request<DeletePostRequest>,
+    ) -> Result<Response<DeletePostResponse>, Status> {
+        Err(Status::unimplemented("not asked here"))
+    }
+}
+
+fn start() -> (PostsClient, Posts) {
+    let posts = Posts {
+        title: Arc::new(Mutex::new("before")),
+        may_answer: Arc::new(Semaphore::new(0)),
+        calls: Arc::default(),
+    };
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let service = PostServiceServer::new(posts.clone());
+    let connection = tokio_stream::once(io::Result::Ok(far));
+    let (health, health_service) = tonic_health::server::health_reporter();
+    tokio::spawn(async move {
+        health.set_serving::<PostServiceServer<Posts>>().await;
+        let server = Server::builder().add_service(service).add_service(health_service);
+        server.serve_with_incoming(connection).await
+    });
+    let near = Mutex::new(Some(near));
+    let client = PostsClient::over(move || {
+        let near = near.lock().expect("no panic").take();
+        async move {
+            near.map(|near| Box::new(near) as Box<dyn Stream>)
+                .ok_or(io::ErrorKind::ConnectionRefused.into())
+        }
+    });
+    (client, posts)
+}
+
+type Reading = JoinHandle<Result<Post, CallError>>;
+
+fn read(client: &PostsClient, id: i64) -> Reading {
+    let client = client.clone();
+    tokio::spawn(async move { client.post(id, CallContext::default()).await })
+}
+
+/// Takes the place for a call under way, so that what comes next has to wait and forms a batch.
+async fn occupy(client: &PostsClient, posts: &Posts) -> Reading {
+    let first = read(client, 1);
+    while posts.calls().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    first
+}
+
+async fn settle() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn those_that_wait_share_one_call_that_names_each_post_once() {
+    let (client, posts) = start();
+    let first = occupy(&client, &posts).await;
+    let readings = [2, 3, 2, 100, 4].map(|id| (id, read(&client, id)));
+    settle().await;
+    posts.answer(2);
+    assert_eq!(first.await.expect("no panic").expect("a post").id, 1);
+    for (id, reading) in readings {
+        let outcome = reading.await.expect("no panic");
+        if id == 100 {
+            let error = outcome.expect_err("there is none");
+            assert_eq!(error.reason(), Some(Reason::PostNotFound));
+        } else {
+            let post = outcome.expect("a post");
+            assert_eq!((post.id, post.content), (id, format!("content of {id}")));
+        }
+    }
+    assert_eq!(posts.calls(), [vec![1], vec![2, 3, 4, 100]]);
+}
+
+#[tokio::test]
+async fn a_read_asked_for_after_a_change_never_returns_what_was_read_before_it() {
+    let (client, posts) = start();
+    let early = occupy(&client, &posts).await;
+    *posts.title.lock().expect("no panic") = "after";
+    let late = read(&client, 1);
+    settle().await;
+    posts.answer(2);
+    assert_eq!(early.await.expect("no panic").expect("a post").title, "before");
+    assert_eq!(late.await.expect("no panic").expect("a post").title, "after");
+}
+
+#[tokio::test]
+async fn more_than_a_batch_takes_several() {
+    let (client, posts) = start();
+    let first = occupy(&client, &posts).await;
+    let readings: Vec<_> = (1..=99).map(|id| read(&client, id)).collect();
+    settle().await;
+    posts.answer(3);
+    first.await.expect("no panic").expect("a post");
+    for (id, reading) in (1..).zip(readings) {
+        assert_eq!(reading.await.expect("no panic").expect("a post").id, id);
+    }
+    let sizes: Vec<_> = posts.calls().iter().map(Vec::len).collect();
+    assert_eq!(sizes, [1, 64, 35]);
+}

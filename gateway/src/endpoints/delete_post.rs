@@ -1,0 +1,52 @@
+//! `DELETE /posts/{id}`.
+
+use crate::{
+    message::{Message, message},
+    openapi::problem::Detail,
+    post_id::PostId,
+};
+use auth_client::{
+    CallContext,
+    axum::{BearerToken, Problem},
+};
+use axum::{Extension, Json, extract::State};
+use posts_client::PostsClient;
+
+/// Delete a post
+///
+/// For good. Authors delete their own posts, admins everybody's.
+#[utoipa::path(
+    delete,
+    path = "/posts/{id}",
+    tag = "Posts",
+    params(("id" = i64, Path, description = "An integer.")),
+    responses(
+        (
+            status = 200,
+            body = Message,
+            example = json!({"message": "Post deleted successfully."})
+        ),
+        (
+            status = 403,
+            description = "The user's stored role is not `author` or `admin`, or the user is an \
+                           author and the post is another's.",
+            body = Detail,
+            example = json!({"detail": "Insufficient privileges."})
+        ),
+        (
+            status = 404,
+            description = "No post has this id.",
+            body = Detail,
+            example = json!({"detail": "Post not found."})
+        )
+    )
+)]
+pub(crate) async fn delete_post(
+    State(posts): State<PostsClient>,
+    Extension(context): Extension<CallContext>,
+    BearerToken(actor): BearerToken,
+    PostId(id): PostId,
+) -> Result<Json<Message>, Problem> {
+    posts.delete(&actor, id, context).await?;
+    Ok(message("Post deleted successfully."))
+}

@@ -1,0 +1,35 @@
+//! `GET /posts/{id}`.
+
+use super::shown_post::ShownPost;
+use crate::{
+    openapi::problem::{Detail, Outage},
+    post_id::PostId,
+};
+use auth_client::{CallContext, axum::Problem};
+use axum::{Extension, Json, extract::State};
+use posts_client::PostsClient;
+
+/// Read a post
+#[utoipa::path(
+    get,
+    path = "/posts/{id}",
+    tag = "Posts",
+    params(("id" = i64, Path, description = "An integer.")),
+    responses(
+        (status = 200, body = ShownPost),
+        (
+            status = 404,
+            description = "No post has this id.",
+            body = Detail,
+            example = json!({"detail": "Post not found."})
+        ),
+        Outage
+    )
+)]
+pub(crate) async fn get_post(
+    State(posts): State<PostsClient>,
+    Extension(context): Extension<CallContext>,
+    PostId(id): PostId,
+) -> Result<Json<ShownPost>, Problem> {
+    Ok(Json(posts.post(id, context).await?.into()))
+}

@@ -1,0 +1,52 @@
+//! `GET /posts`.
+
+use super::{post_list_query::PostListQuery, shown_post::ShownPost};
+use crate::openapi::problem::{Detail, Outage};
+use auth_client::{CallContext, axum::Problem};
+use axum::{Extension, Json, extract::State};
+use posts_client::{PostPage, PostsClient};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A page of posts by ascending id.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PostPage)]
+pub(crate) struct Page {
+    posts: Vec<ShownPost>,
+    /// The `after` of the next page, null on the last.
+    #[schema(required, example = 7)]
+    next: Option<i64>,
+}
+
+/// List posts by ascending id
+#[utoipa::path(
+    get,
+    path = "/posts",
+    tag = "Posts",
+    params(PostListQuery),
+    responses(
+        (status = 200, body = Page),
+        (
+            status = 400,
+            description = "A parameter is out of bounds or given more than once.",
+            body = Detail,
+            example = json!({
+                "detail": "Query parameter \"limit\" must be a whole number from 1 to 200."
+            })
+        ),
+        Outage
+    )
+)]
+pub(crate) async fn list_posts(
+    State(posts): State<PostsClient>,
+    Extension(context): Extension<CallContext>,
+    PostListQuery(query): PostListQuery,
+) -> Result<Json<Page>, Problem> {
+    Ok(Json(posts.list(query, context).await?.into()))
+}
+
+impl From<PostPage> for Page {
+    fn from(page: PostPage) -> Self {
+        Self { posts: page.posts.into_iter().map(ShownPost::from).collect(), next: page.next }
+    }
+}

@@ -1,0 +1,76 @@
+//! The query of `GET /posts`: `?limit=&after=&author_id=`, each at most once.
+
+use super::list_query::{Parameters, id_parameter, limit_parameter};
+use auth_client::axum::Problem;
+use axum::extract::FromRequestParts;
+use http::{Uri, request::Parts};
+use posts_client::PostQuery;
+use utoipa::{
+    IntoParams,
+    openapi::path::{Parameter, ParameterIn},
+};
+
+/// Which posts to list. Rejects with 400; parameters that it does not know are ignored.
+pub(crate) struct PostListQuery(pub(crate) PostQuery);
+
+impl<S: Sync> FromRequestParts<S> for PostListQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        parse(&parts.uri).map(Self)
+    }
+}
+
+impl IntoParams for PostListQuery {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![
+            limit_parameter("How many posts at most; a page of long posts ends earlier."),
+            id_parameter("after", "Only posts with a larger id."),
+            id_parameter("author_id", "Only posts of this user."),
+        ]
+    }
+}
+
+fn parse(uri: &Uri) -> Result<PostQuery, Problem> {
+    let parameters = Parameters::of(uri)?;
+    Ok(PostQuery {
+        limit: parameters.limit()?,
+        after: parameters.id("after")?,
+        author_id: parameters.id("author_id")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+    use http::{StatusCode, Uri};
+    use posts_client::PostQuery;
+
+    fn uri(query: &str) -> Uri {
+        format!("/posts?{query}").parse().expect("a URI")
+    }
+
+    #[test]
+    fn everything_is_optional_and_what_is_unknown_is_ignored() {
+        for query in ["", "page=2", "Limit=0", "author=ann"] {
+            assert_eq!(parse(&uri(query)), Ok(PostQuery::default()), "{query}");
+        }
+        let query = parse(&uri("limit=1&after=0&author_id=9223372036854775807"));
+        let expected = PostQuery { limit: Some(1), after: Some(0), author_id: Some(i64::MAX) };
+        assert_eq!(query, Ok(expected));
+    }
+
+    #[test]
+    fn a_parameter_that_is_out_of_bounds_empty_or_repeated_is_a_bad_request_that_names_it() {
+        let ids = ["", "-1", "%2B5", "x", "1.5", "9223372036854775808"];
+        let limits = ["", "0", "201", "-1", "ten"];
+        for (name, values) in [("limit", &limits[..]), ("after", &ids), ("author_id", &ids)] {
+            for value in values.iter().copied().chain(["1&author_id=2&limit=1&after=1"]) {
+                let wrong = format!("{name}={value}");
+                let problem = parse(&uri(&wrong)).expect_err(&wrong);
+                assert_eq!(problem.status(), StatusCode::BAD_REQUEST, "{wrong}");
+                assert!(format!("{problem:?}").contains(name), "{wrong}: {problem:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! A post as it is shown.
+
+use humantime::format_rfc3339_millis;
+use posts_client::Post;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A post.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Post)]
+pub(crate) struct ShownPost {
+    #[schema(minimum = 1, example = 7)]
+    id: i64,
+    #[schema(example = "On roles")]
+    title: String,
+    #[schema(example = "A role counts from the next request.")]
+    content: String,
+    /// The user who wrote it.
+    #[schema(minimum = 1, example = 2)]
+    author_id: i64,
+    /// The username of the user who wrote it, null when that user is deleted.
+    #[schema(required, example = "ada")]
+    author: Option<String>,
+    /// RFC 3339 in UTC, to the millisecond.
+    #[schema(format = DateTime, example = "2026-11-21T06:00:00.000Z")]
+    created_at: String,
+    /// RFC 3339 in UTC, to the millisecond; later with each change.
+    #[schema(format = DateTime, example = "2026-11-21T06:00:00.000Z")]
+    updated_at: String,
+}
+
+impl From<Post> for ShownPost {
+    fn from(post: Post) -> Self {
+        Self {
+            id: post.id,
+            title: post.title,
+            content: post.content,
+            author_id: post.author_id,
+            author: post.author,
+            created_at: format_rfc3339_millis(post.created_at).to_string(),
+            updated_at: format_rfc3339_millis(post.updated_at).to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ShownPost;
+    use posts_client::Post;
+    use serde_json::json;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn times_are_rfc_3339_and_a_deleted_author_is_null() {
+        let post = Post {
+            id: 7,
+            title: "t".to_owned(),
+            content: "c".to_owned(),
+            author_id: 2,
+            author: None,
+            created_at: UNIX_EPOCH,
+            updated_at: UNIX_EPOCH + Duration::from_millis(1_795_240_800_070),
+        };
+        let shown = serde_json::to_value(ShownPost::from(post)).expect("JSON");
+        let expected = json!({
+            "id": 7, "title": "t", "content": "c", "author_id": 2, "author": null,
+            "created_at": "1970-01-01T00:00:00.000Z", "updated_at": "2026-11-21T06:00:00.070Z",
+        });
+        assert_eq!(shown, expected);
+    }
+}

@@ -1,0 +1,58 @@
+//! `PUT /posts/{id}`.
+
+use super::{
+    post_draft::{PostBody, PostDraft},
+    shown_post::ShownPost,
+};
+use crate::{openapi::problem::Detail, post_id::PostId};
+use auth_client::{
+    CallContext,
+    axum::{BearerToken, Problem},
+};
+use axum::{Extension, Json, extract::State};
+use posts_client::PostsClient;
+
+/// Rewrite a post
+///
+/// Authors rewrite their own posts, admins everybody's; the author stays who it was.
+#[utoipa::path(
+    put,
+    path = "/posts/{id}",
+    tag = "Posts",
+    params(("id" = i64, Path, description = "An integer.")),
+    request_body(content = PostDraft, description = "At most 1 MiB."),
+    responses(
+        (status = 200, body = ShownPost),
+        (
+            status = 400,
+            description = "A rule for titles or contents is broken, or the id is no integer, or the \
+                           request body is malformed.",
+            body = Detail,
+            example = json!({"detail": "Title must have 1 to 200 characters."})
+        ),
+        (
+            status = 403,
+            description = "The user's stored role is not `author` or `admin`, or the user is an \
+                           author and the post is another's.",
+            body = Detail,
+            example = json!({"detail": "Insufficient privileges."})
+        ),
+        (
+            status = 404,
+            description = "No post has this id.",
+            body = Detail,
+            example = json!({"detail": "Post not found."})
+        )
+    )
+)]
+pub(crate) async fn update_post(
+    State(posts): State<PostsClient>,
+    Extension(context): Extension<CallContext>,
+    BearerToken(actor): BearerToken,
+    id: Result<PostId, Problem>,
+    body: PostBody,
+) -> Result<Json<ShownPost>, Problem> {
+    let PostId(id) = id?;
+    let draft = PostDraft::read(body)?.into();
+    Ok(Json(posts.update(&actor, id, draft, context).await?.into()))
+}

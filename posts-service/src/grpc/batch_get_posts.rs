@@ -1,0 +1,15 @@
+//! `BatchGetPosts`.
+
+use super::Answer;
+use crate::posts::Posts;
+use auth_proto::posts_v1::{BatchGetPostsRequest, BatchGetPostsResponse};
+use tonic::{Request, Response};
+
+pub(super) async fn call(
+    posts: &Posts,
+    request: Request<BatchGetPostsRequest>,
+) -> Answer<BatchGetPostsResponse> {
+    let posts = posts.read_all(&request.into_inner().post_ids).await?;
+    let posts = posts.into_iter().map(Into::into).collect();
+    Ok(Response::new(BatchGetPostsResponse { posts }))
+}

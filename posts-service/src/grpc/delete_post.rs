@@ -1,0 +1,15 @@
+//! `DeletePost`.
+
+use super::{Answer, actor_of};
+use crate::posts::Posts;
+use auth_proto::posts_v1::{DeletePostRequest, DeletePostResponse};
+use tonic::{Request, Response};
+
+pub(super) async fn call(
+    posts: &Posts,
+    request: Request<DeletePostRequest>,
+) -> Answer<DeletePostResponse> {
+    let actor = actor_of(&request);
+    posts.delete(&actor, request.into_inner().post_id).await?;
+    Ok(Response::new(DeletePostResponse {}))
+}

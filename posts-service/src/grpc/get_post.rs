@@ -1,0 +1,14 @@
+//! `GetPost`.
+
+use super::Answer;
+use crate::posts::Posts;
+use auth_proto::posts_v1::{GetPostRequest, GetPostResponse};
+use tonic::{Request, Response};
+
+pub(super) async fn call(
+    posts: &Posts,
+    request: Request<GetPostRequest>,
+) -> Answer<GetPostResponse> {
+    let post = posts.read(request.into_inner().post_id).await?;
+    Ok(Response::new(GetPostResponse { post: Some(post.into()) }))
+}

@@ -1,0 +1,30 @@
+//! The one place where outcomes of use cases become gRPC statuses.
+
+use crate::posts::PostError;
+use auth_client::Reason;
+use grpc_server::refusal;
+use sql_store::StoreError;
+use tonic::Status;
+
+impl From<PostError> for Status {
+    fn from(error: PostError) -> Self {
+        refusal(reason_of(&error), &error, None)
+    }
+}
+
+/// The contract's reason for an outcome.
+fn reason_of(error: &PostError) -> Reason {
+    match error {
+        PostError::Actor(reason) => *reason,
+        PostError::NotFound => Reason::PostNotFound,
+        PostError::OthersPost => Reason::RoleInsufficient,
+        PostError::Invalid(_) => Reason::PostInvalid,
+        PostError::RequestInvalid(_) => Reason::RequestInvalid,
+        PostError::AuthUnavailable(_) => Reason::AuthUnavailable,
+        PostError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
+            Reason::StoreUnavailable
+        }
+        PostError::AuthFailed(_)
+        | PostError::Store(StoreError::Failed(_) | StoreError::Lost(_)) => Reason::Internal,
+    }
+}

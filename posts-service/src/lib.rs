@@ -1,0 +1,23 @@
+//! Posts over gRPC: written by authors, read by everybody.
+//!
+//! Who may do what, auth-service decides for each call anew; this service keeps no roles and no names
+//! of users. A call goes one way and comes back: transport → use case → store.
+//!
+//! - [`run`]: the program's life; [`PostsService`]: the same as a library, for other programs.
+//! - [`settings`]: flags and environment.
+//! - [`grpc`]: messages into use cases, outcomes into statuses; one file per call.
+//! - [`posts`]: the use cases and their rules; knows neither tonic nor SQL.
+//! - [`store`]: where posts are kept: one trait, two engines; [`clock`]: what time it is.
+//! - [`post`]: what everything above speaks of.
+
+pub mod clock;
+pub mod grpc;
+pub mod post;
+pub mod posts;
+mod run;
+pub mod service;
+pub mod settings;
+pub mod store;
+
+pub use run::run;
+pub use service::PostsService;

@@ -1,0 +1,41 @@
+//! Who acts, and which posts they may write.
+
+use super::{PostError, Posts};
+use crate::store::Target;
+use auth_client::{CallContext, Requirement, Role, User};
+use secrecy::SecretString;
+use service_runtime::request_context::RequestContext;
+
+impl Posts {
+    /// The bearer of the token, who must be an author or an admin by the role stored now.
+    pub(super) async fn writer(&self, actor: &SecretString) -> Result<User, PostError> {
+        let writers = Requirement::Roles(&[Role::Author, Role::Admin]);
+        Ok(self.auth.authorize(actor, writers, context()).await?)
+    }
+
+    /// Why there is no such post for this writer. What is written is chosen by id and author in one
+    /// statement; this only tells the two reasons apart, after it.
+    pub(super) async fn why_not(&self, target: Target) -> Result<PostError, PostError> {
+        let author = self.store.author_of(target.id).await?;
+        // One of the writer's own did not exist when the statement looked.
+        let is_another_s = author.is_some_and(|author| target.author_id != Some(author));
+        Ok(if is_another_s { PostError::OthersPost } else { PostError::NotFound })
+    }
+}
+
+/// What this writer may choose by the id: an admin any post, an author their own.
+pub(super) fn target(writer: &User, id: i64) -> Target {
+    Target { id, author_id: (writer.role != Role::Admin).then_some(writer.id) }
+}
+
+/// For whom auth-service is asked, so that its log lines carry the id of the request. A batch of many
+/// requests has no id of its own.
+pub(super) fn context() -> CallContext {
+    let request_id = RequestContext::with_current(|current| {
+        current.request_id.to_str().ok().and_then(|id| id.parse().ok())
+    });
+    CallContext {
+        client_address: RequestContext::client_address(),
+        request_id: request_id.flatten(),
+    }
+}

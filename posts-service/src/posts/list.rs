@@ -1,0 +1,54 @@
+//! Listing posts, a page at a time.
+
+use super::{PostError, Posts};
+use crate::{post::SignedPost, store::PostFilter};
+
+/// The most posts on a page.
+pub const LARGEST_PAGE: i32 = 200;
+const USUAL_PAGE: i32 = 50;
+/// A page ends after the post that brings its contents to so many bytes: two hundred of the longest
+/// posts would be a message of 40 MB, for anybody who asks.
+const LARGEST_CONTENTS: i64 = 2 * 1024 * 1024;
+
+/// Which posts to list, as asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageRequest {
+    /// 1 to [`LARGEST_PAGE`]; 0 means 50.
+    pub size: i32,
+    /// Only greater ids; 0 for the first page.
+    pub after: i64,
+    /// Only posts of this author; `None` for all.
+    pub author_id: Option<i64>,
+}
+
+/// A page of posts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PostPage {
+    /// By ascending id.
+    pub posts: Vec<SignedPost>,
+    /// The `after` of the next page; `None` on the last.
+    pub next_after: Option<i64>,
+}
+
+impl Posts {
+    /// Lists posts by ascending id.
+    pub async fn list(&self, request: PageRequest) -> Result<PostPage, PostError> {
+        let size = match request.size {
+            0 => USUAL_PAGE,
+            size @ 1..=LARGEST_PAGE => size,
+            _ => return Err(PostError::RequestInvalid("page_size must be 0 to 200")),
+        };
+        if request.after < 0 {
+            return Err(PostError::RequestInvalid("after must not be negative"));
+        }
+        let filter = PostFilter {
+            after: request.after,
+            author_id: request.author_id,
+            limit: size.into(),
+            content_bytes: LARGEST_CONTENTS,
+        };
+        let page = self.store.page(&filter).await?;
+        let next_after = page.posts.last().filter(|_| page.has_more).map(|post| post.id);
+        Ok(PostPage { posts: self.sign_all(page.posts).await?, next_after })
+    }
+}

@@ -1,0 +1,61 @@
+//! The life of the program `posts-service`.
+
+use crate::{PostsService, settings::Settings};
+use auth_client::settings::read_again;
+use auth_proto::posts_v1::post_service_server::SERVICE_NAME;
+use grpc_server::{Connections, GrpcListener};
+use service_runtime::{
+    hangup::Hangups,
+    http_listener::{HttpListener, Limits},
+    ops,
+    program::{Failure, listener_line, say},
+    readiness::Readiness,
+    shutdown::Shutdown,
+};
+
+/// Opens the store, binds, says where, and serves until `shutdown` is over.
+///
+/// Readiness follows the store and not auth-service: while that is gone, callers are better told so
+/// than refused a connection.
+pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+    let hangups = Hangups::listen();
+    let store_url = settings.store_url()?;
+    let (auth, tls) = settings.auth_tls.client(&settings.auth_service_url)?;
+    tracing::debug!(store = %store_url, "opening the store");
+    let service = tokio::select! {
+        service = PostsService::open(&store_url, auth, &settings.trusted_gateways) => service?,
+        // Asked to stop while waiting for a database: nothing is in flight.
+        () = shutdown.lame_duck() => return Ok(()),
+    };
+    let grpc = GrpcListener::bind("POSTS_LISTEN_ADDR", settings.posts_listen_addr).await?;
+    let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
+    let readiness = Readiness::starting(&shutdown);
+    say(&format!(
+        "Rolegate posts-service {}, posts in {store_url}, asking auth-service at {}\n{}{}",
+        env!("CARGO_PKG_VERSION"),
+        settings.auth_service_url,
+        grpc.line(SERVICE_NAME),
+        listener_line("ops", Some(ops.address()), "/livez /readyz /metrics"),
+    ));
+    // Answers "not ready" until the last call is finished, so on a life of its own.
+    let ops_life = Shutdown::new();
+    let ops = tokio::spawn(ops.serve(
+        ops::router(readiness.clone()),
+        Limits::default(),
+        ops_life.clone(),
+    ));
+    let serving = async {
+        tokio::join!(
+            service.serve(Connections::Tcp(grpc), shutdown.clone()),
+            service.watch_store(readiness, &shutdown, &shutdown),
+        )
+    };
+    let (outcome, ()) = tokio::select! {
+        served = serving => served,
+        never = hangups.each(|| read_again(tls.as_ref())) => match never {},
+    };
+    service.close().await;
+    ops_life.stop_now();
+    let _ = ops.await;
+    outcome
+}

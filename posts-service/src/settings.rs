@@ -1,0 +1,84 @@
+//! Flags and environment of posts-service.
+
+#![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
+
+use auth_client::settings::AuthTlsSettings;
+use clap::Parser;
+use secrecy::SecretString;
+use service_runtime::{
+    networks::Networks,
+    program::LifeSettings,
+    secret,
+    settings::{SettingError, number_between, socket_address},
+    telemetry::TelemetrySettings,
+};
+use sql_store::StoreUrl;
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+/// Callers on this machine.
+const LOOPBACK: &str = "127.0.0.0/8,::1/128";
+
+/// The internal service that owns posts and asks auth-service who may write them.
+#[derive(Debug, Parser)]
+#[command(name = "posts-service", version)]
+pub struct Settings {
+    /// Where gRPC is served.
+    #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = socket_address)]
+    pub posts_listen_addr: SocketAddr,
+
+    /// Where posts are kept: postgres://user:password@host:5432/database or sqlite://path/to/file.db
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_parser = secret::parse)]
+    pub database_url: Option<SecretString>,
+
+    /// File that holds DATABASE_URL.
+    #[arg(long, env = "DATABASE_URL_FILE")]
+    pub database_url_file: Option<PathBuf>,
+
+    /// URL of auth-service's gRPC port; the name may resolve to many replicas.
+    #[arg(long, env = "AUTH_SERVICE_URL", default_value = "http://127.0.0.1:50051")]
+    pub auth_service_url: String,
+
+    /// How connections to auth-service are encrypted.
+    #[command(flatten)]
+    pub auth_tls: AuthTlsSettings,
+
+    /// Where /livez, /readyz and /metrics are served; never public.
+    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9002", value_parser = socket_address)]
+    pub ops_listen_addr: SocketAddr,
+
+    /// CIDRs of callers, separated by commas, who are believed when they name the end user's address, the request or a trace.
+    #[arg(long, env = "TRUSTED_GATEWAYS", default_value = LOOPBACK)]
+    pub trusted_gateways: Networks,
+
+    /// Seconds between "not ready" and the end of accepting, at a stop.
+    #[arg(long, env = "LAME_DUCK_SECONDS", default_value = "2", value_parser = lame_duck_seconds)]
+    pub lame_duck_seconds: u16,
+
+    /// Logs and traces.
+    #[command(flatten)]
+    pub telemetry: TelemetrySettings,
+}
+
+impl LifeSettings for Settings {
+    const PROGRAM: &'static str = "posts-service";
+
+    fn lame_duck(&self) -> Duration {
+        Duration::from_secs(self.lame_duck_seconds.into())
+    }
+
+    fn telemetry(&self) -> &TelemetrySettings {
+        &self.telemetry
+    }
+}
+
+fn lame_duck_seconds(text: &str) -> Result<u16, String> {
+    number_between(text, 0, 300)
+}
+
+impl Settings {
+    /// The database; required.
+    pub fn store_url(&self) -> Result<StoreUrl, SettingError> {
+        let file = self.database_url_file.as_deref();
+        StoreUrl::required("DATABASE_URL", self.database_url.clone(), file)
+    }
+}

@@ -1,0 +1,140 @@
+//! Posts in PostgreSQL, in a schema of their own: the database may be that of the users.
+
+use super::{Change, NewPost, PostFilter, PostStore, StoredPage, Target};
+use crate::post::Post;
+use async_trait::async_trait;
+use sql_store::{StoreError, migrator, postgres};
+use sqlx::{
+    Row,
+    postgres::{PgConnectOptions, PgRow},
+};
+
+/// Posts in PostgreSQL. Replicas on one database share them.
+#[derive(Clone, Debug)]
+pub struct PostgresStore {
+    connections: postgres::Connections,
+}
+
+impl PostgresStore {
+    /// Opens it: see [`postgres::open`].
+    pub async fn open(options: &PgConnectOptions) -> sqlx::Result<Self> {
+        let post = include_str!("../../migrations/postgres/0001_post.sql");
+        let mut migrator = migrator(&[(1, "post", post)]);
+        migrator.create_schema("posts");
+        migrator.dangerous_set_table_name("posts._sqlx_migrations");
+        let connections = postgres::open(options, "rolegate posts-service", &migrator).await?;
+        Ok(Self { connections })
+    }
+}
+
+/// The statement of a page; `$1` after, `$2` one more than the limit, `$3` bytes of contents. Only
+/// the contents of posts that are sent are read.
+macro_rules! page {
+    ($of_author:literal) => {
+        concat!(
+            "SELECT id, author_id, title, content, created_at, updated_at, found FROM (
+                SELECT *, count(*) OVER () AS found,
+                    sum(octet_length(content)) OVER (ORDER BY id) - octet_length(content) AS before
+                FROM (SELECT * FROM posts.post WHERE ",
+            $of_author,
+            " id > $1 ORDER BY id LIMIT $2) AS page
+            ) AS measured WHERE before < $3 ORDER BY id"
+        )
+    };
+}
+
+#[async_trait]
+impl PostStore for PostgresStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        let ping = sqlx::query("SELECT 1");
+        self.connections.run(|connection| Box::pin(ping.execute(connection))).await.map(drop)
+    }
+
+    async fn insert(&self, post: NewPost) -> Result<Post, StoreError> {
+        let sql = "INSERT INTO posts.post (author_id, title, content, created_at, updated_at)
+            VALUES ($1, $2, $3, $4, $4)
+            RETURNING id, author_id, title, content, created_at, updated_at";
+        let insert = sqlx::query(sql)
+            .bind(post.author_id)
+            .bind(post.draft.title)
+            .bind(post.draft.content)
+            .bind(post.now)
+            .try_map(|row| post_from_row(&row));
+        self.connections.run(|connection| Box::pin(insert.fetch_one(connection))).await
+    }
+
+    async fn posts_by_id(&self, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
+        let sql = "SELECT id, author_id, title, content, created_at, updated_at
+            FROM posts.post WHERE id = ANY($1)";
+        let select = sqlx::query(sql).bind(ids).try_map(|row| post_from_row(&row));
+        self.connections.run(|connection| Box::pin(select.fetch_all(connection))).await
+    }
+
+    async fn page(&self, filter: &PostFilter) -> Result<StoredPage, StoreError> {
+        // One more than asked for tells whether there is a next page.
+        let select = match filter.author_id {
+            None => sqlx::query(page!("")),
+            Some(_) => sqlx::query(page!("author_id = $4 AND")),
+        };
+        let select = select.bind(filter.after).bind(filter.limit + 1).bind(filter.content_bytes);
+        let select = match filter.author_id {
+            None => select,
+            Some(author_id) => select.bind(author_id),
+        };
+        let select = select.try_map(|row| found(&row));
+        let rows =
+            self.connections.run(|connection| Box::pin(select.fetch_all(connection))).await?;
+        let found = rows.first().map_or(0, |(_, found)| *found);
+        Ok(StoredPage::new(rows.into_iter().map(|(post, _)| post).collect(), found, filter.limit))
+    }
+
+    async fn update(&self, target: Target, change: Change) -> Result<Option<Post>, StoreError> {
+        // A clock that went back does not take the post back in time.
+        let sql = "UPDATE posts.post
+            SET title = $3, content = $4, updated_at = greatest($5, updated_at + 1)
+            WHERE id = $1 AND ($2::bigint IS NULL OR author_id = $2)
+            RETURNING id, author_id, title, content, created_at, updated_at";
+        let update = sqlx::query(sql)
+            .bind(target.id)
+            .bind(target.author_id)
+            .bind(change.draft.title)
+            .bind(change.draft.content)
+            .bind(change.now)
+            .try_map(|row| post_from_row(&row));
+        self.connections.run(|connection| Box::pin(update.fetch_optional(connection))).await
+    }
+
+    async fn delete(&self, target: Target) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM posts.post
+            WHERE id = $1 AND ($2::bigint IS NULL OR author_id = $2)";
+        let delete = sqlx::query(sql).bind(target.id).bind(target.author_id);
+        let done = self.connections.run(|connection| Box::pin(delete.execute(connection))).await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT author_id FROM posts.post WHERE id = $1";
+        let select = sqlx::query_scalar(sql).bind(id);
+        self.connections.run(|connection| Box::pin(select.fetch_optional(connection))).await
+    }
+
+    async fn close(&self) {
+        self.connections.close().await;
+    }
+}
+
+fn post_from_row(row: &PgRow) -> sqlx::Result<Post> {
+    Ok(Post {
+        id: row.try_get("id")?,
+        author_id: row.try_get("author_id")?,
+        title: row.try_get("title")?,
+        content: row.try_get("content")?,
+        created_at: row.try_get("created_at")?,
+        updated_at: row.try_get("updated_at")?,
+    })
+}
+
+/// A post of a page, and how many were found for it.
+fn found(row: &PgRow) -> sqlx::Result<(Post, i64)> {
+    Ok((post_from_row(row)?, row.try_get("found")?))
+}

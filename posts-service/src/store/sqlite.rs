@@ -1,0 +1,137 @@
+//! Posts in an SQLite file.
+//!
+//! Writes are read to their end (`fetch_all`, never `fetch_optional`): only then the commit has
+//! happened, and its failure is seen.
+
+use super::{Change, NewPost, PostFilter, PostStore, StoredPage, Target};
+use crate::post::Post;
+use async_trait::async_trait;
+use sql_store::{StoreError, migrator, sqlite::Pools, within};
+use sqlx::{Row, sqlite::SqliteRow};
+use std::path::Path;
+
+/// Posts in an SQLite file. Several processes of one machine may share the file.
+#[derive(Clone, Debug)]
+pub struct SqliteStore {
+    pools: Pools,
+}
+
+impl SqliteStore {
+    /// Opens it: see [`Pools::open`].
+    pub async fn open(file: &Path) -> sqlx::Result<Self> {
+        let post = include_str!("../../migrations/sqlite/0001_post.sql");
+        Ok(Self { pools: Pools::open(file, &migrator(&[(1, "post", post)])).await? })
+    }
+}
+
+/// The statement of a page; `?1` after, `?2` one more than the limit, `?3` bytes of contents.
+macro_rules! page {
+    ($of_author:literal) => {
+        concat!(
+            "SELECT id, author_id, title, content, created_at, updated_at, found FROM (
+                SELECT *, count(*) OVER () AS found,
+                    sum(octet_length(content)) OVER (ORDER BY id) - octet_length(content) AS before
+                FROM (SELECT * FROM post WHERE ",
+            $of_author,
+            " id > ?1 ORDER BY id LIMIT ?2)
+            ) WHERE before < ?3 ORDER BY id"
+        )
+    };
+}
+
+#[async_trait]
+impl PostStore for SqliteStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        let count = "SELECT count(*) FROM (SELECT 1 FROM post LIMIT 1)";
+        within(sqlx::query(count).execute(&self.pools.readers)).await.map(drop)
+    }
+
+    async fn insert(&self, post: NewPost) -> Result<Post, StoreError> {
+        let sql = "INSERT INTO post (author_id, title, content, created_at, updated_at)
+            VALUES (?1, ?2, ?3, ?4, ?4)
+            RETURNING id, author_id, title, content, created_at, updated_at";
+        let insert = sqlx::query(sql)
+            .bind(post.author_id)
+            .bind(post.draft.title)
+            .bind(post.draft.content)
+            .bind(post.now)
+            .try_map(|row| post_from_row(&row))
+            .fetch_all(&self.pools.writer);
+        let row_not_found = || StoreError::Failed(sqlx::Error::RowNotFound.into());
+        within(insert).await?.pop().ok_or_else(row_not_found)
+    }
+
+    async fn posts_by_id(&self, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
+        let sql = "SELECT id, author_id, title, content, created_at, updated_at
+            FROM post WHERE id IN (SELECT value FROM json_each(?1))";
+        let ids = serde_json::json!(ids).to_string();
+        let select = sqlx::query(sql).bind(ids).try_map(|row| post_from_row(&row));
+        within(select.fetch_all(&self.pools.readers)).await
+    }
+
+    async fn page(&self, filter: &PostFilter) -> Result<StoredPage, StoreError> {
+        // One more than asked for tells whether there is a next page.
+        let select = match filter.author_id {
+            None => sqlx::query(page!("")),
+            Some(_) => sqlx::query(page!("author_id = ?4 AND")),
+        };
+        let select = select.bind(filter.after).bind(filter.limit + 1).bind(filter.content_bytes);
+        let select = match filter.author_id {
+            None => select,
+            Some(author_id) => select.bind(author_id),
+        };
+        let select = select.try_map(|row| found(&row)).fetch_all(&self.pools.readers);
+        let rows = within(select).await?;
+        let found = rows.first().map_or(0, |(_, found)| *found);
+        Ok(StoredPage::new(rows.into_iter().map(|(post, _)| post).collect(), found, filter.limit))
+    }
+
+    async fn update(&self, target: Target, change: Change) -> Result<Option<Post>, StoreError> {
+        // A clock that went back does not take the post back in time.
+        let sql = "UPDATE post
+            SET title = ?3, content = ?4, updated_at = max(?5, updated_at + 1)
+            WHERE id = ?1 AND (?2 IS NULL OR author_id = ?2)
+            RETURNING id, author_id, title, content, created_at, updated_at";
+        let update = sqlx::query(sql)
+            .bind(target.id)
+            .bind(target.author_id)
+            .bind(change.draft.title)
+            .bind(change.draft.content)
+            .bind(change.now)
+            .try_map(|row| post_from_row(&row))
+            .fetch_all(&self.pools.writer);
+        Ok(within(update).await?.pop())
+    }
+
+    async fn delete(&self, target: Target) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM post WHERE id = ?1 AND (?2 IS NULL OR author_id = ?2)";
+        let delete =
+            sqlx::query(sql).bind(target.id).bind(target.author_id).execute(&self.pools.writer);
+        Ok(within(delete).await?.rows_affected() == 1)
+    }
+
+    async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT author_id FROM post WHERE id = ?1";
+        within(sqlx::query_scalar(sql).bind(id).fetch_optional(&self.pools.readers)).await
+    }
+
+    async fn close(&self) {
+        self.pools.close().await;
+    }
+}
+
+fn post_from_row(row: &SqliteRow) -> sqlx::Result<Post> {
+    Ok(Post {
+        id: row.try_get("id")?,
+        author_id: row.try_get("author_id")?,
+        title: row.try_get("title")?,
+        content: row.try_get("content")?,
+        created_at: row.try_get("created_at")?,
+        updated_at: row.try_get("updated_at")?,
+    })
+}
+
+/// A post of a page, and how many were found for it.
+fn found(row: &SqliteRow) -> sqlx::Result<(Post, i64)> {
+    Ok((post_from_row(row)?, row.try_get("found")?))
+}

@@ -1,0 +1,267 @@
+//! Posts over HTTP: written by authors, read by everybody.
+
+use e2e::{Answer, Api, Person, Plan, World, in_every_world};
+use futures_util::future::join_all;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+in_every_world!(
+    an_author_writes_reads_changes_and_deletes_a_post,
+    credentials_do_not_matter_to_readers,
+    an_author_writes_their_own_posts_and_an_admin_everybody_s,
+    a_demoted_author_can_change_nothing_any_more,
+    posts_of_a_deleted_user_stay_without_a_name,
+    the_checks_come_in_their_order,
+    what_breaks_a_rule_is_refused_and_changes_nothing,
+    the_longest_post_fits_however_it_is_escaped,
+    an_id_is_an_integer,
+    each_change_is_later_than_the_one_before,
+);
+
+async fn author(world: &World, name: &str) -> (Person, Api) {
+    let person = world.user_with_role(name, "author").await;
+    let api = world.bearer.with_token(&person.token);
+    (person, api)
+}
+
+fn draft(title: &str, content: &str) -> Value {
+    json!({ "title": title, "content": content })
+}
+
+/// Writes a post and returns its path and itself.
+async fn write(api: &Api, title: &str) -> (String, Value) {
+    let answer = api.post("/posts", &draft(title, "content")).await;
+    let post = answer.expect(201).json();
+    (answer.header("location").expect("a location").to_owned(), post)
+}
+
+async fn delete(api: &Api, path: &str) -> Answer {
+    api.send(api.request(Method::DELETE, path)).await
+}
+
+/// `2026-11-21T06:00:00.000Z`
+fn is_time(value: &Value) -> bool {
+    let form = "dddd-dd-ddTdd:dd:dd.dddZ";
+    value.as_str().is_some_and(|text| {
+        text.len() == form.len()
+            && text.chars().zip(form.chars()).all(|(have, want)| match want {
+                'd' => have.is_ascii_digit(),
+                want => have == want,
+            })
+    })
+}
+
+async fn an_author_writes_reads_changes_and_deletes_a_post(plan: Plan) {
+    let world = plan.start().await;
+    let (ann, api) = author(&world, "ann").await;
+    let answer = api.post("/posts", &draft("A title", "Line one\n\tline two")).await;
+    let post = answer.expect(201).json();
+    let id = post["id"].as_i64().expect("an id");
+    assert!(id >= 1);
+    let path = format!("/posts/{id}");
+    answer.expect_header("location", Some(&path));
+    assert!(is_time(&post["created_at"]), "{post}");
+    let expected = json!({
+        "id": id, "title": "A title", "content": "Line one\n\tline two",
+        "author_id": ann.id, "author": "ann",
+        "created_at": post["created_at"], "updated_at": post["created_at"],
+    });
+    answer.expect_json(201, &expected);
+    world.bearer.get(&path).await.expect_json(200, &expected);
+    let list = json!({ "posts": [expected], "next": null });
+    world.bearer.get("/posts").await.expect_json(200, &list);
+
+    let answer = api.put(&path, &draft("Another", "text")).await;
+    let changed = answer.expect(200).json();
+    assert!(is_time(&changed["updated_at"]), "{changed}");
+    assert!(changed["updated_at"].as_str() > post["updated_at"].as_str(), "{changed}");
+    let expected = json!({
+        "id": id, "title": "Another", "content": "text", "author_id": ann.id, "author": "ann",
+        "created_at": post["created_at"], "updated_at": changed["updated_at"],
+    });
+    answer.expect_json(200, &expected);
+    world.bearer.get(&path).await.expect_json(200, &expected);
+
+    delete(&api, &path).await.expect_message("Post deleted successfully.");
+    world.bearer.get(&path).await.expect_detail(404, "Post not found.");
+    delete(&api, &path).await.expect_detail(404, "Post not found.");
+    api.put(&path, &draft("t", "c")).await.expect_detail(404, "Post not found.");
+    assert_ne!(write(&api, "the next").await.0, path, "ids are not given out twice");
+}
+
+async fn credentials_do_not_matter_to_readers(plan: Plan) {
+    let world = plan.start().await;
+    let (ann, api) = author(&world, "ann").await;
+    let (path, post) = write(&api, "title").await;
+    for reader in [&world.bearer, &world.bearer.with_token("nonsense"), &api] {
+        reader.get(&path).await.expect_json(200, &post);
+        reader.get("/posts").await.expect(200);
+    }
+    let basic = world.basic.with_basic("ann", &ann.password);
+    basic.get(&path).await.expect_detail(404, "Not Found");
+}
+
+async fn an_author_writes_their_own_posts_and_an_admin_everybody_s(plan: Plan) {
+    let world = plan.start().await;
+    let ((_, ann), (_, bob)) = (author(&world, "ann").await, author(&world, "bob").await);
+    let admin = world.bearer.with_token(&world.admin().await.token);
+    let (path, post) = write(&ann, "of ann").await;
+    bob.put(&path, &draft("t", "c")).await.expect_detail(403, "Insufficient privileges.");
+    delete(&bob, &path).await.expect_detail(403, "Insufficient privileges.");
+    world.bearer.get(&path).await.expect_json(200, &post);
+
+    let changed = admin.put(&path, &draft("by the admin", "c")).await.expect(200).json();
+    assert_eq!((&changed["author"], &changed["author_id"]), (&json!("ann"), &post["author_id"]));
+    ann.put(&path, &draft("by ann", "c")).await.expect(200);
+    delete(&admin, &path).await.expect_message("Post deleted successfully.");
+    let (of_admin, _) = write(&admin, "of the admin").await;
+    ann.put(&of_admin, &draft("t", "c")).await.expect_detail(403, "Insufficient privileges.");
+}
+
+async fn a_demoted_author_can_change_nothing_any_more(plan: Plan) {
+    let world = plan.start().await;
+    let ((ann, api), admin) = (author(&world, "ann").await, world.admin().await);
+    let (path, post) = write(&api, "title").await;
+    world.set_role(&admin, &ann, "user").await.expect(200);
+    for answer in [
+        api.post("/posts", &draft("t", "c")).await,
+        api.put(&path, &draft("t", "c")).await,
+        delete(&api, &path).await,
+    ] {
+        answer.expect_detail(403, "Insufficient privileges.");
+    }
+    world.bearer.get(&path).await.expect_json(200, &post);
+    world.set_role(&admin, &ann, "author").await.expect(200);
+    delete(&api, &path).await.expect(200);
+}
+
+async fn posts_of_a_deleted_user_stay_without_a_name(plan: Plan) {
+    let world = plan.start().await;
+    let (ann, api) = author(&world, "ann").await;
+    let (path, mut post) = write(&api, "title").await;
+    world.database.delete("ann").await;
+    post["author"] = Value::Null;
+    world.bearer.get(&path).await.expect_json(200, &post);
+    let by_ann = world.bearer.get(&format!("/posts?author_id={}", ann.id)).await;
+    by_ann.expect_json(200, &json!({ "posts": [post], "next": null }));
+    delete(&api, &path).await.expect_detail(401, "User not found.");
+    let admin = world.bearer.with_token(&world.admin().await.token);
+    let changed = admin.put(&path, &draft("t", "c")).await.expect(200).json();
+    assert_eq!((&changed["author"], changed["author_id"].as_i64()), (&Value::Null, Some(ann.id)));
+}
+
+async fn the_checks_come_in_their_order(plan: Plan) {
+    let world = plan.start().await;
+    let ((_, ann), (_, bob)) = (author(&world, "ann").await, author(&world, "bob").await);
+    let user = world.bearer.with_token(&world.user("some user").await.token);
+    let (path, _) = write(&ann, "title").await;
+    let broken = async |api: &Api, path: &str| {
+        let request = api.request(Method::PUT, path).header("content-type", "application/json");
+        api.send(request.body("{")).await
+    };
+    let (nobody, invalid) = (&world.bearer, draft("", ""));
+    broken(nobody, "/posts/x").await.expect_detail(401, "Not authenticated.");
+    broken(&user, "/posts/x").await.expect_detail(403, "Insufficient privileges.");
+    broken(&bob, "/posts/999").await.expect_detail(400, "Request body is not valid JSON.");
+    broken(&bob, &path).await.expect_detail(400, "Request body is not valid JSON.");
+    let no_field = "Field \"content\" is required and must be a string.";
+    bob.put("/posts/999", &json!({ "title": "" })).await.expect_detail(400, no_field);
+    bob.put(&path, &json!({ "title": "", "content": 1 })).await.expect_detail(400, no_field);
+    bob.put("/posts/999", &invalid).await.expect_detail(404, "Post not found.");
+    bob.put(&path, &invalid).await.expect_detail(403, "Insufficient privileges.");
+    ann.put(&path, &invalid).await.expect_detail(400, "Title must have 1 to 200 characters.");
+}
+
+async fn what_breaks_a_rule_is_refused_and_changes_nothing(plan: Plan) {
+    let world = plan.start().await;
+    let (_, api) = author(&world, "ann").await;
+    let (path, post) = write(&api, "title").await;
+    let title_length = "Title must have 1 to 200 characters.";
+    let title_control = "Title must not contain control characters.";
+    let content_length = "Content must have 1 to 50000 characters.";
+    let (too_long, far_too_long) = ("é".repeat(201), "é".repeat(50_001));
+    for (title, content, detail) in [
+        ("", "c", title_length),
+        (&too_long, "c", title_length),
+        ("a\0b", "c", title_control),
+        ("a\nb", "c", title_control),
+        ("\u{9f}", "c", title_control),
+        ("   ", "c", "Title must not be all white space."),
+        ("t", "", content_length),
+        ("t", &far_too_long, content_length),
+        ("t", "a\0b", "Content must not contain NUL."),
+    ] {
+        api.post("/posts", &draft(title, content)).await.expect_detail(400, detail);
+        api.put(&path, &draft(title, content)).await.expect_detail(400, detail);
+    }
+    for body in [json!([]), json!("x"), json!({}), json!({ "title": 1, "content": "c" })] {
+        api.post("/posts", &body).await.expect_error(400);
+        api.put(&path, &body).await.expect_error(400);
+    }
+    let list = json!({ "posts": [post], "next": null });
+    world.bearer.get("/posts").await.expect_json(200, &list);
+    for title in ["'; DROP TABLE post; --", "%_\\", "<script>", " a ", "👩‍👩‍👧"] {
+        let (path, post) = write(&api, title).await;
+        assert_eq!(post["title"], title);
+        world.bearer.get(&path).await.expect_json(200, &post);
+    }
+}
+
+async fn the_longest_post_fits_however_it_is_escaped(plan: Plan) {
+    let world = plan.start().await;
+    let (_, api) = author(&world, "ann").await;
+    let send = async |body: String| {
+        let request =
+            api.request(Method::POST, "/posts").header("content-type", "application/json");
+        api.send(request.body(body)).await
+    };
+    let crab = r"\ud83e\udd80";
+    let body = format!(r#"{{"title":"{}","content":"{}"}}"#, crab.repeat(200), crab.repeat(50_000));
+    let post = send(body).await.expect(201).json();
+    assert_eq!(post["content"], "🦀".repeat(50_000));
+    let answer = world.bearer.get(&format!("/posts/{}", post["id"])).await;
+    answer.expect_json(200, &post);
+    let body = format!(r#"{{"title":"t","content":"{}"}}"#, "x".repeat(1024 * 1024));
+    send(body).await.expect_detail(413, "Request body too large.");
+}
+
+async fn an_id_is_an_integer(plan: Plan) {
+    let world = plan.start().await;
+    let (_, api) = author(&world, "ann").await;
+    let (path, post) = write(&api, "title").await;
+    let not_an_integer = "Path parameter \"id\" must be an integer.";
+    for id in ["abc", "1.5", "1e3", "%20", "1%00", "0x1"] {
+        let path = format!("/posts/{id}");
+        api.get(&path).await.expect_detail(400, not_an_integer);
+        delete(&api, &path).await.expect_detail(400, not_an_integer);
+        api.put(&path, &draft("t", "c")).await.expect_detail(400, not_an_integer);
+    }
+    for id in ["0", "-1", "999999", "9223372036854775808", &"9".repeat(40)] {
+        let path = format!("/posts/{id}");
+        api.get(&path).await.expect_detail(404, "Post not found.");
+        delete(&api, &path).await.expect_detail(404, "Post not found.");
+        api.put(&path, &draft("t", "c")).await.expect_detail(404, "Post not found.");
+    }
+    world.bearer.get(&path).await.expect_json(200, &post);
+}
+
+async fn each_change_is_later_than_the_one_before(plan: Plan) {
+    let world = plan.start().await;
+    let (_, api) = author(&world, "ann").await;
+    let (path, post) = write(&api, "title").await;
+    let titles: Vec<String> = (0..16).map(|number| format!("title {number}")).collect();
+    let changes = titles
+        .iter()
+        .map(async |title| api.put(&path, &draft(title, "content")).await.expect(200).json());
+    let mut changes = join_all(changes).await;
+    changes.sort_by_key(|change| change["updated_at"].to_string());
+    let times: Vec<&str> = [&post]
+        .into_iter()
+        .chain(&changes)
+        .filter_map(|post| post["updated_at"].as_str())
+        .collect();
+    assert_eq!(times.len(), 17);
+    assert!(times.is_sorted_by(|one, other| one < other), "{times:?}");
+    let last = changes.last().expect("a change");
+    world.bearer.get(&path).await.expect_json(200, last);
+}

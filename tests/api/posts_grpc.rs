@@ -1,0 +1,128 @@
+//! posts-service asked directly, with the generated client: what any internal service sees.
+
+use auth_proto::posts_v1::{
+    BatchGetPostsRequest, CreatePostRequest, DeletePostRequest, GetPostRequest, ListPostsRequest,
+    Post, UpdatePostRequest, post_service_client::PostServiceClient,
+};
+use e2e::{
+    Plan, World, eventually,
+    grpc::{self, acting, expect_refusal},
+    in_every_world,
+};
+use tonic::{Code, Request, transport::Channel};
+use tonic_health::pb::{
+    HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
+};
+
+in_every_world!(
+    every_call_answers_what_the_contract_says,
+    every_refusal_carries_its_reason_in_the_order_of_the_checks,
+    health_and_reflection_name_the_service,
+);
+
+async fn client(world: &World) -> PostServiceClient<Channel> {
+    PostServiceClient::new(grpc::channel(&world.posts_address()).await)
+}
+
+fn new_post(title: &str) -> CreatePostRequest {
+    CreatePostRequest { title: title.to_owned(), content: "content".to_owned() }
+}
+
+fn change(post_id: i64, title: &str) -> UpdatePostRequest {
+    UpdatePostRequest { post_id, title: title.to_owned(), content: "changed".to_owned() }
+}
+
+async fn create(client: &mut PostServiceClient<Channel>, token: &str) -> Post {
+    let answer = client.create_post(acting(new_post("title"), token)).await.expect("created");
+    answer.into_inner().post.expect("a post")
+}
+
+async fn every_call_answers_what_the_contract_says(plan: Plan) {
+    let world = plan.start().await;
+    let ann = world.user_with_role("ann", "author").await;
+    let mut client = client(&world).await;
+    let one = create(&mut client, &ann.token).await;
+    let two = create(&mut client, &ann.token).await;
+    assert_eq!((one.author_id, one.author.as_deref()), (ann.id, Some("ann")));
+    assert_eq!(one.created_at, one.updated_at);
+
+    let read = client.get_post(GetPostRequest { post_id: one.id }).await.expect("read");
+    assert_eq!(read.into_inner().post.as_ref(), Some(&one));
+    let request = BatchGetPostsRequest { post_ids: vec![two.id, one.id, one.id, 999, -1] };
+    let mut batch = client.batch_get_posts(request).await.expect("read").into_inner().posts;
+    batch.sort_by_key(|post| post.id);
+    assert_eq!(batch, [one.clone(), two.clone()]);
+    let page = ListPostsRequest { page_size: 1, ..ListPostsRequest::default() };
+    let page = client.list_posts(page).await.expect("listed").into_inner();
+    assert_eq!((page.posts.as_slice(), page.next_after), (&[one.clone()][..], Some(one.id)));
+
+    let changed = client.update_post(acting(change(one.id, "new"), &ann.token)).await;
+    let changed = changed.expect("changed").into_inner().post.expect("a post");
+    assert_eq!((changed.title.as_str(), changed.content.as_str()), ("new", "changed"));
+    assert_eq!((changed.author_id, changed.created_at), (ann.id, one.created_at));
+    let request = DeletePostRequest { post_id: one.id };
+    client.delete_post(acting(request, &ann.token)).await.expect("deleted");
+    let gone = client.get_post(GetPostRequest { post_id: one.id }).await;
+    expect_refusal(gone, Code::NotFound, "POST_NOT_FOUND");
+}
+
+async fn every_refusal_carries_its_reason_in_the_order_of_the_checks(plan: Plan) {
+    let world = plan.start().await;
+    let ann = world.user_with_role("ann", "author").await;
+    let bob = world.user_with_role("bob", "author").await;
+    let user = world.user("some user").await;
+    let mut client = client(&world).await;
+    let post = create(&mut client, &ann.token).await;
+
+    // Whoever is on the inner network is nobody without a token.
+    let unsigned = client.create_post(Request::new(new_post(""))).await;
+    expect_refusal(unsigned, Code::Unauthenticated, "TOKEN_INVALID");
+    let unsigned = client.delete_post(Request::new(DeletePostRequest { post_id: post.id })).await;
+    expect_refusal(unsigned, Code::Unauthenticated, "TOKEN_INVALID");
+    let forged = client.update_post(acting(change(999, ""), "nonsense")).await;
+    expect_refusal(forged, Code::Unauthenticated, "TOKEN_INVALID");
+    let by_user = client.update_post(acting(change(999, ""), &user.token)).await;
+    expect_refusal(by_user, Code::PermissionDenied, "ROLE_INSUFFICIENT");
+    let of_nothing = client.update_post(acting(change(999, ""), &bob.token)).await;
+    expect_refusal(of_nothing, Code::NotFound, "POST_NOT_FOUND");
+    let by_bob = client.update_post(acting(change(post.id, ""), &bob.token)).await;
+    expect_refusal(by_bob, Code::PermissionDenied, "ROLE_INSUFFICIENT");
+    let invalid = client.update_post(acting(change(post.id, ""), &ann.token)).await;
+    let status = expect_refusal(invalid, Code::InvalidArgument, "POST_INVALID");
+    assert_eq!(status.message(), "Title must have 1 to 200 characters.");
+    let request = DeletePostRequest { post_id: post.id };
+    let by_bob = client.delete_post(acting(request, &bob.token)).await;
+    expect_refusal(by_bob, Code::PermissionDenied, "ROLE_INSUFFICIENT");
+
+    let many = BatchGetPostsRequest { post_ids: vec![1; 65] };
+    let refused = client.batch_get_posts(many).await;
+    expect_refusal(refused, Code::InvalidArgument, "REQUEST_INVALID");
+    for (page_size, after) in [(-1, 0), (201, 0), (1, -1)] {
+        let refused =
+            client.list_posts(ListPostsRequest { page_size, after, author_id: None }).await;
+        expect_refusal(refused, Code::InvalidArgument, "REQUEST_INVALID");
+    }
+    world.database.delete("ann").await;
+    let by_nobody = client.update_post(acting(change(post.id, "t"), &ann.token)).await;
+    expect_refusal(by_nobody, Code::Unauthenticated, "TOKEN_USER_NOT_FOUND");
+    let read = client.get_post(GetPostRequest { post_id: post.id }).await.expect("read");
+    let expected = Post { author: None, ..post };
+    assert_eq!(read.into_inner().post, Some(expected), "nothing has changed it");
+}
+
+async fn health_and_reflection_name_the_service(plan: Plan) {
+    let world = plan.start().await;
+    let channel = grpc::channel(&world.posts_address()).await;
+    let health = HealthClient::new(channel.clone());
+    for service in ["", "rolegate.posts.v1.PostService"] {
+        eventually("serving", async || {
+            let request = HealthCheckRequest { service: service.to_owned() };
+            let answer = health.clone().check(request).await.expect("an answer").into_inner();
+            (answer.status() == ServingStatus::Serving).then_some(())
+        })
+        .await;
+    }
+    let services = grpc::services(channel).await;
+    assert!(services.iter().any(|name| name == "rolegate.posts.v1.PostService"), "{services:?}");
+    assert!(!services.iter().any(|name| name == "rolegate.auth.v1.AuthService"), "{services:?}");
+}
