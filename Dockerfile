@@ -11,7 +11,7 @@ RUN cargo chef prepare --recipe-path recipe.json
 
 FROM chef AS build
 # The programs of the image.
-ARG PACKAGES="--package auth-service --package gateway --package all-in-one"
+ARG PACKAGES="--package auth-service --package posts-service --package gateway --package all-in-one"
 COPY --from=plan /src/recipe.json recipe.json
 # The layer that is kept as long as no dependency changes. PACKAGES is several words.
 # hadolint ignore=SC2086

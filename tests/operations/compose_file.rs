@@ -19,6 +19,7 @@ fn services(compose: &Value) -> impl Iterator<Item = (&str, &Value)> {
 fn program(service: &Value) -> Option<Program> {
     match service["command"][0].as_str()? {
         "auth-service" => Some(Program::AuthService),
+        "posts-service" => Some(Program::PostsService),
         "gateway" => Some(Program::Gateway),
         _ => None,
     }
@@ -32,7 +33,8 @@ fn everything_starts_after_what_it_stands_on() {
         "postgres": { "init-secrets": { "condition": done } },
         "migrate": { "postgres": { "condition": healthy } },
         "auth-service": { "migrate": { "condition": done } },
-        "gateway": { "auth-service": { "condition": healthy } },
+        "posts-service": { "auth-service": { "condition": healthy } },
+        "gateway": { "posts-service": { "condition": healthy } },
         "balancer": { "gateway": { "condition": healthy } },
     });
     let compose = compose();
@@ -40,7 +42,7 @@ fn everything_starts_after_what_it_stands_on() {
         assert_eq!(compose["services"][name]["depends_on"], *after, "{name}");
     }
     // What others wait for to be healthy can tell.
-    for name in ["postgres", "auth-service", "gateway"] {
+    for name in ["postgres", "auth-service", "posts-service", "gateway"] {
         let test = &compose["services"][name]["healthcheck"]["test"];
         assert_eq!(test[0], "CMD", "{name}: there is no shell in the image: {test}");
     }
@@ -65,15 +67,18 @@ fn only_those_who_need_secrets_or_the_database_can_reach_them() {
         services(&compose).filter(|(_, service)| has(service)).map(|(name, _)| name).collect()
     };
     let mounts = |service: &Value| service["volumes"].to_string().contains("secrets:");
-    assert_eq!(who(&mounts), ["auth-service", "init-secrets", "migrate", "postgres"]);
+    assert_eq!(
+        who(&mounts),
+        ["auth-service", "init-secrets", "migrate", "postgres", "posts-service"]
+    );
     let writes = |service: &Value| service["volumes"].to_string().contains("secrets:/secrets\"");
     assert_eq!(who(&writes), ["init-secrets"]);
     let on = |network: &str| {
         let network = json!(network);
         who(&|service| service["networks"].as_array().is_some_and(|list| list.contains(&network)))
     };
-    assert_eq!(on("database"), ["auth-service", "migrate", "postgres"]);
-    assert_eq!(on("auth"), ["auth-service", "gateway"]);
+    assert_eq!(on("database"), ["auth-service", "migrate", "postgres", "posts-service"]);
+    assert_eq!(on("auth"), ["auth-service", "gateway", "posts-service"]);
     assert_eq!(on("gateways"), ["balancer", "gateway"]);
     assert_eq!(on("public"), ["balancer"]);
     for network in ["database", "auth", "gateways"] {
@@ -88,7 +93,7 @@ fn every_container_is_confined_and_has_time_to_end() {
         assert_eq!(service["cap_drop"], json!(["ALL"]), "{name}");
         assert_eq!(service["security_opt"], json!(["no-new-privileges:true"]), "{name}");
         assert_eq!(service["privileged"], Value::Null, "{name}");
-        if ["auth-service", "gateway", "balancer"].contains(&name) {
+        if ["auth-service", "posts-service", "gateway", "balancer"].contains(&name) {
             // Longer than the lame-duck time (2 s) and the drain (20 s).
             assert_eq!(service["stop_grace_period"], "30s", "{name}");
             assert!(service["mem_limit"].is_string(), "{name}");
@@ -121,7 +126,7 @@ async fn every_variable_is_a_setting_of_its_program_with_a_value_that_it_takes()
         let exit = Process::run(program, &["healthcheck"], &settings, folder.path(), "").await;
         assert_eq!(exit.code, Some(1), "{name}: {exit:?}");
     }
-    assert_eq!(looked_at, 4, "init-secrets, migrate, auth-service and gateway run our programs");
+    assert_eq!(looked_at, 5, "those that run our programs");
 }
 
 #[tokio::test]

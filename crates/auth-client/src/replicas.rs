@@ -149,7 +149,7 @@ impl<C: ServiceClient> Replicas<C> {
         let mut replicas = known.ok().and_then(|known| known.clone()).unwrap_or_default();
         if replicas.is_empty() {
             self.wanted.notify_waiters();
-            let is_there = |known: &Option<Arc<[Replica]>>| {
+            let is_there = |known: &Option<Arc<[Replica<C>]>>| {
                 known.as_ref().is_some_and(|replicas| !replicas.is_empty())
             };
             let _ = timeout(ONE_MORE_LOOK, usable.wait_for(is_there)).await;
