@@ -24,6 +24,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A generated client: which service it calls, and how it is made.
 pub trait ServiceClient: Clone + fmt::Debug + Send + Sync + 'static {
+    /// The program that is called, for people who read logs.
+    const PROGRAM: &'static str;
     /// The service whose health is asked.
     const SERVICE: &'static str;
 
@@ -32,6 +34,7 @@ pub trait ServiceClient: Clone + fmt::Debug + Send + Sync + 'static {
 }
 
 impl ServiceClient for AuthServiceClient<Connection> {
+    const PROGRAM: &'static str = "auth-service";
     const SERVICE: &'static str = SERVICE_NAME;
 
     fn over(connection: Connection, origin: Uri) -> Self {
@@ -84,12 +87,12 @@ pub(crate) async fn keep<C: ServiceClient>(
             // What is wrong with certificates does not mend itself, and callers only see an outage.
             Ok(Err(error)) if is_encrypted && complaint != causes(&error) => {
                 complaint = causes(&error);
-                tracing::warn!(service = C::SERVICE, error = complaint, "no secure connection");
+                tracing::warn!(error = complaint, "no secure connection to {}", C::PROGRAM);
             }
             Ok(Err(error)) => {
-                tracing::debug!(service = C::SERVICE, %error, "a replica is not there");
+                tracing::debug!(%error, "a replica of {} is not there", C::PROGRAM);
             }
-            Err(_elapsed) => tracing::debug!(service = C::SERVICE, "a replica says nothing"),
+            Err(_elapsed) => tracing::debug!("a replica of {} says nothing", C::PROGRAM),
         }
         say(State::Gone);
         sleep(REST).await;

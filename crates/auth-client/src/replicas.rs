@@ -223,7 +223,7 @@ async fn keep_all<C: ServiceClient>(place: impl Place, mut set: Set<C>) {
             }
             _ = look.tick() => {
                 let Ok(found) = place.addresses().await else {
-                    tracing::debug!(service = C::SERVICE, "the name does not resolve");
+                    tracing::debug!("the name of {} does not resolve", C::PROGRAM);
                     // Those that are known stay: a name server may have its outages.
                     set.publish();
                     continue;

@@ -35,6 +35,7 @@ struct Parts {
 pub(crate) struct Wire(pub(crate) PostServiceClient<Connection>);
 
 impl ServiceClient for Wire {
+    const PROGRAM: &'static str = "posts-service";
     const SERVICE: &'static str = "rolegate.posts.v1.PostService";
 
     fn over(connection: Connection, origin: Uri) -> Self {
