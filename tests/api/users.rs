@@ -1,6 +1,6 @@
 //! `GET` and `DELETE /users/{user_id}`, and `GET /protected`.
 
-use e2e::{Answer, Person, Plan, World, in_every_world};
+use e2e::{ADMIN_PASSWORD, Answer, Person, Plan, World, eventually, in_every_world};
 use reqwest::Method;
 use serde_json::json;
 
@@ -111,6 +111,12 @@ async fn the_id_of_the_newest_user_is_not_given_out_again(plan: Plan) {
         if round == 2 {
             world.kill_auth().await;
             world.start_auth_again(None).await;
+            // The gateway may still be looking for it.
+            eventually("auth-service to be found again", async || {
+                let login = world.try_log_in("admin", ADMIN_PASSWORD).await;
+                (login.status == 200).then_some(())
+            })
+            .await;
         }
     }
 }

@@ -2,12 +2,13 @@
 
 import schemathesis
 
-# Rules in bytes and in normal forms, and names that are taken.
+# Rules in bytes and in normal forms, names that are taken, and what somebody's password is.
 BEYOND_SCHEMAS = {
     "Username already exists.",
     "Username must have 1 to 255 bytes.",
     "Username must be in Unicode normalization form C.",
     "Password must have at most 72 bytes.",
+    "Current password is incorrect.",
 }
 
 # The first user is the admin as whom everything is tried.

@@ -80,7 +80,7 @@ fn audit(event: &'static str, user: &User) {
         target: "audit",
         event,
         user_id = user.id,
-        username = ?user.username,
+        username = user.username,
         role = user.role.as_str(),
         by = "operator",
     );

@@ -18,7 +18,16 @@ use utoipa::ToSchema;
 pub(crate) struct PasswordChangeRequest {
     #[schema(value_type = String, format = Password, example = "open sesame")]
     current_password: SecretString,
-    #[schema(value_type = String, format = Password, example = "shut sesame")]
+    /// 1 to 72 bytes of UTF-8 without NUL, or more than 1 where the service is told so. Taken exactly
+    /// as sent.
+    #[schema(
+        value_type = String,
+        format = Password,
+        min_length = 1,
+        max_length = 72,
+        pattern = r"^[^\u0000]*$",
+        example = "shut sesame"
+    )]
     new_password: SecretString,
 }
 

@@ -17,7 +17,16 @@ use utoipa::ToSchema;
 /// The password that the user is to have.
 #[derive(ToSchema)]
 pub(crate) struct PasswordUpdateRequest {
-    #[schema(value_type = String, format = Password, example = "open sesame")]
+    /// 1 to 72 bytes of UTF-8 without NUL, or more than 1 where the service is told so. Taken exactly
+    /// as sent.
+    #[schema(
+        value_type = String,
+        format = Password,
+        min_length = 1,
+        max_length = 72,
+        pattern = r"^[^\u0000]*$",
+        example = "open sesame"
+    )]
     password: SecretString,
 }
 

@@ -38,7 +38,7 @@ pub(super) async fn run(
     let new = NewPassword { hash, tokens_not_before: end_of_tokens(&SystemClock) };
     let changed = store.set_password(user.id, new, None).await.map_err(failed)?;
     let user = changed.ok_or_else(|| nobody(username))?;
-    audit("password reset", &user);
+    audit("password_reset", &user);
     say(&format!("User {} ({:?}) has the new password now.", user.id, user.username));
     Ok(())
 }

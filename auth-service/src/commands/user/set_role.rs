@@ -8,7 +8,7 @@ pub(super) async fn run(store: &dyn UserStore, username: &str, role: Role) -> Re
     let before = user_named(store, username).await?;
     let changed = store.set_role(None, before.id, role).await.map_err(failed)?;
     let user = changed.ok_or_else(|| nobody(username))?;
-    audit("role set", &user);
+    audit("role_set", &user);
     say(&format!(
         "User {} ({:?}) has the role {} now; it was {}.",
         user.id, user.username, user.role, before.role
