@@ -14,6 +14,7 @@ in_every_world!(nothing_secret_is_printed_at_trace, nothing_secret_is_told_to_pr
 
 const PASSWORD: &str = "planted-password-1f6d";
 const WRONG_PASSWORD: &str = "planted-wrong-password-77b2";
+const NEW_PASSWORD: &str = "planted-new-password-52aa";
 const BROKEN_PASSWORD: &str = "planted-broken-password-0c3e";
 
 async fn nothing_secret_is_printed_at_trace(plan: Plan) {
@@ -72,9 +73,10 @@ async fn tour(world: &World) -> Vec<String> {
     let admin = world.admin().await;
     let user = json!({ "username": "ann", "password": PASSWORD });
     let mut secrets: Vec<String> =
-        [PASSWORD, WRONG_PASSWORD, BROKEN_PASSWORD, ADMIN_PASSWORD, SIGNING_SECRET, &admin.token]
+        [PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, BROKEN_PASSWORD, ADMIN_PASSWORD, SIGNING_SECRET]
             .map(str::to_owned)
             .into();
+    secrets.push(admin.token.clone());
     secrets.push(STANDARD.encode(format!("ann:{PASSWORD}")));
     secrets.push(STANDARD.encode(format!("ann:{WRONG_PASSWORD}")));
     for api in [&world.bearer, &world.basic] {
@@ -97,17 +99,30 @@ async fn tour(world: &World) -> Vec<String> {
     let token = answer["access_token"].as_str().expect("a token").to_owned();
     for token in [&token, &admin.token, &format!("{token}x"), &token[1..].to_owned()] {
         let api = world.bearer.with_token(token);
-        for path in ["/profile", "/author", "/admin", "/users", "/users?limit=0"] {
+        let reads = ["/profile", "/protected", "/author", "/admin", "/users", "/users?limit=0"];
+        for path in reads.into_iter().chain(["/users/2", "/posts", "/posts/1"]) {
             api.get(path).await;
         }
         api.put("/users/2/role", &json!({ "role": BROKEN_PASSWORD })).await;
         api.put("/users/2/role", &json!({ "role": "author" })).await;
+        api.post("/posts", &json!({ "title": "a post", "content": "of ann's" })).await;
+        api.put("/posts/1", &json!({ "title": "a post", "content": "changed" })).await;
+        let long = BROKEN_PASSWORD.repeat(4);
+        api.put("/users/2/password", &json!({ "password": long })).await;
+        let wrong = json!({ "current_password": WRONG_PASSWORD, "new_password": NEW_PASSWORD });
+        api.put("/profile/password", &wrong).await;
     }
     for password in [PASSWORD, WRONG_PASSWORD] {
         world.basic.with_basic("ann", password).get("/protected").await;
         world.basic.with_basic("nobody", password).get("/protected").await;
     }
+    let change = json!({ "current_password": PASSWORD, "new_password": NEW_PASSWORD });
+    world.bearer.with_token(&token).put("/profile/password", &change).await.expect(200);
+    let set = json!({ "password": NEW_PASSWORD });
+    let as_admin = world.bearer.with_token(&admin.token);
+    as_admin.put("/users/2/password", &set).await.expect(200);
     over_grpc(world, &token).await;
+    as_admin.send(as_admin.request(Method::DELETE, "/posts/1")).await;
     secrets.push(token);
     secrets
 }
