@@ -15,6 +15,10 @@ pub(crate) struct Parameters(Vec<(String, String)>);
 impl Parameters {
     /// Those of this URI. Rejects with 400.
     pub(crate) fn of(uri: &Uri) -> Result<Self, Problem> {
+        // The extractor would put U+FFFD in place of what is none, which is a name that may exist.
+        if !is_utf8(uri.query().unwrap_or_default()) {
+            return Err(Problem::bad_request("The query is not valid UTF-8."));
+        }
         let Query(parameters) = Query::try_from_uri(uri).map_err(|_| {
             Problem::bad_request("The query is not of the form name=value&name=value.")
         })?;
@@ -55,6 +59,22 @@ impl Parameters {
         };
         self.value(name)?.map(id).transpose()
     }
+}
+
+/// Whether a query is text once its escapes (`%C3%A9`) are bytes.
+fn is_utf8(query: &str) -> bool {
+    let mut bytes = Vec::with_capacity(query.len());
+    let mut rest = query.as_bytes();
+    while let [first, after @ ..] = rest {
+        let digit = |at: usize| after.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        let escaped = match (first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => u8::try_from(high * 16 + low).ok(),
+            _ => None,
+        };
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { &after[2..] } else { after };
+    }
+    str::from_utf8(&bytes).is_ok()
 }
 
 /// Digits only: `parse` alone would take a sign.

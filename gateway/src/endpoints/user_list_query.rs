@@ -58,7 +58,7 @@ fn parse(uri: &Uri) -> Result<UserQuery, Problem> {
 #[cfg(test)]
 mod tests {
     use super::parse;
-    use auth_client::{Role, UserQuery};
+    use auth_client::{Role, UserQuery, axum::Problem};
     use http::{StatusCode, Uri};
 
     fn uri(query: &str) -> Uri {
@@ -69,6 +69,18 @@ mod tests {
     fn everything_is_optional_and_what_is_unknown_is_ignored() {
         for query in ["", "page=2", "Limit=0", "username="] {
             assert_eq!(parse(&uri(query)), Ok(UserQuery::default()), "{query}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused_and_not_replaced() {
+        for query in ["username=%fe", "username=a%C3", "page=%ff", "%ff=1"] {
+            let problem = parse(&uri(query)).expect_err(query);
+            assert_eq!(problem, Problem::bad_request("The query is not valid UTF-8."), "{query}");
+        }
+        for query in ["username=%C3%A9", "username=%EF%BF%BD", "username=%zz", "username=%", "a=%4"]
+        {
+            assert!(parse(&uri(query)).is_ok(), "{query}");
         }
     }
 
