@@ -13,6 +13,7 @@ pub(crate) mod list_posts;
 mod list_query;
 pub(crate) mod list_users;
 pub(crate) mod login;
+mod new_password;
 mod post_draft;
 mod post_list_query;
 pub(crate) mod profile;

@@ -1,5 +1,6 @@
 //! `PUT /profile/password`.
 
+use super::new_password;
 use crate::{
     json_body::JsonBody,
     message::{Message, message},
@@ -18,16 +19,7 @@ use utoipa::ToSchema;
 pub(crate) struct PasswordChangeRequest {
     #[schema(value_type = String, format = Password, example = "open sesame")]
     current_password: SecretString,
-    /// 1 to 72 bytes of UTF-8 without NUL, or more than 1 where the service is told so. Taken exactly
-    /// as sent.
-    #[schema(
-        value_type = String,
-        format = Password,
-        min_length = 1,
-        max_length = 72,
-        pattern = r"^[^\u0000]*$",
-        example = "shut sesame"
-    )]
+    #[schema(schema_with = new_password::other_example)]
     new_password: SecretString,
 }
 

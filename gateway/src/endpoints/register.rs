@@ -1,5 +1,6 @@
 //! `POST /register` of both variants.
 
+use super::new_password;
 use crate::{
     json_body::JsonBody,
     message::{Message, message},
@@ -19,16 +20,7 @@ use utoipa::{
 pub(crate) struct RegisterRequest {
     #[schema(schema_with = username)]
     username: String,
-    /// 1 to 72 bytes of UTF-8 without NUL, or more than 1 where the service is told so. Taken exactly
-    /// as sent.
-    #[schema(
-        value_type = String,
-        format = Password,
-        min_length = 1,
-        max_length = 72,
-        pattern = r"^[^\u0000]*$",
-        example = "open sesame"
-    )]
+    #[schema(schema_with = new_password::example)]
     password: SecretString,
 }
 
