@@ -46,10 +46,7 @@ impl PostsService {
 
     /// Serves calls from `connections` until `shutdown` says stop and what is in flight is finished.
     pub async fn serve(&self, connections: Connections, shutdown: Shutdown) -> Result<(), Failure> {
-        self.server
-            .serve(connections, shutdown)
-            .await
-            .map_err(|error| Failure::Other(Box::new(error)))
+        self.server.serve(connections, shutdown).await
     }
 
     /// Keeps `readiness` and the gRPC health service true to the store: see

@@ -7,6 +7,7 @@ use crate::{
 use grpc_tls::ServerTls;
 use service_runtime::{
     networks::Networks,
+    program::Failure,
     program::{encrypted_listener_line, listener_line},
     settings::SettingError,
     shutdown::{DRAIN_TIME, Shutdown},
@@ -130,11 +131,7 @@ impl GrpcServer {
 
     /// Serves one kind of connections until `shutdown` says stop; then finishes what is in flight,
     /// for [`DRAIN_TIME`] at the most.
-    pub async fn serve(
-        &self,
-        connections: Connections,
-        shutdown: Shutdown,
-    ) -> Result<(), tonic::transport::Error> {
+    pub async fn serve(&self, connections: Connections, shutdown: Shutdown) -> Result<(), Failure> {
         let server =
             limited_server().layer(self.every_call.clone()).add_routes(self.routes.clone());
         let stopping = shutdown.stopping();
@@ -166,7 +163,7 @@ impl GrpcServer {
             tokio::time::sleep(DRAIN_TIME).await;
         };
         tokio::select! {
-            outcome = serving => outcome,
+            outcome = serving => outcome.map_err(|error| Failure::Other(Box::new(error))),
             () = drained => {
                 tracing::warn!("calls were cut at the end of the drain time");
                 Ok(())
