@@ -32,4 +32,5 @@ mod slow_clients;
 mod tokens;
 mod traces;
 mod user_ids;
+mod usernames;
 mod users;

@@ -10,10 +10,9 @@ use crate::{
     shared_call::{Asker, SharedCall},
 };
 use auth_proto::{RequestId, auth_v1::BatchGetUsersRequest};
-use futures_util::future::try_join_all;
 use group_commit::{GroupCommit, Limits};
-use std::{collections::HashMap, num::NonZero, time::Duration};
-use tokio::time::{Instant, timeout_at};
+use std::{collections::HashMap, iter, num::NonZero, time::Duration};
+use tokio::time::timeout_at;
 
 /// What auth-service takes at the most.
 const BATCH: NonZero<usize> = NonZero::new(256).expect("not zero");
@@ -25,6 +24,7 @@ const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(16).expect("not zero");
 /// Looks names up. Clones share their calls.
 #[derive(Clone, Debug)]
 pub(crate) struct Usernames {
+    replicas: Replicas,
     shared: GroupCommit<Item, Result<Option<String>, CallError>>,
 }
 
@@ -41,30 +41,32 @@ impl Usernames {
             patience: PATIENCE,
             most_in_flight: MOST_IN_FLIGHT,
         };
-        let shared = GroupCommit::new(limits, move |items| look_up(replicas.clone(), items));
-        Self { shared }
+        let of_shared = replicas.clone();
+        let shared = GroupCommit::new(limits, move |items| look_up(of_shared.clone(), items));
+        Self { replicas, shared }
     }
 
-    /// The names of the users with these ids; ids that nobody has are left out.
+    /// The names of the users with these ids; ids that nobody has are left out. Several are a batch
+    /// already and need no company; a lone one shares its call.
     pub(crate) async fn of(
         &self,
         ids: &[i64],
         request_id: Option<RequestId>,
     ) -> Result<HashMap<i64, String>, CallError> {
-        let names = try_join_all(ids.iter().map(|&id| self.one(id, request_id)));
-        let names = timeout_at(Instant::now() + DECISION, names).await;
-        let names = names.map_err(|_elapsed| CallError::DeadlineExceeded)??;
-        Ok(names.into_iter().flatten().collect())
-    }
-
-    async fn one(
-        &self,
-        id: i64,
-        request_id: Option<RequestId>,
-    ) -> Result<Option<(i64, String)>, CallError> {
         let asker = Asker::with_time(DECISION, request_id);
-        let name = self.shared.submit(Item { id, asker }).await;
-        Ok(name.map_err(|_lost| CallError::Unavailable)??.map(|name| (id, name)))
+        let deadline = asker.deadline();
+        if let &[id] = ids {
+            let name = timeout_at(deadline, self.shared.submit(Item { id, asker })).await;
+            let name = name.map_err(|_elapsed| CallError::DeadlineExceeded)?;
+            let name = name.map_err(|_lost| CallError::Unavailable)??;
+            return Ok(name.into_iter().map(|name| (id, name)).collect());
+        }
+        let call = SharedCall::of(iter::once(&asker));
+        let mut names = HashMap::with_capacity(ids.len());
+        for ids in ids.chunks(BATCH.get()) {
+            names.extend(ask(&self.replicas, &call, ids.to_vec()).await?);
+        }
+        Ok(names)
     }
 }
 
@@ -74,6 +76,17 @@ async fn look_up(replicas: Replicas, items: Vec<Item>) -> Vec<Result<Option<Stri
     ids.sort_unstable();
     ids.dedup();
     let call = SharedCall::of(items.iter().map(|item| &item.asker));
+    match ask(&replicas, &call, ids).await {
+        Ok(names) => items.iter().map(|item| Ok(names.get(&item.id).cloned())).collect(),
+        Err(error) => vec![Err(error); items.len()],
+    }
+}
+
+async fn ask(
+    replicas: &Replicas,
+    call: &SharedCall,
+    ids: Vec<i64>,
+) -> Result<HashMap<i64, String>, CallError> {
     let answer = call.make(BatchGetUsersRequest { ids }, |request| {
         let replicas = replicas.clone();
         async move {
@@ -81,12 +94,5 @@ async fn look_up(replicas: Replicas, items: Vec<Item>) -> Vec<Result<Option<Stri
             lease.client.batch_get_users(request).await
         }
     });
-    match answer.await {
-        Ok(answer) => {
-            let users = answer.users.into_iter();
-            let names: HashMap<i64, String> = users.map(|user| (user.id, user.username)).collect();
-            items.iter().map(|item| Ok(names.get(&item.id).cloned())).collect()
-        }
-        Err(error) => vec![Err(error); items.len()],
-    }
+    Ok(answer.await?.users.into_iter().map(|user| (user.id, user.username)).collect())
 }

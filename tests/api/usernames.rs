@@ -1,0 +1,47 @@
+//! Names of users, asked for with the client of auth-service: how many at once is its affair.
+
+use auth_client::{AuthClient, CallContext};
+use e2e::{Plan, World, in_every_world};
+use std::collections::HashMap;
+
+in_every_world!(
+    names_of_any_number_of_users_are_told_and_nobody_s_are_left_out,
+    a_name_is_gone_for_whoever_asks_after_the_deletion,
+);
+
+fn client(world: &World) -> AuthClient {
+    AuthClient::at(&world.auth().address("grpc")).expect("an address")
+}
+
+async fn names(client: &AuthClient, ids: &[i64]) -> HashMap<i64, String> {
+    client.usernames(ids, CallContext::default()).await.expect("names")
+}
+
+async fn names_of_any_number_of_users_are_told_and_nobody_s_are_left_out(plan: Plan) {
+    let world = plan.start().await;
+    let (admin, ann) = (world.admin().await, world.user("ann").await);
+    let client = client(&world);
+    let (of_admin, of_ann) = ((admin.id, "admin".to_owned()), (ann.id, "ann".to_owned()));
+    let both = HashMap::from([of_admin, of_ann.clone()]);
+    // More than one call carries, with somebody in the first of them and in the last.
+    let many: Vec<i64> = [ann.id].into_iter().chain(1_000..2_000).chain([admin.id]).collect();
+    for (asked, named) in [
+        (&[][..], HashMap::new()),
+        (&[ann.id], HashMap::from([of_ann])),
+        (&[-1], HashMap::new()),
+        (&[ann.id, i64::MAX, ann.id, admin.id, i64::MIN], both.clone()),
+        (&many, both),
+    ] {
+        assert_eq!(names(&client, asked).await, named, "{} ids", asked.len());
+    }
+}
+
+async fn a_name_is_gone_for_whoever_asks_after_the_deletion(plan: Plan) {
+    let world = plan.start().await;
+    let (admin, ann) = (world.admin().await, world.user("ann").await);
+    let client = client(&world);
+    assert_eq!(names(&client, &[admin.id, ann.id]).await.len(), 2);
+    world.database.delete("ann").await;
+    assert_eq!(names(&client, &[ann.id]).await, HashMap::new());
+    assert_eq!(names(&client, &[admin.id, ann.id]).await.len(), 1);
+}
