@@ -1,0 +1,203 @@
+//! Values that are none: addresses, numbers, switches, URLs of other services.
+
+use super::{
+    AllInOne, AuthService, Gateway, PostsService, QUIET, expect_each_refused,
+    expect_each_refused_with, good,
+};
+use e2e::{Process, Store, TestDatabase};
+use std::net::TcpListener;
+
+#[tokio::test]
+async fn an_address_that_is_none_is_refused() {
+    let every = &[AuthService, Gateway, AllInOne][..];
+    let (owners, public) = (&[AuthService, AllInOne][..], &[Gateway, AllInOne][..]);
+    expect_each_refused(&[
+        (every, "OPS_LISTEN_ADDR", "hunter2"),
+        (every, "OPS_LISTEN_ADDR", ""),
+        (owners, "AUTH_LISTEN_ADDR", "localhost:50051"),
+        (owners, "AUTH_LISTEN_ADDR", "127.0.0.1"),
+        (public, "BEARER_LISTEN_ADDR", "127.0.0.1:70000"),
+        (public, "BEARER_LISTEN_ADDR", "8000"),
+        (public, "BASIC_LISTEN_ADDR", "Off"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_number_out_of_bounds_is_refused() {
+    let every = &[AuthService, Gateway, AllInOne][..];
+    let owners = &[AuthService, AllInOne][..];
+    expect_each_refused(&[
+        (owners, "BCRYPT_COST", "11"),
+        (owners, "BCRYPT_COST", "17"),
+        (owners, "BCRYPT_COST", "4"),
+        (owners, "BCRYPT_COST", "twelve"),
+        (owners, "PASSWORD_MIN_LENGTH", "0"),
+        (owners, "PASSWORD_MIN_LENGTH", "73"),
+        (every, "LAME_DUCK_SECONDS", "-1"),
+        (every, "LAME_DUCK_SECONDS", "soon"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn telemetry_that_cannot_work_is_refused() {
+    let every = &[AuthService, Gateway, AllInOne][..];
+    expect_each_refused(&[
+        (every, "LOG_FORMAT", "xml"),
+        (every, "LOG_FORMAT", "JSON"),
+        (every, "LOG_FORMAT", ""),
+        (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317"),
+        (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4317"),
+        (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:hunter2@collector:4317"),
+        (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318/v1/traces"),
+    ])
+    .await;
+    let collector = Some(("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317"));
+    let protocol = "OTEL_EXPORTER_OTLP_PROTOCOL";
+    expect_each_refused_with(&[(every, protocol, "http/protobuf")], collector).await;
+}
+
+#[tokio::test]
+async fn an_address_of_auth_service_that_is_no_url_is_refused() {
+    let only = &[Gateway][..];
+    expect_each_refused(&[
+        (only, "AUTH_SERVICE_URL", "auth-service:50051"),
+        (only, "AUTH_SERVICE_URL", "ftp://auth-service"),
+        (only, "AUTH_SERVICE_URL", ""),
+        (only, "TRUSTED_PROXIES", "everybody"),
+        (only, "TRUSTED_PROXIES", "10.0.0.0/33"),
+        (only, "CORS_ALLOWED_ORIGINS", "app.example"),
+        (only, "CORS_ALLOWED_ORIGINS", "https://app.example/"),
+        (only, "CORS_ALLOWED_ORIGINS", "*,https://app.example"),
+        (only, "CORS_ALLOWED_ORIGINS", "https://hunter2@app.example"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_switch_is_on_or_off() {
+    let public = &[Gateway, AllInOne][..];
+    expect_each_refused(&[
+        (public, "API_DOCS", ""),
+        (public, "API_DOCS", "On"),
+        (public, "API_DOCS", "true"),
+        (public, "API_DOCS", "hunter2"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn an_address_in_use_is_refused() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let taken = taken.local_addr().map(|address| (address.to_string(), taken)).expect("bound");
+    expect_each_refused_with(
+        &[
+            (&[AuthService, AllInOne], "AUTH_LISTEN_ADDR", &taken.0),
+            (&[Gateway, AllInOne], "BEARER_LISTEN_ADDR", &taken.0),
+            (&[Gateway, AllInOne], "BASIC_LISTEN_ADDR", &taken.0),
+            (&[AuthService, Gateway, AllInOne], "OPS_LISTEN_ADDR", &taken.0),
+        ],
+        Some(QUIET),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_the_operator_cannot_have_meant_is_refused() {
+    let owners = &[AuthService, AllInOne][..];
+    let only_auth = &[AuthService][..];
+    expect_each_refused(&[
+        (owners, "BCRYPT_THREADS", "0"),
+        (owners, "BCRYPT_THREADS", "257"),
+        (owners, "BCRYPT_THREADS", "all"),
+        (owners, "BCRYPT_LANES", "0"),
+        (owners, "BCRYPT_LANES", "9"),
+        (owners, "LOGIN_FAILURE_LIMIT", "-1"),
+        (owners, "LOGIN_FAILURE_LIMIT", "1000001"),
+        (owners, "LOGIN_FAILURE_LIMIT", "20.5"),
+        (owners, "BASIC_MEMORY_SECONDS", "86401"),
+        (owners, "BASIC_MEMORY_SECONDS", "5m"),
+        (owners, "REGISTRATION", "Open"),
+        (owners, "REGISTRATION", ""),
+        (owners, "REGISTRATION_LIMIT", "many"),
+        (owners, "REGISTRATION_LIMIT", "4294967296"),
+        (owners, "PASSWORD_MIN_LENGTH", ""),
+        (only_auth, "TRUSTED_GATEWAYS", "localhost"),
+        (only_auth, "TRUSTED_GATEWAYS", "10.0.0.0/8;192.168.0.0/16"),
+        (&[AllInOne], "TRUSTED_PROXIES", "10.0.0.0/33"),
+        (&[Gateway, AllInOne], "LAME_DUCK_SECONDS", "301"),
+        (only_auth, "LAME_DUCK_SECONDS", "0x2"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_gateway_without_any_public_address_is_refused() {
+    let public = &[Gateway, AllInOne][..];
+    let off = Some(("BASIC_LISTEN_ADDR", "off"));
+    expect_each_refused_with(&[(public, "BEARER_LISTEN_ADDR", "off")], off).await;
+}
+
+#[tokio::test]
+async fn further_addresses_of_auth_service_that_cannot_work_are_refused() {
+    let only = &[Gateway][..];
+    expect_each_refused(&[
+        (only, "AUTH_SERVICE_URL", "http://auth-service"),
+        (only, "AUTH_SERVICE_URL", "http://auth-service:70000"),
+        (only, "AUTH_SERVICE_URL", "http://me:hunter2@auth-service:50051"),
+        (only, "AUTH_SERVICE_URL", "http://auth-service:50051/path"),
+        (only, "AUTH_SERVICE_URL", "http://auth service:50051"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_setting_given_as_a_flag_is_refused_in_the_same_words() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for arguments in [
+        &["--bcrypt-cost", "hunter2"][..],
+        &["serve", "--bcrypt-cost", "hunter2"],
+        &["--bcrypt-cost", "hunter2", "serve"],
+    ] {
+        let settings = good(AuthService, &database);
+        let exit = Process::run(AuthService, arguments, &settings, folder.path(), "").await;
+        assert_eq!(exit.code, Some(64), "{arguments:?}: {exit:?}");
+        assert_eq!(exit.stderr, "BCRYPT_COST: must be a whole number from 12 to 16\n");
+        assert_eq!(exit.stdout, "");
+    }
+    for arguments in [&["--sereve"][..], &["hunter2"], &["serve", "hunter2"], &["--bcrypt-cost"]] {
+        let settings = good(AuthService, &database);
+        let exit = Process::run(AuthService, arguments, &settings, folder.path(), "").await;
+        assert_eq!(exit.code, Some(64), "{arguments:?}: {exit:?}");
+        assert_eq!(exit.stderr.lines().count(), 1, "{arguments:?}: {exit:?}");
+        assert!(!exit.stderr.contains("hunter2"), "a stray word may be a secret: {exit:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_posts_cannot_work_with_is_refused() {
+    let (only, both) = (&[PostsService][..], &[PostsService, AllInOne][..]);
+    expect_each_refused(&[
+        (only, "OPS_LISTEN_ADDR", "hunter2"),
+        (only, "LAME_DUCK_SECONDS", "301"),
+        (both, "POSTS_LISTEN_ADDR", "localhost:50052"),
+        (both, "POSTS_LISTEN_ADDR", "127.0.0.1"),
+        (only, "POSTS_LISTEN_ADDR", "off"),
+        (only, "AUTH_SERVICE_URL", "auth-service:50051"),
+        (only, "AUTH_SERVICE_URL", ""),
+        (&[Gateway], "POSTS_SERVICE_URL", "posts-service:50052"),
+        (&[Gateway], "POSTS_SERVICE_URL", "ftp://posts-service:50052"),
+        (&[Gateway], "POSTS_SERVICE_URL", ""),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn an_address_of_posts_in_use_is_refused() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("bound").to_string();
+    let both = &[PostsService, AllInOne][..];
+    expect_each_refused_with(&[(both, "POSTS_LISTEN_ADDR", &address)], Some(QUIET)).await;
+}
