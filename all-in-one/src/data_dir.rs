@@ -11,6 +11,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The embedded database of users, in this folder.
+pub(crate) const USERS: &str = "rolegate.db";
+/// The embedded database of posts.
+pub(crate) const POSTS: &str = "posts.db";
+
 /// `DATA_DIR`, which exists and may be written.
 #[derive(Clone, Debug)]
 pub(crate) struct DataDir(PathBuf);
@@ -23,16 +28,6 @@ impl DataDir {
             let path = path.display();
             SettingError::new("DATA_DIR", format!("the folder {path} cannot be made: {error}"))
         })
-    }
-
-    /// The embedded database of users.
-    pub(crate) fn database(&self) -> PathBuf {
-        self.0.join("rolegate.db")
-    }
-
-    /// The embedded database of posts.
-    pub(crate) fn posts_database(&self) -> PathBuf {
-        self.0.join("posts.db")
     }
 
     /// Where the seeded admin's password is left for the operator.

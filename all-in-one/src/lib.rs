@@ -5,6 +5,7 @@
 //! - `data_dir`: the folder of everything it writes, with the secrets it makes for itself.
 //! - `in_memory`: the connections between its parts: the same generated clients, no socket.
 //! - `posts`: the part that is posts-service.
+//! - `stores`: where it keeps users and posts.
 //! - `welcome`: what it says to the person who started it.
 
 mod data_dir;
@@ -12,6 +13,7 @@ mod in_memory;
 mod posts;
 mod program;
 pub mod settings;
+mod stores;
 mod welcome;
 
 pub use program::program;

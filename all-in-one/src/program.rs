@@ -5,6 +5,7 @@ use crate::{
     in_memory,
     posts::Posts,
     settings::Settings,
+    stores::Stores,
     welcome::{self, Addresses, WhereIsPassword},
 };
 use auth_proto::SERVICE_NAME;
@@ -54,14 +55,14 @@ async fn run(
 async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let hangups = Hangups::listen();
     settings.public.check()?;
+    let stores = Stores::of(&settings)?;
     let data_dir = DataDir::open(&settings.data_dir)?;
     let tls = settings.service.tls()?;
     let has_own_store = settings.database_url.is_none() && settings.database_url_file.is_none();
     let password_file = data_dir.initial_admin_password();
     let was_there = password_file.exists();
-    let foundation = foundation(&settings, &data_dir)?;
-    let posts_store_url = posts_store_url(&settings, &data_dir, &foundation.store_url)?;
-    let store = foundation.store_url.to_string();
+    let store = stores.users.to_string();
+    let foundation = foundation(&settings, &data_dir, stores.users)?;
     tracing::debug!(store, "opening the store");
     let service = tokio::select! {
         service = AuthService::open(foundation) => service?,
@@ -69,7 +70,7 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     };
     // One client for the gateway and for posts: their questions share calls.
     let (auth_client, auth_in_memory) = in_memory::auth();
-    let posts = Posts::open(&posts_store_url, auth_client.clone(), settings.posts_listen_addr);
+    let posts = Posts::open(&stores.posts, auth_client.clone(), settings.posts_listen_addr);
     let posts = tokio::select! {
         posts = posts => posts?,
         () = shutdown.lame_duck() => return Ok(()),
@@ -133,31 +134,18 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     tcp.and(memory).and(posts)
 }
 
-/// PostgreSQL has room for both, in a schema for each; an SQLite file has one owner.
-fn posts_store_url(
+fn foundation(
     settings: &Settings,
     data_dir: &DataDir,
-    users: &StoreUrl,
-) -> Result<StoreUrl, SettingError> {
-    let file = settings.posts_database_url_file.as_deref();
-    let value = settings.posts_database_url.clone();
-    let given = StoreUrl::from_setting("POSTS_DATABASE_URL", value, file)?;
-    Ok(given.unwrap_or_else(|| match users {
-        StoreUrl::Postgres(_) => users.clone(),
-        StoreUrl::Sqlite(_) => StoreUrl::Sqlite(data_dir.posts_database()),
-    }))
-}
-
-fn foundation(settings: &Settings, data_dir: &DataDir) -> Result<Foundation, SettingError> {
-    let file = settings.database_url_file.as_deref();
-    let given = StoreUrl::from_setting("DATABASE_URL", settings.database_url.clone(), file)?;
+    store_url: StoreUrl,
+) -> Result<Foundation, SettingError> {
     let keys = settings.service.key_source(|| data_dir.signing_secret())?;
     let admin_password = match settings.service.admin_password()? {
         AdminPassword::Missing => AdminPassword::GeneratedInto(data_dir.initial_admin_password()),
         given => given,
     };
     Ok(Foundation {
-        store_url: given.unwrap_or_else(|| StoreUrl::Sqlite(data_dir.database())),
+        store_url,
         keys,
         admin_password,
         initial_password: InitialPassword::in_file(data_dir.initial_admin_password()),

@@ -9,15 +9,13 @@ mod user;
 use crate::{
     program::serve,
     settings::Settings,
-    store::{self, Schema, UserStore},
+    store::{self, UserStore},
 };
 use clap::Subcommand;
 use init_secrets::InitSecrets;
-use service_runtime::{
-    command_line::CommandLine, program::Failure, settings::SettingError, shutdown::Shutdown,
-};
-use sql_store::StoreUrl;
-use std::{fmt::Display, future::Future, sync::Arc};
+use service_runtime::{command_line::CommandLine, program::Failure, shutdown::Shutdown};
+use sql_store::{Place, Schema, sqlite};
+use std::{future::Future, sync::Arc};
 use user::UserCommand;
 
 /// What auth-service is to do.
@@ -76,22 +74,14 @@ async fn unless_stopped(
 /// that was mistyped would be an empty database.
 async fn existing_store(settings: &Settings) -> Result<Arc<dyn UserStore>, Failure> {
     let url = settings.store_url()?;
-    let absent = |problem: String| Failure::from(SettingError::new("DATABASE_URL", problem));
-    if let StoreUrl::Sqlite(file) = &url
-        && !file.is_file()
+    if let Place::Sqlite(file) = url.place()
+        && !sqlite::is_there(file).map_err(|problem| url.wrong(problem))?
     {
-        return Err(absent(format!("the file {} does not exist", file.display())));
+        return Err(url.wrong(format!("the file {} does not exist", file.display())).into());
     }
-    let found = store::inspect(&url).await.map_err(|error| cannot_open(&url, &error))?;
-    match found.schema {
-        Schema::Missing { .. } => Err(absent(format!("{url} has no users yet"))),
-        Schema::Foreign(why) => Err(absent(format!("{url} has no users of ours: {why}"))),
-        Schema::Current | Schema::Older { .. } | Schema::Newer => {
-            store::open(&url).await.map_err(|error| cannot_open(&url, &error))
-        }
+    match store::inspect(&url).await?.schema {
+        Schema::Missing { .. } => Err(url.wrong(format!("{url} has no users yet")).into()),
+        Schema::Foreign(why) => Err(url.foreign(&why).into()),
+        Schema::Current | Schema::Older { .. } | Schema::Newer => Ok(store::open(&url).await?),
     }
-}
-
-fn cannot_open(url: &StoreUrl, error: &impl Display) -> Failure {
-    Failure::Other(format!("cannot open {url}: {error}").into())
 }

@@ -66,10 +66,7 @@ impl AuthService {
         }
         let hasher = Hasher::start(foundation.bcrypt_cost, foundation.engine)
             .map_err(|error| Failure::Other(Box::new(error)))?;
-        let store = store::open(&foundation.store_url).await.map_err(|error| {
-            tracing::error!(store = %foundation.store_url, %error, "cannot open the store");
-            Failure::Other(format!("cannot open {}: {error}", foundation.store_url).into())
-        })?;
+        let store = store::open(&foundation.store_url).await?;
         metrics::begin(&hasher, &store);
         tracing::info!(
             signs = keyring.signing_id(),

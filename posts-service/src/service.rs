@@ -34,10 +34,7 @@ impl PostsService {
         auth: AuthClient,
         trusted_gateways: &Networks,
     ) -> Result<Self, Failure> {
-        let store = store::open(store_url).await.map_err(|error| {
-            tracing::error!(store = %store_url, %error, "cannot open the store");
-            Failure::Other(format!("cannot open {store_url}: {error}").into())
-        })?;
+        let store = store::open(store_url).await?;
         let posts = Posts::new(Arc::clone(&store), auth, Arc::new(SystemClock));
         let grpc = PostServiceServer::new(PostsGrpc::new(posts));
         let server = GrpcServer::new(Routes::new(grpc), SERVICE_NAME, POSTS_DESCRIPTORS).await;

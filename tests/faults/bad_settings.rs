@@ -14,7 +14,13 @@ type Settings = BTreeMap<String, String>;
 /// For what can be found out only after some work, which is logged at info.
 const QUIET: (&str, &str) = ("RUST_LOG", "warn");
 
-async fn expect_refusal(program: Program, settings: &Settings, folder: &Path, variable: &str) {
+/// Returns the line.
+async fn expect_refusal(
+    program: Program,
+    settings: &Settings,
+    folder: &Path,
+    variable: &str,
+) -> String {
     let exit = Process::start(program, settings, folder).exit().await;
     let what = format!("{} with {settings:?} said\n{}", program.name(), exit.stderr);
     assert_eq!(exit.code, Some(64), "{what}");
@@ -24,6 +30,7 @@ async fn expect_refusal(program: Program, settings: &Settings, folder: &Path, va
     for secret in [SIGNING_SECRET, ADMIN_PASSWORD, "hunter2"] {
         assert!(!exit.stderr.contains(secret), "a secret is shown: {what}");
     }
+    exit.stderr
 }
 
 fn good(program: Program, database: &TestDatabase) -> Settings {

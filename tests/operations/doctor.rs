@@ -95,7 +95,7 @@ async fn a_database_that_is_not_there_is_wrong_and_not_waited_for() {
     let folder = tempfile::tempdir().expect("a folder");
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
-    expect_line(&exit, "WRONG", "cannot be used");
+    expect_line(&exit, "WRONG", "cannot open PostgreSQL at ");
     let there = doctor(&plan.auth_settings(&database.url()), folder.path()).await;
     assert_eq!(there.code, Some(0), "{there:?}");
     expect_line(&there, "ok", "there is no schema yet");
@@ -113,8 +113,37 @@ async fn an_sqlite_file_is_not_made_by_looking() {
     std::fs::write(&file, "this is no database, whatever its name says").expect("written");
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
-    expect_line(&exit, "WRONG", "cannot be used");
+    expect_line(&exit, "WRONG", "DATABASE_URL: ");
+    expect_line(&exit, "WRONG", "users.db is not an SQLite database");
     let nowhere = folder.path().join("nowhere/users.db");
     settings.insert("DATABASE_URL".to_owned(), format!("sqlite://{}", nowhere.display()));
     expect_line(&doctor(&settings, folder.path()).await, "WRONG", "there is no folder");
+}
+
+#[tokio::test]
+async fn a_database_that_is_no_store_of_users_is_told_as_a_start_tells_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (posts, other) =
+        (TestDatabase::create(Store::Sqlite).await, TestDatabase::create(Store::Sqlite).await);
+    let nowhere = "127.0.0.1:1".parse().expect("an address");
+    let plan = Plan::in_two_processes(Store::Sqlite);
+    let settings = plan.posts_settings(&posts.url(), nowhere);
+    Process::start(Program::PostsService, &settings, folder.path()).ready().await;
+    other.execute("CREATE TABLE bookmark (url TEXT)").await;
+    let folder_url = format!("sqlite://{}", folder.path().display());
+    for (url, why) in [
+        (&posts.url(), "belongs to posts-service, not to auth-service"),
+        (&other.url(), "is not a store of auth-service: it has tables of another program"),
+        (&folder_url, "is a folder; name a file in it"),
+    ] {
+        let settings = plan.auth_settings(url);
+        let exit = doctor(&settings, folder.path()).await;
+        assert_eq!(exit.code, Some(1), "{exit:?}");
+        expect_line(&exit, "WRONG", why);
+        let start = Process::run(Program::AuthService, &[], &settings, folder.path(), "").await;
+        assert_eq!(start.code, Some(64), "{start:?}");
+        let line = start.stderr.lines().last().expect("a line");
+        assert!(line.starts_with("DATABASE_URL: ") && line.contains(why), "{start:?}");
+        expect_line(&exit, "WRONG", line);
+    }
 }

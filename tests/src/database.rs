@@ -54,6 +54,7 @@ macro_rules! connected {
             Self::Sqlite(_) => {
                 let options = SqliteConnectOptions::new()
                     .filename($database.file())
+                    .create_if_missing(true)
                     .busy_timeout(Duration::from_secs(10));
                 let mut $connection: SqliteConnection = options.connect().await.expect("opened");
                 $then
@@ -125,11 +126,20 @@ impl TestDatabase {
         }
     }
 
-    fn file(&self) -> PathBuf {
+    /// The file of the users.
+    #[must_use]
+    pub fn file(&self) -> PathBuf {
         match self {
             Self::Postgres(url) => PathBuf::from(url.path()),
             Self::Sqlite(folder) => folder.path().join("users.db"),
         }
+    }
+
+    /// Does something that no service of ours does.
+    pub async fn execute(&self, sql: &'static str) {
+        connected!(self, connection => {
+            sqlx::raw_sql(sql).execute(&mut connection).await.expect("it is done");
+        });
     }
 
     /// The stored row of a user.

@@ -7,7 +7,7 @@ use service_runtime::{
     secret,
     settings::SettingError,
 };
-use sql_store::StoreUrl;
+use sql_store::Place;
 use std::{
     fs::{self, DirBuilder},
     io,
@@ -66,7 +66,7 @@ fn database_url(place: &str, password: &SecretString) -> Result<SecretString, Se
         return Err(SettingError::new("database-password", problem));
     }
     let url = SecretString::from(format!("postgres://{user}:{password}@{host}/{database}"));
-    StoreUrl::parse(&url).map_err(|_| wrong())?;
+    Place::parse(&url).map_err(|_| wrong())?;
     Ok(url)
 }
 

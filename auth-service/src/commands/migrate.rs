@@ -1,6 +1,5 @@
 //! `auth-service migrate`.
 
-use super::cannot_open;
 use crate::{settings::Settings, store};
 use service_runtime::program::{Failure, say};
 
@@ -9,7 +8,7 @@ use service_runtime::program::{Failure, say};
 /// database's. The first admin is the server's to create: it takes the password.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     let url = settings.store_url()?;
-    let store = store::open(&url).await.map_err(|error| cannot_open(&url, &error))?;
+    let store = store::open(&url).await?;
     store.close().await;
     say(&format!("The schema is up to date: {url}"));
     Ok(())

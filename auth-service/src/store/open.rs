@@ -1,14 +1,22 @@
 //! From a URL to an open store.
 
-use super::{PostgresStore, SqliteStore, UserStore};
-use sql_store::StoreUrl;
+use super::{PostgresStore, SqliteStore, UserStore, postgres, sqlite};
+use sql_store::{NotOpened, Opened, StoreUrl, Tables};
 use std::sync::Arc;
 
-/// Opens the store and brings its schema up to date. A PostgreSQL that is not there (yet) is waited
-/// for, saying so; an SQLite file that cannot be opened will not get better by waiting.
-pub async fn open(url: &StoreUrl) -> Result<Arc<dyn UserStore>, sqlx::Error> {
-    Ok(match url {
-        StoreUrl::Sqlite(file) => Arc::new(SqliteStore::open(file).await?),
-        StoreUrl::Postgres(options) => Arc::new(PostgresStore::open(options).await?),
+/// The tables of this service.
+pub(super) const TABLES: Tables = Tables {
+    owner: "auth-service",
+    main: "user",
+    schema: None,
+    postgres: postgres::MIGRATIONS,
+    sqlite: sqlite::MIGRATIONS,
+};
+
+/// Opens the store and brings its schema up to date: see [`StoreUrl::open`].
+pub async fn open(url: &StoreUrl) -> Result<Arc<dyn UserStore>, NotOpened> {
+    Ok(match url.open(&TABLES).await? {
+        Opened::Postgres(connections) => Arc::new(PostgresStore::new(connections)),
+        Opened::Sqlite(pools) => Arc::new(SqliteStore::new(pools)),
     })
 }

@@ -10,15 +10,11 @@ use crate::{
 };
 use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
-use sql_store::{PoolUse, migrator, postgres};
-use sqlx::{
-    Connection, PgConnection, Row,
-    migrate::Migrator,
-    postgres::{PgConnectOptions, PgRow},
-};
+use sql_store::{Migrations, PoolUse, postgres::Connections};
+use sqlx::{Connection, PgConnection, Row, postgres::PgRow};
 
 /// The schema, step by step.
-const MIGRATIONS: [(i64, &str, &str); 2] = [
+pub(super) const MIGRATIONS: Migrations = &[
     (1, "user", include_str!("../../migrations/postgres/0001_user.sql")),
     (2, "tokens not before", include_str!("../../migrations/postgres/0002_tokens_not_before.sql")),
 ];
@@ -26,20 +22,15 @@ const MIGRATIONS: [(i64, &str, &str); 2] = [
 /// Users in PostgreSQL. Replicas on one database share them.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
-    connections: postgres::Connections,
+    connections: Connections,
 }
 
 impl PostgresStore {
-    /// Opens it: see [`postgres::open`].
-    pub async fn open(options: &PgConnectOptions) -> sqlx::Result<Self> {
-        let connections = postgres::open(options, "rolegate auth-service", &migrations()).await?;
-        Ok(Self { connections })
+    /// The store behind these connections.
+    #[must_use]
+    pub fn new(connections: Connections) -> Self {
+        Self { connections }
     }
-}
-
-/// The schema of this service.
-pub(super) fn migrations() -> Migrator {
-    migrator(&MIGRATIONS)
 }
 
 #[async_trait]

@@ -13,16 +13,15 @@ use crate::{
 };
 use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
-use sql_store::{PoolUse, migrator, sqlite::Pools, within};
-use sqlx::{Row, SqliteConnection, migrate::Migrator, sqlite::SqliteRow};
-use std::path::Path;
+use sql_store::{Migrations, PoolUse, sqlite::Pools, within};
+use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 
 /// Begins a transaction as the writer. A transaction that began as a reader would fail at its first
 /// write if anybody, in another process say, wrote in between.
 const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 
 /// The schema, step by step.
-const MIGRATIONS: [(i64, &str, &str); 2] = [
+pub(super) const MIGRATIONS: Migrations = &[
     (1, "user", include_str!("../../migrations/sqlite/0001_user.sql")),
     (2, "tokens not before", include_str!("../../migrations/sqlite/0002_tokens_not_before.sql")),
 ];
@@ -34,15 +33,11 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens it: see [`Pools::open`].
-    pub async fn open(file: &Path) -> sqlx::Result<Self> {
-        Ok(Self { pools: Pools::open(file, &migrations()).await? })
+    /// The store in this file.
+    #[must_use]
+    pub fn new(pools: Pools) -> Self {
+        Self { pools }
     }
-}
-
-/// The schema of this service.
-pub(super) fn migrations() -> Migrator {
-    migrator(&MIGRATIONS)
 }
 
 #[async_trait]
@@ -206,7 +201,8 @@ fn credentials_from_row(row: &SqliteRow) -> sqlx::Result<Credentials> {
 #[cfg(test)]
 mod tests {
     use super::{SqliteStore, UserFilter, list_query};
-    use crate::role::Role;
+    use crate::{role::Role, store::open::TABLES};
+    use sql_store::{Opened, StoreUrl};
     use sqlx::{AssertSqlSafe, Sqlite};
 
     /// The plan as SQLite tells it, a step a line.
@@ -223,7 +219,10 @@ mod tests {
     #[tokio::test]
     async fn a_page_is_read_from_an_index_and_never_sorted() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = SqliteStore::open(&folder.path().join("users.db")).await.expect("opened");
+        let url = StoreUrl::of_file("DATABASE_URL", folder.path().join("users.db"));
+        let opened = url.open(&TABLES).await.expect("opened");
+        let Opened::Sqlite(pools) = opened else { panic!("not a file: {url}") };
+        let store = SqliteStore::new(pools);
         let all = UserFilter { after: 5, limit: 51, ..UserFilter::default() };
         let by_id = "SEARCH user USING INTEGER PRIMARY KEY (rowid>?)";
         assert_eq!(plan(&store, &all).await, by_id);

@@ -4,10 +4,10 @@ mod connections;
 
 pub use connections::{Answer, Connections};
 
-use crate::{STATEMENT_TIME, StoreUrl, unavailable};
+use crate::{Place, STATEMENT_TIME, Schema, Tables, open::Trouble, unavailable};
 use sqlx::{
-    ConnectOptions, Connection,
-    migrate::Migrator,
+    ConnectOptions, Connection, PgConnection,
+    migrate::Migrate,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 use std::time::Duration;
@@ -17,17 +17,16 @@ const CONNECTIONS: u32 = 10;
 
 /// Connects, brings the schema up to date and makes the pool. Eight instances may do so at once:
 /// the migrator holds an advisory lock. A server that is not there (yet) is waited for, saying so.
-pub async fn open(
+pub(crate) async fn open(
     options: &PgConnectOptions,
-    application: &str,
-    migrator: &Migrator,
-) -> sqlx::Result<Connections> {
-    let options = options.clone().application_name(application);
+    tables: &Tables,
+) -> Result<Connections, Trouble> {
+    let options = options.clone().application_name(&format!("rolegate {}", tables.owner));
     let mut pause = Duration::from_millis(100);
     loop {
-        match try_open(options.clone(), migrator).await {
-            Err(error) if unavailable::is(&error) => {
-                let store = StoreUrl::Postgres(Box::new(options.clone()));
+        match try_open(options.clone(), tables).await {
+            Err(Trouble::Failed(error)) if unavailable::is(&error) => {
+                let store = Place::Postgres(Box::new(options.clone()));
                 tracing::warn!(%store, %error, "waiting for the database");
             }
             opened => return opened,
@@ -37,9 +36,15 @@ pub async fn open(
     }
 }
 
-async fn try_open(options: PgConnectOptions, migrator: &Migrator) -> sqlx::Result<Connections> {
-    let mut connection = options.connect().await?;
-    migrator.run(&mut connection).await?;
+async fn try_open(options: PgConnectOptions, tables: &Tables) -> Result<Connections, Trouble> {
+    let mut connection: PgConnection = options.connect().await?;
+    // The lock of the migrator, taken earlier: whoever looks while another one migrates would find
+    // half of it. It ends with the connection.
+    connection.lock().await.map_err(sqlx::Error::from)?;
+    if let Schema::Foreign(why) = Schema::in_postgres(&mut connection, tables).await? {
+        return Err(Trouble::Foreign(why));
+    }
+    tables.postgres().run(&mut connection).await.map_err(sqlx::Error::from)?;
     connection.close().await?;
     // The server ends a statement that we stopped waiting for.
     let timeout = format!("{}ms", STATEMENT_TIME.as_millis());

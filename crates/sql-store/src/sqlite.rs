@@ -5,21 +5,27 @@
 //! `fetch_optional`): only then the commit has happened, and its failure is seen. `synchronous=FULL`:
 //! what was acknowledged survives a power cut.
 
-use crate::{PoolUse, STATEMENT_TIME};
+mod file;
+
+pub(crate) use file::are_same;
+pub use file::is_there;
+
+use crate::{PoolUse, STATEMENT_TIME, Schema, Tables, open::Trouble};
+use file::{private_file, take_turn};
 use sqlx::{
-    SqlitePool,
-    migrate::Migrator,
+    ConnectOptions, Connection, SqliteConnection, SqlitePool,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
-use std::{
-    fs::{File, OpenOptions},
-    io,
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-};
+use std::path::Path;
 
 /// Connections that read; each has a thread of its own.
 const READERS: u32 = 4;
+
+const PERM: i32 = 3;
+const READONLY: i32 = 8;
+const CANTOPEN: i32 = 14;
+const AUTH: i32 = 23;
+const NOTADB: i32 = 26;
 
 /// An open file. Several processes of one machine may share it.
 #[derive(Clone, Debug)]
@@ -30,33 +36,69 @@ pub struct Pools {
     pub readers: SqlitePool,
 }
 
-impl Pools {
-    /// Opens the file, made if it is missing (0600), and brings the schema up to date. Eight
-    /// processes may do so at once: they take turns by a lock on a file beside it.
-    pub async fn open(file: &Path, migrator: &Migrator) -> sqlx::Result<Self> {
-        let turn = take_turn(file).await?;
-        private_file(file)?;
-        let options = SqliteConnectOptions::new()
-            .filename(file)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(STATEMENT_TIME);
-        let writer = SqlitePoolOptions::new()
-            .max_connections(1)
-            .acquire_timeout(STATEMENT_TIME)
-            .connect_with(options.clone())
-            .await?;
-        migrator.run(&writer).await?;
-        let readers = SqlitePoolOptions::new()
-            .max_connections(READERS)
-            .acquire_timeout(STATEMENT_TIME)
-            .test_before_acquire(false)
-            .connect_with(options.read_only(true))
-            .await?;
-        drop(turn);
-        Ok(Self { writer, readers })
+/// Opens the file, made if it is missing (0600), and brings the schema up to date. Eight processes
+/// may do so at once: they take turns by a lock on a file beside it. What is not ours stays as it is.
+pub(crate) async fn open(file: &Path, tables: &Tables) -> Result<Pools, Trouble> {
+    let there = || is_there(file).map_err(Trouble::Setting);
+    there()?;
+    let turn = take_turn(file).await?;
+    if there()? {
+        let schema = look(file, tables).await.map_err(|error| explain(file, error))?;
+        if let Schema::Foreign(why) = schema {
+            return Err(Trouble::Foreign(why));
+        }
     }
+    private_file(file)?;
+    let pools = pools(file, tables).await.map_err(|error| explain(file, error));
+    drop(turn);
+    pools
+}
 
+/// What the file holds. It must exist, and does not change.
+async fn look(file: &Path, tables: &Tables) -> sqlx::Result<Schema> {
+    let options = SqliteConnectOptions::new().filename(file).read_only(true);
+    let mut connection: SqliteConnection = options.connect().await?;
+    let schema = Schema::in_sqlite(&mut connection, tables).await?;
+    connection.close().await?;
+    Ok(schema)
+}
+
+async fn pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
+    let options = SqliteConnectOptions::new()
+        .filename(file)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .busy_timeout(STATEMENT_TIME);
+    let writer = SqlitePoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(STATEMENT_TIME)
+        .connect_with(options.clone())
+        .await?;
+    tables.sqlite().run(&writer).await?;
+    let readers = SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .acquire_timeout(STATEMENT_TIME)
+        .test_before_acquire(false)
+        .connect_with(options.read_only(true))
+        .await?;
+    Ok(Pools { writer, readers })
+}
+
+/// What SQLite says about a file that it cannot open, or that is none of its own.
+pub(crate) fn explain(file: &Path, error: sqlx::Error) -> Trouble {
+    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
+    let file = file.display();
+    // Result codes of SQLite; the low byte is the primary one.
+    match code.map(|code| code & 0xff) {
+        Some(NOTADB) => Trouble::Setting(format!("{file} is not an SQLite database")),
+        Some(PERM | READONLY | CANTOPEN | AUTH) => {
+            Trouble::Setting(format!("{file} cannot be opened to read and write: {error}"))
+        }
+        _ => Trouble::Failed(error),
+    }
+}
+
+impl Pools {
     /// How the connections are used now.
     #[must_use]
     pub fn uses(&self) -> Vec<PoolUse> {
@@ -69,23 +111,4 @@ impl Pools {
         // Last, so that it can fold the log back into the file.
         self.writer.close().await;
     }
-}
-
-/// Waits for the right to prepare the file: neither the switch to WAL nor sqlx's migrator is safe
-/// in company. The system lets the lock go with its holder, however that ends.
-async fn take_turn(file: &Path) -> io::Result<File> {
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(".lock");
-    let waiting = tokio::task::spawn_blocking(move || {
-        let lock = private_file(Path::new(&beside))?;
-        lock.lock()?;
-        Ok(lock)
-    });
-    waiting.await.map_err(io::Error::other)?
-}
-
-/// Opens a file that only this user may read, made if it is missing. SQLite gives the files that it
-/// puts beside the database the same mode.
-fn private_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }

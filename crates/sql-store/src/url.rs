@@ -1,5 +1,6 @@
 //! From the text of a setting such as `DATABASE_URL` to a database that can be opened.
 
+use crate::sqlite::are_same;
 use secrecy::{ExposeSecret, SecretString};
 use service_runtime::{secret, settings::SettingError};
 use sqlx::postgres::PgConnectOptions;
@@ -9,9 +10,16 @@ use std::{
     str::FromStr,
 };
 
-/// A database that can be opened. Prints without its password.
+/// A database that can be opened, and the setting that led to it. Prints without its password.
 #[derive(Clone)]
-pub enum StoreUrl {
+pub struct StoreUrl {
+    setting: &'static str,
+    place: Place,
+}
+
+/// Where a database is. Prints without its password.
+#[derive(Clone)]
+pub enum Place {
     /// `postgres://user:password@host:5432/database`
     Postgres(Box<PgConnectOptions>),
     /// `sqlite://path/to/file`
@@ -20,7 +28,7 @@ pub enum StoreUrl {
 
 /// The text is no URL of a database that we know. Says what would be right, never the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
+pub enum InvalidUrl {
     /// Another scheme, or none.
     #[error("must be postgres://user:password@host:5432/database or sqlite://path/to/file.db")]
     UnknownScheme,
@@ -35,19 +43,19 @@ pub enum OpenError {
 impl StoreUrl {
     /// The database of the setting `name` or of the file that `name_FILE` names, if one is given.
     pub fn from_setting(
-        name: &str,
+        name: &'static str,
         value: Option<SecretString>,
         file: Option<&Path>,
     ) -> Result<Option<Self>, SettingError> {
-        secret::read(name, value, file)?
-            .map(|url| Self::parse(&url))
-            .transpose()
-            .map_err(|error| SettingError::new(name, error.to_string()))
+        let Some(url) = secret::read(name, value, file)? else { return Ok(None) };
+        let place = Place::parse(&url);
+        let place = place.map_err(|error| SettingError::new(name, error.to_string()))?;
+        Ok(Some(Self { setting: name, place }))
     }
 
     /// The same for a service that cannot do without.
     pub fn required(
-        name: &str,
+        name: &'static str,
         value: Option<SecretString>,
         file: Option<&Path>,
     ) -> Result<Self, SettingError> {
@@ -57,28 +65,70 @@ impl StoreUrl {
         })
     }
 
+    /// An SQLite file that `setting` led to without being a URL.
+    #[must_use]
+    pub fn of_file(setting: &'static str, file: PathBuf) -> Self {
+        Self { setting, place: Place::Sqlite(file) }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Whether both are one SQLite file, whatever they call it. Neither need exist.
+    #[must_use]
+    pub fn is_same_file_as(&self, other: &Self) -> bool {
+        match (&self.place, &other.place) {
+            (Place::Sqlite(one), Place::Sqlite(other)) => are_same(one, other),
+            _ => false,
+        }
+    }
+
+    /// The setting leads to something that this cannot be.
+    #[must_use]
+    pub fn wrong(&self, problem: impl Into<String>) -> SettingError {
+        SettingError::new(self.setting, problem)
+    }
+}
+
+impl Place {
     /// Reads a URL.
-    pub fn parse(url: &SecretString) -> Result<Self, OpenError> {
+    pub fn parse(url: &SecretString) -> Result<Self, InvalidUrl> {
         let url = url.expose_secret();
         if let Some(path) = url.strip_prefix("sqlite:") {
             let path = path.strip_prefix("//").unwrap_or(path);
             let is_file = !path.is_empty()
                 && !path.ends_with('/')
-                && !path.contains([':', '?', '%', '\0', '#']);
+                && !path.contains([':', '?', '%', '#'])
+                && !path.contains(char::is_control);
             return is_file
                 .then(|| Self::Sqlite(PathBuf::from(path)))
-                .ok_or(OpenError::InvalidSqlite);
+                .ok_or(InvalidUrl::InvalidSqlite);
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             return PgConnectOptions::from_str(url)
                 .map(|options| Self::Postgres(Box::new(options)))
-                .map_err(|_| OpenError::InvalidPostgres);
+                .map_err(|_| InvalidUrl::InvalidPostgres);
         }
-        Err(OpenError::UnknownScheme)
+        Err(InvalidUrl::UnknownScheme)
     }
 }
 
 impl fmt::Display for StoreUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.place.fmt(formatter)
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.setting, self.place)
+    }
+}
+
+impl fmt::Display for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Postgres(options) => {
@@ -95,7 +145,7 @@ impl fmt::Display for StoreUrl {
     }
 }
 
-impl fmt::Debug for StoreUrl {
+impl fmt::Debug for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, formatter)
     }
@@ -103,11 +153,11 @@ impl fmt::Debug for StoreUrl {
 
 #[cfg(test)]
 mod tests {
-    use super::{OpenError, StoreUrl};
+    use super::{InvalidUrl, Place};
     use secrecy::SecretString;
 
-    fn parse(url: &str) -> Result<StoreUrl, OpenError> {
-        StoreUrl::parse(&SecretString::from(url))
+    fn parse(url: &str) -> Result<Place, InvalidUrl> {
+        Place::parse(&SecretString::from(url))
     }
 
     #[test]
@@ -129,8 +179,9 @@ mod tests {
             "sqlite://:memory:",
             "sqlite://a/",
             "sqlite://a?mode=ro",
+            "sqlite://two\nlines",
         ] {
-            assert_eq!(parse(url).err(), Some(OpenError::InvalidSqlite), "{url}");
+            assert_eq!(parse(url).err(), Some(InvalidUrl::InvalidSqlite), "{url}");
         }
     }
 
@@ -138,9 +189,9 @@ mod tests {
     fn everything_else_is_refused_without_being_quoted() {
         for url in ["", "mysql://root:hunter2@db/users", "/a/b.db", "Postgres://x", "postgres:x"] {
             let error = parse(url).expect_err(url);
-            assert_eq!(error, OpenError::UnknownScheme);
+            assert_eq!(error, InvalidUrl::UnknownScheme);
             assert!(!error.to_string().contains("hunter2"));
         }
-        assert_eq!(parse("postgres://db:notaport/x").err(), Some(OpenError::InvalidPostgres));
+        assert_eq!(parse("postgres://db:notaport/x").err(), Some(InvalidUrl::InvalidPostgres));
     }
 }

@@ -3,27 +3,24 @@
 use super::{Change, NewPost, PostFilter, PostStore, StoredPage, Target};
 use crate::post::Post;
 use async_trait::async_trait;
-use sql_store::{StoreError, migrator, postgres};
-use sqlx::{
-    Row,
-    postgres::{PgConnectOptions, PgRow},
-};
+use sql_store::{Migrations, StoreError, postgres::Connections};
+use sqlx::{Row, postgres::PgRow};
+
+/// The schema, step by step.
+pub(super) const MIGRATIONS: Migrations =
+    &[(1, "post", include_str!("../../migrations/postgres/0001_post.sql"))];
 
 /// Posts in PostgreSQL. Replicas on one database share them.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
-    connections: postgres::Connections,
+    connections: Connections,
 }
 
 impl PostgresStore {
-    /// Opens it: see [`postgres::open`].
-    pub async fn open(options: &PgConnectOptions) -> sqlx::Result<Self> {
-        let post = include_str!("../../migrations/postgres/0001_post.sql");
-        let mut migrator = migrator(&[(1, "post", post)]);
-        migrator.create_schema("posts");
-        migrator.dangerous_set_table_name("posts._sqlx_migrations");
-        let connections = postgres::open(options, "rolegate posts-service", &migrator).await?;
-        Ok(Self { connections })
+    /// The store behind these connections.
+    #[must_use]
+    pub fn new(connections: Connections) -> Self {
+        Self { connections }
     }
 }
 

@@ -6,9 +6,12 @@
 use super::{Change, NewPost, PostFilter, PostStore, StoredPage, Target};
 use crate::post::Post;
 use async_trait::async_trait;
-use sql_store::{StoreError, migrator, sqlite::Pools, within};
+use sql_store::{Migrations, StoreError, sqlite::Pools, within};
 use sqlx::{Row, sqlite::SqliteRow};
-use std::path::Path;
+
+/// The schema, step by step.
+pub(super) const MIGRATIONS: Migrations =
+    &[(1, "post", include_str!("../../migrations/sqlite/0001_post.sql"))];
 
 /// Posts in an SQLite file. Several processes of one machine may share the file.
 #[derive(Clone, Debug)]
@@ -17,10 +20,10 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens it: see [`Pools::open`].
-    pub async fn open(file: &Path) -> sqlx::Result<Self> {
-        let post = include_str!("../../migrations/sqlite/0001_post.sql");
-        Ok(Self { pools: Pools::open(file, &migrator(&[(1, "post", post)])).await? })
+    /// The store in this file.
+    #[must_use]
+    pub fn new(pools: Pools) -> Self {
+        Self { pools }
     }
 }
 

@@ -1,7 +1,11 @@
-//! Databases that cannot be meant.
+//! Databases that cannot be meant, or are no store of the service that is sent there.
 
-use super::{AllInOne, AuthService, PostsService, expect_each_refused, expect_refusal, good};
-use e2e::{Store, TestDatabase};
+use super::{
+    AllInOne, AuthService, PostsService, Program, QUIET, Settings, expect_each_refused,
+    expect_refusal, good,
+};
+use e2e::{Plan, Process, Store, TestDatabase};
+use std::{fs, os::unix::fs::symlink, path::Path};
 
 #[tokio::test]
 async fn a_database_that_cannot_be_meant_is_refused() {
@@ -39,4 +43,153 @@ async fn posts_service_asks_for_its_database_and_for_one_source_of_it() {
     let mut settings = good(AllInOne, &database);
     settings.insert("POSTS_DATABASE_URL_FILE".to_owned(), "/nowhere/at/all".to_owned());
     expect_refusal(AllInOne, &settings, folder.path(), "POSTS_DATABASE_URL_FILE").await;
+}
+
+/// Each program that keeps a store, and the setting that says where.
+const KEEPERS: [(Program, &str); 4] = [
+    (AuthService, "DATABASE_URL"),
+    (PostsService, "DATABASE_URL"),
+    (AllInOne, "DATABASE_URL"),
+    (AllInOne, "POSTS_DATABASE_URL"),
+];
+
+/// Expects a refusal of this URL that says why.
+async fn expect_no_store(program: Program, setting: &str, url: &str, why: &str) {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut settings = good(program, &database);
+    settings
+        .extend([QUIET, (setting, url)].map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let line = expect_refusal(program, &settings, folder.path(), setting).await;
+    assert!(line.contains(why), "{program:?} does not say {why:?}: {line}");
+}
+
+fn sqlite(file: &Path) -> String {
+    format!("sqlite://{}", file.display())
+}
+
+#[tokio::test]
+async fn a_path_that_can_be_no_database_is_a_wrong_setting() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (text, nowhere) = (folder.path().join("text"), folder.path().join("nowhere/users.db"));
+    fs::write(&text, "this is no database, whatever its name says").expect("written");
+    fs::create_dir(folder.path().join("folder")).expect("made");
+    for (path, why) in [
+        (&*folder.path().join("folder"), "is a folder; name a file in it"),
+        (&nowhere, "cannot be made: there is no folder"),
+        (&text.join("users.db"), "cannot be opened"),
+        (&folder.path().join("x".repeat(300)), "cannot be opened"),
+        (Path::new("/proc/users.db"), "cannot be opened or made"),
+        (Path::new("/dev/null"), "is not a file"),
+        (&text, "is not an SQLite database"),
+    ] {
+        for (program, setting) in KEEPERS {
+            expect_no_store(program, setting, &sqlite(path), why).await;
+        }
+    }
+    let text = fs::read_to_string(text).expect("it is there");
+    assert_eq!(text, "this is no database, whatever its name says");
+}
+
+/// What posts-service, or all-in-one, keeps posts in; it has ended.
+async fn store_of_posts(database: &TestDatabase) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut settings = good(PostsService, database);
+    settings.insert("DATABASE_URL".to_owned(), database.url());
+    let process = Process::start(PostsService, &settings, folder.path()).ready().await;
+    process.terminate();
+    assert_eq!(process.exit().await.code, Some(0));
+}
+
+async fn store_of_users(database: &TestDatabase, store: Store) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = Plan::in_two_processes(store).auth_settings(&database.url());
+    let exit = Process::run(AuthService, &["migrate"], &settings, folder.path(), "").await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+}
+
+#[tokio::test]
+async fn a_file_of_another_of_our_services_is_told_by_its_owner() {
+    let (posts, users) =
+        (TestDatabase::create(Store::Sqlite).await, TestDatabase::create(Store::Sqlite).await);
+    store_of_posts(&posts).await;
+    store_of_users(&users, Store::Sqlite).await;
+    for (program, setting) in KEEPERS {
+        let is_of_users = (program, setting) == (AuthService, "DATABASE_URL")
+            || (program, setting) == (AllInOne, "DATABASE_URL");
+        let (url, why) = if is_of_users {
+            (posts.url(), "belongs to posts-service, not to auth-service")
+        } else {
+            (users.url(), "belongs to auth-service, not to posts-service")
+        };
+        expect_no_store(program, setting, &url, why).await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_another_program_is_left_as_it_is() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    database.execute("CREATE TABLE bookmark (url TEXT)").await;
+    let before = fs::read(database.file()).expect("it is there");
+    for (program, setting) in KEEPERS {
+        expect_no_store(program, setting, &database.url(), "it has tables of another program")
+            .await;
+    }
+    assert_eq!(fs::read(database.file()).expect("it is there"), before);
+}
+
+#[tokio::test]
+async fn a_schema_of_another_owner_in_postgres_is_told_and_left_as_it_is() {
+    let database = TestDatabase::create(Store::Postgres).await;
+    store_of_posts(&database).await;
+    let in_posts = format!("{}?options=-c%20search_path%3Dposts", database.url());
+    let foreign = TestDatabase::create(Store::Postgres).await;
+    foreign
+        .execute(
+            "CREATE TABLE \"user\" (name text); CREATE SCHEMA posts; CREATE TABLE posts.post ()",
+        )
+        .await;
+    let (of_users, of_posts) = ("made its table \"user\"", "made its table \"post\"");
+    for (program, setting) in [(AuthService, "DATABASE_URL"), (AllInOne, "DATABASE_URL")] {
+        expect_no_store(program, setting, &in_posts, "belongs to posts-service").await;
+        expect_no_store(program, setting, &foreign.url(), of_users).await;
+    }
+    for (program, setting) in [(PostsService, "DATABASE_URL"), (AllInOne, "POSTS_DATABASE_URL")] {
+        expect_no_store(program, setting, &foreign.url(), of_posts).await;
+    }
+    // Nobody began a history of migrations there.
+    foreign
+        .execute("CREATE TABLE _sqlx_migrations (); CREATE TABLE posts._sqlx_migrations ()")
+        .await;
+}
+
+#[tokio::test]
+async fn users_and_posts_in_one_file_are_refused_before_anything_is_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("a")).expect("made");
+    symlink("a", at("linked")).expect("linked");
+    symlink("a/users.db", at("link.db")).expect("linked");
+    let users = ("DATABASE_URL", sqlite(&at("a/users.db")));
+    let posts = |path: &str| ("POSTS_DATABASE_URL", sqlite(&at(path)));
+    let in_data_dir = |name: &str| format!("sqlite://{}", at(&format!("data/{name}")).display());
+    for (given, blamed) in [
+        (vec![users.clone(), posts("a/users.db")], "POSTS_DATABASE_URL"),
+        (vec![users.clone(), posts("linked/../a//users.db")], "POSTS_DATABASE_URL"),
+        (vec![users.clone(), posts("link.db")], "POSTS_DATABASE_URL"),
+        (
+            vec![users, ("POSTS_DATABASE_URL", "sqlite://a/users.db".to_owned())],
+            "POSTS_DATABASE_URL",
+        ),
+        (vec![("POSTS_DATABASE_URL", in_data_dir("rolegate.db"))], "POSTS_DATABASE_URL"),
+        (vec![("DATABASE_URL", in_data_dir("posts.db"))], "DATABASE_URL"),
+    ] {
+        let mut settings: Settings = good(AllInOne, &TestDatabase::create(Store::Sqlite).await);
+        settings.remove("DATABASE_URL");
+        settings.extend(given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        let line = expect_refusal(AllInOne, &settings, folder.path(), blamed).await;
+        assert!(line.contains("name another file"), "{line}");
+        assert!(!at("data").exists(), "a folder was made: {given:?}");
+        assert_eq!(fs::read_dir(at("a")).expect("a folder").count(), 0, "made: {given:?}");
+    }
 }

@@ -4,10 +4,10 @@ use super::{Finding, clock, good, wrong};
 use crate::{
     accounts::AdminPassword,
     settings::Settings,
-    store::{Inspection, Schema, inspect},
+    store::{Inspection, NotInspected, inspect},
 };
-use sql_store::StoreUrl;
-use std::path::Path;
+use service_runtime::settings::SettingError;
+use sql_store::{NotOpened, Place, Schema, StoreUrl, sqlite};
 
 const SUBJECT: &str = "database";
 
@@ -16,37 +16,39 @@ pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
         Ok(url) => url,
         Err(error) => return vec![wrong(SUBJECT, error.to_string())],
     };
-    if let StoreUrl::Sqlite(file) = &url
-        && !file.exists()
-    {
-        return vec![new_file(file), admin(settings, false)];
+    if let Place::Sqlite(file) = url.place() {
+        match sqlite::is_there(file) {
+            Ok(true) => {}
+            Ok(false) => {
+                let new =
+                    format!("{} does not exist yet; the first start makes it", file.display());
+                return vec![good(SUBJECT, new), admin(settings, false)];
+            }
+            Err(problem) => return vec![setting(&url.wrong(problem))],
+        }
     }
     match inspect(&url).await {
         Ok(found) => {
             let mut findings = vec![good(SUBJECT, format!("{url} answers"))];
-            findings.extend(judge(&found));
+            findings.extend(judge(&url, &found));
             findings.push(clock::check(found.clock));
-            findings.push(admin(settings, found.has_admin));
+            if !matches!(found.schema, Schema::Foreign(_)) {
+                findings.push(admin(settings, found.has_admin));
+            }
             findings
         }
-        Err(error) => vec![wrong(SUBJECT, format!("{url} cannot be used: {error}"))],
+        Err(NotInspected::NotOpened(NotOpened::Setting(error))) => vec![setting(&error)],
+        Err(error) => vec![wrong(SUBJECT, error.to_string())],
     }
 }
 
-fn new_file(file: &Path) -> Finding {
-    let folder = file.parent().filter(|path| !path.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let path = file.display();
-    if folder.is_dir() {
-        good(SUBJECT, format!("{path} does not exist yet; the first start makes it"))
-    } else {
-        let folder = folder.display();
-        wrong(SUBJECT, format!("{path} cannot be made: there is no folder {folder}"))
-    }
+/// In the words of a start.
+fn setting(error: &SettingError) -> Finding {
+    wrong(SUBJECT, error.to_string())
 }
 
-fn judge(found: &Inspection) -> Vec<Finding> {
-    let schema = match found.schema {
+fn judge(url: &StoreUrl, found: &Inspection) -> Vec<Finding> {
+    let schema = match &found.schema {
         Schema::Current => good(SUBJECT, "the schema is up to date"),
         Schema::Missing { may_be_made: true } => {
             good(SUBJECT, "there is no schema yet; migrate or the first start makes it")
@@ -61,7 +63,7 @@ fn judge(found: &Inspection) -> Vec<Finding> {
             format!("{missing} migration(s) are missing; migrate or the next start applies them"),
         ),
         Schema::Newer => good(SUBJECT, "a newer Rolegate made the schema; this one works with it"),
-        Schema::Foreign(why) => wrong(SUBJECT, format!("the schema is not ours: {why}")),
+        Schema::Foreign(why) => setting(&url.foreign(why)),
     };
     let writes = (!found.takes_writes).then(|| {
         wrong(SUBJECT, "it takes no writes (a standby, or a read-only file); use the primary")
