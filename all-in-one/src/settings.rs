@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use service_runtime::{
     program::LifeSettings,
     secret,
-    settings::{ListenAddress, socket_address},
+    settings::{ListenAddress, listen_address, socket_address},
     telemetry::TelemetrySettings,
 };
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
@@ -35,7 +35,7 @@ pub struct Settings {
     pub database_url_file: Option<PathBuf>,
 
     /// Where posts are served over gRPC, or off.
-    #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052")]
+    #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = listen_address::<50052>)]
     pub posts_listen_addr: ListenAddress,
 
     /// Where posts are kept [default: the database of the users where it is PostgreSQL, else sqlite://DATA_DIR/posts.db]
@@ -51,7 +51,7 @@ pub struct Settings {
     pub data_dir: PathBuf,
 
     /// Where /livez, /readyz and /metrics are served; never public.
-    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9000", value_parser = socket_address)]
+    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9000", value_parser = socket_address::<9000>)]
     pub ops_listen_addr: SocketAddr,
 
     /// Seconds between "not ready" and the end of accepting, at a stop.

@@ -41,7 +41,7 @@ pub struct Settings {
     pub database_url_file: Option<PathBuf>,
 
     /// Where /livez, /readyz and /metrics are served; never public.
-    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9001", value_parser = socket_address)]
+    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9001", value_parser = socket_address::<9001>)]
     pub ops_listen_addr: SocketAddr,
 
     /// CIDRs of callers, separated by commas, who are believed when they name the end user's address, the request or a trace.
@@ -61,7 +61,7 @@ pub struct Settings {
 #[derive(Args, Clone, Debug)]
 pub struct ServiceSettings {
     /// Where gRPC is served.
-    #[arg(long, env = "AUTH_LISTEN_ADDR", default_value = "127.0.0.1:50051", value_parser = socket_address)]
+    #[arg(long, env = "AUTH_LISTEN_ADDR", default_value = "127.0.0.1:50051", value_parser = socket_address::<50051>)]
     pub auth_listen_addr: SocketAddr,
 
     /// PEM file of the certificate that callers of gRPC are shown; with it gRPC is encrypted.

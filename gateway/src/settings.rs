@@ -10,7 +10,7 @@ use clap::{
 use service_runtime::{
     networks::Networks,
     program::LifeSettings,
-    settings::{ListenAddress, SettingError, number_between, socket_address},
+    settings::{ListenAddress, SettingError, listen_address, number_between, socket_address},
     telemetry::TelemetrySettings,
 };
 use std::{net::SocketAddr, time::Duration};
@@ -44,7 +44,7 @@ pub struct Settings {
         long,
         env = "OPS_LISTEN_ADDR",
         default_value = "127.0.0.1:9000",
-        value_parser = socket_address
+        value_parser = socket_address::<9000>
     )]
     pub ops_listen_addr: SocketAddr,
 
@@ -79,11 +79,21 @@ impl LifeSettings for Settings {
 #[derive(Clone, Debug, clap::Args)]
 pub struct PublicSettings {
     /// IP address and port of the bearer-token variant (users, tokens, roles), or off
-    #[arg(long, env = "BEARER_LISTEN_ADDR", default_value = "127.0.0.1:8000")]
+    #[arg(
+        long,
+        env = "BEARER_LISTEN_ADDR",
+        default_value = "127.0.0.1:8000",
+        value_parser = listen_address::<8000>
+    )]
     pub bearer_listen_addr: ListenAddress,
 
     /// IP address and port of the HTTP Basic variant, or off
-    #[arg(long, env = "BASIC_LISTEN_ADDR", default_value = "127.0.0.1:8001")]
+    #[arg(
+        long,
+        env = "BASIC_LISTEN_ADDR",
+        default_value = "127.0.0.1:8001",
+        value_parser = listen_address::<8001>
+    )]
     pub basic_listen_addr: ListenAddress,
 
     /// CIDRs of proxies, separated by commas, whose X-Forwarded-For, x-request-id and traceparent

@@ -23,7 +23,7 @@ const LOOPBACK: &str = "127.0.0.0/8,::1/128";
 #[command(name = "posts-service", version)]
 pub struct Settings {
     /// Where gRPC is served.
-    #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = socket_address)]
+    #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = socket_address::<50052>)]
     pub posts_listen_addr: SocketAddr,
 
     /// Where posts are kept: postgres://user:password@host:5432/database or sqlite://path/to/file.db
@@ -43,7 +43,7 @@ pub struct Settings {
     pub auth_tls: AuthTlsSettings,
 
     /// Where /livez, /readyz and /metrics are served; never public.
-    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9002", value_parser = socket_address)]
+    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9002", value_parser = socket_address::<9002>)]
     pub ops_listen_addr: SocketAddr,
 
     /// CIDRs of callers, separated by commas, who are believed when they name the end user's address, the request or a trace.

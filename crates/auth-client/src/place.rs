@@ -1,6 +1,6 @@
 //! Where replicas are, and how they are reached.
 
-use crate::replica::Dial;
+use crate::replica::{Dial, ServiceClient};
 use grpc_tls::ClientTls;
 use http::Uri;
 use std::{future::Future, io, net::SocketAddr, sync::Arc};
@@ -20,9 +20,11 @@ pub(crate) trait Place: Send + 'static {
 
 /// The address of a service is not a URL that gRPC can use.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must be a URL with host and port, such as {scheme}://auth-service:50051")]
+#[error("must be {scheme}://, a host and a port, such as {scheme}://{program}:{port}")]
 pub struct InvalidAddress {
     scheme: &'static str,
+    program: &'static str,
+    port: u16,
 }
 
 /// A name or an address, as in a URL.
@@ -37,9 +39,12 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// From a URL of this scheme; not encrypted.
-    pub(crate) fn parse(address: &str, scheme: &'static str) -> Result<Self, InvalidAddress> {
-        let invalid = || InvalidAddress { scheme };
+    /// From a URL of this scheme, of the service that `C` calls; not encrypted.
+    pub(crate) fn parse<C: ServiceClient>(
+        address: &str,
+        scheme: &'static str,
+    ) -> Result<Self, InvalidAddress> {
+        let invalid = || InvalidAddress { scheme, program: C::PROGRAM, port: C::PORT };
         let origin: Uri = address.parse().map_err(|_| invalid())?;
         let host = origin.host().filter(|host| !host.is_empty()).ok_or_else(invalid)?;
         let has_user = origin.authority().is_some_and(|authority| authority.as_str().contains('@'));
@@ -49,7 +54,8 @@ impl Named {
         }
         // An IPv6 address stands in brackets in a URL, and without them everywhere else.
         let host = host.trim_start_matches('[').trim_end_matches(']').into();
-        let port = origin.port_u16().ok_or_else(invalid)?;
+        // Port 0 is any port to whoever listens, and none to whoever calls.
+        let port = origin.port_u16().filter(|port| *port != 0).ok_or_else(invalid)?;
         Ok(Self { host, port, origin, tls: None })
     }
 }
@@ -82,21 +88,30 @@ impl Place for Named {
 
 #[cfg(test)]
 mod tests {
-    use super::Named;
+    use super::{InvalidAddress, Named};
+    use crate::service_client::Connection;
+    use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
+
+    fn parse(address: &str, scheme: &'static str) -> Result<Named, InvalidAddress> {
+        Named::parse::<AuthServiceClient<Connection>>(address, scheme)
+    }
 
     #[test]
     fn an_address_is_a_plain_url_with_a_host() {
         for (scheme, other) in [("http", "https"), ("https", "http")] {
             for (good, host) in [("auth-service:50051", "auth-service"), ("[::1]:1", "::1")] {
-                let place = Named::parse(&format!("{scheme}://{good}"), scheme).expect(good);
+                let place = parse(&format!("{scheme}://{good}"), scheme).expect(good);
                 assert_eq!(&*place.host, host);
             }
-            for wrong in ["auth", "", "auth:1/path", "me:secret@auth:1"] {
-                let error = Named::parse(&format!("{scheme}://{wrong}"), scheme).expect_err(wrong);
-                assert!(error.to_string().contains(&format!("such as {scheme}://")), "{error}");
+            for wrong in ["auth", "", "auth:0", "auth:1/path", "me:secret@auth:1"] {
+                let error = parse(&format!("{scheme}://{wrong}"), scheme).expect_err(wrong);
+                assert!(
+                    error.to_string().ends_with(&format!("such as {scheme}://auth-service:50051")),
+                    "{error}"
+                );
             }
             for wrong in ["", "auth:1", "ftp://auth:1", &format!("{other}://auth:1")] {
-                assert!(Named::parse(wrong, scheme).is_err(), "{wrong}");
+                assert!(parse(wrong, scheme).is_err(), "{wrong}");
             }
         }
     }

@@ -26,6 +26,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub trait ServiceClient: Clone + fmt::Debug + Send + Sync + 'static {
     /// The program that is called, for people who read logs.
     const PROGRAM: &'static str;
+    /// Where it listens unless told otherwise.
+    const PORT: u16;
     /// The service whose health is asked.
     const SERVICE: &'static str;
 
@@ -35,6 +37,7 @@ pub trait ServiceClient: Clone + fmt::Debug + Send + Sync + 'static {
 
 impl ServiceClient for AuthServiceClient<Connection> {
     const PROGRAM: &'static str = "auth-service";
+    const PORT: u16 = 50051;
     const SERVICE: &'static str = SERVICE_NAME;
 
     fn over(connection: Connection, origin: Uri) -> Self {

@@ -80,7 +80,7 @@ impl<C: ServiceClient> Replicas<C> {
     ///
     /// Outside a tokio runtime.
     pub fn at(address: &str) -> Result<Self, InvalidAddress> {
-        Named::parse(address, "http").map(Self::of)
+        Named::parse::<C>(address, "http").map(Self::of)
     }
 
     /// The same, encrypted, at an address such as `https://auth-service:50051`. Every replica must
@@ -90,7 +90,7 @@ impl<C: ServiceClient> Replicas<C> {
     ///
     /// Outside a tokio runtime.
     pub fn at_over_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
-        let place = Named::parse(address, "https")?;
+        let place = Named::parse::<C>(address, "https")?;
         Ok(Self::of(Named { tls: Some(tls), ..place }))
     }
 

@@ -36,6 +36,7 @@ pub(crate) struct Wire(pub(crate) PostServiceClient<Connection>);
 
 impl ServiceClient for Wire {
     const PROGRAM: &'static str = "posts-service";
+    const PORT: u16 = 50052;
     const SERVICE: &'static str = "rolegate.posts.v1.PostService";
 
     fn over(connection: Connection, origin: Uri) -> Self {

@@ -6,11 +6,14 @@ mod line;
 
 use clap::ValueEnum;
 use line::Line;
-use std::io::{self, IsTerminal as _};
+use std::{
+    io::{self, IsTerminal as _},
+    str::FromStr,
+};
 use tracing::{Metadata, Subscriber, level_filters::LevelFilter};
 use tracing_subscriber::{
     EnvFilter, Layer,
-    filter::{FilterExt as _, FilterFn, filter_fn},
+    filter::{FilterExt as _, FilterFn, ParseError, filter_fn},
     registry::LookupSpan,
 };
 
@@ -41,14 +44,31 @@ pub enum LogFormat {
     Json,
 }
 
-/// Writes lines at the level of `RUST_LOG` (default `info`), and all of the audit. A bare level such
-/// as `trace` is meant for our own targets: libraries below us print request headers and query
-/// arguments at trace, so they stay at info unless they are named.
-pub(crate) fn layers<S>(format: LogFormat) -> Vec<Box<dyn Layer<S> + Send + Sync>>
+/// Which lines are written: what `RUST_LOG` says, and it makes sense. A bare level such as `trace` is
+/// meant for our own targets: libraries below us print request headers and query arguments at trace,
+/// so they stay at info unless they are named.
+#[derive(Clone, Debug, Default)]
+pub struct LogFilter(String);
+
+impl FromStr for LogFilter {
+    type Err = String;
+
+    fn from_str(wanted: &str) -> Result<Self, String> {
+        let filter = Self(wanted.to_owned());
+        let right = "must be a level and targets with levels, such as debug or info,h2=debug; \
+                     levels are off, error, warn, info, debug and trace";
+        filter.directives().map(|_| filter).map_err(|_| right.to_owned())
+    }
+}
+
+/// Writes the lines that are wanted, and all of the audit.
+pub(crate) fn layers<S>(
+    format: LogFormat,
+    wanted: &LogFilter,
+) -> Vec<Box<dyn Layer<S> + Send + Sync>>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
-    let wanted = std::env::var("RUST_LOG").unwrap_or_default();
     let writer = || {
         let is_terminal = io::stderr().is_terminal();
         tracing_subscriber::fmt::layer()
@@ -57,7 +77,9 @@ where
             .event_format(Line::of(format))
     };
     let not_audit = only(LevelFilter::TRACE, |what| what.is_event() && what.target() != AUDIT);
-    let ordinary = filter(&wanted).and(not_audit);
+    // It was parsed before; without settings (tests) it is empty.
+    let ordinary = wanted.directives().unwrap_or_else(|_| EnvFilter::new("info"));
+    let ordinary = ordinary.and(not_audit);
     let audit = only(LevelFilter::INFO, |what| what.is_event() && what.target() == AUDIT);
     vec![writer().with_filter(ordinary).boxed(), writer().with_filter(audit).boxed()]
 }
@@ -71,33 +93,40 @@ fn only(
     filter_fn(is_it).with_max_level_hint(least)
 }
 
-fn filter(wanted: &str) -> EnvFilter {
-    let directives: Vec<String> = wanted
-        .split(',')
-        .map(str::trim)
-        .filter(|directive| !directive.is_empty())
-        .flat_map(|directive| {
-            if directive.parse::<tracing::Level>().is_ok() {
-                OUR_TARGETS.map(|target| format!("{target}={directive}")).to_vec()
-            } else {
-                vec![directive.to_owned()]
-            }
-        })
-        .collect();
-    // An empty list of directives would silence everything, errors included.
-    // PostgreSQL's notices are about its own bookkeeping, such as a table that exists already.
-    let base = if wanted.trim() == "off" { "off" } else { "info,sqlx::postgres::notice=warn" };
-    EnvFilter::try_new(format!("{base},{}", directives.join(",")))
-        .unwrap_or_else(|_| EnvFilter::new("info"))
+impl LogFilter {
+    fn directives(&self) -> Result<EnvFilter, ParseError> {
+        let Self(wanted) = self;
+        let directives: Vec<String> = wanted
+            .split(',')
+            .map(str::trim)
+            .filter(|directive| !directive.is_empty())
+            .flat_map(|directive| {
+                if directive.parse::<tracing::Level>().is_ok() {
+                    OUR_TARGETS.map(|target| format!("{target}={directive}")).to_vec()
+                } else {
+                    vec![directive.to_owned()]
+                }
+            })
+            .collect();
+        // An empty list of directives would silence everything, errors included.
+        // PostgreSQL's notices are about its own bookkeeping, such as a table that exists already.
+        let base = if wanted.trim() == "off" { "off" } else { "info,sqlx::postgres::notice=warn" };
+        EnvFilter::try_new(format!("{base},{}", directives.join(",")))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::filter;
+    use super::LogFilter;
+
+    fn filter(wanted: &str) -> String {
+        let filter: LogFilter = wanted.parse().expect(wanted);
+        filter.directives().expect(wanted).to_string()
+    }
 
     #[test]
     fn a_bare_level_is_for_our_own_targets_and_libraries_stay_at_info() {
-        let filter = filter("trace").to_string();
+        let filter = filter("trace");
         assert!(filter.contains("auth_service=trace"), "{filter}");
         assert!(filter.contains("info"), "{filter}");
         assert!(!filter.split(',').any(|directive| directive == "trace"), "{filter}");
@@ -105,11 +134,19 @@ mod tests {
 
     #[test]
     fn a_named_target_is_taken_as_it_is() {
-        assert!(filter("h2=debug").to_string().contains("h2=debug"));
+        assert!(filter("h2=debug").contains("h2=debug"));
+        assert!(filter(" warn , h2=debug,").contains("sql_store=warn"));
     }
 
     #[test]
-    fn nonsense_still_logs_at_info() {
-        assert_eq!(filter("a=b=c").to_string(), "info");
+    fn nothing_is_the_default() {
+        assert!(filter("").contains("info"));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for wanted in ["a=b=c", "info,h2=loud", "[", "warn,auth_service=9x"] {
+            assert!(wanted.parse::<LogFilter>().is_err(), "{wanted}");
+        }
     }
 }

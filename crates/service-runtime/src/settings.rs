@@ -114,22 +114,18 @@ impl ListenAddress {
     }
 }
 
-impl FromStr for ListenAddress {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "off" {
-            return Ok(Self::Off);
-        }
-        socket_address(text)
-            .map(Self::On)
-            .map_err(|_| "must be an IP address and port such as 127.0.0.1:8000, or off".to_owned())
+/// Parses `ip:port` or `off`; for clap's `value_parser`. `PORT` is the usual one, for the error.
+pub fn listen_address<const PORT: u16>(text: &str) -> Result<ListenAddress, String> {
+    if text == "off" {
+        return Ok(ListenAddress::Off);
     }
+    let address = socket_address::<PORT>(text).map(ListenAddress::On);
+    address.map_err(|problem| problem + ", or off")
 }
 
-/// Parses `ip:port`; for clap's `value_parser`.
-pub fn socket_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "must be an IP address and port such as 127.0.0.1:50051".to_owned())
+/// Parses `ip:port`; for clap's `value_parser`. `PORT` is the usual one, for the error.
+pub fn socket_address<const PORT: u16>(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| format!("must be an IP address and port such as 127.0.0.1:{PORT}"))
 }
 
 /// Parses a number within bounds; for clap's `value_parser`. The message names the bounds.
@@ -150,7 +146,7 @@ mod tests {
 
     #[derive(Parser, Debug)]
     struct Sample {
-        #[arg(long, env = "SAMPLE_LISTEN_ADDR", value_parser = socket_address)]
+        #[arg(long, env = "SAMPLE_LISTEN_ADDR", value_parser = socket_address::<50051>)]
         sample_listen_addr: Option<std::net::SocketAddr>,
     }
 

@@ -2,7 +2,7 @@
 //! asked for: see [`crate::metrics`].)
 
 use crate::{
-    logs::{self, LogFormat},
+    logs::{self, LogFilter, LogFormat},
     settings::SettingError,
     traces::{self, Endpoint},
 };
@@ -19,6 +19,10 @@ pub struct TelemetrySettings {
     /// How log lines on stderr look
     #[arg(long, env = "LOG_FORMAT", value_enum, default_value_t)]
     pub log_format: LogFormat,
+
+    /// Which lines: a level, and targets with levels, such as `debug` or `info,h2=debug`
+    #[arg(long, env = "RUST_LOG", default_value = "info")]
+    pub rust_log: LogFilter,
 
     /// URL of a collector that takes OpenTelemetry traces over gRPC, such as `http://127.0.0.1:4317`;
     /// none: no traces
@@ -46,7 +50,7 @@ impl Telemetry {
     ) -> Result<Self, SettingError> {
         let endpoint = settings.otel_exporter_otlp_endpoint.as_ref().and_then(Endpoint::url);
         let traces = endpoint.map(|url| traces::exporting(url, program, version)).transpose()?;
-        let mut layers = logs::layers(settings.log_format);
+        let mut layers = logs::layers(settings.log_format, &settings.rust_log);
         layers.extend(traces.as_ref().map(traces::layer));
         // A second start in one process (tests) keeps the first subscriber.
         let _ = tracing_subscriber::registry().with(layers).try_init();

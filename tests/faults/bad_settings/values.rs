@@ -2,7 +2,7 @@
 
 use super::{
     AllInOne, AuthService, Gateway, PostsService, QUIET, expect_each_refused,
-    expect_each_refused_with, good,
+    expect_each_refused_with, expect_refusal, good,
 };
 use e2e::{Process, Store, TestDatabase};
 use std::net::TcpListener;
@@ -42,11 +42,14 @@ async fn a_number_out_of_bounds_is_refused() {
 
 #[tokio::test]
 async fn telemetry_that_cannot_work_is_refused() {
-    let every = &[AuthService, Gateway, AllInOne][..];
+    let every = &[AuthService, PostsService, Gateway, AllInOne][..];
     expect_each_refused(&[
         (every, "LOG_FORMAT", "xml"),
         (every, "LOG_FORMAT", "JSON"),
         (every, "LOG_FORMAT", ""),
+        (every, "RUST_LOG", "a=b=c"),
+        (every, "RUST_LOG", "info,h2=loud"),
+        (every, "RUST_LOG", "[hunter2"),
         (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317"),
         (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4317"),
         (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:hunter2@collector:4317"),
@@ -145,6 +148,7 @@ async fn further_addresses_of_auth_service_that_cannot_work_are_refused() {
     expect_each_refused(&[
         (only, "AUTH_SERVICE_URL", "http://auth-service"),
         (only, "AUTH_SERVICE_URL", "http://auth-service:70000"),
+        (only, "AUTH_SERVICE_URL", "http://auth-service:0"),
         (only, "AUTH_SERVICE_URL", "http://me:hunter2@auth-service:50051"),
         (only, "AUTH_SERVICE_URL", "http://auth-service:50051/path"),
         (only, "AUTH_SERVICE_URL", "http://auth service:50051"),
@@ -189,6 +193,7 @@ async fn what_posts_cannot_work_with_is_refused() {
         (only, "AUTH_SERVICE_URL", ""),
         (&[Gateway], "POSTS_SERVICE_URL", "posts-service:50052"),
         (&[Gateway], "POSTS_SERVICE_URL", "ftp://posts-service:50052"),
+        (&[Gateway], "POSTS_SERVICE_URL", "http://posts-service:0"),
         (&[Gateway], "POSTS_SERVICE_URL", ""),
     ])
     .await;
@@ -200,4 +205,27 @@ async fn an_address_of_posts_in_use_is_refused() {
     let address = taken.local_addr().expect("bound").to_string();
     let both = &[PostsService, AllInOne][..];
     expect_each_refused_with(&[(both, "POSTS_LISTEN_ADDR", &address)], Some(QUIET)).await;
+}
+
+#[tokio::test]
+async fn an_error_suggests_what_is_right_for_its_own_setting() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for (program, variable, right) in [
+        (AuthService, "AUTH_LISTEN_ADDR", "127.0.0.1:50051"),
+        (AuthService, "OPS_LISTEN_ADDR", "127.0.0.1:9001"),
+        (PostsService, "POSTS_LISTEN_ADDR", "127.0.0.1:50052"),
+        (PostsService, "OPS_LISTEN_ADDR", "127.0.0.1:9002"),
+        (PostsService, "AUTH_SERVICE_URL", "http://auth-service:50051"),
+        (Gateway, "BASIC_LISTEN_ADDR", "127.0.0.1:8001, or off"),
+        (Gateway, "OPS_LISTEN_ADDR", "127.0.0.1:9000"),
+        (Gateway, "AUTH_SERVICE_URL", "http://auth-service:50051"),
+        (Gateway, "POSTS_SERVICE_URL", "http://posts-service:50052"),
+        (AllInOne, "POSTS_LISTEN_ADDR", "127.0.0.1:50052, or off"),
+    ] {
+        let mut settings = good(program, &database);
+        settings.insert(variable.to_owned(), "hunter2".to_owned());
+        let line = expect_refusal(program, &settings, folder.path(), variable).await;
+        assert!(line.ends_with(&format!("such as {right}\n")), "{line}");
+    }
 }
