@@ -1,6 +1,7 @@
 //! What the services do when something fails, starts, moves or ends.
 
 mod bad_settings;
+mod database_encryption;
 mod database_outage;
 mod encryption;
 mod key_rotation;

@@ -9,7 +9,8 @@
 //! - [`grpc`]: the generated clients, and what a status says.
 //! - [`Authority`]: certificates, good and bad.
 //! - [`Process`]: a program that was started; [`program`]: where the programs are.
-//! - [`TestDatabase`]: a database that belongs to one test; [`postgres`]: the cluster it is in.
+//! - [`TestDatabase`]: a database that belongs to one test; [`postgres`]: the cluster it is in, and
+//!   clusters with TLS.
 //! - [`TcpProxy`]: a way that can be cut.
 //! - [`Collector`]: what OpenTelemetry spans are sent to.
 //! - [`eventually`]: waits for a state, within bounds.

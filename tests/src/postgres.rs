@@ -1,6 +1,7 @@
 //! A real PostgreSQL: the one of `TEST_DATABASE_URL`, else a throw-away cluster from the installed
 //! binaries, one for each test executable.
 
+use crate::Certificate;
 use reqwest::Url;
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -13,7 +14,8 @@ use std::{
 
 /// Makes a cluster, serves until its standard input ends, and leaves nothing behind. The test
 /// process holds the other end of that pipe, so the cluster cannot outlive it, however it ends.
-/// `fsync` is off: only our own processes are killed, never the machine.
+/// `fsync` is off: only our own processes are killed, never the machine. With a certificate it offers
+/// TLS; whether a client uses it is the client's to decide.
 const CLUSTER: &str = r#"
     set -eu
     trap '' HUP INT TERM
@@ -22,9 +24,14 @@ const CLUSTER: &str = r#"
     trap '"$bin/pg_ctl" -D "$dir/data" -m immediate stop >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
     cd "$dir"
     "$bin/initdb" -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >log 2>&1 &&
+    ssl=off
+    if [ -n "${CERTIFICATE-}" ]; then
+        (umask 077 && echo "$CERTIFICATE" >data/server.crt && echo "$KEY" >data/server.key)
+        ssl=on
+    fi
     "$bin/pg_ctl" -D data -w -t 60 -l log -o "-p $port -k '$dir' -c listen_addresses=127.0.0.1 \
         -c max_connections=500 -c shared_buffers=64MB -c fsync=off -c full_page_writes=off \
-        -c synchronous_commit=off -c autovacuum=off" start >>start 2>&1 ||
+        -c synchronous_commit=off -c autovacuum=off -c ssl=$ssl" start >>start 2>&1 ||
         { cat log start; exit 1; }
     echo started
     cat >/dev/null
@@ -44,13 +51,43 @@ fn server() -> (Url, Option<Child>) {
     if let Ok(url) = std::env::var("TEST_DATABASE_URL") {
         return (url.parse().expect("TEST_DATABASE_URL is a postgres:// URL"), None);
     }
+    let (url, child) = cluster(None);
+    (url, Some(child))
+}
+
+/// A cluster of a test's own, which ends with it. From the installed binaries, also where
+/// `TEST_DATABASE_URL` is set: that one's TLS is not ours to choose.
+#[derive(Debug)]
+pub struct OwnCluster {
+    url: Url,
+    /// Holds the end of the pipe.
+    _child: Child,
+}
+
+impl OwnCluster {
+    /// With TLS by this certificate, or without.
+    pub fn start(certificate: Option<&Certificate>) -> Self {
+        let (url, child) = cluster(certificate);
+        Self { url, _child: child }
+    }
+
+    /// What `DATABASE_URL` says to who calls it by this name, with these parameters.
+    pub fn url_by(&self, host: &str, parameters: &str) -> String {
+        let mut url = self.url.clone();
+        url.set_host(Some(host)).expect("a host");
+        url.set_query(Some(parameters));
+        url.to_string()
+    }
+}
+
+fn cluster(certificate: Option<&Certificate>) -> (Url, Child) {
     let bin = binaries().expect(
         "PostgreSQL is needed and was not found: tests/run installs it, or set TEST_DATABASE_URL",
     );
     // Between the choice of a free port and its use somebody else may take it.
     let mut complaints = String::new();
     for _ in 0..3 {
-        match start(&bin, free_port()) {
+        match start(&bin, free_port(), certificate) {
             Ok(server) => return server,
             Err(complaint) => complaints += &complaint,
         }
@@ -58,8 +95,12 @@ fn server() -> (Url, Option<Child>) {
     panic!("PostgreSQL did not start:\n{complaints}");
 }
 
-fn start(bin: &Path, port: u16) -> Result<(Url, Option<Child>), String> {
+fn start(bin: &Path, port: u16, certificate: Option<&Certificate>) -> Result<(Url, Child), String> {
+    let read = |path: &Path| std::fs::read_to_string(path).expect("it was written");
+    let files = certificate
+        .map(|files| [("CERTIFICATE", read(&files.certificate)), ("KEY", read(&files.key))]);
     let mut child = shell()
+        .envs(files.into_iter().flatten())
         .args(["-c", CLUSTER, "cluster"])
         .arg(bin)
         .arg(port.to_string())
@@ -73,7 +114,7 @@ fn start(bin: &Path, port: u16) -> Result<(Url, Option<Child>), String> {
     let _ = said.read_line(&mut first);
     if first == "started\n" {
         let url = format!("postgres://postgres@127.0.0.1:{port}/postgres");
-        return Ok((url.parse().expect("a valid URL"), Some(child)));
+        return Ok((url.parse().expect("a valid URL"), child));
     }
     let _ = said.read_to_string(&mut first);
     Err(first)

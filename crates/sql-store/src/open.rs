@@ -68,7 +68,7 @@ impl StoreUrl {
     #[must_use]
     pub fn explain(&self, error: sqlx::Error) -> NotOpened {
         self.not_opened(match self.place() {
-            Place::Postgres(_) => error.into(),
+            Place::Postgres(options) => postgres::explain(options, error),
             Place::Sqlite(file) => sqlite::explain(file, error),
         })
     }

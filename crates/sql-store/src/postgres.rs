@@ -1,6 +1,7 @@
 //! Opening PostgreSQL, and its connections.
 
 mod connections;
+mod disagreement;
 
 pub use connections::{Answer, Connections};
 
@@ -16,7 +17,8 @@ use std::time::Duration;
 const CONNECTIONS: u32 = 10;
 
 /// Connects, brings the schema up to date and makes the pool. Eight instances may do so at once:
-/// the migrator holds an advisory lock. A server that is not there (yet) is waited for, saying so.
+/// the migrator holds an advisory lock. A server that is not there (yet) is waited for, saying so;
+/// one that does not do TLS as it is told to is not.
 pub(crate) async fn open(
     options: &PgConnectOptions,
     tables: &Tables,
@@ -25,6 +27,9 @@ pub(crate) async fn open(
     let mut pause = Duration::from_millis(100);
     loop {
         match try_open(options.clone(), tables).await {
+            Err(Trouble::Failed(error)) if disagreement::is(&error) => {
+                return Err(explain(&options, error));
+            }
             Err(Trouble::Failed(error)) if unavailable::is(&error) => {
                 let store = Place::Postgres(Box::new(options.clone()));
                 tracing::warn!(%store, %error, "waiting for the database");
@@ -34,6 +39,15 @@ pub(crate) async fn open(
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(Duration::from_secs(5));
     }
+}
+
+/// What PostgreSQL, or the way to it, says about a connection that was not made.
+pub(crate) fn explain(options: &PgConnectOptions, error: sqlx::Error) -> Trouble {
+    if !disagreement::is(&error) {
+        return Trouble::Failed(error);
+    }
+    let place = Place::Postgres(Box::new(options.clone()));
+    Trouble::Setting(format!("{place} does not do TLS as the URL demands: {error}"))
 }
 
 async fn try_open(options: PgConnectOptions, tables: &Tables) -> Result<Connections, Trouble> {

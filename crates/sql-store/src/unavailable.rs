@@ -7,6 +7,7 @@ use std::borrow::Cow;
 pub(crate) fn is(error: &Error) -> bool {
     match error {
         Error::Io(_)
+        | Error::Tls(_)
         | Error::Protocol(_)
         | Error::PoolTimedOut
         | Error::PoolClosed

@@ -1,5 +1,7 @@
 //! From the text of a setting such as `DATABASE_URL` to a database that can be opened.
 
+mod postgres;
+
 use crate::sqlite::are_same;
 use secrecy::{ExposeSecret, SecretString};
 use service_runtime::{secret, settings::SettingError};
@@ -7,7 +9,6 @@ use sqlx::postgres::PgConnectOptions;
 use std::{
     fmt,
     path::{Path, PathBuf},
-    str::FromStr,
 };
 
 /// A database that can be opened, and the setting that led to it. Prints without its password.
@@ -27,7 +28,7 @@ pub enum Place {
 }
 
 /// The text is no URL of a database that we know. Says what would be right, never the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidUrl {
     /// Another scheme, or none.
     #[error("must be postgres://user:password@host:5432/database or sqlite://path/to/file.db")]
@@ -35,6 +36,33 @@ pub enum InvalidUrl {
     /// `postgres://` with something after it that makes no sense.
     #[error("is not a valid PostgreSQL URL; expected postgres://user:password@host:5432/database")]
     InvalidPostgres,
+    /// A misspelt `sslmode` would be plain text, so nothing that is not known is passed over. Not
+    /// named: it may be a part of a password with a question mark.
+    #[error(
+        "has a parameter that is not known; known are {}, and options[NAME]",
+        postgres::PARAMETERS.join(", ")
+    )]
+    UnknownParameter,
+    /// How far the connection is encrypted cannot be told.
+    #[error("sslmode must be one of disable, prefer, require, verify-ca and verify-full")]
+    SslMode,
+    /// The authority would not be asked.
+    #[error("sslrootcert is of no effect with this sslmode; use sslmode=verify-full")]
+    UnusedAuthority,
+    /// Anybody has a certificate of a public authority, for a name of their own.
+    #[error("sslmode=verify-ca needs sslrootcert; for public authorities use sslmode=verify-full")]
+    AnyAuthority,
+    /// Half of an identity.
+    #[error("sslcert and sslkey must be given together")]
+    HalfIdentity,
+    /// A file of TLS cannot be used.
+    #[error("{parameter}: {problem}")]
+    File {
+        /// Which one.
+        parameter: &'static str,
+        /// With its path; never what is in it.
+        problem: String,
+    },
     /// `sqlite://` without a file. A database in memory would lose everything at each restart.
     #[error("must name a file, as in sqlite://path/to/file.db, without parameters")]
     InvalidSqlite,
@@ -108,9 +136,7 @@ impl Place {
                 .ok_or(InvalidUrl::InvalidSqlite);
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return PgConnectOptions::from_str(url)
-                .map(|options| Self::Postgres(Box::new(options)))
-                .map_err(|_| InvalidUrl::InvalidPostgres);
+            return postgres::parse(url).map(|options| Self::Postgres(Box::new(options)));
         }
         Err(InvalidUrl::UnknownScheme)
     }

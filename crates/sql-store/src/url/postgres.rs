@@ -1,0 +1,151 @@
+//! `postgres://…`. sqlx reads it; here is judged what it would pass over in silence.
+
+use super::InvalidUrl;
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
+use std::{borrow::Cow, fs, io, path::Path, str::FromStr};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use url::Url;
+
+/// What sqlx knows, by the names of libpq.
+pub(super) const PARAMETERS: [&str; 12] = [
+    "sslmode",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "application_name",
+    "options",
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+];
+
+/// A chain of certificates is a few; a larger file is a mistake (the wrong path, a device).
+const LARGEST_FILE: u64 = 1024 * 1024;
+
+pub(super) fn parse(url: &str) -> Result<PgConnectOptions, InvalidUrl> {
+    let parsed = Url::parse(url).map_err(|_| InvalidUrl::InvalidPostgres)?;
+    for (name, value) in parsed.query_pairs() {
+        if name == "sslmode" {
+            PgSslMode::from_str(&value).map_err(|_| InvalidUrl::SslMode)?;
+        } else if !PARAMETERS.contains(&&*name) && !name.starts_with("options[") {
+            return Err(InvalidUrl::UnknownParameter);
+        }
+    }
+    let options = PgConnectOptions::from_str(url).map_err(|_| InvalidUrl::InvalidPostgres)?;
+    let has = |name: &str| parsed.query_pairs().any(|(parameter, _)| parameter == name);
+    match (options.get_ssl_mode(), has("sslrootcert")) {
+        (PgSslMode::VerifyFull, _) | (PgSslMode::VerifyCa, true) => {}
+        (PgSslMode::VerifyCa, false) => return Err(InvalidUrl::AnyAuthority),
+        (_, true) => return Err(InvalidUrl::UnusedAuthority),
+        (_, false) => {}
+    }
+    if has("sslcert") != has("sslkey") {
+        return Err(InvalidUrl::HalfIdentity);
+    }
+    for (name, value) in parsed.query_pairs() {
+        let (parameter, is_good): (_, fn(&[u8]) -> bool) = match &*name {
+            "sslrootcert" => ("sslrootcert", has_certificates),
+            "sslcert" => ("sslcert", has_certificates),
+            "sslkey" => ("sslkey", has_key),
+            _ => continue,
+        };
+        let file = Path::new(&*value);
+        let judged = read(file).and_then(|pem| {
+            is_good(&pem).then_some(()).ok_or(Cow::Borrowed("holds no PEM of what it is for"))
+        });
+        judged.map_err(|problem| {
+            let problem = format!("{} {problem}", file.display());
+            InvalidUrl::File { parameter, problem }
+        })?;
+    }
+    Ok(options)
+}
+
+/// sqlx reads the files at each connection, where one that is missing looks like a missing server.
+fn read(file: &Path) -> Result<Vec<u8>, Cow<'static, str>> {
+    let read = fs::metadata(file).and_then(|metadata| {
+        if !metadata.is_file() || metadata.len() > LARGEST_FILE {
+            return Err(io::Error::other("is not a file of at most 1 MiB"));
+        }
+        fs::read(file)
+    });
+    read.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "does not exist".into(),
+        io::ErrorKind::PermissionDenied => "may not be read by this user".into(),
+        _ => format!("cannot be read: {error}").into(),
+    })
+}
+
+fn has_certificates(pem: &[u8]) -> bool {
+    let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+    certificates.is_ok_and(|certificates| !certificates.is_empty())
+}
+
+fn has_key(pem: &[u8]) -> bool {
+    PrivateKeyDer::from_pem_slice(pem).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::InvalidUrl, parse};
+
+    fn refusal(parameters: &str) -> InvalidUrl {
+        let url = format!("postgres://rolegate:hunter2@db/users?{parameters}");
+        let error = parse(&url).expect_err(parameters);
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+        error
+    }
+
+    #[test]
+    fn what_would_not_be_as_safe_as_it_looks_is_refused() {
+        for (parameters, error) in [
+            ("sslmode=on", InvalidUrl::SslMode),
+            ("sslmode=", InvalidUrl::SslMode),
+            ("sslmod=require", InvalidUrl::UnknownParameter),
+            ("ssl-mode=require", InvalidUrl::UnknownParameter),
+            ("sslcrl=/hunter2", InvalidUrl::UnknownParameter),
+            ("channel_binding=require", InvalidUrl::UnknownParameter),
+            ("hunter2", InvalidUrl::UnknownParameter),
+            ("sslmode=verify-ca", InvalidUrl::AnyAuthority),
+            ("sslrootcert=ca.pem", InvalidUrl::UnusedAuthority),
+            ("sslmode=require&sslrootcert=ca.pem", InvalidUrl::UnusedAuthority),
+            ("sslmode=verify-full&sslcert=me.pem", InvalidUrl::HalfIdentity),
+            ("sslmode=verify-full&sslkey=me.key", InvalidUrl::HalfIdentity),
+            ("port=many", InvalidUrl::InvalidPostgres),
+        ] {
+            assert_eq!(refusal(parameters), error, "{parameters}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_none_is_named_with_its_parameter() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), "-----BEGIN hunter2\nhunter2").expect("written");
+        for (path, why) in [
+            ("/nowhere/at/all", "does not exist"),
+            ("/tmp", "is not a file"),
+            (&file.path().display().to_string(), "holds no PEM"),
+        ] {
+            let error = refusal(&format!("sslmode=verify-full&sslrootcert={path}")).to_string();
+            assert!(error.starts_with("sslrootcert: ") && error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_way_to_say_it_is_understood() {
+        for parameters in [
+            "",
+            "?sslmode=disable",
+            "?sslmode=prefer&application_name=x",
+            "?sslmode=require",
+            "?sslmode=verify-full",
+            "?options=-c%20search_path%3Dx&options[statement_timeout]=5",
+            "?host=/run/postgresql",
+        ] {
+            assert!(parse(&format!("postgres://rolegate@db/users{parameters}")).is_ok());
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! TLS to PostgreSQL: used as `sslmode` says, and never less.
+
+use Program::{AllInOne, CheapAuthService, PostsService};
+use e2e::{Authority, Exit, Plan, Process, Program, Store, Valid, postgres::OwnCluster};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use std::{collections::BTreeMap, fs, path::Path};
+
+const ADDRESS: &str = "127.0.0.1";
+
+/// Settings of this program on this database.
+fn settings(program: Program, url: &str) -> BTreeMap<String, String> {
+    let plan = Plan::in_two_processes(Store::Postgres);
+    match program {
+        PostsService => plan.posts_settings(url, "127.0.0.1:1".parse().expect("an address")),
+        AllInOne => Plan::in_one_process(Store::Postgres).auth_settings(url),
+        _ => plan.auth_settings(url),
+    }
+}
+
+/// A statement behind the back of the services.
+async fn ask<T>(cluster: &OwnCluster, sql: &str) -> Vec<T>
+where
+    T: Send + Unpin + for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
+{
+    let url = cluster.url_by(ADDRESS, "sslmode=disable");
+    let mut connection = PgConnection::connect(&url).await.expect("connected");
+    let asked = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_all(&mut connection).await;
+    asked.expect("answered")
+}
+
+fn verifying(mode: &str, authority: &Authority) -> String {
+    format!("sslmode={mode}&sslrootcert={}", authority.file().display())
+}
+
+#[tokio::test]
+async fn the_way_to_the_database_is_encrypted_as_sslmode_says() {
+    let authority = Authority::new();
+    let own = authority.certify("postgres", &[ADDRESS], Valid::Today);
+    let (cluster, folder) = (OwnCluster::start(Some(&own)), std::env::temp_dir());
+    for (host, parameters, is_encrypted) in [
+        (ADDRESS, "", true),
+        (ADDRESS, "sslmode=disable", false),
+        (ADDRESS, "sslmode=prefer", true),
+        (ADDRESS, "sslmode=require", true),
+        ("localhost", "sslmode=require", true),
+        (ADDRESS, &verifying("verify-ca", &authority), true),
+        ("localhost", &verifying("verify-ca", &authority), true),
+        (ADDRESS, &verifying("verify-full", &authority), true),
+    ] {
+        for (program, name) in [(CheapAuthService, "auth-service"), (PostsService, "posts-service")]
+        {
+            let settings = settings(program, &cluster.url_by(host, parameters));
+            let process = Process::start(program, &settings, &folder).ready().await;
+            let sql = format!(
+                "SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+                    WHERE application_name = 'rolegate {name}'"
+            );
+            let encrypted: Vec<bool> = ask(&cluster, &sql).await;
+            assert!(!encrypted.is_empty(), "{name} has no connection");
+            assert!(encrypted.iter().all(|&it| it == is_encrypted), "{name} with {parameters}");
+            drop(process);
+        }
+    }
+}
+
+/// One line that names the setting, and the same from doctor.
+async fn expect_refusal(program: Program, setting: &str, url: &str, why: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut settings = settings(program, url);
+    if program == AllInOne {
+        settings.remove("DATABASE_URL");
+        settings.insert("RUST_LOG".to_owned(), "warn".to_owned());
+    }
+    settings.insert(setting.to_owned(), url.to_owned());
+    let exit = Process::start(program, &settings, folder.path()).exit().await;
+    assert_eq!((exit.code, exit.stdout.as_str()), (Some(64), ""), "{url}: {exit:?}");
+    let is_one_line = exit.stderr.lines().count() == 1;
+    let starts = exit.stderr.starts_with(&format!("{setting}: PostgreSQL at "));
+    assert!(is_one_line && starts && exit.stderr.contains(why), "{url}: {exit:?}");
+    if program == CheapAuthService {
+        let doctor = doctor(&settings, folder.path()).await;
+        let said = format!("WRONG  database   {}", exit.stderr);
+        assert!(doctor.stdout.contains(&said), "{doctor:?} does not say {said}");
+    }
+}
+
+async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
+    Process::run(CheapAuthService, &["doctor"], settings, folder, "").await
+}
+
+const KEEPERS: [(Program, &str); 3] = [
+    (CheapAuthService, "DATABASE_URL"),
+    (PostsService, "DATABASE_URL"),
+    (AllInOne, "POSTS_DATABASE_URL"),
+];
+
+#[tokio::test]
+async fn a_server_that_cannot_prove_who_it_is_is_refused_at_once() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let own = authority.certify("postgres", &[ADDRESS], Valid::Today);
+    let cluster = OwnCluster::start(Some(&own));
+    for (host, parameters, why) in [
+        (ADDRESS, &*verifying("verify-full", &other), "invalid peer certificate: "),
+        (ADDRESS, &*verifying("verify-ca", &other), "invalid peer certificate: "),
+        // By public authorities.
+        (ADDRESS, "sslmode=verify-full", "invalid peer certificate: UnknownIssuer"),
+        ("localhost", &*verifying("verify-full", &authority), "not valid for name \"localhost\""),
+    ] {
+        for (program, setting) in KEEPERS {
+            expect_refusal(program, setting, &cluster.url_by(host, parameters), why).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_refused_where_tls_is_demanded() {
+    let authority = Authority::new();
+    let cluster = OwnCluster::start(None);
+    for parameters in ["sslmode=require", &verifying("verify-full", &authority)] {
+        for (program, setting) in KEEPERS {
+            let url = cluster.url_by(ADDRESS, parameters);
+            expect_refusal(program, setting, &url, "server does not support TLS").await;
+        }
+    }
+    for parameters in ["", "sslmode=prefer"] {
+        let settings = settings(CheapAuthService, &cluster.url_by(ADDRESS, parameters));
+        Process::start(CheapAuthService, &settings, &std::env::temp_dir()).ready().await;
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_that_has_expired_is_waited_for_until_the_server_has_another() {
+    let authority = Authority::new();
+    let expired = authority.certify("once", &[ADDRESS], Valid::Once);
+    let good = authority.certify("today", &[ADDRESS], Valid::Today);
+    let (cluster, folder) = (OwnCluster::start(Some(&expired)), std::env::temp_dir());
+    let url = cluster.url_by(ADDRESS, &verifying("verify-full", &authority));
+    let start = |program| Process::start(program, &settings(program, &url), &folder);
+    let waiting = [start(CheapAuthService), start(PostsService)];
+    for process in &waiting {
+        let says_so =
+            |line: &str| line.contains("waiting for the database") && line.contains("expired");
+        process.logs("what it waits for", says_so).await;
+        assert_eq!(process.stdout(), "", "it listens before it can work");
+    }
+    let data: Vec<String> = ask(&cluster, "SHOW data_directory").await;
+    let data = Path::new(&data[0]);
+    for (ours, theirs) in [(&good.certificate, "server.crt"), (&good.key, "server.key")] {
+        fs::write(data.join(theirs), fs::read(ours).expect("read")).expect("written");
+    }
+    let _: Vec<bool> = ask(&cluster, "SELECT pg_reload_conf()").await;
+    for process in waiting {
+        process.ready().await;
+    }
+}
