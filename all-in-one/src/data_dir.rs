@@ -1,6 +1,6 @@
 //! The folder of everything that all-in-one writes.
 
-use auth_service::generated;
+use auth_service::{accounts::InitialPassword, generated};
 use service_runtime::{
     secret::{self, Source},
     settings::SettingError,
@@ -32,7 +32,7 @@ impl DataDir {
 
     /// Where the seeded admin's password is left for the operator.
     pub(crate) fn initial_admin_password(&self) -> PathBuf {
-        self.0.join("initial-admin-password")
+        self.0.join(InitialPassword::NAME)
     }
 
     /// The secret that signs access tokens: made at the first start (0600), then the same at every

@@ -152,5 +152,7 @@ async fn an_argument_that_makes_no_sense_is_refused() {
         assert_eq!(exit.code, Some(64), "{arguments:?}: {exit:?}");
         assert_eq!(exit.stderr.lines().count(), 1, "{arguments:?}: {exit:?}");
         assert!(!exit.stderr.contains("hunter2"), "{exit:?}");
+        let made = fs::read_dir(folder.path()).expect("a folder").count();
+        assert_eq!(made, 0, "{arguments:?} made something");
     }
 }

@@ -115,3 +115,33 @@ async fn a_file_that_is_not_there_is_no_empty_database() {
     assert!(exit.stderr.contains("does not exist"), "{exit:?}");
     assert!(!file.exists());
 }
+
+#[tokio::test]
+async fn a_first_password_that_all_in_one_left_is_told_and_goes_at_its_next_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let addresses = ["BEARER", "BASIC", "AUTH", "POSTS", "OPS"]
+        .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()));
+    let settings = BTreeMap::from(addresses);
+    let start = || Process::start(Program::CheapAllInOne, &settings, folder.path());
+    let mut process = start().ready().await;
+    let file = folder.path().join("data/initial-admin-password");
+    assert!(file.exists());
+    let bearer = e2e::Api::at(&process.address("bearer"));
+    e2e::Person::register(&bearer, "ann").await;
+    let database = [("DATABASE_URL".to_owned(), "sqlite://data/rolegate.db".to_owned())].into();
+    let reset = async |name: &str| {
+        let arguments = ["user", "reset-password", name];
+        let program = Program::CheapAuthService;
+        let exit = Process::run(program, &arguments, &database, folder.path(), NEW_PASSWORD).await;
+        assert_eq!(exit.code, Some(0), "{exit:?}");
+        exit.stdout
+    };
+    let of_somebody = reset("ann").await;
+    assert!(!of_somebody.contains("initial-admin-password"), "{of_somebody}");
+    let of_admin = reset("admin").await;
+    assert!(of_admin.contains("data/initial-admin-password holds an older one"), "{of_admin}");
+    process.kill().await;
+    start().ready().await;
+    assert!(!file.exists(), "it was promised to go");
+    assert!(!reset("admin").await.contains("initial-admin-password"));
+}

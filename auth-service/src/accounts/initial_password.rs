@@ -7,6 +7,9 @@ use std::{fs, io, path::PathBuf, sync::Arc};
 pub struct InitialPassword(Option<Arc<PathBuf>>);
 
 impl InitialPassword {
+    /// What the file is called, in the folder of everything that all-in-one writes.
+    pub const NAME: &str = "initial-admin-password";
+
     /// The file, which need not exist.
     #[must_use]
     pub fn in_file(path: PathBuf) -> Self {

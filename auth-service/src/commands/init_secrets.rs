@@ -28,6 +28,8 @@ pub(crate) struct InitSecrets {
 
 /// Makes what is missing and checks what is there. Prints names, never contents.
 pub(super) fn run(wanted: &InitSecrets, settings: &Settings) -> Result<(), Failure> {
+    // Before anything is made: a mistyped place must not leave half a set of secrets behind.
+    let postgres = wanted.postgres.as_deref().map(Postgres::parse).transpose()?;
     let folder = Folder::open(&wanted.directory)?;
     let least = settings.service.password_min_length;
     let signing = folder.secret("signing-secret", generated::signing_secret)?;
@@ -38,8 +40,8 @@ pub(super) fn run(wanted: &InitSecrets, settings: &Settings) -> Result<(), Failu
     if password.expose_secret().is_empty() {
         return Err(folder.unusable("database-password", "is empty").into());
     }
-    if let Some(place) = &wanted.postgres {
-        let url = database_url(place, &password)?;
+    if let Some(postgres) = postgres {
+        let url = postgres.url(&password)?;
         let there = folder.secret("database-url", || Ok(url.clone()))?;
         if there.expose_secret() != url.expose_secret() {
             let problem =
@@ -50,24 +52,39 @@ pub(super) fn run(wanted: &InitSecrets, settings: &Settings) -> Result<(), Failu
     Ok(())
 }
 
-/// The password is of characters that need no escape in a URL when it was made here; one that
-/// somebody put there may need some.
-fn database_url(place: &str, password: &SecretString) -> Result<SecretString, SettingError> {
-    let wrong = || SettingError::new("--postgres", "must be user@host:port/database");
-    let (user, rest) = place.split_once('@').ok_or_else(wrong)?;
-    let (host, database) = rest.split_once('/').ok_or_else(wrong)?;
-    let is_plain = |text: &str| !text.is_empty() && !text.contains(['@', '/', '?', '#', ' ']);
-    if !is_plain(user) || user.contains(':') || !is_plain(host) || !is_plain(database) {
-        return Err(wrong());
+/// A database and its user.
+struct Postgres<'a> {
+    user: &'a str,
+    host: &'a str,
+    database: &'a str,
+}
+
+impl<'a> Postgres<'a> {
+    /// From `user@host:port/database`.
+    fn parse(place: &'a str) -> Result<Self, SettingError> {
+        let wrong = || SettingError::new("--postgres", "must be user@host:port/database");
+        let (user, rest) = place.split_once('@').ok_or_else(wrong)?;
+        let (host, database) = rest.split_once('/').ok_or_else(wrong)?;
+        let is_plain = |text: &str| !text.is_empty() && !text.contains(['@', '/', '?', '#', ' ']);
+        if !is_plain(user) || user.contains(':') || !is_plain(host) || !is_plain(database) {
+            return Err(wrong());
+        }
+        let url = SecretString::from(format!("postgres://{user}@{host}/{database}"));
+        Place::parse(&url).map_err(|_| wrong())?;
+        Ok(Self { user, host, database })
     }
-    let password = password.expose_secret();
-    if !password.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)) {
-        let problem = "goes into a URL and must be of letters, digits and -._~ only";
-        return Err(SettingError::new("database-password", problem));
+
+    /// The password is of characters that need no escape in a URL when it was made here; one that
+    /// somebody put there may need some.
+    fn url(&self, password: &SecretString) -> Result<SecretString, SettingError> {
+        let Self { user, host, database } = self;
+        let password = password.expose_secret();
+        if !password.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)) {
+            let problem = "goes into a URL and must be of letters, digits and -._~ only";
+            return Err(SettingError::new("database-password", problem));
+        }
+        Ok(SecretString::from(format!("postgres://{user}:{password}@{host}/{database}")))
     }
-    let url = SecretString::from(format!("postgres://{user}:{password}@{host}/{database}"));
-    Place::parse(&url).map_err(|_| wrong())?;
-    Ok(url)
 }
 
 /// A folder that nobody else can put files into.
@@ -134,13 +151,13 @@ fn this_user() -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::database_url;
+    use super::Postgres;
     use secrecy::{ExposeSecret, SecretString};
 
     #[test]
     fn the_url_has_the_password_in_it() {
-        let url = database_url("rolegate@postgres:5432/rolegate", &SecretString::from("a2b"));
-        let url = url.expect("valid");
+        let postgres = Postgres::parse("rolegate@postgres:5432/rolegate").expect("valid");
+        let url = postgres.url(&SecretString::from("a2b")).expect("valid");
         assert_eq!(url.expose_secret(), "postgres://rolegate:a2b@postgres:5432/rolegate");
     }
 
@@ -149,10 +166,11 @@ mod tests {
         for place in
             ["", "postgres", "@db/x", "me@/x", "me@db/", "me:secret@db/x", "me@db:x/y", "a@b@c/d"]
         {
-            let error = database_url(place, &SecretString::from("hunter2")).expect_err(place);
+            let error = Postgres::parse(place).err().expect(place);
             assert_eq!(error.to_string(), "--postgres: must be user@host:port/database");
         }
-        let error = database_url("me@db/x", &SecretString::from("hunter2@")).expect_err("escape");
+        let postgres = Postgres::parse("me@db/x").expect("valid");
+        let error = postgres.url(&SecretString::from("hunter2@")).expect_err("escape");
         assert!(!error.to_string().contains("hunter2"), "{error}");
     }
 }

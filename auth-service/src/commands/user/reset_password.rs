@@ -2,6 +2,7 @@
 
 use super::{audit, failed, new_password, nobody, user_named};
 use crate::{
+    accounts::{ADMIN_USERNAME, InitialPassword},
     clock::SystemClock,
     password::{Hasher, Password, Urgency},
     settings::Settings,
@@ -12,9 +13,10 @@ use service_runtime::{
     program::{Failure, say},
     settings::SettingError,
 };
+use sql_store::Place;
 use std::{
     net::Ipv6Addr,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -40,5 +42,21 @@ pub(super) async fn run(
     let user = changed.ok_or_else(|| nobody(username))?;
     audit("password_reset", &user);
     say(&format!("User {} ({:?}) has the new password now.", user.id, user.username));
+    if user.username == ADMIN_USERNAME
+        && let Some(file) = initial_password(settings.store_url()?.place())
+    {
+        let file = file.display();
+        say(&format!(
+            "{file} holds an older one; delete it, or all-in-one does at its next start."
+        ));
+    }
     Ok(())
+}
+
+/// Where all-in-one leaves the first password, beside its database. Only told: from here it cannot
+/// be seen that the file is of this database.
+fn initial_password(place: &Place) -> Option<PathBuf> {
+    let Place::Sqlite(database) = place else { return None };
+    let file = database.with_file_name(InitialPassword::NAME);
+    file.is_file().then_some(file)
 }
