@@ -3,7 +3,7 @@
 //! Never a secret, and never a name that nobody has: people type passwords into the wrong field.
 
 use crate::{role::Role, user::User};
-use service_runtime::{logs::AUDIT, request_context::RequestContext};
+use service_runtime::audit_line;
 
 /// How somebody showed who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,34 +101,27 @@ impl Failure {
     }
 }
 
-/// A line with the fields that every event has; fields that are `None` are left out.
-macro_rules! line {
-    ($event:literal, $($field:tt)*) => {
-        tracing::info!(
-            target: AUDIT,
-            event = $event,
-            $($field)*
-            client_address = RequestContext::client_address().map(tracing::field::display),
-        )
-    };
-}
-
 /// Tells of an event.
 pub fn tell(event: Event<'_>) {
     match event {
         Event::Registered { user } => {
-            line!("registered", user_id = user.id, username = user.username,);
+            audit_line!("registered", user_id = user.id, username = user.username);
         }
         Event::LoginOk { user, way } => {
-            line!("login_ok", user_id = user.id, username = user.username, way = way.as_str(),);
+            audit_line!(
+                "login_ok",
+                user_id = user.id,
+                username = user.username,
+                way = way.as_str()
+            );
         }
         Event::LoginFailed { user, way, reason } => {
             let (id, name) = (user.map(|user| user.id), user.map(|user| user.username.as_str()));
             let (way, reason) = (way.as_str(), reason.as_str());
-            line!("login_failed", user_id = id, username = name, way, reason,);
+            audit_line!("login_failed", user_id = id, username = name, way, reason);
         }
         Event::RoleChanged { actor, user, from } => {
-            line!(
+            audit_line!(
                 "role_changed",
                 user_id = user.id,
                 username = user.username,
@@ -139,10 +132,10 @@ pub fn tell(event: Event<'_>) {
             );
         }
         Event::PasswordChanged { user } => {
-            line!("password_changed", user_id = user.id, username = user.username,);
+            audit_line!("password_changed", user_id = user.id, username = user.username);
         }
         Event::PasswordSet { actor, user } => {
-            line!(
+            audit_line!(
                 "password_set",
                 user_id = user.id,
                 username = user.username,
@@ -151,7 +144,7 @@ pub fn tell(event: Event<'_>) {
             );
         }
         Event::UserDeleted { actor, user } => {
-            line!(
+            audit_line!(
                 "user_deleted",
                 user_id = user.id,
                 username = user.username,

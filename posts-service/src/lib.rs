@@ -8,8 +8,10 @@
 //! - [`grpc`]: messages into use cases, outcomes into statuses; one file per call.
 //! - [`posts`]: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: where posts are kept: one trait, two engines; [`clock`]: what time it is.
+//! - [`audit`]: who did what.
 //! - [`post`]: what everything above speaks of.
 
+pub mod audit;
 pub mod clock;
 pub mod grpc;
 pub mod post;

@@ -95,8 +95,8 @@ pub trait PostStore: Send + Sync + 'static {
     /// Changes a post and moves its `updated_at` forward; `None` when there is no such post.
     async fn update(&self, target: Target, change: Change) -> Result<Option<Post>, StoreError>;
 
-    /// Deletes a post; whether there was one.
-    async fn delete(&self, target: Target) -> Result<bool, StoreError>;
+    /// Deletes a post; who wrote it, or `None` when there is no such post.
+    async fn delete(&self, target: Target) -> Result<Option<i64>, StoreError>;
 
     /// Who wrote the post with this id; `None` when nobody did.
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError>;

@@ -8,12 +8,15 @@ in_every_world!(
     the_limit_on_guessing_is_told_once_for_its_window,
 );
 
-/// The lines of the audit, when there are this many, without what changes from run to run.
-async fn audit(process: &Process, count: usize) -> Vec<Value> {
+/// The lines of the audit about events of this kind, when there are this many, without what changes
+/// from run to run.
+pub(crate) async fn audit(process: &Process, kind: &str, count: usize) -> Vec<Value> {
+    let is_meant =
+        |line: &Value| line["event"].as_str().is_some_and(|event| event.starts_with(kind));
     let mut lines = eventually("the audit", async || {
         let log = process.stderr();
-        let lines: Vec<Value> =
-            log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let lines = log.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let lines: Vec<Value> = lines.filter(is_meant).collect();
         (lines.len() >= count).then_some(lines)
     })
     .await;
@@ -51,7 +54,7 @@ async fn everything_that_must_be_told_is_told(plan: Plan) {
     api.put(&format!("{path}/password"), &json!({ "password": "newer" })).await.expect(200);
     api.send(api.request(reqwest::Method::DELETE, &path)).await.expect(200);
 
-    let mut lines = audit(world.auth(), 11).await;
+    let mut lines = audit(world.auth(), "", 11).await;
     let ids: Vec<Value> = lines
         .iter_mut()
         .map(|line| line.as_object_mut().and_then(|line| line.remove("request_id")).expect("an id"))
@@ -101,7 +104,7 @@ async fn the_limit_on_guessing_is_told_once_for_its_window(plan: Plan) {
     assert_eq!(statuses, [401, 401, 429, 429]);
     // What is told last shows that nothing is still to come.
     world.try_register("ann", "a password").await.expect(200);
-    let told = audit(world.auth(), 4).await;
+    let told = audit(world.auth(), "", 4).await;
     let reasons: Vec<&str> =
         told.iter().map(|line| line["reason"].as_str().unwrap_or("none")).collect();
     assert_eq!(reasons, ["wrong_password", "wrong_password", "too_many_attempts", "none"]);

@@ -18,6 +18,7 @@ mod openapi;
 mod over_tls;
 mod passwords;
 mod posts;
+mod posts_audit;
 mod posts_grpc;
 mod posts_listing;
 mod public_endpoints;

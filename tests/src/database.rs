@@ -175,6 +175,32 @@ impl TestDatabase {
         assert_eq!(rows, 1, "there is one user {username}");
     }
 
+    /// Gives a user another name, one that nobody could register.
+    pub async fn rename(&self, username: &str, new: &str) {
+        const SQL: &str = r#"UPDATE "user" SET username = $2 WHERE username = $1"#;
+        let rows = connected!(self, connection => sqlx::query(SQL)
+            .bind(username)
+            .bind(new)
+            .execute(&mut connection)
+            .await
+            .expect("the user is renamed")
+            .rows_affected());
+        assert_eq!(rows, 1, "there is one user {username}");
+    }
+
+    /// Keeps everybody else from writing posts.
+    ///
+    /// # Panics
+    ///
+    /// On SQLite.
+    pub async fn lock_posts(&self) -> LockedPosts {
+        let Self::Postgres(url) = self else { panic!("this is for PostgreSQL") };
+        let mut connection = PgConnection::connect(url.as_str()).await.expect("connected");
+        let lock = "BEGIN; LOCK TABLE posts.post IN EXCLUSIVE MODE";
+        sqlx::raw_sql(lock).execute(&mut connection).await.expect("locked");
+        LockedPosts(connection)
+    }
+
     /// Replaces a user's hash.
     pub async fn set_password_hash(&self, username: &str, hash: &str) {
         const SQL: &str = r#"UPDATE "user" SET password = $2 WHERE username = $1"#;
@@ -198,6 +224,24 @@ impl TestDatabase {
             .expect("the user is deleted")
             .rows_affected());
         assert_eq!(rows, 1, "there was one user {username}");
+    }
+}
+
+/// The table of posts, locked; until this is dropped.
+#[derive(Debug)]
+pub struct LockedPosts(PgConnection);
+
+impl LockedPosts {
+    /// Whether a statement waits for the lock.
+    pub async fn is_waited_for(&mut self) -> bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM pg_locks
+            WHERE NOT granted AND relation = 'posts.post'::regclass)";
+        sqlx::query_scalar(sql).fetch_one(&mut self.0).await.expect("the locks can be read")
+    }
+
+    /// Lets them write again.
+    pub async fn unlock(self) {
+        self.0.close().await.expect("it is closed");
     }
 }
 

@@ -16,7 +16,7 @@ use clap::{
     Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use service_runtime::program::Failure;
+use service_runtime::{audit_line, program::Failure};
 use std::path::PathBuf;
 
 /// What to change of a user.
@@ -76,8 +76,7 @@ fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
 
 /// The trace that a change leaves in the log: what was done, to whom, and by whom it was not.
 fn audit(event: &'static str, user: &User) {
-    tracing::info!(
-        target: "audit",
+    audit_line!(
         event,
         user_id = user.id,
         username = user.username,

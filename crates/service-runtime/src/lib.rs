@@ -11,9 +11,11 @@
 //! - [`readiness`]: whether new work is welcome.
 //! - [`ops`]: `/livez`, `/readyz` and `/metrics`.
 //! - [`healthcheck`]: a program's own `/readyz`, asked from its container.
+//! - [`audit`]: who did what: lines of the log that nothing silences.
 //! - [`telemetry`]: what those who run a program are told: [`logs`] on stderr, with the request that
 //!   they are about ([`request_context`]), and [`traces`] for a collector; [`metrics`] are asked for.
 
+pub mod audit;
 pub mod command_line;
 mod connection_deadlines;
 pub mod hangup;

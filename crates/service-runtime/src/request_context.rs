@@ -4,7 +4,13 @@
 //! requests write no line at all.
 
 use http::HeaderValue;
-use std::{future::Future, net::IpAddr};
+use std::{
+    future::{Future, pending},
+    net::IpAddr,
+    panic::resume_unwind,
+};
+use tokio::task::JoinError;
+use tracing::Instrument as _;
 
 /// A request that is being served.
 #[derive(Clone, Debug)]
@@ -36,6 +42,20 @@ impl RequestContext {
         Self::with_current(|current| current.client_address).flatten()
     }
 
+    /// Does work to its end even where its caller leaves before: what was done must be told of, too. A
+    /// caller who stays gets the outcome.
+    pub async fn to_the_end<T: Send + 'static>(
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        let done = tokio::spawn(Self::carried(work).in_current_span()).await;
+        match done.map_err(JoinError::try_into_panic) {
+            Ok(outcome) => outcome,
+            Err(Ok(panic)) => resume_unwind(panic),
+            // The runtime is ending, and with it whoever asked.
+            Err(Err(_cancelled)) => pending().await,
+        }
+    }
+
     /// Takes the request along into a task of its own, for work that goes on after the answer.
     pub fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
         let current = Self::with_current(Clone::clone);
@@ -52,6 +72,8 @@ impl RequestContext {
 mod tests {
     use super::RequestContext;
     use http::HeaderValue;
+    use std::time::Duration;
+    use tokio::{sync::oneshot, time::timeout};
 
     fn id() -> Option<String> {
         RequestContext::with_current(|current| current.request_id.to_str().map(str::to_owned).ok())
@@ -72,5 +94,23 @@ mod tests {
         let r1 = Some("r1".to_owned());
         assert_eq!(served.await, (r1.clone(), None, r1));
         assert_eq!(RequestContext::carried(async { id() }).await, None);
+    }
+
+    #[tokio::test]
+    async fn what_is_done_to_the_end_outlives_its_caller_and_knows_its_request() {
+        let request_id = HeaderValue::from_static("r1");
+        let context = RequestContext { request_id, client_address: None };
+        let (go_on, may_go_on) = oneshot::channel::<()>();
+        let (tell, told) = oneshot::channel();
+        let work = async {
+            let _ = may_go_on.await;
+            let _ = tell.send(id());
+        };
+        let caller = context.clone().scope(RequestContext::to_the_end(work));
+        timeout(Duration::ZERO, caller).await.expect_err("the caller leaves at once");
+        go_on.send(()).expect("the work goes on without its caller");
+        assert_eq!(told.await.expect("it comes to its end"), Some("r1".to_owned()));
+        let outcome = context.scope(RequestContext::to_the_end(async { id() })).await;
+        assert_eq!(outcome, Some("r1".to_owned()));
     }
 }

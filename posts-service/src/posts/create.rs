@@ -1,8 +1,14 @@
 //! Creating a post.
 
 use super::{Draft, PostError, Posts};
-use crate::{post::SignedPost, store::NewPost};
+use crate::{
+    audit::{self, Act},
+    post::SignedPost,
+    store::NewPost,
+};
 use secrecy::SecretString;
+use service_runtime::request_context::RequestContext;
+use std::sync::Arc;
 
 impl Posts {
     /// Creates a post whose author is the actor.
@@ -15,7 +21,12 @@ impl Posts {
         let writer = self.writer(actor).await?;
         let draft = Draft::new(title, content)?;
         let new = NewPost { author_id: writer.id, draft, now: self.clock.unix_millis() };
-        let post = self.store.insert(new).await?;
-        Ok(SignedPost { post, author: Some(writer.username) })
+        let store = Arc::clone(&self.store);
+        let written = RequestContext::to_the_end(async move {
+            let post = store.insert(new).await?;
+            audit::tell(Act::Created, &writer, post.id, post.author_id);
+            Ok(SignedPost { post, author: Some(writer.username) })
+        });
+        written.await
     }
 }

@@ -1,8 +1,16 @@
 //! Changing a post.
 
 use super::{Draft, PostError, Posts, actor::target};
-use crate::{post::SignedPost, store::Change};
+use crate::{
+    audit::{self, Act},
+    post::{Post, SignedPost},
+    store::{Change, Target},
+};
+use auth_client::User;
 use secrecy::SecretString;
+use service_runtime::request_context::RequestContext;
+use sql_store::StoreError;
+use std::sync::Arc;
 
 impl Posts {
     /// Replaces title and content. Its author stays who it was.
@@ -25,12 +33,29 @@ impl Posts {
             }
         };
         let change = Change { draft, now: self.clock.unix_millis() };
-        match self.store.update(target, change).await? {
+        match self.change(&writer, target, change).await? {
             Some(post) if post.author_id == writer.id => {
                 Ok(SignedPost { post, author: Some(writer.username) })
             }
             Some(post) => self.sign(post).await,
             None => Err(self.why_not(target).await?),
         }
+    }
+
+    async fn change(
+        &self,
+        writer: &User,
+        target: Target,
+        change: Change,
+    ) -> Result<Option<Post>, StoreError> {
+        let (store, writer) = (Arc::clone(&self.store), writer.clone());
+        let changed = RequestContext::to_the_end(async move {
+            let changed = store.update(target, change).await?;
+            if let Some(post) = &changed {
+                audit::tell(Act::Updated, &writer, post.id, post.author_id);
+            }
+            Ok(changed)
+        });
+        changed.await
     }
 }

@@ -101,12 +101,11 @@ impl PostStore for PostgresStore {
         self.connections.run(|connection| Box::pin(update.fetch_optional(connection))).await
     }
 
-    async fn delete(&self, target: Target) -> Result<bool, StoreError> {
+    async fn delete(&self, target: Target) -> Result<Option<i64>, StoreError> {
         let sql = "DELETE FROM posts.post
-            WHERE id = $1 AND ($2::bigint IS NULL OR author_id = $2)";
-        let delete = sqlx::query(sql).bind(target.id).bind(target.author_id);
-        let done = self.connections.run(|connection| Box::pin(delete.execute(connection))).await?;
-        Ok(done.rows_affected() == 1)
+            WHERE id = $1 AND ($2::bigint IS NULL OR author_id = $2) RETURNING author_id";
+        let delete = sqlx::query_scalar(sql).bind(target.id).bind(target.author_id);
+        self.connections.run(|connection| Box::pin(delete.fetch_optional(connection))).await
     }
 
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError> {

@@ -106,11 +106,11 @@ impl PostStore for SqliteStore {
         Ok(within(update).await?.pop())
     }
 
-    async fn delete(&self, target: Target) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM post WHERE id = ?1 AND (?2 IS NULL OR author_id = ?2)";
-        let delete =
-            sqlx::query(sql).bind(target.id).bind(target.author_id).execute(&self.pools.writer);
-        Ok(within(delete).await?.rows_affected() == 1)
+    async fn delete(&self, target: Target) -> Result<Option<i64>, StoreError> {
+        let sql = "DELETE FROM post WHERE id = ?1 AND (?2 IS NULL OR author_id = ?2)
+            RETURNING author_id";
+        let delete = sqlx::query_scalar(sql).bind(target.id).bind(target.author_id);
+        Ok(within(delete.fetch_all(&self.pools.writer)).await?.pop())
     }
 
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError> {

@@ -1,0 +1,31 @@
+//! Who did what to which post: one line for each act, written as those of auth-service are. Never a
+//! word of a title or a content.
+
+use auth_client::User;
+use service_runtime::audit_line;
+
+/// What was done to a post.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// It was created.
+    Created,
+    /// Its title and content were replaced.
+    Updated,
+    /// It was deleted.
+    Deleted,
+}
+
+impl Act {
+    fn event(self) -> &'static str {
+        match self {
+            Self::Created => "post_created",
+            Self::Updated => "post_updated",
+            Self::Deleted => "post_deleted",
+        }
+    }
+}
+
+/// Tells that `actor` has done this to the post with this id, which `author_id` wrote.
+pub fn tell(act: Act, actor: &User, post_id: i64, author_id: i64) {
+    audit_line!(act.event(), post_id, author_id, actor_id = actor.id, actor = actor.username);
+}

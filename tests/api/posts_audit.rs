@@ -1,0 +1,157 @@
+//! Who wrote which post is told, and never what they wrote.
+
+use crate::audit::audit;
+use auth_proto::posts_v1::{CreatePostRequest, post_service_client::PostServiceClient};
+use e2e::{
+    Answer, Api, Plan, eventually,
+    grpc::{self, acting},
+    in_every_world, on_postgres,
+};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+in_every_world!(
+    every_act_on_a_post_is_told,
+    the_address_is_the_client_s_and_not_the_gateway_s,
+    no_line_holds_what_a_client_wrote,
+);
+on_postgres!(an_act_whose_caller_left_is_told_all_the_same);
+
+/// What each line of these cases is about.
+const POSTS: &str = "post_";
+
+fn draft(title: &str) -> Value {
+    json!({ "title": title, "content": "content" })
+}
+
+async fn delete(api: &Api, path: &str) -> Answer {
+    api.send(api.request(Method::DELETE, path)).await
+}
+
+async fn every_act_on_a_post_is_told(plan: Plan) {
+    let plan = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    let world = plan.start().await;
+    let (ann, admin) = (world.user_with_role("ann", "author").await, world.admin().await);
+    let bob = world.user_with_role("bob", "author").await;
+    let user = world.user("some user").await;
+    let [as_ann, as_bob, as_admin, as_user] =
+        [&ann, &bob, &admin, &user].map(|person| world.bearer.with_token(&person.token));
+
+    let created = as_ann.post("/posts", &draft("one")).await;
+    let id = created.expect(201).json()["id"].clone();
+    let path = format!("/posts/{id}");
+    let changed = as_ann.put(&path, &draft("two")).await;
+    // What was refused, and what is only read, is no event.
+    as_user.post("/posts", &draft("t")).await.expect(403);
+    as_bob.put(&path, &draft("t")).await.expect(403);
+    delete(&as_bob, &path).await.expect(403);
+    as_ann.put(&path, &draft("")).await.expect(400);
+    as_ann.put("/posts/999", &draft("t")).await.expect(404);
+    delete(&as_ann, "/posts/999").await.expect(404);
+    world.bearer.get(&path).await.expect(200);
+    world.bearer.get("/posts").await.expect(200);
+    let by_admin = as_admin.put(&path, &draft("three")).await;
+    let deleted = delete(&as_admin, &path).await;
+    let last = as_bob.post("/posts", &draft("four")).await;
+    let last_id = last.expect(201).json()["id"].clone();
+
+    let mut lines = audit(world.posts(), POSTS, 5).await;
+    for (line, answer) in lines.iter_mut().zip([&created, &changed, &by_admin, &deleted, &last]) {
+        let id = line.as_object_mut().and_then(|line| line.remove("request_id"));
+        assert_eq!(id, answer.header("x-request-id").map(Into::into), "{line}");
+    }
+    let by_ann = |event: &str| {
+        json!({
+            "event": event, "post_id": id, "author_id": ann.id, "actor_id": ann.id, "actor": "ann",
+        })
+    };
+    let by_admin = |event: &str| {
+        json!({
+            "event": event, "post_id": id, "author_id": ann.id, "actor_id": admin.id,
+            "actor": "admin",
+        })
+    };
+    let expected = [
+        by_ann("post_created"),
+        by_ann("post_updated"),
+        by_admin("post_updated"),
+        by_admin("post_deleted"),
+        json!({
+            "event": "post_created", "post_id": last_id, "author_id": bob.id, "actor_id": bob.id,
+            "actor": "bob",
+        }),
+    ];
+    assert_eq!(lines, expected);
+}
+
+async fn the_address_is_the_client_s_and_not_the_gateway_s(plan: Plan) {
+    let plan = plan.with("LOG_FORMAT", "json").with("TRUSTED_PROXIES", "127.0.0.1/32");
+    let world = plan.start().await;
+    let api = world.bearer.with_token(&world.admin().await.token);
+    let request = api.request(Method::POST, "/posts").header("x-forwarded-for", "192.0.2.7");
+    api.send(request.json(&draft("title"))).await.expect(201);
+    let is_it = |line: &str| {
+        line.contains(r#""event":"post_created""#)
+            && line.contains(r#""client_address":"192.0.2.7""#)
+    };
+    world.posts().logs("where the client is", is_it).await;
+}
+
+async fn no_line_holds_what_a_client_wrote(plan: Plan) {
+    for format in ["json", "pretty"] {
+        let world = plan.clone().with("LOG_FORMAT", format).start().await;
+        let ann = world.user_with_role("ann", "author").await;
+        // Nobody can register with such a name; whoever reads the log must not depend on that.
+        let name = "ann\nforged  INFO audit: event=\"post_deleted\" actor=\"admin\"\u{1b}[2K\r";
+        world.database.rename("ann", name).await;
+        let api = world.bearer.with_token(&ann.token);
+        let body = json!({ "title": "planted title", "content": "planted\ncontent" });
+        let answer = api.post("/posts", &body).await;
+        let post = answer.expect(201).json();
+        assert_eq!(post["author"], name);
+        let path = format!("/posts/{}", post["id"]);
+        api.put(&path, &body).await.expect(200);
+        delete(&api, &path).await.expect(200);
+
+        let told = if format == "json" { r#""event":"post_"# } else { r#"event="post_"# };
+        let log = eventually("the audit", async || {
+            let log = world.posts().stderr();
+            (log.matches(told).count() >= 3).then_some(log)
+        })
+        .await;
+        assert_eq!(log.matches(told).count(), 3, "{log}");
+        assert!(!log.contains("planted"), "{log}");
+        assert!(!log.contains(['\u{1b}', '\r']), "{log:?}");
+        assert!(!log.lines().any(|line| line.starts_with("forged")), "{log}");
+        if format == "json" {
+            for line in audit(world.posts(), POSTS, 3).await {
+                assert_eq!(line["actor"], name, "{line}");
+            }
+        }
+    }
+}
+
+async fn an_act_whose_caller_left_is_told_all_the_same(plan: Plan) {
+    let plan = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    let world = plan.start().await;
+    let ann = world.user_with_role("ann", "author").await;
+    let mut locked = world.database.lock_posts().await;
+    let mut client = PostServiceClient::new(grpc::channel(&world.posts_address()).await);
+    let request = CreatePostRequest { title: "title".to_owned(), content: "content".to_owned() };
+    let request = acting(request, &ann.token);
+    let call = tokio::spawn(async move { client.create_post(request).await });
+    while !locked.is_waited_for().await {
+        tokio::task::yield_now().await;
+    }
+    call.abort();
+    let ops = Api::at(&world.posts().address("ops"));
+    let gone = r#"{code="CANCELLED",method="CreatePost",service="rolegate.posts.v1.PostService"}"#;
+    eventually("the end of the call", async || {
+        ops.get("/metrics").await.expect(200).body.contains(gone).then_some(())
+    })
+    .await;
+    locked.unlock().await;
+    let line = audit(world.posts(), POSTS, 1).await.remove(0);
+    let post = world.bearer.get(&format!("/posts/{}", line["post_id"])).await.expect(200).json();
+    assert_eq!((&post["author_id"], &line["author_id"]), (&json!(ann.id), &json!(ann.id)));
+}
