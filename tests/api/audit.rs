@@ -1,12 +1,21 @@
 //! Who did what is told, whatever `RUST_LOG` says.
 
-use e2e::{ADMIN_PASSWORD, Plan, Process, eventually, in_every_world};
+use auth_proto::auth_v1::{
+    ChangePasswordRequest, DeleteUserRequest, RegisterRequest, Role, SetPasswordRequest,
+    SetUserRoleRequest,
+};
+use e2e::{
+    ADMIN_PASSWORD, Api, Plan, Process, TestDatabase, eventually,
+    grpc::{self, acting},
+    in_every_world, on_postgres,
+};
 use serde_json::{Value, json};
 
 in_every_world!(
     everything_that_must_be_told_is_told,
     the_limit_on_guessing_is_told_once_for_its_window,
 );
+on_postgres!(an_act_whose_caller_left_is_told_all_the_same);
 
 /// The lines of the audit about events of this kind, when there are this many, without what changes
 /// from run to run.
@@ -29,6 +38,30 @@ pub(crate) async fn audit(process: &Process, kind: &str, count: usize) -> Vec<Va
         }
     }
     lines
+}
+
+/// Makes a call of this method, leaves it while its statement waits for the table, and then lets the
+/// statement go on.
+pub(crate) async fn leave_in_the_middle<T: Send + 'static>(
+    database: &TestDatabase,
+    table: &'static str,
+    process: &Process,
+    method: &str,
+    call: impl Future<Output = T> + Send + 'static,
+) {
+    let mut locked = database.lock(table).await;
+    let call = tokio::spawn(call);
+    while !locked.is_waited_for().await {
+        assert!(!call.is_finished(), "{method} was answered before it wrote");
+    }
+    call.abort();
+    let ops = Api::at(&process.address("ops"));
+    let gone = format!(r#"code="CANCELLED",method="{method}""#);
+    eventually("the end of the call", async || {
+        ops.get("/metrics").await.expect(200).body.contains(&gone).then_some(())
+    })
+    .await;
+    locked.unlock().await;
 }
 
 async fn everything_that_must_be_told_is_told(plan: Plan) {
@@ -108,4 +141,53 @@ async fn the_limit_on_guessing_is_told_once_for_its_window(plan: Plan) {
     let reasons: Vec<&str> =
         told.iter().map(|line| line["reason"].as_str().unwrap_or("none")).collect();
     assert_eq!(reasons, ["wrong_password", "wrong_password", "too_many_attempts", "none"]);
+}
+
+async fn an_act_whose_caller_left_is_told_all_the_same(plan: Plan) {
+    let world = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
+    let (ann, admin) = (world.user("ann").await, world.admin().await);
+    let client = grpc::client(&world.auth().address("grpc")).await;
+    let leave = async |method: &str, call: Call| {
+        leave_in_the_middle(&world.database, "\"user\"", world.auth(), method, call).await;
+    };
+    let told = async |event: &str, count| {
+        audit(world.auth(), event, count).await.remove(count - 1)["username"].clone()
+    };
+
+    let mut bob = client.clone();
+    let request = RegisterRequest { username: "bob".to_owned(), password: "bob's".to_owned() };
+    leave("Register", box_up(async move { bob.register(request).await })).await;
+    assert_eq!(told("registered", 2).await, "bob");
+
+    let mut changing = client.clone();
+    let (current_password, new_password) = (ann.password.clone(), "new".to_owned());
+    let request = ChangePasswordRequest { current_password, new_password };
+    let request = acting(request, &ann.token);
+    leave("ChangePassword", box_up(async move { changing.change_password(request).await })).await;
+    assert_eq!(told("password_changed", 1).await, "ann");
+
+    let mut acts = client.clone();
+    let request = SetUserRoleRequest { user_id: ann.id, role: Role::Author.into() };
+    let request = acting(request, &admin.token);
+    leave("SetUserRole", box_up(async move { acts.set_user_role(request).await })).await;
+    assert_eq!(told("role_changed", 1).await, "ann");
+
+    let mut acts = client.clone();
+    let request = SetPasswordRequest { user_id: ann.id, password: "newer".to_owned() };
+    let request = acting(request, &admin.token);
+    leave("SetPassword", box_up(async move { acts.set_password(request).await })).await;
+    assert_eq!(told("password_set", 1).await, "ann");
+
+    let mut acts = client;
+    let request = acting(DeleteUserRequest { user_id: ann.id }, &admin.token);
+    leave("DeleteUser", box_up(async move { acts.delete_user(request).await })).await;
+    assert_eq!(told("user_deleted", 1).await, "ann");
+    assert_eq!(world.database.user("ann").await, None);
+}
+
+type Call = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A call whose answer nobody will see.
+fn box_up<T>(call: impl Future<Output = T> + Send + 'static) -> Call {
+    Box::pin(async { drop(call.await) })
 }

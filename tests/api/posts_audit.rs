@@ -1,6 +1,6 @@
 //! Who wrote which post is told, and never what they wrote.
 
-use crate::audit::audit;
+use crate::audit::{audit, leave_in_the_middle};
 use auth_proto::posts_v1::{CreatePostRequest, post_service_client::PostServiceClient};
 use e2e::{
     Answer, Api, Plan, eventually,
@@ -135,22 +135,12 @@ async fn an_act_whose_caller_left_is_told_all_the_same(plan: Plan) {
     let plan = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
     let world = plan.start().await;
     let ann = world.user_with_role("ann", "author").await;
-    let mut locked = world.database.lock_posts().await;
     let mut client = PostServiceClient::new(grpc::channel(&world.posts_address()).await);
     let request = CreatePostRequest { title: "title".to_owned(), content: "content".to_owned() };
     let request = acting(request, &ann.token);
-    let call = tokio::spawn(async move { client.create_post(request).await });
-    while !locked.is_waited_for().await {
-        tokio::task::yield_now().await;
-    }
-    call.abort();
-    let ops = Api::at(&world.posts().address("ops"));
-    let gone = r#"{code="CANCELLED",method="CreatePost",service="rolegate.posts.v1.PostService"}"#;
-    eventually("the end of the call", async || {
-        ops.get("/metrics").await.expect(200).body.contains(gone).then_some(())
-    })
-    .await;
-    locked.unlock().await;
+    let call = async move { client.create_post(request).await };
+    let (database, table) = (&world.database, "posts.post");
+    leave_in_the_middle(database, table, world.posts(), "CreatePost", call).await;
     let line = audit(world.posts(), POSTS, 1).await.remove(0);
     let post = world.bearer.get(&format!("/posts/{}", line["post_id"])).await.expect(200).json();
     assert_eq!((&post["author_id"], &line["author_id"]), (&json!(ann.id), &json!(ann.id)));

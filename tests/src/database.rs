@@ -188,17 +188,17 @@ impl TestDatabase {
         assert_eq!(rows, 1, "there is one user {username}");
     }
 
-    /// Keeps everybody else from writing posts.
+    /// Keeps everybody else from writing into this table; they can still read it.
     ///
     /// # Panics
     ///
     /// On SQLite.
-    pub async fn lock_posts(&self) -> LockedPosts {
+    pub async fn lock(&self, table: &'static str) -> LockedTable {
         let Self::Postgres(url) = self else { panic!("this is for PostgreSQL") };
         let mut connection = PgConnection::connect(url.as_str()).await.expect("connected");
-        let lock = "BEGIN; LOCK TABLE posts.post IN EXCLUSIVE MODE";
-        sqlx::raw_sql(lock).execute(&mut connection).await.expect("locked");
-        LockedPosts(connection)
+        let lock = format!("BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE");
+        sqlx::raw_sql(AssertSqlSafe(lock)).execute(&mut connection).await.expect("locked");
+        LockedTable { connection, table }
     }
 
     /// Replaces a user's hash.
@@ -227,21 +227,25 @@ impl TestDatabase {
     }
 }
 
-/// The table of posts, locked; until this is dropped.
+/// A table that nobody else can write into, until this is dropped.
 #[derive(Debug)]
-pub struct LockedPosts(PgConnection);
+pub struct LockedTable {
+    connection: PgConnection,
+    table: &'static str,
+}
 
-impl LockedPosts {
+impl LockedTable {
     /// Whether a statement waits for the lock.
     pub async fn is_waited_for(&mut self) -> bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM pg_locks
-            WHERE NOT granted AND relation = 'posts.post'::regclass)";
-        sqlx::query_scalar(sql).fetch_one(&mut self.0).await.expect("the locks can be read")
+            WHERE NOT granted AND relation = $1::regclass)";
+        let ask = sqlx::query_scalar(sql).bind(self.table).fetch_one(&mut self.connection);
+        ask.await.expect("the locks can be read")
     }
 
-    /// Lets them write again.
+    /// Lets everybody write again.
     pub async fn unlock(self) {
-        self.0.close().await.expect("it is closed");
+        self.connection.close().await.expect("it is closed");
     }
 }
 

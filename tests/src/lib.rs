@@ -41,7 +41,7 @@ mod world;
 pub use api::{Answer, Api};
 pub use certificates::{Authority, Certificate, Valid};
 pub use collector::{CollectedSpan, Collector};
-pub use database::{LockedPosts, Store, StoredUser, TestDatabase};
+pub use database::{LockedTable, Store, StoredUser, TestDatabase};
 pub use eventually::{eventually, within_bounds};
 pub use person::Person;
 pub use plan::{ADMIN_PASSWORD, Plan, SIGNING_SECRET};

@@ -37,9 +37,9 @@ impl Accounts {
         }
         // Only over the password that was checked: of two who change it at once, one is too late.
         let seen = Some(stored.user.tokens_not_before);
-        let changed = self.give_password(user.id, &new, seen, urgency(origin)).await?;
+        let tell = |user: &User| audit::tell(Event::PasswordChanged { user });
+        let changed = self.give_password(user.id, &new, seen, urgency(origin), tell).await?;
         if let Some(user) = changed {
-            audit::tell(Event::PasswordChanged { user: &user });
             return Ok(user);
         }
         // The other change has ended this token, or the user is gone.

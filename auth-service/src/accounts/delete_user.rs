@@ -3,8 +3,11 @@
 use super::{ADMIN_USERNAME, AccountError, Accounts};
 use crate::{
     audit::{self, Event},
+    store::ActorError,
     user::User,
 };
+use service_runtime::request_context::RequestContext;
+use std::sync::Arc;
 
 impl Accounts {
     /// Deletes a user for good, and returns who it was; the actor must be an admin. Nobody deletes
@@ -20,9 +23,14 @@ impl Accounts {
         if user.id == actor.id || user.username == ADMIN_USERNAME {
             return Err(AccountError::UserNotDeletable);
         }
-        let user = self.store.delete(actor.id, user_id).await?;
-        let user = user.ok_or(AccountError::UserNotFound)?;
-        audit::tell(Event::UserDeleted { actor: &actor, user: &user });
-        Ok(user)
+        let store = Arc::clone(&self.store);
+        let deleted = RequestContext::to_the_end(async move {
+            let user = store.delete(actor.id, user_id).await?;
+            if let Some(user) = &user {
+                audit::tell(Event::UserDeleted { actor: &actor, user });
+            }
+            Ok::<_, ActorError>(user)
+        });
+        deleted.await?.ok_or(AccountError::UserNotFound)
     }
 }

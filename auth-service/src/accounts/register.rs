@@ -6,11 +6,12 @@ use crate::{
     metrics,
     password::Password,
     role::Role,
-    store::NewUser,
+    store::{InsertError, NewUser},
     user::User,
 };
 use secrecy::SecretString;
-use std::time::Instant;
+use service_runtime::request_context::RequestContext;
+use std::{sync::Arc, time::Instant};
 
 impl Accounts {
     /// Creates a user with the role `user`. Nobody chooses a role for themselves.
@@ -32,8 +33,12 @@ impl Accounts {
         drop(place.inspect_err(|_| metrics::limit_refused("registration"))?);
         let password_hash = self.hasher.hash(&password, urgency(origin)).await?;
         let new = NewUser { username: username.into_string(), password_hash, role: Role::User };
-        let user = self.store.insert(new).await?;
-        audit::tell(Event::Registered { user: &user });
-        Ok(user)
+        let store = Arc::clone(&self.store);
+        let inserted = RequestContext::to_the_end(async move {
+            let user = store.insert(new).await?;
+            audit::tell(Event::Registered { user: &user });
+            Ok::<_, InsertError>(user)
+        });
+        Ok(inserted.await?)
     }
 }

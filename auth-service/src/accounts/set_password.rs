@@ -22,9 +22,8 @@ impl Accounts {
         self.reads.user(user_id).await?.ok_or(AccountError::UserNotFound)?;
         let password = Password::new(password, self.policy.password_min_length)
             .map_err(AccountError::PasswordInvalid)?;
-        let user = self.give_password(user_id, &password, None, urgency(origin)).await?;
-        let user = user.ok_or(AccountError::UserNotFound)?;
-        audit::tell(Event::PasswordSet { actor: &actor, user: &user });
-        Ok(user)
+        let tell = move |user: &User| audit::tell(Event::PasswordSet { actor: &actor, user });
+        let user = self.give_password(user_id, &password, None, urgency(origin), tell).await?;
+        user.ok_or(AccountError::UserNotFound)
     }
 }

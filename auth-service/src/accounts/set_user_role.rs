@@ -4,8 +4,11 @@ use super::{AccountError, Accounts};
 use crate::{
     audit::{self, Event},
     role::Role,
+    store::ActorError,
     user::User,
 };
+use service_runtime::request_context::RequestContext;
+use std::sync::Arc;
 
 impl Accounts {
     /// Replaces the role of a user. The order of the checks is part of the contract: the actor's
@@ -21,10 +24,15 @@ impl Accounts {
         let actor = self.authorize_admin(actor).await?;
         let before = self.reads.user(user_id).await?.ok_or(AccountError::UserNotFound)?;
         let role = role.ok_or(AccountError::RoleInvalid)?;
-        let user = self.store.set_role(Some(actor.id), user_id, role).await?;
-        let user = user.ok_or(AccountError::UserNotFound)?;
-        // Of two changes at the same time both may tell of the role before either.
-        audit::tell(Event::RoleChanged { actor: &actor, user: &user, from: before.role });
-        Ok(user)
+        let store = Arc::clone(&self.store);
+        let set = RequestContext::to_the_end(async move {
+            let user = store.set_role(Some(actor.id), user_id, role).await?;
+            if let Some(user) = &user {
+                // Of two changes at the same time both may tell of the role before either.
+                audit::tell(Event::RoleChanged { actor: &actor, user, from: before.role });
+            }
+            Ok::<_, ActorError>(user)
+        });
+        set.await?.ok_or(AccountError::UserNotFound)
     }
 }
