@@ -1,10 +1,13 @@
 //! What this service counts. Labels are words of the contract and of this file, never a client's.
 
-use crate::{password::Hasher, store::UserStore};
+use crate::{
+    password::Hasher,
+    store::{self, UserStore},
+};
 use auth_proto::Reason;
 use service_runtime::metrics::{
-    Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, SECONDS, SIZES,
-    before_scrape, counter, counters, gauge, gauges, histogram, histograms, raise,
+    Histogram, IntCounter, IntCounterVec, IntGauge, SECONDS, before_scrape, counter, counters,
+    gauge, histogram, raise, set_count,
 };
 use std::sync::{Arc, LazyLock};
 
@@ -64,21 +67,6 @@ static HASHING_PANICS: Metric<IntCounter> = Metric::new(|| {
     counter("rolegate_hashing_panics_total", "Hashing threads that broke and began anew.")
 });
 
-static READ_BATCHES: Metric<HistogramVec> = Metric::new(|| {
-    let help = "Keys that one statement looks up, by what they are.";
-    histograms("rolegate_read_batch_size_keys", help, &["key"], SIZES)
-});
-
-static POOL: Metric<IntGaugeVec> = Metric::new(|| {
-    let help = "Connections to the store by pool and state (in_use, idle).";
-    gauges("rolegate_store_connections", help, &["pool", "state"])
-});
-
-static POOL_LIMIT: Metric<IntGaugeVec> = Metric::new(|| {
-    let help = "The most connections to the store, by pool.";
-    gauges("rolegate_store_connections_limit", help, &["pool"])
-});
-
 /// The outcome of what was not refused.
 const OK: &str = "OK";
 
@@ -100,12 +88,6 @@ pub(crate) fn limit_refused(limit: &str) {
     LIMITS.with_label_values(&[limit]).inc();
 }
 
-/// A statement looks this many keys up.
-#[expect(clippy::cast_precision_loss, reason = "batches are small")]
-pub(crate) fn read_batch(key: &str, size: usize) {
-    READ_BATCHES.with_label_values(&[key]).observe(size as f64);
-}
-
 /// Shows every metric from now on, those with fixed labels at zero, and asks engine and store at each
 /// scrape.
 pub(crate) fn begin(hasher: &Hasher, store: &Arc<dyn UserStore>) {
@@ -119,19 +101,14 @@ pub(crate) fn begin(hasher: &Hasher, store: &Arc<dyn UserStore>) {
     }
     let hasher = hasher.clone();
     before_scrape("hashing", move || look_at_engine(&hasher));
-    let store = Arc::downgrade(store);
-    before_scrape("store", move || {
-        if let Some(store) = store.upgrade() {
-            look_at_store(&*store);
-        }
-    });
+    sql_store::show_pools(store::NAME, store, UserStore::pools);
 }
 
 fn look_at_engine(hasher: &Hasher) {
     let stats = hasher.stats();
-    HASHING_QUEUED.set(number(stats.queued));
-    HASHING_BUSY.set(number(stats.lanes_busy));
-    HASHING_LANES.set(number(stats.lanes_total));
+    set_count(&HASHING_QUEUED, stats.queued);
+    set_count(&HASHING_BUSY, stats.lanes_busy);
+    set_count(&HASHING_LANES, stats.lanes_total);
     for (outcome, count) in [
         ("completed", stats.completed),
         ("refused", stats.refused),
@@ -141,16 +118,4 @@ fn look_at_engine(hasher: &Hasher) {
         raise(&HASHING_JOBS.with_label_values(&[outcome]), count);
     }
     raise(&HASHING_PANICS, stats.panics);
-}
-
-fn look_at_store(store: &dyn UserStore) {
-    for pool in store.pools() {
-        POOL.with_label_values(&[pool.name, "idle"]).set(number(pool.idle));
-        POOL.with_label_values(&[pool.name, "in_use"]).set(number(pool.open - pool.idle));
-        POOL_LIMIT.with_label_values(&[pool.name]).set(number(pool.limit));
-    }
-}
-
-fn number(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

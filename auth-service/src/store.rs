@@ -26,6 +26,9 @@ use crate::{
 use async_trait::async_trait;
 use secrecy::SecretString;
 
+/// What metrics call this store.
+pub(crate) const NAME: &str = "users";
+
 /// Why a user was not inserted.
 #[derive(Debug, thiserror::Error)]
 pub enum InsertError {

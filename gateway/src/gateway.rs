@@ -46,7 +46,7 @@ impl Gateway {
     /// the drain time.
     /// Without `posts` there are no routes about posts.
     pub async fn serve(self, auth: AuthClient, posts: Option<PostsClient>, shutdown: Shutdown) {
-        measured::begin(&auth);
+        measured::begin(&auth, posts.as_ref());
         let bearer = bearer::router(auth.clone(), posts, &self.settings);
         let basic = basic::router(auth, &self.settings);
         tokio::join!(

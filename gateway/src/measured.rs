@@ -1,11 +1,13 @@
 //! Requests counted and timed. Labels are ours, never the client's: the route as it stands in the
 //! table, and a method only if HTTP knows it.
 
-use auth_client::AuthClient;
+use auth_client::{AuthClient, metrics::count_decisions};
 use axum::extract::MatchedPath;
 use http::{Method, StatusCode};
+use posts_client::PostsClient;
 use service_runtime::metrics::{
     Histogram, HistogramVec, IntCounterVec, SECONDS, SIZES, counters, histogram, histograms,
+    observe_size,
 };
 use std::{sync::LazyLock, time::Instant};
 
@@ -21,18 +23,20 @@ static DURATIONS: LazyLock<HistogramVec> = LazyLock::new(|| {
     histograms("rolegate_http_request_duration_seconds", help, labels, SECONDS)
 });
 
-static BATCHES: LazyLock<Histogram> = LazyLock::new(|| {
-    let help = "Role decisions in one call to auth-service.";
-    histogram("rolegate_client_batch_size_decisions", help, SIZES)
+static POSTS: LazyLock<Histogram> = LazyLock::new(|| {
+    let help = "Reads of posts in one call to posts-service.";
+    histogram("rolegate_client_batch_size_posts", help, SIZES)
 });
 
-/// Begins to count what this client asks.
-pub(crate) fn begin(auth: &AuthClient) {
+/// Begins to count requests, and what these clients ask.
+pub(crate) fn begin(auth: &AuthClient, posts: Option<&PostsClient>) {
     LazyLock::force(&REQUESTS);
     LazyLock::force(&DURATIONS);
-    LazyLock::force(&BATCHES);
-    #[expect(clippy::cast_precision_loss, reason = "a batch has at most 256 decisions")]
-    auth.observe_batches(|size| BATCHES.observe(size as f64));
+    count_decisions(auth);
+    if let Some(posts) = posts {
+        LazyLock::force(&POSTS);
+        posts.observe_reads(|size| observe_size(&POSTS, size));
+    }
 }
 
 /// A request under way; counted when it is answered, or dropped because nobody waits any more.

@@ -8,12 +8,13 @@
 //! - [`grpc`]: messages into use cases, outcomes into statuses; one file per call.
 //! - [`posts`]: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: where posts are kept: one trait, two engines; [`clock`]: what time it is.
-//! - [`audit`]: who did what.
+//! - [`audit`]: who did what; `metrics`: how much of it.
 //! - [`post`]: what everything above speaks of.
 
 pub mod audit;
 pub mod clock;
 pub mod grpc;
+mod metrics;
 pub mod post;
 pub mod posts;
 mod run;

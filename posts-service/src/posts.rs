@@ -17,7 +17,11 @@ pub use error::PostError;
 pub use list::{LARGEST_PAGE, PageRequest, PostPage};
 pub use read::LARGEST_BATCH;
 
-use crate::{clock::Clock, post::Post, store::PostStore};
+use crate::{
+    clock::Clock,
+    post::Post,
+    store::{self, PostStore},
+};
 use auth_client::AuthClient;
 use sql_store::SharedReads;
 use std::sync::Arc;
@@ -37,6 +41,8 @@ impl Posts {
     pub fn new(store: Arc<dyn PostStore>, auth: AuthClient, clock: Arc<dyn Clock>) -> Self {
         let by_id = Arc::clone(&store);
         let reads = SharedReads::new(
+            store::NAME,
+            "id",
             move |ids: Vec<i64>| {
                 let store = Arc::clone(&by_id);
                 async move { store.posts_by_id(&ids).await }

@@ -3,6 +3,7 @@
 use crate::{
     clock::SystemClock,
     grpc::PostsGrpc,
+    metrics,
     posts::Posts,
     store::{self, PostStore},
 };
@@ -35,6 +36,7 @@ impl PostsService {
         trusted_gateways: &Networks,
     ) -> Result<Self, Failure> {
         let store = store::open(store_url).await?;
+        metrics::begin(&auth, &store);
         let posts = Posts::new(Arc::clone(&store), auth, Arc::new(SystemClock));
         let grpc = PostServiceServer::new(PostsGrpc::new(posts));
         let server = GrpcServer::new(Routes::new(grpc), SERVICE_NAME, POSTS_DESCRIPTORS).await;

@@ -13,7 +13,10 @@ pub use sqlite::SqliteStore;
 
 use crate::{post::Post, posts::Draft};
 use async_trait::async_trait;
-use sql_store::StoreError;
+use sql_store::{PoolUse, StoreError};
+
+/// What metrics call this store.
+pub(crate) const NAME: &str = "posts";
 
 /// A post to insert; the database assigns the id.
 #[derive(Clone, Debug)]
@@ -100,6 +103,9 @@ pub trait PostStore: Send + Sync + 'static {
 
     /// Who wrote the post with this id; `None` when nobody did.
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError>;
+
+    /// The pools of connections, and how they are used now.
+    fn pools(&self) -> Vec<PoolUse>;
 
     /// Finishes what is under way and closes every connection.
     async fn close(&self);

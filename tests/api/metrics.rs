@@ -10,7 +10,11 @@ use std::{
     process::{Command, Stdio},
 };
 
-in_every_world!(what_happens_is_counted, no_label_holds_what_a_client_chose);
+in_every_world!(
+    what_happens_is_counted,
+    what_is_done_with_posts_is_counted,
+    no_label_holds_what_a_client_chose,
+);
 
 /// Where this is set, a machine without promtool fails instead of skipping.
 const DEMANDED: &str = "PROMTOOL";
@@ -75,11 +79,49 @@ async fn what_happens_is_counted(plan: Plan) {
     let (busy, lanes) = ("rolegate_hashing_busy_lanes", "rolegate_hashing_lanes");
     assert!(value(&auth, busy) <= value(&auth, lanes), "{auth}");
     assert!(value(&auth, "rolegate_hashing_queued_jobs") < 0.1, "nobody waits: {auth}");
-    let pool = if auth.contains(r#"pool="main""#) { "main" } else { "readers" };
-    let limit = value(&auth, &format!("rolegate_store_connections_limit{{pool=\"{pool}\"}}"));
-    let idle =
-        value(&auth, &format!("rolegate_store_connections{{pool=\"{pool}\",state=\"idle\"}}"));
-    assert!(limit >= 4.0 && idle <= limit, "{auth}");
+    expect_pool(&auth, "users");
+}
+
+/// The pool of this store is open and within its limit.
+#[track_caller]
+fn expect_pool(metrics: &str, store: &str) {
+    let pool = if metrics.contains(r#"pool="main""#) { "main" } else { "readers" };
+    let of = format!(r#"pool="{pool}""#);
+    let limit = format!("rolegate_store_connections_limit{{{of},store=\"{store}\"}}");
+    let limit = value(metrics, &limit);
+    let open = ["idle", "in_use"].map(|state| {
+        let series = format!(r#"{of},state="{state}",store="{store}""#);
+        value(metrics, &format!("rolegate_store_connections{{{series}}}"))
+    });
+    assert!(limit >= 4.0 && open[0] + open[1] <= limit, "{metrics}");
+    assert!(open[0] + open[1] > 0.9, "nothing is open:\n{metrics}");
+}
+
+async fn what_is_done_with_posts_is_counted(plan: Plan) {
+    let world = plan.start().await;
+    let admin = world.admin().await;
+    let api = world.bearer.with_token(&admin.token);
+    let body = serde_json::json!({ "title": "title", "content": "content" });
+    let post = api.post("/posts", &body).await;
+    let path = post.expect(201).header("location").expect("a location").to_owned();
+    world.bearer.get(&path).await.expect(200);
+    world.bearer.get("/posts").await.expect(200);
+
+    let front = scrape(world.front()).await;
+    assert!((value(&front, "rolegate_client_batch_size_posts_count") - 1.0).abs() < 0.1);
+    // The gateway asks before it reads the body, posts-service before it writes.
+    let decisions = "rolegate_client_batch_size_decisions_count";
+    let posts = scrape(world.posts()).await;
+    let expected = if world.processes().count() == 1 { 2.0 } else { 1.0 };
+    for metrics in [&front, &posts] {
+        assert!((value(metrics, decisions) - expected).abs() < 0.1, "{metrics}");
+    }
+    // A post that was read, and a page.
+    let names = value(&posts, "rolegate_client_batch_size_usernames_count");
+    assert!((names - 2.0).abs() < 0.1, "{posts}");
+    let reads = value(&posts, r#"rolegate_read_batch_size_keys_count{key="id",store="posts"}"#);
+    assert!((reads - 1.0).abs() < 0.1, "{posts}");
+    expect_pool(&posts, "posts");
 }
 
 async fn no_label_holds_what_a_client_chose(plan: Plan) {
@@ -154,6 +196,34 @@ async fn the_dashboard_shows_every_metric_and_no_other() {
         })
         .collect();
     assert_eq!(shown, exported, "left: shown by {}, right: exported", file.display());
+}
+
+/// What `docs/metrics.md` says that this program tells.
+fn documented(program: &str) -> BTreeSet<String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/metrics.md");
+    let text = fs::read_to_string(&file).expect("the document");
+    let sections = text.split("\n## ").filter(|section| {
+        let title = section.lines().next().unwrap_or_default();
+        title == "Every program" || title.split(" and ").any(|name| name == program)
+    });
+    let rows = sections.flat_map(str::lines).filter_map(|line| line.strip_prefix("| `"));
+    let names = rows.filter_map(|row| row.split(" |").next()).flat_map(|cell| cell.split("`, `"));
+    names.map(|name| name.trim_end_matches('`').to_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_document_knows_which_program_tells_what() {
+    let world = Plan::in_two_processes(Store::Sqlite).start().await;
+    use_everything(&world).await;
+    world.bearer.get("/posts").await.expect(200);
+    for (program, process) in [
+        ("gateway", world.front()),
+        ("auth-service", world.auth()),
+        ("posts-service", world.posts()),
+    ] {
+        let told = families(&scrape(process).await);
+        assert_eq!(documented(program), told, "left: in docs/metrics.md, right: {program}");
+    }
 }
 
 #[expect(clippy::print_stderr, reason = "whoever runs the tests must see it")]

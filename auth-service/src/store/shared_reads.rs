@@ -1,10 +1,7 @@
 //! Concurrent look-ups of single users share one statement: see [`sql_store::SharedReads`].
 
-use super::{StoreError, UserStore};
-use crate::{
-    metrics,
-    user::{Credentials, User},
-};
+use super::{NAME, StoreError, UserStore};
+use crate::user::{Credentials, User};
 use std::sync::Arc;
 
 /// Look-ups of single users. Clones share their statements.
@@ -19,18 +16,20 @@ impl SharedReads {
     pub fn new(store: &Arc<dyn UserStore>) -> Self {
         let by_id = Arc::clone(store);
         let users = sql_store::SharedReads::new(
+            NAME,
+            "id",
             move |ids: Vec<i64>| {
                 let store = Arc::clone(&by_id);
-                metrics::read_batch("id", ids.len());
                 async move { store.users_by_id(&ids).await }
             },
             |user: &User| user.id,
         );
         let by_username = Arc::clone(store);
         let credentials = sql_store::SharedReads::new(
+            NAME,
+            "username",
             move |usernames: Vec<String>| {
                 let store = Arc::clone(&by_username);
-                metrics::read_batch("username", usernames.len());
                 async move { store.credentials_by_username(&usernames).await }
             },
             |credentials: &Credentials| credentials.user.username.clone(),

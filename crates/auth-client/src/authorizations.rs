@@ -19,11 +19,7 @@ use auth_proto::{
 };
 use group_commit::{GroupCommit, Limits};
 use secrecy::{ExposeSecret, SecretString};
-use std::{
-    num::NonZero,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{num::NonZero, time::Duration};
 use tokio::time::{Instant, timeout_at};
 use tonic::metadata::{Ascii, MetadataValue};
 use tracing::{Instrument as _, Span, info_span};
@@ -35,14 +31,10 @@ const IN_FLIGHT: NonZero<usize> = NonZero::new(1).expect("not zero");
 const PATIENCE: Duration = Duration::from_millis(20);
 const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(16).expect("not zero");
 
-/// Told how many decisions a call was made for.
-pub(crate) type Observer = Box<dyn Fn(usize) + Send + Sync>;
-
 /// Decides about bearers of access tokens. Clones share their calls.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Authorizations {
     shared: GroupCommit<Item, Result<User, CallError>>,
-    observer: Arc<OnceLock<Observer>>,
 }
 
 struct Item {
@@ -61,20 +53,13 @@ impl Authorizations {
             patience: PATIENCE,
             most_in_flight: MOST_IN_FLIGHT,
         };
-        let observer = Arc::new(OnceLock::<Observer>::new());
-        let told = Arc::clone(&observer);
-        let shared = GroupCommit::new(limits, move |items: Vec<Item>| {
-            if let Some(observer) = told.get() {
-                observer(items.len());
-            }
-            decide(replicas.clone(), items)
-        });
-        Self { shared, observer }
+        let shared = GroupCommit::new(limits, move |items| decide(replicas.clone(), items));
+        Self { shared }
     }
 
-    pub(crate) fn observe(&self, observer: Observer) {
-        // A second observer has nowhere to go.
-        let _ = self.observer.set(observer);
+    /// See [`GroupCommit::observe`].
+    pub(crate) fn observe(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
+        self.shared.observe(observer);
     }
 
     /// Whether the bearer may pass; every decision has a deadline of its own.
@@ -99,12 +84,6 @@ impl Authorizations {
             Ok(Err(_lost)) => Err(CallError::Unavailable),
             Err(_elapsed) => Err(CallError::DeadlineExceeded),
         }
-    }
-}
-
-impl std::fmt::Debug for Authorizations {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_tuple("Authorizations").field(&self.shared).finish()
     }
 }
 

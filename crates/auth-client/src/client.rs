@@ -146,8 +146,13 @@ impl AuthClient {
 
     /// Calls `observer` with the number of decisions in each call that is made for some; for whoever
     /// counts. The first observer stays.
-    pub fn observe_batches(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.0.authorizations.observe(Box::new(observer));
+    pub fn observe_decisions(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
+        self.0.authorizations.observe(observer);
+    }
+
+    /// The same for look-ups of one name. Those of several are a call of their own, which is not told.
+    pub fn observe_usernames(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
+        self.0.usernames.observe(observer);
     }
 
     /// Replaces the password of the bearer of the access token, who must know the current one. Ends

@@ -7,6 +7,7 @@
 //! - [`service_client`]: the same connections, deadlines and errors for clients of other services.
 //! - [`ClientTls`]: the encryption of the connections, from files.
 //! - [`settings`] (feature `settings`): flags and environment of programs that ask auth-service.
+//! - [`metrics`] (feature `metrics`): how many share a call, for programs that tell numbers.
 //! - [`axum`] (feature `axum`): `CurrentUser` and `RequireRole` protect endpoints of an axum
 //!   service; `Problem` is an error as JSON over HTTP.
 
@@ -19,6 +20,8 @@ mod client;
 mod connection;
 mod deadline;
 mod error;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 mod place;
 mod replica;
 mod replicas;

@@ -46,6 +46,11 @@ impl Usernames {
         Self { replicas, shared }
     }
 
+    /// See [`GroupCommit::observe`].
+    pub(crate) fn observe(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
+        self.shared.observe(observer);
+    }
+
     /// The names of the users with these ids; ids that nobody has are left out. Several are a batch
     /// already and need no company; a lone one shares its call.
     pub(crate) async fn of(

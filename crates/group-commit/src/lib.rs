@@ -10,7 +10,7 @@ use std::{
     future::Future,
     num::NonZero,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 use tokio::{
@@ -54,6 +54,7 @@ struct Shared<R, A> {
     limits: Limits,
     send: Box<Sender<R, A>>,
     state: Mutex<State<R, A>>,
+    observer: OnceLock<Box<dyn Fn(usize) + Send + Sync>>,
 }
 
 struct State<R, A> {
@@ -71,7 +72,15 @@ impl<R: Send + 'static, A: Send + 'static> GroupCommit<R, A> {
     {
         let send: Box<Sender<R, A>> = Box::new(move |batch| Box::pin(send(batch)));
         let state = Mutex::new(State { waiting: Vec::new(), in_flight: 0, sent: Vec::new() });
-        Self { shared: Arc::new(Shared { limits, send, state }) }
+        let observer = OnceLock::new();
+        Self { shared: Arc::new(Shared { limits, send, state, observer }) }
+    }
+
+    /// Calls `observer` with the size of each batch that is sent, for whoever counts. The first
+    /// observer stays.
+    pub fn observe(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
+        // A second one has nowhere to go.
+        let _ = self.shared.observer.set(Box::new(observer));
     }
 
     /// Sends a request with the next batch and returns its answer. Dropping the future withdraws
@@ -118,6 +127,9 @@ struct InFlight<R, A> {
 async fn drive<R, A>(mut place: InFlight<R, A>) {
     while let Some((batch, callers)) = place.next_batch() {
         // From here on nobody may join.
+        if let Some(observer) = place.shared.observer.get() {
+            observer(batch.len());
+        }
         let answers = (place.shared.send)(batch).await;
         for (caller, answer) in callers.into_iter().zip(answers) {
             // A caller who has left wants no answer.

@@ -95,6 +95,12 @@ impl PostsClient {
         self.0.reads.post(id, context.request_id).await
     }
 
+    /// Calls `observer` with the number of reads in each call that is made for some; for whoever counts.
+    /// The first observer stays.
+    pub fn observe_reads(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
+        self.0.reads.observe(observer);
+    }
+
     /// Lists posts by ascending id.
     pub async fn list(
         &self,

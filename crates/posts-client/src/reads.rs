@@ -48,6 +48,11 @@ impl Reads {
         Self { shared }
     }
 
+    /// See [`GroupCommit::observe`].
+    pub(crate) fn observe(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
+        self.shared.observe(observer);
+    }
+
     /// The post with this id; every read has a deadline of its own.
     pub(crate) async fn post(
         &self,

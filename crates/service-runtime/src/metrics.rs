@@ -64,6 +64,17 @@ pub fn histograms(name: &str, help: &str, labels: &[&str], buckets: &[f64]) -> H
     registered(HistogramVec::new(options, labels))
 }
 
+/// How many shared something.
+#[expect(clippy::cast_precision_loss, reason = "nothing is shared by more than 2^52")]
+pub fn observe_size(histogram: &Histogram, size: usize) {
+    histogram.observe(size as f64);
+}
+
+/// Sets a gauge to how many there are.
+pub fn set_count(gauge: &IntGauge, count: usize) {
+    gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+}
+
 fn registered<M: Collector + Clone + 'static>(made: prometheus::Result<M>) -> M {
     // Names are literals of ours; the first scrape of any test would find a bad one.
     let metric = made.expect("a metric has a valid name");

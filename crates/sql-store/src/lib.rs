@@ -6,9 +6,10 @@
 //!   said when there is none. [`postgres`], [`sqlite`]: what is particular to each.
 //! - [`Schema`]: what a database holds, against the tables of a service.
 //! - [`within`], [`StoreError`]: a statement within its time, and what its errors mean.
-//! - [`PoolUse`]: how connections are used.
+//! - [`PoolUse`]: how connections are used; [`show_pools`] tells it in numbers.
 //! - [`SharedReads`]: concurrent look-ups by key share one statement, without staleness.
 
+mod metrics;
 mod open;
 mod pool_use;
 pub mod postgres;
@@ -20,6 +21,7 @@ mod tables;
 mod unavailable;
 mod url;
 
+pub use metrics::show_pools;
 pub use open::{NotOpened, Opened};
 pub use pool_use::PoolUse;
 pub use schema::Schema;

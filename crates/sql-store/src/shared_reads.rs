@@ -3,8 +3,9 @@
 //! Fresh by the rule of [`group_commit`]: a look-up joins only a statement that has not been sent,
 //! so what it returns was read after it was asked for.
 
-use crate::StoreError;
+use crate::{StoreError, metrics};
 use group_commit::{GroupCommit, Limits};
+use service_runtime::metrics::observe_size;
 use std::{collections::HashMap, hash::Hash, num::NonZero, sync::Arc, time::Duration};
 use tracing::{Instrument as _, Span, info_span};
 
@@ -31,9 +32,12 @@ where
     K: Ord + Hash + Clone + Send + Sync + 'static,
     R: Clone + Send + 'static,
 {
-    /// Look-ups by `read`, which returns the rows of the keys that there are, in any order, and is
-    /// never asked for one key twice; `key_of` tells whose a row is.
+    /// Look-ups in the store of this name by what metrics call `key`. `read` returns the rows of the
+    /// keys that there are, in any order, and is never asked for one key twice; `key_of` tells whose a
+    /// row is.
     pub fn new<F>(
+        store: &str,
+        key: &str,
         read: impl Fn(Vec<K>) -> F + Send + Sync + 'static,
         key_of: impl Fn(&R) -> K + Send + Sync + 'static,
     ) -> Self
@@ -46,10 +50,12 @@ where
             patience: PATIENCE,
             most_in_flight: MOST_IN_FLIGHT,
         };
-        let key_of = Arc::new(key_of);
+        let (key_of, sizes) = (Arc::new(key_of), metrics::read_batches(store, key));
         let shared = GroupCommit::new(limits, move |asked: Vec<Asked<K>>| {
             let (keys, span) = unzip(asked);
-            let (found, key_of) = (read(distinct(&keys)), Arc::clone(&key_of));
+            let wanted = distinct(&keys);
+            observe_size(&sizes, wanted.len());
+            let (found, key_of) = (read(wanted), Arc::clone(&key_of));
             async move { in_order(&keys, found.instrument(span).await, &*key_of) }
         });
         Self { shared }

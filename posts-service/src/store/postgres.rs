@@ -3,7 +3,7 @@
 use super::{Change, NewPost, PostFilter, PostStore, StoredPage, Target};
 use crate::post::Post;
 use async_trait::async_trait;
-use sql_store::{Migrations, StoreError, postgres::Connections};
+use sql_store::{Migrations, PoolUse, StoreError, postgres::Connections};
 use sqlx::{Row, postgres::PgRow};
 
 /// The schema, step by step.
@@ -112,6 +112,10 @@ impl PostStore for PostgresStore {
         let sql = "SELECT author_id FROM posts.post WHERE id = $1";
         let select = sqlx::query_scalar(sql).bind(id);
         self.connections.run(|connection| Box::pin(select.fetch_optional(connection))).await
+    }
+
+    fn pools(&self) -> Vec<PoolUse> {
+        self.connections.uses()
     }
 
     async fn close(&self) {

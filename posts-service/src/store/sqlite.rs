@@ -6,7 +6,7 @@
 use super::{Change, NewPost, PostFilter, PostStore, StoredPage, Target};
 use crate::post::Post;
 use async_trait::async_trait;
-use sql_store::{Migrations, StoreError, sqlite::Pools, within};
+use sql_store::{Migrations, PoolUse, StoreError, sqlite::Pools, within};
 use sqlx::{Row, sqlite::SqliteRow};
 
 /// The schema, step by step.
@@ -116,6 +116,10 @@ impl PostStore for SqliteStore {
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT author_id FROM post WHERE id = ?1";
         within(sqlx::query_scalar(sql).bind(id).fetch_optional(&self.pools.readers)).await
+    }
+
+    fn pools(&self) -> Vec<PoolUse> {
+        self.pools.uses()
     }
 
     async fn close(&self) {

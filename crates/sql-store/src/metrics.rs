@@ -1,0 +1,47 @@
+//! What stores tell in numbers. One process may have several: each has a name of its own.
+
+use crate::PoolUse;
+use service_runtime::metrics::{
+    Histogram, HistogramVec, IntGaugeVec, SIZES, before_scrape, gauges, histograms, set_count,
+};
+use std::sync::{Arc, LazyLock};
+
+static READ_BATCHES: LazyLock<HistogramVec> = LazyLock::new(|| {
+    let help =
+        "Keys that one statement of shared look-ups asks for, by store and by what they are.";
+    histograms("rolegate_read_batch_size_keys", help, &["store", "key"], SIZES)
+});
+
+static POOL: LazyLock<IntGaugeVec> = LazyLock::new(|| {
+    let help = "Connections to a store by pool and state (in_use, idle).";
+    gauges("rolegate_store_connections", help, &["store", "pool", "state"])
+});
+
+static POOL_LIMIT: LazyLock<IntGaugeVec> = LazyLock::new(|| {
+    let help = "The most connections to a store, by pool.";
+    gauges("rolegate_store_connections_limit", help, &["store", "pool"])
+});
+
+/// How many keys the statements ask for that look up by `key` in the store of this name.
+pub(crate) fn read_batches(store: &str, key: &str) -> Histogram {
+    READ_BATCHES.with_label_values(&[store, key])
+}
+
+/// Tells at each scrape how the connections of the store of this name are used, as long as there is
+/// that store.
+pub fn show_pools<S: ?Sized + Send + Sync + 'static>(
+    name: &'static str,
+    store: &Arc<S>,
+    pools: impl Fn(&S) -> Vec<PoolUse> + Send + Sync + 'static,
+) {
+    let store = Arc::downgrade(store);
+    before_scrape(name, move || {
+        let Some(store) = store.upgrade() else { return };
+        for pool in pools(&store) {
+            let state = |state| POOL.with_label_values(&[name, pool.name, state]);
+            set_count(&state("idle"), pool.idle);
+            set_count(&state("in_use"), pool.open - pool.idle);
+            set_count(&POOL_LIMIT.with_label_values(&[name, pool.name]), pool.limit);
+        }
+    });
+}
