@@ -13,9 +13,13 @@ use crate::{
 };
 use clap::Subcommand;
 use init_secrets::InitSecrets;
-use service_runtime::{command_line::CommandLine, program::Failure, shutdown::Shutdown};
+use service_runtime::{
+    command_line::CommandLine,
+    program::{Failure, unless_stopped},
+    shutdown::Shutdown,
+};
 use sql_store::{Place, Schema, sqlite};
-use std::{future::Future, sync::Arc};
+use std::sync::Arc;
 use user::UserCommand;
 
 /// What auth-service is to do.
@@ -56,17 +60,6 @@ pub(crate) async fn run(
         Command::Healthcheck => healthcheck::run(&settings).await,
         Command::User(command) => unless_stopped(&shutdown, user::run(command, &settings)).await,
         Command::Doctor => unless_stopped(&shutdown, doctor::run(&settings, &wrong)).await,
-    }
-}
-
-/// A command that ends by itself is simply dropped at a signal, and has not done what it was for.
-async fn unless_stopped(
-    shutdown: &Shutdown,
-    command: impl Future<Output = Result<(), Failure>>,
-) -> Result<(), Failure> {
-    tokio::select! {
-        outcome = command => outcome,
-        () = shutdown.lame_duck() => Err(Failure::Other("stopped before it was done".into())),
     }
 }
 

@@ -11,7 +11,7 @@ mod postgres;
 mod shared_reads;
 mod sqlite;
 
-pub(crate) use inspection::{Inspection, NotInspected, inspect};
+pub(crate) use inspection::{examine, inspect};
 pub use open::open;
 pub use postgres::PostgresStore;
 pub use shared_reads::SharedReads;

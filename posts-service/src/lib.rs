@@ -3,7 +3,8 @@
 //! Who may do what, auth-service decides for each call anew; this service keeps no roles and no names
 //! of users. A call goes one way and comes back: transport → use case → store.
 //!
-//! - [`run`]: the program's life; [`PostsService`]: the same as a library, for other programs.
+//! - [`program()`]: what the binary runs; [`PostsService`]: the same as a library, for other programs.
+//! - `commands`: what else the binary does: migrate, doctor.
 //! - [`settings`]: flags and environment.
 //! - [`grpc`]: messages into use cases, outcomes into statuses; one file per call.
 //! - [`posts`]: the use cases and their rules; knows neither tonic nor SQL.
@@ -13,14 +14,15 @@
 
 pub mod audit;
 pub mod clock;
+mod commands;
 pub mod grpc;
 mod metrics;
 pub mod post;
 pub mod posts;
-mod run;
+mod program;
 pub mod service;
 pub mod settings;
 pub mod store;
 
-pub use run::run;
+pub use program::program;
 pub use service::PostsService;

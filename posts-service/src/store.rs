@@ -7,6 +7,7 @@ mod open;
 mod postgres;
 mod sqlite;
 
+pub(crate) use open::examine;
 pub use open::open;
 pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;

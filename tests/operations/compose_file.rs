@@ -33,7 +33,10 @@ fn everything_starts_after_what_it_stands_on() {
         "postgres": { "init-secrets": { "condition": done } },
         "migrate": { "postgres": { "condition": healthy } },
         "auth-service": { "migrate": { "condition": done } },
-        "posts-service": { "auth-service": { "condition": healthy } },
+        "migrate-posts": { "postgres": { "condition": healthy } },
+        "posts-service": {
+            "migrate-posts": { "condition": done }, "auth-service": { "condition": healthy },
+        },
         "gateway": { "posts-service": { "condition": healthy } },
         "balancer": { "gateway": { "condition": healthy } },
     });
@@ -69,7 +72,7 @@ fn only_those_who_need_secrets_or_the_database_can_reach_them() {
     let mounts = |service: &Value| service["volumes"].to_string().contains("secrets:");
     assert_eq!(
         who(&mounts),
-        ["auth-service", "init-secrets", "migrate", "postgres", "posts-service"]
+        ["auth-service", "init-secrets", "migrate", "migrate-posts", "postgres", "posts-service"]
     );
     let writes = |service: &Value| service["volumes"].to_string().contains("secrets:/secrets\"");
     assert_eq!(who(&writes), ["init-secrets"]);
@@ -77,7 +80,8 @@ fn only_those_who_need_secrets_or_the_database_can_reach_them() {
         let network = json!(network);
         who(&|service| service["networks"].as_array().is_some_and(|list| list.contains(&network)))
     };
-    assert_eq!(on("database"), ["auth-service", "migrate", "postgres", "posts-service"]);
+    let with_database = ["auth-service", "migrate", "migrate-posts", "postgres", "posts-service"];
+    assert_eq!(on("database"), with_database);
     assert_eq!(on("auth"), ["auth-service", "gateway", "posts-service"]);
     assert_eq!(on("gateways"), ["balancer", "gateway"]);
     assert_eq!(on("public"), ["balancer"]);
@@ -126,7 +130,7 @@ async fn every_variable_is_a_setting_of_its_program_with_a_value_that_it_takes()
         let exit = Process::run(program, &["healthcheck"], &settings, folder.path(), "").await;
         assert_eq!(exit.code, Some(1), "{name}: {exit:?}");
     }
-    assert_eq!(looked_at, 5, "those that run our programs");
+    assert_eq!(looked_at, 6, "those that run our programs");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The steps of docker-compose.yml, in their order, as processes instead of containers.
 
 use e2e::{Api, Exit, Person, Process, Program, Store, TestDatabase, eventually, postgres};
+use serde_json::json;
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path};
 
 type Settings = BTreeMap<String, String>;
@@ -29,7 +30,7 @@ async fn wait_for_health(process: &Process, program: Program, folder: &Path) {
 }
 
 #[tokio::test]
-async fn secrets_schema_auth_service_gateway_and_the_admin_logs_in() {
+async fn secrets_schemas_services_gateway_and_the_admin_logs_in_and_writes() {
     let database = TestDatabase::create(Store::Postgres).await;
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
@@ -54,6 +55,7 @@ async fn secrets_schema_auth_service_gateway_and_the_admin_logs_in() {
 
     let of_migrate = settings([("DATABASE_URL_FILE", file("database-url"))]);
     run(Program::AuthService, &["migrate"], &of_migrate, folder).await;
+    run(Program::PostsService, &["migrate"], &of_migrate, folder).await;
     assert_eq!(database.count_users().await, 0);
 
     let of_auth = settings([
@@ -68,8 +70,20 @@ async fn secrets_schema_auth_service_gateway_and_the_admin_logs_in() {
     wait_for_health(&auth, Program::AuthService, folder).await;
     run(Program::AuthService, &["doctor"], &of_auth, folder).await;
 
+    let of_posts = settings([
+        ("DATABASE_URL_FILE", file("database-url")),
+        ("AUTH_SERVICE_URL", auth.address("grpc")),
+        ("POSTS_LISTEN_ADDR", anywhere()),
+        ("OPS_LISTEN_ADDR", anywhere()),
+    ]);
+    let posts = Process::start_with(Program::PostsService, &["serve"], &of_posts, folder);
+    let posts = posts.ready().await;
+    wait_for_health(&posts, Program::PostsService, folder).await;
+    run(Program::PostsService, &["doctor"], &of_posts, folder).await;
+
     let of_gateway = settings([
         ("AUTH_SERVICE_URL", auth.address("grpc")),
+        ("POSTS_SERVICE_URL", posts.address("grpc")),
         ("BEARER_LISTEN_ADDR", anywhere()),
         ("BASIC_LISTEN_ADDR", anywhere()),
         ("OPS_LISTEN_ADDR", anywhere()),
@@ -81,5 +95,10 @@ async fn secrets_schema_auth_service_gateway_and_the_admin_logs_in() {
     let password = fs::read_to_string(file("admin-password")).expect("made");
     let bearer = Api::at(&gateway.address("bearer"));
     let admin = Person::log_in(&bearer, "admin", password.trim_end_matches('\n')).await;
-    bearer.with_token(&admin.token).get("/admin").await.expect(200);
+    let api = bearer.with_token(&admin.token);
+    api.get("/admin").await.expect(200);
+    let post = json!({ "title": "title", "content": "content" });
+    let post = api.post("/posts", &post).await.expect(201).json();
+    let posts = json!({ "posts": [post], "next": null });
+    bearer.get("/posts").await.expect_json(200, &posts);
 }

@@ -15,8 +15,9 @@ async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
     exit
 }
 
+/// Demands a line with this mark and this text.
 #[track_caller]
-fn expect_line(exit: &Exit, mark: &str, text: &str) {
+pub(crate) fn expect_line(exit: &Exit, mark: &str, text: &str) {
     let found = exit.stdout.lines().any(|line| line.starts_with(mark) && line.contains(text));
     assert!(found, "no line {mark} … {text}\n{}{}", exit.stdout, exit.stderr);
 }

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 
 in_every_world!(healthcheck_follows_readiness);
 
+const PROGRAMS: [Program; 4] =
+    [Program::AuthService, Program::PostsService, Program::Gateway, Program::AllInOne];
+
 async fn ask(program: Program, address: &str) -> Exit {
     let settings = BTreeMap::from([("OPS_LISTEN_ADDR".to_owned(), address.to_owned())]);
     let folder = tempfile::tempdir().expect("a folder");
@@ -12,8 +15,8 @@ async fn ask(program: Program, address: &str) -> Exit {
 }
 
 async fn healthcheck_follows_readiness(plan: Plan) {
+    let program = if plan.is_in_one_process() { Program::AllInOne } else { Program::Gateway };
     let world = plan.with("LAME_DUCK_SECONDS", "5").start().await;
-    let program = if world.processes().count() == 2 { Program::Gateway } else { Program::AllInOne };
     let front = world.front();
     let address = front.socket_address("ops");
     let ops = Api::at(&front.address("ops"));
@@ -24,8 +27,12 @@ async fn healthcheck_follows_readiness(plan: Plan) {
         assert_eq!((exit.code, exit.stdout.as_str()), (Some(0), "ready\n"), "{address}: {exit:?}");
     }
     if program == Program::Gateway {
-        let auth = world.auth().socket_address("ops").to_string();
-        assert_eq!(ask(Program::AuthService, &auth).await.code, Some(0));
+        for (program, process) in
+            [(Program::AuthService, world.auth()), (Program::PostsService, world.posts())]
+        {
+            let address = process.socket_address("ops").to_string();
+            assert_eq!(ask(program, &address).await.code, Some(0), "{program:?}");
+        }
     }
     front.terminate();
     eventually("not ready", async || (ops.get("/readyz").await.status == 503).then_some(())).await;
@@ -39,7 +46,7 @@ async fn nobody_there_is_not_healthy() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("bound").to_string();
     drop(free);
-    for program in [Program::AuthService, Program::Gateway, Program::AllInOne] {
+    for program in PROGRAMS {
         let exit = ask(program, &address).await;
         assert_eq!(exit.code, Some(1), "{exit:?}");
         let said = format!("http://{address}/readyz does not answer: ");
@@ -50,7 +57,7 @@ async fn nobody_there_is_not_healthy() {
 
 #[tokio::test]
 async fn a_port_that_is_another_one_at_every_start_cannot_be_asked() {
-    for program in [Program::AuthService, Program::Gateway, Program::AllInOne] {
+    for program in PROGRAMS {
         let exit = ask(program, "127.0.0.1:0").await;
         assert_eq!(exit.code, Some(64), "{exit:?}");
         assert!(exit.stderr.starts_with("OPS_LISTEN_ADDR: is port 0"), "{exit:?}");

@@ -6,4 +6,5 @@ mod doctor;
 mod healthcheck;
 mod init_secrets;
 mod migrate;
+mod posts_doctor;
 mod user_commands;

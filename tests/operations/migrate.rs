@@ -1,4 +1,4 @@
-//! `auth-service migrate`.
+//! `migrate` of the services that keep something.
 
 use e2e::{Plan, Process, Program, Store, TcpProxy, TestDatabase};
 use std::collections::BTreeMap;
@@ -35,15 +35,53 @@ async fn migrate_makes_the_tables_and_nobody_on_sqlite() {
     migrate_makes_the_tables_and_nobody(Store::Sqlite).await;
 }
 
+async fn migrate_of_posts_makes_the_tables_that_a_start_finds(store: Store) {
+    let database = TestDatabase::create(store).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = only_the_database(database.url());
+    for _ in 0..2 {
+        let exit =
+            Process::run(Program::PostsService, &["migrate"], &settings, folder.path(), "").await;
+        assert_eq!(exit.code, Some(0), "{exit:?}");
+        assert!(exit.stdout.starts_with("The schema is up to date: "), "{exit:?}");
+    }
+    let look = match store {
+        Store::Postgres => "SELECT author_id FROM posts.post",
+        Store::Sqlite => "SELECT author_id FROM post",
+    };
+    database.execute(look).await;
+    let nobody = "127.0.0.1:1".parse().expect("an address");
+    let settings = Plan::in_two_processes(store).posts_settings(&database.url(), nobody);
+    Process::start(Program::PostsService, &settings, folder.path()).ready().await;
+}
+
+#[tokio::test]
+async fn migrate_of_posts_makes_the_tables_that_a_start_finds_on_postgres() {
+    migrate_of_posts_makes_the_tables_that_a_start_finds(Store::Postgres).await;
+}
+
+#[tokio::test]
+async fn migrate_of_posts_makes_the_tables_that_a_start_finds_on_sqlite() {
+    migrate_of_posts_makes_the_tables_that_a_start_finds(Store::Sqlite).await;
+}
+
 async fn migrations_and_starts_at_once_do_not_meet(store: Store) {
     let plan = Plan::in_two_processes(store);
     let database = TestDatabase::create(store).await;
-    let (settings, folder) = (plan.auth_settings(&database.url()), std::env::temp_dir());
-    let program = plan.auth_program();
+    let settings = plan.auth_settings(&database.url());
+    all_at_once(plan.auth_program(), &settings).await;
+    assert_eq!(database.count_users().await, 1);
+    let nobody = "127.0.0.1:1".parse().expect("an address");
+    let settings = plan.posts_settings(&database.posts_url(), nobody);
+    all_at_once(Program::PostsService, &settings).await;
+}
+
+async fn all_at_once(program: Program, settings: &BTreeMap<String, String>) {
+    let folder = std::env::temp_dir();
     let migrations: Vec<_> =
-        (0..4).map(|_| Process::start_with(program, &["migrate"], &settings, &folder)).collect();
+        (0..4).map(|_| Process::start_with(program, &["migrate"], settings, &folder)).collect();
     let servers: Vec<_> =
-        (0..4).map(|_| Process::start_with(program, &["serve"], &settings, &folder)).collect();
+        (0..4).map(|_| Process::start_with(program, &["serve"], settings, &folder)).collect();
     for migration in migrations {
         let exit = migration.exit().await;
         assert_eq!(exit.code, Some(0), "{exit:?}");
@@ -51,7 +89,6 @@ async fn migrations_and_starts_at_once_do_not_meet(store: Store) {
     for server in servers {
         server.ready().await;
     }
-    assert_eq!(database.count_users().await, 1);
 }
 
 #[tokio::test]
@@ -70,18 +107,22 @@ async fn a_migration_that_is_stopped_while_it_waits_has_failed() {
     let proxy = TcpProxy::refusing(database.address());
     let settings = only_the_database(database.url_through(proxy.address()));
     let folder = tempfile::tempdir().expect("a folder");
-    let process = Process::start_with(Program::AuthService, &["migrate"], &settings, folder.path());
-    process.logs("that it waits", |line| line.contains("waiting for the database")).await;
-    process.terminate();
-    let exit = process.exit().await;
-    assert_eq!(exit.code, Some(1), "what depends on it must not start: {exit:?}");
+    for program in [Program::AuthService, Program::PostsService] {
+        let process = Process::start_with(program, &["migrate"], &settings, folder.path());
+        process.logs("that it waits", |line| line.contains("waiting for the database")).await;
+        process.terminate();
+        let exit = process.exit().await;
+        assert_eq!(exit.code, Some(1), "what depends on it must not start: {exit:?}");
+    }
 }
 
 #[tokio::test]
 async fn a_migration_needs_a_database() {
     let folder = tempfile::tempdir().expect("a folder");
     let nothing = BTreeMap::new();
-    let exit = Process::run(Program::AuthService, &["migrate"], &nothing, folder.path(), "").await;
-    assert_eq!(exit.code, Some(64), "{exit:?}");
-    assert!(exit.stderr.starts_with("DATABASE_URL: is required"), "{exit:?}");
+    for program in [Program::AuthService, Program::PostsService] {
+        let exit = Process::run(program, &["migrate"], &nothing, folder.path(), "").await;
+        assert_eq!(exit.code, Some(64), "{exit:?}");
+        assert!(exit.stderr.starts_with("DATABASE_URL: is required"), "{exit:?}");
+    }
 }

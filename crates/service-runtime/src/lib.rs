@@ -12,12 +12,14 @@
 //! - [`ops`]: `/livez`, `/readyz` and `/metrics`.
 //! - [`healthcheck`]: a program's own `/readyz`, asked from its container.
 //! - [`audit`]: who did what: lines of the log that nothing silences.
+//! - [`doctor`]: what is wrong, at one look.
 //! - [`telemetry`]: what those who run a program are told: [`logs`] on stderr, with the request that
 //!   they are about ([`request_context`]), and [`traces`] for a collector; [`metrics`] are asked for.
 
 pub mod audit;
 pub mod command_line;
 mod connection_deadlines;
+pub mod doctor;
 pub mod hangup;
 pub mod healthcheck;
 pub mod http_listener;

@@ -102,6 +102,18 @@ where
     }
 }
 
+/// Runs a command that ends by itself. At a signal it is simply dropped, and has not done what it was
+/// for.
+pub async fn unless_stopped(
+    shutdown: &Shutdown,
+    command: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    tokio::select! {
+        outcome = command => outcome,
+        () = shutdown.lame_duck() => Err(Failure::Other("stopped before it was done".into())),
+    }
+}
+
 /// The allocator asks for huge pages, and idle programs then hold some 10 MiB that they do not use.
 /// A refusal costs memory and nothing else.
 #[cfg(target_os = "linux")]

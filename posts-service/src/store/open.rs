@@ -1,7 +1,7 @@
 //! From a URL to an open store.
 
 use super::{PostStore, PostgresStore, SqliteStore, postgres, sqlite};
-use sql_store::{NotOpened, Opened, StoreUrl, Tables};
+use sql_store::{Examination, Examined, NotOpened, Opened, StoreUrl, Tables};
 use std::sync::Arc;
 
 /// The tables of this service.
@@ -19,4 +19,10 @@ pub async fn open(url: &StoreUrl) -> Result<Arc<dyn PostStore>, NotOpened> {
         Opened::Postgres(connections) => Arc::new(PostgresStore::new(connections)),
         Opened::Sqlite(pools) => Arc::new(SqliteStore::new(pools)),
     })
+}
+
+/// What `doctor` says of the database. `now`: seconds since 1970.
+pub(crate) async fn examine(url: &StoreUrl, now: u64) -> Examined {
+    let harm_of_clocks = "posts tell wrong times";
+    Examination { tables: &TABLES, question: None, now, harm_of_clocks }.of(url).await
 }

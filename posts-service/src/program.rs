@@ -1,23 +1,35 @@
-//! The life of the program `posts-service`.
+//! What the binary runs.
 
-use crate::{PostsService, settings::Settings};
+use crate::{
+    PostsService,
+    commands::{self, Command},
+    settings::Settings,
+};
 use auth_client::settings::read_again;
 use auth_proto::posts_v1::post_service_server::SERVICE_NAME;
 use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
+    command_line,
     hangup::Hangups,
     http_listener::{HttpListener, Limits},
     ops,
-    program::{Failure, listener_line, say},
+    program::{self, Failure, listener_line, say},
     readiness::Readiness,
     shutdown::Shutdown,
 };
+use std::process::ExitCode;
+
+/// Runs posts-service with the settings of this process.
+#[must_use]
+pub fn program() -> ExitCode {
+    program::run(command_line::parse_for(Command::wants_all_faults), commands::run)
+}
 
 /// Opens the store, binds, says where, and serves until `shutdown` is over.
 ///
 /// Readiness follows the store and not auth-service: while that is gone, callers are better told so
 /// than refused a connection.
-pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let hangups = Hangups::listen();
     let store_url = settings.store_url()?;
     let (auth, tls) = settings.auth_tls.client(&settings.auth_service_url)?;

@@ -1,0 +1,64 @@
+//! `doctor`: everything that would keep a program from working, at one look. What a service looks at
+//! is its own; how it is said, and what all have alike, is here.
+
+mod addresses;
+mod clock;
+mod secret_files;
+
+pub use addresses::addresses;
+pub use clock::clock;
+pub use secret_files::secret_files;
+
+use crate::{
+    program::{Failure, say},
+    settings::SettingError,
+};
+
+/// What one check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    is_wrong: bool,
+    subject: &'static str,
+    text: String,
+}
+
+impl Finding {
+    /// All is well with the subject, a word; `text` is a plain sentence and never a secret.
+    pub fn good(subject: &'static str, text: impl Into<String>) -> Self {
+        Self { is_wrong: false, subject, text: text.into() }
+    }
+
+    /// Something is wrong with it; the text says what would be right.
+    pub fn wrong(subject: &'static str, text: impl Into<String>) -> Self {
+        Self { is_wrong: true, subject, text: text.into() }
+    }
+
+    /// Whether something is wrong.
+    #[must_use]
+    pub fn is_wrong(&self) -> bool {
+        self.is_wrong
+    }
+}
+
+/// Whether flags and environment can be read; `unread` are the variables that cannot.
+#[must_use]
+pub fn settings(unread: &[SettingError]) -> Vec<Finding> {
+    const SUBJECT: &str = "settings";
+    if unread.is_empty() {
+        return vec![Finding::good(SUBJECT, "flags and environment can be read")];
+    }
+    unread.iter().map(|error| Finding::wrong(SUBJECT, error.to_string())).collect()
+}
+
+/// Prints a line for each finding; fails when one of them is wrong.
+pub fn report(findings: &[Finding]) -> Result<(), Failure> {
+    for Finding { is_wrong, subject, text } in findings {
+        let mark = if *is_wrong { "WRONG" } else { "ok" };
+        say(&format!("{mark:<6} {subject:<10} {text}"));
+    }
+    match findings.iter().filter(|finding| finding.is_wrong).count() {
+        0 => Ok(()),
+        1 => Err(Failure::Other("1 thing is wrong".into())),
+        count => Err(Failure::Other(format!("{count} things are wrong").into())),
+    }
+}

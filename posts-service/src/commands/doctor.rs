@@ -1,0 +1,54 @@
+//! `posts-service doctor`: everything that would keep this posts-service from working, at one look.
+//! Changes nothing, and goes on after what is wrong.
+
+use crate::{
+    clock::{Clock, SystemClock},
+    settings::Settings,
+    store::examine,
+};
+use auth_client::CallContext;
+use service_runtime::{
+    doctor::{self, Finding, addresses, secret_files},
+    program::Failure,
+    settings::SettingError,
+};
+
+/// Prints a line for each check; fails when one found something wrong.
+pub(super) async fn run(settings: &Settings, unread: &[SettingError]) -> Result<(), Failure> {
+    let mut findings = doctor::settings(unread);
+    findings.extend(secret_files(&[
+        ("DATABASE_URL_FILE", settings.database_url_file.as_deref()),
+        ("AUTH_CLIENT_TLS_KEY_FILE", settings.auth_tls.auth_client_tls_key_file.as_deref()),
+    ]));
+    findings.extend(database(settings).await);
+    findings.push(auth_service(settings).await);
+    let grpc = ("POSTS_LISTEN_ADDR", settings.posts_listen_addr);
+    findings.extend(addresses(grpc, settings.ops_listen_addr).await);
+    doctor::report(&findings)
+}
+
+async fn database(settings: &Settings) -> Vec<Finding> {
+    match settings.store_url() {
+        Ok(url) => {
+            let now = SystemClock.unix_millis().unsigned_abs() / 1000;
+            examine(&url, now).await.findings
+        }
+        Err(error) => vec![Finding::wrong("database", error.to_string())],
+    }
+}
+
+/// Asks auth-service what every page of posts asks, which needs no token.
+async fn auth_service(settings: &Settings) -> Finding {
+    const SUBJECT: &str = "auth";
+    let url = &settings.auth_service_url;
+    let auth = match settings.auth_tls.client(url) {
+        Ok((auth, _tls)) => auth,
+        Err(error) => return Finding::wrong(SUBJECT, error.to_string()),
+    };
+    match auth.usernames(&[1], CallContext::default()).await {
+        Ok(_names) => Finding::good(SUBJECT, format!("auth-service at {url} answers")),
+        Err(error) => {
+            Finding::wrong(SUBJECT, format!("auth-service at {url} cannot be asked: {error}"))
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `posts-service doctor`: all that is wrong at one look, and nothing changed by it.
+
+use crate::doctor::expect_line;
+use e2e::{Api, Exit, Plan, Process, Program, Store, TcpProxy, TestDatabase, eventually};
+use std::{collections::BTreeMap, net::SocketAddr, path::Path};
+
+async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
+    let exit = Process::run(Program::PostsService, &["doctor"], settings, folder, "").await;
+    let printed = format!("{}{}", exit.stdout, exit.stderr);
+    assert!(!printed.contains("hunter2"), "a secret is shown: {printed}");
+    exit
+}
+
+/// Where nobody listens.
+fn nobody() -> SocketAddr {
+    "127.0.0.1:1".parse().expect("an address")
+}
+
+async fn nothing_is_wrong_before_the_first_start_and_while_it_runs(store: Store) {
+    let plan = Plan::in_two_processes(store);
+    let database = TestDatabase::create(store).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = plan.auth_settings(&database.url());
+    let auth = Process::start(plan.auth_program(), &settings, folder.path()).ready().await;
+    let mut settings = plan.posts_settings(&database.posts_url(), auth.socket_address("grpc"));
+    let exit = doctor(&settings, folder.path()).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    expect_line(&exit, "ok", "migrate or the first start makes it");
+    expect_line(&exit, "ok", &format!("auth-service at {} answers", auth.address("grpc")));
+    expect_line(&exit, "ok", "POSTS_LISTEN_ADDR 127.0.0.1:0 is free");
+    let server = Process::start(Program::PostsService, &settings, folder.path()).ready().await;
+    let ops = Api::at(&server.address("ops"));
+    eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(())).await;
+    for (name, listener) in [("POSTS_LISTEN_ADDR", "grpc"), ("OPS_LISTEN_ADDR", "ops")] {
+        settings.insert(name.to_owned(), server.socket_address(listener).to_string());
+    }
+    let exit = doctor(&settings, folder.path()).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    expect_line(&exit, "ok", "the schema is up to date");
+    expect_line(&exit, "ok", "is served; OPS_LISTEN_ADDR says ready");
+}
+
+#[tokio::test]
+async fn nothing_is_wrong_before_the_first_start_and_while_it_runs_on_postgres() {
+    nothing_is_wrong_before_the_first_start_and_while_it_runs(Store::Postgres).await;
+}
+
+#[tokio::test]
+async fn nothing_is_wrong_before_the_first_start_and_while_it_runs_on_sqlite() {
+    nothing_is_wrong_before_the_first_start_and_while_it_runs(Store::Sqlite).await;
+}
+
+#[tokio::test]
+async fn everything_that_is_wrong_is_said_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = folder.path().join("key.pem");
+    std::fs::write(&key, "hunter2").expect("written");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(&key, mode).expect("set");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let place = taken.local_addr().expect("bound").to_string();
+    let settings = BTreeMap::from(
+        [
+            ("LAME_DUCK_SECONDS", "hunter2"),
+            ("DATABASE_URL", "mysql://root:hunter2@localhost/posts"),
+            ("AUTH_CLIENT_TLS_KEY_FILE", &key.display().to_string()),
+            ("POSTS_LISTEN_ADDR", &place),
+            ("OPS_LISTEN_ADDR", "192.0.2.1:9002"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    let exit = doctor(&settings, folder.path()).await;
+    assert_eq!(exit.code, Some(1), "{exit:?}");
+    expect_line(&exit, "WRONG", "LAME_DUCK_SECONDS: must be a whole number from 0 to 300");
+    expect_line(&exit, "WRONG", "has mode 0644");
+    expect_line(&exit, "WRONG", "DATABASE_URL: must be postgres://");
+    expect_line(&exit, "WRONG", "AUTH_CLIENT_TLS_CERT_FILE: is required");
+    expect_line(&exit, "WRONG", "is taken by another program");
+    expect_line(&exit, "WRONG", "cannot be listened on");
+    assert_eq!(exit.stderr, "6 things are wrong\n");
+}
+
+#[tokio::test]
+async fn whoever_cannot_be_asked_is_named_and_not_waited_for() {
+    let database = TestDatabase::create(Store::Postgres).await;
+    let proxy = TcpProxy::refusing(database.address());
+    let plan = Plan::in_two_processes(Store::Postgres);
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = plan.posts_settings(&database.url_through(proxy.address()), nobody());
+    let exit = doctor(&settings, folder.path()).await;
+    assert_eq!(exit.code, Some(1), "{exit:?}");
+    expect_line(&exit, "WRONG", "cannot open PostgreSQL at ");
+    expect_line(&exit, "WRONG", "auth-service at http://127.0.0.1:1 cannot be asked: ");
+    assert_eq!(exit.stderr, "2 things are wrong\n");
+}
+
+#[tokio::test]
+async fn the_users_are_no_store_of_posts() {
+    let plan = Plan::in_two_processes(Store::Sqlite);
+    let users = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = plan.auth_settings(&users.url());
+    let auth = Process::start(plan.auth_program(), &settings, folder.path()).ready().await;
+    let settings = plan.posts_settings(&users.url(), auth.socket_address("grpc"));
+    let why = "belongs to auth-service, not to posts-service";
+    let exit = doctor(&settings, folder.path()).await;
+    assert_eq!(exit.code, Some(1), "{exit:?}");
+    expect_line(&exit, "WRONG", why);
+    let migrate = ["migrate"];
+    let exit = Process::run(Program::PostsService, &migrate, &settings, folder.path(), "").await;
+    assert_eq!(exit.code, Some(64), "{exit:?}");
+    assert!(exit.stderr.contains(why), "{exit:?}");
+    assert_eq!(users.count_users().await, 1);
+}
