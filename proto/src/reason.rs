@@ -84,6 +84,7 @@ reasons! {
 #[cfg(test)]
 mod tests {
     use super::Reason;
+    use std::collections::BTreeSet;
 
     #[test]
     fn every_reason_is_found_by_its_own_name() {
@@ -91,5 +92,30 @@ mod tests {
             assert_eq!(Reason::from_name(reason.as_str()), Some(reason));
         }
         assert_eq!(Reason::from_name("username_taken"), None);
+    }
+
+    /// Rows such as `//   USERNAME_TAKEN   ALREADY_EXISTS   the username …`.
+    fn documented(contract: &str) -> BTreeSet<(String, String)> {
+        let rows = contract.lines().filter_map(|line| line.strip_prefix("//   "));
+        let words = rows.map(|row| row.split_whitespace().take(2).map(str::to_owned));
+        let pairs = words.filter_map(|mut words| Some((words.next()?, words.next()?)));
+        let is_constant = |word: &str| word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+        pairs.filter(|(reason, code)| is_constant(reason) && is_constant(code)).collect()
+    }
+
+    #[test]
+    fn the_tables_of_the_contracts_are_these_reasons_and_their_codes() {
+        let mut tables = documented(include_str!("../rolegate/auth/v1/auth.proto"));
+        tables.extend(documented(include_str!("../rolegate/posts/v1/posts.proto")));
+        let named = |reason: Reason| {
+            let words = format!("{:?}", reason.code());
+            let word = |(at, letter): (usize, char)| match letter {
+                'A'..='Z' if at > 0 => format!("_{letter}"),
+                _ => letter.to_ascii_uppercase().to_string(),
+            };
+            (reason.as_str().to_owned(), words.char_indices().map(word).collect())
+        };
+        let ours: BTreeSet<(String, String)> = Reason::ALL.iter().copied().map(named).collect();
+        assert_eq!(tables, ours);
     }
 }

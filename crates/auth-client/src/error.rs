@@ -29,7 +29,8 @@ pub enum CallError {
 pub struct Refusal {
     /// Decide by this.
     pub reason: Reason,
-    /// For people; for [`Reason::UsernameInvalid`] and [`Reason::PasswordInvalid`] the broken rule.
+    /// For people; for [`Reason::UsernameInvalid`], [`Reason::PasswordInvalid`] and
+    /// [`Reason::PostInvalid`] the broken rule.
     pub message: String,
     /// When it makes sense to try again, where the service said so.
     pub retry_after: Option<Duration>,
