@@ -2,7 +2,7 @@
 
 use crate::{
     message::{Message, message},
-    openapi::problem::Detail,
+    openapi::problem::{NoSuchPost, OthersPost},
     post_id::PostId,
 };
 use auth_client::{
@@ -26,19 +26,8 @@ use posts_client::PostsClient;
             body = Message,
             example = json!({"message": "Post deleted successfully."})
         ),
-        (
-            status = 403,
-            description = "The user's stored role is not `author` or `admin`, or the user is an \
-                           author and the post is another's.",
-            body = Detail,
-            example = json!({"detail": "Insufficient privileges."})
-        ),
-        (
-            status = 404,
-            description = "No post has this id.",
-            body = Detail,
-            example = json!({"detail": "Post not found."})
-        )
+        OthersPost,
+        NoSuchPost
     )
 )]
 pub(crate) async fn delete_post(

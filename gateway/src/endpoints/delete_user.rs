@@ -2,7 +2,7 @@
 
 use crate::{
     message::{Message, message},
-    openapi::problem::Detail,
+    openapi::problem::{Detail, NoSuchUser},
     user_id::UserId,
 };
 use auth_client::{
@@ -33,12 +33,7 @@ use axum::{Extension, Json, extract::State};
             body = Detail,
             example = json!({"detail": "This user cannot be deleted."})
         ),
-        (
-            status = 404,
-            description = "Nobody has this id.",
-            body = Detail,
-            example = json!({"detail": "User not found."})
-        )
+        NoSuchUser
     )
 )]
 pub(crate) async fn delete_user(

@@ -2,7 +2,7 @@
 
 use super::shown_post::ShownPost;
 use crate::{
-    openapi::problem::{Detail, Outage},
+    openapi::problem::{NoSuchPost, Outage},
     post_id::PostId,
 };
 use auth_client::{CallContext, axum::Problem};
@@ -17,12 +17,7 @@ use posts_client::PostsClient;
     params(("id" = i64, Path, description = "An integer.")),
     responses(
         (status = 200, body = ShownPost),
-        (
-            status = 404,
-            description = "No post has this id.",
-            body = Detail,
-            example = json!({"detail": "Post not found."})
-        ),
+        NoSuchPost,
         Outage
     )
 )]

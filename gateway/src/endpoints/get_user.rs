@@ -1,7 +1,7 @@
 //! `GET /users/{user_id}`.
 
 use super::shown_user::ShownUser;
-use crate::{openapi::problem::Detail, user_id::UserId};
+use crate::{openapi::problem::NoSuchUser, user_id::UserId};
 use auth_client::{
     AuthClient, CallContext,
     axum::{BearerToken, Problem},
@@ -16,12 +16,7 @@ use axum::{Extension, Json, extract::State};
     params(("user_id" = i64, Path, description = "An integer.")),
     responses(
         (status = 200, body = ShownUser),
-        (
-            status = 404,
-            description = "Nobody has this id.",
-            body = Detail,
-            example = json!({"detail": "User not found."})
-        )
+        NoSuchUser
     )
 )]
 pub(crate) async fn get_user(

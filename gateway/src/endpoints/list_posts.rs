@@ -1,7 +1,7 @@
 //! `GET /posts`.
 
 use super::{post_list_query::PostListQuery, shown_post::ShownPost};
-use crate::openapi::problem::{Detail, Outage};
+use crate::openapi::problem::{BadQuery, Outage};
 use auth_client::{CallContext, axum::Problem};
 use axum::{Extension, Json, extract::State};
 use posts_client::{PostPage, PostsClient};
@@ -26,14 +26,7 @@ pub(crate) struct Page {
     params(PostListQuery),
     responses(
         (status = 200, body = Page),
-        (
-            status = 400,
-            description = "A parameter is out of bounds or given more than once.",
-            body = Detail,
-            example = json!({
-                "detail": "Query parameter \"limit\" must be a whole number from 1 to 200."
-            })
-        ),
+        BadQuery,
         Outage
     )
 )]

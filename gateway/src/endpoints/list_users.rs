@@ -1,7 +1,7 @@
 //! `GET /users`.
 
 use super::{shown_user::ShownUser, user_list_query::UserListQuery};
-use crate::openapi::problem::Detail;
+use crate::openapi::problem::BadQuery;
 use auth_client::{
     AuthClient, CallContext, UserPage,
     axum::{BearerToken, Problem},
@@ -28,14 +28,7 @@ pub(crate) struct Page {
     params(UserListQuery),
     responses(
         (status = 200, body = Page),
-        (
-            status = 400,
-            description = "A parameter is out of bounds or given more than once.",
-            body = Detail,
-            example = json!({
-                "detail": "Query parameter \"limit\" must be a whole number from 1 to 200."
-            })
-        )
+        BadQuery
     )
 )]
 pub(crate) async fn list_users(

@@ -4,7 +4,7 @@ use super::new_password;
 use crate::{
     json_body::JsonBody,
     message::{Message, message},
-    openapi::problem::Detail,
+    openapi::problem::{Detail, NoSuchUser},
     user_id::UserId,
 };
 use auth_client::{
@@ -50,12 +50,7 @@ impl PasswordUpdateRequest {
             body = Detail,
             example = json!({"detail": "Password must have at most 72 bytes."})
         ),
-        (
-            status = 404,
-            description = "Nobody has this id.",
-            body = Detail,
-            example = json!({"detail": "User not found."})
-        )
+        NoSuchUser
     )
 )]
 pub(crate) async fn set_password(

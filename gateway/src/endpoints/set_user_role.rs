@@ -3,7 +3,7 @@
 use crate::{
     json_body::JsonBody,
     message::{Message, message},
-    openapi::problem::Detail,
+    openapi::problem::{Detail, NoSuchUser},
     role_name::RoleName,
     user_id::UserId,
 };
@@ -49,12 +49,7 @@ impl RoleUpdateRequest {
             body = Detail,
             example = json!({"detail": "Invalid role."})
         ),
-        (
-            status = 404,
-            description = "Nobody has this id.",
-            body = Detail,
-            example = json!({"detail": "User not found."})
-        )
+        NoSuchUser
     )
 )]
 pub(crate) async fn set_user_role(

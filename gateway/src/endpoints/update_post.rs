@@ -4,7 +4,10 @@ use super::{
     post_draft::{PostBody, PostDraft},
     shown_post::ShownPost,
 };
-use crate::{openapi::problem::Detail, post_id::PostId};
+use crate::{
+    openapi::problem::{Detail, NoSuchPost, OthersPost},
+    post_id::PostId,
+};
 use auth_client::{
     CallContext,
     axum::{BearerToken, Problem},
@@ -30,19 +33,8 @@ use posts_client::PostsClient;
             body = Detail,
             example = json!({"detail": "Title must have 1 to 200 characters."})
         ),
-        (
-            status = 403,
-            description = "The user's stored role is not `author` or `admin`, or the user is an \
-                           author and the post is another's.",
-            body = Detail,
-            example = json!({"detail": "Insufficient privileges."})
-        ),
-        (
-            status = 404,
-            description = "No post has this id.",
-            body = Detail,
-            example = json!({"detail": "Post not found."})
-        )
+        OthersPost,
+        NoSuchPost
     )
 )]
 pub(crate) async fn update_post(

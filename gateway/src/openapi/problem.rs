@@ -51,6 +51,49 @@ pub(crate) enum Outage {
 #[expect(dead_code, reason = "describes; never made")]
 pub(crate) struct TooManyAttempts(Detail);
 
+/// What an endpoint answers whose path names a user.
+#[derive(IntoResponses)]
+#[response(
+    status = 404,
+    description = "Nobody has this id.",
+    example = json!({"detail": "User not found."})
+)]
+#[expect(dead_code, reason = "describes; never made")]
+pub(crate) struct NoSuchUser(Detail);
+
+/// What an endpoint answers whose path names a post.
+#[derive(IntoResponses)]
+#[response(
+    status = 404,
+    description = "No post has this id.",
+    example = json!({"detail": "Post not found."})
+)]
+#[expect(dead_code, reason = "describes; never made")]
+pub(crate) struct NoSuchPost(Detail);
+
+/// What an endpoint answers that changes a post.
+#[derive(IntoResponses)]
+#[response(
+    status = 403,
+    description = "The user's stored role is not `author` or `admin`, or the user is an author and \
+                   the post is another's.",
+    example = json!({"detail": "Insufficient privileges."})
+)]
+#[expect(dead_code, reason = "describes; never made")]
+pub(crate) struct OthersPost(Detail);
+
+/// What an endpoint answers that lists.
+#[derive(IntoResponses)]
+#[response(
+    status = 400,
+    description = "A parameter is out of bounds or given more than once.",
+    example = json!({
+        "detail": "Query parameter \"limit\" must be a whole number from 1 to 200."
+    })
+)]
+#[expect(dead_code, reason = "describes; never made")]
+pub(crate) struct BadQuery(Detail);
+
 /// Documents that `operation` may answer with `status` and each of `details`, besides what it says
 /// of this status itself.
 pub(crate) fn may_answer<'a>(
