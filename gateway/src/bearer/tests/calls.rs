@@ -1,0 +1,50 @@
+//! What auth-service is asked.
+
+use super::{gateway, with_token};
+use crate::answer::{Answer, authorized, json};
+use axum::extract::ConnectInfo;
+use serde_json::json;
+use std::net::SocketAddr;
+
+#[tokio::test]
+async fn users_are_listed_as_the_query_asks() {
+    let (gateway, calls) = gateway();
+    let users = json!([
+        {"id": 1, "username": "user", "role": "user"},
+        {"id": 2, "username": "author", "role": "author"},
+    ]);
+    let all = Answer::to(&gateway, authorized("GET", "/users", "Bearer admin")).await;
+    all.is_ok(&json!({"users": users, "next": null}));
+    let path = "/users?limit=2&after=1&username=a%25_&role=author";
+    let some = Answer::to(&gateway, authorized("GET", path, "Bearer admin")).await;
+    some.is_ok(&json!({"users": users, "next": 2}));
+    let calls = calls.lock().expect("no panic").clone();
+    assert_eq!(calls[1], "list_users 0 0 \"\" None for nobody");
+    assert_eq!(calls[3], "list_users 2 1 \"a%_\" Some(2) for nobody");
+}
+
+#[tokio::test]
+async fn the_client_s_address_goes_with_every_call_but_decisions_which_share_theirs() {
+    let (gateway, calls) = gateway();
+    for mut request in [
+        authorized("GET", "/profile", "Bearer user"),
+        json("POST", "/login", r#"{"username": "a", "password": "right"}"#),
+        json("POST", "/register", r#"{"username": "a", "password": "right"}"#),
+        with_token(json("PUT", "/users/2/role", r#"{"role": "user"}"#), "admin"),
+    ] {
+        let peer: SocketAddr = "10.0.0.1:4242".parse().expect("an address");
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let forwarded = "203.0.113.9, 198.51.100.7:80".parse().expect("a header value");
+        request.headers_mut().insert("x-forwarded-for", forwarded);
+        assert_eq!(Answer::to(&gateway, request).await.status, 200);
+    }
+    let calls = calls.lock().expect("no panic").clone();
+    let expected = [
+        "authorize for nobody",
+        "login for 198.51.100.7",
+        "register for 198.51.100.7",
+        "authorize for nobody",
+        "set_user_role 2 1 for 198.51.100.7",
+    ];
+    assert_eq!(calls, expected);
+}

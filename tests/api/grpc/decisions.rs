@@ -1,0 +1,138 @@
+//! `Authorize` and `BatchAuthorize`.
+
+use super::{ADMIN, AUTHOR, anybody, authorize, client};
+use auth_proto::auth_v1::{
+    AllowedRoles, BatchAuthorizeRequest, Role, authorize_outcome::Outcome,
+    authorize_request::Requirement,
+};
+use e2e::{Plan, SIGNING_SECRET, grpc::expect_refusal, in_every_world, token};
+use tonic::Code;
+
+in_every_world!(
+    authorize_refuses_a_requirement_that_says_nothing,
+    the_stored_role_decides_at_once,
+    hostile_tokens_are_refused_here_too,
+    a_batch_has_an_outcome_of_its_own_for_each_item,
+);
+
+const USER: i32 = Role::User as i32;
+
+fn roles(roles: &[i32]) -> Requirement {
+    Requirement::Roles(AllowedRoles { roles: roles.to_vec() })
+}
+
+async fn authorize_refuses_a_requirement_that_says_nothing(plan: Plan) {
+    let world = plan.start().await;
+    let mut client = client(&world).await;
+    let admin = world.admin().await.token;
+    let says_nothing = [&[][..], &[0], &[ADMIN, 0], &[99], &[ADMIN, -1]];
+    for requirement in says_nothing.map(|wanted| Some(roles(wanted))).into_iter().chain([None]) {
+        // Before anything is said about the token.
+        for token in [admin.as_str(), "nonsense", ""] {
+            let outcome = client.authorize(authorize(token, requirement.clone())).await;
+            expect_refusal(outcome, Code::InvalidArgument, "REQUEST_INVALID");
+        }
+    }
+}
+
+async fn the_stored_role_decides_at_once(plan: Plan) {
+    let world = plan.start().await;
+    let mut client = client(&world).await;
+    let ann = world.user("ann").await;
+    for (role, number) in [("user", USER), ("author", AUTHOR), ("admin", ADMIN), ("user", USER)] {
+        world.database.set_role("ann", role).await;
+        for required in [USER, AUTHOR, ADMIN] {
+            let outcome = client.authorize(authorize(&ann.token, roles(&[required]))).await;
+            if required == number {
+                let user = outcome.expect("the role is enough").into_inner().user.expect("a user");
+                assert_eq!(user.role, number);
+            } else {
+                expect_refusal(outcome, Code::PermissionDenied, "ROLE_INSUFFICIENT");
+            }
+        }
+        let all = authorize(&ann.token, roles(&[USER, AUTHOR, ADMIN, ADMIN]));
+        client.authorize(all).await.expect("any role is enough");
+    }
+    world.database.delete("ann").await;
+    for requirement in [anybody(), roles(&[USER])] {
+        let outcome = client.authorize(authorize(&ann.token, requirement)).await;
+        expect_refusal(outcome, Code::Unauthenticated, "TOKEN_USER_NOT_FOUND");
+    }
+}
+
+async fn hostile_tokens_are_refused_here_too(plan: Plan) {
+    let world = plan.start().await;
+    let mut client = client(&world).await;
+    let claims = token::claims_of(world.admin().await.id);
+    let mut expired = claims.clone();
+    expired["exp"] = token::now().into();
+    let none = token::signed(&serde_json::json!({ "alg": "none" }), &claims, SIGNING_SECRET);
+    let unsigned = none[..=none.rfind('.').expect("a signature")].to_owned();
+    for token in [
+        String::new(),
+        "nonsense".to_owned(),
+        "a.b.c".to_owned(),
+        "\0".to_owned(),
+        "x".repeat(100_000),
+        token::signed(&token::plain_header(), &expired, SIGNING_SECRET),
+        token::signed(&token::plain_header(), &claims, "another secret of more than 32 bytes"),
+        none,
+        unsigned,
+    ] {
+        for requirement in [anybody(), roles(&[ADMIN])] {
+            let outcome = client.authorize(authorize(&token, requirement)).await;
+            expect_refusal(outcome, Code::Unauthenticated, "TOKEN_INVALID");
+        }
+    }
+}
+
+async fn a_batch_has_an_outcome_of_its_own_for_each_item(plan: Plan) {
+    let world = plan.start().await;
+    let mut client = client(&world).await;
+    let (admin, ann, gone) =
+        (world.admin().await, world.user("ann").await, world.user("gone").await);
+    world.database.delete("gone").await;
+    let items = vec![
+        authorize(&ann.token, anybody()),
+        authorize("nonsense", anybody()),
+        authorize(&ann.token, roles(&[ADMIN])),
+        authorize(&admin.token, roles(&[ADMIN])),
+        authorize(&gone.token, anybody()),
+        authorize(&ann.token, None),
+        authorize(&"x".repeat(5000), roles(&[])),
+        authorize(&ann.token, roles(&[USER, 0])),
+        authorize(&ann.token, roles(&[USER])),
+    ];
+    let wanted = [
+        Ok("ann"),
+        Err("TOKEN_INVALID"),
+        Err("ROLE_INSUFFICIENT"),
+        Ok("admin"),
+        Err("TOKEN_USER_NOT_FOUND"),
+        Err("REQUEST_INVALID"),
+        Err("REQUEST_INVALID"),
+        Err("REQUEST_INVALID"),
+        Ok("ann"),
+    ];
+    let request = BatchAuthorizeRequest { items };
+    let answer = client.batch_authorize(request).await.expect("decided").into_inner();
+    let outcomes: Vec<_> = answer
+        .outcomes
+        .iter()
+        .map(|outcome| match &outcome.outcome {
+            Some(Outcome::User(user)) => Ok(user.username.as_str()),
+            Some(Outcome::RefusalReason(reason)) => Err(reason.as_str()),
+            None => Err("nothing"),
+        })
+        .collect();
+    assert_eq!(outcomes, wanted);
+
+    let many =
+        |count| BatchAuthorizeRequest { items: vec![authorize(&ann.token, anybody()); count] };
+    for count in [0, 1, 256] {
+        let answer = client.batch_authorize(many(count)).await.expect("decided").into_inner();
+        assert_eq!(answer.outcomes.len(), count);
+    }
+    let outcome = client.batch_authorize(many(257)).await;
+    expect_refusal(outcome, Code::InvalidArgument, "REQUEST_INVALID");
+}

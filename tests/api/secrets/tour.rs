@@ -1,0 +1,189 @@
+//! Every endpoint and every call, used well and badly, with words planted where secrets go.
+
+use auth_proto::{auth_v1, posts_v1, posts_v1::post_service_client::PostServiceClient};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use e2e::{
+    ADMIN_PASSWORD, Answer, Api, Person, SIGNING_SECRET, World,
+    grpc::{self, acting},
+};
+use reqwest::{Method, header::CONTENT_TYPE};
+use serde_json::json;
+
+const PASSWORD: &str = "planted-password-1f6d";
+const WRONG_PASSWORD: &str = "planted-wrong-password-77b2";
+const NEW_PASSWORD: &str = "planted-new-password-52aa";
+const BROKEN_PASSWORD: &str = "planted-broken-password-0c3e";
+/// Posts are no secret, but what a client sends in a body is in no log.
+const POST: &str = "planted-post-6e41";
+
+/// Returns what must not be seen.
+pub(super) async fn tour(world: &World) -> Vec<String> {
+    for api in [&world.bearer, &world.basic] {
+        registrations(api).await;
+    }
+    let admin = world.admin().await;
+    let ann = log_in(world).await;
+    let bob = world.user("bob").await;
+    let broken = [format!("{}x", ann.token), ann.token[1..].to_owned()];
+    for token in [&ann.token, &admin.token].into_iter().chain(&broken) {
+        with_a_token(&world.bearer.with_token(token), &ann, &bob).await;
+    }
+    for token in [&ann.token, &admin.token].into_iter().chain(&broken) {
+        posts(world, token).await;
+    }
+    others_post(world, &admin, &ann).await;
+    for password in [PASSWORD, WRONG_PASSWORD] {
+        world.basic.with_basic("ann", password).get("/protected").await;
+        world.basic.with_basic("nobody", password).get("/protected").await;
+    }
+    users_over_grpc(world, &admin, &ann, &bob).await;
+    posts_over_grpc(world, &ann).await;
+    passwords_and_a_deletion(world, &admin, &ann, &bob).await;
+    [PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, BROKEN_PASSWORD, POST, ADMIN_PASSWORD, SIGNING_SECRET]
+        .map(str::to_owned)
+        .into_iter()
+        .chain([PASSWORD, WRONG_PASSWORD].map(|word| STANDARD.encode(format!("ann:{word}"))))
+        .chain([admin.token, ann.token, bob.token, bob.password])
+        .collect()
+}
+
+async fn registrations(api: &Api) {
+    api.post("/register", &json!({ "username": "ann", "password": PASSWORD })).await;
+    api.post("/register", &json!({ "username": "a:b", "password": BROKEN_PASSWORD })).await;
+    api.post("/register", &json!({ "username": "b", "password": [BROKEN_PASSWORD] })).await;
+    let nul = format!("{BROKEN_PASSWORD}\0");
+    api.post("/register", &json!({ "username": "b", "password": nul })).await;
+    let long = BROKEN_PASSWORD.repeat(4);
+    api.post("/register", &json!({ "username": "b", "password": long })).await;
+    malformed(api, Method::POST, "/register").await.expect(400);
+    api.get("/").await.expect(200);
+    api.get("/public").await.expect(200);
+    api.get(&format!("/nowhere?password={BROKEN_PASSWORD}")).await.expect(404);
+}
+
+async fn log_in(world: &World) -> Person {
+    malformed(&world.bearer, Method::POST, "/login").await.expect(400);
+    world.try_log_in("ann", WRONG_PASSWORD).await.expect(401);
+    world.try_log_in("nobody", WRONG_PASSWORD).await.expect(401);
+    Person::log_in(&world.bearer, "ann", PASSWORD).await
+}
+
+/// What admins may, anybody with any token, or nobody; the admin's makes ann an author.
+async fn with_a_token(api: &Api, ann: &Person, bob: &Person) {
+    for path in ["/profile", "/protected", "/author", "/admin", "/users", "/users?limit=0"] {
+        api.get(path).await;
+    }
+    let (ann, bob) = (format!("/users/{}", ann.id), format!("/users/{}", bob.id));
+    api.get(&bob).await;
+    api.put(&format!("{ann}/role"), &json!({ "role": BROKEN_PASSWORD })).await;
+    api.put(&format!("{ann}/role"), &json!({ "role": "author" })).await;
+    let long = BROKEN_PASSWORD.repeat(4);
+    api.put(&format!("{bob}/password"), &json!({ "password": long })).await;
+    malformed(api, Method::PUT, &format!("{bob}/password")).await;
+    delete(api, "/users/999").await;
+    delete(api, &format!("/users/{BROKEN_PASSWORD}")).await;
+    let wrong = json!({ "current_password": WRONG_PASSWORD, "new_password": NEW_PASSWORD });
+    api.put("/profile/password", &wrong).await;
+    malformed(api, Method::PUT, "/profile/password").await;
+}
+
+/// A post of whoever may write: made, changed, read, refused and deleted.
+async fn posts(world: &World, token: &str) {
+    let api = world.bearer.with_token(token);
+    let post = json!({ "title": POST, "content": POST });
+    let id = api.post("/posts", &post).await;
+    let id = if id.status == 201 { id.json()["id"].to_string() } else { "999".to_owned() };
+    let path = format!("/posts/{id}");
+    api.put(&path, &post).await;
+    for wrong in [
+        json!({ "title": format!("{POST}\n"), "content": POST }),
+        json!({ "title": POST, "content": POST.repeat(3_000) }),
+        json!({ "title": [POST], "content": POST }),
+    ] {
+        api.post("/posts", &wrong).await;
+        api.put(&path, &wrong).await;
+    }
+    malformed(&api, Method::POST, "/posts").await;
+    malformed(&api, Method::PUT, &path).await;
+    for path in ["/posts", "/posts?author_id=x", "/posts?limit=1", path.as_str()] {
+        api.get(path).await;
+    }
+    delete(&api, &path).await;
+    delete(&api, &path).await;
+}
+
+/// What an author may not.
+async fn others_post(world: &World, admin: &Person, ann: &Person) {
+    let post = json!({ "title": POST, "content": POST });
+    let made = world.bearer.with_token(&admin.token).post("/posts", &post).await;
+    let path = format!("/posts/{}", made.expect(201).json()["id"]);
+    let api = world.bearer.with_token(&ann.token);
+    api.put(&path, &post).await.expect(403);
+    delete(&api, &path).await.expect(403);
+    let own = api.post("/posts", &post).await;
+    own.expect(201);
+}
+
+async fn passwords_and_a_deletion(world: &World, admin: &Person, ann: &Person, bob: &Person) {
+    let change = json!({ "current_password": PASSWORD, "new_password": NEW_PASSWORD });
+    world.bearer.with_token(&ann.token).put("/profile/password", &change).await.expect(200);
+    world.bearer.with_token(&ann.token).get("/profile").await.expect(401);
+    let as_admin = world.bearer.with_token(&admin.token);
+    let set = json!({ "password": NEW_PASSWORD });
+    as_admin.put(&format!("/users/{}/password", bob.id), &set).await.expect(200);
+    delete(&as_admin, &format!("/users/{}", bob.id)).await.expect(200);
+    world.bearer.with_token(&bob.token).get("/profile").await.expect(401);
+}
+
+async fn delete(api: &Api, path: &str) -> Answer {
+    api.send(api.request(Method::DELETE, path)).await
+}
+
+/// A body that ends too early.
+async fn malformed(api: &Api, method: Method, path: &str) -> Answer {
+    let body =
+        format!("{{\"username\":\"ann\",\"title\":\"{POST}\",\"password\":\"{BROKEN_PASSWORD}\"");
+    let request = api.request(method, path).header(CONTENT_TYPE, "application/json");
+    api.send(request.body(body)).await
+}
+
+async fn users_over_grpc(world: &World, admin: &Person, ann: &Person, bob: &Person) {
+    let mut client = grpc::client(&world.auth().address("grpc")).await;
+    let username = "ann".to_owned();
+    let request = auth_v1::LoginRequest { username, password: WRONG_PASSWORD.to_owned() };
+    client.login(request).await.expect_err("a wrong password");
+    let page = auth_v1::ListUsersRequest::default();
+    client.list_users(acting(page, &ann.token)).await.expect_err("not an admin");
+    let user_id = bob.id;
+    let broken = BROKEN_PASSWORD.repeat(4);
+    for token in [&*ann.token, &admin.token, "nonsense"] {
+        let _ = client.get_user(acting(auth_v1::GetUserRequest { user_id }, token)).await;
+        let message = auth_v1::SetPasswordRequest { user_id, password: broken.clone() };
+        client.set_password(acting(message, token)).await.expect_err("it is too long");
+        let message = auth_v1::ChangePasswordRequest {
+            current_password: WRONG_PASSWORD.to_owned(),
+            new_password: NEW_PASSWORD.to_owned(),
+        };
+        client.change_password(acting(message, token)).await.expect_err("a wrong password");
+        let message = auth_v1::DeleteUserRequest { user_id: admin.id };
+        client.delete_user(acting(message, token)).await.expect_err("nobody deletes admin");
+        let names = auth_v1::BatchGetUsersRequest { ids: vec![user_id] };
+        let _ = client.batch_get_users(acting(names, token)).await;
+    }
+}
+
+async fn posts_over_grpc(world: &World, ann: &Person) {
+    let mut client = PostServiceClient::new(grpc::channel(&world.posts_address()).await);
+    let draft =
+        |title: &str| posts_v1::CreatePostRequest { title: title.to_owned(), content: POST.into() };
+    client.create_post(acting(draft(POST), "nonsense")).await.expect_err("a bad token");
+    let two_lines = format!("{POST}\n");
+    client.create_post(acting(draft(&two_lines), &ann.token)).await.expect_err("two lines");
+    let made = client.create_post(acting(draft(POST), &ann.token)).await.expect("created");
+    let post_id = made.into_inner().post.expect("a post").id;
+    client.get_post(posts_v1::GetPostRequest { post_id }).await.expect("there");
+    let post_ids = vec![post_id, 999];
+    client.batch_get_posts(posts_v1::BatchGetPostsRequest { post_ids }).await.expect("there");
+    let request = acting(posts_v1::DeletePostRequest { post_id }, &ann.token);
+    client.delete_post(request).await.expect("deleted");
+}
