@@ -11,9 +11,7 @@ mod open_loop;
 mod processors;
 mod results;
 
-use crate::{
-    Failure, cluster::Cluster, console, machine, noise::Noise, report, subject, usage, users,
-};
+use crate::{Failure, cluster, console, machine, noise::Noise, report, subject, usage, users};
 use clients::Clients;
 use logins::{capacity, logins_per_second, lone};
 use open_loop::open_loop;
@@ -45,7 +43,7 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     console::note("starting PostgreSQL, auth-service and gateway");
     let users = users::with_tokens()?;
-    let cluster = Cluster::start()?;
+    let cluster = cluster::start()?;
     // Declared after the cluster, so that it is dropped before.
     let split = subject::split(&cluster, folder.path()).await?;
     let clients = Clients::new(users, split.bearer);

@@ -1,9 +1,7 @@
 //! Pages of a million users: `GET /users` at the start and in the middle against `GET /users/{id}`.
 
 use crate::{
-    Failure,
-    cluster::Cluster,
-    console,
+    Failure, cluster, console,
     http_client::Connection,
     machine,
     noise::Noise,
@@ -105,7 +103,7 @@ struct Measured {
 pub(crate) async fn paging(options: PagingOptions) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     console::note("starting PostgreSQL and the services, with a million users in each store");
-    let cluster = Cluster::start()?;
+    let cluster = cluster::start()?;
     let url = cluster.url("postgres");
     let auth_service = services::auth_service(&url, folder.path()).await?;
     let gateway = services::gateway(&auth_service, None, folder.path()).await?;

@@ -2,9 +2,7 @@
 //! is gateway, auth-service and one.
 
 use crate::{
-    Failure,
-    cluster::Cluster,
-    console,
+    Failure, cluster, console,
     http_client::Connection,
     machine,
     noise::Noise,
@@ -36,7 +34,7 @@ pub(crate) async fn posts(options: PostsOptions) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     console::note("starting PostgreSQL, auth-service, posts-service and gateway");
     let users = users::with_tokens()?;
-    let cluster = Cluster::start()?;
+    let cluster = cluster::start()?;
     let url = cluster.url("postgres");
     let auth = services::auth_service(&url, folder.path()).await?;
     users::insert_into_postgresql(&url).await?;

@@ -3,7 +3,7 @@
 use super::turn::Turn;
 use crate::{
     Failure, authorizations,
-    cluster::Cluster,
+    cluster::{self, Cluster},
     http_client::Connection,
     pgbench,
     program::Program,
@@ -52,7 +52,7 @@ impl Bench {
     /// Starts everything; files go into `folder`.
     pub(crate) async fn prepare(folder: &Path) -> Result<Self, Failure> {
         let users = users::with_tokens()?;
-        let cluster = Cluster::start()?;
+        let cluster = cluster::start()?;
         let subjects = subject::all(&cluster, folder).await?;
         pgbench::prepare(&cluster).await?;
         let profile = Wrk::new("/profile", users.iter().map(LoadUser::bearer), folder)?;

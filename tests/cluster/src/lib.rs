@@ -1,0 +1,161 @@
+//! A throw-away PostgreSQL from the installed programs, for tests and for measurements.
+//!
+//! - [`Cluster`]: one that runs; gone when it is dropped, or when this process ends.
+//! - [`programs`]: where the programs are.
+
+pub mod programs;
+
+use std::{
+    fs,
+    io::{self, BufRead as _, BufReader, Read as _},
+    net::{Ipv4Addr, TcpListener},
+    os::unix::{fs::MetadataExt as _, process::CommandExt as _},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+/// Makes a cluster, serves until its standard input ends, and leaves nothing behind. This process
+/// holds the other end of that pipe, so the cluster cannot outlive it, however it ends. What is left
+/// of the arguments are settings. With a certificate it offers TLS; whether a client uses it is the
+/// client's to decide.
+const SCRIPT: &str = r#"
+    set -eu
+    trap '' HUP INT TERM
+    bin=$1 port=$2
+    shift 2
+    dir=$(mktemp -d "${TMPDIR:-/tmp}/rolegate-postgres.XXXXXX")
+    trap '"$bin/pg_ctl" -D "$dir/data" -m immediate stop >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
+    cd "$dir"
+    options="-p $port -k '$dir' -c listen_addresses=127.0.0.1"
+    for setting; do options="$options -c $setting"; done
+    "$bin/initdb" -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >log 2>&1 ||
+        { cat log; exit 1; }
+    if [ -n "${CERTIFICATE-}" ]; then
+        (umask 077 && echo "$CERTIFICATE" >data/server.crt && echo "$KEY" >data/server.key)
+        options="$options -c ssl=on"
+    fi
+    "$bin/pg_ctl" -D data -w -t 60 -l log -o "$options" start >>start 2>&1 ||
+        { cat log start; exit 1; }
+    echo "started $(head -n 1 data/postmaster.pid)"
+    cat >/dev/null
+"#;
+
+/// A running cluster; stopped and removed when it is dropped.
+#[derive(Debug)]
+pub struct Cluster {
+    /// Its first process; the parent of all others.
+    pub pid: u32,
+    /// Where it listens, on the loopback interface.
+    pub port: u16,
+    /// The folder of its programs.
+    pub programs: PathBuf,
+    shell: Child,
+}
+
+/// A variable of the script's environment.
+type Variable = (&'static str, String);
+
+/// There is no cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The programs were not found.
+    #[error("PostgreSQL is not installed")]
+    NotInstalled,
+    /// What it said instead of starting.
+    #[error("PostgreSQL did not start\n{0}")]
+    Failed(String),
+    /// A process or a port could not be had.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl Cluster {
+    /// Makes and starts one with its default settings but for `settings`, each `name=value`.
+    pub fn start(settings: &[&str]) -> Result<Self, StartError> {
+        Self::start_somewhere(settings, &[])
+    }
+
+    /// The same with TLS, by the certificate and the key in these PEM files.
+    pub fn start_with_tls(
+        settings: &[&str],
+        certificate: &Path,
+        key: &Path,
+    ) -> Result<Self, StartError> {
+        let identity = [
+            ("CERTIFICATE", fs::read_to_string(certificate)?),
+            ("KEY", fs::read_to_string(key)?),
+        ];
+        Self::start_somewhere(settings, &identity)
+    }
+
+    fn start_somewhere(settings: &[&str], identity: &[Variable]) -> Result<Self, StartError> {
+        let programs = programs::folder().ok_or(StartError::NotInstalled)?;
+        // Between the choice of a free port and its use somebody else may take it.
+        let mut complaints = String::new();
+        for _ in 0..3 {
+            match Self::start_at(free_port()?, &programs, settings, identity) {
+                Err(StartError::Failed(complaint)) => complaints += &complaint,
+                other => return other,
+            }
+        }
+        Err(StartError::Failed(complaints))
+    }
+
+    fn start_at(
+        port: u16,
+        programs: &Path,
+        settings: &[&str],
+        identity: &[Variable],
+    ) -> Result<Self, StartError> {
+        let mut shell = shell_without_privileges()
+            .envs(identity.iter().map(|(name, value)| (name, value)))
+            .args(["-c", SCRIPT, "cluster"])
+            .arg(programs)
+            .arg(port.to_string())
+            .args(settings)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .spawn()?;
+        let mut said = BufReader::new(shell.stdout.take().expect("its output is piped"));
+        let mut line = String::new();
+        said.read_line(&mut line)?;
+        let pid = line.strip_prefix("started ").and_then(|pid| pid.trim().parse().ok());
+        let Some(pid) = pid else {
+            said.read_to_string(&mut line)?;
+            shell.wait()?;
+            return Err(StartError::Failed(line));
+        };
+        Ok(Self { pid, port, programs: programs.to_owned(), shell })
+    }
+
+    /// The URL of a database in it.
+    #[must_use]
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // The end of its input ends the script, and the script the cluster.
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
+    }
+}
+
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+/// PostgreSQL refuses to be root.
+fn shell_without_privileges() -> Command {
+    let is_root = Path::new("/proc/self").metadata().is_ok_and(|this| this.uid() == 0);
+    if !is_root {
+        return Command::new("sh");
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "--", "sh"]);
+    command.current_dir("/");
+    command
+}

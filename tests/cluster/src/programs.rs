@@ -1,0 +1,36 @@
+//! Where PostgreSQL's programs are.
+
+use std::{
+    cmp::Reverse,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// The folder of `initdb`, `postgres` and `pg_ctl`: of the path, of `pg_config`, or of a Debian
+/// package, there the newest.
+#[must_use]
+pub fn folder() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| resolved(&folder));
+    let packaged = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut packaged: Vec<_> = packaged.map(|version| version.path().join("bin")).collect();
+    packaged.sort_by_key(|folder| Reverse(version_of(folder)));
+    on_path.chain(from_pg_config()).chain(packaged).find(|folder| {
+        ["initdb", "postgres", "pg_ctl"].iter().all(|name| folder.join(name).is_file())
+    })
+}
+
+/// Debian-like systems link single programs into the path; the others are where the link points.
+fn resolved(folder: &Path) -> PathBuf {
+    let initdb = folder.join("initdb").canonicalize();
+    initdb.ok().and_then(|file| Some(file.parent()?.to_owned())).unwrap_or(folder.to_owned())
+}
+
+fn from_pg_config() -> Option<PathBuf> {
+    let output = Command::new("pg_config").arg("--bindir").output().ok()?;
+    Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()))
+}
+
+fn version_of(folder: &Path) -> Option<u32> {
+    folder.parent()?.file_name()?.to_str()?.parse().ok()
+}
