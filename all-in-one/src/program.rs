@@ -17,13 +17,12 @@ use auth_service::{
 use gateway::Gateway;
 use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
-    command_line::{self, CommandLine, ServeOrHealthcheck},
+    command_line::{self, CommandLine},
     hangup::Hangups,
-    healthcheck,
     http_listener::{HttpListener, Limits},
     networks::Networks,
     ops,
-    program::{self, Failure, say},
+    program::{Failure, say},
     readiness::Readiness,
     settings::SettingError,
     shutdown::Shutdown,
@@ -37,19 +36,9 @@ pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
         adjust(&mut line.settings);
         line
     });
-    program::run(line, run)
-}
-
-async fn run(
-    line: CommandLine<Settings, ServeOrHealthcheck>,
-    shutdown: Shutdown,
-) -> Result<(), Failure> {
-    match line.command {
-        Some(ServeOrHealthcheck::Healthcheck) => {
-            healthcheck::run(line.settings.ops_listen_addr).await
-        }
-        Some(ServeOrHealthcheck::Serve) | None => Box::pin(serve(line.settings, shutdown)).await,
-    }
+    command_line::serve_or_healthcheck(line, |settings, shutdown| {
+        Box::pin(serve(settings, shutdown))
+    })
 }
 
 async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {

@@ -2,17 +2,16 @@
 
 #![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
 
-use auth_service::settings::{ServiceSettings, lame_duck_seconds};
+use auth_service::settings::ServiceSettings;
 use clap::Parser;
 use gateway::settings::PublicSettings;
 use secrecy::SecretString;
 use service_runtime::{
-    program::LifeSettings,
+    program::{Life, LifeSettings},
     secret,
     settings::{ListenAddress, listen_address, socket_address},
-    telemetry::TelemetrySettings,
 };
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf};
 
 /// Users, passwords, tokens and roles as a service, in one process. Needs no settings.
 #[derive(Debug, Parser)]
@@ -54,24 +53,20 @@ pub struct Settings {
     #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9000", value_parser = socket_address::<9000>)]
     pub ops_listen_addr: SocketAddr,
 
-    /// Seconds between "not ready" and the end of accepting, at a stop.
-    #[arg(long, env = "LAME_DUCK_SECONDS", default_value = "2", value_parser = lame_duck_seconds)]
-    pub lame_duck_seconds: u16,
-
-    /// Logs and traces.
+    /// What every program has.
     #[command(flatten)]
-    pub telemetry: TelemetrySettings,
+    pub life: Life,
 }
 
 impl LifeSettings for Settings {
     const PROGRAM: &'static str = "all-in-one";
 
-    fn lame_duck(&self) -> Duration {
-        Duration::from_secs(self.lame_duck_seconds.into())
+    fn life(&self) -> &Life {
+        &self.life
     }
 
-    fn telemetry(&self) -> &TelemetrySettings {
-        &self.telemetry
+    fn ops_listen_addr(&self) -> SocketAddr {
+        self.ops_listen_addr
     }
 }
 

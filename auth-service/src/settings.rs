@@ -13,10 +13,9 @@ use grpc_tls::ServerTls;
 use secrecy::SecretString;
 use service_runtime::{
     networks::Networks,
-    program::LifeSettings,
+    program::{Life, LifeSettings},
     secret::{self, Source},
     settings::{SettingError, number_between, socket_address},
-    telemetry::TelemetrySettings,
 };
 use sql_store::StoreUrl;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -48,13 +47,9 @@ pub struct Settings {
     #[arg(long, env = "TRUSTED_GATEWAYS", default_value = LOOPBACK)]
     pub trusted_gateways: Networks,
 
-    /// Seconds between "not ready" and the end of accepting, at a stop.
-    #[arg(long, env = "LAME_DUCK_SECONDS", default_value = "2", value_parser = lame_duck_seconds)]
-    pub lame_duck_seconds: u16,
-
-    /// Logs and traces.
+    /// What every program has.
     #[command(flatten)]
-    pub telemetry: TelemetrySettings,
+    pub life: Life,
 }
 
 /// Settings of the service itself, wherever it runs.
@@ -133,11 +128,6 @@ pub struct ServiceSettings {
     pub password_min_length: usize,
 }
 
-/// Parses `LAME_DUCK_SECONDS`; all-in-one has the same setting.
-pub fn lame_duck_seconds(text: &str) -> Result<u16, String> {
-    number_between(text, 0, 300)
-}
-
 fn bcrypt_cost(text: &str) -> Result<u32, String> {
     number_between(text, 12, 16)
 }
@@ -165,12 +155,12 @@ fn password_min_length(text: &str) -> Result<usize, String> {
 impl LifeSettings for Settings {
     const PROGRAM: &'static str = "auth-service";
 
-    fn lame_duck(&self) -> Duration {
-        Duration::from_secs(self.lame_duck_seconds.into())
+    fn life(&self) -> &Life {
+        &self.life
     }
 
-    fn telemetry(&self) -> &TelemetrySettings {
-        &self.telemetry
+    fn ops_listen_addr(&self) -> SocketAddr {
+        self.ops_listen_addr
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pages of other origins that may call the API (Cross-Origin Resource Sharing).
 
-use crate::every_request::X_REQUEST_ID;
+use crate::who_asks::X_REQUEST_ID;
 use axum::Router;
 use http::{
     HeaderValue, Method, Uri,

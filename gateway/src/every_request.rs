@@ -1,6 +1,10 @@
 //! What happens around every request of both variants.
 
-use crate::{measured::Measured, panics, request_span, unread_body, who_asks::WhoAsks};
+use crate::{
+    measured::Measured,
+    panics, request_span, unread_body,
+    who_asks::{WhoAsks, X_REQUEST_ID},
+};
 use auth_client::{CallError, axum::Problem};
 use axum::{
     Router,
@@ -9,15 +13,12 @@ use axum::{
     response::Response,
 };
 use http::{
-    HeaderName, HeaderValue, Method, StatusCode,
+    HeaderValue, Method, StatusCode,
     header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS},
 };
 use service_runtime::{networks::Networks, request_context::RequestContext};
 use std::sync::Arc;
 use tracing::Instrument as _;
-
-/// The id of a request, in requests of trusted proxies and in every answer.
-pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What all requests of a variant have around them.
 #[derive(Clone)]

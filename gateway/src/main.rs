@@ -1,12 +1,6 @@
 //! The program `gateway`.
 
-use gateway::settings::Settings;
-use service_runtime::{
-    command_line::{self, CommandLine, ServeOrHealthcheck},
-    healthcheck,
-    program::{self, Failure},
-    shutdown::Shutdown,
-};
+use service_runtime::command_line;
 use std::process::ExitCode;
 
 /// Requests are many small buffers that live for microseconds, freed on another thread as often as
@@ -15,17 +9,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    program::run(command_line::parse(), run)
-}
-
-async fn run(
-    line: CommandLine<Settings, ServeOrHealthcheck>,
-    shutdown: Shutdown,
-) -> Result<(), Failure> {
-    match line.command {
-        Some(ServeOrHealthcheck::Healthcheck) => {
-            healthcheck::run(line.settings.ops_listen_addr).await
-        }
-        Some(ServeOrHealthcheck::Serve) | None => gateway::run(line.settings, shutdown).await,
-    }
+    command_line::serve_or_healthcheck(command_line::parse(), gateway::run)
 }

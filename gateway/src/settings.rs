@@ -9,11 +9,10 @@ use clap::{
 };
 use service_runtime::{
     networks::Networks,
-    program::LifeSettings,
-    settings::{ListenAddress, SettingError, listen_address, number_between, socket_address},
-    telemetry::TelemetrySettings,
+    program::{Life, LifeSettings},
+    settings::{ListenAddress, SettingError, listen_address, socket_address},
 };
-use std::{net::SocketAddr, time::Duration};
+use std::net::SocketAddr;
 
 /// The public JSON API of Rolegate.
 ///
@@ -48,30 +47,20 @@ pub struct Settings {
     )]
     pub ops_listen_addr: SocketAddr,
 
-    /// Seconds from the signal to stop until connections are refused, 0 to 300: what balancers need
-    /// to see that /readyz says no
-    #[arg(
-        long,
-        env = "LAME_DUCK_SECONDS",
-        default_value = "2",
-        value_parser = |text: &str| number_between(text, 0_u16, 300)
-    )]
-    pub lame_duck_seconds: u16,
-
-    /// Logs and traces.
+    /// What every program has.
     #[command(flatten)]
-    pub telemetry: TelemetrySettings,
+    pub life: Life,
 }
 
 impl LifeSettings for Settings {
     const PROGRAM: &'static str = "gateway";
 
-    fn lame_duck(&self) -> Duration {
-        Duration::from_secs(self.lame_duck_seconds.into())
+    fn life(&self) -> &Life {
+        &self.life
     }
 
-    fn telemetry(&self) -> &TelemetrySettings {
-        &self.telemetry
+    fn ops_listen_addr(&self) -> SocketAddr {
+        self.ops_listen_addr
     }
 }
 
@@ -144,8 +133,7 @@ impl PublicSettings {
 
 #[cfg(test)]
 mod tests {
-    use super::{AllowedOrigins, LifeSettings as _, Settings};
-    use std::time::Duration;
+    use super::{AllowedOrigins, Settings};
 
     #[test]
     fn without_settings_everything_listens_on_this_machine_only() {
@@ -156,7 +144,7 @@ mod tests {
         assert_eq!(basic.to_string(), "127.0.0.1:8001");
         assert_eq!(settings.ops_listen_addr.to_string(), "127.0.0.1:9000");
         assert_eq!(settings.auth_service_url, "http://127.0.0.1:50051");
-        assert_eq!(settings.lame_duck(), Duration::from_secs(2));
+        assert_eq!(settings.life.lame_duck_seconds, 2);
         assert!(settings.public.api_docs);
         assert_eq!(settings.public.cors_allowed_origins, AllowedOrigins::SameOnly);
         assert!(!settings.public.trusted_proxies.contain("127.0.0.1".parse().expect("an address")));

@@ -1,12 +1,15 @@
 //! Who makes a request, as far as its head can be believed: word of the client's address, of the
 //! request's id and of a trace is taken from trusted proxies only.
 
-use crate::{client_address, every_request::X_REQUEST_ID};
+use crate::client_address;
 use auth_client::{CallContext, RequestId};
 use axum::extract::{ConnectInfo, Request};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use service_runtime::networks::Networks;
 use std::net::{IpAddr, SocketAddr};
+
+/// The id of a request, in requests of trusted proxies and in every answer.
+pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What is believed of a request's origin.
 pub(crate) struct WhoAsks {

@@ -7,13 +7,12 @@ use clap::Parser;
 use secrecy::SecretString;
 use service_runtime::{
     networks::Networks,
-    program::LifeSettings,
+    program::{Life, LifeSettings},
     secret,
-    settings::{SettingError, number_between, socket_address},
-    telemetry::TelemetrySettings,
+    settings::{SettingError, socket_address},
 };
 use sql_store::StoreUrl;
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf};
 
 /// Callers on this machine.
 const LOOPBACK: &str = "127.0.0.0/8,::1/128";
@@ -50,29 +49,21 @@ pub struct Settings {
     #[arg(long, env = "TRUSTED_GATEWAYS", default_value = LOOPBACK)]
     pub trusted_gateways: Networks,
 
-    /// Seconds between "not ready" and the end of accepting, at a stop.
-    #[arg(long, env = "LAME_DUCK_SECONDS", default_value = "2", value_parser = lame_duck_seconds)]
-    pub lame_duck_seconds: u16,
-
-    /// Logs and traces.
+    /// What every program has.
     #[command(flatten)]
-    pub telemetry: TelemetrySettings,
+    pub life: Life,
 }
 
 impl LifeSettings for Settings {
     const PROGRAM: &'static str = "posts-service";
 
-    fn lame_duck(&self) -> Duration {
-        Duration::from_secs(self.lame_duck_seconds.into())
+    fn life(&self) -> &Life {
+        &self.life
     }
 
-    fn telemetry(&self) -> &TelemetrySettings {
-        &self.telemetry
+    fn ops_listen_addr(&self) -> SocketAddr {
+        self.ops_listen_addr
     }
-}
-
-fn lame_duck_seconds(text: &str) -> Result<u16, String> {
-    number_between(text, 0, 300)
 }
 
 impl Settings {

@@ -1,14 +1,16 @@
 //! What a program was started with: its settings, and which of its commands is asked for.
 
 use crate::{
-    program::LifeSettings,
+    healthcheck,
+    program::{self, Failure, Life, LifeSettings},
     settings::{NoSettings, SettingError, no_settings},
-    telemetry::TelemetrySettings,
+    shutdown::Shutdown,
 };
 use clap::{Command, Parser, Subcommand};
 use std::{
     ffi::{OsStr, OsString},
-    time::Duration,
+    net::SocketAddr,
+    process::ExitCode,
 };
 
 /// The settings and the command of a program. Flags may stand on either side of the command.
@@ -26,12 +28,12 @@ pub struct CommandLine<S, C> {
 impl<S: LifeSettings, C> LifeSettings for CommandLine<S, C> {
     const PROGRAM: &'static str = S::PROGRAM;
 
-    fn lame_duck(&self) -> Duration {
-        self.settings.lame_duck()
+    fn life(&self) -> &Life {
+        self.settings.life()
     }
 
-    fn telemetry(&self) -> &TelemetrySettings {
-        self.settings.telemetry()
+    fn ops_listen_addr(&self) -> SocketAddr {
+        self.settings.ops_listen_addr()
     }
 }
 
@@ -42,6 +44,23 @@ pub enum ServeOrHealthcheck {
     Serve,
     /// Ask the program that runs with these settings whether it is ready: exit 0 or 1
     Healthcheck,
+}
+
+/// Runs a program that has no other commands.
+pub fn serve_or_healthcheck<S, F>(
+    line: Result<CommandLine<S, ServeOrHealthcheck>, NoSettings>,
+    serve: impl FnOnce(S, Shutdown) -> F,
+) -> ExitCode
+where
+    S: LifeSettings,
+    F: Future<Output = Result<(), Failure>>,
+{
+    program::run(line, async |line, shutdown| match line.command {
+        Some(ServeOrHealthcheck::Healthcheck) => {
+            healthcheck::run(line.settings.ops_listen_addr()).await
+        }
+        Some(ServeOrHealthcheck::Serve) | None => serve(line.settings, shutdown).await,
+    })
 }
 
 /// Reads the arguments of this process and its environment. The first wrong setting ends it.

@@ -3,11 +3,13 @@
 use crate::{
     hangup::Hangups,
     metrics,
-    settings::{EXIT_USAGE, NoSettings, SettingError},
+    settings::{EXIT_USAGE, NoSettings, SettingError, number_between},
     shutdown::{Shutdown, termination_signal},
     telemetry::{Telemetry, TelemetrySettings},
 };
-use std::{error::Error, future::Future, io::Write, process::ExitCode, time::Duration};
+use std::{
+    error::Error, future::Future, io::Write, net::SocketAddr, process::ExitCode, time::Duration,
+};
 
 /// Why a program ended otherwise than by being asked to.
 #[derive(Debug)]
@@ -30,14 +32,32 @@ impl From<Box<dyn Error + Send + Sync>> for Failure {
     }
 }
 
+/// Settings that every program has.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Life {
+    /// Seconds from the signal to stop until connections are refused, 0 to 300: what balancers need
+    /// to see that /readyz says no
+    #[arg(
+        long,
+        env = "LAME_DUCK_SECONDS",
+        default_value = "2",
+        value_parser = |text: &str| number_between(text, 0_u16, 300)
+    )]
+    pub lame_duck_seconds: u16,
+
+    /// Logs and traces.
+    #[command(flatten)]
+    pub telemetry: TelemetrySettings,
+}
+
 /// What the settings of every program say about its life.
 pub trait LifeSettings {
     /// The name of the program.
     const PROGRAM: &'static str;
-    /// From the first signal until connections are refused.
-    fn lame_duck(&self) -> Duration;
-    /// How it logs, and where its traces go.
-    fn telemetry(&self) -> &TelemetrySettings;
+    /// What every program is told alike.
+    fn life(&self) -> &Life;
+    /// Where `/readyz` is served.
+    fn ops_listen_addr(&self) -> SocketAddr;
 }
 
 /// Runs a program: starts a runtime, logs and traces, hands `run` the settings and a [`Shutdown`] that
@@ -63,14 +83,14 @@ where
     };
     let telemetry = {
         let _within = runtime.enter();
-        match Telemetry::start(S::PROGRAM, env!("CARGO_PKG_VERSION"), settings.telemetry()) {
+        match Telemetry::start(S::PROGRAM, env!("CARGO_PKG_VERSION"), &settings.life().telemetry) {
             Ok(telemetry) => telemetry,
             Err(error) => return refuse(&error),
         }
     };
     metrics::describe_process(S::PROGRAM, env!("CARGO_PKG_VERSION"));
     use_small_pages();
-    let lame_duck = settings.lame_duck();
+    let lame_duck = Duration::from_secs(settings.life().lame_duck_seconds.into());
     let outcome = runtime.block_on(async move {
         let shutdown = Shutdown::new();
         // From here on no SIGHUP ends the process, whether or not the program has a use for it.
