@@ -19,9 +19,9 @@ use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
     command_line::{self, CommandLine},
     hangup::Hangups,
-    http_listener::{HttpListener, Limits},
+    http_listener::HttpListener,
     networks::Networks,
-    ops,
+    ops::Probes,
     program::{Failure, say},
     readiness::Readiness,
     settings::SettingError,
@@ -83,11 +83,10 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     };
     say(&welcome::text(&store, &addresses, &admin));
 
-    // Each outlives those that need it: ops answers to the end, auth as long as the gateway or posts
-    // ask, posts as long as the gateway does.
-    let (ops_life, auth_life) = (Shutdown::new(), Shutdown::new());
-    let ops = ops.serve(ops::router(readiness.clone()), Limits::default(), ops_life.clone());
-    let ops = tokio::spawn(ops);
+    // Each outlives those that need it: the probes answer to the end, auth as long as the gateway or
+    // posts ask, posts as long as the gateway does.
+    let probes = Probes::start(ops, readiness.clone());
+    let auth_life = Shutdown::new();
     let (posts_client, posts_in_memory) = in_memory::posts();
     let posts_life = posts.life();
     let public = async {
@@ -118,8 +117,7 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         never = hangups.each(read_again) => match never {},
     };
     service.close().await;
-    ops_life.stop_now();
-    let _ = ops.await;
+    probes.end().await;
     tcp.and(memory).and(posts)
 }
 

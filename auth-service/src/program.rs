@@ -12,8 +12,8 @@ use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
     command_line,
     hangup::Hangups,
-    http_listener::{HttpListener, Limits},
-    ops,
+    http_listener::HttpListener,
+    ops::Probes,
     program::{self, Failure, listener_line, say},
     readiness::Readiness,
     settings::SettingError,
@@ -51,13 +51,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         grpc.line(SERVICE_NAME),
         listener_line("ops", Some(ops.address()), "/livez /readyz /metrics"),
     ));
-    // Answers "not ready" until the last call is finished, so on a life of its own.
-    let ops_life = Shutdown::new();
-    let ops = tokio::spawn(ops.serve(
-        ops::router(readiness.clone()),
-        Limits::default(),
-        ops_life.clone(),
-    ));
+    let probes = Probes::start(ops, readiness.clone());
     let read_again = || {
         service.read_keys_again();
         grpc_server::load_again(tls.as_deref());
@@ -73,8 +67,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         never = hangups.each(read_again) => match never {},
     };
     service.close().await;
-    ops_life.stop_now();
-    let _ = ops.await;
+    probes.end().await;
     outcome
 }
 

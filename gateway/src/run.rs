@@ -5,8 +5,8 @@ use auth_client::settings::read_again;
 use posts_client::PostsClient;
 use service_runtime::{
     hangup::Hangups,
-    http_listener::{HttpListener, Limits},
-    ops,
+    http_listener::HttpListener,
+    ops::Probes,
     program::{Failure, listener_line, say},
     readiness::Readiness,
     settings::SettingError,
@@ -28,18 +28,14 @@ pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> 
 
     let readiness = Readiness::starting(&shutdown);
     readiness.set_able(true);
-    // The probes outlive the public listeners, so that a drain does not look like a dead process.
-    let ops_life = Shutdown::new();
-    let public = async {
-        gateway.serve(auth, posts, shutdown).await;
-        ops_life.stop_now();
-    };
-    let probes = ops.serve(ops::router(readiness), Limits::default(), ops_life.clone());
+    let probes = Probes::start(ops, readiness);
     let read_again = || read_again(tls.as_ref());
     tokio::select! {
-        ((), ()) = async { tokio::join!(public, probes) } => Ok(()),
+        () = gateway.serve(auth, posts, shutdown) => {}
         never = hangups.each(read_again) => match never {},
     }
+    probes.end().await;
+    Ok(())
 }
 
 fn greeting(settings: &Settings, gateway: &Gateway, ops: &HttpListener) -> String {

@@ -11,8 +11,8 @@ use grpc_server::{Connections, GrpcListener};
 use service_runtime::{
     command_line,
     hangup::Hangups,
-    http_listener::{HttpListener, Limits},
-    ops,
+    http_listener::HttpListener,
+    ops::Probes,
     program::{self, Failure, listener_line, say},
     readiness::Readiness,
     shutdown::Shutdown,
@@ -49,13 +49,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         grpc.line(SERVICE_NAME),
         listener_line("ops", Some(ops.address()), "/livez /readyz /metrics"),
     ));
-    // Answers "not ready" until the last call is finished, so on a life of its own.
-    let ops_life = Shutdown::new();
-    let ops = tokio::spawn(ops.serve(
-        ops::router(readiness.clone()),
-        Limits::default(),
-        ops_life.clone(),
-    ));
+    let probes = Probes::start(ops, readiness.clone());
     let serving = async {
         tokio::join!(
             service.serve(Connections::Tcp(grpc), shutdown.clone()),
@@ -67,7 +61,6 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         never = hangups.each(|| read_again(tls.as_ref())) => match never {},
     };
     service.close().await;
-    ops_life.stop_now();
-    let _ = ops.await;
+    probes.end().await;
     outcome
 }

@@ -4,12 +4,46 @@
 //! database does not get every replica restarted. `GET /readyz`: 200 when new work is welcome,
 //! else 503. `GET /metrics`: numbers for Prometheus.
 
-use crate::{metrics, readiness::Readiness};
+use crate::{
+    http_listener::{HttpListener, Limits},
+    metrics,
+    readiness::Readiness,
+    shutdown::Shutdown,
+};
 use axum::{Router, extract::State, routing::get};
 use http::{HeaderName, StatusCode, header::CONTENT_TYPE};
+use tokio::task::JoinHandle;
+
+/// Answers of a program that serves, in a task of their own. They outlive everything else, so that a
+/// drain does not look like a dead process.
+#[derive(Debug)]
+pub struct Probes {
+    life: Shutdown,
+    serving: JoinHandle<()>,
+}
+
+impl Probes {
+    /// Answers from now on.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    #[must_use]
+    pub fn start(listener: HttpListener, readiness: Readiness) -> Self {
+        let life = Shutdown::new();
+        let serving = listener.serve(router(readiness), Limits::default(), life.clone());
+        Self { life, serving: tokio::spawn(serving) }
+    }
+
+    /// Answers nobody any more. The last call was finished before.
+    pub async fn end(self) {
+        self.life.stop_now();
+        let _ = self.serving.await;
+    }
+}
 
 /// The routes of the ops listener.
-pub fn router(readiness: Readiness) -> Router {
+pub(crate) fn router(readiness: Readiness) -> Router {
     Router::new()
         .route("/livez", get(async || "ok\n"))
         .route("/readyz", get(readyz))
