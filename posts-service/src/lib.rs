@@ -10,11 +10,12 @@
 //! - [`posts`]: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: where posts are kept: one trait, two engines; [`clock`]: what time it is.
 //! - [`audit`]: who did what; `metrics`: how much of it.
-//! - [`post`]: what everything above speaks of.
+//! - [`post`], [`draft`]: what everything above speaks of: posts as they are, and as they are to be.
 
 pub mod audit;
 pub mod clock;
 mod commands;
+pub mod draft;
 pub mod grpc;
 mod metrics;
 pub mod post;

@@ -6,13 +6,12 @@
 mod actor;
 mod create;
 mod delete;
-mod draft;
 mod error;
 mod list;
 mod read;
 mod update;
 
-pub use draft::{Draft, PostRule};
+pub use crate::draft::{Draft, PostRule};
 pub use error::PostError;
 pub use list::{LARGEST_PAGE, PageRequest, PostPage};
 pub use read::LARGEST_BATCH;

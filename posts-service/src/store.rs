@@ -12,7 +12,7 @@ pub use open::open;
 pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 
-use crate::{post::Post, posts::Draft};
+use crate::{draft::Draft, post::Post};
 use async_trait::async_trait;
 use sql_store::{PoolUse, StoreError};
 

@@ -1,24 +1,17 @@
 //! The calls of `rolegate.posts.v1.PostService`, typed.
 
-use crate::{Draft, Post, PostPage, PostQuery, reads::Reads};
+use crate::{Draft, Post, PostPage, PostQuery, reads::Reads, wire::Wire};
 use auth_client::{
     CallContext, CallError, InvalidAddress, Reason, Stream,
-    service_client::{
-        Connection, DECISION, Replicas, ServiceClient, repeat_within, within, write_actor,
-    },
+    service_client::{DECISION, Replicas, repeat_within, within, write_actor},
 };
 use auth_proto::posts_v1::{
     CreatePostRequest, DeletePostRequest, ListPostsRequest, UpdatePostRequest,
-    post_service_client::PostServiceClient,
 };
-use http::Uri;
 use secrecy::SecretString;
 use std::{io, sync::Arc};
 use tokio::time::Instant;
 use tonic::Request;
-
-/// A batch of the longest posts has 13 MiB.
-const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
 /// A client of posts-service. Cheap to clone; clones share their connections and their batches.
 #[derive(Clone, Debug)]
@@ -28,21 +21,6 @@ pub struct PostsClient(Arc<Parts>);
 struct Parts {
     replicas: Replicas<Wire>,
     reads: Reads,
-}
-
-/// The generated client.
-#[derive(Clone, Debug)]
-pub(crate) struct Wire(pub(crate) PostServiceClient<Connection>);
-
-impl ServiceClient for Wire {
-    const PROGRAM: &'static str = "posts-service";
-    const PORT: u16 = 50052;
-    const SERVICE: &'static str = "rolegate.posts.v1.PostService";
-
-    fn over(connection: Connection, origin: Uri) -> Self {
-        let client = PostServiceClient::with_origin(connection, origin);
-        Self(client.max_decoding_message_size(LARGEST_ANSWER))
-    }
 }
 
 impl PostsClient {

@@ -7,6 +7,7 @@
 mod client;
 mod post;
 mod reads;
+mod wire;
 
 pub use client::PostsClient;
 pub use post::{Draft, Post, PostPage, PostQuery};

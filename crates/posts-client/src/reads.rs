@@ -4,7 +4,7 @@
 //! what was stored after it was asked for. A lone read is a plain `GetPost`; many share one
 //! `BatchGetPosts`.
 
-use crate::{Post, client::Wire};
+use crate::{Post, wire::Wire};
 use auth_client::{
     CallError, Reason,
     service_client::{Asker, DECISION, Replicas, SharedCall},
