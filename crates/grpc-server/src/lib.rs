@@ -2,7 +2,8 @@
 //!
 //! - [`GrpcServer`], [`GrpcListener`], [`Connections`]: one service, `grpc.health.v1` and reflection,
 //!   under limits; over TCP or within the process.
-//! - `guests`: TCP connections under limits, with [`TlsFiles`] as the settings of their encryption.
+//! - `guests`: TCP connections under limits, with [`TlsFiles`] as the settings of their encryption;
+//!   `in_process`: those of this process.
 //! - [`caller`]: whose word about the end user, the request and the trace is believed; `every_call`:
 //!   what happens around every call.
 //! - [`actor`]: who acts: the access token in the metadata of a request.
@@ -12,6 +13,7 @@ pub mod actor;
 pub mod caller;
 mod every_call;
 mod guests;
+mod in_process;
 mod refusal;
 mod server;
 mod store_watch;

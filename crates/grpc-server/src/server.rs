@@ -3,6 +3,7 @@
 use crate::{
     every_call::EveryCall,
     guests::{self, Limits},
+    in_process::InProcess,
 };
 use grpc_tls::ServerTls;
 use service_runtime::{
@@ -14,7 +15,7 @@ use service_runtime::{
 };
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{io::DuplexStream, net::TcpListener, sync::mpsc};
-use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
 use tonic::{service::Routes, transport::Server};
 use tonic_health::{ServingStatus, server::HealthReporter};
 
@@ -154,6 +155,7 @@ impl GrpcServer {
                 }
                 Connections::InMemory(streams) => {
                     let incoming = ReceiverStream::new(streams);
+                    let incoming = incoming.map(|stream| stream.map(InProcess));
                     server.serve_with_incoming_shutdown(incoming, stopping).await
                 }
             }
