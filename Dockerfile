@@ -26,6 +26,7 @@ RUN cargo build --release --locked --bins $PACKAGES \
 FROM gcr.io/distroless/cc-debian12:nonroot
 # A new named volume takes the owner of the folder that it covers.
 COPY --from=build --chown=65532:65532 /folder /secrets
+COPY --from=build --chown=65532:65532 /folder /database-secrets
 COPY --from=build --chown=65532:65532 /folder /data
 COPY --from=build /programs/ /usr/local/bin/
 USER 65532:65532

@@ -69,13 +69,21 @@ fn only_those_who_need_secrets_or_the_database_can_reach_them() {
     let who = |has: &dyn Fn(&Value) -> bool| -> Vec<&str> {
         services(&compose).filter(|(_, service)| has(service)).map(|(name, _)| name).collect()
     };
-    let mounts = |service: &Value| service["volumes"].to_string().contains("secrets:");
+    let mounts = |mount: &str| {
+        let mount = json!(mount);
+        who(&|service| service["volumes"].as_array().is_some_and(|list| list.contains(&mount)))
+    };
+    // What signs tokens is auth-service's alone; its others use the database, and see no more than that.
+    assert_eq!(mounts("secrets:/secrets:ro,nocopy"), ["auth-service"]);
+    let of_database = ["migrate", "migrate-posts", "postgres", "posts-service"];
+    assert_eq!(mounts("database-secrets:/secrets:ro,nocopy"), of_database);
+    assert_eq!(mounts("secrets:/secrets"), ["init-secrets"]);
+    assert_eq!(mounts("database-secrets:/database-secrets"), ["init-secrets"]);
+    let in_any_way = |service: &Value| service["volumes"].to_string().contains("secrets");
     assert_eq!(
-        who(&mounts),
+        who(&in_any_way),
         ["auth-service", "init-secrets", "migrate", "migrate-posts", "postgres", "posts-service"]
     );
-    let writes = |service: &Value| service["volumes"].to_string().contains("secrets:/secrets\"");
-    assert_eq!(who(&writes), ["init-secrets"]);
     let on = |network: &str| {
         let network = json!(network);
         who(&|service| service["networks"].as_array().is_some_and(|list| list.contains(&network)))
@@ -87,6 +95,39 @@ fn only_those_who_need_secrets_or_the_database_can_reach_them() {
     assert_eq!(on("public"), ["balancer"]);
     for network in ["database", "auth", "gateways"] {
         assert_eq!(compose["networks"][network]["internal"], true, "{network}");
+    }
+}
+
+/// The files that `init-secrets` makes in its first folder, and copies into its second.
+const SECRETS: [&str; 4] =
+    ["signing-secret", "admin-password", "database-password", "database-url"];
+const DATABASE_SECRETS: [&str; 2] = ["database-password", "database-url"];
+
+#[test]
+fn every_file_of_a_secret_is_in_the_folder_that_its_reader_sees() {
+    let mut looked_at = 0;
+    for (name, service) in services(&compose()) {
+        let environment = service["environment"].as_object().cloned().unwrap_or_default();
+        let files = environment.iter().filter(|(variable, _)| variable.ends_with("_FILE"));
+        for (variable, path) in files {
+            looked_at += 1;
+            let file = path.as_str().and_then(|path| path.strip_prefix("/secrets/"));
+            let file = file.unwrap_or_else(|| panic!("{name}: {variable} is {path}"));
+            let there = if name == "auth-service" { &SECRETS[..] } else { &DATABASE_SECRETS };
+            assert!(there.contains(&file), "{name} sees no {file}");
+        }
+    }
+    assert_eq!(looked_at, 6);
+}
+
+#[test]
+fn a_new_volume_of_secrets_belongs_to_the_user_of_the_image() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let dockerfile = std::fs::read_to_string(root.join("Dockerfile")).expect("it is there");
+    assert!(dockerfile.contains("USER 65532:65532"));
+    for folder in ["/secrets", "/database-secrets"] {
+        let line = format!("COPY --from=build --chown=65532:65532 /folder {folder}\n");
+        assert!(dockerfile.contains(&line), "nobody may write to a new {folder}");
     }
 }
 

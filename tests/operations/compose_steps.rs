@@ -1,4 +1,5 @@
-//! The steps of docker-compose.yml, in their order, as processes instead of containers.
+//! The steps of docker-compose.yml, in their order, as processes instead of containers. Folders of
+//! secrets are those that each container sees.
 
 use e2e::{Api, Exit, Person, Process, Program, Store, TestDatabase, eventually, postgres};
 use serde_json::json;
@@ -36,6 +37,8 @@ async fn secrets_schemas_services_gateway_and_the_admin_logs_in_and_writes() {
     let folder = folder.path();
     let secrets = folder.join("secrets");
     let file = |name: &str| secrets.join(name).display().to_string();
+    let database_secrets = folder.join("database-secrets");
+    let database_file = |name: &str| database_secrets.join(name).display().to_string();
 
     // A server that wants a password has one already.
     if let Some(password) = postgres::url().password() {
@@ -50,10 +53,11 @@ async fn secrets_schemas_services_gateway_and_the_admin_logs_in_and_writes() {
     let (user, place) = place.split_once('@').expect("a URL with a user");
     let place = format!("{}@{place}", user.split(':').next().expect("a name"));
     let directory = secrets.display().to_string();
-    let init = ["init-secrets", &directory, "--postgres", &place];
+    let copies = format!("--database-secrets={}", database_secrets.display());
+    let init = ["init-secrets", &directory, &format!("--postgres={place}"), &copies];
     run(Program::AuthService, &init, &Settings::new(), folder).await;
 
-    let of_migrate = settings([("DATABASE_URL_FILE", file("database-url"))]);
+    let of_migrate = settings([("DATABASE_URL_FILE", database_file("database-url"))]);
     run(Program::AuthService, &["migrate"], &of_migrate, folder).await;
     run(Program::PostsService, &["migrate"], &of_migrate, folder).await;
     assert_eq!(database.count_users().await, 0);
@@ -71,7 +75,7 @@ async fn secrets_schemas_services_gateway_and_the_admin_logs_in_and_writes() {
     run(Program::AuthService, &["doctor"], &of_auth, folder).await;
 
     let of_posts = settings([
-        ("DATABASE_URL_FILE", file("database-url")),
+        ("DATABASE_URL_FILE", database_file("database-url")),
         ("AUTH_SERVICE_URL", auth.address("grpc")),
         ("POSTS_LISTEN_ADDR", anywhere()),
         ("OPS_LISTEN_ADDR", anywhere()),
@@ -97,7 +101,7 @@ async fn secrets_schemas_services_gateway_and_the_admin_logs_in_and_writes() {
     let admin = Person::log_in(&bearer, "admin", password.trim_end_matches('\n')).await;
     let api = bearer.with_token(&admin.token);
     api.get("/admin").await.expect(200);
-    let post = json!({ "title": "title", "content": "content" });
+    let post = json!({ "title": "First", "content": "Written in containers." });
     let post = api.post("/posts", &post).await.expect(201).json();
     let posts = json!({ "posts": [post], "next": null });
     bearer.get("/posts").await.expect_json(200, &posts);

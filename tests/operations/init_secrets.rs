@@ -57,6 +57,52 @@ async fn secrets_are_made_once_for_one_user_and_never_shown() {
 }
 
 #[tokio::test]
+async fn whoever_uses_the_database_gets_a_folder_with_its_secrets_and_no_others() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (folder, copies) = (root.path().join("secrets"), root.path().join("for/the/database"));
+    let copies_path = copies.display().to_string();
+    let with_copies = ["--postgres", PLACE, "--database-secrets", &copies_path];
+    // As where the first folder is from before there was a second one.
+    init(&folder, &["--postgres", PLACE], &[]).await;
+    for _ in 0..2 {
+        let exit = init(&folder, &with_copies, &[]).await;
+        assert_eq!(exit.code, Some(0), "{exit:?}");
+        for name in ["database-password", "database-url"] {
+            assert_eq!(content(&copies, name), content(&folder, name), "{name}");
+            assert!(!exit.stdout.contains(content(&copies, name).trim()), "{name} is shown");
+            let mode = fs::metadata(copies.join(name)).expect("there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
+        assert_eq!(fs::read_dir(&copies).expect("a folder").count(), 2, "there is more");
+    }
+}
+
+#[tokio::test]
+async fn copies_of_something_else_are_refused() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (folder, copies) = (root.path().join("secrets"), root.path().join("copies"));
+    let copies_path = copies.display().to_string();
+    let with_copies = ["--postgres", PLACE, "--database-secrets", &copies_path];
+    let other_url = "postgres://rolegate:hunter2@elsewhere/rolegate";
+    for (name, other) in [("database-password", "hunter2"), ("database-url", other_url)] {
+        init(&folder, &with_copies, &[]).await;
+        fs::write(copies.join(name), other).expect("written");
+        let exit = init(&folder, &with_copies, &[]).await;
+        assert_eq!(exit.code, Some(64), "{exit:?}");
+        assert!(exit.stderr.contains(&copies.join(name).display().to_string()), "{exit:?}");
+        assert!(exit.stderr.contains("delete it to have it made again"), "{exit:?}");
+        assert!(!exit.stderr.contains("hunter2"), "a secret is shown: {exit:?}");
+        assert_eq!(content(&copies, name), other, "a file that was there is another one now");
+        fs::remove_dir_all(&copies).expect("removed");
+    }
+    init(&folder, &with_copies, &[]).await;
+    set_mode(&copies, 0o777);
+    let exit = init(&folder, &with_copies, &[]).await;
+    assert_eq!(exit.code, Some(64), "{exit:?}");
+    assert!(exit.stderr.starts_with("--database-secrets: "), "{exit:?}");
+}
+
+#[tokio::test]
 async fn eight_at_once_make_one_set_of_secrets() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().display().to_string();
@@ -144,6 +190,8 @@ async fn an_argument_that_makes_no_sense_is_refused() {
         vec!["init-secrets", &path, "--postgres", "postgres://rolegate@db/x"],
         vec!["init-secrets", &path, "--postgres", "rolegate:hunter2@db/x"],
         vec!["init-secrets", &path, "another"],
+        vec!["init-secrets", &path, "--database-secrets"],
+        vec!["init-secrets", &path, "--database-secrets", "/proc/nowhere"],
         vec!["init-secret", &path],
     ] {
         let nothing = BTreeMap::new();

@@ -24,13 +24,20 @@ pub(crate) struct InitSecrets {
     /// Make database-url too: the URL of this PostgreSQL, with the database password in it
     #[arg(long, value_name = "USER@HOST:PORT/DATABASE")]
     postgres: Option<String>,
+
+    /// Folder for copies of database-password and database-url alone: for the database, and for
+    /// programs that need nothing else
+    #[arg(long, value_name = "DIRECTORY")]
+    database_secrets: Option<PathBuf>,
 }
 
 /// Makes what is missing and checks what is there. Prints names, never contents.
 pub(super) fn run(wanted: &InitSecrets, settings: &Settings) -> Result<(), Failure> {
     // Before anything is made: a mistyped place must not leave half a set of secrets behind.
     let postgres = wanted.postgres.as_deref().map(Postgres::parse).transpose()?;
-    let folder = Folder::open(&wanted.directory)?;
+    let folder = Folder::open("DIRECTORY", &wanted.directory)?;
+    let copies = wanted.database_secrets.as_deref();
+    let copies = copies.map(|path| Folder::open("--database-secrets", path)).transpose()?;
     let least = settings.service.password_min_length;
     let signing = folder.secret("signing-secret", generated::signing_secret)?;
     Keyring::new(&signing, &[]).map_err(|error| folder.unusable("signing-secret", error))?;
@@ -40,13 +47,16 @@ pub(super) fn run(wanted: &InitSecrets, settings: &Settings) -> Result<(), Failu
     if password.expose_secret().is_empty() {
         return Err(folder.unusable("database-password", "is empty").into());
     }
+    let elsewhere = "is not that of the other folder; delete it to have it made again";
+    if let Some(copies) = &copies {
+        copies.exactly("database-password", &password, elsewhere)?;
+    }
     if let Some(postgres) = postgres {
         let url = postgres.url(&password)?;
-        let there = folder.secret("database-url", || Ok(url.clone()))?;
-        if there.expose_secret() != url.expose_secret() {
-            let problem =
-                "is not of --postgres and database-password; delete it to have it made again";
-            return Err(folder.unusable("database-url", problem).into());
+        let problem = "is not of --postgres and database-password; delete it to have it made again";
+        folder.exactly("database-url", &url, problem)?;
+        if let Some(copies) = &copies {
+            copies.exactly("database-url", &url, elsewhere)?;
         }
     }
     Ok(())
@@ -91,8 +101,9 @@ impl<'a> Postgres<'a> {
 struct Folder<'a>(&'a Path);
 
 impl<'a> Folder<'a> {
-    fn open(path: &'a Path) -> Result<Self, SettingError> {
-        let refused = |problem: String| SettingError::new("DIRECTORY", problem);
+    /// The folder that this argument names.
+    fn open(argument: &str, path: &'a Path) -> Result<Self, SettingError> {
+        let refused = |problem: String| SettingError::new(argument, problem);
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| {
             refused(format!("the folder {} cannot be made: {error}", path.display()))
         })?;
@@ -138,6 +149,20 @@ impl<'a> Folder<'a> {
         }
         say(&format!("{} {}", path.display(), if is_new { "made" } else { "is there" }));
         Ok(secret)
+    }
+
+    /// Makes the file of this secret; one that is there must hold the same, or has this `problem`.
+    fn exactly(
+        &self,
+        name: &str,
+        secret: &SecretString,
+        problem: &str,
+    ) -> Result<(), SettingError> {
+        let there = self.secret(name, || Ok(secret.clone()))?;
+        if there.expose_secret() != secret.expose_secret() {
+            return Err(self.unusable(name, problem));
+        }
+        Ok(())
     }
 
     fn unusable(&self, name: &str, problem: impl std::fmt::Display) -> SettingError {
