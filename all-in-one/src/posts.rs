@@ -1,14 +1,19 @@
 //! posts-service within this process.
 
 use auth_client::AuthClient;
+use auth_proto::posts_v1::post_service_server::SERVICE_NAME;
 use grpc_server::{Connections, GrpcListener};
+use grpc_tls::ServerTls;
 use posts_service::PostsService;
 use service_runtime::{
-    networks::Networks, program::Failure, readiness::Readiness, settings::ListenAddress,
+    networks::Networks,
+    program::{Failure, listener_line},
+    readiness::Readiness,
+    settings::ListenAddress,
     shutdown::Shutdown,
 };
 use sql_store::StoreUrl;
-use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// The service, its socket and its life.
 pub(crate) struct Posts {
@@ -19,25 +24,31 @@ pub(crate) struct Posts {
 }
 
 impl Posts {
-    /// Opens the store and binds `POSTS_LISTEN_ADDR`, unless it is off.
+    /// Opens the store and binds `POSTS_LISTEN_ADDR`, unless it is off; encrypted with `tls`, if there
+    /// is any.
     pub(crate) async fn open(
         store_url: &StoreUrl,
         auth: AuthClient,
         address: ListenAddress,
+        tls: Option<Arc<ServerTls>>,
     ) -> Result<Self, Failure> {
         let service = PostsService::open(store_url, auth, &Networks::loopback()).await?;
         let listener = match address {
             ListenAddress::On(address) => {
-                Some(GrpcListener::bind("POSTS_LISTEN_ADDR", address).await?)
+                let listener = GrpcListener::bind("POSTS_LISTEN_ADDR", address).await?;
+                Some(listener.encrypted(tls))
             }
             ListenAddress::Off => None,
         };
         Ok(Self { service, listener, life: Shutdown::new() })
     }
 
-    /// Where it listens; `None` is off.
-    pub(crate) fn address(&self) -> Option<SocketAddr> {
-        self.listener.as_ref().map(GrpcListener::address)
+    /// The line that tells people where it listens.
+    pub(crate) fn line(&self) -> String {
+        match &self.listener {
+            Some(listener) => listener.line("posts", SERVICE_NAME),
+            None => listener_line("posts", None, SERVICE_NAME),
+        }
     }
 
     /// To be stopped when the gateway has asked for the last time.

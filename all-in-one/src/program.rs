@@ -46,7 +46,7 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     settings.public.check()?;
     let stores = Stores::of(&settings)?;
     let data_dir = DataDir::open(&settings.data_dir)?;
-    let tls = settings.service.tls()?;
+    let (tls, posts_tls) = (settings.service.tls()?, settings.posts_tls.load()?);
     let has_own_store = settings.database_url.is_none() && settings.database_url_file.is_none();
     let password_file = data_dir.initial_admin_password();
     let was_there = password_file.exists();
@@ -59,7 +59,8 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     };
     // One client for the gateway and for posts: their questions share calls.
     let (auth_client, auth_in_memory) = in_memory::auth();
-    let posts = Posts::open(&stores.posts, auth_client.clone(), settings.posts_listen_addr);
+    let (posts_address, auth) = (settings.posts_listen_addr, auth_client.clone());
+    let posts = Posts::open(&stores.posts, auth, posts_address, posts_tls.clone());
     let posts = tokio::select! {
         posts = posts => posts?,
         () = shutdown.lame_duck() => return Ok(()),
@@ -71,8 +72,8 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let addresses = Addresses {
         bearer: gateway.bearer_address(),
         basic: gateway.basic_address(),
-        grpc: grpc.line(SERVICE_NAME),
-        posts: posts.address(),
+        grpc: grpc.line("grpc", SERVICE_NAME),
+        posts: posts.line(),
         ops: ops.address(),
     };
     let readiness = Readiness::starting(&shutdown);
@@ -102,6 +103,7 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let read_again = || {
         service.read_keys_again();
         grpc_server::load_again(tls.as_deref());
+        grpc_server::load_again(posts_tls.as_deref());
     };
     let serving = async {
         tokio::join!(

@@ -5,6 +5,7 @@
 use auth_service::settings::ServiceSettings;
 use clap::Parser;
 use gateway::settings::PublicSettings;
+use posts_service::settings::ServerTlsSettings;
 use secrecy::SecretString;
 use service_runtime::{
     program::{Life, LifeSettings},
@@ -36,6 +37,10 @@ pub struct Settings {
     /// Where posts are served over gRPC, or off.
     #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = listen_address::<50052>)]
     pub posts_listen_addr: ListenAddress,
+
+    /// How that is encrypted.
+    #[command(flatten)]
+    pub posts_tls: ServerTlsSettings,
 
     /// Where posts are kept [default: the database of the users where it is PostgreSQL, else sqlite://DATA_DIR/posts.db]
     #[arg(long, env = "POSTS_DATABASE_URL", hide_env_values = true, value_parser = secret::parse)]

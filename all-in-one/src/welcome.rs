@@ -9,7 +9,8 @@ pub(crate) struct Addresses {
     pub(crate) basic: Option<SocketAddr>,
     /// The whole line.
     pub(crate) grpc: String,
-    pub(crate) posts: Option<SocketAddr>,
+    /// The whole line.
+    pub(crate) posts: String,
     pub(crate) ops: SocketAddr,
 }
 
@@ -31,7 +32,7 @@ pub(crate) fn text(store: &str, addresses: &Addresses, password: &WhereIsPasswor
         listener_line("bearer", addresses.bearer, "access tokens and roles"),
         listener_line("basic", addresses.basic, "HTTP Basic"),
         addresses.grpc,
-        listener_line("posts", addresses.posts, "rolegate.posts.v1.PostService"),
+        addresses.posts,
         listener_line("ops", Some(addresses.ops), "/livez /readyz /metrics"),
     );
     let _ = match password {
@@ -90,7 +91,7 @@ mod tests {
         let (bearer, basic) = (Some(address), Some(address));
         text(
             "SQLite",
-            &Addresses { bearer, basic, grpc: address.to_string(), posts: None, ops: address },
+            &Addresses { bearer, basic, grpc: String::new(), posts: String::new(), ops: address },
             password,
         )
     }

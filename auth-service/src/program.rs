@@ -48,7 +48,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     say(&format!(
         "Rolegate auth-service {}, users in {store_url}\n{}{}",
         env!("CARGO_PKG_VERSION"),
-        grpc.line(SERVICE_NAME),
+        grpc.line("grpc", SERVICE_NAME),
         listener_line("ops", Some(ops.address()), "/livez /readyz /metrics"),
     ));
     let probes = Probes::start(ops, readiness.clone());

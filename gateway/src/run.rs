@@ -2,14 +2,12 @@
 
 use crate::{Gateway, settings::Settings};
 use auth_client::settings::read_again;
-use posts_client::PostsClient;
 use service_runtime::{
     hangup::Hangups,
     http_listener::HttpListener,
     ops::Probes,
     program::{Failure, listener_line, say},
     readiness::Readiness,
-    settings::SettingError,
     shutdown::Shutdown,
 };
 
@@ -19,9 +17,8 @@ use service_runtime::{
 /// turned away would make refused connections out of an outage that callers can be told about.
 pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let hangups = Hangups::listen();
-    let (auth, tls) = settings.auth_tls.client(&settings.auth_service_url)?;
-    let posts = settings.posts_service_url.as_deref().map(PostsClient::at).transpose();
-    let posts = posts.map_err(|error| SettingError::new("POSTS_SERVICE_URL", error.to_string()))?;
+    let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
+    let (posts, posts_tls) = settings.posts_tls.client(settings.posts_service_url.as_deref())?;
     let gateway = Gateway::bind(&settings.public).await?;
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
     say(&greeting(&settings, &gateway, &ops));
@@ -29,7 +26,12 @@ pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> 
     let readiness = Readiness::starting(&shutdown);
     readiness.set_able(true);
     let probes = Probes::start(ops, readiness);
-    let read_again = || read_again(tls.as_ref());
+    let read_again = || {
+        if auth_tls.is_none() && posts_tls.is_none() {
+            tracing::info!("SIGHUP: there are no files to read again");
+        }
+        read_again(auth_tls.iter().chain(&posts_tls));
+    };
     tokio::select! {
         () = gateway.serve(auth, posts, shutdown) => {}
         never = hangups.each(read_again) => match never {},

@@ -7,6 +7,7 @@ use clap::{
     ArgAction,
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
+use posts_client::settings::PostsTlsSettings;
 use service_runtime::{
     networks::Networks,
     program::{Life, LifeSettings},
@@ -37,6 +38,10 @@ pub struct Settings {
     /// no routes about posts
     #[arg(long, env = "POSTS_SERVICE_URL")]
     pub posts_service_url: Option<String>,
+
+    /// How connections to posts-service are encrypted.
+    #[command(flatten)]
+    pub posts_tls: PostsTlsSettings,
 
     /// IP address and port of /livez, /readyz and /metrics; never make it public
     #[arg(

@@ -32,7 +32,8 @@ pub fn program() -> ExitCode {
 pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let hangups = Hangups::listen();
     let store_url = settings.store_url()?;
-    let (auth, tls) = settings.auth_tls.client(&settings.auth_service_url)?;
+    let own_tls = settings.tls.load()?;
+    let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
     tracing::debug!(store = %store_url, "opening the store");
     let service = tokio::select! {
         service = PostsService::open(&store_url, auth, &settings.trusted_gateways) => service?,
@@ -40,16 +41,24 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         () = shutdown.lame_duck() => return Ok(()),
     };
     let grpc = GrpcListener::bind("POSTS_LISTEN_ADDR", settings.posts_listen_addr).await?;
+    let grpc = grpc.encrypted(own_tls.clone());
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
     let readiness = Readiness::starting(&shutdown);
     say(&format!(
         "Rolegate posts-service {}, posts in {store_url}, asking auth-service at {}\n{}{}",
         env!("CARGO_PKG_VERSION"),
         settings.auth_service_url,
-        grpc.line(SERVICE_NAME),
+        grpc.line("grpc", SERVICE_NAME),
         listener_line("ops", Some(ops.address()), "/livez /readyz /metrics"),
     ));
     let probes = Probes::start(ops, readiness.clone());
+    let read_again = || {
+        if own_tls.is_none() && auth_tls.is_none() {
+            tracing::info!("SIGHUP: there are no files to read again");
+        }
+        grpc_server::load_again(own_tls.as_deref());
+        read_again(&auth_tls);
+    };
     let serving = async {
         tokio::join!(
             service.serve(Connections::Tcp(grpc), shutdown.clone()),
@@ -58,7 +67,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     };
     let (outcome, ()) = tokio::select! {
         served = serving => served,
-        never = hangups.each(|| read_again(tls.as_ref())) => match never {},
+        never = hangups.each(read_again) => match never {},
     };
     service.close().await;
     probes.end().await;

@@ -3,7 +3,9 @@
 #![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
 
 use auth_client::settings::AuthTlsSettings;
-use clap::Parser;
+use clap::{Args, Parser};
+use grpc_server::TlsFiles;
+use grpc_tls::ServerTls;
 use secrecy::SecretString;
 use service_runtime::{
     networks::Networks,
@@ -12,7 +14,7 @@ use service_runtime::{
     settings::{SettingError, socket_address},
 };
 use sql_store::StoreUrl;
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 /// Callers on this machine.
 const LOOPBACK: &str = "127.0.0.0/8,::1/128";
@@ -24,6 +26,10 @@ pub struct Settings {
     /// Where gRPC is served.
     #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = socket_address::<50052>)]
     pub posts_listen_addr: SocketAddr,
+
+    /// How that is encrypted.
+    #[command(flatten)]
+    pub tls: ServerTlsSettings,
 
     /// Where posts are kept: postgres://user:password@host:5432/database or sqlite://path/to/file.db
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_parser = secret::parse)]
@@ -52,6 +58,35 @@ pub struct Settings {
     /// What every program has.
     #[command(flatten)]
     pub life: Life,
+}
+
+/// How gRPC of posts is encrypted, wherever it is served.
+#[derive(Args, Clone, Debug)]
+pub struct ServerTlsSettings {
+    /// PEM file of the certificate that callers of posts are shown; with it their gRPC is encrypted.
+    #[arg(long, env = "POSTS_TLS_CERT_FILE")]
+    pub posts_tls_cert_file: Option<PathBuf>,
+
+    /// PEM file of its key.
+    #[arg(long, env = "POSTS_TLS_KEY_FILE")]
+    pub posts_tls_key_file: Option<PathBuf>,
+
+    /// PEM file of authorities; with it every caller of posts must show a certificate of theirs.
+    #[arg(long, env = "POSTS_TLS_CLIENT_CA_FILE")]
+    pub posts_tls_client_ca_file: Option<PathBuf>,
+}
+
+impl ServerTlsSettings {
+    /// What gRPC is encrypted with, if it is.
+    pub fn load(&self) -> Result<Option<Arc<ServerTls>>, SettingError> {
+        let files = TlsFiles {
+            prefix: "POSTS_TLS",
+            certificate: self.posts_tls_cert_file.clone(),
+            key: self.posts_tls_key_file.clone(),
+            callers: self.posts_tls_client_ca_file.clone(),
+        };
+        files.load()
+    }
 }
 
 impl LifeSettings for Settings {

@@ -1,10 +1,10 @@
-//! A slice of the other cases, with gateway and auth-service on two ends of mutual TLS.
+//! A slice of the other cases, with mutual TLS between gateway, posts-service and auth-service.
 
 use e2e::{Authority, Plan, Store, Valid};
 
 async fn over_tls<F: Future<Output = ()>>(case: impl FnOnce(Plan) -> F) {
     let authority = Authority::new();
-    let own = authority.certify("auth-service", &["127.0.0.1"], Valid::Today);
+    let own = authority.certify("services", &["127.0.0.1"], Valid::Today);
     let caller = authority.certify("gateway", &[], Valid::Today);
     case(Plan::in_two_processes(Store::Sqlite).with_tls(&authority, &own, &caller)).await;
 }
@@ -22,4 +22,9 @@ async fn a_new_role_decides_at_once() {
 #[tokio::test]
 async fn every_role_can_become_every_role() {
     over_tls(crate::roles::every_role_can_become_every_role).await;
+}
+
+#[tokio::test]
+async fn an_author_writes_reads_changes_and_deletes_a_post() {
+    over_tls(crate::posts::an_author_writes_reads_changes_and_deletes_a_post).await;
 }

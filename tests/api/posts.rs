@@ -51,7 +51,7 @@ fn is_time(value: &Value) -> bool {
     })
 }
 
-async fn an_author_writes_reads_changes_and_deletes_a_post(plan: Plan) {
+pub(crate) async fn an_author_writes_reads_changes_and_deletes_a_post(plan: Plan) {
     let world = plan.start().await;
     let (ann, api) = author(&world, "ann").await;
     let answer = api.post("/posts", &draft("A title", "Line one\n\tline two")).await;

@@ -2,6 +2,7 @@
 
 mod databases;
 mod files;
+mod tls;
 mod values;
 
 use e2e::{ADMIN_PASSWORD, Plan, Process, Program, SIGNING_SECRET, Store, TestDatabase};
@@ -75,6 +76,7 @@ async fn every_setting_has_a_case_here() {
     let cases = [
         include_str!("bad_settings/databases.rs"),
         include_str!("bad_settings/files.rs"),
+        include_str!("bad_settings/tls.rs"),
         include_str!("bad_settings/values.rs"),
     ]
     .concat();

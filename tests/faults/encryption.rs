@@ -1,116 +1,46 @@
-//! Who may speak to auth-service where gRPC is encrypted, and what everybody else gets.
+//! Who may speak to auth-service and posts-service where gRPC is encrypted, and what everybody else gets.
 
-use auth_proto::auth_v1::{LoginRequest, auth_service_client::AuthServiceClient};
+use crate::encrypted_port::{Certified, Port, channel, login_request};
+use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
 use e2e::{
-    ADMIN_PASSWORD, Authority, Certificate, Plan, Process, Store, TestDatabase, Valid, World,
-    eventually, within_bounds,
+    ADMIN_PASSWORD, Authority, Plan, Process, Store, TestDatabase, Valid, World, eventually,
+    within_bounds,
 };
 use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
-use tokio_stream::once;
-use tonic::{
-    Request, Status,
-    transport::{Channel, ClientTlsConfig, Endpoint},
-};
-use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
-use tonic_reflection::pb::v1::{
-    ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
-    server_reflection_request::MessageRequest::ListServices,
-};
+use tonic::{Request, transport::ClientTlsConfig};
 use tonic_types::StatusExt as _;
-
-/// An authority, and the certificates of both ends.
-struct Certified {
-    authority: Authority,
-    own: Certificate,
-    caller: Certificate,
-}
-
-impl Certified {
-    fn new() -> Self {
-        let authority = Authority::new();
-        let own = authority.certify("auth-service", &["127.0.0.1", "localhost"], Valid::Today);
-        let caller = authority.certify("gateway", &[], Valid::Today);
-        Self { authority, own, caller }
-    }
-
-    fn of(&self, plan: Plan) -> Plan {
-        plan.with_tls(&self.authority, &self.own, &self.caller)
-    }
-
-    fn good_client(&self) -> ClientTlsConfig {
-        self.authority.client(Some(&self.caller))
-    }
-}
-
-fn login_request(password: &str) -> LoginRequest {
-    LoginRequest { username: "admin".to_owned(), password: password.to_owned() }
-}
-
-async fn channel(address: &str, tls: Option<ClientTlsConfig>) -> Result<Channel, String> {
-    let mut endpoint = Endpoint::from_shared(address.to_owned()).expect("a URL");
-    if let Some(tls) = tls {
-        endpoint = endpoint.tls_config(tls).expect("good certificates");
-    }
-    endpoint.connect().await.map_err(|error| format!("{error:?}"))
-}
-
-/// Everything that the port offers; in TLS 1.3 a client believes to be connected before the server
-/// has seen its certificate, so only an answer tells.
-async fn everything(channel: &Channel) -> [Result<(), Status>; 3] {
-    let login = AuthServiceClient::new(channel.clone()).login(login_request(ADMIN_PASSWORD)).await;
-    let health = HealthClient::new(channel.clone()).check(HealthCheckRequest::default()).await;
-    let question = Some(ListServices(String::new()));
-    let question = ServerReflectionRequest { host: String::new(), message_request: question };
-    let mut reflection = ServerReflectionClient::new(channel.clone());
-    let reflection = async {
-        let answers = reflection.server_reflection_info(once(question)).await?;
-        answers.into_inner().message().await.map(drop)
-    };
-    [login.map(drop), health.map(drop), reflection.await]
-}
-
-async fn expect_everything(address: &str, tls: ClientTlsConfig) {
-    let channel = channel(address, Some(tls)).await.expect("a good certificate");
-    for answer in everything(&channel).await {
-        answer.expect("a good certificate");
-    }
-}
-
-async fn expect_nothing(address: &str, tls: Option<ClientTlsConfig>, who: &str) {
-    let Ok(channel) = channel(address, tls).await else { return };
-    for answer in everything(&channel).await {
-        let status = answer.expect_err(who);
-        assert!(status.get_details_error_info().is_none(), "{who} was answered: {status:?}");
-    }
-}
 
 async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake(plan: Plan) {
     let certified = Certified::new();
     let world = certified.of(plan).start().await;
-    let address = world.auth().address("grpc");
-    assert!(address.starts_with("https://"), "{address}");
     let Certified { authority, .. } = &certified;
     let elsewhere = Authority::new();
     let stranger = elsewhere.certify("stranger", &[], Valid::Today);
     let expired = authority.certify("expired", &[], Valid::Once);
-    for (who, tls) in [
-        ("nobody", Some(authority.client(None))),
-        ("one of another authority", Some(authority.client(Some(&stranger)))),
-        ("one whose time is over", Some(authority.client(Some(&expired)))),
-    ] {
-        expect_nothing(&address, tls, who).await;
+    for port in [Port::Auth, Port::Posts] {
+        let address = port.address(&world);
+        assert!(address.starts_with("https://"), "{address}");
+        for (who, tls) in [
+            ("nobody", Some(authority.client(None))),
+            ("one of another authority", Some(authority.client(Some(&stranger)))),
+            ("one whose time is over", Some(authority.client(Some(&expired)))),
+        ] {
+            port.expect_nothing(&address, tls, who).await;
+        }
+        let unencrypted = address.replace("https", "http");
+        port.expect_nothing(&unencrypted, None, "a client without TLS").await;
+        let socket = address.trim_start_matches("https://");
+        let mut garbage = TcpStream::connect(socket).await.expect("open");
+        garbage.write_all(&[0xff; 4096]).await.expect("sent");
+        let _ = within_bounds("the end", garbage.read_to_end(&mut Vec::new())).await;
+        port.expect_everything(&address, Some(certified.good_client())).await;
+        let log = port.process(&world).stderr();
+        assert!(!log.contains("panicked"), "{log}");
     }
-    let unencrypted = address.replace("https", "http");
-    expect_nothing(&unencrypted, None, "a client without TLS").await;
-    let mut garbage = TcpStream::connect(world.auth().socket_address("grpc")).await.expect("open");
-    garbage.write_all(&[0xff; 4096]).await.expect("sent");
-    let _ = within_bounds("the end", garbage.read_to_end(&mut Vec::new())).await;
-    expect_everything(&address, certified.good_client()).await;
-    assert!(!world.auth().stderr().contains("panicked"), "{}", world.auth().stderr());
 }
 
 #[tokio::test]
@@ -135,7 +65,7 @@ async fn who_connects_and_says_nothing_keeps_nobody_out() {
         silent.push(TcpStream::connect(address).await.expect("the kernel answers"));
     }
     let url = world.auth().address("grpc");
-    let good = expect_everything(&url, certified.good_client());
+    let good = Port::Auth.expect_everything(&url, Some(certified.good_client()));
     // Well before the silent ones are let go.
     tokio::time::timeout(Duration::from_secs(8), good).await.expect("nobody waits for them");
     drop(silent);
@@ -145,12 +75,12 @@ async fn who_connects_and_says_nothing_keeps_nobody_out() {
 async fn a_tls_client_at_a_plain_port_ends_clean() {
     let certified = Certified::new();
     let world = Plan::in_two_processes(Store::Sqlite).start().await;
-    let address = world.auth().address("grpc");
-    let encrypted = address.replace("http", "https");
-    expect_nothing(&encrypted, Some(certified.good_client()), "a client with TLS").await;
-    let channel = channel(&address, None).await.expect("plain text");
-    for answer in everything(&channel).await {
-        answer.expect("still served");
+    for port in [Port::Auth, Port::Posts] {
+        let address = port.address(&world);
+        let encrypted = address.replace("http", "https");
+        let tls = Some(certified.good_client());
+        port.expect_nothing(&encrypted, tls, "a client with TLS").await;
+        port.expect_everything(&address, None).await;
     }
 }
 
@@ -244,9 +174,9 @@ async fn a_verified_certificate_makes_a_caller_trusted_and_encryption_alone_does
 
     let own = &certified.own;
     let one_sided = plan()
-        .with("AUTH_TLS_CERT_FILE", &own.certificate.display().to_string())
-        .with("AUTH_TLS_KEY_FILE", &own.key.display().to_string())
-        .with("AUTH_CLIENT_TLS_CA_FILE", &certified.authority.file().display().to_string());
+        .with_file("AUTH_TLS_CERT_FILE", &own.certificate)
+        .with_file("AUTH_TLS_KEY_FILE", &own.key)
+        .with_file("AUTH_CLIENT_TLS_CA_FILE", &certified.authority.file());
     let world = one_sided.start().await;
     world.admin().await;
     // A certificate that nobody asked for proves nothing.
@@ -278,7 +208,7 @@ async fn plain_text_that_others_could_read_is_warned_of() {
         assert_eq!(warns(&process.stderr()), 0, "on loopback");
         let certified = Certified::new();
         let (process, address) = start(&certified.of(open)).await;
-        expect_everything(&address, certified.good_client()).await;
+        Port::Auth.expect_everything(&address, Some(certified.good_client())).await;
         assert_eq!(warns(&process.stderr()), 0, "encrypted");
     }
 }

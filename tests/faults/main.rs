@@ -3,11 +3,13 @@
 mod bad_settings;
 mod database_encryption;
 mod database_outage;
+mod encrypted_port;
 mod encryption;
 mod key_rotation;
 mod kill;
 mod outage;
 mod overload;
+mod posts_encryption;
 mod posts_outage;
 mod rolling_restart;
 mod shutdown;

@@ -45,17 +45,36 @@ impl Plan {
         self
     }
 
-    /// With gRPC encrypted by this certificate; callers must show one of the same authority, and
-    /// gateways show `caller`.
+    /// With all gRPC encrypted by this certificate; callers must show one of the same authority, and
+    /// those of ours show `caller`.
     #[must_use]
     pub fn with_tls(self, authority: &Authority, own: &Certificate, caller: &Certificate) -> Self {
-        let text = |path: &Path| path.display().to_string();
-        self.with("AUTH_TLS_CERT_FILE", &text(&own.certificate))
-            .with("AUTH_TLS_KEY_FILE", &text(&own.key))
-            .with("AUTH_TLS_CLIENT_CA_FILE", &text(&authority.file()))
-            .with("AUTH_CLIENT_TLS_CERT_FILE", &text(&caller.certificate))
-            .with("AUTH_CLIENT_TLS_KEY_FILE", &text(&caller.key))
-            .with("AUTH_CLIENT_TLS_CA_FILE", &text(&authority.file()))
+        let authority = authority.file();
+        ["AUTH", "POSTS"].into_iter().fold(self, |plan, service| {
+            [
+                ("TLS_CERT_FILE", &own.certificate),
+                ("TLS_KEY_FILE", &own.key),
+                ("TLS_CLIENT_CA_FILE", &authority),
+                ("CLIENT_TLS_CERT_FILE", &caller.certificate),
+                ("CLIENT_TLS_KEY_FILE", &caller.key),
+                ("CLIENT_TLS_CA_FILE", &authority),
+            ]
+            .into_iter()
+            .fold(plan, |plan, (name, path)| plan.with_file(&format!("{service}_{name}"), path))
+        })
+    }
+
+    /// With one more setting for every program: a file.
+    #[must_use]
+    pub fn with_file(self, name: &str, path: &Path) -> Self {
+        self.with(name, &path.display().to_string())
+    }
+
+    /// With one setting less.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.settings.remove(name);
+        self
     }
 
     /// The programs that users run, with the hashes that users get.
@@ -123,7 +142,7 @@ impl Plan {
     pub fn posts_settings(&self, database_url: &str, auth: SocketAddr) -> BTreeMap<String, String> {
         let mut settings = listeners(&["POSTS", "OPS"]);
         settings.extend([("DATABASE_URL", database_url), ("LAME_DUCK_SECONDS", "0")].map(owned));
-        settings.insert("AUTH_SERVICE_URL".to_owned(), self.auth_url(auth));
+        settings.insert("AUTH_SERVICE_URL".to_owned(), self.url("AUTH", auth));
         settings.extend(self.settings.clone());
         settings
     }
@@ -137,8 +156,8 @@ impl Plan {
     ) -> BTreeMap<String, String> {
         let mut settings = listeners(&["BEARER", "BASIC", "OPS"]);
         settings.extend([("LAME_DUCK_SECONDS", "0")].map(owned));
-        settings.insert("AUTH_SERVICE_URL".to_owned(), self.auth_url(auth));
-        let posts = posts.map(|posts| ("POSTS_SERVICE_URL".to_owned(), format!("http://{posts}")));
+        settings.insert("AUTH_SERVICE_URL".to_owned(), self.url("AUTH", auth));
+        let posts = posts.map(|posts| ("POSTS_SERVICE_URL".to_owned(), self.url("POSTS", posts)));
         settings.extend(posts);
         settings.extend(self.settings.clone());
         settings
@@ -146,9 +165,11 @@ impl Plan {
 }
 
 impl Plan {
-    fn auth_url(&self, auth: SocketAddr) -> String {
-        let is_encrypted = self.settings.contains_key("AUTH_CLIENT_TLS_CA_FILE");
-        format!("{}://{auth}", if is_encrypted { "https" } else { "http" })
+    /// Where callers find a service.
+    fn url(&self, service: &str, address: SocketAddr) -> String {
+        let authorities = format!("{service}_CLIENT_TLS_CA_FILE");
+        let is_encrypted = self.settings.contains_key(&authorities);
+        format!("{}://{address}", if is_encrypted { "https" } else { "http" })
     }
 }
 

@@ -64,12 +64,12 @@ impl GrpcListener {
         self.address
     }
 
-    /// The line that tells people where `what` is.
+    /// The line that tells people where `what` is, under this name.
     #[must_use]
-    pub fn line(&self, what: &str) -> String {
+    pub fn line(&self, name: &str, what: &str) -> String {
         match self.tls {
-            Some(_) => encrypted_listener_line("grpc", self.address, what),
-            None => listener_line("grpc", Some(self.address), what),
+            Some(_) => encrypted_listener_line(name, self.address, what),
+            None => listener_line(name, Some(self.address), what),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{Draft, Post, PostPage, PostQuery, reads::Reads, wire::Wire};
 use auth_client::{
-    CallContext, CallError, InvalidAddress, Reason, Stream,
+    CallContext, CallError, ClientTls, InvalidAddress, Reason, Stream,
     service_client::{DECISION, Replicas, repeat_within, within, write_actor},
 };
 use auth_proto::posts_v1::{
@@ -25,13 +25,24 @@ struct Parts {
 
 impl PostsClient {
     /// A client of the posts-service at `address`, such as `http://posts-service:50052`, not encrypted.
-    /// Begins to connect at once, in the background. Calls are balanced over every replica that the name resolves to, now and later.
+    /// Begins to connect at once, in the background. Calls are balanced over every replica that the
+    /// name resolves to, now and later.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
     pub fn at(address: &str) -> Result<Self, InvalidAddress> {
         Replicas::at(address).map(Self::with)
+    }
+
+    /// The same, encrypted, at an address such as `https://posts-service:50052`. Every replica must
+    /// prove to be the host of the address.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn at_over_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
+        Replicas::at_over_tls(address, tls).map(Self::with)
     }
 
     /// A client of the one posts-service at the far end of whatever `dial` opens.

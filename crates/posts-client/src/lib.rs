@@ -3,10 +3,13 @@
 //!
 //! - [`PostsClient`]: one method per call; concurrent reads share calls without staleness.
 //! - [`Post`], [`Draft`], [`PostPage`], [`PostQuery`]: what the calls speak of.
+//! - [`settings`] (feature `settings`): flags and environment of programs that ask posts-service.
 
 mod client;
 mod post;
 mod reads;
+#[cfg(feature = "settings")]
+pub mod settings;
 mod wire;
 
 pub use client::PostsClient;

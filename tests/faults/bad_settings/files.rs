@@ -1,10 +1,9 @@
-//! Secrets, their files, the files of encryption and the folder of data.
+//! Secrets, their files and the folder of data.
 
 use super::{
-    AllInOne, AuthService, Gateway, Program, QUIET, expect_each_refused, expect_refusal, good,
+    AllInOne, AuthService, Program, QUIET, expect_each_refused, expect_refusal, good,
 };
-use e2e::{ADMIN_PASSWORD, Authority, Process, SIGNING_SECRET, Store, TestDatabase, Valid};
-use std::path::Path;
+use e2e::{ADMIN_PASSWORD, Process, SIGNING_SECRET, Store, TestDatabase};
 
 #[tokio::test]
 async fn a_secret_that_cannot_work_is_refused_without_showing_it() {
@@ -142,71 +141,4 @@ async fn a_data_folder_that_cannot_be_one_is_refused() {
     let below = format!("{path}/data");
     expect_each_refused(&[(&[AllInOne], "DATA_DIR", &path), (&[AllInOne], "DATA_DIR", &below)])
         .await;
-}
-
-/// Good settings of an encrypted port or connection, but for what each case changes (`None` for
-/// without).
-async fn expect_tls_refused(
-    program: Program,
-    good_tls: &[(&str, &Path)],
-    cases: &[(&str, Option<&Path>, &str)],
-) {
-    let database = TestDatabase::create(Store::Sqlite).await;
-    let folder = tempfile::tempdir().expect("a folder");
-    for (changed, path, blamed) in cases {
-        let mut settings = good(program, &database);
-        if program == Gateway {
-            settings.insert("AUTH_SERVICE_URL".to_owned(), "https://127.0.0.1:1".to_owned());
-        }
-        let text = |path: &Path| path.display().to_string();
-        settings.extend(good_tls.iter().map(|(name, path)| ((*name).to_owned(), text(path))));
-        match path {
-            Some(path) => settings.insert((*changed).to_owned(), text(path)),
-            None => settings.remove(*changed),
-        };
-        expect_refusal(program, &settings, folder.path(), blamed).await;
-    }
-}
-
-#[tokio::test]
-async fn files_of_encryption_that_are_half_there_or_no_good_are_refused() {
-    let authority = Authority::new();
-    let one = authority.certify("one", &["127.0.0.1"], Valid::Today);
-    let two = authority.certify("two", &["127.0.0.1"], Valid::Today);
-    let ca = authority.file();
-    let folder = tempfile::tempdir().expect("a folder");
-    let garbage = folder.path().join("garbage");
-    // A marker in the wrong place makes PEM readers quote what they found.
-    let text = "-----BEGIN hunter2\n-----BEGIN PRIVATE KEY-----\nhunter2\n";
-    std::fs::write(&garbage, text).expect("written");
-    let (nowhere, a_folder) = (Path::new("/nowhere/at/all"), folder.path());
-    let of_auth = ["AUTH_TLS_CERT_FILE", "AUTH_TLS_KEY_FILE", "AUTH_TLS_CLIENT_CA_FILE"];
-    let of_gateway =
-        ["AUTH_CLIENT_TLS_CERT_FILE", "AUTH_CLIENT_TLS_KEY_FILE", "AUTH_CLIENT_TLS_CA_FILE"];
-    for (program, [cert, key, authorities]) in
-        [(AuthService, of_auth), (AllInOne, of_auth), (Gateway, of_gateway)]
-    {
-        let good_tls = [(cert, &*one.certificate), (key, &*one.key), (authorities, &*ca)];
-        let mut cases = vec![(cert, None, cert), (key, None, key), (key, Some(&*two.key), key)];
-        for name in [cert, key, authorities] {
-            cases.extend([nowhere, a_folder, &garbage].map(|path| (name, Some(path), name)));
-        }
-        // A key is no certificate, and the other way round.
-        cases.push((cert, Some(&*one.key), cert));
-        cases.push((key, Some(&*one.certificate), key));
-        if program == Gateway {
-            cases.push((authorities, None, authorities));
-            cases.push((
-                "AUTH_SERVICE_URL",
-                Some(Path::new("http://127.0.0.1:1")),
-                "AUTH_SERVICE_URL",
-            ));
-        }
-        expect_tls_refused(program, &good_tls, &cases).await;
-    }
-    let only_authorities = [("AUTH_TLS_CLIENT_CA_FILE", &*ca)];
-    let case = [("AUTH_TLS_CERT_FILE", None, "AUTH_TLS_CERT_FILE")];
-    expect_tls_refused(AuthService, &only_authorities, &case).await;
-    let case = [("AUTH_CLIENT_TLS_CA_FILE", None, "AUTH_CLIENT_TLS_CA_FILE")];
-    expect_tls_refused(Gateway, &[], &case).await;
 }

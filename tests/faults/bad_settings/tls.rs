@@ -1,0 +1,109 @@
+//! Settings of encryption that contradict each other, or name files that are no good.
+
+use super::{expect_refusal, good};
+use e2e::{Authority, Program, Store, TestDatabase, Valid};
+use std::path::Path;
+
+use Program::{AllInOne, AuthService, Gateway, PostsService};
+
+/// Good settings of an encrypted port or connection, but for what each case changes (`None` for
+/// without).
+async fn expect_tls_refused(
+    program: Program,
+    good_tls: &[(&str, &Path)],
+    cases: &[(&str, Option<&Path>, &str)],
+) {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for (changed, path, blamed) in cases {
+        let mut settings = good(program, &database);
+        let text = |path: &Path| path.display().to_string();
+        settings.extend(good_tls.iter().map(|(name, path)| ((*name).to_owned(), text(path))));
+        match path {
+            Some(path) => settings.insert((*changed).to_owned(), text(path)),
+            None => settings.remove(*changed),
+        };
+        expect_refusal(program, &settings, folder.path(), blamed).await;
+    }
+}
+
+/// The settings of an encrypted port.
+const OF_AUTH: [&str; 3] = ["AUTH_TLS_CERT_FILE", "AUTH_TLS_KEY_FILE", "AUTH_TLS_CLIENT_CA_FILE"];
+const OF_POSTS: [&str; 3] =
+    ["POSTS_TLS_CERT_FILE", "POSTS_TLS_KEY_FILE", "POSTS_TLS_CLIENT_CA_FILE"];
+/// Those of encrypted connections.
+const TO_AUTH: [&str; 3] =
+    ["AUTH_CLIENT_TLS_CERT_FILE", "AUTH_CLIENT_TLS_KEY_FILE", "AUTH_CLIENT_TLS_CA_FILE"];
+const TO_POSTS: [&str; 3] =
+    ["POSTS_CLIENT_TLS_CERT_FILE", "POSTS_CLIENT_TLS_KEY_FILE", "POSTS_CLIENT_TLS_CA_FILE"];
+
+#[tokio::test]
+async fn files_of_encryption_that_are_half_there_or_no_good_are_refused() {
+    let authority = Authority::new();
+    let one = authority.certify("one", &["127.0.0.1"], Valid::Today);
+    let two = authority.certify("two", &["127.0.0.1"], Valid::Today);
+    let ca = authority.file();
+    let folder = tempfile::tempdir().expect("a folder");
+    let garbage = folder.path().join("garbage");
+    // A marker in the wrong place makes PEM readers quote what they found.
+    let text = "-----BEGIN hunter2\n-----BEGIN PRIVATE KEY-----\nhunter2\n";
+    std::fs::write(&garbage, text).expect("written");
+    let (nowhere, a_folder) = (Path::new("/nowhere/at/all"), folder.path());
+    let (encrypted, plain) = (Path::new("https://127.0.0.1:1"), Path::new("http://127.0.0.1:1"));
+    for (program, [cert, key, authorities], url) in [
+        (AuthService, OF_AUTH, None),
+        (PostsService, OF_POSTS, None),
+        (AllInOne, OF_AUTH, None),
+        (AllInOne, OF_POSTS, None),
+        (Gateway, TO_AUTH, Some("AUTH_SERVICE_URL")),
+        (PostsService, TO_AUTH, Some("AUTH_SERVICE_URL")),
+        (Gateway, TO_POSTS, Some("POSTS_SERVICE_URL")),
+    ] {
+        let mut good_tls = vec![(cert, &*one.certificate), (key, &*one.key), (authorities, &*ca)];
+        let mut cases = vec![(cert, None, cert), (key, None, key), (key, Some(&*two.key), key)];
+        for name in [cert, key, authorities] {
+            cases.extend([nowhere, a_folder, &garbage].map(|path| (name, Some(path), name)));
+        }
+        // A key is no certificate, and the other way round.
+        cases.push((cert, Some(&*one.key), cert));
+        cases.push((key, Some(&*one.certificate), key));
+        if let Some(url) = url {
+            good_tls.push((url, encrypted));
+            cases.push((authorities, None, authorities));
+            cases.push((url, Some(plain), url));
+        }
+        expect_tls_refused(program, &good_tls, &cases).await;
+    }
+}
+
+#[tokio::test]
+async fn authorities_alone_and_encryption_without_them_are_refused() {
+    let authority = Authority::new();
+    let ca = authority.file();
+    for (program, [cert, _, authorities]) in [(AuthService, OF_AUTH), (PostsService, OF_POSTS)] {
+        expect_tls_refused(program, &[(authorities, &*ca)], &[(cert, None, cert)]).await;
+    }
+    let encrypted = Path::new("https://127.0.0.1:1");
+    for ([_, _, authorities], url) in
+        [(TO_AUTH, "AUTH_SERVICE_URL"), (TO_POSTS, "POSTS_SERVICE_URL")]
+    {
+        let case = [(authorities, None, authorities)];
+        expect_tls_refused(Gateway, &[(url, encrypted)], &case).await;
+    }
+}
+
+#[tokio::test]
+async fn files_for_connections_to_a_service_that_nobody_named_are_refused() {
+    let authority = Authority::new();
+    let one = authority.certify("one", &["127.0.0.1"], Valid::Today);
+    let ca = authority.file();
+    let [cert, key, authorities] = TO_POSTS;
+    let url = "POSTS_SERVICE_URL";
+    for files in [
+        &[(authorities, &*ca)][..],
+        &[(cert, &*one.certificate), (key, &*one.key), (authorities, &*ca)],
+        &[(key, &*one.key)],
+    ] {
+        expect_tls_refused(Gateway, files, &[(url, None, url)]).await;
+    }
+}

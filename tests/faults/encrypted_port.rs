@@ -1,0 +1,133 @@
+//! What an encrypted port of gRPC offers, and to whom.
+
+use auth_proto::{
+    auth_v1::{LoginRequest, auth_service_client::AuthServiceClient},
+    posts_v1::{ListPostsRequest, post_service_client::PostServiceClient},
+};
+use e2e::{ADMIN_PASSWORD, Authority, Certificate, Plan, Process, Valid, World};
+use tokio_stream::once;
+use tonic::{
+    Status,
+    transport::{Channel, ClientTlsConfig, Endpoint},
+};
+use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
+use tonic_reflection::pb::v1::{
+    ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
+    server_reflection_request::MessageRequest::ListServices,
+};
+use tonic_types::StatusExt as _;
+
+/// An authority, and the certificates of both ends.
+pub(crate) struct Certified {
+    pub(crate) authority: Authority,
+    /// Of those that are called.
+    pub(crate) own: Certificate,
+    /// Of those that call.
+    pub(crate) caller: Certificate,
+}
+
+impl Certified {
+    pub(crate) fn new() -> Self {
+        let authority = Authority::new();
+        let own = authority.certify("own", &["127.0.0.1", "localhost"], Valid::Today);
+        let caller = authority.certify("gateway", &[], Valid::Today);
+        Self { authority, own, caller }
+    }
+
+    pub(crate) fn of(&self, plan: Plan) -> Plan {
+        plan.with_tls(&self.authority, &self.own, &self.caller)
+    }
+
+    pub(crate) fn good_client(&self) -> ClientTlsConfig {
+        self.authority.client(Some(&self.caller))
+    }
+}
+
+/// Whose gRPC.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Port {
+    Auth,
+    Posts,
+}
+
+impl Port {
+    pub(crate) fn process(self, world: &World) -> &Process {
+        match self {
+            Self::Auth => world.auth(),
+            Self::Posts => world.posts(),
+        }
+    }
+
+    /// Its URL.
+    pub(crate) fn address(self, world: &World) -> String {
+        match self {
+            Self::Auth => world.auth().address("grpc"),
+            Self::Posts => world.posts_address(),
+        }
+    }
+
+    /// A call that needs no token.
+    async fn call(self, channel: Channel) -> Result<(), Status> {
+        match self {
+            Self::Auth => {
+                let mut client = AuthServiceClient::new(channel);
+                client.login(login_request(ADMIN_PASSWORD)).await.map(drop)
+            }
+            Self::Posts => {
+                let mut client = PostServiceClient::new(channel);
+                client.list_posts(ListPostsRequest::default()).await.map(drop)
+            }
+        }
+    }
+
+    /// Everything that the port offers; in TLS 1.3 a client believes to be connected before the
+    /// server has seen its certificate, so only an answer tells.
+    async fn everything(self, channel: &Channel) -> [Result<(), Status>; 3] {
+        let call = self.call(channel.clone()).await;
+        let health = HealthClient::new(channel.clone()).check(HealthCheckRequest::default()).await;
+        let question = Some(ListServices(String::new()));
+        let question = ServerReflectionRequest { host: String::new(), message_request: question };
+        let mut reflection = ServerReflectionClient::new(channel.clone());
+        let reflection = async {
+            let answers = reflection.server_reflection_info(once(question)).await?;
+            answers.into_inner().message().await.map(drop)
+        };
+        [call, health.map(drop), reflection.await]
+    }
+
+    pub(crate) async fn expect_everything(self, address: &str, tls: Option<ClientTlsConfig>) {
+        let channel = channel(address, tls).await.expect("it is let in");
+        for answer in self.everything(&channel).await {
+            answer.expect("it is let in");
+        }
+    }
+
+    pub(crate) async fn expect_nothing(
+        self,
+        address: &str,
+        tls: Option<ClientTlsConfig>,
+        who: &str,
+    ) {
+        let Ok(channel) = channel(address, tls).await else { return };
+        for answer in self.everything(&channel).await {
+            let status = answer.expect_err(who);
+            assert!(status.get_details_error_info().is_none(), "{who} was answered: {status:?}");
+        }
+    }
+}
+
+pub(crate) fn login_request(password: &str) -> LoginRequest {
+    LoginRequest { username: "admin".to_owned(), password: password.to_owned() }
+}
+
+/// A connection of a generated client, as others make theirs.
+pub(crate) async fn channel(
+    address: &str,
+    tls: Option<ClientTlsConfig>,
+) -> Result<Channel, String> {
+    let mut endpoint = Endpoint::from_shared(address.to_owned()).expect("a URL");
+    if let Some(tls) = tls {
+        endpoint = endpoint.tls_config(tls).expect("good certificates");
+    }
+    endpoint.connect().await.map_err(|error| format!("{error:?}"))
+}
