@@ -91,6 +91,15 @@ fn a_change_of_the_password_parts_the_tokens_even_within_one_second() {
 }
 
 #[test]
+fn a_change_ends_what_a_replica_whose_clock_is_a_second_ahead_has_issued() {
+    let (tokens, clock) = tokens(SECRET, &[]);
+    let end = tokens.end_of_tokens();
+    clock.0.store(NOW + 1, Ordering::Relaxed);
+    let ahead = tokens.issue(&ada()).expect("issued");
+    assert!(tokens.judge(ahead.expose_secret()).expect("good").issued < end);
+}
+
+#[test]
 fn another_secret_or_algorithm_is_refused() {
     let (tokens, _) = tokens(SECRET, &[]);
     let claims = json!({"sub": "7", "exp": NOW + 60});
