@@ -9,7 +9,6 @@ use crate::{
 use auth_client::AuthClient;
 use axum::{Router, middleware::map_response, response::Response};
 use http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE};
-use std::sync::Arc;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 const VARIANT: Variant = Variant {
@@ -36,8 +35,7 @@ pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
     if settings.api_docs {
         routes = routes.merge(pages(&document(VARIANT, paths)));
     }
-    let routes = around("basic", routes, Arc::new(settings.trusted_proxies.clone()));
-    settings.cors_allowed_origins.around(routes.with_state(auth))
+    around("basic", routes, settings).with_state(auth)
 }
 
 /// `Problem` challenges for a bearer token, which is of no use here. Exactly `Basic`: the API's

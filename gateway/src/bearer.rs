@@ -12,7 +12,6 @@ use crate::{
 use auth_client::{AuthClient, Role};
 use axum::Router;
 use posts_client::PostsClient;
-use std::sync::Arc;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 mod posts;
@@ -59,8 +58,7 @@ pub(crate) fn router(
     if settings.api_docs {
         routes = routes.merge(pages(&document(VARIANT, paths)));
     }
-    let routes = around("bearer", routes, Arc::new(settings.trusted_proxies.clone()));
-    settings.cors_allowed_origins.around(routes.with_state(auth))
+    around("bearer", routes, settings).with_state(auth)
 }
 
 #[cfg(test)]

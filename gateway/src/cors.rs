@@ -1,7 +1,10 @@
 //! Pages of other origins that may call the API (Cross-Origin Resource Sharing).
 
-use crate::who_asks::X_REQUEST_ID;
-use axum::Router;
+use crate::{panics, who_asks::X_REQUEST_ID};
+use axum::{
+    Router,
+    middleware::{Next, from_fn},
+};
 use http::{
     HeaderValue, Method, Uri,
     header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE},
@@ -26,8 +29,11 @@ const MAX_AGE: Duration = Duration::from_mins(10);
 
 impl AllowedOrigins {
     /// Answers preflights (any `OPTIONS`) and tells browsers who may read the answers of `router`,
-    /// errors included. Without allowed origins it adds nothing.
-    pub(crate) fn around(&self, router: Router) -> Router {
+    /// errors and panics included. Without allowed origins it adds nothing.
+    pub(crate) fn around<S>(&self, router: Router<S>) -> Router<S>
+    where
+        S: Clone + Send + Sync + 'static,
+    {
         let origins = match self {
             Self::SameOnly => return router,
             Self::Any => AllowOrigin::any(),
@@ -39,7 +45,8 @@ impl AllowedOrigins {
             .allow_headers([AUTHORIZATION, CONTENT_TYPE])
             .expose_headers([LOCATION, RETRY_AFTER, WWW_AUTHENTICATE, X_REQUEST_ID])
             .max_age(MAX_AGE);
-        router.layer(cors)
+        let panics = from_fn(async |request, next: Next| panics::answered(next.run(request)).await);
+        router.layer(panics).layer(cors)
     }
 }
 

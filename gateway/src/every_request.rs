@@ -2,7 +2,9 @@
 
 use crate::{
     measured::Measured,
-    panics, request_span, unread_body,
+    panics, request_span,
+    settings::PublicSettings,
+    unread_body,
     who_asks::{WhoAsks, X_REQUEST_ID},
 };
 use auth_client::{CallError, axum::Problem};
@@ -29,22 +31,25 @@ struct Surroundings {
 }
 
 /// Adds what both variants share to their routes. One layer, not one for each thing: a layer costs
-/// a request two allocations and a clone of everything below it.
+/// a request two allocations and a clone of everything below it. CORS, where there is any, stands
+/// within: what it answers itself is a request like any other.
 pub(crate) fn around<S>(
     variant: &'static str,
     routes: Router<S>,
-    trusted_proxies: Arc<Networks>,
+    settings: &PublicSettings,
 ) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
 {
-    routes
+    let trusted_proxies = Arc::new(settings.trusted_proxies.clone());
+    let routes = routes
         .fallback(async || Problem::new(StatusCode::NOT_FOUND, "Not Found"))
         // axum adds `Allow`.
         .method_not_allowed_fallback(async || {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
-        })
-        .layer(from_fn_with_state(Surroundings { variant, trusted_proxies }, every_request))
+        });
+    let routes = settings.cors_allowed_origins.around(routes);
+    routes.layer(from_fn_with_state(Surroundings { variant, trusted_proxies }, every_request))
 }
 
 /// Reads from the inside out: a panic is answered before the body is drained, and what is logged,
@@ -93,7 +98,10 @@ fn log_fault(method: &Method, route: Option<&MatchedPath>, response: &Response) 
 #[cfg(test)]
 mod tests {
     use super::around;
-    use crate::answer::{Answer, bare};
+    use crate::{
+        answer::{Answer, bare},
+        settings::Settings,
+    };
     use axum::{Router, routing::get};
 
     #[tokio::test]
@@ -102,10 +110,15 @@ mod tests {
             panic!("hunter2");
         }
         let inner = Router::new().route("/", get(fails)).route("/well", get(async || ()));
-        let router = around("bearer", inner, std::sync::Arc::default());
-        let answer = Answer::to(&router, bare("GET", "/")).await;
-        answer.is_problem(500, "Internal server error.");
-        assert_eq!(answer.header("x-content-type-options"), "nosniff");
-        assert_eq!(Answer::to(&router, bare("GET", "/well")).await.status, 200);
+        for origins in ["", "*"] {
+            let settings = Settings::of(&["--cors-allowed-origins", origins]).expect("good");
+            let router = around("bearer", inner.clone(), &settings.public);
+            let answer = Answer::to(&router, bare("GET", "/")).await;
+            answer.is_problem(500, "Internal server error.");
+            assert_eq!(answer.header("x-content-type-options"), "nosniff");
+            // The page that caused it may read it, where pages may read anything.
+            assert_eq!(answer.header("access-control-allow-origin"), origins);
+            assert_eq!(Answer::to(&router, bare("GET", "/well")).await.status, 200);
+        }
     }
 }

@@ -43,6 +43,10 @@ async fn a_preflight_for_put_with_a_token_and_json_is_granted_to_those_who_may()
             assert_eq!(answer.header("access-control-max-age"), "600");
             assert_eq!(answer.header("access-control-allow-credentials"), "");
             assert!(answer.header("vary").contains("origin"));
+            // As every answer.
+            assert_eq!(answer.header("x-content-type-options"), "nosniff");
+            assert_eq!(answer.header("cache-control"), "no-store");
+            assert_eq!(answer.header("x-request-id").len(), 32);
         }
     }
 }
