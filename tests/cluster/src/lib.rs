@@ -81,10 +81,8 @@ impl Cluster {
         certificate: &Path,
         key: &Path,
     ) -> Result<Self, StartError> {
-        let identity = [
-            ("CERTIFICATE", fs::read_to_string(certificate)?),
-            ("KEY", fs::read_to_string(key)?),
-        ];
+        let identity =
+            [("CERTIFICATE", fs::read_to_string(certificate)?), ("KEY", fs::read_to_string(key)?)];
         Self::start_somewhere(settings, &identity)
     }
 

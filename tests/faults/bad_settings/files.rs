@@ -1,8 +1,6 @@
 //! Secrets, their files and the folder of data.
 
-use super::{
-    AllInOne, AuthService, Program, QUIET, expect_each_refused, expect_refusal, good,
-};
+use super::{AllInOne, AuthService, Program, QUIET, expect_each_refused, expect_refusal, good};
 use e2e::{ADMIN_PASSWORD, Process, SIGNING_SECRET, Store, TestDatabase};
 
 #[tokio::test]
