@@ -15,7 +15,7 @@ use tonic_health::pb::{
 };
 
 /// A replica that does not connect and say how it is within this time is as good as gone.
-const FIRST_WORD: Duration = Duration::from_secs(2);
+pub(crate) const FIRST_WORD: Duration = Duration::from_secs(2);
 /// Between two tries, however eager the callers.
 const REST: Duration = Duration::from_millis(10);
 /// Between two tries when nobody asks; doubled up to the longest.

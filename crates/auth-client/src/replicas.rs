@@ -8,7 +8,7 @@
 use crate::{
     connection::{Connection, Stream},
     place::{InvalidAddress, Named, Place},
-    replica::{Dial, ServiceClient, State, keep},
+    replica::{Dial, FIRST_WORD, ServiceClient, State, keep},
 };
 use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
 use grpc_tls::ClientTls;
@@ -39,14 +39,17 @@ const RESOLVE_EVERY: Duration = Duration::from_secs(2);
 /// last clone.
 #[derive(Clone, Debug)]
 pub struct Replicas<C = AuthServiceClient<Connection>> {
-    /// Where calls may go now; `None` before anybody has looked.
-    usable: watch::Receiver<Option<Arc<[Replica<C>]>>>,
+    /// Where calls may go now; `None` while that is open.
+    usable: watch::Receiver<Usable<C>>,
     /// Told when a caller has nowhere to go.
     wanted: Arc<Notify>,
     /// Where the next choice begins, so that equals take turns.
     turn: Arc<AtomicUsize>,
     _keeper: Arc<AbortOnDrop>,
 }
+
+/// Where calls may go; `None` while nobody answers and somebody has yet to say a first word.
+type Usable<C> = Option<Arc<[Replica<C>]>>;
 
 #[derive(Clone, Debug)]
 struct Replica<C> {
@@ -141,17 +144,16 @@ impl<C: ServiceClient> Replicas<C> {
         }
     }
 
-    /// A replica for one call. Waits while nobody has looked yet, and, when nobody was there, for one
-    /// more look: a replica that just came back should not be a second late.
+    /// A replica for one call. Waits for the first word of those that are new, and, when nobody is
+    /// there, for one more look: a replica that just came back should not be a second late.
     pub async fn lease(&self) -> Result<Lease<C>, Status> {
         let mut usable = self.usable.clone();
-        let known = usable.wait_for(Option::is_some).await;
-        let mut replicas = known.ok().and_then(|known| known.clone()).unwrap_or_default();
+        // Bounded here too: replicas that come one after the other could leave it open for ever.
+        let _ = timeout(FIRST_WORD, usable.wait_for(Option::is_some)).await;
+        let mut replicas = usable.borrow().clone().unwrap_or_default();
         if replicas.is_empty() {
             self.wanted.notify_waiters();
-            let is_there = |known: &Option<Arc<[Replica<C>]>>| {
-                known.as_ref().is_some_and(|replicas| !replicas.is_empty())
-            };
+            let is_there = |known: &Usable<C>| known.as_ref().is_some_and(|all| !all.is_empty());
             let _ = timeout(ONE_MORE_LOOK, usable.wait_for(is_there)).await;
             replicas = usable.borrow().clone().unwrap_or_default();
         }
@@ -176,7 +178,7 @@ type Known<C> = Option<(State<C>, Arc<()>)>;
 /// What is known of each replica.
 struct Set<C> {
     states: HashMap<SocketAddr, Known<C>>,
-    publish: watch::Sender<Option<Arc<[Replica<C>]>>>,
+    publish: watch::Sender<Usable<C>>,
     wanted: Arc<Notify>,
 }
 
@@ -189,7 +191,8 @@ impl<C: ServiceClient> Set<C> {
         self.publish();
     }
 
-    /// Tells callers where they may go: nobody knows until somebody answers or all have failed.
+    /// Tells callers where they may go: open until somebody answers or all have failed. Never where
+    /// they could go before: who left the name is often dead.
     fn publish(&self) {
         let mut serving = Vec::new();
         let mut others = Vec::new();
@@ -201,9 +204,8 @@ impl<C: ServiceClient> Set<C> {
         }
         let is_open = self.states.values().any(Option::is_none);
         let usable = if serving.is_empty() { others } else { serving };
-        if !usable.is_empty() || !is_open {
-            self.publish.send_replace(Some(usable.into()));
-        }
+        let news = (!usable.is_empty() || !is_open).then(|| usable.into());
+        self.publish.send_replace(news);
     }
 }
 

@@ -1,8 +1,8 @@
-use super::{Known, Lease, Replicas, Set};
+use super::{Known, Lease, ONE_MORE_LOOK, Replicas, Set};
 use crate::{
     connection::{Connection, Stream},
     place::Place,
-    replica::{Dial, State},
+    replica::{Dial, FIRST_WORD, State},
 };
 use auth_proto::{SERVICE_NAME, auth_v1::auth_service_client::AuthServiceClient};
 use http::Uri;
@@ -15,9 +15,10 @@ use std::{
 use tokio::{
     io::{DuplexStream, duplex},
     sync::oneshot,
+    task::yield_now,
     time::timeout,
 };
-use tonic::transport::Server;
+use tonic::{Code, transport::Server};
 use tonic_health::ServingStatus;
 
 type Client = AuthServiceClient<Connection>;
@@ -61,6 +62,13 @@ fn whose(lease: &Lease<Client>, set: &Set<Client>) -> SocketAddr {
     *set.states.iter().find(|(_, known)| is_it(known)).expect("a known one").0
 }
 
+/// Lets every task run until it waits for something; with the clock of the test nothing else moves.
+async fn settle() {
+    for _ in 0..200 {
+        yield_now().await;
+    }
+}
+
 #[tokio::test]
 async fn calls_one_after_the_other_use_every_replica() {
     let (replicas, mut set) = told().await;
@@ -91,6 +99,33 @@ async fn calls_under_way_count_whatever_the_replica_says_meanwhile() {
         assert_eq!(whose(&lease, &set), address(2), "the other one has four already");
         under_way.push(lease);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_for_a_new_replica_instead_of_going_to_one_that_left_the_name() {
+    let (replicas, mut set) = told().await;
+    set.learn(address(1), serving().await);
+    set.states.remove(&address(1));
+    set.states.insert(address(2), None);
+    set.publish();
+    let caller = tokio::spawn({
+        let replicas = replicas.clone();
+        async move { replicas.lease().await }
+    });
+    settle().await;
+    assert!(!caller.is_finished(), "the new one has not been heard of");
+    set.learn(address(2), serving().await);
+    let lease = caller.await.expect("no panic").expect("it serves");
+    assert_eq!(whose(&lease, &set), address(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_call_waits_for_longer_than_a_replica_may_take_to_its_first_word() {
+    let (replicas, mut set) = told().await;
+    set.states.insert(address(1), None);
+    set.publish();
+    let answer = timeout(FIRST_WORD + 2 * ONE_MORE_LOOK, replicas.lease()).await.expect("in time");
+    assert_eq!(answer.expect_err("nobody speaks").code(), Code::Unavailable);
 }
 
 /// One replica that answers, and one whose address swallows everything.
