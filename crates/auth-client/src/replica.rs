@@ -79,9 +79,10 @@ pub(crate) async fn keep<C: ServiceClient>(
             Ok(Ok((client, health))) => {
                 complaint.clear();
                 follow(&client, health, &say).await;
-                // It stops, or was cut off. Only trying tells which; until then others are better,
-                // and calls on the old connection may still finish.
-                say(State::Answers { client, serves: false });
+                // It stops, or was cut off. Only trying tells which; until then callers without
+                // another one wait for the next try, which takes milliseconds, instead of failing on
+                // this connection. Calls on it may still finish.
+                say(State::Gone);
                 if connected.elapsed() > LONGEST_PAUSE {
                     pause = SHORTEST_PAUSE;
                     continue;

@@ -4,7 +4,10 @@ use crate::{
     place::Place,
     replica::{Dial, FIRST_WORD, State},
 };
-use auth_proto::{SERVICE_NAME, auth_v1::auth_service_client::AuthServiceClient};
+use auth_proto::{
+    SERVICE_NAME,
+    auth_v1::{LoginRequest, auth_service_client::AuthServiceClient},
+};
 use http::Uri;
 use std::{
     io,
@@ -13,10 +16,10 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{DuplexStream, duplex},
-    sync::oneshot,
-    task::yield_now,
-    time::timeout,
+    io::{DuplexStream, copy_bidirectional, duplex},
+    sync::{Semaphore, oneshot},
+    task::{AbortHandle, yield_now},
+    time::{sleep, timeout},
 };
 use tonic::{Code, transport::Server};
 use tonic_health::ServingStatus;
@@ -33,6 +36,20 @@ fn replica() -> DuplexStream {
         Server::builder().add_service(service).serve_with_incoming(connection).await
     });
     near
+}
+
+/// The same, at the end of a cable that can be cut.
+fn cabled_replica() -> (DuplexStream, AbortHandle) {
+    let (near, mut middle) = duplex(64 * 1024);
+    let mut replica = replica();
+    let cable = tokio::spawn(async move { copy_bidirectional(&mut middle, &mut replica).await });
+    (near, cable.abort_handle())
+}
+
+/// Whether somebody answers a call, if only that he does not know it.
+async fn is_answered(mut lease: Lease<Client>) -> bool {
+    let answer = lease.client.login(LoginRequest::default()).await;
+    answer.expect_err("a replica here knows no calls").code() == Code::Unimplemented
 }
 
 async fn serving() -> State<Client> {
@@ -163,4 +180,33 @@ async fn a_replica_that_swallows_everything_delays_no_call() {
         let lease = timeout(Duration::from_secs(1), replicas.lease()).await.expect("at once");
         assert!(lease.is_ok(), "one serves");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_while_the_only_replica_is_connected_again() {
+    let (near, cable) = cabled_replica();
+    let (first, may_come_back) = (Mutex::new(Some(near)), Arc::new(Semaphore::new(0)));
+    let replicas: Replicas = Replicas::over({
+        let may_come_back = Arc::clone(&may_come_back);
+        move || {
+            let first = first.lock().expect("no panic").take();
+            let may_come_back = Arc::clone(&may_come_back);
+            async move {
+                if let Some(near) = first {
+                    return Ok(Box::new(near) as Box<dyn Stream>);
+                }
+                may_come_back.acquire().await.expect("open").forget();
+                Ok(Box::new(replica()) as _)
+            }
+        }
+    });
+    assert!(is_answered(replicas.lease().await.expect("it serves")).await);
+    sleep(Duration::from_secs(2)).await;
+    cable.abort();
+    settle().await;
+    let caller = tokio::spawn(async move { replicas.lease().await });
+    settle().await;
+    assert!(!caller.is_finished(), "nobody is there");
+    may_come_back.add_permits(1);
+    assert!(is_answered(caller.await.expect("no panic").expect("it is back")).await);
 }
