@@ -7,7 +7,7 @@ use std::{future::Future, io, net::SocketAddr, sync::Arc};
 use tokio::net::{TcpStream, lookup_host};
 
 /// Where replicas are.
-pub(crate) trait Place: Send + 'static {
+pub(crate) trait Place: Send + Sync + 'static {
     /// One address for each replica of this moment.
     fn addresses(&self) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send;
 

@@ -5,16 +5,19 @@
 //! one that answers at least, since its reasons are better than silence; where none answers, calls
 //! fail at once instead of waiting for their deadline.
 
+mod keeping;
+mod known;
+
+use self::{keeping::keep_all, known::Set};
 use crate::{
     connection::{Connection, Stream},
     place::{InvalidAddress, Named, Place},
-    replica::{Dial, FIRST_WORD, ServiceClient, State, keep},
+    replica::{Dial, FIRST_WORD, ServiceClient, keep},
 };
 use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
 use grpc_tls::ClientTls;
 use http::Uri;
 use std::{
-    collections::{HashMap, HashSet},
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::{
@@ -24,16 +27,17 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::{Notify, mpsc, watch},
-    task::{AbortHandle, JoinSet},
-    time::{MissedTickBehavior, interval, timeout},
+    sync::{Notify, watch},
+    task::AbortHandle,
+    time::timeout,
 };
 use tonic::Status;
 
 /// A refused connection is refused sooner; one that hangs is not worth a client's time.
 const ONE_MORE_LOOK: Duration = Duration::from_millis(100);
-/// Between two looks at the name.
-const RESOLVE_EVERY: Duration = Duration::from_secs(2);
+
+/// Stands for the replica that has no address of its own.
+const LONE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// The replicas of the service that `C` calls. Clones share their connections, which close with the
 /// last clone.
@@ -118,8 +122,8 @@ impl<C: ServiceClient> Replicas<C> {
     /// One replica at the far end of whatever `dial` opens.
     fn one(dial: Dial, origin: Uri) -> Self {
         Self::kept(async move |mut set: Set<C>| {
-            set.states.insert(LONE, None);
-            let wanted = Arc::clone(&set.wanted);
+            set.expect(LONE);
+            let wanted = Arc::clone(set.wanted());
             let set = Mutex::new(set);
             keep(dial, origin, wanted, |state| {
                 set.lock().unwrap_or_else(PoisonError::into_inner).learn(LONE, state);
@@ -134,7 +138,7 @@ impl<C: ServiceClient> Replicas<C> {
     {
         let (publish, usable) = watch::channel(None);
         let wanted = Arc::new(Notify::new());
-        let set = Set { states: HashMap::new(), publish, wanted: Arc::clone(&wanted) };
+        let set = Set::new(publish, Arc::clone(&wanted));
         let task = tokio::spawn(keeper(set));
         Self {
             usable,
@@ -166,91 +170,6 @@ impl<C: ServiceClient> Replicas<C> {
                 call: Arc::clone(&replica.calls),
             })
             .ok_or_else(|| Status::unavailable("no replica can be reached"))
-    }
-}
-
-/// Stands for the replica that has no address of its own.
-const LONE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-
-/// How a replica is, with what its calls hold; `None` before it has been heard of.
-type Known<C> = Option<(State<C>, Arc<()>)>;
-
-/// What is known of each replica.
-struct Set<C> {
-    states: HashMap<SocketAddr, Known<C>>,
-    publish: watch::Sender<Usable<C>>,
-    wanted: Arc<Notify>,
-}
-
-impl<C: ServiceClient> Set<C> {
-    fn learn(&mut self, address: SocketAddr, state: State<C>) {
-        // Calls that are under way stay counted, whatever becomes of the replica.
-        let known = self.states.get_mut(&address).and_then(Option::take);
-        let calls = known.map_or_else(Arc::default, |(_, calls)| calls);
-        self.states.insert(address, Some((state, calls)));
-        self.publish();
-    }
-
-    /// Tells callers where they may go: open until somebody answers or all have failed. Never where
-    /// they could go before: who left the name is often dead.
-    fn publish(&self) {
-        let mut serving = Vec::new();
-        let mut others = Vec::new();
-        for (state, calls) in self.states.values().flatten() {
-            if let State::Answers { client, serves } = state {
-                let replica = Replica { client: client.clone(), calls: Arc::clone(calls) };
-                if *serves { serving.push(replica) } else { others.push(replica) }
-            }
-        }
-        let is_open = self.states.values().any(Option::is_none);
-        let usable = if serving.is_empty() { others } else { serving };
-        let news = (!usable.is_empty() || !is_open).then(|| usable.into());
-        self.publish.send_replace(news);
-    }
-}
-
-async fn keep_all<C: ServiceClient>(place: impl Place, mut set: Set<C>) {
-    let mut keepers: JoinSet<()> = JoinSet::new();
-    let mut kept: HashMap<SocketAddr, AbortHandle> = HashMap::new();
-    let (say, mut states) = mpsc::unbounded_channel();
-    let mut look = interval(RESOLVE_EVERY);
-    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            Some((address, state)) = states.recv() => {
-                // A last word may come from a replica that has been given up already.
-                if kept.contains_key(&address) {
-                    set.learn(address, state);
-                }
-            }
-            _ = look.tick() => {
-                let Ok(found) = place.addresses().await else {
-                    tracing::debug!("the name of {} does not resolve", C::PROGRAM);
-                    // Those that are known stay: a name server may have its outages.
-                    set.publish();
-                    continue;
-                };
-                let found: HashSet<SocketAddr> = found.into_iter().collect();
-                kept.retain(|address, keeper| {
-                    let stays = found.contains(address);
-                    if !stays {
-                        keeper.abort();
-                        set.states.remove(address);
-                    }
-                    stays
-                });
-                for address in found {
-                    kept.entry(address).or_insert_with(|| {
-                        set.states.insert(address, None);
-                        let say = say.clone();
-                        let tell = move |state| drop(say.send((address, state)));
-                        let wanted = Arc::clone(&set.wanted);
-                        keepers.spawn(keep(place.dial(address), place.origin(), wanted, tell))
-                    });
-                }
-                set.publish();
-            }
-        }
     }
 }
 

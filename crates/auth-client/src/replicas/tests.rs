@@ -1,4 +1,8 @@
-use super::{Known, Lease, ONE_MORE_LOOK, Replicas, Set};
+use super::{
+    Lease, ONE_MORE_LOOK, Replicas,
+    keeping::{LONGEST_LOOK, RESOLVE_EVERY},
+    known::{Known, Set},
+};
 use crate::{
     connection::{Connection, Stream},
     place::Place,
@@ -12,7 +16,10 @@ use http::Uri;
 use std::{
     io,
     net::SocketAddr,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use tokio::{
@@ -209,4 +216,90 @@ async fn a_call_waits_while_the_only_replica_is_connected_again() {
     assert!(!caller.is_finished(), "nobody is there");
     may_come_back.add_permits(1);
     assert!(is_answered(caller.await.expect("no panic").expect("it is back")).await);
+}
+
+/// Replicas on cables, and a resolver that hangs at its second look.
+#[derive(Clone, Default)]
+struct Forgetful {
+    looks: Arc<AtomicUsize>,
+    cables: Arc<Mutex<Vec<(SocketAddr, AbortHandle)>>>,
+}
+
+impl Forgetful {
+    fn dialled(&self, whom: SocketAddr) -> usize {
+        self.cables.lock().expect("no panic").iter().filter(|(address, _)| *address == whom).count()
+    }
+}
+
+impl Place for Forgetful {
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        match self.looks.fetch_add(1, Ordering::SeqCst) {
+            0 => Ok(vec![address(1)]),
+            1 => std::future::pending().await,
+            _ => Ok(vec![address(1), address(2)]),
+        }
+    }
+
+    fn dial(&self, whom: SocketAddr) -> Dial {
+        let cables = Arc::clone(&self.cables);
+        Arc::new(move || {
+            let (near, cable) = cabled_replica();
+            cables.lock().expect("no panic").push((whom, cable));
+            Box::pin(async move { Ok(Box::new(near) as Box<dyn Stream>) })
+        })
+    }
+
+    fn origin(&self) -> Uri {
+        Uri::from_static("http://auth-service")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_resolver_hides_nothing_that_replicas_say() {
+    let place = Forgetful::default();
+    let replicas: Replicas = Replicas::of(place.clone());
+    assert!(is_answered(replicas.lease().await.expect("it serves")).await);
+    sleep(RESOLVE_EVERY + Duration::from_secs(1)).await;
+    assert_eq!(place.looks.load(Ordering::SeqCst), 2, "the second look is under way");
+    place.cables.lock().expect("no panic").pop().expect("one").1.abort();
+    settle().await;
+    assert!(is_answered(replicas.lease().await.expect("it is back")).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_that_hangs_is_given_up_and_the_next_one_finds_what_is_new() {
+    let place = Forgetful::default();
+    let replicas: Replicas = Replicas::of(place.clone());
+    assert!(replicas.lease().await.is_ok(), "the first serves");
+    sleep(LONGEST_LOOK + 3 * RESOLVE_EVERY).await;
+    assert_eq!((place.dialled(address(1)), place.dialled(address(2))), (1, 1));
+}
+
+/// Its one replica has the first dial panic.
+struct Panicking(AtomicUsize);
+
+impl Place for Panicking {
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        Ok(vec![address(1)])
+    }
+
+    fn dial(&self, _: SocketAddr) -> Dial {
+        let is_first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
+        Arc::new(move || {
+            assert!(!is_first, "asked to");
+            Box::pin(async { Ok(Box::new(replica()) as Box<dyn Stream>) })
+        })
+    }
+
+    fn origin(&self) -> Uri {
+        Uri::from_static("http://auth-service")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_whose_keeper_panicked_is_found_again_by_the_next_look() {
+    let replicas: Replicas = Replicas::of(Panicking(AtomicUsize::new(0)));
+    sleep(RESOLVE_EVERY + Duration::from_secs(1)).await;
+    let lease = timeout(FIRST_WORD, replicas.lease()).await.expect("at once");
+    assert!(is_answered(lease.expect("another keeper")).await);
 }
