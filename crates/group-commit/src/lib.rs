@@ -3,8 +3,8 @@
 //! A [`GroupCommit`] sends what is asked of it in batches. The rule that keeps answers fresh: **a
 //! request may join only a batch that has not been sent.** Joining one in flight could return what
 //! was true before the request came. Nothing waits for company: a batch forms while the ones before it
-//! are under way, and when nothing is under way, a lone request goes straight. (One timer there is:
-//! it lets a stuck batch hold nobody up.)
+//! are under way, and when nothing is under way, a lone request goes straight. (One timer there is
+//! for each batch under way: it lets a stuck one hold nobody up.)
 
 use std::{
     future::Future,
@@ -90,29 +90,24 @@ impl<R: Send + 'static, A: Send + 'static> GroupCommit<R, A> {
     ///
     /// Outside a tokio runtime.
     pub async fn submit(&self, request: R) -> Result<A, Lost> {
-        let (answer, mut answered) = oneshot::channel();
+        let (answer, answered) = oneshot::channel();
         self.shared.lock().waiting.push((request, answer));
-        loop {
-            self.drive_if_there_is_a_place();
-            match timeout(self.shared.limits.patience, &mut answered).await {
-                Ok(answered) => return answered.map_err(|_| Lost),
-                // Perhaps those under way are stuck, and nobody else comes to see it.
-                Err(_elapsed) => {}
-            }
-        }
+        drive_if_there_is_a_place(&self.shared);
+        // No timer here: drivers look after those who wait, and nobody waits without a driver.
+        answered.await.map_err(|_| Lost)
     }
+}
 
-    fn drive_if_there_is_a_place(&self) {
-        let mut state = self.shared.lock();
-        if state.waiting.is_empty() || !self.shared.limits.admit_one_more(&state) {
-            return;
-        }
-        state.in_flight += 1;
-        drop(state);
-        let place = InFlight { shared: Arc::clone(&self.shared), sent: None, given_back: false };
-        // A task of its own: a caller who leaves must not take the others' answers along.
-        tokio::spawn(drive(place));
+fn drive_if_there_is_a_place<R: Send + 'static, A: Send + 'static>(shared: &Arc<Shared<R, A>>) {
+    let mut state = shared.lock();
+    if state.waiting.is_empty() || !shared.limits.admit_one_more(&state) {
+        return;
     }
+    state.in_flight += 1;
+    drop(state);
+    let place = InFlight { shared: Arc::clone(shared), sent: None, given_back: false };
+    // A task of its own: a caller who leaves must not take the others' answers along.
+    tokio::spawn(drive(place));
 }
 
 /// One of the places for batches under way.
@@ -124,13 +119,22 @@ struct InFlight<R, A> {
 }
 
 /// Sends batch after batch until nobody waits.
-async fn drive<R, A>(mut place: InFlight<R, A>) {
+async fn drive<R: Send + 'static, A: Send + 'static>(mut place: InFlight<R, A>) {
     while let Some((batch, callers)) = place.next_batch() {
         // From here on nobody may join.
         if let Some(observer) = place.shared.observer.get() {
             observer(batch.len());
         }
-        let answers = (place.shared.send)(batch).await;
+        let mut sending = (place.shared.send)(batch);
+        let answers = loop {
+            match timeout(place.shared.limits.patience, &mut sending).await {
+                Ok(answers) => break answers,
+                // Perhaps all under way are stuck. Whoever came while this one still moved found no
+                // place, and nobody else comes to see it. Again and again: one that was sent
+                // beside this one may have ended in a panic.
+                Err(_elapsed) => drive_if_there_is_a_place(&place.shared),
+            }
+        };
         for (caller, answer) in callers.into_iter().zip(answers) {
             // A caller who has left wants no answer.
             let _ = caller.send(answer);

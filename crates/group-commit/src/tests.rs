@@ -2,6 +2,7 @@
 
 use super::{GroupCommit, Limits, Lost};
 use std::{
+    future::poll_fn,
     num::NonZero,
     sync::{
         Arc, Mutex,
@@ -193,6 +194,53 @@ async fn a_stuck_batch_holds_nobody_up_for_longer_than_the_patience() {
         assert_eq!(read.await.unwrap(), Ok(0));
     }
     assert_eq!(store.sent()[2..], [["c"]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_wait_are_not_woken_while_batches_are_stuck() {
+    let store = store(1, 1);
+    let polls = Arc::new(AtomicU32::new(0));
+    let callers: Vec<_> = ["a", "b", "c", "d", "e", "f"]
+        .into_iter()
+        .map(|name| {
+            let (reads, polls) = (store.reads.clone(), polls.clone());
+            let mut read = Box::pin(async move { reads.submit(name).await });
+            tokio::spawn(poll_fn(move |context| {
+                polls.fetch_add(1, Ordering::SeqCst);
+                read.as_mut().poll(context)
+            }))
+        })
+        .collect();
+    for _ in 0..20 {
+        settle().await;
+        tokio::time::advance(PATIENCE).await;
+    }
+    // Four are in stuck batches, two wait for a place.
+    assert_eq!(store.sent().len(), MOST.get());
+    assert_eq!(polls.load(Ordering::SeqCst), 6);
+    store.answer(6);
+    for caller in callers {
+        assert_eq!(caller.await.unwrap(), Ok(0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_behind_a_stuck_batch_and_one_that_panics_is_not_forgotten() {
+    let store = store(1, 1);
+    let stuck = store.read("stuck");
+    settle().await;
+    tokio::time::advance(PATIENCE).await;
+    // Both come at once: one takes the extra place, the other waits behind it.
+    let (lost, waiting) = (store.read("panic"), store.read("a"));
+    assert_eq!(lost.await.unwrap(), Err(Lost));
+    settle().await;
+    tokio::time::advance(2 * PATIENCE).await;
+    settle().await;
+    assert_eq!(store.sent(), [["stuck"], ["panic"], ["a"]]);
+    store.answer(2);
+    for read in [stuck, waiting] {
+        assert_eq!(read.await.unwrap(), Ok(0));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
