@@ -9,6 +9,7 @@ mod key_rotation;
 mod kill;
 mod outage;
 mod overload;
+mod postgres_connections;
 mod posts_encryption;
 mod posts_outage;
 mod rolling_restart;

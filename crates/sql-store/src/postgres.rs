@@ -60,20 +60,18 @@ async fn try_open(options: PgConnectOptions, tables: &Tables) -> Result<Connecti
     }
     tables.postgres().run(&mut connection).await.map_err(sqlx::Error::from)?;
     connection.close().await?;
-    // The server ends a statement that we stopped waiting for.
+    // The server ends a statement that we stopped waiting for, and a transaction whose next
+    // statement does not come.
     let timeout = format!("{}ms", STATEMENT_TIME.as_millis());
+    let timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
+    let options = options.options(timeouts.map(|name| (name, &timeout)));
+    // What is kept, and for how long, is not the pool's affair: see `Connections`.
     let pool = PgPoolOptions::new()
         .max_connections(CONNECTIONS)
         .acquire_timeout(STATEMENT_TIME)
-        .idle_timeout(Duration::from_mins(10))
-        // sqlx's own test has no time limit.
+        .idle_timeout(None)
+        .max_lifetime(None)
         .test_before_acquire(false)
-        .before_acquire(|connection, state| {
-            Box::pin(async move {
-                Ok(state.idle_for < connections::FRESH || connections::is_alive(connection).await)
-            })
-        })
-        .connect_with(options.options([("statement_timeout", timeout)]))
-        .await?;
+        .connect_lazy_with(options);
     Ok(Connections::new(pool))
 }

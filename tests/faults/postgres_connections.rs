@@ -1,0 +1,112 @@
+//! What becomes of connections to PostgreSQL when callers leave, or all are in use.
+
+use e2e::{Store, TestDatabase};
+use futures_util::{future::join_all, poll};
+use sql_store::{
+    StoreError, migrator,
+    postgres::{self, Connections},
+};
+use sqlx::{Connection as _, PgConnection};
+use std::{
+    future::pending,
+    pin::pin,
+    time::{Duration, Instant},
+};
+use tokio::sync::oneshot;
+
+async fn open(database: &TestDatabase) -> Connections {
+    let options = database.url().parse().expect("options");
+    postgres::open(&options, "test", &migrator(&[])).await.expect("opened")
+}
+
+async fn execute(connections: &Connections, sql: &'static str) {
+    let statement = sqlx::query(sql);
+    let done = connections.run(|connection| Box::pin(statement.execute(connection))).await;
+    done.expect("executed");
+}
+
+async fn backend(connections: &Connections) -> Result<i32, StoreError> {
+    let pid = sqlx::query_scalar("SELECT pg_backend_pid()");
+    connections.run(|connection| Box::pin(pid.fetch_one(connection))).await
+}
+
+#[tokio::test]
+async fn what_is_written_after_an_abandoned_transaction_is_written() {
+    let database = TestDatabase::create(Store::Postgres).await;
+    let connections = open(&database).await;
+    execute(&connections, "CREATE TABLE t (i int)").await;
+    {
+        let mut abandoned = pin!(connections.run(|connection| Box::pin(async move {
+            let _transaction = connection.begin().await?;
+            pending::<sqlx::Result<()>>().await
+        })));
+        // BEGIN is sent, its answer is not read.
+        assert!(poll!(&mut abandoned).is_pending());
+    }
+    execute(&connections, "INSERT INTO t VALUES (1)").await;
+    let mut other = PgConnection::connect(&database.url()).await.expect("connected");
+    let seen: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM t").fetch_one(&mut other).await.expect("counted");
+    assert_eq!(seen, 1, "the insert was acknowledged");
+    connections.close().await;
+}
+
+#[tokio::test]
+async fn who_waits_gets_the_first_connection_that_is_free() {
+    let database = TestDatabase::create(Store::Postgres).await;
+    let connections = open(&database).await;
+    let limit = connections.uses()[0].limit;
+    let (free, taken): (Vec<_>, Vec<_>) = (0..limit).map(|_| oneshot::channel::<()>()).unzip();
+    let holders = taken.into_iter().map(|freed| {
+        let connections = connections.clone();
+        let (has_one, begun) = oneshot::channel();
+        let holding = tokio::spawn(async move {
+            connections
+                .run(|connection| {
+                    Box::pin(async move {
+                        sqlx::query("SELECT 1").execute(connection).await?;
+                        has_one.send(()).expect("somebody waits");
+                        freed.await.expect("freed");
+                        Ok(())
+                    })
+                })
+                .await
+        });
+        (begun, holding)
+    });
+    let (begun, holders): (Vec<_>, Vec<_>) = holders.unzip();
+    join_all(begun).await.into_iter().for_each(|began| began.expect("a connection for each"));
+
+    let mut waits = pin!(backend(&connections));
+    assert!(poll!(&mut waits).is_pending());
+    let mut free = free.into_iter();
+    free.next().expect("a holder").send(()).expect("held");
+    let start = Instant::now();
+    waits.await.expect("served, with nine still in use");
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+
+    free.for_each(|held| held.send(()).expect("held"));
+    for holder in holders {
+        holder.await.expect("ended").expect("held to its end");
+    }
+    connections.close().await;
+    assert!(matches!(backend(&connections).await, Err(StoreError::Unavailable(_))));
+}
+
+#[tokio::test]
+async fn a_statement_that_is_refused_costs_no_connection_and_an_abandoned_one_does() {
+    let database = TestDatabase::create(Store::Postgres).await;
+    let connections = open(&database).await;
+    let first = backend(&connections).await.expect("a number");
+    let refused = sqlx::query("SELECT 1 / 0");
+    let refused = connections.run(|connection| Box::pin(refused.execute(connection))).await;
+    assert!(matches!(refused, Err(StoreError::Failed(_))), "{refused:?}");
+    assert_eq!(backend(&connections).await.expect("a number"), first);
+    {
+        let sleep = sqlx::query("SELECT pg_sleep(60)");
+        let mut abandoned = pin!(connections.run(|connection| Box::pin(sleep.execute(connection))));
+        assert!(poll!(&mut abandoned).is_pending());
+    }
+    assert_ne!(backend(&connections).await.expect("a number"), first);
+    connections.close().await;
+}
