@@ -75,6 +75,11 @@ async fn existing_store(settings: &Settings) -> Result<Arc<dyn UserStore>, Failu
     match store::inspect(&url).await?.schema {
         Schema::Missing { .. } => Err(url.wrong(format!("{url} has no users yet")).into()),
         Schema::Foreign(why) => Err(url.foreign(&why).into()),
-        Schema::Current | Schema::Older { .. } | Schema::Newer => Ok(store::open(&url).await?),
+        // To open it would bring it up to date, under the feet of what runs with it.
+        Schema::Older { .. } => {
+            let problem = format!("{url} is of an older version: type auth-service migrate first");
+            Err(url.wrong(problem).into())
+        }
+        Schema::Current | Schema::Newer => Ok(store::open(&url).await?),
     }
 }

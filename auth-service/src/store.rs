@@ -65,6 +65,32 @@ pub struct NewPassword {
     pub tokens_not_before: u64,
 }
 
+/// Who sets a password, and what must still hold when it is written.
+#[derive(Clone, Copy, Debug)]
+pub enum Setter {
+    /// The user with this id, as an admin.
+    Admin(i64),
+    /// The user themselves: nobody else has set another one, so that `tokens_not_before` is `seen`.
+    Owner {
+        /// As it was when the password was checked.
+        seen: u64,
+    },
+    /// Whoever can open the database.
+    Operator,
+}
+
+impl Setter {
+    /// Who must be an admin.
+    fn admin(self) -> Option<i64> {
+        if let Self::Admin(id) = self { Some(id) } else { None }
+    }
+
+    /// What `tokens_not_before` must be.
+    fn seen(self) -> Option<u64> {
+        if let Self::Owner { seen } = self { Some(seen) } else { None }
+    }
+}
+
 /// A user to insert; the database assigns the id.
 #[derive(Debug)]
 pub struct NewUser {
@@ -123,13 +149,12 @@ pub trait UserStore: Send + Sync + 'static {
     /// id is never given out again.
     async fn delete(&self, actor: i64, id: i64) -> Result<Option<User>, ActorError>;
 
-    /// Sets a password. With `seen`, only while `tokens_not_before` of the user still is that: while
-    /// nobody else has set one. `None` when it was not set.
+    /// Sets a password, while what `setter` says still holds. `None` when it was not set.
     async fn set_password(
         &self,
         id: i64,
         new: NewPassword,
-        seen: Option<u64>,
+        setter: Setter,
     ) -> Result<Option<User>, StoreError>;
 
     /// Replaces a hash by another one of the same password, if it still is `old`; whether it was.

@@ -140,6 +140,12 @@ impl Tokens {
         end_of_tokens(self.clock.as_ref())
     }
 
+    /// Whether tokens that are issued now are as late as this.
+    #[must_use]
+    pub fn has_come(&self, not_before: u64) -> bool {
+        self.clock.unix_seconds() >= not_before
+    }
+
     /// Issues a token for the user. Right after a change of the password it counts as issued when
     /// the old ones have ended, so that it is not one of them.
     pub fn issue(&self, user: &User) -> Result<SecretString, SigningError> {

@@ -72,8 +72,19 @@ async fn read(body: Body, most: usize) -> Result<Vec<u8>, Problem> {
     if body.size_hint().lower() > most as u64 {
         return Err(too_large());
     }
-    match timeout(DEADLINE, Limited::new(body, most).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes().into()),
+    let mut body = Limited::new(body, most);
+    let whole = async {
+        // Copied: to keep a handle for each chunk would take many times the bytes of small ones.
+        let mut bytes = Vec::new();
+        while let Some(frame) = body.frame().await {
+            if let Ok(data) = frame?.into_data() {
+                bytes.extend_from_slice(&data);
+            }
+        }
+        Ok::<_, axum::BoxError>(bytes)
+    };
+    match timeout(DEADLINE, whole).await {
+        Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if is_over_limit(&*error) => Err(too_large()),
         Ok(Err(_broken)) => Err(Problem::bad_request("Request body could not be read.")),
         Err(_elapsed) => {

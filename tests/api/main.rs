@@ -16,6 +16,7 @@ mod login;
 mod metrics;
 mod openapi;
 mod over_tls;
+mod password_writes;
 mod passwords;
 mod posts;
 mod posts_audit;

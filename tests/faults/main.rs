@@ -14,4 +14,5 @@ mod posts_encryption;
 mod posts_outage;
 mod rolling_restart;
 mod shutdown;
+mod sqlite_writes;
 mod start;

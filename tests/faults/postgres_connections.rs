@@ -2,10 +2,7 @@
 
 use e2e::{Store, TestDatabase};
 use futures_util::{future::join_all, poll};
-use sql_store::{
-    StoreError, migrator,
-    postgres::{self, Connections},
-};
+use sql_store::{Opened, StoreError, StoreUrl, Tables, postgres::Connections};
 use sqlx::{Connection as _, PgConnection};
 use std::{
     future::pending,
@@ -14,9 +11,22 @@ use std::{
 };
 use tokio::sync::oneshot;
 
+const TABLES: Tables = Tables {
+    owner: "test",
+    main: "t",
+    schema: None,
+    postgres: &[(1, "t", "CREATE TABLE t (i int)")],
+    sqlite: &[],
+};
+
 async fn open(database: &TestDatabase) -> Connections {
-    let options = database.url().parse().expect("options");
-    postgres::open(&options, "test", &migrator(&[])).await.expect("opened")
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(&file, database.url()).expect("written");
+    let url = StoreUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
+    match url.open(&TABLES).await.expect("opened") {
+        Opened::Postgres(connections) => connections,
+        Opened::Sqlite(_) => panic!("not in a file"),
+    }
 }
 
 async fn execute(connections: &Connections, sql: &'static str) {
@@ -34,7 +44,7 @@ async fn backend(connections: &Connections) -> Result<i32, StoreError> {
 async fn what_is_written_after_an_abandoned_transaction_is_written() {
     let database = TestDatabase::create(Store::Postgres).await;
     let connections = open(&database).await;
-    execute(&connections, "CREATE TABLE t (i int)").await;
+    execute(&connections, "SELECT 1").await;
     {
         let mut abandoned = pin!(connections.run(|connection| Box::pin(async move {
             let _transaction = connection.begin().await?;

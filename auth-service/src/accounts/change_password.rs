@@ -7,6 +7,7 @@ use super::{
 use crate::{
     audit::{self, Event, Way},
     password::Password,
+    store::Setter,
     user::User,
 };
 use secrecy::SecretString;
@@ -36,9 +37,9 @@ impl Accounts {
             return Err(AccountError::CurrentPasswordWrong);
         }
         // Only over the password that was checked: of two who change it at once, one is too late.
-        let seen = Some(stored.user.tokens_not_before);
+        let owner = Setter::Owner { seen: stored.user.tokens_not_before };
         let tell = |user: &User| audit::tell(Event::PasswordChanged { user });
-        let changed = self.give_password(user.id, &new, seen, urgency(origin), tell).await?;
+        let changed = self.give_password(user.id, &new, owner, urgency(origin), tell).await?;
         if let Some(user) = changed {
             return Ok(user);
         }

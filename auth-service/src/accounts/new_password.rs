@@ -3,7 +3,7 @@
 use super::{ADMIN_USERNAME, AccountError, Accounts};
 use crate::{
     password::{Password, Urgency},
-    store::{NewPassword, StoreError},
+    store::{NewPassword, Setter, StoreError},
     user::User,
 };
 use service_runtime::request_context::RequestContext;
@@ -11,21 +11,29 @@ use std::sync::Arc;
 
 impl Accounts {
     /// Gives a user this password, ends the user's tokens and `tell`s of it. What Basic remembers ends
-    /// with the old hash. With `seen`, only while `tokens_not_before` still is that: while nobody else
-    /// has given another one. `None` when it was not done.
+    /// with the old hash. `None` when what `setter` says did not hold any more.
     pub(super) async fn give_password(
         &self,
         user_id: i64,
         password: &Password,
-        seen: Option<u64>,
+        setter: Setter,
         urgency: Urgency,
         tell: impl FnOnce(&User) + Send + 'static,
     ) -> Result<Option<User>, AccountError> {
         let hash = self.hasher.hash(password, urgency).await?;
-        let new = NewPassword { hash, tokens_not_before: self.tokens.end_of_tokens() };
         let (store, initial) = (Arc::clone(&self.store), self.initial_password.clone());
+        let tokens = self.tokens.clone();
         let given = RequestContext::to_the_end(async move {
-            let user = store.set_password(user_id, new, seen).await?;
+            let new = |hash| NewPassword { hash, tokens_not_before: tokens.end_of_tokens() };
+            let mut user = store.set_password(user_id, new(hash.clone()), setter).await?;
+            // A write that took long: until it was there, the old password got tokens that count as
+            // later than what it says.
+            if let Some(given) = &user
+                && tokens.has_come(given.tokens_not_before)
+            {
+                let owner = Setter::Owner { seen: given.tokens_not_before };
+                user = store.set_password(user_id, new(hash), owner).await?.or(user);
+            }
             if let Some(user) = &user {
                 tell(user);
                 if user.username == ADMIN_USERNAME {

@@ -26,17 +26,19 @@ pub(super) fn of<M>(request: &Request<M>, trusted: &Networks) -> Origin {
 fn timeout(metadata: &MetadataMap) -> Option<Duration> {
     let text = metadata.get("grpc-timeout")?.to_str().ok()?;
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let number: u32 = number.parse().ok()?;
-    let nanoseconds = match unit {
-        "H" => 3_600_000_000_000,
-        "M" => 60_000_000_000,
-        "S" => 1_000_000_000,
-        "m" => 1_000_000,
-        "u" => 1_000,
-        "n" => 1,
+    if number.len() > 8 || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number: u64 = number.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(number * 3600),
+        "M" => Duration::from_secs(number * 60),
+        "S" => Duration::from_secs(number),
+        "m" => Duration::from_millis(number),
+        "u" => Duration::from_micros(number),
+        "n" => Duration::from_nanos(number),
         _ => return None,
-    };
-    Some(Duration::from_nanos(u64::from(number) * nanoseconds))
+    })
 }
 
 #[cfg(test)]
@@ -78,13 +80,15 @@ mod tests {
     #[test]
     fn the_caller_s_timeout_is_the_deadline_within_bounds() {
         let mut request = request(None, None);
-        for (text, time) in
-            [("100m", Some(Duration::from_millis(100))), ("5S", Some(Duration::from_secs(5)))]
-        {
+        for (text, time) in [
+            ("100m", Duration::from_millis(100)),
+            ("5S", Duration::from_secs(5)),
+            ("99999999H", Duration::from_secs(99_999_999 * 3600)),
+        ] {
             request.metadata_mut().insert("grpc-timeout", MetadataValue::from_static(text));
-            assert_eq!(timeout(request.metadata()), time);
+            assert_eq!(timeout(request.metadata()), Some(time), "{text}");
         }
-        for text in ["", "S", "5", "5x", "-5S", "99999999999S"] {
+        for text in ["", "S", "5", "5x", "-5S", "+5S", "123456789S", "99999999999S"] {
             request.metadata_mut().insert("grpc-timeout", MetadataValue::from_static(text));
             assert_eq!(timeout(request.metadata()), None, "{text}");
         }

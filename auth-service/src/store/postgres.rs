@@ -1,8 +1,8 @@
 //! Users in PostgreSQL.
 
 use super::{
-    ActorError, InsertError, NewPassword, NewUser, StoreError, UserFilter, UserStore, as_admin,
-    list_query::list_query, role_from_text, seconds_from_store, seconds_to_store,
+    ActorError, InsertError, NewPassword, NewUser, Setter, StoreError, UserFilter, UserStore,
+    as_admin, list_query::list_query, role_from_text, seconds_from_store, seconds_to_store,
 };
 use crate::{
     role::Role,
@@ -92,17 +92,20 @@ impl UserStore for PostgresStore {
         &self,
         id: i64,
         new: NewPassword,
-        seen: Option<u64>,
+        setter: Setter,
     ) -> Result<Option<User>, StoreError> {
         let sql = r#"UPDATE "user"
             SET password = $2, tokens_not_before = GREATEST($3, tokens_not_before + 1)
-            WHERE id = $1 AND ($4::bigint IS NULL OR tokens_not_before = $4)
+            WHERE id = $1 AND ($4::bigint IS NULL OR tokens_not_before = $4) AND (
+                $5::bigint IS NULL OR EXISTS (SELECT 1 FROM "user" WHERE id = $5 AND role = 'admin')
+            )
             RETURNING id, username, role, tokens_not_before"#;
         let update = sqlx::query(sql)
             .bind(id)
             .bind(new.hash.expose_secret())
             .bind(seconds_to_store(new.tokens_not_before))
-            .bind(seen.map(seconds_to_store))
+            .bind(setter.seen().map(seconds_to_store))
+            .bind(setter.admin())
             .try_map(|row| user_from_row(&row));
         self.connections.run(|connection| Box::pin(update.fetch_optional(connection))).await
     }

@@ -4,8 +4,8 @@
 //! happened, and its failure is seen.
 
 use super::{
-    ActorError, InsertError, NewPassword, NewUser, StoreError, UserFilter, UserStore, as_admin,
-    list_query::list_query, role_from_text, seconds_from_store, seconds_to_store,
+    ActorError, InsertError, NewPassword, NewUser, Setter, StoreError, UserFilter, UserStore,
+    as_admin, list_query::list_query, role_from_text, seconds_from_store, seconds_to_store,
 };
 use crate::{
     role::Role,
@@ -15,10 +15,6 @@ use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
 use sql_store::{Migrations, PoolUse, sqlite::Pools, within};
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
-
-/// Begins a transaction as the writer. A transaction that began as a reader would fail at its first
-/// write if anybody, in another process say, wrote in between.
-const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 
 /// The schema, step by step.
 pub(super) const MIGRATIONS: Migrations = &[
@@ -54,9 +50,9 @@ impl UserStore for SqliteStore {
             .bind(user.username)
             .bind(user.password_hash.expose_secret())
             .bind(user.role.as_str())
-            .try_map(|row| user_from_row(&row))
-            .fetch_all(&self.pools.writer);
-        within(insert).await?.pop().ok_or(InsertError::UsernameTaken)
+            .try_map(|row| user_from_row(&row));
+        let inserted = self.pools.write(|writer| Box::pin(insert.fetch_all(writer))).await?.pop();
+        inserted.ok_or(InsertError::UsernameTaken)
     }
 
     async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError> {
@@ -92,52 +88,33 @@ impl UserStore for SqliteStore {
         id: i64,
         role: Role,
     ) -> Result<Option<User>, ActorError> {
-        let write = async {
-            let mut transaction = self.pools.writer.begin_with(IMMEDIATE).await?;
-            let found = as_admin(&lock(&mut transaction, actor, id).await?, actor, id);
-            if let Ok(Some(_)) = &found {
-                let sql = r#"UPDATE "user" SET role = ?2 WHERE id = ?1"#;
-                let update = sqlx::query(sql).bind(id).bind(role.as_str());
-                update.execute(&mut *transaction).await?;
-            }
-            transaction.commit().await?;
-            Ok(found.map(|user| user.map(|user| User { role, ..user })))
-        };
-        within(write).await?
+        self.pools.write(move |writer| Box::pin(set_role(writer, actor, id, role))).await?
     }
 
     async fn delete(&self, actor: i64, id: i64) -> Result<Option<User>, ActorError> {
-        let write = async {
-            let mut transaction = self.pools.writer.begin_with(IMMEDIATE).await?;
-            let found = as_admin(&lock(&mut transaction, Some(actor), id).await?, Some(actor), id);
-            if let Ok(Some(_)) = &found {
-                let sql = r#"DELETE FROM "user" WHERE id = ?1"#;
-                sqlx::query(sql).bind(id).execute(&mut *transaction).await?;
-            }
-            transaction.commit().await?;
-            Ok(found)
-        };
-        within(write).await?
+        self.pools.write(move |writer| Box::pin(delete(writer, actor, id))).await?
     }
 
     async fn set_password(
         &self,
         id: i64,
         new: NewPassword,
-        seen: Option<u64>,
+        setter: Setter,
     ) -> Result<Option<User>, StoreError> {
         let sql = r#"UPDATE "user"
             SET password = ?2, tokens_not_before = max(?3, tokens_not_before + 1)
-            WHERE id = ?1 AND (?4 IS NULL OR tokens_not_before = ?4)
+            WHERE id = ?1 AND (?4 IS NULL OR tokens_not_before = ?4) AND (
+                ?5 IS NULL OR EXISTS (SELECT 1 FROM "user" WHERE id = ?5 AND role = 'admin')
+            )
             RETURNING id, username, role, tokens_not_before"#;
         let update = sqlx::query(sql)
             .bind(id)
             .bind(new.hash.expose_secret())
             .bind(seconds_to_store(new.tokens_not_before))
-            .bind(seen.map(seconds_to_store))
-            .try_map(|row| user_from_row(&row))
-            .fetch_all(&self.pools.writer);
-        Ok(within(update).await?.pop())
+            .bind(setter.seen().map(seconds_to_store))
+            .bind(setter.admin())
+            .try_map(|row| user_from_row(&row));
+        Ok(self.pools.write(|writer| Box::pin(update.fetch_all(writer))).await?.pop())
     }
 
     async fn replace_password(
@@ -147,12 +124,9 @@ impl UserStore for SqliteStore {
         new: SecretString,
     ) -> Result<bool, StoreError> {
         let sql = r#"UPDATE "user" SET password = ?3 WHERE id = ?1 AND password = ?2"#;
-        let update = sqlx::query(sql)
-            .bind(id)
-            .bind(old.expose_secret())
-            .bind(new.expose_secret())
-            .execute(&self.pools.writer);
-        Ok(within(update).await?.rows_affected() == 1)
+        let update = sqlx::query(sql).bind(id).bind(old.expose_secret()).bind(new.expose_secret());
+        let done = self.pools.write(|writer| Box::pin(update.execute(writer))).await?;
+        Ok(done.rows_affected() == 1)
     }
 
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError> {
@@ -171,8 +145,35 @@ impl UserStore for SqliteStore {
     }
 }
 
-/// The rows of an actor and of whom they act on. Read after [`IMMEDIATE`]: nobody else writes until
-/// the end of the transaction.
+async fn set_role(
+    writer: &mut SqliteConnection,
+    actor: Option<i64>,
+    id: i64,
+    role: Role,
+) -> sqlx::Result<Result<Option<User>, ActorError>> {
+    let found = as_admin(&lock(writer, actor, id).await?, actor, id);
+    if let Ok(Some(_)) = &found {
+        let sql = r#"UPDATE "user" SET role = ?2 WHERE id = ?1"#;
+        sqlx::query(sql).bind(id).bind(role.as_str()).execute(writer).await?;
+    }
+    Ok(found.map(|user| user.map(|user| User { role, ..user })))
+}
+
+async fn delete(
+    writer: &mut SqliteConnection,
+    actor: i64,
+    id: i64,
+) -> sqlx::Result<Result<Option<User>, ActorError>> {
+    let found = as_admin(&lock(writer, Some(actor), id).await?, Some(actor), id);
+    if let Ok(Some(_)) = &found {
+        let sql = r#"DELETE FROM "user" WHERE id = ?1"#;
+        sqlx::query(sql).bind(id).execute(writer).await?;
+    }
+    Ok(found)
+}
+
+/// The rows of an actor and of whom they act on. Read in a transaction that
+/// writes: nobody else does until its end.
 async fn lock(
     connection: &mut SqliteConnection,
     actor: Option<i64>,

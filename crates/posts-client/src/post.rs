@@ -3,7 +3,7 @@
 use auth_client::CallError;
 use auth_proto::posts_v1;
 use prost_types::Timestamp;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A post.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +69,14 @@ impl TryFrom<posts_v1::Post> for Post {
     }
 }
 
+/// From 1970 to the end of the year 9999.
+const YEAR_10000: Duration = Duration::from_secs(253_402_300_800);
+
 fn time(timestamp: Option<Timestamp>) -> Result<SystemTime, CallError> {
-    timestamp.and_then(|time| time.try_into().ok()).ok_or(CallError::Malformed)
+    let time = timestamp.and_then(|time| SystemTime::try_from(time).ok());
+    // What has a form in RFC 3339.
+    let years = UNIX_EPOCH..UNIX_EPOCH + YEAR_10000;
+    time.filter(|time| years.contains(time)).ok_or(CallError::Malformed)
 }
 
 impl Post {

@@ -31,6 +31,6 @@ pub use open::{NotOpened, Opened};
 pub use pool_use::PoolUse;
 pub use schema::Schema;
 pub use shared_reads::SharedReads;
-pub use statement::{STATEMENT_TIME, StoreError, within};
+pub use statement::{Answer, STATEMENT_TIME, StoreError, within};
 pub use tables::{Migrations, Tables};
 pub use url::{InvalidUrl, Place, StoreUrl};

@@ -3,7 +3,7 @@
 mod connections;
 mod disagreement;
 
-pub use connections::{Answer, Connections};
+pub use connections::Connections;
 
 use crate::{Place, STATEMENT_TIME, Schema, Tables, open::Trouble, unavailable};
 use sqlx::{

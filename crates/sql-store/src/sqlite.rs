@@ -10,13 +10,17 @@ mod file;
 pub(crate) use file::are_same;
 pub use file::is_there;
 
-use crate::{PoolUse, STATEMENT_TIME, Schema, Tables, open::Trouble};
+use crate::{Answer, PoolUse, STATEMENT_TIME, Schema, StoreError, Tables, open::Trouble, within};
 use file::{private_file, take_turn};
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection, SqlitePool,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use std::path::Path;
+
+/// Begins a transaction as the writer. One that began as a reader would fail at its first write if
+/// anybody, in another process say, wrote in between.
+const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 
 /// Connections that read; each has a thread of its own.
 const READERS: u32 = 4;
@@ -31,7 +35,7 @@ const NOTADB: i32 = 26;
 #[derive(Clone, Debug)]
 pub struct Pools {
     /// The one connection that writes.
-    pub writer: SqlitePool,
+    writer: SqlitePool,
     /// Those that read.
     pub readers: SqlitePool,
 }
@@ -99,6 +103,22 @@ pub(crate) fn explain(file: &Path, error: sqlx::Error) -> Trouble {
 }
 
 impl Pools {
+    /// Runs statements as one transaction, within [`STATEMENT_TIME`]. Whoever is told that there was
+    /// no time, or does not wait, leaves nothing behind: a lone statement would still be carried out
+    /// when it is its turn.
+    pub async fn write<T: Send>(
+        &self,
+        statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> Answer<'c, T> + Send,
+    ) -> Result<T, StoreError> {
+        within(async {
+            let mut transaction = self.writer.begin_with(IMMEDIATE).await?;
+            let answer = statements(&mut transaction).await?;
+            transaction.commit().await?;
+            Ok(answer)
+        })
+        .await
+    }
+
     /// How the connections are used now.
     #[must_use]
     pub fn uses(&self) -> Vec<PoolUse> {

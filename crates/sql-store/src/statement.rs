@@ -1,12 +1,15 @@
 //! A statement within its time, and what its errors mean.
 
 use crate::unavailable;
-use std::{sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 use tokio::time::error::Elapsed;
 use tracing::{Instrument as _, Span, field::Empty, info_span};
 
 /// Longest time for one statement, from asking for a connection to the last row.
 pub const STATEMENT_TIME: Duration = Duration::from_secs(3);
+
+/// A statement, or several, under way on a connection.
+pub type Answer<'c, T> = Pin<Box<dyn Future<Output = sqlx::Result<T>> + Send + 'c>>;
 
 /// The database cannot do what was asked.
 #[derive(Clone, Debug, thiserror::Error)]

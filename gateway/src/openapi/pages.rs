@@ -4,7 +4,7 @@ use auth_client::axum::Problem;
 use axum::{
     Router,
     body::Bytes,
-    extract::Path,
+    extract::{Path, rejection::PathRejection},
     response::{IntoResponse, Redirect, Response},
     routing::get,
 };
@@ -37,7 +37,16 @@ where
         .route("/openapi.json", get(json))
         .route("/docs", get(async || Redirect::temporary("/docs/")))
         .route("/docs/", get(async move || file("index.html", index)))
-        .route("/docs/{file}", get(async move |Path(name): Path<String>| file(&name, config)))
+        .route(
+            "/docs/{file}",
+            get(async move |name: Result<Path<String>, PathRejection>| {
+                match name {
+                    Ok(Path(name)) => file(&name, config),
+                    // What is not UTF-8 names nothing.
+                    Err(_) => Problem::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
+                }
+            }),
+        )
 }
 
 fn file(name: &str, config: Arc<Config<'static>>) -> Response {

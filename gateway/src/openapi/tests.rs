@@ -205,8 +205,10 @@ async fn the_page_is_whole_and_loads_nothing_from_elsewhere() {
         let (_, start) = get(&router, "/docs/swagger-initializer.js").await;
         assert!(start.contains(r#""url": "/openapi.json""#), "{start}");
         assert!(start.contains(r#""validatorUrl": "none""#), "{start}");
-        let missing = Answer::to(&router, bare("GET", "/docs/nowhere.js")).await;
-        missing.is_problem(404, "Not Found");
+        for nothing in ["/docs/nowhere.js", "/docs/%ff"] {
+            let missing = Answer::to(&router, bare("GET", nothing)).await;
+            missing.is_problem(404, "Not Found");
+        }
     }
 }
 

@@ -58,10 +58,9 @@ impl PostStore for SqliteStore {
             .bind(post.draft.title)
             .bind(post.draft.content)
             .bind(post.now)
-            .try_map(|row| post_from_row(&row))
-            .fetch_all(&self.pools.writer);
-        let row_not_found = || StoreError::Failed(sqlx::Error::RowNotFound.into());
-        within(insert).await?.pop().ok_or_else(row_not_found)
+            .try_map(|row| post_from_row(&row));
+        let inserted = self.pools.write(|writer| Box::pin(insert.fetch_all(writer))).await?.pop();
+        inserted.ok_or_else(|| StoreError::Failed(sqlx::Error::RowNotFound.into()))
     }
 
     async fn posts_by_id(&self, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
@@ -101,16 +100,15 @@ impl PostStore for SqliteStore {
             .bind(change.draft.title)
             .bind(change.draft.content)
             .bind(change.now)
-            .try_map(|row| post_from_row(&row))
-            .fetch_all(&self.pools.writer);
-        Ok(within(update).await?.pop())
+            .try_map(|row| post_from_row(&row));
+        Ok(self.pools.write(|writer| Box::pin(update.fetch_all(writer))).await?.pop())
     }
 
     async fn delete(&self, target: Target) -> Result<Option<i64>, StoreError> {
         let sql = "DELETE FROM post WHERE id = ?1 AND (?2 IS NULL OR author_id = ?2)
             RETURNING author_id";
         let delete = sqlx::query_scalar(sql).bind(target.id).bind(target.author_id);
-        Ok(within(delete.fetch_all(&self.pools.writer)).await?.pop())
+        Ok(self.pools.write(|writer| Box::pin(delete.fetch_all(writer))).await?.pop())
     }
 
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError> {

@@ -7,12 +7,11 @@
 //! statement, one that was idle for a while is asked first, within its time, and one whose statement
 //! was abandoned is closed.
 
-use crate::{PoolUse, StoreError, statement::traced};
+use crate::{Answer, PoolUse, StoreError, statement::traced};
 use sqlx::{Connection, PgConnection, PgPool, Postgres, pool::PoolConnection};
 use std::{
     mem,
     ops::{Deref, DerefMut},
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -27,9 +26,6 @@ const FRESH: Duration = Duration::from_secs(1);
 const SIGN_OF_LIFE: Duration = Duration::from_millis(500);
 /// After this time a connection is replaced, or after so long without use closed.
 const SERVICE_LIFE: Duration = Duration::from_mins(10);
-
-/// A statement under way on a connection.
-pub type Answer<'c, T> = Pin<Box<dyn Future<Output = sqlx::Result<T>> + Send + 'c>>;
 
 /// Connections to one database. Clones share them.
 #[derive(Clone, Debug)]

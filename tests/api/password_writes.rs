@@ -1,0 +1,59 @@
+//! What still holds when a password is written, a while after it was asked for.
+
+use auth_service::store::{self, NewPassword, Setter};
+use e2e::{Person, Plan, Store, in_every_world, token};
+use serde_json::json;
+use sql_store::StoreUrl;
+use std::time::Duration;
+use tokio::time::sleep;
+
+in_every_world!(who_may_not_set_a_password_any_more_sets_none);
+
+async fn who_may_not_set_a_password_any_more_sets_none(plan: Plan) {
+    let world = plan.start().await;
+    let (ann, bob) = (world.user("ann").await, world.user("bob").await);
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(&file, world.database.url()).expect("written");
+    let url = StoreUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
+    let store = store::open(&url).await.expect("opened");
+    let set = async |setter| {
+        let hash = world.database.user("bob").await.expect("bob").password.into();
+        let new = NewPassword { hash, tokens_not_before: token::now() };
+        store.set_password(bob.id, new, setter).await.expect("an answer")
+    };
+    assert_eq!(set(Setter::Admin(ann.id)).await, None, "no admin");
+    assert_eq!(set(Setter::Admin(999)).await, None, "nobody");
+    world.database.set_role("ann", "admin").await;
+    let given = set(Setter::Admin(ann.id)).await.expect("done");
+    let seen = given.tokens_not_before;
+    assert_eq!(set(Setter::Owner { seen: seen - 1 }).await, None, "another one was set");
+    assert!(set(Setter::Owner { seen }).await.is_some());
+    assert!(set(Setter::Operator).await.is_some());
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_change_that_was_slow_to_write_ends_what_was_issued_meanwhile() {
+    let world = Plan::in_two_processes(Store::Postgres).start().await;
+    let ann = world.user("ann").await;
+    let mut locked = world.database.lock(r#""user""#).await;
+    let body = json!({ "current_password": ann.password, "new_password": "new password" });
+    let asked = token::now();
+    let api = world.bearer.with_token(&ann.token);
+    let change = tokio::spawn(async move { api.put("/profile/password", &body).await });
+    while !locked.is_waited_for().await {
+        assert!(!change.is_finished(), "answered before it wrote");
+    }
+    // The clock is the matter here: beyond the margin, within the time of a statement.
+    while token::now() < asked + 2 {
+        sleep(Duration::from_millis(20)).await;
+    }
+    let old = Person::log_in(&world.bearer, "ann", &ann.password).await;
+    world.bearer.with_token(&old.token).get("/profile").await.expect(200);
+    locked.unlock().await;
+    change.await.expect("answered").expect_message("Password updated successfully.");
+    let answer = world.bearer.with_token(&old.token).get("/profile").await;
+    answer.expect_detail(401, "Invalid or expired token.");
+    let new = Person::log_in(&world.bearer, "ann", "new password").await;
+    world.bearer.with_token(&new.token).get("/profile").await.expect(200);
+}

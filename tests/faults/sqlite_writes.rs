@@ -1,0 +1,47 @@
+//! Writes that found the file locked by another process.
+
+use e2e::{Plan, Store};
+use serde_json::json;
+use sqlx::{Connection as _, SqliteConnection};
+
+#[tokio::test]
+async fn what_was_told_to_have_failed_is_not_done_afterwards() {
+    let world = Plan::in_two_processes(Store::Sqlite).start().await;
+    let admin = world.admin().await;
+    let api = world.bearer.with_token(&admin.token);
+    let draft = |title: &str| json!({ "title": title, "content": "Content." });
+    api.post("/posts", &draft("First")).await.expect(201);
+    let mut others = Vec::new();
+    for url in [world.database.url(), world.database.posts_url()] {
+        let mut other = SqliteConnection::connect(&url).await.expect("opened");
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.expect("locked");
+        others.push(other);
+    }
+    let person = |name: &str| json!({ "username": name, "password": "open sesame" });
+    let (ann, draft_of_second, other_password) =
+        (person("ann"), draft("Second"), json!({ "password": "another one" }));
+    let path = format!("/users/{}/password", admin.id);
+    let (registered, posted, set) = tokio::join!(
+        world.bearer.post("/register", &ann),
+        api.post("/posts", &draft_of_second),
+        api.put(&path, &other_password),
+    );
+    for answer in [registered, posted, set] {
+        answer.expect_detail(503, "Service temporarily unavailable.");
+    }
+    for other in others {
+        other.close().await.expect("unlocked");
+    }
+    // One writes at a time: what was left behind would be done before these.
+    world.bearer.post("/register", &person("bob")).await.expect(200);
+    api.post("/posts", &draft("Third")).await.expect(201);
+    assert_eq!(world.database.user("ann").await, None);
+    let titles: Vec<_> = api.get("/posts").await.expect(200).json()["posts"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|post| post["title"].clone())
+        .collect();
+    assert_eq!(titles, ["First", "Third"]);
+    world.bearer.with_token(&admin.token).get("/profile").await.expect(200);
+}
