@@ -31,8 +31,8 @@ fn timeout(metadata: &MetadataMap) -> Option<Duration> {
     }
     let number: u64 = number.parse().ok()?;
     Some(match unit {
-        "H" => Duration::from_secs(number * 3600),
-        "M" => Duration::from_secs(number * 60),
+        "H" => Duration::from_hours(number),
+        "M" => Duration::from_mins(number),
         "S" => Duration::from_secs(number),
         "m" => Duration::from_millis(number),
         "u" => Duration::from_micros(number),
@@ -83,7 +83,7 @@ mod tests {
         for (text, time) in [
             ("100m", Duration::from_millis(100)),
             ("5S", Duration::from_secs(5)),
-            ("99999999H", Duration::from_secs(99_999_999 * 3600)),
+            ("99999999H", Duration::from_hours(99_999_999)),
         ] {
             request.metadata_mut().insert("grpc-timeout", MetadataValue::from_static(text));
             assert_eq!(timeout(request.metadata()), Some(time), "{text}");

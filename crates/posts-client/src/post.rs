@@ -69,8 +69,8 @@ impl TryFrom<posts_v1::Post> for Post {
     }
 }
 
-/// From 1970 to the end of the year 9999.
-const YEAR_10000: Duration = Duration::from_secs(253_402_300_800);
+/// From 1970 to the end of the year 9999: 2,932,897 days.
+const YEAR_10000: Duration = Duration::from_hours(70_389_528);
 
 fn time(timestamp: Option<Timestamp>) -> Result<SystemTime, CallError> {
     let time = timestamp.and_then(|time| SystemTime::try_from(time).ok());
