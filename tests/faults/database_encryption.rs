@@ -1,7 +1,9 @@
 //! TLS to PostgreSQL: used as `sslmode` says, and never less.
 
 use Program::{AllInOne, CheapAuthService, PostsService};
-use e2e::{Authority, Exit, Plan, Process, Program, Store, Valid, postgres::OwnCluster};
+use e2e::{
+    Authority, Exit, Plan, Process, Program, Store, Valid, eventually, postgres::OwnCluster,
+};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -55,8 +57,11 @@ async fn the_way_to_the_database_is_encrypted_as_sslmode_says() {
                 "SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
                     WHERE application_name = 'rolegate {name}'"
             );
-            let encrypted: Vec<bool> = ask(&cluster, &sql).await;
-            assert!(!encrypted.is_empty(), "{name} has no connection");
+            // The first statement opens the first connection.
+            let encrypted = eventually("a connection of the service", async || {
+                Some(ask::<bool>(&cluster, &sql).await).filter(|all| !all.is_empty())
+            })
+            .await;
             assert!(encrypted.iter().all(|&it| it == is_encrypted), "{name} with {parameters}");
             drop(process);
         }

@@ -64,6 +64,7 @@ async fn everything_that_is_wrong_is_said_at_once() {
             ("LAME_DUCK_SECONDS", "hunter2"),
             ("DATABASE_URL", "mysql://root:hunter2@localhost/posts"),
             ("AUTH_CLIENT_TLS_KEY_FILE", &key.display().to_string()),
+            ("POSTS_TLS_CERT_FILE", "/nowhere/at/all"),
             ("POSTS_LISTEN_ADDR", &place),
             ("OPS_LISTEN_ADDR", "192.0.2.1:9002"),
         ]
@@ -75,9 +76,10 @@ async fn everything_that_is_wrong_is_said_at_once() {
     expect_line(&exit, "WRONG", "has mode 0644");
     expect_line(&exit, "WRONG", "DATABASE_URL: must be postgres://");
     expect_line(&exit, "WRONG", "AUTH_CLIENT_TLS_CERT_FILE: is required");
+    expect_line(&exit, "WRONG", "POSTS_TLS_KEY_FILE: is required");
     expect_line(&exit, "WRONG", "is taken by another program");
     expect_line(&exit, "WRONG", "cannot be listened on");
-    assert_eq!(exit.stderr, "6 things are wrong\n");
+    assert_eq!(exit.stderr, "7 things are wrong\n");
 }
 
 #[tokio::test]
