@@ -117,7 +117,7 @@ fn every_file_of_a_secret_is_in_the_folder_that_its_reader_sees() {
             assert!(there.contains(&file), "{name} sees no {file}");
         }
     }
-    assert_eq!(looked_at, 6);
+    assert_eq!(looked_at, 7);
 }
 
 #[test]
