@@ -50,6 +50,18 @@ pub fn settings(unread: &[SettingError]) -> Vec<Finding> {
     unread.iter().map(|error| Finding::wrong(SUBJECT, error.to_string())).collect()
 }
 
+/// Whether what gRPC is encrypted with can be used; nothing where it is not encrypted.
+pub fn certificate<T>(loaded: Result<Option<T>, SettingError>) -> Option<Finding> {
+    const SUBJECT: &str = "secrets";
+    match loaded {
+        Ok(Some(_)) => {
+            Some(Finding::good(SUBJECT, "the certificate of gRPC and its key can be used"))
+        }
+        Ok(None) => None,
+        Err(error) => Some(Finding::wrong(SUBJECT, error.to_string())),
+    }
+}
+
 /// Prints a line for each finding; fails when one of them is wrong.
 pub fn report(findings: &[Finding]) -> Result<(), Failure> {
     for Finding { is_wrong, subject, text } in findings {

@@ -16,7 +16,7 @@ use service_runtime::{
 /// Prints a line for each check; fails when one found something wrong.
 pub(super) async fn run(settings: &Settings, unread: &[SettingError]) -> Result<(), Failure> {
     let mut findings = doctor::settings(unread);
-    findings.extend(certificate(settings));
+    findings.extend(doctor::certificate(settings.tls.load()));
     findings.extend(secret_files(&[
         ("DATABASE_URL_FILE", settings.database_url_file.as_deref()),
         ("POSTS_TLS_KEY_FILE", settings.tls.posts_tls_key_file.as_deref()),
@@ -27,18 +27,6 @@ pub(super) async fn run(settings: &Settings, unread: &[SettingError]) -> Result<
     let grpc = ("POSTS_LISTEN_ADDR", settings.posts_listen_addr);
     findings.extend(addresses(grpc, settings.ops_listen_addr).await);
     doctor::report(&findings)
-}
-
-/// Nothing where gRPC is not encrypted.
-fn certificate(settings: &Settings) -> Option<Finding> {
-    const SUBJECT: &str = "secrets";
-    match settings.tls.load() {
-        Ok(Some(_)) => {
-            Some(Finding::good(SUBJECT, "the certificate of gRPC and its key can be used"))
-        }
-        Ok(None) => None,
-        Err(error) => Some(Finding::wrong(SUBJECT, error.to_string())),
-    }
 }
 
 async fn database(settings: &Settings) -> Vec<Finding> {

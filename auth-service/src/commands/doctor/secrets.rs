@@ -2,7 +2,7 @@
 
 use crate::{accounts::AdminPassword, settings::Settings};
 use service_runtime::{
-    doctor::{Finding, secret_files},
+    doctor::{Finding, certificate, secret_files},
     settings::SettingError,
 };
 
@@ -21,13 +21,7 @@ pub(super) fn check(settings: &Settings) -> Vec<Finding> {
         }
         Err(error) => Finding::wrong(SUBJECT, error.to_string()),
     };
-    let tls = match service.tls() {
-        Ok(Some(_)) => {
-            Some(Finding::good(SUBJECT, "the certificate of gRPC and its key can be used"))
-        }
-        Ok(None) => None,
-        Err(error) => Some(Finding::wrong(SUBJECT, error.to_string())),
-    };
+    let tls = certificate(service.tls());
     let admin = match service.admin_password() {
         Ok(AdminPassword::Missing) => Finding::good(
             SUBJECT,
