@@ -1,5 +1,6 @@
 //! What a call says about the request that it serves.
 
+use crate::{CallError, Reason};
 use auth_proto::{RequestId, metadata};
 use secrecy::{ExposeSecret, SecretString};
 use std::net::IpAddr;
@@ -53,15 +54,22 @@ pub(crate) fn id_list(ids: impl IntoIterator<Item = RequestId>) -> Option<Metada
     (!list.is_empty()).then(|| MetadataValue::try_from(list).ok())?
 }
 
-/// Puts the actor's token into the metadata. `false` when it cannot be a token at all, because
+/// A call for whoever has this access token. Refused here when that cannot be a token at all, because
 /// metadata cannot carry its characters.
-#[must_use]
-pub fn write_actor<M>(actor: &SecretString, request: &mut Request<M>) -> bool {
+pub fn with_actor<M>(
+    message: M,
+    actor: &SecretString,
+    context: CallContext,
+) -> Result<Request<M>, CallError> {
     let header = format!("Bearer {}", actor.expose_secret());
-    let Ok(mut value) = MetadataValue::try_from(header) else { return false };
+    let Ok(mut value) = MetadataValue::try_from(header) else {
+        return Err(CallError::refused_here(Reason::TokenInvalid));
+    };
     value.set_sensitive(true);
+    let mut request = Request::new(message);
+    context.write(&mut request);
     request.metadata_mut().insert(metadata::AUTHORIZATION, value);
-    true
+    Ok(request)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The calls of `rolegate.auth.v1.AuthService`, typed. Those about other users stand in `users`.
 
 use crate::{
-    CallContext, CallError, Reason, Requirement, User,
+    CallContext, CallError, Requirement, User,
     authorizations::Authorizations,
-    call_context::write_actor,
+    call_context::with_actor,
     connection::Stream,
     deadline::{PASSWORD, within},
     place::InvalidAddress,
@@ -182,17 +182,4 @@ fn with_context<M>(message: M, context: CallContext) -> Request<M> {
     let mut request = Request::new(message);
     context.write(&mut request);
     request
-}
-
-fn with_actor<M>(
-    message: M,
-    actor: &SecretString,
-    context: CallContext,
-) -> Result<Request<M>, CallError> {
-    let mut request = with_context(message, context);
-    if write_actor(actor, &mut request) {
-        Ok(request)
-    } else {
-        Err(CallError::refused_here(Reason::TokenInvalid))
-    }
 }

@@ -7,7 +7,7 @@
 //! a [`SharedCall`].
 
 pub use crate::{
-    call_context::write_actor,
+    call_context::with_actor,
     connection::Connection,
     deadline::{DECISION, repeat_within, within},
     replica::ServiceClient,

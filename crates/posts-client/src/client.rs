@@ -2,8 +2,8 @@
 
 use crate::{Draft, Post, PostPage, PostQuery, reads::Reads, wire::Wire};
 use auth_client::{
-    CallContext, CallError, ClientTls, InvalidAddress, Reason, Stream,
-    service_client::{DECISION, Replicas, repeat_within, within, write_actor},
+    CallContext, CallError, ClientTls, InvalidAddress, Stream,
+    service_client::{DECISION, Replicas, repeat_within, with_actor, within},
 };
 use auth_proto::posts_v1::{
     CreatePostRequest, DeletePostRequest, ListPostsRequest, UpdatePostRequest,
@@ -11,7 +11,6 @@ use auth_proto::posts_v1::{
 use secrecy::SecretString;
 use std::{io, sync::Arc};
 use tokio::time::Instant;
-use tonic::Request;
 
 /// A client of posts-service. Cheap to clone; clones share their connections and their batches.
 #[derive(Clone, Debug)]
@@ -141,19 +140,5 @@ impl PostsClient {
             lease.client.0.delete_post(request).await
         });
         answer.await.map(drop)
-    }
-}
-
-fn with_actor<M>(
-    message: M,
-    actor: &SecretString,
-    context: CallContext,
-) -> Result<Request<M>, CallError> {
-    let mut request = Request::new(message);
-    context.write(&mut request);
-    if write_actor(actor, &mut request) {
-        Ok(request)
-    } else {
-        Err(CallError::refused_here(Reason::TokenInvalid))
     }
 }
