@@ -11,7 +11,7 @@ RUN cargo chef prepare --recipe-path recipe.json
 
 FROM chef AS build
 # The programs of the image.
-ARG PACKAGES="--package auth-service --package posts-service --package gateway --package all-in-one"
+ARG PACKAGES="--package auth-service --package posts-service --package gateway --package rolegate"
 COPY --from=plan /src/recipe.json recipe.json
 # The layer that is kept as long as no dependency changes. PACKAGES is several words.
 # hadolint ignore=SC2086
@@ -33,4 +33,4 @@ USER 65532:65532
 # In a container loopback is nobody. The ports for other services stay closed unless they are set.
 ENV BEARER_LISTEN_ADDR=0.0.0.0:8000 BASIC_LISTEN_ADDR=0.0.0.0:8001 DATA_DIR=/data
 EXPOSE 8000 8001
-CMD ["all-in-one"]
+CMD ["rolegate"]

@@ -37,7 +37,7 @@ pub use usernames::MOST_NAMES;
 
 use crate::{
     password::{Hasher, memory::Memory},
-    store::{SharedReads, UserStore},
+    store::{BatchedReads, UserStore},
     token::Tokens,
 };
 use attempts::Attempts;
@@ -48,7 +48,7 @@ use std::sync::Arc;
 pub struct Accounts {
     store: Arc<dyn UserStore>,
     /// Every look-up of one user goes through here and shares its statement with the others.
-    reads: SharedReads,
+    reads: BatchedReads,
     hasher: Hasher,
     memory: Memory,
     tokens: Tokens,
@@ -67,7 +67,7 @@ impl Accounts {
         policy: Policy,
         initial_password: InitialPassword,
     ) -> Result<Self, getrandom::Error> {
-        let reads = SharedReads::new(&store);
+        let reads = BatchedReads::new(&store);
         let memory = Memory::new(policy.basic_memory)?;
         let logins = Attempts::new(policy.login_failure_limit);
         let registrations = Attempts::new(policy.registration_limit);

@@ -3,7 +3,7 @@
 //! Never a secret, and never a name that nobody has: people type passwords into the wrong field.
 
 use crate::{role::Role, user::User};
-use service_runtime::audit_line;
+use rolegate_telemetry::audit_line;
 
 /// How somebody showed who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,12 +13,12 @@ use crate::{
 };
 use clap::Subcommand;
 use init_secrets::InitSecrets;
-use service_runtime::{
+use rolegate_service_runtime::{
     command_line::CommandLine,
-    program::{Failure, unless_stopped},
+    program::{Failure, cancel_on_shutdown},
     shutdown::Shutdown,
 };
-use sql_store::{Place, Schema, sqlite};
+use rolegate_sql_store::{DatabaseTarget, Schema, sqlite};
 use std::sync::Arc;
 use user::UserCommand;
 
@@ -55,11 +55,13 @@ pub(crate) async fn run(
     let CommandLine { settings, command, wrong } = line;
     match command.unwrap_or(Command::Serve) {
         Command::Serve => serve(settings, shutdown).await,
-        Command::Migrate => unless_stopped(&shutdown, migrate::run(&settings)).await,
+        Command::Migrate => cancel_on_shutdown(&shutdown, migrate::run(&settings)).await,
         Command::InitSecrets(wanted) => init_secrets::run(&wanted, &settings),
         Command::Healthcheck => healthcheck::run(&settings).await,
-        Command::User(command) => unless_stopped(&shutdown, user::run(command, &settings)).await,
-        Command::Doctor => unless_stopped(&shutdown, doctor::run(&settings, &wrong)).await,
+        Command::User(command) => {
+            cancel_on_shutdown(&shutdown, user::run(command, &settings)).await
+        }
+        Command::Doctor => cancel_on_shutdown(&shutdown, doctor::run(&settings, &wrong)).await,
     }
 }
 
@@ -67,7 +69,7 @@ pub(crate) async fn run(
 /// that was mistyped would be an empty database.
 async fn existing_store(settings: &Settings) -> Result<Arc<dyn UserStore>, Failure> {
     let url = settings.store_url()?;
-    if let Place::Sqlite(file) = url.place()
+    if let DatabaseTarget::Sqlite(file) = url.target()
         && !sqlite::is_there(file).map_err(|problem| url.wrong(problem))?
     {
         return Err(url.wrong(format!("the file {} does not exist", file.display())).into());

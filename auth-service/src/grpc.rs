@@ -19,7 +19,8 @@ mod status;
 mod verify_credentials;
 
 use crate::accounts::{Accounts, Origin};
-use auth_proto::auth_v1::{
+use rolegate_grpc_server::actor;
+use rolegate_proto::auth_v1::{
     AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest, BatchAuthorizeResponse,
     BatchGetUsersRequest, BatchGetUsersResponse, ChangePasswordRequest, ChangePasswordResponse,
     DeleteUserRequest, DeleteUserResponse, GetUserRequest, GetUserResponse, ListUsersRequest,
@@ -27,22 +28,21 @@ use auth_proto::auth_v1::{
     SetPasswordRequest, SetPasswordResponse, SetUserRoleRequest, SetUserRoleResponse,
     VerifyCredentialsRequest, VerifyCredentialsResponse, auth_service_server::AuthService,
 };
-use grpc_server::actor;
-use service_runtime::networks::Networks;
+use rolegate_service_runtime::cidr_set::CidrSet;
 use tonic::{Request, Response, Status};
 
 /// `rolegate.auth.v1.AuthService` over the use cases.
 #[derive(Clone)]
 pub struct AuthGrpc {
     accounts: Accounts,
-    trusted_gateways: Networks,
+    trusted_gateways: CidrSet,
 }
 
 impl AuthGrpc {
     /// Serves these use cases; `trusted_gateways` are believed when they name the end user's
     /// address.
     #[must_use]
-    pub fn new(accounts: Accounts, trusted_gateways: Networks) -> Self {
+    pub fn new(accounts: Accounts, trusted_gateways: CidrSet) -> Self {
         Self { accounts, trusted_gateways }
     }
 

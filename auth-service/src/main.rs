@@ -8,5 +8,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    auth_service::program(|_settings| {})
+    rolegate_auth_service::program(|_settings| {})
 }

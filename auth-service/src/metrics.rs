@@ -4,8 +4,8 @@ use crate::{
     password::Hasher,
     store::{self, UserStore},
 };
-use auth_proto::Reason;
-use service_runtime::metrics::{
+use rolegate_proto::Reason;
+use rolegate_telemetry::metrics::{
     Histogram, IntCounter, IntCounterVec, IntGauge, SECONDS, before_scrape, counter, counters,
     gauge, histogram, raise, set_count,
 };
@@ -101,7 +101,7 @@ pub(crate) fn begin(hasher: &Hasher, store: &Arc<dyn UserStore>) {
     }
     let hasher = hasher.clone();
     before_scrape("hashing", move || look_at_engine(&hasher));
-    sql_store::show_pools(store::NAME, store, UserStore::pools);
+    rolegate_sql_store::register_pool_metrics(store::NAME, store, UserStore::pools);
 }
 
 fn look_at_engine(hasher: &Hasher) {

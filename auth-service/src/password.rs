@@ -1,6 +1,6 @@
 //! Hashing and verifying passwords with bcrypt, off the event loop, fairly and within bounds.
 //!
-//! - [`Password`]: what can be one. [`Hasher`]: the engine of `bcrypt_lanes` behind a narrow
+//! - [`Password`]: what can be one. [`Hasher`]: the engine of `rolegate_bcrypt_lanes` behind a narrow
 //!   interface. An unknown user costs the same work as a wrong password.
 //! - `memory`: right checks, remembered for HTTP Basic; `core_dumps` keeps them off disks.
 

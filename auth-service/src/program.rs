@@ -4,18 +4,18 @@ use crate::{
     AuthService,
     accounts::InitialPassword,
     commands::{self, Command},
-    service::Foundation,
+    service::Config,
     settings::Settings,
 };
-use auth_proto::SERVICE_NAME;
-use grpc_server::{Connections, GrpcListener};
-use service_runtime::{
+use rolegate_grpc_server::{Connections, GrpcListener};
+use rolegate_proto::SERVICE_NAME;
+use rolegate_service_runtime::{
+    admin_server::AdminServer,
     command_line,
-    hangup::Hangups,
-    http_listener::HttpListener,
-    ops::Probes,
-    program::{self, Failure, listener_line, say},
+    http_server::HttpListener,
+    program::{self, Failure, listener_line, print},
     readiness::Readiness,
+    reload_signal::ReloadSignal,
     settings::SettingError,
     shutdown::Shutdown,
 };
@@ -31,7 +31,7 @@ pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
 }
 
 pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
-    let hangups = Hangups::listen();
+    let reload_signal = ReloadSignal::listen();
     let tls = settings.service.tls()?;
     let foundation = foundation(&settings)?;
     let store_url = foundation.store_url.clone();
@@ -45,38 +45,38 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let grpc = grpc.encrypted(tls.clone());
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
     let readiness = Readiness::starting(&shutdown);
-    say(&format!(
+    print(&format!(
         "Rolegate auth-service {}, users in {store_url}\n{}{}",
         env!("CARGO_PKG_VERSION"),
         grpc.line("grpc", SERVICE_NAME),
         listener_line("ops", Some(ops.address()), "/livez /readyz /metrics"),
     ));
-    let probes = Probes::start(ops, readiness.clone());
+    let probes = AdminServer::start(ops, readiness.clone());
     let read_again = || {
         service.read_keys_again();
-        grpc_server::load_again(tls.as_deref());
+        rolegate_grpc_server::load_again(tls.as_deref());
     };
     let serving = async {
         tokio::join!(
             service.serve(Connections::Tcp(grpc), shutdown.clone()),
-            service.watch_store(readiness, &shutdown, &shutdown),
+            service.monitor_store(readiness, &shutdown, &shutdown),
         )
     };
     let (outcome, ()) = tokio::select! {
         served = serving => served,
-        never = hangups.each(read_again) => match never {},
+        never = reload_signal.each(read_again) => match never {},
     };
     service.close().await;
     probes.end().await;
     outcome
 }
 
-fn foundation(settings: &Settings) -> Result<Foundation, SettingError> {
+fn foundation(settings: &Settings) -> Result<Config, SettingError> {
     let keys = settings.service.key_source(|| {
         let right = "at least 32 bytes, such as the output of `openssl rand -base64 48`";
         Err(SettingError::new("SIGNING_SECRET", format!("is required: {right}")))
     })?;
-    Ok(Foundation {
+    Ok(Config {
         store_url: settings.store_url()?,
         keys,
         admin_password: settings.service.admin_password()?,

@@ -9,13 +9,15 @@ use crate::{
     store::{self, UserStore},
     token::{self, KeySource, Tokens},
 };
-use auth_proto::{AUTH_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer};
-use grpc_server::{Connections, GrpcServer};
-use service_runtime::{
-    networks::Networks, program::Failure, readiness::Readiness, settings::SettingError,
+use rolegate_grpc_server::{Connections, GrpcServer};
+use rolegate_proto::{
+    AUTH_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer,
+};
+use rolegate_service_runtime::{
+    cidr_set::CidrSet, program::Failure, readiness::Readiness, settings::SettingError,
     shutdown::Shutdown,
 };
-use sql_store::StoreUrl;
+use rolegate_sql_store::DatabaseUrl;
 use std::sync::Arc;
 use tonic::service::Routes;
 
@@ -24,9 +26,9 @@ const LARGEST_MESSAGE: usize = 2 * 1024 * 1024;
 
 /// What the service stands on.
 #[derive(Debug)]
-pub struct Foundation {
+pub struct Config {
     /// Where users are kept.
-    pub store_url: StoreUrl,
+    pub store_url: DatabaseUrl,
     /// Where the keys of access tokens are.
     pub keys: KeySource,
     /// Where the first admin's password comes from.
@@ -36,11 +38,11 @@ pub struct Foundation {
     /// Cost of new password hashes: base-2 logarithm of the rounds.
     pub bcrypt_cost: u32,
     /// Threads and lanes of the password engine.
-    pub engine: bcrypt_lanes::Settings,
+    pub engine: rolegate_bcrypt_lanes::Settings,
     /// The operator's decisions.
     pub policy: Policy,
     /// Callers whose word about the end user's address is believed.
-    pub trusted_gateways: Networks,
+    pub trusted_gateways: CidrSet,
 }
 
 /// The service, ready to be served: its store is open and up to date, its admin exists.
@@ -54,7 +56,7 @@ pub struct AuthService {
 impl AuthService {
     /// Opens the store (waiting for a PostgreSQL that is not there yet), brings it up to date and
     /// seeds the admin. Binds nothing.
-    pub async fn open(foundation: Foundation) -> Result<Self, Failure> {
+    pub async fn open(foundation: Config) -> Result<Self, Failure> {
         let keyring = foundation.keys.read()?;
         if !token::self_test() {
             return Err(Failure::Other("HS256 does not compute what RFC 7515 says it must".into()));
@@ -88,7 +90,7 @@ impl AuthService {
         let grpc = AuthServiceServer::new(AuthGrpc::new(accounts, trusted.clone()))
             .max_decoding_message_size(LARGEST_MESSAGE);
         let server = GrpcServer::new(Routes::new(grpc), SERVICE_NAME, AUTH_DESCRIPTORS).await;
-        let server = server.believing(&trusted);
+        let server = server.trusting(&trusted);
         Ok(Self { server, store, keys: foundation.keys, tokens })
     }
 
@@ -114,14 +116,14 @@ impl AuthService {
     }
 
     /// Keeps `readiness` and the gRPC health service true to the store: see
-    /// [`GrpcServer::watch_store`].
-    pub async fn watch_store(
+    /// [`GrpcServer::monitor_store`].
+    pub async fn monitor_store(
         &self,
         readiness: Readiness,
         shutdown: &Shutdown,
         last_call: &Shutdown,
     ) {
-        self.server.watch_store(|| self.store.ping(), readiness, shutdown, last_call).await;
+        self.server.monitor_store(|| self.store.ping(), readiness, shutdown, last_call).await;
     }
 
     /// Closes the store. Nothing is served any more.

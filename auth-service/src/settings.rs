@@ -8,16 +8,16 @@ use crate::{
     token::KeySource,
 };
 use clap::{Args, Parser};
-use grpc_server::TlsFiles;
-use grpc_tls::ServerTls;
-use secrecy::SecretString;
-use service_runtime::{
-    networks::Networks,
-    program::{Life, LifeSettings},
+use rolegate_grpc_server::TlsFiles;
+use rolegate_grpc_tls::ServerTls;
+use rolegate_service_runtime::{
+    cidr_set::CidrSet,
+    program::{CommonSettings, ProgramSettings},
     secret::{self, Source},
     settings::{SettingError, number_between, socket_address},
 };
-use sql_store::StoreUrl;
+use rolegate_sql_store::DatabaseUrl;
+use secrecy::SecretString;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 /// Callers on this machine.
@@ -27,7 +27,7 @@ pub const LOOPBACK: &str = "127.0.0.0/8,::1/128";
 #[derive(Debug, Parser)]
 #[command(name = "auth-service", version)]
 pub struct Settings {
-    /// What all-in-one has too.
+    /// What rolegate has too.
     #[command(flatten)]
     pub service: ServiceSettings,
 
@@ -45,11 +45,11 @@ pub struct Settings {
 
     /// CIDRs of callers, separated by commas, who are believed when they name the end user's address, the request or a trace.
     #[arg(long, env = "TRUSTED_GATEWAYS", default_value = LOOPBACK)]
-    pub trusted_gateways: Networks,
+    pub trusted_gateways: CidrSet,
 
     /// What every program has.
     #[command(flatten)]
-    pub life: Life,
+    pub life: CommonSettings,
 }
 
 /// Settings of the service itself, wherever it runs.
@@ -152,10 +152,10 @@ fn password_min_length(text: &str) -> Result<usize, String> {
     number_between(text, 1, 72)
 }
 
-impl LifeSettings for Settings {
+impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "auth-service";
 
-    fn life(&self) -> &Life {
+    fn life(&self) -> &CommonSettings {
         &self.life
     }
 
@@ -171,9 +171,9 @@ impl Settings {
     }
 
     /// The database; required.
-    pub fn store_url(&self) -> Result<StoreUrl, SettingError> {
+    pub fn store_url(&self) -> Result<DatabaseUrl, SettingError> {
         let file = self.database_url_file.as_deref();
-        StoreUrl::required("DATABASE_URL", self.database_url.clone(), file)
+        DatabaseUrl::required("DATABASE_URL", self.database_url.clone(), file)
     }
 }
 
@@ -203,10 +203,10 @@ impl ServiceSettings {
 
     /// Threads and lanes of the password engine.
     #[must_use]
-    pub fn engine(&self) -> bcrypt_lanes::Settings {
-        let usual = bcrypt_lanes::Settings::default();
+    pub fn engine(&self) -> rolegate_bcrypt_lanes::Settings {
+        let usual = rolegate_bcrypt_lanes::Settings::default();
         let threads = self.bcrypt_threads.unwrap_or(usual.threads);
-        bcrypt_lanes::Settings { threads, lanes: self.bcrypt_lanes, ..usual }
+        rolegate_bcrypt_lanes::Settings { threads, lanes: self.bcrypt_lanes, ..usual }
     }
 
     /// Where the keys of access tokens are; `otherwise` says it for the one that signs, where

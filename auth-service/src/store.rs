@@ -14,9 +14,9 @@ mod sqlite;
 pub(crate) use inspection::{examine, inspect};
 pub use open::open;
 pub use postgres::PostgresStore;
-pub use shared_reads::SharedReads;
-use sql_store::PoolUse;
-pub use sql_store::StoreError;
+use rolegate_sql_store::PoolStats;
+pub use rolegate_sql_store::StoreError;
+pub use shared_reads::BatchedReads;
 pub use sqlite::SqliteStore;
 
 use crate::{
@@ -169,7 +169,7 @@ pub trait UserStore: Send + Sync + 'static {
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError>;
 
     /// The pools of connections, and how they are used now.
-    fn pools(&self) -> Vec<PoolUse>;
+    fn pools(&self) -> Vec<PoolStats>;
 
     /// Finishes what is under way and closes every connection.
     async fn close(&self);

@@ -10,10 +10,10 @@ pub use key_source::KeySource;
 pub use keyring::{Keyring, KeyringError};
 
 use crate::{clock::Clock, user::User};
-use auth_proto::limits::LONGEST_TOKEN;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use keyring::Key;
+use rolegate_proto::limits::MAX_TOKEN_LEN;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -169,7 +169,7 @@ impl Tokens {
 
     /// Whose token this is, and since when. Whether its user still wants it, the stored user tells.
     pub fn judge(&self, token: &str) -> Result<Judged, TokenError> {
-        if token.len() > LONGEST_TOKEN {
+        if token.len() > MAX_TOKEN_LEN {
             return Err(TokenError::Invalid);
         }
         let (message, signature) = token.rsplit_once('.').ok_or(TokenError::Invalid)?;

@@ -6,9 +6,9 @@ use crate::{
     openapi::{Scheme, Variant, document, pages::pages},
     settings::PublicSettings,
 };
-use auth_client::AuthClient;
 use axum::{Router, middleware::map_response, response::Response};
 use http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE};
+use rolegate_auth_client::AuthClient;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 const VARIANT: Variant = Variant {
@@ -38,7 +38,7 @@ pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
     around("basic", routes, settings).with_state(auth)
 }
 
-/// `Problem` challenges for a bearer token, which is of no use here. Exactly `Basic`: the API's
+/// `ApiError` challenges for a bearer token, which is of no use here. Exactly `Basic`: the API's
 /// contract leaves out the realm that RFC 7617, section 2, asks for.
 async fn challenge(mut response: Response) -> Response {
     if response.status() == StatusCode::UNAUTHORIZED {

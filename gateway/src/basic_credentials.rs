@@ -1,9 +1,9 @@
 //! The `Authorization` header of HTTP Basic (RFC 7617).
 
-use auth_client::axum::Problem;
 use axum::extract::FromRequestParts;
 use base64::{Engine, engine::general_purpose::STANDARD_PAD_INDIFFERENT};
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
+use rolegate_auth_client::axum::ApiError;
 use secrecy::{SecretString, zeroize::Zeroizing};
 
 /// The credentials that a request presents. Rejects with 401 `Not authenticated.` where the header
@@ -44,10 +44,10 @@ impl BasicCredentials {
 }
 
 impl<S: Sync> FromRequestParts<S> for BasicCredentials {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        Self::from_headers(&parts.headers).ok_or_else(Problem::not_authenticated)
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Self::from_headers(&parts.headers).ok_or_else(ApiError::not_authenticated)
     }
 }
 

@@ -9,9 +9,9 @@ use crate::{
     openapi::{Scheme, Variant, document, guard::Guard, pages::pages},
     settings::PublicSettings,
 };
-use auth_client::{AuthClient, Role};
 use axum::Router;
-use posts_client::PostsClient;
+use rolegate_auth_client::{AuthClient, Role};
+use rolegate_posts_client::PostsClient;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 mod posts;

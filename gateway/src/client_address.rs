@@ -1,12 +1,12 @@
 //! The address of the client, behind proxies that are trusted.
 
 use http::HeaderMap;
-use service_runtime::networks::Networks;
+use rolegate_service_runtime::cidr_set::CidrSet;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// Follows `X-Forwarded-For` from the peer backwards for as long as the word of the last hop is
 /// trusted. What is to the left of the first hop that is not trusted may be invented.
-pub(crate) fn find(peer: IpAddr, headers: &HeaderMap, trusted: &Networks) -> IpAddr {
+pub(crate) fn find(peer: IpAddr, headers: &HeaderMap, trusted: &CidrSet) -> IpAddr {
     let hops = headers
         .get_all("x-forwarded-for")
         .iter()

@@ -7,7 +7,6 @@ use crate::{
     unread_body,
     who_asks::{WhoAsks, X_REQUEST_ID},
 };
-use auth_client::{CallError, axum::Problem};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
@@ -18,7 +17,9 @@ use http::{
     HeaderValue, Method, StatusCode,
     header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS},
 };
-use service_runtime::{networks::Networks, request_context::RequestContext};
+use rolegate_auth_client::{CallError, axum::ApiError};
+use rolegate_service_runtime::cidr_set::CidrSet;
+use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 use tracing::Instrument as _;
 
@@ -27,7 +28,7 @@ use tracing::Instrument as _;
 struct Surroundings {
     /// The variant's name in metrics.
     variant: &'static str,
-    trusted_proxies: Arc<Networks>,
+    trusted_proxies: Arc<CidrSet>,
 }
 
 /// Adds what both variants share to their routes. One layer, not one for each thing: a layer costs
@@ -43,10 +44,10 @@ where
 {
     let trusted_proxies = Arc::new(settings.trusted_proxies.clone());
     let routes = routes
-        .fallback(async || Problem::new(StatusCode::NOT_FOUND, "Not Found"))
+        .fallback(async || ApiError::new(StatusCode::NOT_FOUND, "Not Found"))
         // axum adds `Allow`.
         .method_not_allowed_fallback(async || {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
+            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
         });
     let routes = settings.cors_allowed_origins.around(routes);
     routes.layer(from_fn_with_state(Surroundings { variant, trusted_proxies }, every_request))

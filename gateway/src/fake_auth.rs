@@ -3,8 +3,8 @@
 //! Access tokens are `user`, `author`, `admin` (a user of that role) and `gone`; every user's
 //! password is `right`; the ids of users are 1, 2 and 3, of whom 3 cannot be deleted.
 
-use auth_client::{AuthClient, Reason, Stream};
-use auth_proto::{
+use rolegate_auth_client::{AuthClient, Reason, Stream};
+use rolegate_proto::{
     ERROR_DOMAIN,
     auth_v1::{
         AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
@@ -49,7 +49,7 @@ pub(crate) fn fake_auth() -> (AuthClient, Calls) {
         server.serve_with_incoming(connection).await
     });
     let near = Mutex::new(Some(near));
-    let client = AuthClient::over(move || {
+    let client = AuthClient::with_connector(move || {
         let near = near.lock().expect("no panic").take();
         async move {
             near.map(|near| Box::new(near) as Box<dyn Stream>)

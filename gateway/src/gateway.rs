@@ -1,11 +1,11 @@
 //! The public listeners of both variants.
 
 use crate::{basic, bearer, measured, settings::PublicSettings};
-use auth_client::AuthClient;
 use axum::Router;
-use posts_client::PostsClient;
-use service_runtime::{
-    http_listener::{HttpListener, Limits},
+use rolegate_auth_client::AuthClient;
+use rolegate_posts_client::PostsClient;
+use rolegate_service_runtime::{
+    http_server::{HttpListener, Limits},
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };

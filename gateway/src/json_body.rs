@@ -1,6 +1,5 @@
 //! Request bodies: a JSON object of limited size.
 
-use auth_client::axum::Problem;
 use axum::{
     body::Body,
     extract::{FromRequest, Request},
@@ -8,6 +7,7 @@ use axum::{
 use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
 use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use rolegate_auth_client::axum::ApiError;
 use secrecy::SecretString;
 use std::{collections::HashMap, error::Error, time::Duration};
 use tokio::time::timeout;
@@ -29,35 +29,35 @@ pub(crate) struct JsonBody<const MOST: usize = LIMIT>(HashMap<String, Field>);
 
 impl<const MOST: usize> JsonBody<MOST> {
     /// Takes the string `field` out of the body.
-    pub(crate) fn text(&mut self, field: &'static str) -> Result<String, Problem> {
+    pub(crate) fn text(&mut self, field: &'static str) -> Result<String, ApiError> {
         match self.0.remove(field) {
             Some(Field::Json(json)) if json.starts_with('"') => {
                 // Fails where an escape is half a character: grammatical, but no text.
                 serde_json::from_str(&json).map_err(|_| not_json())
             }
             Some(Field::Repeated) => {
-                Err(Problem::bad_request(format!("Field \"{field}\" is given more than once.")))
+                Err(ApiError::bad_request(format!("Field \"{field}\" is given more than once.")))
             }
-            Some(Field::Json(_)) | None => Err(Problem::bad_request(format!(
+            Some(Field::Json(_)) | None => Err(ApiError::bad_request(format!(
                 "Field \"{field}\" is required and must be a string."
             ))),
         }
     }
 
     /// Takes the string `field`, a secret, out of the body.
-    pub(crate) fn secret(&mut self, field: &'static str) -> Result<SecretString, Problem> {
+    pub(crate) fn secret(&mut self, field: &'static str) -> Result<SecretString, ApiError> {
         self.text(field).map(SecretString::from)
     }
 }
 
 impl<S: Sync, const MOST: usize> FromRequest<S> for JsonBody<MOST> {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
         let bytes = read(body, MOST).await?;
         if !is_json(&head.headers) {
-            return Err(Problem::new(
+            return Err(ApiError::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "Content-Type must be application/json.",
             ));
@@ -66,8 +66,8 @@ impl<S: Sync, const MOST: usize> FromRequest<S> for JsonBody<MOST> {
     }
 }
 
-async fn read(body: Body, most: usize) -> Result<Vec<u8>, Problem> {
-    let too_large = || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Request body too large.");
+async fn read(body: Body, most: usize) -> Result<Vec<u8>, ApiError> {
+    let too_large = || ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "Request body too large.");
     // `Content-Length` tells it before a byte was read, and before a 100 (Continue) was sent.
     if body.size_hint().lower() > most as u64 {
         return Err(too_large());
@@ -86,9 +86,9 @@ async fn read(body: Body, most: usize) -> Result<Vec<u8>, Problem> {
     match timeout(DEADLINE, whole).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if is_over_limit(&*error) => Err(too_large()),
-        Ok(Err(_broken)) => Err(Problem::bad_request("Request body could not be read.")),
+        Ok(Err(_broken)) => Err(ApiError::bad_request("Request body could not be read.")),
         Err(_elapsed) => {
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "Request body did not arrive in time."))
+            Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "Request body did not arrive in time."))
         }
     }
 }
@@ -107,21 +107,21 @@ fn is_json(headers: &HeaderMap) -> bool {
     subtype == "json" || subtype.ends_with("+json")
 }
 
-fn parse(bytes: &[u8]) -> Result<HashMap<String, Field>, Problem> {
+fn parse(bytes: &[u8]) -> Result<HashMap<String, Field>, ApiError> {
     // serde_json does not look at the encoding of what it skips.
     let text = str::from_utf8(bytes)
-        .map_err(|_| Problem::bad_request("Request body is not valid UTF-8."))?;
+        .map_err(|_| ApiError::bad_request("Request body is not valid UTF-8."))?;
     match serde_json::from_str::<Object>(text) {
         Ok(Object(fields)) => Ok(fields),
         Err(error) if error.is_data() => {
-            Err(Problem::bad_request("Request body must be a JSON object."))
+            Err(ApiError::bad_request("Request body must be a JSON object."))
         }
         Err(_) => Err(not_json()),
     }
 }
 
-fn not_json() -> Problem {
-    Problem::bad_request("Request body is not valid JSON.")
+fn not_json() -> ApiError {
+    ApiError::bad_request("Request body is not valid JSON.")
 }
 
 #[cfg(test)]

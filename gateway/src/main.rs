@@ -1,6 +1,6 @@
 //! The program `gateway`.
 
-use service_runtime::command_line;
+use rolegate_service_runtime::command_line;
 use std::process::ExitCode;
 
 /// Requests are many small buffers that live for microseconds, freed on another thread as often as
@@ -9,5 +9,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    command_line::serve_or_healthcheck(command_line::parse(), gateway::run)
+    command_line::serve_or_healthcheck(command_line::parse(), rolegate_gateway::run)
 }

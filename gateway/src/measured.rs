@@ -1,11 +1,11 @@
 //! Requests counted and timed. Labels are ours, never the client's: the route as it stands in the
 //! table, and a method only if HTTP knows it.
 
-use auth_client::{AuthClient, metrics::count_decisions};
 use axum::extract::MatchedPath;
 use http::{Method, StatusCode};
-use posts_client::PostsClient;
-use service_runtime::metrics::{
+use rolegate_auth_client::{AuthClient, metrics::count_decisions};
+use rolegate_posts_client::PostsClient;
+use rolegate_telemetry::metrics::{
     Histogram, HistogramVec, IntCounterVec, SECONDS, SIZES, counters, histogram, histograms,
     observe_size,
 };

@@ -1,4 +1,4 @@
-//! The OpenAPI document of a variant: what the annotations of its endpoints say, completed by what
+//! The OpenAPI document of a variant: what the annotations of its endpoints print, completed by what
 //! holds for all of them, so that no annotation can forget it.
 //!
 //! - [`problem`]: error responses as the document describes them.

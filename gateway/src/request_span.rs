@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use http::Method;
-use service_runtime::traces;
+use rolegate_telemetry::traces;
 use tracing::{Span, field::Empty, info_span};
 
 /// Disabled, and next to free, where nobody traces.

@@ -1,6 +1,6 @@
 //! Roles as JSON has them.
 
-use auth_client::Role;
+use rolegate_auth_client::Role;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -30,7 +30,7 @@ impl From<Role> for RoleName {
 #[cfg(test)]
 mod tests {
     use super::RoleName;
-    use auth_client::Role;
+    use rolegate_auth_client::Role;
 
     #[test]
     fn names_are_those_of_the_contract() {

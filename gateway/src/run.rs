@@ -1,13 +1,13 @@
 //! The life of the program `gateway`.
 
 use crate::{Gateway, settings::Settings};
-use auth_client::settings::read_again;
-use service_runtime::{
-    hangup::Hangups,
-    http_listener::HttpListener,
-    ops::Probes,
-    program::{Failure, listener_line, say},
+use rolegate_auth_client::settings::read_again;
+use rolegate_service_runtime::{
+    admin_server::AdminServer,
+    http_server::HttpListener,
+    program::{Failure, listener_line, print},
     readiness::Readiness,
+    reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
 
@@ -16,16 +16,16 @@ use service_runtime::{
 /// The gateway is ready as soon as it listens, whether or not auth-service answers: a balancer that
 /// turned away would make refused connections out of an outage that callers can be told about.
 pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
-    let hangups = Hangups::listen();
+    let reload_signal = ReloadSignal::listen();
     let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
     let (posts, posts_tls) = settings.posts_tls.client(settings.posts_service_url.as_deref())?;
     let gateway = Gateway::bind(&settings.public).await?;
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
-    say(&greeting(&settings, &gateway, &ops));
+    print(&greeting(&settings, &gateway, &ops));
 
     let readiness = Readiness::starting(&shutdown);
     readiness.set_able(true);
-    let probes = Probes::start(ops, readiness);
+    let probes = AdminServer::start(ops, readiness);
     let read_again = || {
         if auth_tls.is_none() && posts_tls.is_none() {
             tracing::info!("SIGHUP: there are no files to read again");
@@ -34,7 +34,7 @@ pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> 
     };
     tokio::select! {
         () = gateway.serve(auth, posts, shutdown) => {}
-        never = hangups.each(read_again) => match never {},
+        never = reload_signal.each(read_again) => match never {},
     }
     probes.end().await;
     Ok(())

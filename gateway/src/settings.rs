@@ -2,15 +2,15 @@
 
 pub use crate::cors::AllowedOrigins;
 
-use auth_client::settings::AuthTlsSettings;
 use clap::{
     ArgAction,
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
-use posts_client::settings::PostsTlsSettings;
-use service_runtime::{
-    networks::Networks,
-    program::{Life, LifeSettings},
+use rolegate_auth_client::settings::AuthTlsSettings;
+use rolegate_posts_client::settings::PostsTlsSettings;
+use rolegate_service_runtime::{
+    cidr_set::CidrSet,
+    program::{CommonSettings, ProgramSettings},
     settings::{ListenAddress, SettingError, listen_address, socket_address},
 };
 use std::net::SocketAddr;
@@ -54,13 +54,13 @@ pub struct Settings {
 
     /// What every program has.
     #[command(flatten)]
-    pub life: Life,
+    pub life: CommonSettings,
 }
 
-impl LifeSettings for Settings {
+impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "gateway";
 
-    fn life(&self) -> &Life {
+    fn life(&self) -> &CommonSettings {
         &self.life
     }
 
@@ -93,7 +93,7 @@ pub struct PublicSettings {
     /// CIDRs of proxies, separated by commas, whose X-Forwarded-For, x-request-id and traceparent
     /// are believed; empty for none
     #[arg(long, env = "TRUSTED_PROXIES", default_value = "", hide_default_value = true)]
-    pub trusted_proxies: Networks,
+    pub trusted_proxies: CidrSet,
 
     /// Whether /openapi.json and the page /docs are served on the public addresses
     #[arg(
@@ -113,7 +113,7 @@ pub struct PublicSettings {
 
 #[cfg(test)]
 impl Settings {
-    /// What these arguments say, whatever the environment of the tests says.
+    /// What these arguments print, whatever the environment of the tests says.
     pub(crate) fn of(arguments: &[&str]) -> Result<Self, clap::Error> {
         use clap::{CommandFactory as _, FromArgMatches as _};
         Self::command()

@@ -2,10 +2,10 @@
 //! request's id and of a trace is taken from trusted proxies only.
 
 use crate::client_address;
-use auth_client::{CallContext, RequestId};
 use axum::extract::{ConnectInfo, Request};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use service_runtime::networks::Networks;
+use rolegate_auth_client::{CallContext, RequestId};
+use rolegate_service_runtime::cidr_set::CidrSet;
 use std::net::{IpAddr, SocketAddr};
 
 /// The id of a request, in requests of trusted proxies and in every answer.
@@ -20,7 +20,7 @@ pub(crate) struct WhoAsks {
 }
 
 impl WhoAsks {
-    pub(crate) fn of(request: &Request, trusted: &Networks) -> Self {
+    pub(crate) fn of(request: &Request, trusted: &CidrSet) -> Self {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
         let headers = request.headers();
         let is_trusted = peer.is_some_and(|peer| trusted.contain(peer));

@@ -1,8 +1,8 @@
 //! Who did what to which post: one line for each act, written as those of auth-service are. Never a
 //! word of a title or a content.
 
-use auth_client::User;
-use service_runtime::audit_line;
+use rolegate_auth_client::User;
+use rolegate_telemetry::audit_line;
 
 /// What was done to a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@ mod doctor;
 
 use crate::{program::serve, settings::Settings, store};
 use clap::Subcommand;
-use service_runtime::{
+use rolegate_service_runtime::{
     command_line::CommandLine,
     healthcheck,
-    program::{Failure, say, unless_stopped},
+    program::{Failure, cancel_on_shutdown, print},
     shutdown::Shutdown,
 };
 
@@ -39,9 +39,9 @@ pub(crate) async fn run(
     let CommandLine { settings, command, wrong } = line;
     match command.unwrap_or(Command::Serve) {
         Command::Serve => serve(settings, shutdown).await,
-        Command::Migrate => unless_stopped(&shutdown, migrate(&settings)).await,
+        Command::Migrate => cancel_on_shutdown(&shutdown, migrate(&settings)).await,
         Command::Healthcheck => healthcheck::run(settings.ops_listen_addr).await,
-        Command::Doctor => unless_stopped(&shutdown, doctor::run(&settings, &wrong)).await,
+        Command::Doctor => cancel_on_shutdown(&shutdown, doctor::run(&settings, &wrong)).await,
     }
 }
 
@@ -49,6 +49,6 @@ pub(crate) async fn run(
 async fn migrate(settings: &Settings) -> Result<(), Failure> {
     let url = settings.store_url()?;
     store::open(&url).await?.close().await;
-    say(&format!("The schema is up to date: {url}"));
+    print(&format!("The schema is up to date: {url}"));
     Ok(())
 }

@@ -12,12 +12,12 @@ mod status;
 mod update_post;
 
 use crate::posts::Posts;
-use auth_proto::posts_v1::{
+use rolegate_grpc_server::actor;
+use rolegate_proto::posts_v1::{
     BatchGetPostsRequest, BatchGetPostsResponse, CreatePostRequest, CreatePostResponse,
     DeletePostRequest, DeletePostResponse, GetPostRequest, GetPostResponse, ListPostsRequest,
     ListPostsResponse, UpdatePostRequest, UpdatePostResponse, post_service_server::PostService,
 };
-use grpc_server::actor;
 use secrecy::SecretString;
 use tonic::{Request, Response, Status};
 

@@ -1,7 +1,7 @@
 //! What this service counts, beside its calls.
 
 use crate::store::{self, PostStore};
-use auth_client::{
+use rolegate_auth_client::{
     AuthClient,
     metrics::{count_decisions, count_usernames},
 };
@@ -11,5 +11,5 @@ use std::sync::Arc;
 pub(crate) fn begin(auth: &AuthClient, store: &Arc<dyn PostStore>) {
     count_decisions(auth);
     count_usernames(auth);
-    sql_store::show_pools(store::NAME, store, PostStore::pools);
+    rolegate_sql_store::register_pool_metrics(store::NAME, store, PostStore::pools);
 }

@@ -19,7 +19,7 @@ pub struct Post {
 
 /// A post with the name that its author has now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SignedPost {
+pub struct PostWithAuthor {
     /// The post.
     pub post: Post,
     /// `None` when its author is deleted.

@@ -14,15 +14,15 @@ mod update;
 pub use crate::draft::{Draft, PostRule};
 pub use error::PostError;
 pub use list::{LARGEST_PAGE, PageRequest, PostPage};
-pub use read::LARGEST_BATCH;
+pub use read::MAX_BATCH_SIZE;
 
 use crate::{
     clock::Clock,
     post::Post,
     store::{self, PostStore},
 };
-use auth_client::AuthClient;
-use sql_store::SharedReads;
+use rolegate_auth_client::AuthClient;
+use rolegate_sql_store::BatchedReads;
 use std::sync::Arc;
 
 /// The use cases over one store. Clones share everything.
@@ -30,7 +30,7 @@ use std::sync::Arc;
 pub struct Posts {
     store: Arc<dyn PostStore>,
     /// Every look-up of one post goes through here and shares its statement with the others.
-    reads: SharedReads<i64, Post>,
+    reads: BatchedReads<i64, Post>,
     auth: AuthClient,
     clock: Arc<dyn Clock>,
 }
@@ -39,7 +39,7 @@ impl Posts {
     /// Posts in this store, by the decisions of this auth-service.
     pub fn new(store: Arc<dyn PostStore>, auth: AuthClient, clock: Arc<dyn Clock>) -> Self {
         let by_id = Arc::clone(&store);
-        let reads = SharedReads::new(
+        let reads = BatchedReads::new(
             store::NAME,
             "id",
             move |ids: Vec<i64>| {

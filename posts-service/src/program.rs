@@ -5,16 +5,16 @@ use crate::{
     commands::{self, Command},
     settings::Settings,
 };
-use auth_client::settings::read_again;
-use auth_proto::posts_v1::post_service_server::SERVICE_NAME;
-use grpc_server::{Connections, GrpcListener};
-use service_runtime::{
+use rolegate_auth_client::settings::read_again;
+use rolegate_grpc_server::{Connections, GrpcListener};
+use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
+use rolegate_service_runtime::{
+    admin_server::AdminServer,
     command_line,
-    hangup::Hangups,
-    http_listener::HttpListener,
-    ops::Probes,
-    program::{self, Failure, listener_line, say},
+    http_server::HttpListener,
+    program::{self, Failure, listener_line, print},
     readiness::Readiness,
+    reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ pub fn program() -> ExitCode {
 /// Readiness follows the store and not auth-service: while that is gone, callers are better told so
 /// than refused a connection.
 pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
-    let hangups = Hangups::listen();
+    let reload_signal = ReloadSignal::listen();
     let store_url = settings.store_url()?;
     let own_tls = settings.tls.load()?;
     let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
@@ -44,30 +44,30 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let grpc = grpc.encrypted(own_tls.clone());
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
     let readiness = Readiness::starting(&shutdown);
-    say(&format!(
+    print(&format!(
         "Rolegate posts-service {}, posts in {store_url}, asking auth-service at {}\n{}{}",
         env!("CARGO_PKG_VERSION"),
         settings.auth_service_url,
         grpc.line("grpc", SERVICE_NAME),
         listener_line("ops", Some(ops.address()), "/livez /readyz /metrics"),
     ));
-    let probes = Probes::start(ops, readiness.clone());
+    let probes = AdminServer::start(ops, readiness.clone());
     let read_again = || {
         if own_tls.is_none() && auth_tls.is_none() {
             tracing::info!("SIGHUP: there are no files to read again");
         }
-        grpc_server::load_again(own_tls.as_deref());
+        rolegate_grpc_server::load_again(own_tls.as_deref());
         read_again(&auth_tls);
     };
     let serving = async {
         tokio::join!(
             service.serve(Connections::Tcp(grpc), shutdown.clone()),
-            service.watch_store(readiness, &shutdown, &shutdown),
+            service.monitor_store(readiness, &shutdown, &shutdown),
         )
     };
     let (outcome, ()) = tokio::select! {
         served = serving => served,
-        never = hangups.each(read_again) => match never {},
+        never = reload_signal.each(read_again) => match never {},
     };
     service.close().await;
     probes.end().await;

@@ -7,16 +7,16 @@ use crate::{
     posts::Posts,
     store::{self, PostStore},
 };
-use auth_client::AuthClient;
-use auth_proto::{
+use rolegate_auth_client::AuthClient;
+use rolegate_grpc_server::{Connections, GrpcServer};
+use rolegate_proto::{
     POSTS_DESCRIPTORS,
     posts_v1::post_service_server::{PostServiceServer, SERVICE_NAME},
 };
-use grpc_server::{Connections, GrpcServer};
-use service_runtime::{
-    networks::Networks, program::Failure, readiness::Readiness, shutdown::Shutdown,
+use rolegate_service_runtime::{
+    cidr_set::CidrSet, program::Failure, readiness::Readiness, shutdown::Shutdown,
 };
-use sql_store::StoreUrl;
+use rolegate_sql_store::DatabaseUrl;
 use std::sync::Arc;
 use tonic::service::Routes;
 
@@ -31,16 +31,16 @@ impl PostsService {
     /// Binds nothing, and asks nothing of auth-service yet.
     /// `trusted_gateways` are believed when they name a request.
     pub async fn open(
-        store_url: &StoreUrl,
+        store_url: &DatabaseUrl,
         auth: AuthClient,
-        trusted_gateways: &Networks,
+        trusted_gateways: &CidrSet,
     ) -> Result<Self, Failure> {
         let store = store::open(store_url).await?;
         metrics::begin(&auth, &store);
         let posts = Posts::new(Arc::clone(&store), auth, Arc::new(SystemClock));
         let grpc = PostServiceServer::new(PostsGrpc::new(posts));
         let server = GrpcServer::new(Routes::new(grpc), SERVICE_NAME, POSTS_DESCRIPTORS).await;
-        Ok(Self { server: server.believing(trusted_gateways), store })
+        Ok(Self { server: server.trusting(trusted_gateways), store })
     }
 
     /// Serves calls from `connections` until `shutdown` says stop and what is in flight is finished.
@@ -49,14 +49,14 @@ impl PostsService {
     }
 
     /// Keeps `readiness` and the gRPC health service true to the store: see
-    /// [`GrpcServer::watch_store`].
-    pub async fn watch_store(
+    /// [`GrpcServer::monitor_store`].
+    pub async fn monitor_store(
         &self,
         readiness: Readiness,
         shutdown: &Shutdown,
         last_call: &Shutdown,
     ) {
-        self.server.watch_store(|| self.store.ping(), readiness, shutdown, last_call).await;
+        self.server.monitor_store(|| self.store.ping(), readiness, shutdown, last_call).await;
     }
 
     /// Closes the store. Nothing is served any more.

@@ -2,18 +2,18 @@
 
 #![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
 
-use auth_client::settings::AuthTlsSettings;
 use clap::{Args, Parser};
-use grpc_server::TlsFiles;
-use grpc_tls::ServerTls;
-use secrecy::SecretString;
-use service_runtime::{
-    networks::Networks,
-    program::{Life, LifeSettings},
+use rolegate_auth_client::settings::AuthTlsSettings;
+use rolegate_grpc_server::TlsFiles;
+use rolegate_grpc_tls::ServerTls;
+use rolegate_service_runtime::{
+    cidr_set::CidrSet,
+    program::{CommonSettings, ProgramSettings},
     secret,
     settings::{SettingError, socket_address},
 };
-use sql_store::StoreUrl;
+use rolegate_sql_store::DatabaseUrl;
+use secrecy::SecretString;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 /// Callers on this machine.
@@ -53,11 +53,11 @@ pub struct Settings {
 
     /// CIDRs of callers, separated by commas, who are believed when they name the end user's address, the request or a trace.
     #[arg(long, env = "TRUSTED_GATEWAYS", default_value = LOOPBACK)]
-    pub trusted_gateways: Networks,
+    pub trusted_gateways: CidrSet,
 
     /// What every program has.
     #[command(flatten)]
-    pub life: Life,
+    pub life: CommonSettings,
 }
 
 /// How gRPC of posts is encrypted, wherever it is served.
@@ -89,10 +89,10 @@ impl ServerTlsSettings {
     }
 }
 
-impl LifeSettings for Settings {
+impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "posts-service";
 
-    fn life(&self) -> &Life {
+    fn life(&self) -> &CommonSettings {
         &self.life
     }
 
@@ -103,8 +103,8 @@ impl LifeSettings for Settings {
 
 impl Settings {
     /// The database; required.
-    pub fn store_url(&self) -> Result<StoreUrl, SettingError> {
+    pub fn store_url(&self) -> Result<DatabaseUrl, SettingError> {
         let file = self.database_url_file.as_deref();
-        StoreUrl::required("DATABASE_URL", self.database_url.clone(), file)
+        DatabaseUrl::required("DATABASE_URL", self.database_url.clone(), file)
     }
 }

@@ -14,7 +14,7 @@ pub use sqlite::SqliteStore;
 
 use crate::{draft::Draft, post::Post};
 use async_trait::async_trait;
-use sql_store::{PoolUse, StoreError};
+use rolegate_sql_store::{PoolStats, StoreError};
 
 /// What metrics call this store.
 pub(crate) const NAME: &str = "posts";
@@ -106,7 +106,7 @@ pub trait PostStore: Send + Sync + 'static {
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError>;
 
     /// The pools of connections, and how they are used now.
-    fn pools(&self) -> Vec<PoolUse>;
+    fn pools(&self) -> Vec<PoolStats>;
 
     /// Finishes what is under way and closes every connection.
     async fn close(&self);

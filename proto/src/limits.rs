@@ -1,8 +1,8 @@
 //! What the contract allows at the most; both sides hold to it.
 
 /// Items of a `BatchAuthorize`; with the longest tokens it is a message of a megabyte.
-pub const LARGEST_BATCH: usize = 256;
+pub const MAX_BATCH_SIZE: usize = 256;
 
 /// Bytes of an access token. No token of ours comes near; whatever is longer is not worth the work
 /// of looking at it.
-pub const LONGEST_TOKEN: usize = 4 * 1024;
+pub const MAX_TOKEN_LEN: usize = 4 * 1024;

@@ -1,11 +1,11 @@
 //! Who may do what: every endpoint, asked by everybody. One table.
 
-use e2e::{Answer, Api, Plan, World, in_every_world, token};
+use e2e::{Answer, Api, TestApp, TestSetup, for_all_deployments, token};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-in_every_world!(everybody_gets_what_the_table_says_and_nothing_else);
+for_all_deployments!(everybody_gets_what_the_table_says_and_nothing_else);
 
 /// Which of the two addresses.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,7 +107,7 @@ impl Body {
     }
 }
 
-pub(crate) async fn everybody_gets_what_the_table_says_and_nothing_else(plan: Plan) {
+pub(crate) async fn everybody_gets_what_the_table_says_and_nothing_else(plan: TestSetup) {
     let world = plan.start().await;
     let target = world.user("target").await;
     let another = world.user_with_role("another author", "author").await;
@@ -173,7 +173,7 @@ fn expect(answer: &Answer, variant: Variant, access: Access, caller: Caller, suc
 }
 
 /// Each caller with their password, on the bearer address and on the Basic address.
-async fn callers(world: &World) -> Vec<(Caller, String, Api, Api)> {
+async fn callers(world: &TestApp) -> Vec<(Caller, String, Api, Api)> {
     let forged = token::claims_of(world.admin().await.id);
     let forged = token::signed(&token::plain_header(), &forged, "not the secret of this service");
     let mut callers = vec![

@@ -1,17 +1,17 @@
 //! Who did what is told, whatever `RUST_LOG` says.
 
-use auth_proto::auth_v1::{
+use e2e::{
+    ADMIN_PASSWORD, Api, Process, TestDatabase, TestSetup, eventually, for_all_deployments,
+    grpc::{self, acting},
+    on_postgres,
+};
+use rolegate_proto::auth_v1::{
     ChangePasswordRequest, DeleteUserRequest, RegisterRequest, Role, SetPasswordRequest,
     SetUserRoleRequest,
 };
-use e2e::{
-    ADMIN_PASSWORD, Api, Plan, Process, TestDatabase, eventually,
-    grpc::{self, acting},
-    in_every_world, on_postgres,
-};
 use serde_json::{Value, json};
 
-in_every_world!(
+for_all_deployments!(
     everything_that_must_be_told_is_told,
     the_limit_on_guessing_is_told_once_for_its_window,
 );
@@ -64,7 +64,7 @@ pub(crate) async fn leave_in_the_middle<T: Send + 'static>(
     locked.unlock().await;
 }
 
-async fn everything_that_must_be_told_is_told(plan: Plan) {
+async fn everything_that_must_be_told_is_told(plan: TestSetup) {
     let plan = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
     let world = plan.start().await;
     let ann = world.user("ann").await;
@@ -125,7 +125,7 @@ async fn everything_that_must_be_told_is_told(plan: Plan) {
     assert_eq!(lines, expected);
 }
 
-async fn the_limit_on_guessing_is_told_once_for_its_window(plan: Plan) {
+async fn the_limit_on_guessing_is_told_once_for_its_window(plan: TestSetup) {
     let plan = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
     let world = plan.with("LOGIN_FAILURE_LIMIT", "2").start().await;
     let statuses = [
@@ -143,7 +143,7 @@ async fn the_limit_on_guessing_is_told_once_for_its_window(plan: Plan) {
     assert_eq!(reasons, ["wrong_password", "wrong_password", "too_many_attempts", "none"]);
 }
 
-async fn an_act_whose_caller_left_is_told_all_the_same(plan: Plan) {
+async fn an_act_whose_caller_left_is_told_all_the_same(plan: TestSetup) {
     let world = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
     let (ann, admin) = (world.user("ann").await, world.admin().await);
     let client = grpc::client(&world.auth().address("grpc")).await;

@@ -1,9 +1,9 @@
 //! Every form of the `Authorization` header, of both schemes (RFC 6750, RFC 7617).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use e2e::{ADMIN_PASSWORD, Answer, Plan, World, in_every_world, raw_http};
+use e2e::{ADMIN_PASSWORD, Answer, TestApp, TestSetup, for_all_deployments, raw_http};
 
-in_every_world!(
+for_all_deployments!(
     the_name_of_the_scheme_is_case_insensitive,
     a_bearer_header_of_another_form_is_no_authentication,
     a_basic_header_of_another_form_is_no_authentication,
@@ -19,17 +19,17 @@ fn admin_basic() -> String {
     basic(format!("admin:{ADMIN_PASSWORD}"))
 }
 
-async fn bearer_says(world: &World, header: &[u8]) -> Answer {
+async fn bearer_says(world: &TestApp, header: &[u8]) -> Answer {
     let request = raw_http::request("GET /profile", &[header], b"");
     raw_http::exchange(world.bearer.base(), &request).await
 }
 
-async fn basic_says(world: &World, header: &[u8]) -> Answer {
+async fn basic_says(world: &TestApp, header: &[u8]) -> Answer {
     let request = raw_http::request("GET /protected", &[header], b"");
     raw_http::exchange(world.basic.base(), &request).await
 }
 
-async fn the_name_of_the_scheme_is_case_insensitive(plan: Plan) {
+async fn the_name_of_the_scheme_is_case_insensitive(plan: TestSetup) {
     let world = plan.start().await;
     let token = world.admin().await.token;
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
@@ -42,7 +42,7 @@ async fn the_name_of_the_scheme_is_case_insensitive(plan: Plan) {
     }
 }
 
-async fn a_bearer_header_of_another_form_is_no_authentication(plan: Plan) {
+async fn a_bearer_header_of_another_form_is_no_authentication(plan: TestSetup) {
     let world = plan.start().await;
     let token = world.admin().await.token;
     let mut headers: Vec<Vec<u8>> = [
@@ -76,7 +76,7 @@ async fn a_bearer_header_of_another_form_is_no_authentication(plan: Plan) {
     }
 }
 
-async fn a_basic_header_of_another_form_is_no_authentication(plan: Plan) {
+async fn a_basic_header_of_another_form_is_no_authentication(plan: TestSetup) {
     let world = plan.start().await;
     let (token, good) = (world.admin().await.token, admin_basic());
     for header in [
@@ -105,7 +105,7 @@ async fn a_basic_header_of_another_form_is_no_authentication(plan: Plan) {
     }
 }
 
-async fn basic_credentials_that_could_be_nobody_s_look_like_a_wrong_password(plan: Plan) {
+async fn basic_credentials_that_could_be_nobody_s_look_like_a_wrong_password(plan: TestSetup) {
     let world = plan.start().await;
     let header = |credentials: &[u8]| format!("Authorization: Basic {}", basic(credentials));
     let wrong = basic_says(&world, header(b"admin:wrong").as_bytes()).await;
@@ -132,7 +132,7 @@ async fn basic_credentials_that_could_be_nobody_s_look_like_a_wrong_password(pla
     }
 }
 
-async fn two_headers_are_no_authentication(plan: Plan) {
+async fn two_headers_are_no_authentication(plan: TestSetup) {
     let world = plan.start().await;
     let bearer = format!("Authorization: Bearer {}", world.admin().await.token);
     let basic = format!("Authorization: Basic {}", admin_basic());

@@ -1,9 +1,9 @@
 //! The HTTP Basic variant, and the users that it shares with the bearer variant.
 
-use e2e::{ADMIN_PASSWORD, Plan, in_every_world};
+use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments};
 use serde_json::json;
 
-in_every_world!(
+for_all_deployments!(
     the_right_password_is_welcome,
     an_unknown_name_and_a_wrong_password_look_the_same,
     a_password_may_have_colons,
@@ -13,7 +13,7 @@ in_every_world!(
     registration_has_the_same_rules,
 );
 
-async fn the_right_password_is_welcome(plan: Plan) {
+async fn the_right_password_is_welcome(plan: TestSetup) {
     let world = plan.start().await;
     let admin = world.basic.with_basic("admin", ADMIN_PASSWORD);
     for _ in 0..3 {
@@ -22,7 +22,7 @@ async fn the_right_password_is_welcome(plan: Plan) {
     world.basic.with_basic("admin", "wrong").get("/protected").await.expect(401);
 }
 
-async fn an_unknown_name_and_a_wrong_password_look_the_same(plan: Plan) {
+async fn an_unknown_name_and_a_wrong_password_look_the_same(plan: TestSetup) {
     let world = plan.start().await;
     world.user("ann").await;
     let unknown = world.basic.with_basic("nobody", "a password").get("/protected").await;
@@ -32,7 +32,7 @@ async fn an_unknown_name_and_a_wrong_password_look_the_same(plan: Plan) {
     assert_eq!(unknown.comparable(), wrong.comparable());
 }
 
-async fn a_password_may_have_colons(plan: Plan) {
+async fn a_password_may_have_colons(plan: TestSetup) {
     let world = plan.start().await;
     for (name, password) in [("ann", ":"), ("bob", "a:b:c"), ("cem", ":x"), ("dan", "p\u{e9}")] {
         let body = json!({ "username": name, "password": password });
@@ -43,7 +43,7 @@ async fn a_password_may_have_colons(plan: Plan) {
     }
 }
 
-async fn users_are_shared_by_both_variants(plan: Plan) {
+async fn users_are_shared_by_both_variants(plan: TestSetup) {
     let world = plan.start().await;
     let ann = world.user("ann").await;
     let answer = world.basic.with_basic("ann", &ann.password).get("/protected").await;
@@ -58,7 +58,7 @@ async fn users_are_shared_by_both_variants(plan: Plan) {
     assert_eq!(world.database.user("bob").await.expect("stored").role, "user");
 }
 
-async fn a_user_whose_row_is_gone_is_refused_at_once(plan: Plan) {
+async fn a_user_whose_row_is_gone_is_refused_at_once(plan: TestSetup) {
     let world = plan.start().await;
     let ann = world.user("ann").await;
     let api = world.basic.with_basic("ann", &ann.password);
@@ -71,7 +71,7 @@ async fn a_user_whose_row_is_gone_is_refused_at_once(plan: Plan) {
     api.get("/protected").await.expect_detail(401, "Invalid username or password.");
 }
 
-async fn a_changed_password_decides_at_once(plan: Plan) {
+async fn a_changed_password_decides_at_once(plan: TestSetup) {
     let world = plan.start().await;
     let (ann, bob) = (world.user("ann").await, world.user("bob").await);
     let protected = async |password: &str| {
@@ -87,7 +87,7 @@ async fn a_changed_password_decides_at_once(plan: Plan) {
     }
 }
 
-async fn registration_has_the_same_rules(plan: Plan) {
+async fn registration_has_the_same_rules(plan: TestSetup) {
     let world = plan.start().await;
     let (long_name, long_password) = ("x".repeat(256), "x".repeat(73));
     for (name, password) in [

@@ -1,13 +1,13 @@
 //! Many requests at once: none sees an older role than it may, none gets the answer of another.
 
-use e2e::{Plan, SIGNING_SECRET, World, in_every_world, token};
+use e2e::{SIGNING_SECRET, TestApp, TestSetup, for_all_deployments, token};
 use serde_json::json;
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering::SeqCst},
 };
 
-in_every_world!(
+for_all_deployments!(
     no_answer_shows_a_role_older_than_its_request,
     everybody_gets_the_own_answer_among_hostile_neighbours,
 );
@@ -16,7 +16,7 @@ const ROLES: [&str; 3] = ["user", "author", "admin"];
 
 /// The epoch is odd while a change is under way, and even when it is acknowledged: a request that
 /// began and ended in one even epoch can have seen one role only.
-async fn no_answer_shows_a_role_older_than_its_request(plan: Plan) {
+async fn no_answer_shows_a_role_older_than_its_request(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     let epoch = Arc::new(AtomicUsize::new(0));
@@ -61,7 +61,7 @@ async fn no_answer_shows_a_role_older_than_its_request(plan: Plan) {
     assert!(judged > 0, "no request fell between two changes");
 }
 
-async fn everybody_gets_the_own_answer_among_hostile_neighbours(plan: Plan) {
+async fn everybody_gets_the_own_answer_among_hostile_neighbours(plan: TestSetup) {
     let world = plan.start().await;
     let mut people = Vec::new();
     for (index, role) in (0..12).zip(ROLES.into_iter().cycle()) {
@@ -104,7 +104,7 @@ async fn everybody_gets_the_own_answer_among_hostile_neighbours(plan: Plan) {
     }
 }
 
-async fn hostile_tokens(world: &World) -> Vec<String> {
+async fn hostile_tokens(world: &TestApp) -> Vec<String> {
     let claims = token::claims_of(world.admin().await.id);
     let with_sub = |sub: &str| {
         let mut claims = claims.clone();

@@ -1,12 +1,12 @@
-//! `all-in-one` as in a fresh clone: no settings, everything in a folder.
+//! `rolegate` as in a fresh clone: no settings, everything in a folder.
 
-use e2e::{Api, Process, Program, in_every_world};
+use e2e::{Api, Process, Program, for_all_deployments};
 use serde_json::json;
 use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path};
 
-in_every_world!(hashes_have_cost_12_unless_told_otherwise);
+for_all_deployments!(hashes_have_cost_12_unless_told_otherwise);
 
-async fn hashes_have_cost_12_unless_told_otherwise(plan: e2e::Plan) {
+async fn hashes_have_cost_12_unless_told_otherwise(plan: e2e::TestSetup) {
     let world = plan.with_real_hashes().start().await;
     world.try_register("ann", "a password").await.expect(200);
     for name in ["ann", "admin"] {
@@ -61,7 +61,7 @@ async fn without_settings_it_says_where_everything_is_and_the_generated_password
 async fn a_second_start_without_settings_goes_on_where_the_first_ended() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut first =
-        Process::start(Program::CheapAllInOne, &settings(), folder.path()).ready().await;
+        Process::start(Program::FastHashRolegate, &settings(), folder.path()).ready().await;
     let password_file = folder.path().join("data/initial-admin-password");
     let password = std::fs::read_to_string(&password_file).expect("the password was left there");
     let log_in = json!({ "username": "admin", "password": password.trim_end() });
@@ -69,7 +69,8 @@ async fn a_second_start_without_settings_goes_on_where_the_first_ended() {
     let token = answer.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
     first.kill().await;
 
-    let second = Process::start(Program::CheapAllInOne, &settings(), folder.path()).ready().await;
+    let second =
+        Process::start(Program::FastHashRolegate, &settings(), folder.path()).ready().await;
     let bearer = Api::at(&second.address("bearer"));
     bearer.with_token(&token).get("/admin").await.expect_message("Welcome Admin!");
     bearer.post("/login", &log_in).await.expect(200);
@@ -90,7 +91,7 @@ async fn the_file_of_the_generated_password_goes_when_the_admin_has_another_one(
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("data/initial-admin-password");
     let mut process =
-        Process::start(Program::CheapAllInOne, &settings(), folder.path()).ready().await;
+        Process::start(Program::FastHashRolegate, &settings(), folder.path()).ready().await;
     let password = std::fs::read_to_string(&file).expect("the password was left there");
     let bearer = Api::at(&process.address("bearer"));
     let admin = log_in(&bearer, "admin", password.trim_end()).await;
@@ -113,7 +114,8 @@ async fn the_file_of_the_generated_password_goes_when_the_admin_has_another_one(
     // One that another process could not remove goes at the next start.
     process.kill().await;
     std::fs::write(&file, password).expect("written");
-    let process = Process::start(Program::CheapAllInOne, &settings(), folder.path()).ready().await;
+    let process =
+        Process::start(Program::FastHashRolegate, &settings(), folder.path()).ready().await;
     assert!(!file.exists() && !process.stdout().contains("initial-admin-password"));
     log_in(&Api::at(&process.address("bearer")), "admin", "mine").await;
 }

@@ -3,21 +3,21 @@
 mod decisions;
 mod users;
 
-use auth_proto::auth_v1::{
+use e2e::{
+    TestApp, TestSetup, for_all_deployments,
+    grpc::{self, acting, expect_refusal},
+    token,
+};
+use rolegate_proto::auth_v1::{
     AnyAuthenticated, AuthorizeRequest, ListUsersRequest, LoginRequest, RegisterRequest, Role,
     SetUserRoleRequest, VerifyCredentialsRequest, auth_service_client::AuthServiceClient,
     authorize_request::Requirement,
 };
-use e2e::{
-    Plan, World,
-    grpc::{self, acting, expect_refusal},
-    in_every_world, token,
-};
 use tonic::{Code, transport::Channel};
 
-in_every_world!(every_call_answers_what_the_contract_says, every_refusal_carries_its_reason,);
+for_all_deployments!(every_call_answers_what_the_contract_says, every_refusal_carries_its_reason,);
 
-async fn client(world: &World) -> AuthServiceClient<Channel> {
+async fn client(world: &TestApp) -> AuthServiceClient<Channel> {
     grpc::client(&world.auth().address("grpc")).await
 }
 
@@ -32,7 +32,7 @@ fn authorize(token: &str, requirement: impl Into<Option<Requirement>>) -> Author
 const AUTHOR: i32 = Role::Author as i32;
 const ADMIN: i32 = Role::Admin as i32;
 
-async fn every_call_answers_what_the_contract_says(plan: Plan) {
+async fn every_call_answers_what_the_contract_says(plan: TestSetup) {
     let world = plan.start().await;
     let mut client = client(&world).await;
     let (username, password) = ("ann".to_owned(), "pw".to_owned());
@@ -72,7 +72,7 @@ async fn every_call_answers_what_the_contract_says(plan: Plan) {
     assert_eq!(page.next_after, Some(page.users[0].id));
 }
 
-async fn every_refusal_carries_its_reason(plan: Plan) {
+async fn every_refusal_carries_its_reason(plan: TestSetup) {
     let world = plan.start().await;
     let mut client = client(&world).await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);

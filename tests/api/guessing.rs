@@ -1,15 +1,15 @@
 //! Limits on guessing passwords.
 
-use e2e::{ADMIN_PASSWORD, Answer, Plan, in_every_world};
+use e2e::{ADMIN_PASSWORD, Answer, TestSetup, for_all_deployments};
 
-in_every_world!(
+for_all_deployments!(
     after_too_many_failures_even_the_right_password_waits,
     one_address_cannot_try_one_guess_on_everybody,
     guesses_at_the_same_time_count_like_guesses_in_turn,
     the_right_password_does_not_count,
 );
 
-fn with_limit(plan: Plan, limit: &str) -> Plan {
+fn with_limit(plan: TestSetup, limit: &str) -> TestSetup {
     plan.with("LOGIN_FAILURE_LIMIT", limit)
 }
 
@@ -21,7 +21,7 @@ fn expect_too_many(answer: &Answer) {
     assert!(again.is_some_and(|seconds| (1..=60).contains(&seconds)), "{answer}");
 }
 
-async fn after_too_many_failures_even_the_right_password_waits(plan: Plan) {
+async fn after_too_many_failures_even_the_right_password_waits(plan: TestSetup) {
     let world = with_limit(plan, "3").start().await;
     let ann = world.user("ann").await;
     for name in ["admin", "nobody"] {
@@ -41,7 +41,7 @@ async fn after_too_many_failures_even_the_right_password_waits(plan: Plan) {
     expect_too_many(&basic("wrong").get("/protected").await);
 }
 
-async fn one_address_cannot_try_one_guess_on_everybody(plan: Plan) {
+async fn one_address_cannot_try_one_guess_on_everybody(plan: TestSetup) {
     let world = with_limit(plan, "1").start().await;
     for index in 0..15 {
         world.try_log_in(&format!("user {index}"), "password1").await.expect(401);
@@ -49,7 +49,7 @@ async fn one_address_cannot_try_one_guess_on_everybody(plan: Plan) {
     expect_too_many(&world.try_log_in("user 15", "password1").await);
 }
 
-async fn guesses_at_the_same_time_count_like_guesses_in_turn(plan: Plan) {
+async fn guesses_at_the_same_time_count_like_guesses_in_turn(plan: TestSetup) {
     let world = with_limit(plan, "3").start().await;
     let guesses: Vec<_> = (0..20)
         .map(|_| {
@@ -70,7 +70,7 @@ async fn guesses_at_the_same_time_count_like_guesses_in_turn(plan: Plan) {
     assert_eq!(tried, 3);
 }
 
-async fn the_right_password_does_not_count(plan: Plan) {
+async fn the_right_password_does_not_count(plan: TestSetup) {
     let world = with_limit(plan, "2").start().await;
     for _ in 0..5 {
         world.try_log_in("admin", ADMIN_PASSWORD).await.expect(200);

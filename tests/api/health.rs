@@ -1,13 +1,13 @@
-//! Probes, gRPC health and reflection.
+//! AdminServer, gRPC health and reflection.
 
-use e2e::{Api, Plan, eventually, grpc, in_every_world};
+use e2e::{Api, TestSetup, eventually, for_all_deployments, grpc};
 use tokio_stream::once;
 use tonic_health::pb::{
     HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
 };
 use tonic_reflection::pb::{v1, v1alpha};
 
-in_every_world!(
+for_all_deployments!(
     a_program_that_serves_is_alive_and_ready,
     grpc_health_says_serving,
     reflection_lists_the_service_in_both_versions,
@@ -15,7 +15,7 @@ in_every_world!(
 
 const SERVICE: &str = "rolegate.auth.v1.AuthService";
 
-async fn a_program_that_serves_is_alive_and_ready(plan: Plan) {
+async fn a_program_that_serves_is_alive_and_ready(plan: TestSetup) {
     let world = plan.start().await;
     for process in world.processes() {
         let ops = Api::at(&process.address("ops"));
@@ -26,7 +26,7 @@ async fn a_program_that_serves_is_alive_and_ready(plan: Plan) {
     }
 }
 
-async fn grpc_health_says_serving(plan: Plan) {
+async fn grpc_health_says_serving(plan: TestSetup) {
     let world = plan.start().await;
     let client = HealthClient::new(grpc::channel(&world.auth().address("grpc")).await);
     for service in ["", SERVICE] {
@@ -74,7 +74,7 @@ macro_rules! listed {
     }};
 }
 
-async fn reflection_lists_the_service_in_both_versions(plan: Plan) {
+async fn reflection_lists_the_service_in_both_versions(plan: TestSetup) {
     let world = plan.start().await;
     for services in [listed!(v1, world), listed!(v1alpha, world)] {
         assert!(services.iter().any(|name| name == SERVICE), "{services:?}");

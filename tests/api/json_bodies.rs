@@ -1,10 +1,10 @@
 //! Bodies that are no JSON, not the right JSON, or too much, at every endpoint that reads one.
 
-use e2e::{Answer, Api, Plan, World, in_every_world, raw_http};
+use e2e::{Answer, Api, TestApp, TestSetup, for_all_deployments, raw_http};
 use reqwest::{Method, header::CONTENT_TYPE};
 use serde_json::json;
 
-in_every_world!(
+for_all_deployments!(
     a_missing_body_is_refused,
     malformed_json_is_refused,
     json_that_is_no_object_of_strings_is_refused,
@@ -28,7 +28,7 @@ struct Endpoint {
 }
 
 /// Every endpoint that reads a body, asked by somebody who may.
-async fn endpoints(world: &World) -> [Endpoint; 4] {
+async fn endpoints(world: &TestApp) -> [Endpoint; 4] {
     let admin = world.bearer.with_token(&world.admin().await.token);
     let user = &["username", "password"];
     let register = |api: &Api, good| {
@@ -62,7 +62,7 @@ impl Endpoint {
     }
 }
 
-async fn a_missing_body_is_refused(plan: Plan) {
+async fn a_missing_body_is_refused(plan: TestSetup) {
     let world = plan.start().await;
     for endpoint in endpoints(&world).await {
         endpoint.send(JSON, "").await.expect_error(400);
@@ -72,7 +72,7 @@ async fn a_missing_body_is_refused(plan: Plan) {
     }
 }
 
-async fn malformed_json_is_refused(plan: Plan) {
+async fn malformed_json_is_refused(plan: TestSetup) {
     let world = plan.start().await;
     for endpoint in endpoints(&world).await {
         let good = endpoint.good;
@@ -111,7 +111,7 @@ async fn malformed_json_is_refused(plan: Plan) {
     assert_eq!(world.database.count_users().await, 1, "nobody but the admin");
 }
 
-async fn json_that_is_no_object_of_strings_is_refused(plan: Plan) {
+async fn json_that_is_no_object_of_strings_is_refused(plan: TestSetup) {
     let world = plan.start().await;
     for endpoint in endpoints(&world).await {
         for body in [
@@ -147,7 +147,7 @@ async fn json_that_is_no_object_of_strings_is_refused(plan: Plan) {
     assert_eq!(world.database.count_users().await, 1, "nobody but the admin");
 }
 
-async fn nul_is_text_like_any_other(plan: Plan) {
+async fn nul_is_text_like_any_other(plan: TestSetup) {
     let world = plan.start().await;
     let admin = world.bearer.with_token(&world.admin().await.token);
     let escaped = [
@@ -176,7 +176,7 @@ async fn nul_is_text_like_any_other(plan: Plan) {
     }
 }
 
-async fn another_content_type_is_refused(plan: Plan) {
+async fn another_content_type_is_refused(plan: TestSetup) {
     let world = plan.start().await;
     for endpoint in endpoints(&world).await {
         for content_type in [
@@ -195,7 +195,7 @@ async fn another_content_type_is_refused(plan: Plan) {
     assert_eq!(world.database.count_users().await, 1, "nobody but the admin");
 }
 
-async fn json_by_its_other_names_is_accepted(plan: Plan) {
+async fn json_by_its_other_names_is_accepted(plan: TestSetup) {
     let world = plan.start().await;
     for endpoint in endpoints(&world).await.into_iter().filter(|one| one.path != "/register") {
         for content_type in [
@@ -208,7 +208,7 @@ async fn json_by_its_other_names_is_accepted(plan: Plan) {
     }
 }
 
-async fn a_client_that_sends_5_megabytes_sees_the_413(plan: Plan) {
+async fn a_client_that_sends_5_megabytes_sees_the_413(plan: TestSetup) {
     let world = plan.start().await;
     let huge = format!("{{\"x\":\"{}\"}}", "x".repeat(5 * 1024 * 1024));
     for endpoint in endpoints(&world).await {
@@ -233,7 +233,7 @@ async fn a_client_that_sends_5_megabytes_sees_the_413(plan: Plan) {
     }
 }
 
-async fn unknown_fields_are_ignored(plan: Plan) {
+async fn unknown_fields_are_ignored(plan: TestSetup) {
     let world = plan.start().await;
     for endpoint in endpoints(&world).await {
         let body = endpoint.good.replacen('{', r#"{"x":[{"y":null}],"":"","exp":1e999999,"#, 1);

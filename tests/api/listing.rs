@@ -1,10 +1,10 @@
 //! `GET /users`: how an admin learns an id.
 
-use e2e::{Answer, Api, Plan, World, in_every_world};
+use e2e::{Answer, Api, TestApp, TestSetup, for_all_deployments};
 use reqwest::Url;
 use serde_json::{Value, json};
 
-in_every_world!(
+for_all_deployments!(
     users_come_by_id_with_name_and_role_and_nothing_else,
     pages_follow_each_other_without_gaps,
     a_prefix_is_taken_literally,
@@ -12,7 +12,7 @@ in_every_world!(
     parameters_out_of_bounds_are_refused,
 );
 
-async fn admin_api(world: &World) -> Api {
+async fn admin_api(world: &TestApp) -> Api {
     world.bearer.with_token(&world.admin().await.token)
 }
 
@@ -28,7 +28,7 @@ async fn names(api: &Api, query: &[(&str, &str)]) -> Vec<String> {
     users.iter().map(|user| user["username"].as_str().expect("a name").to_owned()).collect()
 }
 
-async fn users_come_by_id_with_name_and_role_and_nothing_else(plan: Plan) {
+async fn users_come_by_id_with_name_and_role_and_nothing_else(plan: TestSetup) {
     let world = plan.start().await;
     let api = admin_api(&world).await;
     let admin_id = world.admin().await.id;
@@ -41,7 +41,7 @@ async fn users_come_by_id_with_name_and_role_and_nothing_else(plan: Plan) {
     api.get("/users").await.expect_json(200, &json!({ "users": users, "next": null }));
 }
 
-async fn pages_follow_each_other_without_gaps(plan: Plan) {
+async fn pages_follow_each_other_without_gaps(plan: TestSetup) {
     let world = plan.start().await;
     let api = admin_api(&world).await;
     for index in 0..54 {
@@ -71,7 +71,7 @@ async fn pages_follow_each_other_without_gaps(plan: Plan) {
     beyond.expect_json(200, &json!({ "users": [], "next": null }));
 }
 
-async fn a_prefix_is_taken_literally(plan: Plan) {
+async fn a_prefix_is_taken_literally(plan: TestSetup) {
     let world = plan.start().await;
     let api = admin_api(&world).await;
     for name in ["ann", "anna", "Ann", "a%", "a_b", "a\\b", "a'b", "an", "änne", "*a"] {
@@ -97,7 +97,7 @@ async fn a_prefix_is_taken_literally(plan: Plan) {
     list(&api, &[("username", "a\0")]).await.expect_error(400);
 }
 
-async fn a_role_selects(plan: Plan) {
+async fn a_role_selects(plan: TestSetup) {
     let world = plan.start().await;
     let api = admin_api(&world).await;
     world.user("ann").await;
@@ -112,7 +112,7 @@ async fn a_role_selects(plan: Plan) {
     }
 }
 
-async fn parameters_out_of_bounds_are_refused(plan: Plan) {
+async fn parameters_out_of_bounds_are_refused(plan: TestSetup) {
     let world = plan.start().await;
     let api = admin_api(&world).await;
     let many = "9".repeat(30);

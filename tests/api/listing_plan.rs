@@ -1,13 +1,13 @@
 //! How PostgreSQL finds a page of users: by an index, from where the page before ended.
 
-use e2e::{Plan, TestDatabase, World, on_postgres};
+use e2e::{TestApp, TestDatabase, TestSetup, on_postgres};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 on_postgres!(a_page_is_read_from_an_index_wherever_it_is);
 
 const USERS: i64 = 200_000;
 
-async fn connect(world: &World) -> PgConnection {
+async fn connect(world: &TestApp) -> PgConnection {
     let TestDatabase::Postgres(url) = &world.database else { panic!("planned on PostgreSQL") };
     PgConnection::connect(url.as_str()).await.expect("connected")
 }
@@ -41,7 +41,7 @@ async fn plan_of(
     rows.into_iter().map(|(line,)| line).collect::<Vec<_>>().join("\n")
 }
 
-async fn a_page_is_read_from_an_index_wherever_it_is(plan: Plan) {
+async fn a_page_is_read_from_an_index_wherever_it_is(plan: TestSetup) {
     let world = plan.start().await;
     let mut connection = connect(&world).await;
     let fill = r#"INSERT INTO "user" (username, password, role)

@@ -1,9 +1,9 @@
 //! `POST /login`: tokens for those who know a password.
 
-use e2e::{Plan, eventually, in_every_world, token};
+use e2e::{TestSetup, eventually, for_all_deployments, token};
 use serde_json::{Value, json};
 
-in_every_world!(
+for_all_deployments!(
     the_right_password_gets_a_token_with_four_claims,
     an_unknown_name_and_a_wrong_password_look_the_same,
     a_name_or_password_that_could_not_be_registered_looks_the_same_too,
@@ -11,7 +11,7 @@ in_every_world!(
     a_hash_of_another_cost_is_renewed_by_a_good_login_and_by_no_other,
 );
 
-async fn the_right_password_gets_a_token_with_four_claims(plan: Plan) {
+async fn the_right_password_gets_a_token_with_four_claims(plan: TestSetup) {
     let world = plan.start().await;
     let before = token::now();
     let ann = world.user("ann").await;
@@ -26,7 +26,7 @@ async fn the_right_password_gets_a_token_with_four_claims(plan: Plan) {
     assert_eq!(token::header(&ann.token).get("crit"), None);
 }
 
-async fn an_unknown_name_and_a_wrong_password_look_the_same(plan: Plan) {
+async fn an_unknown_name_and_a_wrong_password_look_the_same(plan: TestSetup) {
     let world = plan.start().await;
     world.user("ann").await;
     let unknown = world.try_log_in("nobody", "a password").await;
@@ -36,7 +36,7 @@ async fn an_unknown_name_and_a_wrong_password_look_the_same(plan: Plan) {
     assert_eq!(unknown.comparable(), wrong.comparable());
 }
 
-async fn a_name_or_password_that_could_not_be_registered_looks_the_same_too(plan: Plan) {
+async fn a_name_or_password_that_could_not_be_registered_looks_the_same_too(plan: TestSetup) {
     let world = plan.start().await;
     let ann = world.user("ann").await;
     let wrong = world.try_log_in("ann", "a password").await;
@@ -59,7 +59,7 @@ async fn a_name_or_password_that_could_not_be_registered_looks_the_same_too(plan
     }
 }
 
-async fn a_new_login_carries_the_new_role(plan: Plan) {
+async fn a_new_login_carries_the_new_role(plan: TestSetup) {
     let world = plan.start().await;
     let ann = world.user_with_role("ann", "author").await;
     let again = world.try_log_in(&ann.username, &ann.password).await;
@@ -69,7 +69,7 @@ async fn a_new_login_carries_the_new_role(plan: Plan) {
     assert_eq!(token::claims(&ann.token)["role"], Value::from("user"), "the old one says the old");
 }
 
-async fn a_hash_of_another_cost_is_renewed_by_a_good_login_and_by_no_other(plan: Plan) {
+async fn a_hash_of_another_cost_is_renewed_by_a_good_login_and_by_no_other(plan: TestSetup) {
     // "sesame" at cost 5; the programs of this test hash at cost 4.
     const OLD: &str = "$2b$05$abcdefghijklmnopqrstuuKcS.CYWVYVaLiiCKrrc0A5s3mGesJ9O";
     let world = plan.start().await;

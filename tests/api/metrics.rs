@@ -1,6 +1,6 @@
 //! Numbers for Prometheus: what they count, how they are written, and that the dashboard shows them.
 
-use e2e::{ADMIN_PASSWORD, Api, Plan, Process, Store, World, in_every_world};
+use e2e::{ADMIN_PASSWORD, Api, Process, Store, TestApp, TestSetup, for_all_deployments};
 use reqwest::Method;
 use std::{
     collections::BTreeSet,
@@ -10,7 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-in_every_world!(
+for_all_deployments!(
     what_happens_is_counted,
     what_is_done_with_posts_is_counted,
     no_label_holds_what_a_client_chose,
@@ -34,7 +34,7 @@ fn value(metrics: &str, series: &str) -> f64 {
 }
 
 /// Uses everything that is counted.
-async fn use_everything(world: &World) {
+async fn use_everything(world: &TestApp) {
     let ann = world.user("ann").await;
     world.try_log_in("ann", "wrong").await.expect(401);
     world.bearer.with_token(&ann.token).get("/profile").await.expect(200);
@@ -44,7 +44,7 @@ async fn use_everything(world: &World) {
     }
 }
 
-async fn what_happens_is_counted(plan: Plan) {
+async fn what_happens_is_counted(plan: TestSetup) {
     let world = plan.start().await;
     use_everything(&world).await;
     let front = scrape(world.front()).await;
@@ -97,7 +97,7 @@ fn expect_pool(metrics: &str, store: &str) {
     assert!(open[0] + open[1] > 0.9, "nothing is open:\n{metrics}");
 }
 
-async fn what_is_done_with_posts_is_counted(plan: Plan) {
+async fn what_is_done_with_posts_is_counted(plan: TestSetup) {
     let world = plan.start().await;
     let admin = world.admin().await;
     let api = world.bearer.with_token(&admin.token);
@@ -124,7 +124,7 @@ async fn what_is_done_with_posts_is_counted(plan: Plan) {
     expect_pool(&posts, "posts");
 }
 
-async fn no_label_holds_what_a_client_chose(plan: Plan) {
+async fn no_label_holds_what_a_client_chose(plan: TestSetup) {
     let world = plan.start().await;
     let admin = world.admin().await;
     let request = |method: &[u8], path: &str| {
@@ -174,7 +174,7 @@ fn families(metrics: &str) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn the_dashboard_shows_every_metric_and_no_other() {
-    let world = Plan::in_one_process(Store::Sqlite).start().await;
+    let world = TestSetup::all_in_one(Store::Sqlite).start().await;
     use_everything(&world).await;
     let exported = families(&scrape(world.auth()).await);
 
@@ -213,7 +213,7 @@ fn documented(program: &str) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn the_document_knows_which_program_tells_what() {
-    let world = Plan::in_two_processes(Store::Sqlite).start().await;
+    let world = TestSetup::split(Store::Sqlite).start().await;
     use_everything(&world).await;
     world.bearer.get("/posts").await.expect(200);
     for (program, process) in [
@@ -233,7 +233,7 @@ fn not_checked(why: &std::io::Error) {
 
 #[tokio::test]
 async fn promtool_finds_nothing_to_complain_about() {
-    let world = Plan::in_two_processes(Store::Sqlite).start().await;
+    let world = TestSetup::split(Store::Sqlite).start().await;
     use_everything(&world).await;
     for process in world.processes() {
         let metrics = scrape(process).await;

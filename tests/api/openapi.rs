@@ -1,10 +1,10 @@
 //! The document of each variant describes what the running service answers.
 
-use e2e::{Api, Plan, in_every_world};
+use e2e::{Api, TestSetup, for_all_deployments};
 use reqwest::Method;
 use serde_json::Value;
 
-in_every_world!(every_documented_operation_is_served, the_pages_come_with_their_headers);
+for_all_deployments!(every_documented_operation_is_served, the_pages_come_with_their_headers);
 
 async fn document(api: &Api) -> Value {
     api.get("/openapi.json").await.expect(200).json()
@@ -16,7 +16,7 @@ fn concrete(template: &str) -> String {
     template.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
 
-async fn every_documented_operation_is_served(plan: Plan) {
+async fn every_documented_operation_is_served(plan: TestSetup) {
     let world = plan.start().await;
     for (api, title, least) in
         [(&world.bearer, "Rolegate, bearer tokens", 9), (&world.basic, "Rolegate, HTTP Basic", 4)]
@@ -40,7 +40,7 @@ async fn every_documented_operation_is_served(plan: Plan) {
     }
 }
 
-async fn the_pages_come_with_their_headers(plan: Plan) {
+async fn the_pages_come_with_their_headers(plan: TestSetup) {
     let world = plan.start().await;
     for api in [&world.bearer, &world.basic] {
         let page = api.get("/docs/").await;

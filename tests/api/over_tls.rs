@@ -1,12 +1,12 @@
 //! A slice of the other cases, with mutual TLS between gateway, posts-service and auth-service.
 
-use e2e::{Authority, Plan, Store, Valid};
+use e2e::{Authority, Store, TestSetup, Valid};
 
-async fn over_tls<F: Future<Output = ()>>(case: impl FnOnce(Plan) -> F) {
+async fn over_tls<F: Future<Output = ()>>(case: impl FnOnce(TestSetup) -> F) {
     let authority = Authority::new();
     let own = authority.certify("services", &["127.0.0.1"], Valid::Today);
     let caller = authority.certify("gateway", &[], Valid::Today);
-    case(Plan::in_two_processes(Store::Sqlite).with_tls(&authority, &own, &caller)).await;
+    case(TestSetup::split(Store::Sqlite).with_tls(&authority, &own, &caller)).await;
 }
 
 #[tokio::test]

@@ -1,20 +1,20 @@
 //! What still holds when a password is written, a while after it was asked for.
 
-use auth_service::store::{self, NewPassword, Setter};
-use e2e::{Person, Plan, Store, in_every_world, token};
+use e2e::{Store, TestSetup, TestUser, for_all_deployments, token};
+use rolegate_auth_service::store::{self, NewPassword, Setter};
+use rolegate_sql_store::DatabaseUrl;
 use serde_json::json;
-use sql_store::StoreUrl;
 use std::time::Duration;
 use tokio::time::sleep;
 
-in_every_world!(who_may_not_set_a_password_any_more_sets_none);
+for_all_deployments!(who_may_not_set_a_password_any_more_sets_none);
 
-async fn who_may_not_set_a_password_any_more_sets_none(plan: Plan) {
+async fn who_may_not_set_a_password_any_more_sets_none(plan: TestSetup) {
     let world = plan.start().await;
     let (ann, bob) = (world.user("ann").await, world.user("bob").await);
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(&file, world.database.url()).expect("written");
-    let url = StoreUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
+    let url = DatabaseUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
     let store = store::open(&url).await.expect("opened");
     let set = async |setter| {
         let hash = world.database.user("bob").await.expect("bob").password.into();
@@ -34,7 +34,7 @@ async fn who_may_not_set_a_password_any_more_sets_none(plan: Plan) {
 
 #[tokio::test]
 async fn a_change_that_was_slow_to_write_ends_what_was_issued_meanwhile() {
-    let world = Plan::in_two_processes(Store::Postgres).start().await;
+    let world = TestSetup::split(Store::Postgres).start().await;
     let ann = world.user("ann").await;
     let mut locked = world.database.lock(r#""user""#).await;
     let body = json!({ "current_password": ann.password, "new_password": "new password" });
@@ -48,12 +48,12 @@ async fn a_change_that_was_slow_to_write_ends_what_was_issued_meanwhile() {
     while token::now() < asked + 2 {
         sleep(Duration::from_millis(20)).await;
     }
-    let old = Person::log_in(&world.bearer, "ann", &ann.password).await;
+    let old = TestUser::log_in(&world.bearer, "ann", &ann.password).await;
     world.bearer.with_token(&old.token).get("/profile").await.expect(200);
     locked.unlock().await;
     change.await.expect("answered").expect_message("Password updated successfully.");
     let answer = world.bearer.with_token(&old.token).get("/profile").await;
     answer.expect_detail(401, "Invalid or expired token.");
-    let new = Person::log_in(&world.bearer, "ann", "new password").await;
+    let new = TestUser::log_in(&world.bearer, "ann", "new password").await;
     world.bearer.with_token(&new.token).get("/profile").await.expect(200);
 }

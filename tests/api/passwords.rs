@@ -1,10 +1,10 @@
 //! `PUT /profile/password` and `PUT /users/{user_id}/password`, and what a change ends.
 
-use e2e::{ADMIN_PASSWORD, Answer, Person, Plan, World, in_every_world, token};
+use e2e::{ADMIN_PASSWORD, Answer, TestApp, TestSetup, TestUser, for_all_deployments, token};
 use reqwest::{Method, header::CONTENT_TYPE};
 use serde_json::json;
 
-in_every_world!(
+for_all_deployments!(
     a_change_ends_the_old_token_and_password_at_once_and_the_next_login_works_at_once,
     every_change_ends_the_tokens_of_the_one_before_however_soon_it_comes,
     an_admin_sets_a_password_and_ends_the_tokens_of_that_user_alone,
@@ -20,21 +20,21 @@ in_every_world!(
 const DONE: &str = "Password updated successfully.";
 const WRONG: &str = "Current password is incorrect.";
 
-async fn change(world: &World, token: &str, current: &str, new: &str) -> Answer {
+async fn change(world: &TestApp, token: &str, current: &str, new: &str) -> Answer {
     let body = json!({ "current_password": current, "new_password": new });
     world.bearer.with_token(token).put("/profile/password", &body).await
 }
 
-async fn set(world: &World, actor: &Person, id: i64, password: &str) -> Answer {
+async fn set(world: &TestApp, actor: &TestUser, id: i64, password: &str) -> Answer {
     let path = format!("/users/{id}/password");
     world.bearer.with_token(&actor.token).put(&path, &json!({ "password": password })).await
 }
 
-async fn expect_good(world: &World, token: &str) {
+async fn expect_good(world: &TestApp, token: &str) {
     world.bearer.with_token(token).get("/profile").await.expect(200);
 }
 
-async fn expect_ended(world: &World, token: &str) {
+async fn expect_ended(world: &TestApp, token: &str) {
     let api = world.bearer.with_token(token);
     for path in ["/profile", "/admin"] {
         let answer = api.get(path).await;
@@ -44,7 +44,7 @@ async fn expect_ended(world: &World, token: &str) {
 }
 
 async fn a_change_ends_the_old_token_and_password_at_once_and_the_next_login_works_at_once(
-    plan: Plan,
+    plan: TestSetup,
 ) {
     let world = plan.start().await;
     let ann = world.user("ann").await;
@@ -57,7 +57,7 @@ async fn a_change_ends_the_old_token_and_password_at_once_and_the_next_login_wor
     old_basic.get("/protected").await.expect_detail(401, "Invalid username or password.");
     world.try_log_in("ann", &ann.password).await.expect(401);
 
-    let new = Person::log_in(&world.bearer, "ann", "new password").await;
+    let new = TestUser::log_in(&world.bearer, "ann", "new password").await;
     expect_good(&world, &new.token).await;
     expect_ended(&world, &ann.token).await;
     world.basic.with_basic("ann", "new password").get("/protected").await.expect(200);
@@ -69,7 +69,7 @@ async fn a_change_ends_the_old_token_and_password_at_once_and_the_next_login_wor
     expect_ended(&world, &new.token).await;
 }
 
-async fn every_change_ends_the_tokens_of_the_one_before_however_soon_it_comes(plan: Plan) {
+async fn every_change_ends_the_tokens_of_the_one_before_however_soon_it_comes(plan: TestSetup) {
     let world = plan.start().await;
     let mut ann = world.user("ann").await;
     let mut ended = Vec::new();
@@ -77,7 +77,7 @@ async fn every_change_ends_the_tokens_of_the_one_before_however_soon_it_comes(pl
         let new = format!("password {round}");
         change(&world, &ann.token, &ann.password, &new).await.expect_message(DONE);
         ended.push(ann.token);
-        ann = Person::log_in(&world.bearer, "ann", &new).await;
+        ann = TestUser::log_in(&world.bearer, "ann", &new).await;
         expect_good(&world, &ann.token).await;
         for token in &ended {
             expect_ended(&world, token).await;
@@ -85,7 +85,7 @@ async fn every_change_ends_the_tokens_of_the_one_before_however_soon_it_comes(pl
     }
 }
 
-async fn an_admin_sets_a_password_and_ends_the_tokens_of_that_user_alone(plan: Plan) {
+async fn an_admin_sets_a_password_and_ends_the_tokens_of_that_user_alone(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, ann, bob) = (world.admin().await, world.user("ann").await, world.user("bob").await);
     world.basic.with_basic("ann", &ann.password).get("/protected").await.expect(200);
@@ -94,7 +94,7 @@ async fn an_admin_sets_a_password_and_ends_the_tokens_of_that_user_alone(plan: P
     let basic = world.basic.with_basic("ann", &ann.password).get("/protected").await;
     basic.expect_detail(401, "Invalid username or password.");
     world.try_log_in("ann", &ann.password).await.expect(401);
-    let new = Person::log_in(&world.bearer, "ann", "set by the admin").await;
+    let new = TestUser::log_in(&world.bearer, "ann", "set by the admin").await;
     expect_good(&world, &new.token).await;
     for other in [&admin, &bob] {
         expect_good(&world, &other.token).await;
@@ -102,17 +102,17 @@ async fn an_admin_sets_a_password_and_ends_the_tokens_of_that_user_alone(plan: P
     }
 }
 
-async fn an_admin_who_sets_the_own_password_needs_a_new_login(plan: Plan) {
+async fn an_admin_who_sets_the_own_password_needs_a_new_login(plan: TestSetup) {
     let world = plan.start().await;
     let admin = world.admin().await;
     set(&world, &admin, admin.id, "another").await.expect_message(DONE);
     expect_ended(&world, &admin.token).await;
     world.try_log_in("admin", ADMIN_PASSWORD).await.expect(401);
-    let admin = Person::log_in(&world.bearer, "admin", "another").await;
+    let admin = TestUser::log_in(&world.bearer, "admin", "another").await;
     world.bearer.with_token(&admin.token).get("/admin").await.expect(200);
 }
 
-async fn a_wrong_current_password_is_refused_and_changes_nothing(plan: Plan) {
+async fn a_wrong_current_password_is_refused_and_changes_nothing(plan: TestSetup) {
     let world = plan.start().await;
     let ann = world.user("ann").await;
     let stored = world.database.user("ann").await;
@@ -127,7 +127,7 @@ async fn a_wrong_current_password_is_refused_and_changes_nothing(plan: Plan) {
 }
 
 async fn a_rule_that_the_new_password_breaks_is_named_before_the_current_one_is_looked_at(
-    plan: Plan,
+    plan: TestSetup,
 ) {
     let world =
         plan.with("PASSWORD_MIN_LENGTH", "8").with("LOGIN_FAILURE_LIMIT", "1").start().await;
@@ -150,7 +150,7 @@ async fn a_rule_that_the_new_password_breaks_is_named_before_the_current_one_is_
     change(&world, &ann.token, &ann.password, "12345678").await.expect_message(DONE);
 }
 
-async fn guesses_of_the_current_password_count_like_logins(plan: Plan) {
+async fn guesses_of_the_current_password_count_like_logins(plan: TestSetup) {
     let world = plan.with("LOGIN_FAILURE_LIMIT", "3").start().await;
     let (ann, bob) = (world.user("ann").await, world.user("bob").await);
     let too_many = "Too many attempts, try again later.";
@@ -158,7 +158,7 @@ async fn guesses_of_the_current_password_count_like_logins(plan: Plan) {
     for _ in 0..5 {
         // What was right is given back.
         change(&world, &token, &bob.password, &bob.password).await.expect_message(DONE);
-        token = Person::log_in(&world.bearer, "bob", &bob.password).await.token;
+        token = TestUser::log_in(&world.bearer, "bob", &bob.password).await.token;
     }
     let guesses: Vec<_> = (0..10)
         .map(|_| {
@@ -181,7 +181,7 @@ async fn guesses_of_the_current_password_count_like_logins(plan: Plan) {
     expect_good(&world, &ann.token).await;
 }
 
-async fn of_many_changes_at_once_one_is_done(plan: Plan) {
+async fn of_many_changes_at_once_one_is_done(plan: TestSetup) {
     let world = plan.start().await;
     let ann = world.user("ann").await;
     let changes: Vec<_> = (0..8)
@@ -206,7 +206,7 @@ async fn of_many_changes_at_once_one_is_done(plan: Plan) {
     expect_ended(&world, &ann.token).await;
 }
 
-async fn a_login_with_the_old_password_that_races_the_change_wins_nothing(plan: Plan) {
+async fn a_login_with_the_old_password_that_races_the_change_wins_nothing(plan: TestSetup) {
     let world = plan.start().await;
     let mut ann = world.user("ann").await;
     for round in 0..10 {
@@ -229,12 +229,12 @@ async fn a_login_with_the_old_password_that_races_the_change_wins_nothing(plan: 
                 _ => drop(answer.expect_detail(401, "Invalid username or password.").status),
             }
         }
-        ann = Person::log_in(&world.bearer, "ann", &new).await;
+        ann = TestUser::log_in(&world.bearer, "ann", &new).await;
     }
 }
 
 /// Each request is wrong in every way that comes after the one that is to be found.
-async fn checks_run_in_the_documented_order(plan: Plan) {
+async fn checks_run_in_the_documented_order(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     let (of_nobody, of_ann) = ("/users/999999999/password", format!("/users/{}/password", ann.id));

@@ -1,11 +1,11 @@
 //! Posts over HTTP: written by authors, read by everybody.
 
-use e2e::{Answer, Api, Person, Plan, World, in_every_world};
+use e2e::{Answer, Api, TestApp, TestSetup, TestUser, for_all_deployments};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-in_every_world!(
+for_all_deployments!(
     an_author_writes_reads_changes_and_deletes_a_post,
     credentials_do_not_matter_to_readers,
     an_author_writes_their_own_posts_and_an_admin_everybody_s,
@@ -18,7 +18,7 @@ in_every_world!(
     each_change_is_later_than_the_one_before,
 );
 
-async fn author(world: &World, name: &str) -> (Person, Api) {
+async fn author(world: &TestApp, name: &str) -> (TestUser, Api) {
     let person = world.user_with_role(name, "author").await;
     let api = world.bearer.with_token(&person.token);
     (person, api)
@@ -51,7 +51,7 @@ fn is_time(value: &Value) -> bool {
     })
 }
 
-pub(crate) async fn an_author_writes_reads_changes_and_deletes_a_post(plan: Plan) {
+pub(crate) async fn an_author_writes_reads_changes_and_deletes_a_post(plan: TestSetup) {
     let world = plan.start().await;
     let (ann, api) = author(&world, "ann").await;
     let answer = api.post("/posts", &draft("A title", "Line one\n\tline two")).await;
@@ -89,7 +89,7 @@ pub(crate) async fn an_author_writes_reads_changes_and_deletes_a_post(plan: Plan
     assert_ne!(write(&api, "the next").await.0, path, "ids are not given out twice");
 }
 
-async fn credentials_do_not_matter_to_readers(plan: Plan) {
+async fn credentials_do_not_matter_to_readers(plan: TestSetup) {
     let world = plan.start().await;
     let (ann, api) = author(&world, "ann").await;
     let (path, post) = write(&api, "title").await;
@@ -101,7 +101,7 @@ async fn credentials_do_not_matter_to_readers(plan: Plan) {
     basic.get(&path).await.expect_detail(404, "Not Found");
 }
 
-async fn an_author_writes_their_own_posts_and_an_admin_everybody_s(plan: Plan) {
+async fn an_author_writes_their_own_posts_and_an_admin_everybody_s(plan: TestSetup) {
     let world = plan.start().await;
     let ((_, ann), (_, bob)) = (author(&world, "ann").await, author(&world, "bob").await);
     let admin = world.bearer.with_token(&world.admin().await.token);
@@ -118,7 +118,7 @@ async fn an_author_writes_their_own_posts_and_an_admin_everybody_s(plan: Plan) {
     ann.put(&of_admin, &draft("t", "c")).await.expect_detail(403, "Insufficient privileges.");
 }
 
-async fn a_demoted_author_can_change_nothing_any_more(plan: Plan) {
+async fn a_demoted_author_can_change_nothing_any_more(plan: TestSetup) {
     let world = plan.start().await;
     let ((ann, api), admin) = (author(&world, "ann").await, world.admin().await);
     let (path, post) = write(&api, "title").await;
@@ -135,7 +135,7 @@ async fn a_demoted_author_can_change_nothing_any_more(plan: Plan) {
     delete(&api, &path).await.expect(200);
 }
 
-async fn posts_of_a_deleted_user_stay_without_a_name(plan: Plan) {
+async fn posts_of_a_deleted_user_stay_without_a_name(plan: TestSetup) {
     let world = plan.start().await;
     let (ann, api) = author(&world, "ann").await;
     let (path, mut post) = write(&api, "title").await;
@@ -150,7 +150,7 @@ async fn posts_of_a_deleted_user_stay_without_a_name(plan: Plan) {
     assert_eq!((&changed["author"], changed["author_id"].as_i64()), (&Value::Null, Some(ann.id)));
 }
 
-async fn the_checks_come_in_their_order(plan: Plan) {
+async fn the_checks_come_in_their_order(plan: TestSetup) {
     let world = plan.start().await;
     let ((_, ann), (_, bob)) = (author(&world, "ann").await, author(&world, "bob").await);
     let user = world.bearer.with_token(&world.user("some user").await.token);
@@ -172,7 +172,7 @@ async fn the_checks_come_in_their_order(plan: Plan) {
     ann.put(&path, &invalid).await.expect_detail(400, "Title must have 1 to 200 characters.");
 }
 
-async fn what_breaks_a_rule_is_refused_and_changes_nothing(plan: Plan) {
+async fn what_breaks_a_rule_is_refused_and_changes_nothing(plan: TestSetup) {
     let world = plan.start().await;
     let (_, api) = author(&world, "ann").await;
     let (path, post) = write(&api, "title").await;
@@ -207,7 +207,7 @@ async fn what_breaks_a_rule_is_refused_and_changes_nothing(plan: Plan) {
     }
 }
 
-async fn the_longest_post_fits_however_it_is_escaped(plan: Plan) {
+async fn the_longest_post_fits_however_it_is_escaped(plan: TestSetup) {
     let world = plan.start().await;
     let (_, api) = author(&world, "ann").await;
     let send = async |body: String| {
@@ -225,7 +225,7 @@ async fn the_longest_post_fits_however_it_is_escaped(plan: Plan) {
     send(body).await.expect_detail(413, "Request body too large.");
 }
 
-async fn an_id_is_an_integer(plan: Plan) {
+async fn an_id_is_an_integer(plan: TestSetup) {
     let world = plan.start().await;
     let (_, api) = author(&world, "ann").await;
     let (path, post) = write(&api, "title").await;
@@ -245,7 +245,7 @@ async fn an_id_is_an_integer(plan: Plan) {
     world.bearer.get(&path).await.expect_json(200, &post);
 }
 
-async fn each_change_is_later_than_the_one_before(plan: Plan) {
+async fn each_change_is_later_than_the_one_before(plan: TestSetup) {
     let world = plan.start().await;
     let (_, api) = author(&world, "ann").await;
     let (path, post) = write(&api, "title").await;

@@ -1,16 +1,16 @@
 //! Who wrote which post is told, and never what they wrote.
 
 use crate::audit::{audit, leave_in_the_middle};
-use auth_proto::posts_v1::{CreatePostRequest, post_service_client::PostServiceClient};
 use e2e::{
-    Answer, Api, Plan, eventually,
+    Answer, Api, TestSetup, eventually, for_all_deployments,
     grpc::{self, acting},
-    in_every_world, on_postgres,
+    on_postgres,
 };
 use reqwest::Method;
+use rolegate_proto::posts_v1::{CreatePostRequest, post_service_client::PostServiceClient};
 use serde_json::{Value, json};
 
-in_every_world!(
+for_all_deployments!(
     every_act_on_a_post_is_told,
     the_address_is_the_client_s_and_not_the_gateway_s,
     no_line_holds_what_a_client_wrote,
@@ -28,7 +28,7 @@ async fn delete(api: &Api, path: &str) -> Answer {
     api.send(api.request(Method::DELETE, path)).await
 }
 
-async fn every_act_on_a_post_is_told(plan: Plan) {
+async fn every_act_on_a_post_is_told(plan: TestSetup) {
     let plan = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
     let world = plan.start().await;
     let (ann, admin) = (world.user_with_role("ann", "author").await, world.admin().await);
@@ -84,7 +84,7 @@ async fn every_act_on_a_post_is_told(plan: Plan) {
     assert_eq!(lines, expected);
 }
 
-async fn the_address_is_the_client_s_and_not_the_gateway_s(plan: Plan) {
+async fn the_address_is_the_client_s_and_not_the_gateway_s(plan: TestSetup) {
     let plan = plan.with("LOG_FORMAT", "json").with("TRUSTED_PROXIES", "127.0.0.1/32");
     let world = plan.start().await;
     let api = world.bearer.with_token(&world.admin().await.token);
@@ -97,7 +97,7 @@ async fn the_address_is_the_client_s_and_not_the_gateway_s(plan: Plan) {
     world.posts().logs("where the client is", is_it).await;
 }
 
-async fn no_line_holds_what_a_client_wrote(plan: Plan) {
+async fn no_line_holds_what_a_client_wrote(plan: TestSetup) {
     for format in ["json", "pretty"] {
         let world = plan.clone().with("LOG_FORMAT", format).start().await;
         let ann = world.user_with_role("ann", "author").await;
@@ -131,7 +131,7 @@ async fn no_line_holds_what_a_client_wrote(plan: Plan) {
     }
 }
 
-async fn an_act_whose_caller_left_is_told_all_the_same(plan: Plan) {
+async fn an_act_whose_caller_left_is_told_all_the_same(plan: TestSetup) {
     let plan = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
     let world = plan.start().await;
     let ann = world.user_with_role("ann", "author").await;

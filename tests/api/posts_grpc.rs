@@ -1,26 +1,25 @@
 //! posts-service asked directly, with the generated client: what any internal service sees.
 
-use auth_proto::posts_v1::{
+use e2e::{
+    TestApp, TestSetup, eventually, for_all_deployments,
+    grpc::{self, acting, expect_refusal},
+};
+use rolegate_proto::posts_v1::{
     BatchGetPostsRequest, CreatePostRequest, DeletePostRequest, GetPostRequest, ListPostsRequest,
     Post, UpdatePostRequest, post_service_client::PostServiceClient,
-};
-use e2e::{
-    Plan, World, eventually,
-    grpc::{self, acting, expect_refusal},
-    in_every_world,
 };
 use tonic::{Code, Request, transport::Channel};
 use tonic_health::pb::{
     HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
 };
 
-in_every_world!(
+for_all_deployments!(
     every_call_answers_what_the_contract_says,
     every_refusal_carries_its_reason_in_the_order_of_the_checks,
     health_and_reflection_name_the_service,
 );
 
-async fn client(world: &World) -> PostServiceClient<Channel> {
+async fn client(world: &TestApp) -> PostServiceClient<Channel> {
     PostServiceClient::new(grpc::channel(&world.posts_address()).await)
 }
 
@@ -37,7 +36,7 @@ async fn create(client: &mut PostServiceClient<Channel>, token: &str) -> Post {
     answer.into_inner().post.expect("a post")
 }
 
-async fn every_call_answers_what_the_contract_says(plan: Plan) {
+async fn every_call_answers_what_the_contract_says(plan: TestSetup) {
     let world = plan.start().await;
     let ann = world.user_with_role("ann", "author").await;
     let mut client = client(&world).await;
@@ -66,7 +65,7 @@ async fn every_call_answers_what_the_contract_says(plan: Plan) {
     expect_refusal(gone, Code::NotFound, "POST_NOT_FOUND");
 }
 
-async fn every_refusal_carries_its_reason_in_the_order_of_the_checks(plan: Plan) {
+async fn every_refusal_carries_its_reason_in_the_order_of_the_checks(plan: TestSetup) {
     let world = plan.start().await;
     let ann = world.user_with_role("ann", "author").await;
     let bob = world.user_with_role("bob", "author").await;
@@ -110,7 +109,7 @@ async fn every_refusal_carries_its_reason_in_the_order_of_the_checks(plan: Plan)
     assert_eq!(read.into_inner().post, Some(expected), "nothing has changed it");
 }
 
-async fn health_and_reflection_name_the_service(plan: Plan) {
+async fn health_and_reflection_name_the_service(plan: TestSetup) {
     let world = plan.start().await;
     let channel = grpc::channel(&world.posts_address()).await;
     let health = HealthClient::new(channel.clone());

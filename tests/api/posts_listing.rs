@@ -1,16 +1,16 @@
 //! `GET /posts`: pages of posts.
 
-use e2e::{Api, Plan, World, in_every_world};
+use e2e::{Api, TestApp, TestSetup, for_all_deployments};
 use serde_json::{Value, json};
 
-in_every_world!(
+for_all_deployments!(
     pages_follow_each_other_without_gaps,
     an_author_selects,
     a_page_of_long_posts_ends_early,
     parameters_out_of_bounds_are_refused,
 );
 
-async fn author(world: &World, name: &str) -> (i64, Api) {
+async fn author(world: &TestApp, name: &str) -> (i64, Api) {
     let person = world.user_with_role(name, "author").await;
     (person.id, world.bearer.with_token(&person.token))
 }
@@ -40,7 +40,7 @@ async fn pages(api: &Api, query: &str) -> Vec<Vec<i64>> {
     }
 }
 
-async fn pages_follow_each_other_without_gaps(plan: Plan) {
+async fn pages_follow_each_other_without_gaps(plan: TestSetup) {
     let world = plan.start().await;
     let (_, ann) = author(&world, "ann").await;
     world.bearer.get("/posts").await.expect_json(200, &json!({ "posts": [], "next": null }));
@@ -66,7 +66,7 @@ async fn pages_follow_each_other_without_gaps(plan: Plan) {
     beyond.expect_json(200, &json!({ "posts": [], "next": null }));
 }
 
-async fn an_author_selects(plan: Plan) {
+async fn an_author_selects(plan: TestSetup) {
     let world = plan.start().await;
     let ((ann, by_ann), (bob, by_bob)) = (author(&world, "ann").await, author(&world, "bob").await);
     let mut written = (Vec::new(), Vec::new());
@@ -89,7 +89,7 @@ async fn an_author_selects(plan: Plan) {
     }
 }
 
-async fn a_page_of_long_posts_ends_early(plan: Plan) {
+async fn a_page_of_long_posts_ends_early(plan: TestSetup) {
     let world = plan.start().await;
     let (ann, by_ann) = author(&world, "ann").await;
     let longest = "🦀".repeat(50_000);
@@ -107,7 +107,7 @@ async fn a_page_of_long_posts_ends_early(plan: Plan) {
     assert_eq!(pages(&world.bearer, "limit=6").await.len(), 2);
 }
 
-async fn parameters_out_of_bounds_are_refused(plan: Plan) {
+async fn parameters_out_of_bounds_are_refused(plan: TestSetup) {
     let world = plan.start().await;
     let many = "9".repeat(30);
     for name in ["limit", "after", "author_id"] {

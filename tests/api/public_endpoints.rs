@@ -1,27 +1,27 @@
 //! Endpoints that need no credentials.
 
-use e2e::{Plan, in_every_world};
+use e2e::{TestSetup, for_all_deployments};
 
-in_every_world!(
+for_all_deployments!(
     each_variant_says_what_it_is,
     public_is_public_on_both_variants,
     public_routes_ignore_bad_credentials
 );
 
-async fn each_variant_says_what_it_is(plan: Plan) {
+async fn each_variant_says_what_it_is(plan: TestSetup) {
     let world = plan.start().await;
     world.bearer.get("/").await.expect_message("Role-Based Authorization API");
     world.basic.get("/").await.expect_message("Authentication API");
 }
 
-async fn public_is_public_on_both_variants(plan: Plan) {
+async fn public_is_public_on_both_variants(plan: TestSetup) {
     let world = plan.start().await;
     for api in [&world.bearer, &world.basic] {
         api.get("/public").await.expect_message("This is a public endpoint.");
     }
 }
 
-async fn public_routes_ignore_bad_credentials(plan: Plan) {
+async fn public_routes_ignore_bad_credentials(plan: TestSetup) {
     let world = plan.start().await;
     for api in [&world.bearer, &world.basic] {
         for value in ["Bearer nonsense", "Basic !!!", "nonsense", ""] {

@@ -1,9 +1,9 @@
 //! `POST /register`: who can be a user.
 
-use e2e::{Plan, in_every_world, token};
+use e2e::{TestSetup, for_all_deployments, token};
 use serde_json::json;
 
-in_every_world!(
+for_all_deployments!(
     a_new_user_has_the_role_user,
     a_taken_name_is_refused,
     a_role_in_the_body_has_no_effect,
@@ -16,14 +16,14 @@ in_every_world!(
     of_64_registrations_of_one_name_at_once_one_succeeds,
 );
 
-async fn a_new_user_has_the_role_user(plan: Plan) {
+async fn a_new_user_has_the_role_user(plan: TestSetup) {
     let world = plan.start().await;
     let answer = world.try_register("ann", "a password").await;
     answer.expect_message("User registered successfully.");
     assert_eq!(world.database.user("ann").await.expect("she is stored").role, "user");
 }
 
-async fn a_taken_name_is_refused(plan: Plan) {
+async fn a_taken_name_is_refused(plan: TestSetup) {
     let world = plan.start().await;
     world.try_register("ann", "a password").await.expect(200);
     for (name, password) in [("ann", "a password"), ("ann", "another password"), ("admin", "x")] {
@@ -34,7 +34,7 @@ async fn a_taken_name_is_refused(plan: Plan) {
     world.try_log_in("ann", "another password").await.expect(401);
 }
 
-async fn a_role_in_the_body_has_no_effect(plan: Plan) {
+async fn a_role_in_the_body_has_no_effect(plan: TestSetup) {
     let world = plan.start().await;
     let roles = [json!("admin"), json!("author"), json!("nonsense"), json!(7), json!(null)];
     for (index, role) in roles.into_iter().enumerate() {
@@ -45,7 +45,7 @@ async fn a_role_in_the_body_has_no_effect(plan: Plan) {
     }
 }
 
-async fn names_are_compared_byte_for_byte(plan: Plan) {
+async fn names_are_compared_byte_for_byte(plan: TestSetup) {
     let world = plan.start().await;
     for name in ["ann", "Ann", "ANN", "änn", "ann ann", "ａnn", "Admin", "аdmin"] {
         world.try_register(name, "pw").await.expect(200);
@@ -54,7 +54,7 @@ async fn names_are_compared_byte_for_byte(plan: Plan) {
     assert_eq!(world.database.count_users().await, 9);
 }
 
-async fn unusual_names_are_kept_as_they_are(plan: Plan) {
+async fn unusual_names_are_kept_as_they_are(plan: TestSetup) {
     let world = plan.start().await;
     let longest = "x".repeat(255);
     let longest_of_two_bytes = format!("{}x", "é".repeat(127));
@@ -72,7 +72,7 @@ async fn unusual_names_are_kept_as_they_are(plan: Plan) {
     }
 }
 
-async fn a_name_that_breaks_a_rule_is_refused_and_the_rule_named(plan: Plan) {
+async fn a_name_that_breaks_a_rule_is_refused_and_the_rule_named(plan: TestSetup) {
     let world = plan.start().await;
     let (too_long, too_many_bytes) = ("x".repeat(256), "é".repeat(128));
     let lengths = ["", &*too_long, &*too_many_bytes];
@@ -95,7 +95,7 @@ async fn a_name_that_breaks_a_rule_is_refused_and_the_rule_named(plan: Plan) {
     assert_eq!(world.database.count_users().await, 1, "nobody but the admin");
 }
 
-async fn passwords_have_1_to_72_bytes(plan: Plan) {
+async fn passwords_have_1_to_72_bytes(plan: TestSetup) {
     let world = plan.start().await;
     let (longest, of_three_bytes) = ("p".repeat(72), "€".repeat(24));
     for (index, good) in ["p", &longest, &of_three_bytes, "\n\t", ":"].into_iter().enumerate() {
@@ -114,7 +114,7 @@ async fn passwords_have_1_to_72_bytes(plan: Plan) {
     assert_eq!(world.database.user("bad").await, None);
 }
 
-async fn a_password_is_taken_exactly_as_sent(plan: Plan) {
+async fn a_password_is_taken_exactly_as_sent(plan: TestSetup) {
     let world = plan.start().await;
     for (index, password) in [" pw ", "PW", "e\u{301}", "\u{e9}"].into_iter().enumerate() {
         let name = format!("user {index}");
@@ -126,7 +126,7 @@ async fn a_password_is_taken_exactly_as_sent(plan: Plan) {
     }
 }
 
-async fn only_the_bcrypt_hash_is_stored(plan: Plan) {
+async fn only_the_bcrypt_hash_is_stored(plan: TestSetup) {
     let world = plan.start().await;
     for name in ["ann", "bob"] {
         world.try_register(name, "the same password").await.expect(200);
@@ -137,7 +137,7 @@ async fn only_the_bcrypt_hash_is_stored(plan: Plan) {
     assert_ne!(ann, bob, "each hash has a salt of its own");
 }
 
-async fn of_64_registrations_of_one_name_at_once_one_succeeds(plan: Plan) {
+async fn of_64_registrations_of_one_name_at_once_one_succeeds(plan: TestSetup) {
     let world = plan.start().await;
     let all: Vec<_> = (0..64)
         .map(|index| {

@@ -1,20 +1,20 @@
 //! Every request has an id: in its answer, and in every log line about it in both services.
 
-use e2e::{Plan, World, eventually, in_every_world, on_postgres};
+use e2e::{TestApp, TestSetup, eventually, for_all_deployments, on_postgres};
 use reqwest::Method;
 use serde_json::Value;
 use std::collections::HashSet;
 
-in_every_world!(every_answer_has_an_id_of_its_own, only_a_trusted_proxy_may_name_a_request);
+for_all_deployments!(every_answer_has_an_id_of_its_own, only_a_trusted_proxy_may_name_a_request);
 on_postgres!(a_fault_is_told_in_both_services_under_the_ids_of_all_requests_that_shared_it);
 
-async fn told(world: &World, id: &str) -> String {
+async fn told(world: &TestApp, id: &str) -> String {
     let request = world.bearer.request(Method::GET, "/public").header("x-request-id", id);
     let answer = world.bearer.send(request).await;
     answer.expect(200).header("x-request-id").expect("an id").to_owned()
 }
 
-async fn every_answer_has_an_id_of_its_own(plan: Plan) {
+async fn every_answer_has_an_id_of_its_own(plan: TestSetup) {
     let world = plan.start().await;
     let mut ids = HashSet::new();
     for api in [&world.bearer, &world.basic] {
@@ -27,7 +27,7 @@ async fn every_answer_has_an_id_of_its_own(plan: Plan) {
     }
 }
 
-async fn only_a_trusted_proxy_may_name_a_request(plan: Plan) {
+async fn only_a_trusted_proxy_may_name_a_request(plan: TestSetup) {
     let world = plan.clone().start().await;
     assert_ne!(told(&world, "from-a-stranger").await, "from-a-stranger");
     let world = plan.with("TRUSTED_PROXIES", "127.0.0.0/8").start().await;
@@ -39,7 +39,9 @@ async fn only_a_trusted_proxy_may_name_a_request(plan: Plan) {
     }
 }
 
-async fn a_fault_is_told_in_both_services_under_the_ids_of_all_requests_that_shared_it(plan: Plan) {
+async fn a_fault_is_told_in_both_services_under_the_ids_of_all_requests_that_shared_it(
+    plan: TestSetup,
+) {
     let mut world = plan.with("LOG_FORMAT", "json").with_database_proxy().start().await;
     let admin = world.admin().await;
     let bearer = world.bearer.with_token(&admin.token);

@@ -1,11 +1,11 @@
 //! Admins who act on each other at the same moment: one is first, and the other one is no admin any
 //! more, or no user.
 
-use e2e::{Answer, Person, Plan, World, in_every_world};
+use e2e::{Answer, TestApp, TestSetup, TestUser, for_all_deployments};
 use reqwest::Method;
 use serde_json::json;
 
-in_every_world!(
+for_all_deployments!(
     two_admins_who_delete_each_other_never_leave_none,
     a_deletion_and_a_demotion_of_each_other_never_leave_none,
     two_admins_who_demote_each_other_never_leave_none,
@@ -20,7 +20,7 @@ enum Act {
     Demote,
 }
 
-async fn act(world: &World, act: Act, actor: &Person, whom: &Person) -> Answer {
+async fn act(world: &TestApp, act: Act, actor: &TestUser, whom: &TestUser) -> Answer {
     let api = world.bearer.with_token(&actor.token);
     let path = format!("/users/{}", whom.id);
     match act {
@@ -29,7 +29,7 @@ async fn act(world: &World, act: Act, actor: &Person, whom: &Person) -> Answer {
     }
 }
 
-async fn race(plan: Plan, one_does: Act, other_does: Act) {
+async fn race(plan: TestSetup, one_does: Act, other_does: Act) {
     let world = plan.start().await;
     for round in 0..ROUNDS {
         let names = [format!("one {round}"), format!("other {round}")];
@@ -56,14 +56,14 @@ async fn race(plan: Plan, one_does: Act, other_does: Act) {
     }
 }
 
-async fn two_admins_who_delete_each_other_never_leave_none(plan: Plan) {
+async fn two_admins_who_delete_each_other_never_leave_none(plan: TestSetup) {
     race(plan, Act::Delete, Act::Delete).await;
 }
 
-async fn a_deletion_and_a_demotion_of_each_other_never_leave_none(plan: Plan) {
+async fn a_deletion_and_a_demotion_of_each_other_never_leave_none(plan: TestSetup) {
     race(plan, Act::Delete, Act::Demote).await;
 }
 
-async fn two_admins_who_demote_each_other_never_leave_none(plan: Plan) {
+async fn two_admins_who_demote_each_other_never_leave_none(plan: TestSetup) {
     race(plan, Act::Demote, Act::Demote).await;
 }

@@ -1,10 +1,10 @@
 //! `PUT /users/{user_id}/role`, and how soon a role counts.
 
-use e2e::{Answer, Person, Plan, World, in_every_world};
+use e2e::{Answer, TestApp, TestSetup, TestUser, for_all_deployments};
 use reqwest::{Method, header::CONTENT_TYPE};
 use serde_json::json;
 
-in_every_world!(
+for_all_deployments!(
     a_new_role_decides_at_once_with_the_old_token,
     a_role_changed_by_sql_decides_at_once_with_the_old_token,
     a_user_whose_row_is_gone_is_not_found,
@@ -14,17 +14,17 @@ in_every_world!(
     checks_run_in_the_documented_order,
 );
 
-async fn profile_says(world: &World, person: &Person, role: &str) {
+async fn profile_says(world: &TestApp, person: &TestUser, role: &str) {
     let answer = world.bearer.with_token(&person.token).get("/profile").await;
     let message = format!("Welcome {}!", person.username);
     answer.expect_json(200, &json!({ "message": message, "role": role }));
 }
 
-async fn author_endpoint(world: &World, person: &Person) -> Answer {
+async fn author_endpoint(world: &TestApp, person: &TestUser) -> Answer {
     world.bearer.with_token(&person.token).get("/author").await
 }
 
-pub(crate) async fn a_new_role_decides_at_once_with_the_old_token(plan: Plan) {
+pub(crate) async fn a_new_role_decides_at_once_with_the_old_token(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     for _ in 0..20 {
@@ -38,7 +38,7 @@ pub(crate) async fn a_new_role_decides_at_once_with_the_old_token(plan: Plan) {
     }
 }
 
-async fn a_role_changed_by_sql_decides_at_once_with_the_old_token(plan: Plan) {
+async fn a_role_changed_by_sql_decides_at_once_with_the_old_token(plan: TestSetup) {
     let world = plan.start().await;
     let ann = world.user("ann").await;
     for _ in 0..10 {
@@ -52,7 +52,7 @@ async fn a_role_changed_by_sql_decides_at_once_with_the_old_token(plan: Plan) {
     }
 }
 
-async fn a_user_whose_row_is_gone_is_not_found(plan: Plan) {
+async fn a_user_whose_row_is_gone_is_not_found(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     profile_says(&world, &ann, "user").await;
@@ -70,7 +70,7 @@ async fn a_user_whose_row_is_gone_is_not_found(plan: Plan) {
     world.bearer.with_token(&ann.token).get("/profile").await.expect(401);
 }
 
-pub(crate) async fn every_role_can_become_every_role(plan: Plan) {
+pub(crate) async fn every_role_can_become_every_role(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     for from in ["user", "author", "admin"] {
@@ -83,7 +83,7 @@ pub(crate) async fn every_role_can_become_every_role(plan: Plan) {
     }
 }
 
-async fn an_admin_can_give_up_the_role_and_loses_it_at_once(plan: Plan) {
+async fn an_admin_can_give_up_the_role_and_loses_it_at_once(plan: TestSetup) {
     let world = plan.start().await;
     let admin = world.admin().await;
     world.set_role(&admin, &admin, "author").await.expect(200);
@@ -91,7 +91,7 @@ async fn an_admin_can_give_up_the_role_and_loses_it_at_once(plan: Plan) {
     profile_says(&world, &admin, "author").await;
 }
 
-async fn only_the_three_names_are_roles(plan: Plan) {
+async fn only_the_three_names_are_roles(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     for role in [
@@ -113,7 +113,7 @@ async fn only_the_three_names_are_roles(plan: Plan) {
 }
 
 /// Each request is wrong in every way that comes after the one that is to be found.
-async fn checks_run_in_the_documented_order(plan: Plan) {
+async fn checks_run_in_the_documented_order(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     let nobody = "/users/999999999/role";

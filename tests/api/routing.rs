@@ -1,15 +1,15 @@
 //! Paths and methods that do not exist.
 
-use e2e::{ADMIN_PASSWORD, Plan, in_every_world};
+use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments};
 use reqwest::Method;
 
-in_every_world!(
+for_all_deployments!(
     an_unknown_path_is_not_found,
     a_wrong_method_is_told_the_right_ones,
     each_variant_serves_its_own_endpoints_only,
 );
 
-async fn an_unknown_path_is_not_found(plan: Plan) {
+async fn an_unknown_path_is_not_found(plan: TestSetup) {
     let world = plan.start().await;
     for api in [&world.bearer, &world.basic] {
         for path in [
@@ -30,7 +30,7 @@ async fn an_unknown_path_is_not_found(plan: Plan) {
     }
 }
 
-async fn a_wrong_method_is_told_the_right_ones(plan: Plan) {
+async fn a_wrong_method_is_told_the_right_ones(plan: TestSetup) {
     let world = plan.start().await;
     let (bearer, basic) = (&world.bearer, &world.basic);
     for (api, path, right, wrong) in [
@@ -58,7 +58,7 @@ async fn a_wrong_method_is_told_the_right_ones(plan: Plan) {
     }
 }
 
-async fn each_variant_serves_its_own_endpoints_only(plan: Plan) {
+async fn each_variant_serves_its_own_endpoints_only(plan: TestSetup) {
     let world = plan.start().await;
     for path in ["/profile", "/profile/password", "/author", "/admin", "/users", "/users/1"] {
         world.basic.get(path).await.expect_detail(404, "Not Found");

@@ -2,17 +2,17 @@
 
 mod tour;
 
-use e2e::{Api, Collector, Plan, in_every_world};
+use e2e::{Api, Collector, TestSetup, for_all_deployments};
 use tour::tour;
 
-in_every_world!(nothing_secret_is_printed_at_trace, nothing_secret_is_told_to_programs);
+for_all_deployments!(nothing_secret_is_printed_at_trace, nothing_secret_is_told_to_programs);
 
-async fn nothing_secret_is_printed_at_trace(plan: Plan) {
+async fn nothing_secret_is_printed_at_trace(plan: TestSetup) {
     nothing_secret_is_printed(plan.with("RUST_LOG", "trace")).await;
 }
 
 /// Lines of JSON, spans and metrics.
-async fn nothing_secret_is_told_to_programs(plan: Plan) {
+async fn nothing_secret_is_told_to_programs(plan: TestSetup) {
     let collector = Collector::start().await;
     let plan = plan
         .with("RUST_LOG", "trace")
@@ -28,7 +28,7 @@ async fn nothing_secret_is_told_to_programs(plan: Plan) {
 }
 
 /// Returns the secrets, and the metrics, in which they must not be either.
-async fn nothing_secret_is_printed(plan: Plan) -> (Vec<String>, String) {
+async fn nothing_secret_is_printed(plan: TestSetup) -> (Vec<String>, String) {
     let world = plan.start().await;
     let mut secrets = tour(&world).await;
     let mut metrics = String::new();

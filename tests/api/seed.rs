@@ -1,13 +1,13 @@
 //! The seeded admin, and what restarts do to it.
 
-use e2e::{ADMIN_PASSWORD, Plan, in_every_world};
+use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments};
 
-in_every_world!(
+for_all_deployments!(
     the_admin_exists_once_with_the_given_password,
     a_restart_changes_nothing_of_the_admin
 );
 
-async fn the_admin_exists_once_with_the_given_password(plan: Plan) {
+async fn the_admin_exists_once_with_the_given_password(plan: TestSetup) {
     let world = plan.start().await;
     assert_eq!(world.database.count_users().await, 1);
     assert_eq!(world.database.user("admin").await.expect("seeded").role, "admin");
@@ -16,7 +16,7 @@ async fn the_admin_exists_once_with_the_given_password(plan: Plan) {
     answer.expect_message("Welcome Admin!");
 }
 
-async fn a_restart_changes_nothing_of_the_admin(plan: Plan) {
+async fn a_restart_changes_nothing_of_the_admin(plan: TestSetup) {
     let mut world = plan.start().await;
     world.admin().await;
     world.database.set_role("admin", "user").await;

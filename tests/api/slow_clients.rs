@@ -1,6 +1,6 @@
 //! Clients that take their time, or take connections and nothing else.
 
-use e2e::{Plan, Store, within_bounds};
+use e2e::{Store, TestSetup, within_bounds};
 use std::time::{Duration, Instant};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -13,7 +13,7 @@ async fn connect(base: &str) -> TcpStream {
 
 #[tokio::test]
 async fn half_a_request_head_is_given_up_after_10_seconds() {
-    let world = Plan::in_one_process(Store::Sqlite).start().await;
+    let world = TestSetup::all_in_one(Store::Sqlite).start().await;
     let asked = Instant::now();
     let mut slow = connect(world.bearer.base()).await;
     slow.write_all(b"GET /public HTTP/1.1\r\nHost: slow\r\nX-Half:").await.expect("sent");
@@ -38,7 +38,7 @@ async fn half_a_request_head_is_given_up_after_10_seconds() {
 
 #[tokio::test]
 async fn idle_connections_keep_nobody_out() {
-    let world = Plan::in_one_process(Store::Sqlite).start().await;
+    let world = TestSetup::all_in_one(Store::Sqlite).start().await;
     let mut idle = Vec::new();
     for _ in 0..300 {
         idle.push(connect(world.bearer.base()).await);

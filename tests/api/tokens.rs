@@ -1,11 +1,11 @@
 //! Tokens that are not ours, not good any more, or not tokens.
 
-use e2e::{Plan, SIGNING_SECRET, World, in_every_world, token};
+use e2e::{SIGNING_SECRET, TestApp, TestSetup, for_all_deployments, token};
 use jsonwebtoken::Algorithm;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-in_every_world!(
+for_all_deployments!(
     a_token_without_kid_signed_with_our_secret_is_accepted,
     the_role_in_a_token_decides_nothing,
     an_expired_token_is_refused_to_the_second,
@@ -20,7 +20,7 @@ in_every_world!(
 const SECRET: &str = SIGNING_SECRET;
 
 /// Every endpoint that looks at a token refuses this one.
-async fn expect_refused(world: &World, token: &str) {
+async fn expect_refused(world: &TestApp, token: &str) {
     let api = world.bearer.with_token(token);
     for answer in [
         api.get("/profile").await,
@@ -42,12 +42,12 @@ async fn expect_refused(world: &World, token: &str) {
     }
 }
 
-async fn expect_claims_refused(world: &World, claims: &Value) {
+async fn expect_claims_refused(world: &TestApp, claims: &Value) {
     expect_refused(world, &token::signed(&token::plain_header(), claims, SECRET)).await;
 }
 
 /// The claims of the admin, so that nothing but the fault can be the cause of a refusal.
-async fn admin_claims(world: &World) -> Value {
+async fn admin_claims(world: &TestApp) -> Value {
     token::claims_of(world.admin().await.id)
 }
 
@@ -61,7 +61,7 @@ fn without(mut value: Value, name: &str) -> Value {
     value
 }
 
-async fn a_token_without_kid_signed_with_our_secret_is_accepted(plan: Plan) {
+async fn a_token_without_kid_signed_with_our_secret_is_accepted(plan: TestSetup) {
     let world = plan.start().await;
     let claims = admin_claims(&world).await;
     let minted = token::signed(&token::plain_header(), &claims, SECRET);
@@ -71,7 +71,7 @@ async fn a_token_without_kid_signed_with_our_secret_is_accepted(plan: Plan) {
     world.bearer.with_token(&without_typ).get("/admin").await.expect(200);
 }
 
-async fn the_role_in_a_token_decides_nothing(plan: Plan) {
+async fn the_role_in_a_token_decides_nothing(plan: TestSetup) {
     let world = plan.start().await;
     let ann = world.user("ann").await;
     let claims = with(token::claims_of(ann.id), "role", json!("admin"));
@@ -83,7 +83,7 @@ async fn the_role_in_a_token_decides_nothing(plan: Plan) {
     api.get("/profile").await.expect_json(200, &profile);
 }
 
-async fn an_expired_token_is_refused_to_the_second(plan: Plan) {
+async fn an_expired_token_is_refused_to_the_second(plan: TestSetup) {
     let world = plan.start().await;
     let claims = admin_claims(&world).await;
     for exp in [token::now() - 1, token::now(), token::now() - 3600, 0, 1] {
@@ -91,7 +91,7 @@ async fn an_expired_token_is_refused_to_the_second(plan: Plan) {
     }
 }
 
-async fn other_secrets_and_algorithms_are_refused(plan: Plan) {
+async fn other_secrets_and_algorithms_are_refused(plan: TestSetup) {
     let world = plan.start().await;
     let claims = admin_claims(&world).await;
     let payload = claims.to_string();
@@ -113,7 +113,7 @@ async fn other_secrets_and_algorithms_are_refused(plan: Plan) {
     }
 }
 
-async fn headers_that_ask_for_more_are_refused(plan: Plan) {
+async fn headers_that_ask_for_more_are_refused(plan: TestSetup) {
     let world = plan.start().await;
     let claims = admin_claims(&world).await;
     for header in [
@@ -129,7 +129,7 @@ async fn headers_that_ask_for_more_are_refused(plan: Plan) {
     }
 }
 
-async fn a_sub_that_is_no_canonical_id_is_refused(plan: Plan) {
+async fn a_sub_that_is_no_canonical_id_is_refused(plan: TestSetup) {
     let world = plan.start().await;
     let admin = world.admin().await;
     let claims = token::claims_of(admin.id);
@@ -167,7 +167,7 @@ async fn a_sub_that_is_no_canonical_id_is_refused(plan: Plan) {
     }
 }
 
-async fn an_exp_that_is_no_instant_is_refused(plan: Plan) {
+async fn an_exp_that_is_no_instant_is_refused(plan: TestSetup) {
     let world = plan.start().await;
     let claims = admin_claims(&world).await;
     let later = (token::now() + 60).to_string();
@@ -184,7 +184,7 @@ async fn an_exp_that_is_no_instant_is_refused(plan: Plan) {
     }
 }
 
-async fn what_is_no_token_is_refused(plan: Plan) {
+async fn what_is_no_token_is_refused(plan: TestSetup) {
     let world = plan.start().await;
     let claims = admin_claims(&world).await;
     let good = token::signed(&token::plain_header(), &claims, SECRET);
@@ -231,7 +231,7 @@ async fn what_is_no_token_is_refused(plan: Plan) {
     }
 }
 
-async fn a_tampered_token_is_refused(plan: Plan) {
+async fn a_tampered_token_is_refused(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     let parts: Vec<_> = ann.token.split('.').collect();

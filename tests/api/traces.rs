@@ -1,15 +1,15 @@
 //! One request is one trace, through both services down to the query.
 
-use e2e::{CollectedSpan, Collector, Plan, Store, World, in_every_world};
+use e2e::{CollectedSpan, Collector, Store, TestApp, TestSetup, for_all_deployments};
 use std::collections::BTreeMap;
 
-in_every_world!(
+for_all_deployments!(
     a_decision_is_one_trace_from_http_to_the_query,
     a_login_is_one_trace_and_names_nobody,
     a_stranger_s_trace_is_not_followed_and_a_trusted_proxy_s_is,
 );
 
-async fn traced(plan: Plan) -> (World, Collector) {
+async fn traced(plan: TestSetup) -> (TestApp, Collector) {
     let collector = Collector::start().await;
     let plan = plan
         .with("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url())
@@ -36,7 +36,7 @@ fn expect(span: &CollectedSpan, attributes: &[(&str, &str)]) {
 
 const AUTH: &str = "rolegate.auth.v1.AuthService";
 
-async fn a_decision_is_one_trace_from_http_to_the_query(plan: Plan) {
+async fn a_decision_is_one_trace_from_http_to_the_query(plan: TestSetup) {
     let (system, is_apart) = (system(plan.store()), !plan.is_in_one_process());
     let (world, collector) = traced(plan).await;
     let admin = world.admin().await;
@@ -71,7 +71,7 @@ async fn a_decision_is_one_trace_from_http_to_the_query(plan: Plan) {
     }
 }
 
-async fn a_login_is_one_trace_and_names_nobody(plan: Plan) {
+async fn a_login_is_one_trace_and_names_nobody(plan: TestSetup) {
     let (world, collector) = traced(plan).await;
     world.try_log_in("ann", "planted-password").await.expect(401);
     let root = collector.span("the request", |span| span.name == "POST /login").await;
@@ -87,7 +87,7 @@ async fn a_login_is_one_trace_and_names_nobody(plan: Plan) {
     assert!(!all.contains("planted") && !all.contains("ann\""), "{all}");
 }
 
-async fn a_stranger_s_trace_is_not_followed_and_a_trusted_proxy_s_is(plan: Plan) {
+async fn a_stranger_s_trace_is_not_followed_and_a_trusted_proxy_s_is(plan: TestSetup) {
     let trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
     for (proxies, is_followed) in [("192.0.2.0/24", false), ("127.0.0.0/8", true)] {
         let (world, collector) = traced(plan.clone().with("TRUSTED_PROXIES", proxies)).await;
@@ -109,7 +109,7 @@ async fn spans_that_wait_are_sent_at_the_end_and_a_collector_that_hangs_holds_no
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let silent = format!("http://{}", silent.local_addr().expect("bound"));
     for url in [collector.url(), silent] {
-        let plan = Plan::in_one_process(Store::Sqlite)
+        let plan = TestSetup::all_in_one(Store::Sqlite)
             .with("OTEL_EXPORTER_OTLP_ENDPOINT", &url)
             .with("OTEL_SERVICE_NAME", "another-name")
             .with("OTEL_BSP_SCHEDULE_DELAY", "3600000");

@@ -1,12 +1,12 @@
 //! The `user_id` in a path.
 
-use e2e::{Plan, in_every_world};
+use e2e::{TestSetup, for_all_deployments};
 use reqwest::Method;
 use serde_json::json;
 
-in_every_world!(what_is_no_integer_is_a_bad_request, an_integer_that_is_nobody_s_is_not_found);
+for_all_deployments!(what_is_no_integer_is_a_bad_request, an_integer_that_is_nobody_s_is_not_found);
 
-async fn what_is_no_integer_is_a_bad_request(plan: Plan) {
+async fn what_is_no_integer_is_a_bad_request(plan: TestSetup) {
     let world = plan.start().await;
     let admin = world.bearer.with_token(&world.admin().await.token);
     for id in ["abc", "1.5", "%00", "%D9%A1", "-", "%ff", "1%2F2"] {
@@ -25,7 +25,7 @@ async fn what_is_no_integer_is_a_bad_request(plan: Plan) {
     }
 }
 
-async fn an_integer_that_is_nobody_s_is_not_found(plan: Plan) {
+async fn an_integer_that_is_nobody_s_is_not_found(plan: TestSetup) {
     let world = plan.start().await;
     let admin = world.bearer.with_token(&world.admin().await.token);
     let (large, negative) = ("9".repeat(30), format!("-{}", "9".repeat(30)));

@@ -1,23 +1,23 @@
 //! Names of users, asked for with the client of auth-service: how many at once is its affair.
 
-use auth_client::{AuthClient, CallContext};
-use e2e::{Plan, World, in_every_world};
+use e2e::{TestApp, TestSetup, for_all_deployments};
+use rolegate_auth_client::{AuthClient, CallContext};
 use std::collections::HashMap;
 
-in_every_world!(
+for_all_deployments!(
     names_of_any_number_of_users_are_told_and_nobody_s_are_left_out,
     a_name_is_gone_for_whoever_asks_after_the_deletion,
 );
 
-fn client(world: &World) -> AuthClient {
-    AuthClient::at(&world.auth().address("grpc")).expect("an address")
+fn client(world: &TestApp) -> AuthClient {
+    AuthClient::connect_lazy(&world.auth().address("grpc")).expect("an address")
 }
 
 async fn names(client: &AuthClient, ids: &[i64]) -> HashMap<i64, String> {
     client.usernames(ids, CallContext::default()).await.expect("names")
 }
 
-async fn names_of_any_number_of_users_are_told_and_nobody_s_are_left_out(plan: Plan) {
+async fn names_of_any_number_of_users_are_told_and_nobody_s_are_left_out(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     let client = client(&world);
@@ -36,7 +36,7 @@ async fn names_of_any_number_of_users_are_told_and_nobody_s_are_left_out(plan: P
     }
 }
 
-async fn a_name_is_gone_for_whoever_asks_after_the_deletion(plan: Plan) {
+async fn a_name_is_gone_for_whoever_asks_after_the_deletion(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     let client = client(&world);

@@ -1,10 +1,10 @@
 //! `GET` and `DELETE /users/{user_id}`, and `GET /protected`.
 
-use e2e::{ADMIN_PASSWORD, Answer, Person, Plan, World, eventually, in_every_world};
+use e2e::{ADMIN_PASSWORD, Answer, TestApp, TestSetup, TestUser, eventually, for_all_deployments};
 use reqwest::Method;
 use serde_json::json;
 
-in_every_world!(
+for_all_deployments!(
     an_admin_sees_one_user_as_in_the_list,
     everybody_is_welcome_where_a_token_is_enough,
     a_deleted_user_is_gone_at_once_with_token_password_and_all,
@@ -13,12 +13,12 @@ in_every_world!(
     the_id_of_the_newest_user_is_not_given_out_again,
 );
 
-async fn delete(world: &World, actor: &Person, id: i64) -> Answer {
+async fn delete(world: &TestApp, actor: &TestUser, id: i64) -> Answer {
     let api = world.bearer.with_token(&actor.token);
     api.send(api.request(Method::DELETE, &format!("/users/{id}"))).await
 }
 
-async fn an_admin_sees_one_user_as_in_the_list(plan: Plan) {
+async fn an_admin_sees_one_user_as_in_the_list(plan: TestSetup) {
     let world = plan.start().await;
     let ann = world.user_with_role("ann", "author").await;
     let admin = world.bearer.with_token(&world.admin().await.token);
@@ -34,7 +34,7 @@ async fn an_admin_sees_one_user_as_in_the_list(plan: Plan) {
     admin.get(&format!("/users/{}", ann.id)).await.expect_json(200, &now);
 }
 
-async fn everybody_is_welcome_where_a_token_is_enough(plan: Plan) {
+async fn everybody_is_welcome_where_a_token_is_enough(plan: TestSetup) {
     let world = plan.start().await;
     let name = "Žofie \"日本\" <b>";
     let person = world.user(name).await;
@@ -42,7 +42,7 @@ async fn everybody_is_welcome_where_a_token_is_enough(plan: Plan) {
     answer.expect_message(&format!("Welcome {name}!"));
 }
 
-async fn a_deleted_user_is_gone_at_once_with_token_password_and_all(plan: Plan) {
+async fn a_deleted_user_is_gone_at_once_with_token_password_and_all(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     let basic = world.basic.with_basic("ann", &ann.password);
@@ -70,7 +70,7 @@ async fn a_deleted_user_is_gone_at_once_with_token_password_and_all(plan: Plan) 
     assert_eq!(world.database.user("ann").await, None);
 }
 
-async fn a_name_may_be_registered_anew_and_inherits_nothing(plan: Plan) {
+async fn a_name_may_be_registered_anew_and_inherits_nothing(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, old) = (world.admin().await, world.user_with_role("ann", "admin").await);
     delete(&world, &admin, old.id).await.expect(200);
@@ -84,7 +84,7 @@ async fn a_name_may_be_registered_anew_and_inherits_nothing(plan: Plan) {
     world.bearer.with_token(&new.token).get("/profile").await.expect(200);
 }
 
-async fn nobody_deletes_themselves_or_the_user_named_admin(plan: Plan) {
+async fn nobody_deletes_themselves_or_the_user_named_admin(plan: TestSetup) {
     let world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user_with_role("ann", "admin").await);
     let refused = "This user cannot be deleted.";
@@ -100,7 +100,7 @@ async fn nobody_deletes_themselves_or_the_user_named_admin(plan: Plan) {
     delete(&world, &ann, other.id).await.expect(200);
 }
 
-async fn the_id_of_the_newest_user_is_not_given_out_again(plan: Plan) {
+async fn the_id_of_the_newest_user_is_not_given_out_again(plan: TestSetup) {
     let mut world = plan.start().await;
     let mut highest = 0;
     for round in 0..5 {

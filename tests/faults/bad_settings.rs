@@ -5,7 +5,7 @@ mod files;
 mod tls;
 mod values;
 
-use e2e::{ADMIN_PASSWORD, Plan, Process, Program, SIGNING_SECRET, Store, TestDatabase};
+use e2e::{ADMIN_PASSWORD, Process, Program, SIGNING_SECRET, Store, TestDatabase, TestSetup};
 use std::{collections::BTreeMap, path::Path};
 
 use Program::{AllInOne, AuthService, Gateway, PostsService};
@@ -36,11 +36,11 @@ async fn expect_refusal(
 
 fn good(program: Program, database: &TestDatabase) -> Settings {
     match program {
-        AuthService => Plan::in_two_processes(Store::Sqlite).auth_settings(&database.url()),
-        AllInOne => Plan::in_one_process(Store::Sqlite).auth_settings(&database.url()),
+        AuthService => TestSetup::split(Store::Sqlite).auth_settings(&database.url()),
+        AllInOne => TestSetup::all_in_one(Store::Sqlite).auth_settings(&database.url()),
         PostsService => {
             let nowhere = "127.0.0.1:1".parse().expect("an address");
-            Plan::in_two_processes(Store::Sqlite).posts_settings(&database.posts_url(), nowhere)
+            TestSetup::split(Store::Sqlite).posts_settings(&database.posts_url(), nowhere)
         }
         _ => ["BEARER_LISTEN_ADDR", "BASIC_LISTEN_ADDR", "OPS_LISTEN_ADDR"]
             .map(|name| (name.to_owned(), "127.0.0.1:0".to_owned()))

@@ -1,8 +1,8 @@
 //! TLS to PostgreSQL: used as `sslmode` says, and never less.
 
-use Program::{AllInOne, CheapAuthService, PostsService};
+use Program::{AllInOne, FastHashAuthService, PostsService};
 use e2e::{
-    Authority, Exit, Plan, Process, Program, Store, Valid, eventually, postgres::OwnCluster,
+    Authority, Exit, Process, Program, Store, TestSetup, Valid, eventually, postgres::OwnCluster,
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::{collections::BTreeMap, fs, path::Path};
@@ -11,10 +11,10 @@ const ADDRESS: &str = "127.0.0.1";
 
 /// Settings of this program on this database.
 fn settings(program: Program, url: &str) -> BTreeMap<String, String> {
-    let plan = Plan::in_two_processes(Store::Postgres);
+    let plan = TestSetup::split(Store::Postgres);
     match program {
         PostsService => plan.posts_settings(url, "127.0.0.1:1".parse().expect("an address")),
-        AllInOne => Plan::in_one_process(Store::Postgres).auth_settings(url),
+        AllInOne => TestSetup::all_in_one(Store::Postgres).auth_settings(url),
         _ => plan.auth_settings(url),
     }
 }
@@ -49,7 +49,8 @@ async fn the_way_to_the_database_is_encrypted_as_sslmode_says() {
         ("localhost", &verifying("verify-ca", &authority), true),
         (ADDRESS, &verifying("verify-full", &authority), true),
     ] {
-        for (program, name) in [(CheapAuthService, "auth-service"), (PostsService, "posts-service")]
+        for (program, name) in
+            [(FastHashAuthService, "auth-service"), (PostsService, "posts-service")]
         {
             let settings = settings(program, &cluster.url_by(host, parameters));
             let process = Process::start(program, &settings, &folder).ready().await;
@@ -82,7 +83,7 @@ async fn expect_refusal(program: Program, setting: &str, url: &str, why: &str) {
     let is_one_line = exit.stderr.lines().count() == 1;
     let starts = exit.stderr.starts_with(&format!("{setting}: PostgreSQL at "));
     assert!(is_one_line && starts && exit.stderr.contains(why), "{url}: {exit:?}");
-    if program == CheapAuthService {
+    if program == FastHashAuthService {
         let doctor = doctor(&settings, folder.path()).await;
         let said = format!("WRONG  database   {}", exit.stderr);
         assert!(doctor.stdout.contains(&said), "{doctor:?} does not say {said}");
@@ -90,11 +91,11 @@ async fn expect_refusal(program: Program, setting: &str, url: &str, why: &str) {
 }
 
 async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
-    Process::run(CheapAuthService, &["doctor"], settings, folder, "").await
+    Process::run(FastHashAuthService, &["doctor"], settings, folder, "").await
 }
 
 const KEEPERS: [(Program, &str); 3] = [
-    (CheapAuthService, "DATABASE_URL"),
+    (FastHashAuthService, "DATABASE_URL"),
     (PostsService, "DATABASE_URL"),
     (AllInOne, "POSTS_DATABASE_URL"),
 ];
@@ -128,8 +129,8 @@ async fn a_server_without_tls_is_refused_where_tls_is_demanded() {
         }
     }
     for parameters in ["", "sslmode=prefer"] {
-        let settings = settings(CheapAuthService, &cluster.url_by(ADDRESS, parameters));
-        Process::start(CheapAuthService, &settings, &std::env::temp_dir()).ready().await;
+        let settings = settings(FastHashAuthService, &cluster.url_by(ADDRESS, parameters));
+        Process::start(FastHashAuthService, &settings, &std::env::temp_dir()).ready().await;
     }
 }
 
@@ -141,7 +142,7 @@ async fn a_certificate_that_has_expired_is_waited_for_until_the_server_has_anoth
     let (cluster, folder) = (OwnCluster::start(Some(&expired)), std::env::temp_dir());
     let url = cluster.url_by(ADDRESS, &verifying("verify-full", &authority));
     let start = |program| Process::start(program, &settings(program, &url), &folder);
-    let waiting = [start(CheapAuthService), start(PostsService)];
+    let waiting = [start(FastHashAuthService), start(PostsService)];
     for process in &waiting {
         let says_so =
             |line: &str| line.contains("waiting for the database") && line.contains("expired");

@@ -1,6 +1,6 @@
 //! PostgreSQL is gone while the service runs.
 
-use e2e::{Api, Plan, World, eventually, on_postgres};
+use e2e::{Api, TestApp, TestSetup, eventually, on_postgres};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -12,7 +12,7 @@ on_postgres!(
 );
 
 /// The statuses of everything that needs the database, asked with good and with bad credentials.
-async fn statuses(world: &World, token: &str) -> Vec<u16> {
+async fn statuses(world: &TestApp, token: &str) -> Vec<u16> {
     let bearer = world.bearer.with_token(token);
     let basic = world.basic.with_basic("admin", e2e::ADMIN_PASSWORD);
     let new = json!({ "username": "new", "password": "pw" });
@@ -35,7 +35,7 @@ async fn statuses(world: &World, token: &str) -> Vec<u16> {
     answers.iter().map(|answer| answer.status).collect()
 }
 
-async fn without_the_database_everything_is_503_and_works_again_after(plan: Plan) {
+async fn without_the_database_everything_is_503_and_works_again_after(plan: TestSetup) {
     let mut world = plan.with_database_proxy().start().await;
     let admin = world.admin().await;
     world.database_proxy().cut();
@@ -55,7 +55,7 @@ async fn without_the_database_everything_is_503_and_works_again_after(plan: Plan
     assert_eq!(statuses(&world, &admin.token).await, wanted);
 }
 
-async fn without_the_database_the_process_is_alive_and_not_ready(plan: Plan) {
+async fn without_the_database_the_process_is_alive_and_not_ready(plan: TestSetup) {
     let mut world = plan.with_database_proxy().start().await;
     let ops = Api::at(&world.auth().address("ops"));
     let readiness = async |wanted: u16| {
@@ -73,7 +73,7 @@ async fn without_the_database_the_process_is_alive_and_not_ready(plan: Plan) {
     world.admin().await;
 }
 
-async fn a_database_that_says_nothing_is_an_outage_within_seconds(plan: Plan) {
+async fn a_database_that_says_nothing_is_an_outage_within_seconds(plan: TestSetup) {
     let mut world = plan.with_database_proxy().start().await;
     let admin = world.admin().await;
     world.database_proxy().silence();
@@ -93,7 +93,7 @@ async fn a_database_that_says_nothing_is_an_outage_within_seconds(plan: Plan) {
     .await;
 }
 
-async fn connections_that_died_without_a_word_do_not_keep_new_ones_out(plan: Plan) {
+async fn connections_that_died_without_a_word_do_not_keep_new_ones_out(plan: TestSetup) {
     let mut world = plan.with_database_proxy().start().await;
     let admin = world.admin().await;
     let bearer = world.bearer.with_token(&admin.token);

@@ -1,10 +1,10 @@
 //! What an encrypted port of gRPC offers, and to whom.
 
-use auth_proto::{
+use e2e::{ADMIN_PASSWORD, Authority, Certificate, Process, TestApp, TestSetup, Valid};
+use rolegate_proto::{
     auth_v1::{LoginRequest, auth_service_client::AuthServiceClient},
     posts_v1::{ListPostsRequest, post_service_client::PostServiceClient},
 };
-use e2e::{ADMIN_PASSWORD, Authority, Certificate, Plan, Process, Valid, World};
 use tokio_stream::once;
 use tonic::{
     Status,
@@ -34,7 +34,7 @@ impl Certified {
         Self { authority, own, caller }
     }
 
-    pub(crate) fn of(&self, plan: Plan) -> Plan {
+    pub(crate) fn of(&self, plan: TestSetup) -> TestSetup {
         plan.with_tls(&self.authority, &self.own, &self.caller)
     }
 
@@ -51,7 +51,7 @@ pub(crate) enum Port {
 }
 
 impl Port {
-    pub(crate) fn process(self, world: &World) -> &Process {
+    pub(crate) fn process(self, world: &TestApp) -> &Process {
         match self {
             Self::Auth => world.auth(),
             Self::Posts => world.posts(),
@@ -59,7 +59,7 @@ impl Port {
     }
 
     /// Its URL.
-    pub(crate) fn address(self, world: &World) -> String {
+    pub(crate) fn address(self, world: &TestApp) -> String {
         match self {
             Self::Auth => world.auth().address("grpc"),
             Self::Posts => world.posts_address(),

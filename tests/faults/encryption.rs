@@ -1,11 +1,11 @@
 //! Who may speak to auth-service and posts-service where gRPC is encrypted, and what everybody else gets.
 
 use crate::encrypted_port::{Certified, Port, channel, login_request};
-use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
 use e2e::{
-    ADMIN_PASSWORD, Authority, Plan, Process, Store, TestDatabase, Valid, World, eventually,
+    ADMIN_PASSWORD, Authority, Process, Store, TestApp, TestDatabase, TestSetup, Valid, eventually,
     within_bounds,
 };
+use rolegate_proto::auth_v1::auth_service_client::AuthServiceClient;
 use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -14,7 +14,7 @@ use tokio::{
 use tonic::{Request, transport::ClientTlsConfig};
 use tonic_types::StatusExt as _;
 
-async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake(plan: Plan) {
+async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake(plan: TestSetup) {
     let certified = Certified::new();
     let world = certified.of(plan).start().await;
     let Certified { authority, .. } = &certified;
@@ -45,20 +45,20 @@ async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake(plan: Plan
 
 #[tokio::test]
 async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake_in_two_processes() {
-    let plan = Plan::in_two_processes(Store::Sqlite);
+    let plan = TestSetup::split(Store::Sqlite);
     only_who_shows_a_good_certificate_gets_more_than_a_handshake(plan).await;
 }
 
 #[tokio::test]
 async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake_in_one_process() {
-    let plan = Plan::in_one_process(Store::Sqlite);
+    let plan = TestSetup::all_in_one(Store::Sqlite);
     only_who_shows_a_good_certificate_gets_more_than_a_handshake(plan).await;
 }
 
 #[tokio::test]
 async fn who_connects_and_says_nothing_keeps_nobody_out() {
     let certified = Certified::new();
-    let world = certified.of(Plan::in_two_processes(Store::Sqlite)).start().await;
+    let world = certified.of(TestSetup::split(Store::Sqlite)).start().await;
     let address = world.auth().socket_address("grpc");
     let mut silent = Vec::new();
     for _ in 0..200 {
@@ -74,7 +74,7 @@ async fn who_connects_and_says_nothing_keeps_nobody_out() {
 #[tokio::test]
 async fn a_tls_client_at_a_plain_port_ends_clean() {
     let certified = Certified::new();
-    let world = Plan::in_two_processes(Store::Sqlite).start().await;
+    let world = TestSetup::split(Store::Sqlite).start().await;
     for port in [Port::Auth, Port::Posts] {
         let address = port.address(&world);
         let encrypted = address.replace("http", "https");
@@ -99,7 +99,7 @@ async fn a_gateway_trusts_only_who_proves_to_be_its_auth_service() {
         let wrong = signer.certify("wrong", hosts, valid);
         let good = certified.authority.certify("good", &["127.0.0.1"], Valid::Today);
         certified.own.replace_with(&wrong);
-        let world = certified.of(Plan::in_two_processes(Store::Sqlite)).start().await;
+        let world = certified.of(TestSetup::split(Store::Sqlite)).start().await;
         let answer = world.try_log_in("admin", ADMIN_PASSWORD).await;
         answer.expect_detail(503, "Service temporarily unavailable.");
         let complaint = "no secure connection to auth-service";
@@ -120,7 +120,7 @@ async fn a_gateway_trusts_only_who_proves_to_be_its_auth_service() {
 #[tokio::test]
 async fn certificates_that_cannot_be_read_change_nothing() {
     let certified = Certified::new();
-    let world = certified.of(Plan::in_two_processes(Store::Sqlite)).start().await;
+    let world = certified.of(TestSetup::split(Store::Sqlite)).start().await;
     let other = certified.authority.certify("other", &["127.0.0.1"], Valid::Today);
     std::fs::copy(&other.key, &certified.own.key).expect("copied");
     std::fs::write(&certified.caller.certificate, "no certificate").expect("written");
@@ -149,7 +149,7 @@ async fn certificates_that_cannot_be_read_change_nothing() {
 }
 
 /// Guesses wrong four times for one client, then once for another.
-async fn last_reason(world: &World, tls: ClientTlsConfig) -> String {
+async fn last_reason(world: &TestApp, tls: ClientTlsConfig) -> String {
     let channel = channel(&world.auth().address("grpc"), Some(tls)).await.expect("connected");
     let mut client = AuthServiceClient::new(channel);
     let mut reason = String::new();
@@ -166,7 +166,7 @@ async fn last_reason(world: &World, tls: ClientTlsConfig) -> String {
 async fn a_verified_certificate_makes_a_caller_trusted_and_encryption_alone_does_not() {
     let certified = Certified::new();
     let plan = || {
-        let plan = Plan::in_two_processes(Store::Sqlite).with("LOGIN_FAILURE_LIMIT", "3");
+        let plan = TestSetup::split(Store::Sqlite).with("LOGIN_FAILURE_LIMIT", "3");
         plan.with("TRUSTED_GATEWAYS", "192.0.2.0/24")
     };
     let world = certified.of(plan()).start().await;
@@ -188,8 +188,8 @@ async fn plain_text_that_others_could_read_is_warned_of() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let warns = |log: &str| log.matches("gRPC is not encrypted here").count();
-    for plan in [Plan::in_one_process(Store::Sqlite), Plan::in_two_processes(Store::Sqlite)] {
-        let start = async |plan: &Plan| {
+    for plan in [TestSetup::all_in_one(Store::Sqlite), TestSetup::split(Store::Sqlite)] {
+        let start = async |plan: &TestSetup| {
             let settings = plan.auth_settings(&database.url());
             let process = Process::start(plan.auth_program(), &settings, folder.path());
             let process = process.ready().await;

@@ -1,8 +1,8 @@
 //! Keys of access tokens are replaced while requests are served.
 
 use e2e::{
-    ADMIN_PASSWORD, Api, Person, Plan, Process, Program, SIGNING_SECRET, Store, TestDatabase,
-    eventually, token,
+    ADMIN_PASSWORD, Api, Process, Program, SIGNING_SECRET, Store, TestDatabase, TestSetup,
+    TestUser, eventually, token,
 };
 use std::{
     fs,
@@ -46,7 +46,7 @@ impl KeyFiles {
         write(&self.accepted(), &(secrets.join("\n") + "\n"));
     }
 
-    fn of(&self, plan: Plan) -> Plan {
+    fn of(&self, plan: TestSetup) -> TestSetup {
         plan.with("SIGNING_SECRET_FILE", &self.signing().display().to_string())
             .with("SIGNING_SECRETS_ACCEPTED_FILE", &self.accepted().display().to_string())
     }
@@ -75,7 +75,7 @@ struct Replica {
 impl Replica {
     async fn start(database: &TestDatabase) -> Self {
         let files = KeyFiles::new();
-        let plan = files.of(Plan::in_two_processes(Store::Postgres));
+        let plan = files.of(TestSetup::split(Store::Postgres));
         let folder = files.0.path();
         let settings = plan.auth_settings(&database.url());
         let auth = Process::start(plan.auth_program(), &settings, folder).ready().await;
@@ -91,7 +91,7 @@ impl Replica {
     }
 
     async fn token(&self) -> String {
-        Person::log_in(&self.api, "admin", ADMIN_PASSWORD).await.token
+        TestUser::log_in(&self.api, "admin", ADMIN_PASSWORD).await.token
     }
 }
 
@@ -117,7 +117,7 @@ impl Clients {
             rounds.push(Arc::clone(&count));
             asking.push(tokio::spawn(async move {
                 while !stop.load(Relaxed) {
-                    let person = Person::log_in(&own, "admin", ADMIN_PASSWORD).await;
+                    let person = TestUser::log_in(&own, "admin", ADMIN_PASSWORD).await;
                     for api in &apis {
                         let api = api.with_token(&person.token);
                         api.get("/admin").await.expect_message("Welcome Admin!");
@@ -197,7 +197,7 @@ async fn three_steps_over_two_replicas_lose_no_request_and_end_old_tokens() {
     }
 }
 
-async fn what_cannot_be_read_changes_nothing(plan: Plan) {
+async fn what_cannot_be_read_changes_nothing(plan: TestSetup) {
     let files = KeyFiles::new();
     let world = files.of(plan).start().await;
     let (admin, auth) = (world.admin().await, world.auth());
@@ -247,17 +247,17 @@ async fn what_cannot_be_read_changes_nothing(plan: Plan) {
 
 #[tokio::test]
 async fn keys_that_cannot_be_read_change_nothing_in_one_process() {
-    what_cannot_be_read_changes_nothing(Plan::in_one_process(Store::Sqlite)).await;
+    what_cannot_be_read_changes_nothing(TestSetup::all_in_one(Store::Sqlite)).await;
 }
 
 #[tokio::test]
 async fn keys_that_cannot_be_read_change_nothing_in_two_processes() {
-    what_cannot_be_read_changes_nothing(Plan::in_two_processes(Store::Sqlite)).await;
+    what_cannot_be_read_changes_nothing(TestSetup::split(Store::Sqlite)).await;
 }
 
 #[tokio::test]
 async fn a_hangup_without_files_is_logged_and_ends_nothing() {
-    let world = Plan::in_two_processes(Store::Sqlite).start().await;
+    let world = TestSetup::split(Store::Sqlite).start().await;
     for process in world.processes() {
         process.hang_up();
     }
@@ -271,16 +271,16 @@ async fn a_hangup_without_files_is_logged_and_ends_nothing() {
 async fn all_in_one_reads_the_secret_that_it_made_again() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
-    let plan = Plan::in_one_process(Store::Sqlite);
+    let plan = TestSetup::all_in_one(Store::Sqlite);
     let mut settings = plan.auth_settings(&database.url());
     settings.remove("SIGNING_SECRET");
     let process = Process::start(plan.auth_program(), &settings, folder.path()).ready().await;
     let api = Api::at(&process.address("bearer"));
-    let old = Person::log_in(&api, "admin", ADMIN_PASSWORD).await.token;
+    let old = TestUser::log_in(&api, "admin", ADMIN_PASSWORD).await.token;
     write(&folder.path().join("data/signing-secret"), NEXT_SECRET);
     process.hang_up();
     has_logged(&process, READ_AGAIN, 1).await;
     api.with_token(&old).get("/profile").await.expect(401);
-    let new = Person::log_in(&api, "admin", ADMIN_PASSWORD).await.token;
+    let new = TestUser::log_in(&api, "admin", ADMIN_PASSWORD).await.token;
     api.with_token(&new).get("/profile").await.expect(200);
 }

@@ -1,16 +1,16 @@
 //! What was acknowledged survives `kill -9` of any process.
 
-use e2e::{Plan, in_every_world};
+use e2e::{TestSetup, for_all_deployments};
 use serde_json::json;
 
-in_every_world!(
+for_all_deployments!(
     an_acknowledged_registration_survives,
     an_acknowledged_role_change_survives,
     many_acknowledged_registrations_survive_a_kill_among_them,
     clients_go_on_when_the_process_they_talk_to_was_killed,
 );
 
-async fn an_acknowledged_registration_survives(plan: Plan) {
+async fn an_acknowledged_registration_survives(plan: TestSetup) {
     let mut world = plan.start().await;
     world.try_register("ann", "a password").await.expect(200);
     world.kill_auth().await;
@@ -20,7 +20,7 @@ async fn an_acknowledged_registration_survives(plan: Plan) {
     answer.expect_detail(400, "Username already exists.");
 }
 
-async fn an_acknowledged_role_change_survives(plan: Plan) {
+async fn an_acknowledged_role_change_survives(plan: TestSetup) {
     let mut world = plan.start().await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
     world.set_role(&admin, &ann, "author").await.expect(200);
@@ -30,7 +30,7 @@ async fn an_acknowledged_role_change_survives(plan: Plan) {
     answer.expect_message("Welcome Author!");
 }
 
-async fn many_acknowledged_registrations_survive_a_kill_among_them(plan: Plan) {
+async fn many_acknowledged_registrations_survive_a_kill_among_them(plan: TestSetup) {
     let mut world = plan.start().await;
     let api = world.bearer.clone();
     let (acknowledged, mut heard) = tokio::sync::mpsc::unbounded_channel();
@@ -70,7 +70,7 @@ async fn many_acknowledged_registrations_survive_a_kill_among_them(plan: Plan) {
     }
 }
 
-async fn clients_go_on_when_the_process_they_talk_to_was_killed(plan: Plan) {
+async fn clients_go_on_when_the_process_they_talk_to_was_killed(plan: TestSetup) {
     let mut world = plan.start().await;
     let ann = world.user_with_role("ann", "author").await;
     world.kill_and_restart_front().await;

@@ -1,16 +1,16 @@
 //! auth-service is gone: the gateway says so, never "no" and never "yes".
 
-use e2e::{Answer, Api, Person, Plan, World, eventually, in_two_processes};
+use e2e::{Answer, Api, TestApp, TestSetup, TestUser, eventually, split};
 use serde_json::json;
 
-in_two_processes!(
+split!(
     without_auth_service_everything_protected_is_503,
     the_gateway_works_again_when_auth_service_is_back,
     a_gateway_without_auth_service_is_alive_and_ready,
     an_auth_service_that_says_nothing_is_504_within_seconds,
 );
 
-async fn ask_everything(world: &World, admin: &Person) -> Vec<Answer> {
+async fn ask_everything(world: &TestApp, admin: &TestUser) -> Vec<Answer> {
     let bearer = world.bearer.with_token(&admin.token);
     let new = json!({ "username": "new", "password": "pw" });
     let basic = world.basic.with_basic("admin", &admin.password);
@@ -30,7 +30,7 @@ async fn ask_everything(world: &World, admin: &Person) -> Vec<Answer> {
     ]
 }
 
-async fn expect_outage(world: &World, admin: &Person) {
+async fn expect_outage(world: &TestApp, admin: &TestUser) {
     for answer in ask_everything(world, admin).await {
         answer.expect_detail(503, "Service temporarily unavailable.");
         answer.expect_header("www-authenticate", None);
@@ -43,14 +43,14 @@ async fn expect_outage(world: &World, admin: &Person) {
     world.bearer.get("/profile").await.expect_detail(401, "Not authenticated.");
 }
 
-async fn without_auth_service_everything_protected_is_503(plan: Plan) {
+async fn without_auth_service_everything_protected_is_503(plan: TestSetup) {
     let mut world = plan.start().await;
     let admin = world.admin().await;
     world.kill_auth().await;
     expect_outage(&world, &admin).await;
 }
 
-async fn the_gateway_works_again_when_auth_service_is_back(plan: Plan) {
+async fn the_gateway_works_again_when_auth_service_is_back(plan: TestSetup) {
     let mut world = plan.start().await;
     let admin = world.admin().await;
     for _ in 0..2 {
@@ -67,7 +67,7 @@ async fn the_gateway_works_again_when_auth_service_is_back(plan: Plan) {
     }
 }
 
-async fn a_gateway_without_auth_service_is_alive_and_ready(plan: Plan) {
+async fn a_gateway_without_auth_service_is_alive_and_ready(plan: TestSetup) {
     let mut world = plan.start().await;
     let admin = world.admin().await;
     world.kill_auth().await;
@@ -77,7 +77,7 @@ async fn a_gateway_without_auth_service_is_alive_and_ready(plan: Plan) {
     ops.get("/readyz").await.expect(200);
 }
 
-async fn an_auth_service_that_says_nothing_is_504_within_seconds(plan: Plan) {
+async fn an_auth_service_that_says_nothing_is_504_within_seconds(plan: TestSetup) {
     let mut world = plan.start().await;
     let admin = world.admin().await;
     world.auth_proxy().silence();

@@ -1,15 +1,15 @@
 //! More passwords come than can be hashed in time.
 
-use e2e::{ADMIN_PASSWORD, Answer, Plan, World, in_two_processes, on_postgres};
+use e2e::{ADMIN_PASSWORD, Answer, TestApp, TestSetup, on_postgres, split};
 use serde_json::json;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-in_two_processes!(what_cannot_be_done_in_time_is_refused_and_is_no_attempt);
+split!(what_cannot_be_done_in_time_is_refused_and_is_no_attempt);
 on_postgres!(who_is_refused_costs_no_query);
 
 /// An engine of one lane, with hashes of seconds each.
-fn slow(plan: Plan) -> Plan {
+fn slow(plan: TestSetup) -> TestSetup {
     let settings = [("BCRYPT_COST", "15"), ("BCRYPT_THREADS", "1"), ("BCRYPT_LANES", "1")];
     let plan = settings.iter().fold(plan, |plan, (name, value)| plan.with(name, value));
     plan.with_real_hashes().with("LOGIN_FAILURE_LIMIT", "3").with("REGISTRATION_LIMIT", "1")
@@ -17,7 +17,7 @@ fn slow(plan: Plan) -> Plan {
 
 /// Logins of one name after the other until one is refused; then the engine is full, for as long as
 /// this set is kept.
-async fn fill(world: &World) -> JoinSet<Answer> {
+async fn fill(world: &TestApp) -> JoinSet<Answer> {
     let mut logins = JoinSet::new();
     let mut number = 0;
     loop {
@@ -43,7 +43,7 @@ fn expect_busy(answer: &Answer) {
     assert!(again.is_some_and(|seconds| (1..=60).contains(&seconds)), "{answer}");
 }
 
-async fn what_cannot_be_done_in_time_is_refused_and_is_no_attempt(plan: Plan) {
+async fn what_cannot_be_done_in_time_is_refused_and_is_no_attempt(plan: TestSetup) {
     let world = slow(plan).start().await;
     let waiting = fill(&world).await;
     for _ in 0..5 {
@@ -67,7 +67,7 @@ async fn what_cannot_be_done_in_time_is_refused_and_is_no_attempt(plan: Plan) {
     ann.await.expect(200);
 }
 
-async fn who_is_refused_costs_no_query(plan: Plan) {
+async fn who_is_refused_costs_no_query(plan: TestSetup) {
     let mut world = slow(plan).with_database_proxy().start().await;
     let _waiting = fill(&world).await;
     world.database_proxy().cut();

@@ -2,7 +2,7 @@
 
 use e2e::{Store, TestDatabase};
 use futures_util::{future::join_all, poll};
-use sql_store::{Opened, StoreError, StoreUrl, Tables, postgres::Connections};
+use rolegate_sql_store::{DatabaseUrl, Opened, StoreError, Tables, postgres::Connections};
 use sqlx::{Connection as _, PgConnection};
 use std::{
     future::pending,
@@ -22,7 +22,7 @@ const TABLES: Tables = Tables {
 async fn open(database: &TestDatabase) -> Connections {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(&file, database.url()).expect("written");
-    let url = StoreUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
+    let url = DatabaseUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
     match url.open(&TABLES).await.expect("opened") {
         Opened::Postgres(connections) => connections,
         Opened::Sqlite(_) => panic!("not in a file"),

@@ -2,11 +2,11 @@
 //! ends nothing travels on it, and nobody else notices.
 
 use crate::encrypted_port::Certified;
-use e2e::{ADMIN_PASSWORD, Authority, Certificate, Plan, Store, Valid, World, eventually};
+use e2e::{ADMIN_PASSWORD, Authority, Certificate, Store, TestApp, TestSetup, Valid, eventually};
 
 /// A world whose posts-service has a certificate of its own.
-fn plan(certified: &Certified, posts: &Certificate) -> Plan {
-    let plan = certified.of(Plan::in_two_processes(Store::Sqlite));
+fn plan(certified: &Certified, posts: &Certificate) -> TestSetup {
+    let plan = certified.of(TestSetup::split(Store::Sqlite));
     plan.with_file("POSTS_TLS_CERT_FILE", &posts.certificate)
         .with_file("POSTS_TLS_KEY_FILE", &posts.key)
 }
@@ -15,14 +15,14 @@ fn posts_certificate(certified: &Certified) -> Certificate {
     certified.authority.certify("posts-service", &["127.0.0.1"], Valid::Today)
 }
 
-async fn only_posts_are_out(world: &World, why: &str) {
+async fn only_posts_are_out(world: &TestApp, why: &str) {
     let answer = world.bearer.get("/posts").await;
     assert_eq!(answer.status, 503, "{why}: {answer}");
     answer.expect_detail(503, "Service temporarily unavailable.");
     assert_eq!(world.try_log_in("admin", ADMIN_PASSWORD).await.status, 200, "{why}");
 }
 
-async fn posts_are_back(world: &World, why: &str) {
+async fn posts_are_back(world: &TestApp, why: &str) {
     eventually(why, async || (world.bearer.get("/posts").await.status == 200).then_some(())).await;
 }
 

@@ -1,15 +1,15 @@
 //! What posts stand on is gone: answers say so, and only those about posts.
 
 use e2e::{
-    Answer, Api, Plan, Process, Program, Store, TestDatabase, World, eventually, in_two_processes,
+    Answer, Api, Process, Program, Store, TestApp, TestDatabase, TestSetup, eventually, split,
 };
 use reqwest::Method;
 use serde_json::json;
 
-in_two_processes!(without_posts_service_only_posts_are_503, without_auth_service_posts_are_503_too,);
+split!(without_posts_service_only_posts_are_503, without_auth_service_posts_are_503_too,);
 
 /// A world with a post, its path, and an author to ask for it.
-async fn with_a_post(plan: Plan) -> (World, String, Api) {
+async fn with_a_post(plan: TestSetup) -> (TestApp, String, Api) {
     let world = plan.start().await;
     let ann = world.user_with_role("ann", "author").await;
     let api = world.bearer.with_token(&ann.token);
@@ -37,7 +37,7 @@ fn expect_outage(answers: &[Answer]) {
     }
 }
 
-async fn is_read_again(world: &World, path: &str) {
+async fn is_read_again(world: &TestApp, path: &str) {
     eventually("posts to be read again", async || {
         let answer = world.bearer.get(path).await;
         assert!([200, 503].contains(&answer.status), "{answer}");
@@ -46,7 +46,7 @@ async fn is_read_again(world: &World, path: &str) {
     .await;
 }
 
-async fn without_posts_service_only_posts_are_503(plan: Plan) {
+async fn without_posts_service_only_posts_are_503(plan: TestSetup) {
     let (mut world, path, api) = with_a_post(plan).await;
     world.kill_posts().await;
     expect_outage(&ask_everything(&api, &path).await);
@@ -61,7 +61,7 @@ async fn without_posts_service_only_posts_are_503(plan: Plan) {
     is_read_again(&world, &path).await;
 }
 
-async fn without_auth_service_posts_are_503_too(plan: Plan) {
+async fn without_auth_service_posts_are_503_too(plan: TestSetup) {
     let (mut world, path, api) = with_a_post(plan).await;
     world.kill_auth().await;
     // A reader is not told that the author was deleted.
@@ -74,7 +74,7 @@ async fn without_auth_service_posts_are_503_too(plan: Plan) {
 
 #[tokio::test]
 async fn readiness_of_posts_service_follows_its_store() {
-    let plan = Plan::in_two_processes(Store::Postgres).with_database_proxy();
+    let plan = TestSetup::split(Store::Postgres).with_database_proxy();
     let (mut world, path, api) = with_a_post(plan).await;
     let ops = Api::at(&world.posts().address("ops"));
     let readiness = async |wanted: u16| {
@@ -95,7 +95,7 @@ async fn readiness_of_posts_service_follows_its_store() {
 
 /// Beside auth-service, on its database where it is PostgreSQL.
 async fn eight_at_once(store: Store) {
-    let plan = Plan::in_two_processes(store);
+    let plan = TestSetup::split(store);
     let (database, folder) = (TestDatabase::create(store).await, std::env::temp_dir());
     let auth = Process::start(plan.auth_program(), &plan.auth_settings(&database.url()), &folder);
     let nowhere = "127.0.0.1:1".parse().expect("an address");

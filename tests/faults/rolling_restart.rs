@@ -1,15 +1,15 @@
 //! One instance after the other is replaced, behind a balancer that watches `/readyz`: no request
 //! is lost.
 
-use e2e::{Api, Plan, Process, TcpProxy, eventually, in_every_world, in_two_processes};
+use e2e::{Api, Process, TcpProxy, TestSetup, eventually, for_all_deployments, split};
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
 };
 use tokio::task::JoinHandle;
 
-in_every_world!(replacing_what_clients_talk_to_drops_nothing);
-in_two_processes!(replacing_auth_service_drops_nothing);
+for_all_deployments!(replacing_what_clients_talk_to_drops_nothing);
+split!(replacing_auth_service_drops_nothing);
 
 /// Clients who ask one thing after the other until they are told to stop.
 struct Clients {
@@ -67,7 +67,7 @@ async fn replace(old: Process, new: &Process, way: &TcpProxy, listener: &str) {
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
 }
 
-async fn replacing_what_clients_talk_to_drops_nothing(plan: Plan) {
+async fn replacing_what_clients_talk_to_drops_nothing(plan: TestSetup) {
     let mut world = plan.with("LAME_DUCK_SECONDS", "2").start().await;
     let admin = world.admin().await;
     let way = TcpProxy::to(world.front().socket_address("bearer"));
@@ -80,7 +80,7 @@ async fn replacing_what_clients_talk_to_drops_nothing(plan: Plan) {
     clients.all_were_answered().await;
 }
 
-async fn replacing_auth_service_drops_nothing(plan: Plan) {
+async fn replacing_auth_service_drops_nothing(plan: TestSetup) {
     let mut world = plan.with("LAME_DUCK_SECONDS", "2").start().await;
     let admin = world.admin().await;
     let clients = Clients::of(&world.bearer.with_token(&admin.token));

@@ -1,17 +1,19 @@
 //! SIGTERM: nothing that was accepted is lost.
 
-use e2e::{ADMIN_PASSWORD, Answer, Api, Plan, World, eventually, in_every_world, in_two_processes};
+use e2e::{
+    ADMIN_PASSWORD, Answer, Api, TestApp, TestSetup, eventually, for_all_deployments, split,
+};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-in_every_world!(
+for_all_deployments!(
     a_lame_duck_is_not_ready_still_answers_and_asks_to_leave,
     logins_in_flight_are_finished,
     an_idle_program_ends_at_once_with_0,
 );
-in_two_processes!(an_auth_service_that_stops_finishes_what_the_gateway_asked);
+split!(an_auth_service_that_stops_finishes_what_the_gateway_asked);
 
-async fn a_lame_duck_is_not_ready_still_answers_and_asks_to_leave(plan: Plan) {
+async fn a_lame_duck_is_not_ready_still_answers_and_asks_to_leave(plan: TestSetup) {
     let world = plan.with("LAME_DUCK_SECONDS", "3").start().await;
     let ann = world.user("ann").await;
     let ops = Api::at(&world.front().address("ops"));
@@ -29,12 +31,12 @@ async fn a_lame_duck_is_not_ready_still_answers_and_asks_to_leave(plan: Plan) {
 }
 
 /// Four logins take longer than the lame-duck time.
-fn slow_logins(plan: Plan) -> Plan {
+fn slow_logins(plan: TestSetup) -> TestSetup {
     plan.with_real_hashes().with("BCRYPT_COST", "14").with("LAME_DUCK_SECONDS", "1")
 }
 
 /// Logins on their way: they arrive within the lame-duck time at the latest.
-fn logins(world: &World) -> Vec<JoinHandle<Answer>> {
+fn logins(world: &TestApp) -> Vec<JoinHandle<Answer>> {
     let log_in = |_| {
         let api = world.bearer.clone();
         let body = json!({ "username": "admin", "password": ADMIN_PASSWORD });
@@ -43,7 +45,7 @@ fn logins(world: &World) -> Vec<JoinHandle<Answer>> {
     (0..4).map(log_in).collect()
 }
 
-async fn logins_in_flight_are_finished(plan: Plan) {
+async fn logins_in_flight_are_finished(plan: TestSetup) {
     let world = slow_logins(plan).start().await;
     let logins = logins(&world);
     world.front().terminate();
@@ -55,7 +57,7 @@ async fn logins_in_flight_are_finished(plan: Plan) {
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
 }
 
-async fn an_auth_service_that_stops_finishes_what_the_gateway_asked(plan: Plan) {
+async fn an_auth_service_that_stops_finishes_what_the_gateway_asked(plan: TestSetup) {
     let world = slow_logins(plan).start().await;
     let logins = logins(&world);
     world.auth().terminate();
@@ -68,7 +70,7 @@ async fn an_auth_service_that_stops_finishes_what_the_gateway_asked(plan: Plan) 
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
 }
 
-async fn an_idle_program_ends_at_once_with_0(plan: Plan) {
+async fn an_idle_program_ends_at_once_with_0(plan: TestSetup) {
     let world = plan.start().await;
     // Idle connections must not hold the end up.
     world.bearer.get("/public").await.expect(200);

@@ -1,12 +1,12 @@
 //! Writes that found the file locked by another process.
 
-use e2e::{Plan, Store};
+use e2e::{Store, TestSetup};
 use serde_json::json;
 use sqlx::{Connection as _, SqliteConnection};
 
 #[tokio::test]
 async fn what_was_told_to_have_failed_is_not_done_afterwards() {
-    let world = Plan::in_two_processes(Store::Sqlite).start().await;
+    let world = TestSetup::split(Store::Sqlite).start().await;
     let admin = world.admin().await;
     let api = world.bearer.with_token(&admin.token);
     let draft = |title: &str| json!({ "title": title, "content": "Content." });

@@ -1,12 +1,14 @@
 //! Many instances at once, and a database that comes later.
 
-use auth_proto::auth_v1::LoginRequest;
-use e2e::{ADMIN_PASSWORD, Api, Plan, Process, Store, TcpProxy, TestDatabase, grpc, on_postgres};
+use e2e::{
+    ADMIN_PASSWORD, Api, Process, Store, TcpProxy, TestDatabase, TestSetup, grpc, on_postgres,
+};
+use rolegate_proto::auth_v1::LoginRequest;
 
 on_postgres!(a_database_that_is_not_there_yet_is_waited_for);
 
 async fn eight_at_once(store: Store) {
-    let plan = Plan::in_two_processes(store);
+    let plan = TestSetup::split(store);
     let (program, database) = (plan.auth_program(), TestDatabase::create(store).await);
     let (settings, folder) = (plan.auth_settings(&database.url()), std::env::temp_dir());
     let starting: Vec<_> = (0..8).map(|_| Process::start(program, &settings, &folder)).collect();
@@ -29,7 +31,7 @@ async fn eight_instances_at_once_share_a_fresh_sqlite_file() {
     eight_at_once(Store::Sqlite).await;
 }
 
-async fn a_database_that_is_not_there_yet_is_waited_for(plan: Plan) {
+async fn a_database_that_is_not_there_yet_is_waited_for(plan: TestSetup) {
     let database = TestDatabase::create(Store::Postgres).await;
     let mut proxy = TcpProxy::refusing(database.address());
     let settings = plan.auth_settings(&database.url_through(proxy.address()));

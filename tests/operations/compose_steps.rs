@@ -1,7 +1,7 @@
 //! The steps of docker-compose.yml, in their order, as processes instead of containers. Folders of
 //! secrets are those that each container sees.
 
-use e2e::{Api, Exit, Person, Process, Program, Store, TestDatabase, eventually, postgres};
+use e2e::{Api, Exit, Process, Program, Store, TestDatabase, TestUser, eventually, postgres};
 use serde_json::json;
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path};
 
@@ -98,7 +98,7 @@ async fn secrets_schemas_services_gateway_and_the_admin_logs_in_and_writes() {
 
     let password = fs::read_to_string(file("admin-password")).expect("made");
     let bearer = Api::at(&gateway.address("bearer"));
-    let admin = Person::log_in(&bearer, "admin", password.trim_end_matches('\n')).await;
+    let admin = TestUser::log_in(&bearer, "admin", password.trim_end_matches('\n')).await;
     let api = bearer.with_token(&admin.token);
     api.get("/admin").await.expect(200);
     let post = json!({ "title": "First", "content": "Written in containers." });

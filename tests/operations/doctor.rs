@@ -1,8 +1,8 @@
 //! `auth-service doctor`: all that is wrong at one look, and nothing changed by it.
 
 use e2e::{
-    ADMIN_PASSWORD, Api, Exit, Plan, Process, Program, SIGNING_SECRET, Store, TcpProxy,
-    TestDatabase, eventually,
+    ADMIN_PASSWORD, Api, Exit, Process, Program, SIGNING_SECRET, Store, TcpProxy, TestDatabase,
+    TestSetup, eventually,
 };
 use std::{collections::BTreeMap, path::Path};
 
@@ -23,7 +23,7 @@ pub(crate) fn expect_line(exit: &Exit, mark: &str, text: &str) {
 }
 
 async fn nothing_is_wrong_before_the_first_start_and_while_it_runs(store: Store) {
-    let plan = Plan::in_two_processes(store);
+    let plan = TestSetup::split(store);
     let database = TestDatabase::create(store).await;
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = plan.auth_settings(&database.url());
@@ -91,7 +91,7 @@ async fn everything_that_is_wrong_is_said_at_once() {
 async fn a_database_that_is_not_there_is_wrong_and_not_waited_for() {
     let database = TestDatabase::create(Store::Postgres).await;
     let proxy = TcpProxy::refusing(database.address());
-    let plan = Plan::in_two_processes(Store::Postgres);
+    let plan = TestSetup::split(Store::Postgres);
     let settings = plan.auth_settings(&database.url_through(proxy.address()));
     let folder = tempfile::tempdir().expect("a folder");
     let exit = doctor(&settings, folder.path()).await;
@@ -105,7 +105,7 @@ async fn a_database_that_is_not_there_is_wrong_and_not_waited_for() {
 #[tokio::test]
 async fn an_sqlite_file_is_not_made_by_looking() {
     let folder = tempfile::tempdir().expect("a folder");
-    let plan = Plan::in_two_processes(Store::Sqlite);
+    let plan = TestSetup::split(Store::Sqlite);
     let file = folder.path().join("users.db");
     let mut settings = plan.auth_settings(&format!("sqlite://{}", file.display()));
     let exit = doctor(&settings, folder.path()).await;
@@ -127,7 +127,7 @@ async fn a_database_that_is_no_store_of_users_is_told_as_a_start_tells_it() {
     let (posts, other) =
         (TestDatabase::create(Store::Sqlite).await, TestDatabase::create(Store::Sqlite).await);
     let nowhere = "127.0.0.1:1".parse().expect("an address");
-    let plan = Plan::in_two_processes(Store::Sqlite);
+    let plan = TestSetup::split(Store::Sqlite);
     let settings = plan.posts_settings(&posts.url(), nowhere);
     Process::start(Program::PostsService, &settings, folder.path()).ready().await;
     other.execute("CREATE TABLE bookmark (url TEXT)").await;

@@ -1,9 +1,9 @@
 //! `healthcheck` of each program: what its own `/readyz` says, as an exit code.
 
-use e2e::{Api, Exit, Plan, Process, Program, eventually, in_every_world};
+use e2e::{Api, Exit, Process, Program, TestSetup, eventually, for_all_deployments};
 use std::collections::BTreeMap;
 
-in_every_world!(healthcheck_follows_readiness);
+for_all_deployments!(healthcheck_follows_readiness);
 
 const PROGRAMS: [Program; 4] =
     [Program::AuthService, Program::PostsService, Program::Gateway, Program::AllInOne];
@@ -14,7 +14,7 @@ async fn ask(program: Program, address: &str) -> Exit {
     Process::run(program, &["healthcheck"], &settings, folder.path(), "").await
 }
 
-async fn healthcheck_follows_readiness(plan: Plan) {
+async fn healthcheck_follows_readiness(plan: TestSetup) {
     let program = if plan.is_in_one_process() { Program::AllInOne } else { Program::Gateway };
     let world = plan.with("LAME_DUCK_SECONDS", "5").start().await;
     let front = world.front();

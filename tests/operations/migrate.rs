@@ -1,6 +1,6 @@
 //! `migrate` of the services that keep something.
 
-use e2e::{Plan, Process, Program, Store, TcpProxy, TestDatabase};
+use e2e::{Process, Program, Store, TcpProxy, TestDatabase, TestSetup};
 use std::collections::BTreeMap;
 
 fn only_the_database(url: String) -> BTreeMap<String, String> {
@@ -19,7 +19,7 @@ async fn migrate_makes_the_tables_and_nobody(store: Store) {
         assert!(exit.stdout.starts_with("The schema is up to date: "), "{exit:?}");
         assert_eq!(database.count_users().await, 0, "the first admin is the server's to create");
     }
-    let plan = Plan::in_two_processes(store);
+    let plan = TestSetup::split(store);
     let settings = plan.auth_settings(&database.url());
     Process::start(plan.auth_program(), &settings, folder.path()).ready().await;
     assert_eq!(database.count_users().await, 1);
@@ -51,7 +51,7 @@ async fn migrate_of_posts_makes_the_tables_that_a_start_finds(store: Store) {
     };
     database.execute(look).await;
     let nobody = "127.0.0.1:1".parse().expect("an address");
-    let settings = Plan::in_two_processes(store).posts_settings(&database.url(), nobody);
+    let settings = TestSetup::split(store).posts_settings(&database.url(), nobody);
     Process::start(Program::PostsService, &settings, folder.path()).ready().await;
 }
 
@@ -66,7 +66,7 @@ async fn migrate_of_posts_makes_the_tables_that_a_start_finds_on_sqlite() {
 }
 
 async fn migrations_and_starts_at_once_do_not_meet(store: Store) {
-    let plan = Plan::in_two_processes(store);
+    let plan = TestSetup::split(store);
     let database = TestDatabase::create(store).await;
     let settings = plan.auth_settings(&database.url());
     all_at_once(plan.auth_program(), &settings).await;

@@ -1,7 +1,7 @@
 //! `posts-service doctor`: all that is wrong at one look, and nothing changed by it.
 
 use crate::doctor::expect_line;
-use e2e::{Api, Exit, Plan, Process, Program, Store, TcpProxy, TestDatabase, eventually};
+use e2e::{Api, Exit, Process, Program, Store, TcpProxy, TestDatabase, TestSetup, eventually};
 use std::{collections::BTreeMap, net::SocketAddr, path::Path};
 
 async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
@@ -17,7 +17,7 @@ fn nobody() -> SocketAddr {
 }
 
 async fn nothing_is_wrong_before_the_first_start_and_while_it_runs(store: Store) {
-    let plan = Plan::in_two_processes(store);
+    let plan = TestSetup::split(store);
     let database = TestDatabase::create(store).await;
     let folder = tempfile::tempdir().expect("a folder");
     let settings = plan.auth_settings(&database.url());
@@ -86,7 +86,7 @@ async fn everything_that_is_wrong_is_said_at_once() {
 async fn whoever_cannot_be_asked_is_named_and_not_waited_for() {
     let database = TestDatabase::create(Store::Postgres).await;
     let proxy = TcpProxy::refusing(database.address());
-    let plan = Plan::in_two_processes(Store::Postgres);
+    let plan = TestSetup::split(Store::Postgres);
     let folder = tempfile::tempdir().expect("a folder");
     let settings = plan.posts_settings(&database.url_through(proxy.address()), nobody());
     let exit = doctor(&settings, folder.path()).await;
@@ -98,7 +98,7 @@ async fn whoever_cannot_be_asked_is_named_and_not_waited_for() {
 
 #[tokio::test]
 async fn the_users_are_no_store_of_posts() {
-    let plan = Plan::in_two_processes(Store::Sqlite);
+    let plan = TestSetup::split(Store::Sqlite);
     let users = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let settings = plan.auth_settings(&users.url());

@@ -1,9 +1,9 @@
 //! `auth-service user …`: what the operator does who lost the admin's password.
 
-use e2e::{ADMIN_PASSWORD, Exit, Plan, Process, Program, World, in_every_world};
+use e2e::{ADMIN_PASSWORD, Exit, Process, Program, TestApp, TestSetup, for_all_deployments};
 use std::collections::BTreeMap;
 
-in_every_world!(
+for_all_deployments!(
     a_role_that_the_operator_sets_counts_from_the_next_request,
     a_password_that_the_operator_sets_is_the_only_one,
     what_cannot_be_done_is_said_and_nothing_changes,
@@ -11,17 +11,17 @@ in_every_world!(
 
 const NEW_PASSWORD: &str = "planted-new-password-5b1e";
 
-async fn user(world: &World, arguments: &[&str], input: &str, more: &[(&str, &str)]) -> Exit {
+async fn user(world: &TestApp, arguments: &[&str], input: &str, more: &[(&str, &str)]) -> Exit {
     let mut settings = BTreeMap::from([("DATABASE_URL".to_owned(), world.database.url())]);
     settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     let folder = tempfile::tempdir().expect("a folder");
     let arguments: Vec<_> = ["user"].into_iter().chain(arguments.iter().copied()).collect();
     // With cheap hashes where the world has them.
-    let program = Program::CheapAuthService;
+    let program = Program::FastHashAuthService;
     Process::run(program, &arguments, &settings, folder.path(), input).await
 }
 
-async fn a_role_that_the_operator_sets_counts_from_the_next_request(plan: Plan) {
+async fn a_role_that_the_operator_sets_counts_from_the_next_request(plan: TestSetup) {
     let world = plan.start().await;
     let ann = world.user("ann").await;
     let ann_asks = world.bearer.with_token(&ann.token);
@@ -35,7 +35,7 @@ async fn a_role_that_the_operator_sets_counts_from_the_next_request(plan: Plan) 
     ann_asks.get("/admin").await.expect(200);
 }
 
-async fn a_password_that_the_operator_sets_is_the_only_one(plan: Plan) {
+async fn a_password_that_the_operator_sets_is_the_only_one(plan: TestSetup) {
     let world = plan.start().await;
     // Remembered by Basic: a new hash must miss.
     world.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(200);
@@ -47,7 +47,7 @@ async fn a_password_that_the_operator_sets_is_the_only_one(plan: Plan) {
     world.try_log_in("admin", ADMIN_PASSWORD).await.expect(401);
     world.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(401);
     old.get("/admin").await.expect_detail(401, "Invalid or expired token.");
-    let new = e2e::Person::log_in(&world.bearer, "admin", NEW_PASSWORD).await;
+    let new = e2e::TestUser::log_in(&world.bearer, "admin", NEW_PASSWORD).await;
     world.bearer.with_token(&new.token).get("/admin").await.expect(200);
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), "from a file\n").expect("written");
@@ -63,7 +63,7 @@ async fn a_password_that_the_operator_sets_is_the_only_one(plan: Plan) {
 /// Arguments, standard input, further settings, exit code and a part of what is said.
 type Case<'a> = (&'a [&'a str], &'a str, &'a [(&'a str, &'a str)], i32, &'a str);
 
-async fn what_cannot_be_done_is_said_and_nothing_changes(plan: Plan) {
+async fn what_cannot_be_done_is_said_and_nothing_changes(plan: TestSetup) {
     let world = plan.start().await;
     let before = world.database.user("admin").await;
     let long = "x".repeat(73);
@@ -122,16 +122,16 @@ async fn a_first_password_that_all_in_one_left_is_told_and_goes_at_its_next_star
     let addresses = ["BEARER", "BASIC", "AUTH", "POSTS", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()));
     let settings = BTreeMap::from(addresses);
-    let start = || Process::start(Program::CheapAllInOne, &settings, folder.path());
+    let start = || Process::start(Program::FastHashRolegate, &settings, folder.path());
     let mut process = start().ready().await;
     let file = folder.path().join("data/initial-admin-password");
     assert!(file.exists());
     let bearer = e2e::Api::at(&process.address("bearer"));
-    e2e::Person::register(&bearer, "ann").await;
+    e2e::TestUser::register(&bearer, "ann").await;
     let database = [("DATABASE_URL".to_owned(), "sqlite://data/rolegate.db".to_owned())].into();
     let reset = async |name: &str| {
         let arguments = ["user", "reset-password", name];
-        let program = Program::CheapAuthService;
+        let program = Program::FastHashAuthService;
         let exit = Process::run(program, &arguments, &database, folder.path(), NEW_PASSWORD).await;
         assert_eq!(exit.code, Some(0), "{exit:?}");
         exit.stdout

@@ -1,6 +1,6 @@
 //! The contract as any generated client speaks it, without our own client crate.
 
-use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
+use rolegate_proto::auth_v1::auth_service_client::AuthServiceClient;
 use tonic::{
     Code, Request, Response, Status,
     transport::{Channel, Endpoint},

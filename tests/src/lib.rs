@@ -1,8 +1,8 @@
 //! The harness of the end-to-end tests: real processes, real sockets, real stores.
 //!
-//! - [`World`], [`Plan`]: the service as a test wants it: which store, how many processes, which
-//!   settings. [`in_every_world!`] and its like: one case, a named test for each world.
-//! - [`Person`]: a registered user with a password and a token.
+//! - [`TestApp`], [`TestSetup`]: the service as a test wants it: which store, how many processes, which
+//!   settings. [`for_all_deployments!`] and its like: one case, a named test for each world.
+//! - [`TestUser`]: a registered user with a password and a token.
 //! - [`Api`], [`Answer`]: JSON over HTTP; a failed assertion prints the whole answer.
 //! - [`raw_http`]: requests that no HTTP client would send.
 //! - [`token`]: access tokens, good and hostile, made without the service.
@@ -25,27 +25,27 @@ mod api;
 mod certificates;
 mod collector;
 mod database;
+mod deployments;
 mod eventually;
-mod every_world;
 pub mod grpc;
-mod person;
-mod plan;
 pub mod postgres;
 mod process;
 pub mod program;
 pub mod raw_http;
 mod tcp_proxy;
+mod test_app;
+mod test_setup;
+mod test_user;
 pub mod token;
-mod world;
 
 pub use api::{Answer, Api};
 pub use certificates::{Authority, Certificate, Valid};
 pub use collector::{CollectedSpan, Collector};
 pub use database::{LockedTable, Store, StoredUser, TestDatabase};
 pub use eventually::{eventually, within_bounds};
-pub use person::Person;
-pub use plan::{ADMIN_PASSWORD, Plan, SIGNING_SECRET};
 pub use process::{Exit, Process};
 pub use program::Program;
 pub use tcp_proxy::TcpProxy;
-pub use world::World;
+pub use test_app::TestApp;
+pub use test_setup::{ADMIN_PASSWORD, SIGNING_SECRET, TestSetup};
+pub use test_user::TestUser;

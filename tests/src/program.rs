@@ -11,12 +11,12 @@ pub enum Program {
     PostsService,
     /// gateway, as users run it.
     Gateway,
-    /// all-in-one, as users run it.
+    /// rolegate, as users run it.
     AllInOne,
     /// auth-service whose hashes are cheap.
-    CheapAuthService,
-    /// all-in-one whose hashes are cheap.
-    CheapAllInOne,
+    FastHashAuthService,
+    /// rolegate whose hashes are cheap.
+    FastHashRolegate,
 }
 
 impl Program {
@@ -27,9 +27,9 @@ impl Program {
             Self::AuthService => "auth-service",
             Self::PostsService => "posts-service",
             Self::Gateway => "gateway",
-            Self::AllInOne => "all-in-one",
-            Self::CheapAuthService => "cheap-auth-service",
-            Self::CheapAllInOne => "cheap-all-in-one",
+            Self::AllInOne => "rolegate",
+            Self::FastHashAuthService => "fast-hash-auth-service",
+            Self::FastHashRolegate => "fast-hash-rolegate",
         }
     }
 
@@ -37,9 +37,9 @@ impl Program {
     #[must_use]
     pub fn listeners(self) -> &'static [&'static str] {
         match self {
-            Self::AuthService | Self::CheapAuthService | Self::PostsService => &["grpc", "ops"],
+            Self::AuthService | Self::FastHashAuthService | Self::PostsService => &["grpc", "ops"],
             Self::Gateway => &["bearer", "basic", "ops"],
-            Self::AllInOne | Self::CheapAllInOne => &["bearer", "basic", "grpc", "posts", "ops"],
+            Self::AllInOne | Self::FastHashRolegate => &["bearer", "basic", "grpc", "posts", "ops"],
         }
     }
 

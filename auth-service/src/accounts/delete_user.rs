@@ -6,7 +6,7 @@ use crate::{
     store::ActorError,
     user::User,
 };
-use service_runtime::request_context::RequestContext;
+use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
 impl Accounts {
@@ -24,7 +24,7 @@ impl Accounts {
             return Err(AccountError::UserNotDeletable);
         }
         let store = Arc::clone(&self.store);
-        let deleted = RequestContext::to_the_end(async move {
+        let deleted = RequestContext::run_to_completion(async move {
             let user = store.delete(actor.id, user_id).await?;
             if let Some(user) = &user {
                 audit::tell(Event::UserDeleted { actor: &actor, user });

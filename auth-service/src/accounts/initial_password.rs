@@ -7,7 +7,7 @@ use std::{fs, io, path::PathBuf, sync::Arc};
 pub struct InitialPassword(Option<Arc<PathBuf>>);
 
 impl InitialPassword {
-    /// What the file is called, in the folder of everything that all-in-one writes.
+    /// What the file is called, in the folder of everything that rolegate writes.
     pub const NAME: &str = "initial-admin-password";
 
     /// The file, which need not exist.

@@ -6,7 +6,7 @@ use crate::{
     store::{NewPassword, Setter, StoreError},
     user::User,
 };
-use service_runtime::request_context::RequestContext;
+use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
 impl Accounts {
@@ -23,7 +23,7 @@ impl Accounts {
         let hash = self.hasher.hash(password, urgency).await?;
         let (store, initial) = (Arc::clone(&self.store), self.initial_password.clone());
         let tokens = self.tokens.clone();
-        let given = RequestContext::to_the_end(async move {
+        let given = RequestContext::run_to_completion(async move {
             let new = |hash| NewPassword { hash, tokens_not_before: tokens.end_of_tokens() };
             let mut user = store.set_password(user_id, new(hash.clone()), setter).await?;
             // A write that took long: until it was there, the old password got tokens that count as

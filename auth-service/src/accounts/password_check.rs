@@ -7,8 +7,8 @@ use crate::{
     password::{Checked, Password, Urgency},
     user::Credentials,
 };
+use rolegate_telemetry::request_context::RequestContext;
 use secrecy::{ExposeSecret, SecretString};
-use service_runtime::request_context::RequestContext;
 use std::time::Instant;
 
 /// What somebody claims. A name or a password that nobody can have is kept as `None`: it is checked

@@ -9,8 +9,8 @@ use crate::{
     store::{InsertError, NewUser},
     user::User,
 };
+use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
-use service_runtime::request_context::RequestContext;
 use std::{sync::Arc, time::Instant};
 
 impl Accounts {
@@ -34,7 +34,7 @@ impl Accounts {
         let password_hash = self.hasher.hash(&password, urgency(origin)).await?;
         let new = NewUser { username: username.into_string(), password_hash, role: Role::User };
         let store = Arc::clone(&self.store);
-        let inserted = RequestContext::to_the_end(async move {
+        let inserted = RequestContext::run_to_completion(async move {
             let user = store.insert(new).await?;
             audit::tell(Event::Registered { user: &user });
             Ok::<_, InsertError>(user)

@@ -7,8 +7,8 @@ use crate::{
     role::Role,
     store::{InsertError, NewUser},
 };
+use rolegate_service_runtime::secret;
 use secrecy::SecretString;
-use service_runtime::secret;
 use std::{
     io,
     net::Ipv6Addr,

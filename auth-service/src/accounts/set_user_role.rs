@@ -7,7 +7,7 @@ use crate::{
     store::ActorError,
     user::User,
 };
-use service_runtime::request_context::RequestContext;
+use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
 impl Accounts {
@@ -25,7 +25,7 @@ impl Accounts {
         let before = self.reads.user(user_id).await?.ok_or(AccountError::UserNotFound)?;
         let role = role.ok_or(AccountError::RoleInvalid)?;
         let store = Arc::clone(&self.store);
-        let set = RequestContext::to_the_end(async move {
+        let set = RequestContext::run_to_completion(async move {
             let user = store.set_role(Some(actor.id), user_id, role).await?;
             if let Some(user) = &user {
                 // Of two changes at the same time both may tell of the role before either.

@@ -5,7 +5,7 @@ mod database;
 mod secrets;
 
 use crate::settings::Settings;
-use service_runtime::{
+use rolegate_service_runtime::{
     doctor::{self, addresses},
     program::Failure,
     settings::SettingError,

@@ -1,13 +1,13 @@
 //! `auth-service init-secrets`: the secrets of a deployment, made once.
 
 use crate::{generated, password::Password, settings::Settings, token::Keyring};
-use secrecy::{ExposeSecret, SecretString};
-use service_runtime::{
-    program::{Failure, say},
+use rolegate_service_runtime::{
+    program::{Failure, print},
     secret,
     settings::SettingError,
 };
-use sql_store::Place;
+use rolegate_sql_store::DatabaseTarget;
+use secrecy::{ExposeSecret, SecretString};
 use std::{
     fs::{self, DirBuilder},
     io,
@@ -33,7 +33,7 @@ pub(crate) struct InitSecrets {
 
 /// Makes what is missing and checks what is there. Prints names, never contents.
 pub(super) fn run(wanted: &InitSecrets, settings: &Settings) -> Result<(), Failure> {
-    // Before anything is made: a mistyped place must not leave half a set of secrets behind.
+    // Before anything is made: a mistyped target must not leave half a set of secrets behind.
     let postgres = wanted.postgres.as_deref().map(Postgres::parse).transpose()?;
     let folder = Folder::open("DIRECTORY", &wanted.directory)?;
     let copies = wanted.database_secrets.as_deref();
@@ -71,16 +71,16 @@ struct Postgres<'a> {
 
 impl<'a> Postgres<'a> {
     /// From `user@host:port/database`.
-    fn parse(place: &'a str) -> Result<Self, SettingError> {
+    fn parse(target: &'a str) -> Result<Self, SettingError> {
         let wrong = || SettingError::new("--postgres", "must be user@host:port/database");
-        let (user, rest) = place.split_once('@').ok_or_else(wrong)?;
+        let (user, rest) = target.split_once('@').ok_or_else(wrong)?;
         let (host, database) = rest.split_once('/').ok_or_else(wrong)?;
         let is_plain = |text: &str| !text.is_empty() && !text.contains(['@', '/', '?', '#', ' ']);
         if !is_plain(user) || user.contains(':') || !is_plain(host) || !is_plain(database) {
             return Err(wrong());
         }
         let url = SecretString::from(format!("postgres://{user}@{host}/{database}"));
-        Place::parse(&url).map_err(|_| wrong())?;
+        DatabaseTarget::parse(&url).map_err(|_| wrong())?;
         Ok(Self { user, host, database })
     }
 
@@ -147,7 +147,7 @@ impl<'a> Folder<'a> {
             let problem = "others may have read it; replace it, or chmod 600 it if they have not";
             return Err(self.unusable(name, problem));
         }
-        say(&format!("{} {}", path.display(), if is_new { "made" } else { "is there" }));
+        print(&format!("{} {}", path.display(), if is_new { "made" } else { "is there" }));
         Ok(secret)
     }
 
@@ -188,10 +188,10 @@ mod tests {
 
     #[test]
     fn what_does_not_make_a_url_is_refused_without_the_password() {
-        for place in
+        for target in
             ["", "postgres", "@db/x", "me@/x", "me@db/", "me:secret@db/x", "me@db:x/y", "a@b@c/d"]
         {
-            let error = Postgres::parse(place).err().expect(place);
+            let error = Postgres::parse(target).err().expect(target);
             assert_eq!(error.to_string(), "--postgres: must be user@host:port/database");
         }
         let postgres = Postgres::parse("me@db/x").expect("valid");

@@ -16,7 +16,8 @@ use clap::{
     Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use service_runtime::{audit_line, program::Failure};
+use rolegate_service_runtime::program::Failure;
+use rolegate_telemetry::audit_line;
 use std::path::PathBuf;
 
 /// What to change of a user.

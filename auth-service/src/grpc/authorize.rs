@@ -5,7 +5,7 @@ use crate::{
     accounts::{AccountError, Accounts, Requirement},
     metrics,
 };
-use auth_proto::auth_v1::{
+use rolegate_proto::auth_v1::{
     AuthorizeRequest, AuthorizeResponse, authorize_request::Requirement as WireRequirement,
 };
 use tonic::{Request, Response};
@@ -44,7 +44,7 @@ pub(super) fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, 
 mod tests {
     use super::{Requirement, WireRequirement, requirement};
     use crate::role::Role;
-    use auth_proto::auth_v1::{AllowedRoles, AnyAuthenticated};
+    use rolegate_proto::auth_v1::{AllowedRoles, AnyAuthenticated};
 
     #[test]
     fn a_forgetful_caller_does_not_fail_open() {

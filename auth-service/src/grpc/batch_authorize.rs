@@ -5,12 +5,12 @@ use crate::{
     accounts::{AccountError, Accounts, Bearer},
     metrics,
 };
-use auth_proto::{
+use rolegate_proto::{
     auth_v1::{
         AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, BatchAuthorizeResponse,
         authorize_outcome::Outcome,
     },
-    limits::LARGEST_BATCH,
+    limits::MAX_BATCH_SIZE,
 };
 use tonic::{Request, Response};
 
@@ -19,7 +19,7 @@ pub(super) async fn call(
     request: Request<BatchAuthorizeRequest>,
 ) -> Answer<BatchAuthorizeResponse> {
     let items = request.into_inner().items;
-    if items.len() > LARGEST_BATCH {
+    if items.len() > MAX_BATCH_SIZE {
         return Err(AccountError::RequestInvalid("a batch has at most 256 items").into());
     }
     let bearers = items.into_iter().map(bearer).collect();

@@ -2,7 +2,7 @@
 
 use super::{Answer, actor};
 use crate::accounts::{Accounts, Origin};
-use auth_proto::auth_v1::{ChangePasswordRequest, ChangePasswordResponse};
+use rolegate_proto::auth_v1::{ChangePasswordRequest, ChangePasswordResponse};
 use secrecy::SecretString;
 use tonic::{Request, Response};
 

@@ -2,7 +2,7 @@
 
 use super::{Answer, actor};
 use crate::accounts::Accounts;
-use auth_proto::auth_v1::{GetUserRequest, GetUserResponse};
+use rolegate_proto::auth_v1::{GetUserRequest, GetUserResponse};
 use tonic::{Request, Response};
 
 pub(super) async fn call(

@@ -2,7 +2,7 @@
 
 use super::{Answer, actor, message::role_from_wire};
 use crate::accounts::{Accounts, PageRequest};
-use auth_proto::auth_v1::{ListUsersRequest, ListUsersResponse};
+use rolegate_proto::auth_v1::{ListUsersRequest, ListUsersResponse};
 use tonic::{Request, Response};
 
 pub(super) async fn call(

@@ -5,7 +5,7 @@ use crate::{
     accounts::{Accounts, Origin},
     metrics,
 };
-use auth_proto::auth_v1::{LoginRequest, LoginResponse};
+use rolegate_proto::auth_v1::{LoginRequest, LoginResponse};
 use secrecy::{ExposeSecret, SecretString};
 use tonic::Response;
 

@@ -1,7 +1,7 @@
 //! Domain values as messages, and back.
 
 use crate::{role::Role, user::User};
-use auth_proto::auth_v1;
+use rolegate_proto::auth_v1;
 
 impl From<User> for auth_v1::User {
     fn from(user: User) -> Self {

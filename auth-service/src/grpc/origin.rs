@@ -1,8 +1,8 @@
 //! Where a call comes from, and until when its caller waits.
 
 use crate::accounts::Origin;
-use grpc_server::caller;
-use service_runtime::networks::Networks;
+use rolegate_grpc_server::caller;
+use rolegate_service_runtime::cidr_set::CidrSet;
 use std::time::{Duration, Instant};
 use tonic::{Request, metadata::MetadataMap};
 
@@ -14,7 +14,7 @@ const WAY_BACK: Duration = Duration::from_millis(500);
 const LONGEST_TIME: Duration = Duration::from_secs(30);
 
 /// The origin of a call; for whose word about the end user's address counts, see [`caller`].
-pub(super) fn of<M>(request: &Request<M>, trusted: &Networks) -> Origin {
+pub(super) fn of<M>(request: &Request<M>, trusted: &CidrSet) -> Origin {
     let time = timeout(request.metadata()).unwrap_or(USUAL_TIME).min(LONGEST_TIME);
     // What is refused or finished at the very end still has its way back before the caller gives up.
     let time = time.saturating_sub((time / 10).min(WAY_BACK));

@@ -2,7 +2,7 @@
 
 use super::Answer;
 use crate::accounts::{Accounts, Origin};
-use auth_proto::auth_v1::{RegisterRequest, RegisterResponse};
+use rolegate_proto::auth_v1::{RegisterRequest, RegisterResponse};
 use secrecy::SecretString;
 use tonic::Response;
 

@@ -1,8 +1,8 @@
 //! The one place where outcomes of use cases become gRPC statuses.
 
 use crate::{accounts::AccountError, store::StoreError};
-use auth_proto::Reason;
-use grpc_server::refusal;
+use rolegate_grpc_server::refusal;
+use rolegate_proto::Reason;
 use std::time::Duration;
 use tonic::Status;
 

@@ -5,7 +5,7 @@ use crate::{
     accounts::{Accounts, Origin},
     metrics,
 };
-use auth_proto::auth_v1::{VerifyCredentialsRequest, VerifyCredentialsResponse};
+use rolegate_proto::auth_v1::{VerifyCredentialsRequest, VerifyCredentialsResponse};
 use secrecy::SecretString;
 use tonic::Response;
 

@@ -1,8 +1,8 @@
-//! Hashing and verifying on the engine of `bcrypt_lanes`.
+//! Hashing and verifying on the engine of `rolegate_bcrypt_lanes`.
 
 use super::Password;
 use crate::metrics;
-use bcrypt_lanes::{Cost, Done, Engine, EngineError, Share, Verdict};
+use rolegate_bcrypt_lanes::{Cost, Done, Engine, EngineError, Share, Verdict};
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     io,
@@ -59,7 +59,7 @@ pub enum HasherError {
     Cost(u32),
     /// It computes something else than bcrypt: nothing may be hashed with it.
     #[error("the password engine does not compute bcrypt")]
-    SelfTest(#[source] bcrypt_lanes::SelfTestError),
+    SelfTest(#[source] rolegate_bcrypt_lanes::SelfTestError),
     /// The system gives no threads.
     #[error("the password engine cannot start its threads")]
     Threads(#[source] io::Error),
@@ -67,9 +67,9 @@ pub enum HasherError {
 
 impl Hasher {
     /// Starts the engine, after known answers through every part of it.
-    pub fn start(cost: u32, engine: bcrypt_lanes::Settings) -> Result<Self, HasherError> {
+    pub fn start(cost: u32, engine: rolegate_bcrypt_lanes::Settings) -> Result<Self, HasherError> {
         let cost = Cost::new(cost).ok_or(HasherError::Cost(cost))?;
-        bcrypt_lanes::self_test().map_err(HasherError::SelfTest)?;
+        rolegate_bcrypt_lanes::self_test().map_err(HasherError::SelfTest)?;
         let engine = Engine::start(engine).map_err(HasherError::Threads)?;
         if let Err(error) = engine.priority() {
             tracing::warn!(%error, "password hashing runs at normal priority");
@@ -79,7 +79,7 @@ impl Hasher {
 
     /// What the engine is doing.
     #[must_use]
-    pub fn stats(&self) -> bcrypt_lanes::Stats {
+    pub fn stats(&self) -> rolegate_bcrypt_lanes::Stats {
         self.engine.stats()
     }
 
@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn hasher(cost: u32) -> Hasher {
-        Hasher::start(cost, bcrypt_lanes::Settings::default()).expect("started")
+        Hasher::start(cost, rolegate_bcrypt_lanes::Settings::default()).expect("started")
     }
 
     fn urgency() -> Urgency {

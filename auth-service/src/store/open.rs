@@ -1,7 +1,7 @@
 //! From a URL to an open store.
 
 use super::{PostgresStore, SqliteStore, UserStore, postgres, sqlite};
-use sql_store::{NotOpened, Opened, StoreUrl, Tables};
+use rolegate_sql_store::{DatabaseUrl, OpenError, Opened, Tables};
 use std::sync::Arc;
 
 /// The tables of this service.
@@ -13,8 +13,8 @@ pub(super) const TABLES: Tables = Tables {
     sqlite: sqlite::MIGRATIONS,
 };
 
-/// Opens the store and brings its schema up to date: see [`StoreUrl::open`].
-pub async fn open(url: &StoreUrl) -> Result<Arc<dyn UserStore>, NotOpened> {
+/// Opens the store and brings its schema up to date: see [`DatabaseUrl::open`].
+pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, OpenError> {
     Ok(match url.open(&TABLES).await? {
         Opened::Postgres(connections) => Arc::new(PostgresStore::new(connections)),
         Opened::Sqlite(pools) => Arc::new(SqliteStore::new(pools)),

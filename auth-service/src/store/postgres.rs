@@ -9,8 +9,8 @@ use crate::{
     user::{Credentials, User},
 };
 use async_trait::async_trait;
+use rolegate_sql_store::{Migrations, PoolStats, postgres::Connections};
 use secrecy::{ExposeSecret, SecretString};
-use sql_store::{Migrations, PoolUse, postgres::Connections};
 use sqlx::{Connection, PgConnection, Row, postgres::PgRow};
 
 /// The schema, step by step.
@@ -137,7 +137,7 @@ impl UserStore for PostgresStore {
             .await
     }
 
-    fn pools(&self) -> Vec<PoolUse> {
+    fn pools(&self) -> Vec<PoolStats> {
         self.connections.uses()
     }
 

@@ -1,4 +1,4 @@
-//! Concurrent look-ups of single users share one statement: see [`sql_store::SharedReads`].
+//! Concurrent look-ups of single users share one statement: see [`rolegate_sql_store::BatchedReads`].
 
 use super::{NAME, StoreError, UserStore};
 use crate::user::{Credentials, User};
@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 /// Look-ups of single users. Clones share their statements.
 #[derive(Clone, Debug)]
-pub struct SharedReads {
-    users: sql_store::SharedReads<i64, User>,
-    credentials: sql_store::SharedReads<String, Credentials>,
+pub struct BatchedReads {
+    users: rolegate_sql_store::BatchedReads<i64, User>,
+    credentials: rolegate_sql_store::BatchedReads<String, Credentials>,
 }
 
-impl SharedReads {
+impl BatchedReads {
     /// Look-ups in this store.
     pub fn new(store: &Arc<dyn UserStore>) -> Self {
         let by_id = Arc::clone(store);
-        let users = sql_store::SharedReads::new(
+        let users = rolegate_sql_store::BatchedReads::new(
             NAME,
             "id",
             move |ids: Vec<i64>| {
@@ -25,7 +25,7 @@ impl SharedReads {
             |user: &User| user.id,
         );
         let by_username = Arc::clone(store);
-        let credentials = sql_store::SharedReads::new(
+        let credentials = rolegate_sql_store::BatchedReads::new(
             NAME,
             "username",
             move |usernames: Vec<String>| {

@@ -12,8 +12,8 @@ use crate::{
     user::{Credentials, User},
 };
 use async_trait::async_trait;
+use rolegate_sql_store::{Migrations, PoolStats, sqlite::Pools, with_timeout};
 use secrecy::{ExposeSecret, SecretString};
-use sql_store::{Migrations, PoolUse, sqlite::Pools, within};
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 
 /// The schema, step by step.
@@ -40,7 +40,7 @@ impl SqliteStore {
 impl UserStore for SqliteStore {
     async fn ping(&self) -> Result<(), StoreError> {
         let count = "SELECT count(*) FROM (SELECT 1 FROM \"user\" LIMIT 1)";
-        within(sqlx::query(count).execute(&self.pools.readers)).await.map(drop)
+        with_timeout(sqlx::query(count).execute(&self.pools.readers)).await.map(drop)
     }
 
     async fn insert(&self, user: NewUser) -> Result<User, InsertError> {
@@ -59,7 +59,7 @@ impl UserStore for SqliteStore {
         let sql = r#"SELECT id, username, role, tokens_not_before FROM "user"
             WHERE id IN (SELECT value FROM json_each(?1))"#;
         let ids = serde_json::json!(ids).to_string();
-        within(
+        with_timeout(
             sqlx::query(sql)
                 .bind(ids)
                 .try_map(|row| user_from_row(&row))
@@ -79,7 +79,7 @@ impl UserStore for SqliteStore {
             .bind(usernames)
             .try_map(|row| credentials_from_row(&row))
             .fetch_all(&self.pools.readers);
-        within(select).await
+        with_timeout(select).await
     }
 
     async fn set_role(
@@ -133,10 +133,10 @@ impl UserStore for SqliteStore {
         let mut query = list_query(filter);
         let select =
             query.build().try_map(|row| user_from_row(&row)).fetch_all(&self.pools.readers);
-        within(select).await
+        with_timeout(select).await
     }
 
-    fn pools(&self) -> Vec<PoolUse> {
+    fn pools(&self) -> Vec<PoolStats> {
         self.pools.uses()
     }
 
@@ -203,7 +203,7 @@ fn credentials_from_row(row: &SqliteRow) -> sqlx::Result<Credentials> {
 mod tests {
     use super::{SqliteStore, UserFilter, list_query};
     use crate::{role::Role, store::open::TABLES};
-    use sql_store::{Opened, StoreUrl};
+    use rolegate_sql_store::{DatabaseUrl, Opened};
     use sqlx::{AssertSqlSafe, Sqlite};
 
     /// The plan as SQLite tells it, a step a line.
@@ -220,7 +220,7 @@ mod tests {
     #[tokio::test]
     async fn a_page_is_read_from_an_index_and_never_sorted() {
         let folder = tempfile::tempdir().expect("a folder");
-        let url = StoreUrl::of_file("DATABASE_URL", folder.path().join("users.db"));
+        let url = DatabaseUrl::of_file("DATABASE_URL", folder.path().join("users.db"));
         let opened = url.open(&TABLES).await.expect("opened");
         let Opened::Sqlite(pools) = opened else { panic!("not a file: {url}") };
         let store = SqliteStore::new(pools);

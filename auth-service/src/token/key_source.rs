@@ -1,8 +1,8 @@
 //! Where the keys come from, and are read from again.
 
 use super::{Keyring, keyring::LEAST_BYTES};
+use rolegate_service_runtime::{secret::Source, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
-use service_runtime::{secret::Source, settings::SettingError};
 
 /// The secrets of `SIGNING_SECRET` and `SIGNING_SECRETS_ACCEPTED`, as values or files.
 #[derive(Clone, Debug)]
@@ -60,8 +60,8 @@ fn list(source: &Source) -> Result<Vec<SecretString>, SettingError> {
 #[cfg(test)]
 mod tests {
     use super::KeySource;
+    use rolegate_service_runtime::secret::Source;
     use secrecy::SecretString;
-    use service_runtime::secret::Source;
     use std::{fs, path::Path};
 
     const ONE: &str = "one secret of more than 32 bytes exactly";

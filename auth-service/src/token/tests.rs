@@ -192,7 +192,7 @@ fn text_that_is_no_token_is_refused() {
     let good = tokens.issue(&ada()).expect("issued");
     let good = good.expose_secret();
     let cut = &good[..good.len() - 1];
-    let long = format!("{good}{}", "A".repeat(auth_proto::limits::LONGEST_TOKEN));
+    let long = format!("{good}{}", "A".repeat(rolegate_proto::limits::MAX_TOKEN_LEN));
     let more = format!("{good}.AAAA");
     for text in ["", ".", "..", "...", "a.b.c", "\0", cut, &long, &more, &good.replace('.', " ")] {
         assert_eq!(judge(&tokens, text), Err(TokenError::Invalid));

@@ -1,23 +1,23 @@
 //! Another internal service that protects its endpoints by asking auth-service.
 //!
-//! With auth-service (or all-in-one) running on this machine:
+//! With auth-service (or rolegate) running on this machine:
 //!
 //! ```sh
 //! cargo run -p auth-client --features axum --example protected_service
 //! curl -i http://127.0.0.1:3000/reports -H "Authorization: Bearer $TOKEN"
 //! ```
 
-use auth_client::{
+use axum::{Router, routing::get};
+use rolegate_auth_client::{
     AuthClient, Role,
     axum::{CurrentUser, RequireRole},
 };
-use axum::{Router, routing::get};
 use std::error::Error;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let address = std::env::var("AUTH_SERVICE_URL");
-    let auth = AuthClient::at(address.as_deref().unwrap_or("http://127.0.0.1:50051"))?;
+    let auth = AuthClient::connect_lazy(address.as_deref().unwrap_or("http://127.0.0.1:50051"))?;
     let editors = RequireRole::any_of(auth.clone(), [Role::Author, Role::Admin]);
     let routes = Router::new()
         .route("/hello", get(hello))

@@ -1,6 +1,6 @@
 //! Concurrent decisions share calls.
 //!
-//! By the rule of [`group_commit`], a decision joins only a call that has not been sent, so it uses
+//! By the rule of [`rolegate_batcher`], a decision joins only a call that has not been sent, so it uses
 //! a role that was stored after it was asked for. A lone decision is a plain `Authorize`; many
 //! share one `BatchAuthorize`. What joins was checked first: no item can spoil its neighbours.
 
@@ -11,20 +11,20 @@ use crate::{
     replicas::Replicas,
     shared_call::with_ids,
 };
-use auth_proto::{
+use rolegate_batcher::{Batcher, Limits};
+use rolegate_proto::{
     auth_v1::{
         AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, authorize_outcome::Outcome,
     },
-    limits::{LARGEST_BATCH, LONGEST_TOKEN},
+    limits::{MAX_BATCH_SIZE, MAX_TOKEN_LEN},
 };
-use group_commit::{GroupCommit, Limits};
 use secrecy::{ExposeSecret, SecretString};
 use std::{num::NonZero, time::Duration};
 use tokio::time::{Instant, timeout_at};
 use tonic::metadata::{Ascii, MetadataValue};
 use tracing::{Instrument as _, Span, info_span};
 
-const BATCH: NonZero<usize> = NonZero::new(LARGEST_BATCH).expect("not zero");
+const BATCH: NonZero<usize> = NonZero::new(MAX_BATCH_SIZE).expect("not zero");
 /// One call under way makes the largest batches, which cost both sides least for each decision.
 const IN_FLIGHT: NonZero<usize> = NonZero::new(1).expect("not zero");
 /// A call that takes this long, at a replica that went silent, say, holds the others up no longer.
@@ -34,7 +34,7 @@ const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(16).expect("not zero");
 /// Decides about bearers of access tokens. Clones share their calls.
 #[derive(Clone, Debug)]
 pub(crate) struct Authorizations {
-    shared: GroupCommit<Item, Result<User, CallError>>,
+    shared: Batcher<Item, Result<User, CallError>>,
 }
 
 struct Item {
@@ -53,11 +53,11 @@ impl Authorizations {
             patience: PATIENCE,
             most_in_flight: MOST_IN_FLIGHT,
         };
-        let shared = GroupCommit::new(limits, move |items| decide(replicas.clone(), items));
+        let shared = Batcher::new(limits, move |items| decide(replicas.clone(), items));
         Self { shared }
     }
 
-    /// See [`GroupCommit::observe`].
+    /// See [`Batcher::observe`].
     pub(crate) fn observe(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
         self.shared.observe(observer);
     }
@@ -70,8 +70,8 @@ impl Authorizations {
         request_id: Option<RequestId>,
     ) -> Result<User, CallError> {
         let access_token = access_token.expose_secret();
-        if access_token.len() > LONGEST_TOKEN {
-            return Err(CallError::refused_here(Reason::TokenInvalid));
+        if access_token.len() > MAX_TOKEN_LEN {
+            return Err(CallError::local(Reason::TokenInvalid));
         }
         let message = AuthorizeRequest {
             access_token: access_token.to_owned(),
@@ -152,7 +152,7 @@ fn outcome(outcome: AuthorizeOutcome) -> Result<User, CallError> {
     match outcome.outcome {
         Some(Outcome::User(user)) => user.try_into(),
         Some(Outcome::RefusalReason(name)) => {
-            Err(Reason::from_name(&name).map_or(CallError::Malformed, CallError::refused_here))
+            Err(Reason::from_name(&name).map_or(CallError::Malformed, CallError::local))
         }
         None => Err(CallError::Malformed),
     }

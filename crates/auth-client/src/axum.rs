@@ -3,7 +3,7 @@
 //! - [`CurrentUser`]: an extractor; any user with a good token.
 //! - [`RequireRole`]: a layer; only users whose stored role is listed.
 //! - [`BearerToken`]: the access token of a request (RFC 6750, section 2.1).
-//! - [`Problem`]: an error as a status and `{"detail": …}`; the one place where the contract's
+//! - [`ApiError`]: an error as a status and `{"detail": …}`; the one place where the contract's
 //!   reasons become HTTP.
 
 mod bearer_token;
@@ -13,5 +13,5 @@ mod require_role;
 
 pub use bearer_token::BearerToken;
 pub use current_user::CurrentUser;
-pub use problem::Problem;
+pub use problem::ApiError;
 pub use require_role::RequireRole;

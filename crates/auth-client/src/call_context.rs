@@ -1,7 +1,7 @@
 //! What a call says about the request that it serves.
 
 use crate::{CallError, Reason};
-use auth_proto::{RequestId, metadata};
+use rolegate_proto::{RequestId, metadata};
 use secrecy::{ExposeSecret, SecretString};
 use std::net::IpAddr;
 use tonic::{
@@ -63,7 +63,7 @@ pub fn with_actor<M>(
 ) -> Result<Request<M>, CallError> {
     let header = format!("Bearer {}", actor.expose_secret());
     let Ok(mut value) = MetadataValue::try_from(header) else {
-        return Err(CallError::refused_here(Reason::TokenInvalid));
+        return Err(CallError::local(Reason::TokenInvalid));
     };
     value.set_sensitive(true);
     let mut request = Request::new(message);
@@ -75,7 +75,7 @@ pub fn with_actor<M>(
 #[cfg(test)]
 mod tests {
     use super::{LONGEST_LIST, id_list};
-    use auth_proto::RequestId;
+    use rolegate_proto::RequestId;
 
     #[test]
     fn a_list_of_ids_is_bounded_and_holds_the_largest_batch_of_ours() {

@@ -10,8 +10,8 @@ use crate::{
     replicas::Replicas,
     usernames::Usernames,
 };
-use auth_proto::auth_v1;
-use grpc_tls::ClientTls;
+use rolegate_grpc_tls::ClientTls;
+use rolegate_proto::auth_v1;
 use secrecy::{ExposeSecret, SecretString};
 use std::{io, sync::Arc};
 use tonic::Request;
@@ -39,8 +39,8 @@ impl AuthClient {
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn at(address: &str) -> Result<Self, InvalidAddress> {
-        Replicas::at(address).map(Self::with)
+    pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
+        Replicas::connect_lazy(address).map(Self::with)
     }
 
     /// The same, encrypted, at an address such as `https://auth-service:50051`. Every replica must
@@ -49,8 +49,8 @@ impl AuthClient {
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn at_over_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
-        Replicas::at_over_tls(address, tls).map(Self::with)
+    pub fn connect_lazy_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
+        Replicas::connect_lazy_tls(address, tls).map(Self::with)
     }
 
     /// A client of the one auth-service at the far end of whatever `dial` opens: in this process, or
@@ -59,11 +59,11 @@ impl AuthClient {
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn over<F>(dial: impl Fn() -> F + Send + Sync + 'static) -> Self
+    pub fn with_connector<F>(dial: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
     {
-        Self::with(Replicas::over(dial))
+        Self::with(Replicas::with_connector(dial))
     }
 
     fn with(replicas: Replicas) -> Self {

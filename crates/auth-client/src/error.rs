@@ -1,6 +1,6 @@
 //! Why a call has no good answer.
 
-use auth_proto::{ERROR_DOMAIN, Reason};
+use rolegate_proto::{ERROR_DOMAIN, Reason};
 use std::time::Duration;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
@@ -11,7 +11,7 @@ use tonic_types::StatusExt;
 pub enum CallError {
     /// The service answered, with a reason.
     #[error("refused: {0}")]
-    Refused(Refusal),
+    Refused(ServiceError),
     /// The service could not be reached, or something on the way answered in its stead.
     #[error("the service cannot be reached")]
     Unavailable,
@@ -26,7 +26,7 @@ pub enum CallError {
 /// What the service answered instead of success.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", reason.as_str())]
-pub struct Refusal {
+pub struct ServiceError {
     /// Decide by this.
     pub reason: Reason,
     /// For people; for [`Reason::UsernameInvalid`], [`Reason::PasswordInvalid`] and
@@ -48,8 +48,8 @@ impl CallError {
 
     /// A refusal that this client can tell without asking.
     #[must_use]
-    pub fn refused_here(reason: Reason) -> Self {
-        Self::Refused(Refusal { reason, message: String::new(), retry_after: None })
+    pub fn local(reason: Reason) -> Self {
+        Self::Refused(ServiceError { reason, message: String::new(), retry_after: None })
     }
 }
 
@@ -59,7 +59,7 @@ impl CallError {
     pub(crate) fn of(status: &Status, time_is_up: bool) -> Self {
         match status.get_details_error_info() {
             Some(info) if info.domain == ERROR_DOMAIN => match Reason::from_name(&info.reason) {
-                Some(reason) => Self::Refused(Refusal {
+                Some(reason) => Self::Refused(ServiceError {
                     reason,
                     message: status.message().to_owned(),
                     retry_after: status.get_details_retry_info().and_then(|info| info.retry_delay),

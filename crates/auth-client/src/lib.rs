@@ -9,7 +9,7 @@
 //! - [`settings`] (feature `settings`): flags and environment of programs that ask auth-service.
 //! - [`metrics`] (feature `metrics`): how many share a call, for programs that tell numbers.
 //! - [`axum`] (feature `axum`): `CurrentUser` and `RequireRole` protect endpoints of an axum
-//!   service; `Problem` is an error as JSON over HTTP.
+//!   service; `ApiError` is an error as JSON over HTTP.
 
 mod authorizations;
 #[cfg(feature = "axum")]
@@ -33,12 +33,12 @@ mod shared_call;
 mod user;
 mod usernames;
 
-pub use auth_proto::{Reason, RequestId};
 pub use call_context::CallContext;
 pub use client::{AuthClient, UserPage, UserQuery};
 pub use connection::Stream;
-pub use error::{CallError, Refusal};
-pub use grpc_tls::{ClientTls, File, FileError, Identity};
+pub use error::{CallError, ServiceError};
 pub use place::InvalidAddress;
 pub use role::{Requirement, Role, UnknownRole};
+pub use rolegate_grpc_tls::{ClientTls, File, FileError, Identity};
+pub use rolegate_proto::{Reason, RequestId};
 pub use user::User;

@@ -1,8 +1,8 @@
 //! For programs that tell numbers: how many share a call to auth-service. One process may have several
-//! users of one client, as all-in-one has; the numbers are those of all of them.
+//! users of one client, as rolegate has; the numbers are those of all of them.
 
 use crate::AuthClient;
-use service_runtime::metrics::{Histogram, SIZES, histogram, observe_size};
+use rolegate_telemetry::metrics::{Histogram, SIZES, histogram, observe_size};
 use std::sync::LazyLock;
 
 static DECISIONS: LazyLock<Histogram> = LazyLock::new(|| {

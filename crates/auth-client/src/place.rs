@@ -1,8 +1,8 @@
 //! Where replicas are, and how they are reached.
 
 use crate::replica::{Dial, ServiceClient};
-use grpc_tls::ClientTls;
 use http::Uri;
+use rolegate_grpc_tls::ClientTls;
 use std::{future::Future, io, net::SocketAddr, sync::Arc};
 use tokio::net::{TcpStream, lookup_host};
 
@@ -90,7 +90,7 @@ impl Place for Named {
 mod tests {
     use super::{InvalidAddress, Named};
     use crate::service_client::Connection;
-    use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
+    use rolegate_proto::auth_v1::auth_service_client::AuthServiceClient;
 
     fn parse(address: &str, scheme: &'static str) -> Result<Named, InvalidAddress> {
         Named::parse::<AuthServiceClient<Connection>>(address, scheme)

@@ -1,8 +1,8 @@
 //! One replica of a service: kept connected, and asked how it is.
 
 use crate::connection::{Connection, Stream};
-use auth_proto::{SERVICE_NAME, auth_v1::auth_service_client::AuthServiceClient};
 use http::{Uri, uri::Scheme};
+use rolegate_proto::{SERVICE_NAME, auth_v1::auth_service_client::AuthServiceClient};
 use std::{fmt, io, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
     sync::Notify,

@@ -14,9 +14,9 @@ use crate::{
     place::{InvalidAddress, Named, Place},
     replica::{Dial, FIRST_WORD, ServiceClient, keep},
 };
-use auth_proto::auth_v1::auth_service_client::AuthServiceClient;
-use grpc_tls::ClientTls;
 use http::Uri;
+use rolegate_grpc_tls::ClientTls;
+use rolegate_proto::auth_v1::auth_service_client::AuthServiceClient;
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -86,7 +86,7 @@ impl<C: ServiceClient> Replicas<C> {
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn at(address: &str) -> Result<Self, InvalidAddress> {
+    pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
         Named::parse::<C>(address, "http").map(Self::of)
     }
 
@@ -96,7 +96,7 @@ impl<C: ServiceClient> Replicas<C> {
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn at_over_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
+    pub fn connect_lazy_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
         let place = Named::parse::<C>(address, "https")?;
         Ok(Self::of(Named { tls: Some(tls), ..place }))
     }
@@ -106,7 +106,7 @@ impl<C: ServiceClient> Replicas<C> {
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn over<F>(dial: impl Fn() -> F + Send + Sync + 'static) -> Self
+    pub fn with_connector<F>(dial: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
     {

@@ -1,6 +1,6 @@
 //! Roles, and what a caller requires of a user.
 
-use auth_proto::auth_v1::{self, authorize_request};
+use rolegate_proto::auth_v1::{self, authorize_request};
 use std::{fmt, str::FromStr};
 
 /// What a user may do.

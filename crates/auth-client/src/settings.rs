@@ -5,7 +5,7 @@ mod client_tls_files;
 pub use client_tls_files::{ClientTlsFiles, read_again};
 
 use crate::{AuthClient, ClientTls};
-use service_runtime::settings::SettingError;
+use rolegate_service_runtime::settings::SettingError;
 use std::path::PathBuf;
 
 /// The files of encrypted connections to auth-service.
@@ -41,8 +41,8 @@ impl AuthTlsSettings {
         let url_setting = files.url_setting;
         let tls = files.load(url)?;
         let client = match &tls {
-            Some(tls) => AuthClient::at_over_tls(url, tls.clone()),
-            None => AuthClient::at(url),
+            Some(tls) => AuthClient::connect_lazy_tls(url, tls.clone()),
+            None => AuthClient::connect_lazy(url),
         };
         let client = client.map_err(|error| SettingError::new(url_setting, error.to_string()))?;
         Ok((client, tls))

@@ -1,7 +1,7 @@
 //! One call for many requests that only look something up: until when, for whom, in whose trace.
 
 use crate::{CallError, call_context::id_list, deadline::repeat_within};
-use auth_proto::{RequestId, metadata::REQUEST_ID};
+use rolegate_proto::{RequestId, metadata::REQUEST_ID};
 use std::time::Duration;
 use tokio::time::Instant;
 use tonic::{

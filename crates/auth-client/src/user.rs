@@ -1,7 +1,7 @@
 //! A user as auth-service shows them to others.
 
 use crate::{CallError, Role};
-use auth_proto::auth_v1;
+use rolegate_proto::auth_v1;
 
 /// A user; the role is the one stored when the call was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]

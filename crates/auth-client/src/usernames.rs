@@ -1,6 +1,6 @@
 //! Concurrent look-ups of names share calls.
 //!
-//! By the rule of [`group_commit`], a look-up joins only a call that has not been sent: a name does
+//! By the rule of [`rolegate_batcher`], a look-up joins only a call that has not been sent: a name does
 //! not change, but its user may be deleted, and is gone for whoever asks after that.
 
 use crate::{
@@ -9,8 +9,8 @@ use crate::{
     replicas::Replicas,
     shared_call::{Asker, SharedCall},
 };
-use auth_proto::{RequestId, auth_v1::BatchGetUsersRequest};
-use group_commit::{GroupCommit, Limits};
+use rolegate_batcher::{Batcher, Limits};
+use rolegate_proto::{RequestId, auth_v1::BatchGetUsersRequest};
 use std::{collections::HashMap, iter, num::NonZero, time::Duration};
 use tokio::time::timeout_at;
 
@@ -25,7 +25,7 @@ const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(16).expect("not zero");
 #[derive(Clone, Debug)]
 pub(crate) struct Usernames {
     replicas: Replicas,
-    shared: GroupCommit<Item, Result<Option<String>, CallError>>,
+    shared: Batcher<Item, Result<Option<String>, CallError>>,
 }
 
 struct Item {
@@ -42,11 +42,11 @@ impl Usernames {
             most_in_flight: MOST_IN_FLIGHT,
         };
         let of_shared = replicas.clone();
-        let shared = GroupCommit::new(limits, move |items| look_up(of_shared.clone(), items));
+        let shared = Batcher::new(limits, move |items| look_up(of_shared.clone(), items));
         Self { replicas, shared }
     }
 
-    /// See [`GroupCommit::observe`].
+    /// See [`Batcher::observe`].
     pub(crate) fn observe(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
         self.shared.observe(observer);
     }

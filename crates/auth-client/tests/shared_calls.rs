@@ -1,7 +1,9 @@
 //! Concurrent decisions share calls, and nobody's request harms another's.
 
-use auth_client::{AuthClient, CallContext, CallError, Reason, Requirement, Role, Stream, User};
-use auth_proto::auth_v1::{
+use rolegate_auth_client::{
+    AuthClient, CallContext, CallError, Reason, Requirement, Role, Stream, User,
+};
+use rolegate_proto::auth_v1::{
     self as proto, AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
     BatchAuthorizeResponse, ListUsersRequest, ListUsersResponse, LoginRequest, LoginResponse,
     RegisterRequest, RegisterResponse, SetUserRoleRequest, SetUserRoleResponse,
@@ -168,7 +170,7 @@ fn start() -> (AuthClient, Auth) {
         server.serve_with_incoming(connection).await
     });
     let near = Mutex::new(Some(near));
-    let client = AuthClient::over(move || {
+    let client = AuthClient::with_connector(move || {
         let near = near.lock().expect("no panic").take();
         async move {
             near.map(|near| Box::new(near) as Box<dyn Stream>)
@@ -287,7 +289,8 @@ async fn a_decision_is_repeated_when_it_reached_nobody_and_a_registration_is_not
     assert_eq!(auth.until_calls(3).await.len(), 3);
     auth.outages.store(1, Ordering::SeqCst);
     let password = SecretString::from("sesame");
-    let registered = client.register("ada", &password, auth_client::CallContext::default()).await;
+    let registered =
+        client.register("ada", &password, rolegate_auth_client::CallContext::default()).await;
     assert_eq!(registered, Err(CallError::Unavailable));
     assert_eq!(auth.until_calls(4).await.len(), 4);
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bcrypt_lanes::{Cost, Engine, Settings, Share, self_test};
+use rolegate_bcrypt_lanes::{Cost, Engine, Settings, Share, self_test};
 
 /// Callers for each core that always have one hash waiting or running.
 const WAITING: [usize; 6] = [1, 2, 4, 6, 8, 16];

@@ -22,7 +22,7 @@ use crate::{Cost, Done, EngineError, Settings, Share, Stats, Verdict};
 /// answered yet.
 ///
 /// ```
-/// # use bcrypt_lanes::{Cost, Engine, Settings, Share, Verdict};
+/// # use rolegate_bcrypt_lanes::{Cost, Engine, Settings, Share, Verdict};
 /// # use std::time::{Duration, Instant};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

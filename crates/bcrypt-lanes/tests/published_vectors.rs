@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bcrypt_lanes::{Cost, Engine, Settings, Share, Verdict};
+use rolegate_bcrypt_lanes::{Cost, Engine, Settings, Share, Verdict};
 
 /// Openwall's `crypt_blowfish` 1.3 (`wrapper.c`) and jBCrypt 0.4 (`TestBCrypt.java`).
 const VECTORS: [(&[u8], &str); 15] = [

@@ -1,6 +1,6 @@
 //! Who acts: the access token in the request metadata.
 
-use auth_proto::metadata::AUTHORIZATION;
+use rolegate_proto::metadata::AUTHORIZATION;
 use tonic::metadata::MetadataMap;
 
 /// The token of `authorization: Bearer <token>` (RFC 6750, section 2.1). Anything else is the empty

@@ -1,8 +1,8 @@
 //! Whose word is believed, and the end user's address.
 
-use crate::in_process::InThisProcess;
-use auth_proto::metadata::CLIENT_ADDRESS;
-use service_runtime::networks::Networks;
+use crate::in_process::InProcessPeer;
+use rolegate_proto::metadata::CLIENT_ADDRESS;
+use rolegate_service_runtime::cidr_set::CidrSet;
 use std::net::IpAddr;
 use tonic::{Request, metadata::MetadataMap};
 
@@ -10,15 +10,15 @@ use tonic::{Request, metadata::MetadataMap};
 /// certificate that was verified in the handshake, or is in this process. Of whom nothing is known,
 /// nothing is believed.
 #[must_use]
-pub fn is_trusted<M>(request: &Request<M>, trusted: &Networks) -> bool {
+pub fn is_trusted<M>(request: &Request<M>, trusted: &CidrSet) -> bool {
     request.peer_certs().is_some_and(|certificates| !certificates.is_empty())
         || request.remote_addr().is_some_and(|caller| trusted.contain(caller.ip()))
-        || request.extensions().get::<InThisProcess>().is_some()
+        || request.extensions().get::<InProcessPeer>().is_some()
 }
 
 /// The end user's address: the caller's word if the caller is trusted, else the caller's own address.
 #[must_use]
-pub fn client_address<M>(request: &Request<M>, trusted: &Networks) -> Option<IpAddr> {
+pub fn client_address<M>(request: &Request<M>, trusted: &CidrSet) -> Option<IpAddr> {
     let word = told(request.metadata()).filter(|_| is_trusted(request, trusted));
     word.or(request.remote_addr().map(|address| address.ip()))
 }
@@ -31,7 +31,7 @@ fn told(metadata: &MetadataMap) -> Option<IpAddr> {
 mod tests {
     use super::{client_address, is_trusted};
     use crate::in_process::InProcess;
-    use service_runtime::networks::Networks;
+    use rolegate_service_runtime::cidr_set::CidrSet;
     use std::net::{IpAddr, SocketAddr};
     use tokio::{
         io::{AsyncReadExt as _, duplex},
@@ -58,7 +58,7 @@ mod tests {
         call_over(TcpConnectInfo { local_addr: None, remote_addr })
     }
 
-    fn networks(text: &str) -> Networks {
+    fn networks(text: &str) -> CidrSet {
         text.parse().expect("networks")
     }
 
@@ -79,8 +79,8 @@ mod tests {
     fn a_caller_in_this_process_is_trusted_whatever_the_networks_are() {
         let (_near, far) = duplex(1);
         let call = call_over(InProcess(far).connect_info());
-        assert!(is_trusted(&call, &Networks::default()));
-        assert_eq!(client_address(&call, &Networks::default()), Some(ip(WORD)));
+        assert!(is_trusted(&call, &CidrSet::default()));
+        assert_eq!(client_address(&call, &CidrSet::default()), Some(ip(WORD)));
     }
 
     #[test]

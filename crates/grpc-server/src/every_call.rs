@@ -5,10 +5,11 @@
 mod call;
 
 use crate::caller;
-use auth_proto::{RequestId, metadata::REQUEST_ID};
 use call::{Call, KnownCalls};
 use http::{HeaderMap, HeaderValue, Request, Response};
-use service_runtime::{networks::Networks, request_context::RequestContext, traces};
+use rolegate_proto::{RequestId, metadata::REQUEST_ID};
+use rolegate_service_runtime::cidr_set::CidrSet;
+use rolegate_telemetry::{request_context::RequestContext, traces};
 use std::{
     mem,
     pin::Pin,
@@ -21,24 +22,24 @@ use tracing::{Instrument as _, Span};
 
 /// The layer around all services of the server.
 #[derive(Clone)]
-pub(crate) struct EveryCall {
-    trusted: Arc<Networks>,
+pub(crate) struct CallLayer {
+    trusted: Arc<CidrSet>,
     known: Arc<KnownCalls>,
 }
 
-impl EveryCall {
+impl CallLayer {
     /// Believes nobody who is not in this process.
     pub(crate) fn new(descriptors: &[u8]) -> Self {
         call::begin();
         Self { trusted: Arc::default(), known: Arc::new(KnownCalls::of(descriptors)) }
     }
 
-    pub(crate) fn believe(&mut self, trusted: Networks) {
+    pub(crate) fn believe(&mut self, trusted: CidrSet) {
         self.trusted = Arc::new(trusted);
     }
 }
 
-impl<S> Layer<S> for EveryCall {
+impl<S> Layer<S> for CallLayer {
     type Service = Around<S>;
 
     fn layer(&self, inner: S) -> Around<S> {
@@ -50,7 +51,7 @@ impl<S> Layer<S> for EveryCall {
 #[derive(Clone)]
 pub(crate) struct Around<S> {
     inner: S,
-    layer: EveryCall,
+    layer: CallLayer,
 }
 
 impl<S, B, A> Service<Request<B>> for Around<S>
@@ -83,7 +84,7 @@ where
     }
 }
 
-impl EveryCall {
+impl CallLayer {
     /// The request whose work this is, its span, and the call itself, unchanged.
     fn about<B>(&self, call: &Call, request: Request<B>) -> (RequestContext, Span, Request<B>) {
         let (mut head, body) = request.into_parts();
@@ -121,7 +122,7 @@ fn new_id() -> HeaderValue {
 
 #[cfg(test)]
 mod tests {
-    use super::EveryCall;
+    use super::CallLayer;
     use http::Request;
     use std::net::SocketAddr;
     use tonic::transport::server::TcpConnectInfo;
@@ -134,7 +135,7 @@ mod tests {
         let remote_addr: Option<SocketAddr> = Some(peer.parse().expect("an address"));
         let info = TcpConnectInfo { local_addr: None, remote_addr };
         let request = request.extension(info).body("body").expect("a request");
-        let mut layer = EveryCall::new(auth_proto::AUTH_DESCRIPTORS);
+        let mut layer = CallLayer::new(rolegate_proto::AUTH_DESCRIPTORS);
         layer.believe("10.0.0.0/8".parse().expect("a network"));
         let call = layer.known.call(request.uri().path());
         let (context, _, request) = layer.about(&call, request);

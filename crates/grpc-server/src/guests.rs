@@ -1,6 +1,6 @@
 //! TCP connections, encrypted or not: how many, and how long they may take to say what they are.
 
-use grpc_tls::ServerTls;
+use rolegate_grpc_tls::ServerTls;
 use std::{
     future::Future,
     io,

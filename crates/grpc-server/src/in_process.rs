@@ -11,17 +11,17 @@ use tonic::transport::server::Connected;
 /// Stands in the extensions of every call that came over a stream of this process, and of no other.
 /// That a call has no address proves nothing: a socket whose peer is gone has none either.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InThisProcess;
+pub(crate) struct InProcessPeer;
 
 /// A stream whose other end is held by this process.
 #[derive(Debug)]
 pub(crate) struct InProcess(pub(crate) DuplexStream);
 
 impl Connected for InProcess {
-    type ConnectInfo = InThisProcess;
+    type ConnectInfo = InProcessPeer;
 
-    fn connect_info(&self) -> InThisProcess {
-        InThisProcess
+    fn connect_info(&self) -> InProcessPeer {
+        InProcessPeer
     }
 }
 

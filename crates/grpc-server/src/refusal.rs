@@ -1,6 +1,6 @@
 //! A reason of the contract as a gRPC status.
 
-use auth_proto::{ERROR_DOMAIN, Reason};
+use rolegate_proto::{ERROR_DOMAIN, Reason};
 use std::{collections::HashMap, error::Error, fmt, time::Duration};
 use tonic::Status;
 use tonic_types::{ErrorDetails, StatusExt};

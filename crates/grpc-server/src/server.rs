@@ -1,13 +1,13 @@
 //! gRPC over HTTP/2: the service itself, `grpc.health.v1` and reflection, under limits.
 
 use crate::{
-    every_call::EveryCall,
+    every_call::CallLayer,
     guests::{self, Limits},
     in_process::InProcess,
 };
-use grpc_tls::ServerTls;
-use service_runtime::{
-    networks::Networks,
+use rolegate_grpc_tls::ServerTls;
+use rolegate_service_runtime::{
+    cidr_set::CidrSet,
     program::Failure,
     program::{encrypted_listener_line, listener_line},
     settings::SettingError,
@@ -80,7 +80,7 @@ pub struct GrpcServer {
     health: HealthReporter,
     /// The server as a whole, and the service by name (grpc.health.v1).
     health_names: [&'static str; 2],
-    every_call: EveryCall,
+    every_call: CallLayer,
 }
 
 impl GrpcServer {
@@ -100,7 +100,7 @@ impl GrpcServer {
         } else {
             tracing::error!("reflection is off: the descriptors of the contract are malformed");
         }
-        let every_call = EveryCall::new(descriptors);
+        let every_call = CallLayer::new(descriptors);
         let server = Self { routes, health: reporter, health_names: ["", name], every_call };
         server.report(false).await;
         server
@@ -109,7 +109,7 @@ impl GrpcServer {
     /// Believes these callers when they name the requests that they call for, and those requests'
     /// clients and traces. Without this nobody is believed who is not in this process.
     #[must_use]
-    pub fn believing(mut self, trusted: &Networks) -> Self {
+    pub fn trusting(mut self, trusted: &CidrSet) -> Self {
         self.every_call.believe(trusted.clone());
         self
     }

@@ -1,7 +1,7 @@
 //! Health and readiness that are true to the store.
 
 use crate::GrpcServer;
-use service_runtime::{readiness::Readiness, shutdown::Shutdown};
+use rolegate_service_runtime::{readiness::Readiness, shutdown::Shutdown};
 use std::{fmt::Display, time::Duration};
 
 /// How often the store is asked whether it answers.
@@ -11,7 +11,7 @@ impl GrpcServer {
     /// Keeps `readiness` and the gRPC health service true to the store that `ping` asks, until it
     /// stops; in the lame-duck time neither is ready any more. Whoever watches the health is let go
     /// when `last_call` stops: the life of the last caller who is still served.
-    pub async fn watch_store<E: Display, F: Future<Output = Result<(), E>>>(
+    pub async fn monitor_store<E: Display, F: Future<Output = Result<(), E>>>(
         &self,
         ping: impl Fn() -> F,
         readiness: Readiness,

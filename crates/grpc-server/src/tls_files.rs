@@ -1,7 +1,7 @@
 //! The settings of an encrypted port.
 
-use grpc_tls::{File, Identity, ServerTls};
-use service_runtime::settings::SettingError;
+use rolegate_grpc_tls::{File, Identity, ServerTls};
+use rolegate_service_runtime::settings::SettingError;
 use std::{path::PathBuf, sync::Arc};
 
 /// The files of an encrypted port, as the settings `PREFIX_CERT_FILE`, `PREFIX_KEY_FILE` and

@@ -1,11 +1,11 @@
 //! The calls of `rolegate.posts.v1.PostService`, typed.
 
-use crate::{Draft, Post, PostPage, PostQuery, reads::Reads, wire::Wire};
-use auth_client::{
+use crate::{Post, PostInput, PostPage, PostQuery, reads::Reads, wire::Wire};
+use rolegate_auth_client::{
     CallContext, CallError, ClientTls, InvalidAddress, Stream,
     service_client::{DECISION, Replicas, repeat_within, with_actor, within},
 };
-use auth_proto::posts_v1::{
+use rolegate_proto::posts_v1::{
     CreatePostRequest, DeletePostRequest, ListPostsRequest, UpdatePostRequest,
 };
 use secrecy::SecretString;
@@ -30,8 +30,8 @@ impl PostsClient {
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn at(address: &str) -> Result<Self, InvalidAddress> {
-        Replicas::at(address).map(Self::with)
+    pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
+        Replicas::connect_lazy(address).map(Self::with)
     }
 
     /// The same, encrypted, at an address such as `https://posts-service:50052`. Every replica must
@@ -40,8 +40,8 @@ impl PostsClient {
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn at_over_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
-        Replicas::at_over_tls(address, tls).map(Self::with)
+    pub fn connect_lazy_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
+        Replicas::connect_lazy_tls(address, tls).map(Self::with)
     }
 
     /// A client of the one posts-service at the far end of whatever `dial` opens.
@@ -49,11 +49,11 @@ impl PostsClient {
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn over<F>(dial: impl Fn() -> F + Send + Sync + 'static) -> Self
+    pub fn with_connector<F>(dial: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
     {
-        Self::with(Replicas::over(dial))
+        Self::with(Replicas::with_connector(dial))
     }
 
     fn with(replicas: Replicas<Wire>) -> Self {
@@ -65,7 +65,7 @@ impl PostsClient {
     pub async fn create(
         &self,
         actor: &SecretString,
-        draft: Draft,
+        draft: PostInput,
         context: CallContext,
     ) -> Result<Post, CallError> {
         let message = CreatePostRequest { title: draft.title, content: draft.content };
@@ -115,7 +115,7 @@ impl PostsClient {
         &self,
         actor: &SecretString,
         post_id: i64,
-        draft: Draft,
+        draft: PostInput,
         context: CallContext,
     ) -> Result<Post, CallError> {
         let message = UpdatePostRequest { post_id, title: draft.title, content: draft.content };

@@ -2,7 +2,7 @@
 //! balanced over all replicas, each has a deadline, errors are the contract's reasons.
 //!
 //! - [`PostsClient`]: one method per call; concurrent reads share calls without staleness.
-//! - [`Post`], [`Draft`], [`PostPage`], [`PostQuery`]: what the calls speak of.
+//! - [`Post`], [`PostInput`], [`PostPage`], [`PostQuery`]: what the calls speak of.
 //! - [`settings`] (feature `settings`): flags and environment of programs that ask posts-service.
 
 mod client;
@@ -13,4 +13,4 @@ pub mod settings;
 mod wire;
 
 pub use client::PostsClient;
-pub use post::{Draft, Post, PostPage, PostQuery};
+pub use post::{Post, PostInput, PostPage, PostQuery};

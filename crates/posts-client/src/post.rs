@@ -1,8 +1,8 @@
 //! Posts as posts-service shows them to others.
 
-use auth_client::CallError;
-use auth_proto::posts_v1;
 use prost_types::Timestamp;
+use rolegate_auth_client::CallError;
+use rolegate_proto::posts_v1;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A post.
@@ -26,7 +26,7 @@ pub struct Post {
 
 /// What is to stand in a post; posts-service judges it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draft {
+pub struct PostInput {
     /// 1 to 200 characters.
     pub title: String,
     /// 1 to 50,000 characters.

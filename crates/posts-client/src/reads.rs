@@ -1,19 +1,19 @@
 //! Concurrent reads share calls.
 //!
-//! By the rule of [`group_commit`], a read joins only a call that has not been sent, so it returns
+//! By the rule of [`rolegate_batcher`], a read joins only a call that has not been sent, so it returns
 //! what was stored after it was asked for. A lone read is a plain `GetPost`; many share one
 //! `BatchGetPosts`.
 
 use crate::{Post, wire::Wire};
-use auth_client::{
+use rolegate_auth_client::{
     CallError, Reason,
     service_client::{Asker, DECISION, Replicas, SharedCall},
 };
-use auth_proto::{
+use rolegate_batcher::{Batcher, Limits};
+use rolegate_proto::{
     RequestId,
     posts_v1::{BatchGetPostsRequest, GetPostRequest},
 };
-use group_commit::{GroupCommit, Limits};
 use std::{collections::HashMap, num::NonZero, time::Duration};
 use tokio::time::timeout_at;
 
@@ -28,7 +28,7 @@ const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(16).expect("not zero");
 /// Reads posts by id. Clones share their calls.
 #[derive(Clone, Debug)]
 pub(crate) struct Reads {
-    shared: GroupCommit<Item, Result<Post, CallError>>,
+    shared: Batcher<Item, Result<Post, CallError>>,
 }
 
 struct Item {
@@ -44,11 +44,11 @@ impl Reads {
             patience: PATIENCE,
             most_in_flight: MOST_IN_FLIGHT,
         };
-        let shared = GroupCommit::new(limits, move |items| read(replicas.clone(), items));
+        let shared = Batcher::new(limits, move |items| read(replicas.clone(), items));
         Self { shared }
     }
 
-    /// See [`GroupCommit::observe`].
+    /// See [`Batcher::observe`].
     pub(crate) fn observe(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
         self.shared.observe(observer);
     }
@@ -89,7 +89,7 @@ async fn read(replicas: Replicas<Wire>, items: Vec<Item>) -> Vec<Result<Post, Ca
         let posts = answer.posts.into_iter().map(|post| Ok((post.id, Post::try_from(post)?)));
         posts.collect::<Result<HashMap<i64, Post>, CallError>>()
     });
-    let not_found = || CallError::refused_here(Reason::PostNotFound);
+    let not_found = || CallError::local(Reason::PostNotFound);
     match posts {
         Ok(posts) => {
             let of = |item: &Item| posts.get(&item.id).cloned().ok_or_else(not_found);

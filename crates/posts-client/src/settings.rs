@@ -1,8 +1,8 @@
 //! For programs that ask posts-service: whether they do, and how their connections are encrypted.
 
 use crate::PostsClient;
-use auth_client::{ClientTls, settings::ClientTlsFiles};
-use service_runtime::settings::SettingError;
+use rolegate_auth_client::{ClientTls, settings::ClientTlsFiles};
+use rolegate_service_runtime::settings::SettingError;
 use std::path::PathBuf;
 
 /// The files of encrypted connections to posts-service.
@@ -52,8 +52,8 @@ impl PostsTlsSettings {
         };
         let tls = files.load(url)?;
         let client = match &tls {
-            Some(tls) => PostsClient::at_over_tls(url, tls.clone()),
-            None => PostsClient::at(url),
+            Some(tls) => PostsClient::connect_lazy_tls(url, tls.clone()),
+            None => PostsClient::connect_lazy(url),
         };
         let client = client.map_err(|error| SettingError::new(URL, error.to_string()))?;
         Ok((Some(client), tls))

@@ -1,8 +1,8 @@
 //! The generated client, over connections that follow the replicas.
 
-use auth_client::service_client::{Connection, ServiceClient};
-use auth_proto::posts_v1::post_service_client::PostServiceClient;
 use http::Uri;
+use rolegate_auth_client::service_client::{Connection, ServiceClient};
+use rolegate_proto::posts_v1::post_service_client::PostServiceClient;
 
 /// A batch of the longest posts has 13 MiB.
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;

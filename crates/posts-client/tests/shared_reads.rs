@@ -1,13 +1,13 @@
 //! Concurrent reads share calls, and nobody's read harms another's.
 
-use auth_client::{CallContext, CallError, Reason, Stream};
-use auth_proto::posts_v1::{
+use rolegate_auth_client::{CallContext, CallError, Reason, Stream};
+use rolegate_posts_client::{Post, PostsClient};
+use rolegate_proto::posts_v1::{
     self as proto, BatchGetPostsRequest, BatchGetPostsResponse, CreatePostRequest,
     CreatePostResponse, DeletePostRequest, DeletePostResponse, GetPostRequest, GetPostResponse,
     ListPostsRequest, ListPostsResponse, UpdatePostRequest, UpdatePostResponse,
     post_service_server::{PostService, PostServiceServer},
 };
-use posts_client::{Post, PostsClient};
 use std::{
     io,
     sync::{Arc, Mutex},
@@ -120,7 +120,7 @@ fn start() -> (PostsClient, Posts) {
         server.serve_with_incoming(connection).await
     });
     let near = Mutex::new(Some(near));
-    let client = PostsClient::over(move || {
+    let client = PostsClient::with_connector(move || {
         let near = near.lock().expect("no panic").take();
         async move {
             near.map(|near| Box::new(near) as Box<dyn Stream>)

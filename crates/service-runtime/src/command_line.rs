@@ -2,8 +2,8 @@
 
 use crate::{
     healthcheck,
-    program::{self, Failure, Life, LifeSettings},
-    settings::{NoSettings, SettingError, no_settings},
+    program::{self, CommonSettings, Failure, ProgramSettings},
+    settings::{ParseOutcome, SettingError, parse_outcome},
     shutdown::Shutdown,
 };
 use clap::{Command, Parser, Subcommand};
@@ -25,10 +25,10 @@ pub struct CommandLine<S, C> {
     pub wrong: Vec<SettingError>,
 }
 
-impl<S: LifeSettings, C> LifeSettings for CommandLine<S, C> {
+impl<S: ProgramSettings, C> ProgramSettings for CommandLine<S, C> {
     const PROGRAM: &'static str = S::PROGRAM;
 
-    fn life(&self) -> &Life {
+    fn life(&self) -> &CommonSettings {
         self.settings.life()
     }
 
@@ -48,11 +48,11 @@ pub enum ServeOrHealthcheck {
 
 /// Runs a program that has no other commands.
 pub fn serve_or_healthcheck<S, F>(
-    line: Result<CommandLine<S, ServeOrHealthcheck>, NoSettings>,
+    line: Result<CommandLine<S, ServeOrHealthcheck>, ParseOutcome>,
     serve: impl FnOnce(S, Shutdown) -> F,
 ) -> ExitCode
 where
-    S: LifeSettings,
+    S: ProgramSettings,
     F: Future<Output = Result<(), Failure>>,
 {
     program::run(line, async |line, shutdown| match line.command {
@@ -64,14 +64,14 @@ where
 }
 
 /// Reads the arguments of this process and its environment. The first wrong setting ends it.
-pub fn parse<S: Parser, C: Subcommand>() -> Result<CommandLine<S, C>, NoSettings> {
+pub fn parse<S: Parser, C: Subcommand>() -> Result<CommandLine<S, C>, ParseOutcome> {
     parse_for(|_command| false)
 }
 
 /// The same, but goes on without the variables that are wrong when the command `wants_all_faults`.
 pub fn parse_for<S: Parser, C: Subcommand>(
     wants_all_faults: fn(&C) -> bool,
-) -> Result<CommandLine<S, C>, NoSettings> {
+) -> Result<CommandLine<S, C>, ParseOutcome> {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let every_setting = S::command().mut_args(|argument| argument.global(true));
     read(C::augment_subcommands(every_setting), &arguments, wants_all_faults)
@@ -81,7 +81,7 @@ fn read<S: Parser, C: Subcommand>(
     mut program: Command,
     arguments: &[OsString],
     wants_all_faults: fn(&C) -> bool,
-) -> Result<CommandLine<S, C>, NoSettings> {
+) -> Result<CommandLine<S, C>, ParseOutcome> {
     let mut wrong: Vec<SettingError> = Vec::new();
     loop {
         let error = match read_once(program.clone(), arguments) {
@@ -90,12 +90,12 @@ fn read<S: Parser, C: Subcommand>(
                 return if is_welcome {
                     Ok(CommandLine { settings, command, wrong })
                 } else {
-                    Err(NoSettings::Wrong(wrong.swap_remove(0)))
+                    Err(ParseOutcome::Invalid(wrong.swap_remove(0)))
                 };
             }
-            Err(error) => match no_settings(&error) {
-                NoSettings::Wrong(error) => error,
-                asked @ NoSettings::Asked(_) => return Err(asked),
+            Err(error) => match parse_outcome(&error) {
+                ParseOutcome::Invalid(error) => error,
+                asked @ ParseOutcome::Help(_) => return Err(asked),
             },
         };
         let variable = OsStr::new(error.variable());
@@ -103,7 +103,7 @@ fn read<S: Parser, C: Subcommand>(
         let Some(argument) = of_the_environment.map(|argument| argument.get_id().clone()) else {
             // A flag or an argument, which cannot be left out.
             wrong.push(error);
-            return Err(NoSettings::Wrong(wrong.swap_remove(0)));
+            return Err(ParseOutcome::Invalid(wrong.swap_remove(0)));
         };
         program = program.mut_arg(argument, |argument| argument.env(None::<&str>));
         wrong.push(error);
@@ -124,7 +124,7 @@ fn read_once<S: Parser, C: Subcommand>(
 #[cfg(test)]
 mod tests {
     use super::{CommandLine, ServeOrHealthcheck, read};
-    use crate::settings::{NoSettings, SettingError, number_between};
+    use crate::settings::{ParseOutcome, SettingError, number_between};
     use clap::{Parser, Subcommand as _};
     use std::ffi::OsString;
 
@@ -155,8 +155,8 @@ mod tests {
         let program = ServeOrHealthcheck::augment_subcommands(every_setting);
         let tolerates = |command: &_| matches!(command, ServeOrHealthcheck::Healthcheck);
         read(program, &arguments, tolerates).map_err(|error| match error {
-            NoSettings::Wrong(error) => error.to_string(),
-            NoSettings::Asked(text) => text,
+            ParseOutcome::Invalid(error) => error.to_string(),
+            ParseOutcome::Help(text) => text,
         })
     }
 

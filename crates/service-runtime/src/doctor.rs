@@ -10,19 +10,19 @@ pub use clock::clock;
 pub use secret_files::secret_files;
 
 use crate::{
-    program::{Failure, say},
+    program::{Failure, print},
     settings::SettingError,
 };
 
 /// What one check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct Check {
     is_wrong: bool,
     subject: &'static str,
     text: String,
 }
 
-impl Finding {
+impl Check {
     /// All is well with the subject, a word; `text` is a plain sentence and never a secret.
     pub fn good(subject: &'static str, text: impl Into<String>) -> Self {
         Self { is_wrong: false, subject, text: text.into() }
@@ -42,31 +42,31 @@ impl Finding {
 
 /// Whether flags and environment can be read; `unread` are the variables that cannot.
 #[must_use]
-pub fn settings(unread: &[SettingError]) -> Vec<Finding> {
+pub fn settings(unread: &[SettingError]) -> Vec<Check> {
     const SUBJECT: &str = "settings";
     if unread.is_empty() {
-        return vec![Finding::good(SUBJECT, "flags and environment can be read")];
+        return vec![Check::good(SUBJECT, "flags and environment can be read")];
     }
-    unread.iter().map(|error| Finding::wrong(SUBJECT, error.to_string())).collect()
+    unread.iter().map(|error| Check::wrong(SUBJECT, error.to_string())).collect()
 }
 
 /// Whether what gRPC is encrypted with can be used; nothing where it is not encrypted.
-pub fn certificate<T>(loaded: Result<Option<T>, SettingError>) -> Option<Finding> {
+pub fn certificate<T>(loaded: Result<Option<T>, SettingError>) -> Option<Check> {
     const SUBJECT: &str = "secrets";
     match loaded {
         Ok(Some(_)) => {
-            Some(Finding::good(SUBJECT, "the certificate of gRPC and its key can be used"))
+            Some(Check::good(SUBJECT, "the certificate of gRPC and its key can be used"))
         }
         Ok(None) => None,
-        Err(error) => Some(Finding::wrong(SUBJECT, error.to_string())),
+        Err(error) => Some(Check::wrong(SUBJECT, error.to_string())),
     }
 }
 
 /// Prints a line for each finding; fails when one of them is wrong.
-pub fn report(findings: &[Finding]) -> Result<(), Failure> {
-    for Finding { is_wrong, subject, text } in findings {
+pub fn report(findings: &[Check]) -> Result<(), Failure> {
+    for Check { is_wrong, subject, text } in findings {
         let mark = if *is_wrong { "WRONG" } else { "ok" };
-        say(&format!("{mark:<6} {subject:<10} {text}"));
+        print(&format!("{mark:<6} {subject:<10} {text}"));
     }
     match findings.iter().filter(|finding| finding.is_wrong).count() {
         0 => Ok(()),

@@ -1,7 +1,7 @@
 //! Asking a program's own `/readyz`, for containers that have neither a shell nor curl.
 
 use crate::{
-    program::{Failure, say},
+    program::{Failure, print},
     settings::SettingError,
 };
 use http::{Request, header::HOST};
@@ -35,7 +35,7 @@ pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
     }
     match is_ready(ops).await {
         Ok(true) => {
-            say("ready");
+            print("ready");
             Ok(())
         }
         Ok(false) => Err(Failure::Other("not ready".into())),
@@ -82,8 +82,8 @@ async fn ask(address: SocketAddr) -> Result<bool, Box<dyn Error + Send + Sync>> 
 mod tests {
     use super::{is_ready, run, ways_to};
     use crate::{
-        http_listener::{HttpListener, Limits},
-        ops,
+        admin_server,
+        http_server::{HttpListener, Limits},
         program::Failure,
         readiness::Readiness,
         shutdown::Shutdown,
@@ -107,7 +107,7 @@ mod tests {
         let listener = listener.expect("bound");
         let (ops, life) = (listener.address(), Shutdown::new());
         let readiness = Readiness::starting(&Shutdown::new());
-        let router = ops::router(readiness.clone());
+        let router = admin_server::router(readiness.clone());
         let serving = tokio::spawn(listener.serve(router, Limits::default(), life.clone()));
         assert!(!is_ready(ops).await.expect("it answers"));
         readiness.set_able(true);

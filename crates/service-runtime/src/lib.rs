@@ -5,7 +5,7 @@
 //! - [`secret`]: secrets from `NAME` or `NAME_FILE`.
 //! - [`networks`]: lists of CIDRs whose members are believed.
 //! - [`program`]: the life of a program: runtime, logs, signals, exit code.
-//! - [`hangup`]: SIGHUP, at which files are read again.
+//! - [`reload_signal`]: SIGHUP, at which files are read again.
 //! - [`shutdown`]: running, then lame duck, then stopping.
 //! - [`http_listener`]: HTTP/1.1 connections with limits that `axum::serve` does not have.
 //! - [`readiness`]: whether new work is welcome.
@@ -16,22 +16,16 @@
 //! - [`telemetry`]: what those who run a program are told: [`logs`] on stderr, with the request that
 //!   they are about ([`request_context`]), and [`traces`] for a collector; [`metrics`] are asked for.
 
-pub mod audit;
+pub mod admin_server;
+pub mod cidr_set;
 pub mod command_line;
 mod connection_deadlines;
 pub mod doctor;
-pub mod hangup;
 pub mod healthcheck;
-pub mod http_listener;
-pub mod logs;
-pub mod metrics;
-pub mod networks;
-pub mod ops;
+pub mod http_server;
 pub mod program;
 pub mod readiness;
-pub mod request_context;
+pub mod reload_signal;
 pub mod secret;
 pub mod settings;
 pub mod shutdown;
-pub mod telemetry;
-pub mod traces;

@@ -1,12 +1,11 @@
 //! The life of a program from its first line to its exit code.
 
 use crate::{
-    hangup::Hangups,
-    metrics,
-    settings::{EXIT_USAGE, NoSettings, SettingError, number_between},
+    reload_signal::ReloadSignal,
+    settings::{EXIT_USAGE, ParseOutcome, SettingError, number_between},
     shutdown::{Shutdown, termination_signal},
-    telemetry::{Telemetry, TelemetrySettings},
 };
+use rolegate_telemetry::{Telemetry, TelemetrySettings, metrics};
 use std::{
     error::Error, future::Future, io::Write, net::SocketAddr, process::ExitCode, time::Duration,
 };
@@ -34,7 +33,7 @@ impl From<Box<dyn Error + Send + Sync>> for Failure {
 
 /// Settings that every program has.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Life {
+pub struct CommonSettings {
     /// Seconds from the signal to stop until connections are refused, 0 to 300: what balancers need
     /// to see that /readyz says no
     #[arg(
@@ -51,11 +50,11 @@ pub struct Life {
 }
 
 /// What the settings of every program say about its life.
-pub trait LifeSettings {
+pub trait ProgramSettings {
     /// The name of the program.
     const PROGRAM: &'static str;
     /// What every program is told alike.
-    fn life(&self) -> &Life;
+    fn life(&self) -> &CommonSettings;
     /// Where `/readyz` is served.
     fn ops_listen_addr(&self) -> SocketAddr;
 }
@@ -63,19 +62,19 @@ pub trait LifeSettings {
 /// Runs a program: starts a runtime, logs and traces, hands `run` the settings and a [`Shutdown`] that
 /// begins with the first signal, and turns the outcome into an exit code (0, 64 for a wrong
 /// setting, 1 for any other failure, 130 when a second signal cut the drain short).
-pub fn run<S, F, R>(settings: Result<S, NoSettings>, run: R) -> ExitCode
+pub fn run<S, F, R>(settings: Result<S, ParseOutcome>, run: R) -> ExitCode
 where
-    S: LifeSettings,
+    S: ProgramSettings,
     R: FnOnce(S, Shutdown) -> F,
     F: Future<Output = Result<(), Failure>>,
 {
     let settings = match settings {
         Ok(settings) => settings,
-        Err(NoSettings::Asked(text)) => {
-            say(&text);
+        Err(ParseOutcome::Help(text)) => {
+            print(&text);
             return ExitCode::SUCCESS;
         }
-        Err(NoSettings::Wrong(error)) => return refuse(&error),
+        Err(ParseOutcome::Invalid(error)) => return refuse(&error),
     };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -85,7 +84,7 @@ where
         let _within = runtime.enter();
         match Telemetry::start(S::PROGRAM, env!("CARGO_PKG_VERSION"), &settings.life().telemetry) {
             Ok(telemetry) => telemetry,
-            Err(error) => return refuse(&error),
+            Err(error) => return refuse(&SettingError::new(error.variable, error.problem)),
         }
     };
     metrics::describe_process(S::PROGRAM, env!("CARGO_PKG_VERSION"));
@@ -94,7 +93,7 @@ where
     let outcome = runtime.block_on(async move {
         let shutdown = Shutdown::new();
         // From here on no SIGHUP ends the process, whether or not the program has a use for it.
-        let _hangups = Hangups::listen();
+        let _hangups = ReloadSignal::listen();
         let first = termination_signal();
         let second_signal = {
             let shutdown = shutdown.clone();
@@ -124,7 +123,7 @@ where
 
 /// Runs a command that ends by itself. At a signal it is simply dropped, and has not done what it was
 /// for.
-pub async fn unless_stopped(
+pub async fn cancel_on_shutdown(
     shutdown: &Shutdown,
     command: impl Future<Output = Result<(), Failure>>,
 ) -> Result<(), Failure> {
@@ -147,7 +146,7 @@ fn use_small_pages() {
 fn use_small_pages() {}
 
 /// Says something to the person who started the program, on stdout. A closed stdout is no error.
-pub fn say(text: &str) {
+pub fn print(text: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes());
     let _ = stdout.write_all(if text.ends_with('\n') { b"" } else { b"\n" });

@@ -36,20 +36,20 @@ impl SettingError {
 
 /// Why parsing ended without settings.
 #[derive(Debug)]
-pub enum NoSettings {
+pub enum ParseOutcome {
     /// The user asked for help or the version: print this and exit 0.
-    Asked(String),
+    Help(String),
     /// A setting is wrong: print one line and exit [`EXIT_USAGE`].
-    Wrong(SettingError),
+    Invalid(SettingError),
 }
 
 /// What a failure of clap means.
-pub(crate) fn no_settings(error: &clap::Error) -> NoSettings {
+pub(crate) fn parse_outcome(error: &clap::Error) -> ParseOutcome {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            NoSettings::Asked(error.render().to_string())
+            ParseOutcome::Help(error.render().to_string())
         }
-        _ => NoSettings::Wrong(one_line(error)),
+        _ => ParseOutcome::Invalid(one_line(error)),
     }
 }
 
@@ -141,7 +141,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::{NoSettings, no_settings, socket_address};
+    use super::{ParseOutcome, parse_outcome, socket_address};
     use clap::Parser;
 
     #[derive(Parser, Debug)]
@@ -152,9 +152,9 @@ mod tests {
 
     fn line(arguments: &[&str]) -> String {
         let error = Sample::try_parse_from(arguments).expect_err("these settings are wrong");
-        match no_settings(&error) {
-            NoSettings::Wrong(error) => error.to_string(),
-            NoSettings::Asked(text) => panic!("expected an error, got {text}"),
+        match parse_outcome(&error) {
+            ParseOutcome::Invalid(error) => error.to_string(),
+            ParseOutcome::Help(text) => panic!("expected an error, got {text}"),
         }
     }
 
@@ -176,7 +176,9 @@ mod tests {
     #[test]
     fn help_is_not_an_error() {
         let error = Sample::try_parse_from(["sample", "--help"]).expect_err("clap reports help so");
-        assert!(matches!(no_settings(&error), NoSettings::Asked(text) if text.contains("Usage")));
+        assert!(
+            matches!(parse_outcome(&error), ParseOutcome::Help(text) if text.contains("Usage"))
+        );
         assert!(
             Sample::try_parse_from(["sample"]).expect("no settings").sample_listen_addr.is_none()
         );

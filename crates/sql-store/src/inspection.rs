@@ -1,7 +1,7 @@
 //! A look at a database that changes nothing, not even its schema.
 
-use crate::{NotOpened, Place, STATEMENT_TIME, Schema, StoreUrl, Tables};
-use service_runtime::program::Failure;
+use crate::{DatabaseTarget, DatabaseUrl, OpenError, STATEMENT_TIME, Schema, Tables};
+use rolegate_service_runtime::program::Failure;
 use sqlx::{
     ConnectOptions, Connection, PgConnection, Row, SqliteConnection, postgres::PgConnectOptions,
     sqlite::SqliteConnectOptions,
@@ -12,7 +12,7 @@ use std::{path::Path, time::Duration};
 const PATIENCE: Duration = STATEMENT_TIME;
 
 /// A statement whose answer is one boolean, in the words of both engines.
-pub type Question = &'static str;
+pub type ProbeQuery = &'static str;
 
 /// What was found.
 #[derive(Clone, Debug)]
@@ -30,51 +30,51 @@ pub struct Inspection {
 
 /// Why there is nothing to tell.
 #[derive(Debug, thiserror::Error)]
-pub enum NotInspected {
+pub enum InspectError {
     /// In the words of an attempt to open it.
     #[error(transparent)]
-    NotOpened(NotOpened),
+    OpenError(OpenError),
     /// It may answer later.
-    #[error("cannot open {place}: no answer within {} seconds", PATIENCE.as_secs())]
+    #[error("cannot open {target}: no answer within {} seconds", PATIENCE.as_secs())]
     TooSlow {
         /// The database.
-        place: Place,
+        target: DatabaseTarget,
     },
 }
 
-impl From<NotInspected> for Failure {
-    fn from(error: NotInspected) -> Self {
+impl From<InspectError> for Failure {
+    fn from(error: InspectError) -> Self {
         match error {
-            NotInspected::NotOpened(error) => error.into(),
-            too_slow @ NotInspected::TooSlow { .. } => Self::Other(Box::new(too_slow)),
+            InspectError::OpenError(error) => error.into(),
+            too_slow @ InspectError::TooSlow { .. } => Self::Other(Box::new(too_slow)),
         }
     }
 }
 
-impl StoreUrl {
+impl DatabaseUrl {
     /// Looks at the database, and asks it the question if the tables to ask are there; an SQLite file
     /// must exist.
     pub async fn inspect(
         &self,
         tables: &Tables,
-        question: Option<Question>,
-    ) -> Result<Inspection, NotInspected> {
+        question: Option<ProbeQuery>,
+    ) -> Result<Inspection, InspectError> {
         let look = async {
-            match self.place() {
-                Place::Postgres(options) => in_postgres(options, tables, question).await,
-                Place::Sqlite(file) => in_sqlite(file, tables, question).await,
+            match self.target() {
+                DatabaseTarget::Postgres(options) => in_postgres(options, tables, question).await,
+                DatabaseTarget::Sqlite(file) => in_sqlite(file, tables, question).await,
             }
         };
         let looked = tokio::time::timeout(PATIENCE, look).await;
-        let looked = looked.map_err(|_| NotInspected::TooSlow { place: self.place().clone() })?;
-        looked.map_err(|error| NotInspected::NotOpened(self.explain(error)))
+        let looked = looked.map_err(|_| InspectError::TooSlow { target: self.target().clone() })?;
+        looked.map_err(|error| InspectError::OpenError(self.explain(error)))
     }
 }
 
 async fn in_postgres(
     options: &PgConnectOptions,
     tables: &Tables,
-    question: Option<Question>,
+    question: Option<ProbeQuery>,
 ) -> sqlx::Result<Inspection> {
     let mut connection: PgConnection = options.connect().await?;
     let sql = "SELECT extract(epoch FROM clock_timestamp())::float8 AS clock,
@@ -94,7 +94,7 @@ async fn in_postgres(
 async fn in_sqlite(
     file: &Path,
     tables: &Tables,
-    question: Option<Question>,
+    question: Option<ProbeQuery>,
 ) -> sqlx::Result<Inspection> {
     let options = SqliteConnectOptions::new().filename(file).read_only(true);
     let mut connection: SqliteConnection = options.connect().await?;

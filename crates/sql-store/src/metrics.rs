@@ -1,7 +1,7 @@
 //! What stores tell in numbers. One process may have several: each has a name of its own.
 
-use crate::PoolUse;
-use service_runtime::metrics::{
+use crate::PoolStats;
+use rolegate_telemetry::metrics::{
     Histogram, HistogramVec, IntGaugeVec, SIZES, before_scrape, gauges, histograms, set_count,
 };
 use std::sync::{Arc, LazyLock};
@@ -29,10 +29,10 @@ pub(crate) fn read_batches(store: &str, key: &str) -> Histogram {
 
 /// Tells at each scrape how the connections of the store of this name are used, as long as there is
 /// that store.
-pub fn show_pools<S: ?Sized + Send + Sync + 'static>(
+pub fn register_pool_metrics<S: ?Sized + Send + Sync + 'static>(
     name: &'static str,
     store: &Arc<S>,
-    pools: impl Fn(&S) -> Vec<PoolUse> + Send + Sync + 'static,
+    pools: impl Fn(&S) -> Vec<PoolStats> + Send + Sync + 'static,
 ) {
     let store = Arc::downgrade(store);
     before_scrape(name, move || {

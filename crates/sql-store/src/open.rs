@@ -1,7 +1,7 @@
 //! From a URL to an open store, and what is said when there is none.
 
-use crate::{Place, StoreUrl, Tables, postgres, sqlite};
-use service_runtime::{program::Failure, settings::SettingError};
+use crate::{DatabaseTarget, DatabaseUrl, Tables, postgres, sqlite};
+use rolegate_service_runtime::{program::Failure, settings::SettingError};
 
 /// An open store, its schema up to date.
 #[derive(Clone, Debug)]
@@ -14,23 +14,23 @@ pub enum Opened {
 
 /// Why a store was not opened: one line, which names it.
 #[derive(Debug, thiserror::Error)]
-pub enum NotOpened {
+pub enum OpenError {
     /// The setting leads to what can be no store of this service, however often it is tried.
     #[error(transparent)]
     Setting(#[from] SettingError),
     /// The setting may be right: the machine, or we, failed.
-    #[error("cannot open {place}: {error}")]
+    #[error("cannot open {target}: {error}")]
     Failed {
         /// The database.
-        place: Place,
+        target: DatabaseTarget,
         /// What it, or the system, says.
         error: sqlx::Error,
     },
 }
 
-/// What [`NotOpened`] is before it knows which setting led here.
+/// What [`OpenError`] is before it knows which setting led here.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum OpenFailure {
     /// Goes on from the name of the setting.
     Setting(String),
     /// Goes on from the name of the database.
@@ -38,52 +38,56 @@ pub(crate) enum Trouble {
     Failed(sqlx::Error),
 }
 
-impl From<sqlx::Error> for Trouble {
+impl From<sqlx::Error> for OpenFailure {
     fn from(error: sqlx::Error) -> Self {
         Self::Failed(error)
     }
 }
 
-impl From<NotOpened> for Failure {
-    fn from(error: NotOpened) -> Self {
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
         match error {
-            NotOpened::Setting(error) => Self::Setting(error),
-            failed @ NotOpened::Failed { .. } => Self::Other(Box::new(failed)),
+            OpenError::Setting(error) => Self::Setting(error),
+            failed @ OpenError::Failed { .. } => Self::Other(Box::new(failed)),
         }
     }
 }
 
-impl StoreUrl {
+impl DatabaseUrl {
     /// Opens the store and brings its schema up to date. A PostgreSQL that is not there (yet) is
     /// waited for, saying so; an SQLite file that cannot be opened will not get better by waiting.
-    pub async fn open(&self, tables: &Tables) -> Result<Opened, NotOpened> {
-        let opened = match self.place() {
-            Place::Postgres(options) => postgres::open(options, tables).await.map(Opened::Postgres),
-            Place::Sqlite(file) => sqlite::open(file, tables).await.map(Opened::Sqlite),
+    pub async fn open(&self, tables: &Tables) -> Result<Opened, OpenError> {
+        let opened = match self.target() {
+            DatabaseTarget::Postgres(options) => {
+                postgres::open(options, tables).await.map(Opened::Postgres)
+            }
+            DatabaseTarget::Sqlite(file) => sqlite::open(file, tables).await.map(Opened::Sqlite),
         };
         opened.map_err(|trouble| self.not_opened(trouble))
     }
 
-    /// What an error of this database says about it, in the words of [`StoreUrl::open`].
+    /// What an error of this database says about it, in the words of [`DatabaseUrl::open`].
     #[must_use]
-    pub fn explain(&self, error: sqlx::Error) -> NotOpened {
-        self.not_opened(match self.place() {
-            Place::Postgres(options) => postgres::explain(options, error),
-            Place::Sqlite(file) => sqlite::explain(file, error),
+    pub fn explain(&self, error: sqlx::Error) -> OpenError {
+        self.not_opened(match self.target() {
+            DatabaseTarget::Postgres(options) => postgres::explain(options, error),
+            DatabaseTarget::Sqlite(file) => sqlite::explain(file, error),
         })
     }
 
     /// The setting leads to a database with a [`Schema::Foreign`](crate::Schema::Foreign).
     #[must_use]
     pub fn foreign(&self, why: &str) -> SettingError {
-        self.wrong(format!("{} {why}", self.place()))
+        self.wrong(format!("{} {why}", self.target()))
     }
 
-    fn not_opened(&self, trouble: Trouble) -> NotOpened {
+    fn not_opened(&self, trouble: OpenFailure) -> OpenError {
         match trouble {
-            Trouble::Setting(problem) => self.wrong(problem).into(),
-            Trouble::Foreign(why) => self.foreign(&why).into(),
-            Trouble::Failed(error) => NotOpened::Failed { place: self.place().clone(), error },
+            OpenFailure::Setting(problem) => self.wrong(problem).into(),
+            OpenFailure::Foreign(why) => self.foreign(&why).into(),
+            OpenFailure::Failed(error) => {
+                OpenError::Failed { target: self.target().clone(), error }
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// A pool of connections at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PoolUse {
+pub struct PoolStats {
     /// What the pool is for.
     pub name: &'static str,
     /// Connections that are open.
@@ -13,7 +13,7 @@ pub struct PoolUse {
     pub limit: usize,
 }
 
-impl PoolUse {
+impl PoolStats {
     pub(crate) fn of<D: sqlx::Database>(name: &'static str, pool: &sqlx::Pool<D>) -> Self {
         let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         let open = size(pool.size());

@@ -5,7 +5,7 @@ mod disagreement;
 
 pub use connections::Connections;
 
-use crate::{Place, STATEMENT_TIME, Schema, Tables, open::Trouble, unavailable};
+use crate::{DatabaseTarget, STATEMENT_TIME, Schema, Tables, open::OpenFailure, unavailable};
 use sqlx::{
     ConnectOptions, Connection, PgConnection,
     migrate::Migrate,
@@ -22,16 +22,16 @@ const CONNECTIONS: u32 = 10;
 pub(crate) async fn open(
     options: &PgConnectOptions,
     tables: &Tables,
-) -> Result<Connections, Trouble> {
+) -> Result<Connections, OpenFailure> {
     let options = options.clone().application_name(&format!("rolegate {}", tables.owner));
     let mut pause = Duration::from_millis(100);
     loop {
         match try_open(options.clone(), tables).await {
-            Err(Trouble::Failed(error)) if disagreement::is(&error) => {
+            Err(OpenFailure::Failed(error)) if disagreement::is(&error) => {
                 return Err(explain(&options, error));
             }
-            Err(Trouble::Failed(error)) if unavailable::is(&error) => {
-                let store = Place::Postgres(Box::new(options.clone()));
+            Err(OpenFailure::Failed(error)) if unavailable::is(&error) => {
+                let store = DatabaseTarget::Postgres(Box::new(options.clone()));
                 tracing::warn!(%store, %error, "waiting for the database");
             }
             opened => return opened,
@@ -42,21 +42,21 @@ pub(crate) async fn open(
 }
 
 /// What PostgreSQL, or the way to it, says about a connection that was not made.
-pub(crate) fn explain(options: &PgConnectOptions, error: sqlx::Error) -> Trouble {
+pub(crate) fn explain(options: &PgConnectOptions, error: sqlx::Error) -> OpenFailure {
     if !disagreement::is(&error) {
-        return Trouble::Failed(error);
+        return OpenFailure::Failed(error);
     }
-    let place = Place::Postgres(Box::new(options.clone()));
-    Trouble::Setting(format!("{place} does not do TLS as the URL demands: {error}"))
+    let target = DatabaseTarget::Postgres(Box::new(options.clone()));
+    OpenFailure::Setting(format!("{target} does not do TLS as the URL demands: {error}"))
 }
 
-async fn try_open(options: PgConnectOptions, tables: &Tables) -> Result<Connections, Trouble> {
+async fn try_open(options: PgConnectOptions, tables: &Tables) -> Result<Connections, OpenFailure> {
     let mut connection: PgConnection = options.connect().await?;
     // The lock of the migrator, taken earlier: whoever looks while another one migrates would find
     // half of it. It ends with the connection.
     connection.lock().await.map_err(sqlx::Error::from)?;
     if let Schema::Foreign(why) = Schema::in_postgres(&mut connection, tables).await? {
-        return Err(Trouble::Foreign(why));
+        return Err(OpenFailure::Foreign(why));
     }
     tables.postgres().run(&mut connection).await.map_err(sqlx::Error::from)?;
     connection.close().await?;

@@ -1,11 +1,11 @@
 //! Concurrent look-ups by key share one statement.
 //!
-//! Fresh by the rule of [`group_commit`]: a look-up joins only a statement that has not been sent,
+//! Fresh by the rule of [`rolegate_batcher`]: a look-up joins only a statement that has not been sent,
 //! so what it returns was read after it was asked for.
 
 use crate::{StoreError, metrics};
-use group_commit::{GroupCommit, Limits};
-use service_runtime::metrics::observe_size;
+use rolegate_batcher::{Batcher, Limits};
+use rolegate_telemetry::metrics::observe_size;
 use std::{collections::HashMap, hash::Hash, num::NonZero, sync::Arc, time::Duration};
 use tracing::{Instrument as _, Span, info_span};
 
@@ -20,14 +20,14 @@ const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(4).expect("not zero");
 
 /// Look-ups of rows `R` by unique keys `K`. Clones share their statements.
 #[derive(Clone, Debug)]
-pub struct SharedReads<K, R> {
-    shared: GroupCommit<Asked<K>, Result<Option<R>, StoreError>>,
+pub struct BatchedReads<K, R> {
+    shared: Batcher<Asked<K>, Result<Option<R>, StoreError>>,
 }
 
 /// A key, and the span of whoever asks for it.
 type Asked<K> = (K, Span);
 
-impl<K, R> SharedReads<K, R>
+impl<K, R> BatchedReads<K, R>
 where
     K: Ord + Hash + Clone + Send + Sync + 'static,
     R: Clone + Send + 'static,
@@ -51,7 +51,7 @@ where
             most_in_flight: MOST_IN_FLIGHT,
         };
         let (key_of, sizes) = (Arc::new(key_of), metrics::read_batches(store, key));
-        let shared = GroupCommit::new(limits, move |asked: Vec<Asked<K>>| {
+        let shared = Batcher::new(limits, move |asked: Vec<Asked<K>>| {
             let (keys, span) = unzip(asked);
             let wanted = distinct(&keys);
             observe_size(&sizes, wanted.len());

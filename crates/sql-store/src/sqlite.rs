@@ -10,7 +10,10 @@ mod file;
 pub(crate) use file::are_same;
 pub use file::is_there;
 
-use crate::{Answer, PoolUse, STATEMENT_TIME, Schema, StoreError, Tables, open::Trouble, within};
+use crate::{
+    PoolStats, QueryFuture, STATEMENT_TIME, Schema, StoreError, Tables, open::OpenFailure,
+    with_timeout,
+};
 use file::{private_file, take_turn};
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection, SqlitePool,
@@ -42,14 +45,14 @@ pub struct Pools {
 
 /// Opens the file, made if it is missing (0600), and brings the schema up to date. Eight processes
 /// may do so at once: they take turns by a lock on a file beside it. What is not ours stays as it is.
-pub(crate) async fn open(file: &Path, tables: &Tables) -> Result<Pools, Trouble> {
-    let there = || is_there(file).map_err(Trouble::Setting);
+pub(crate) async fn open(file: &Path, tables: &Tables) -> Result<Pools, OpenFailure> {
+    let there = || is_there(file).map_err(OpenFailure::Setting);
     there()?;
     let turn = take_turn(file).await?;
     if there()? {
         let schema = look(file, tables).await.map_err(|error| explain(file, error))?;
         if let Schema::Foreign(why) = schema {
-            return Err(Trouble::Foreign(why));
+            return Err(OpenFailure::Foreign(why));
         }
     }
     private_file(file)?;
@@ -89,16 +92,16 @@ async fn pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
 }
 
 /// What SQLite says about a file that it cannot open, or that is none of its own.
-pub(crate) fn explain(file: &Path, error: sqlx::Error) -> Trouble {
+pub(crate) fn explain(file: &Path, error: sqlx::Error) -> OpenFailure {
     let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
     let file = file.display();
     // Result codes of SQLite; the low byte is the primary one.
     match code.map(|code| code & 0xff) {
-        Some(NOTADB) => Trouble::Setting(format!("{file} is not an SQLite database")),
+        Some(NOTADB) => OpenFailure::Setting(format!("{file} is not an SQLite database")),
         Some(PERM | READONLY | CANTOPEN | AUTH) => {
-            Trouble::Setting(format!("{file} cannot be opened to read and write: {error}"))
+            OpenFailure::Setting(format!("{file} cannot be opened to read and write: {error}"))
         }
-        _ => Trouble::Failed(error),
+        _ => OpenFailure::Failed(error),
     }
 }
 
@@ -108,9 +111,9 @@ impl Pools {
     /// when it is its turn.
     pub async fn write<T: Send>(
         &self,
-        statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> Answer<'c, T> + Send,
+        statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send,
     ) -> Result<T, StoreError> {
-        within(async {
+        with_timeout(async {
             let mut transaction = self.writer.begin_with(IMMEDIATE).await?;
             let answer = statements(&mut transaction).await?;
             transaction.commit().await?;
@@ -121,8 +124,8 @@ impl Pools {
 
     /// How the connections are used now.
     #[must_use]
-    pub fn uses(&self) -> Vec<PoolUse> {
-        vec![PoolUse::of("readers", &self.readers), PoolUse::of("writer", &self.writer)]
+    pub fn uses(&self) -> Vec<PoolStats> {
+        vec![PoolStats::of("readers", &self.readers), PoolStats::of("writer", &self.writer)]
     }
 
     /// Finishes what is under way and closes every connection.

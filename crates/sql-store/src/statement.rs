@@ -9,7 +9,7 @@ use tracing::{Instrument as _, Span, field::Empty, info_span};
 pub const STATEMENT_TIME: Duration = Duration::from_secs(3);
 
 /// A statement, or several, under way on a connection.
-pub type Answer<'c, T> = Pin<Box<dyn Future<Output = sqlx::Result<T>> + Send + 'c>>;
+pub type QueryFuture<'c, T> = Pin<Box<dyn Future<Output = sqlx::Result<T>> + Send + 'c>>;
 
 /// The database cannot do what was asked.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -22,14 +22,16 @@ pub enum StoreError {
     TimedOut,
     /// The statement was shared with others, and whoever sent it for all of them broke.
     #[error("a shared look-up broke")]
-    Lost(#[from] group_commit::Lost),
+    Lost(#[from] rolegate_batcher::Lost),
     /// It answered with an error: a fault of ours or of its data.
     #[error("the database refused a statement")]
     Failed(#[source] Arc<sqlx::Error>),
 }
 
 /// Runs a statement on SQLite within [`STATEMENT_TIME`] and sorts its errors.
-pub async fn within<T>(statement: impl Future<Output = sqlx::Result<T>>) -> Result<T, StoreError> {
+pub async fn with_timeout<T>(
+    statement: impl Future<Output = sqlx::Result<T>>,
+) -> Result<T, StoreError> {
     traced("sqlite", statement).await
 }
 

@@ -3,8 +3,8 @@
 mod postgres;
 
 use crate::sqlite::are_same;
+use rolegate_service_runtime::{secret, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
-use service_runtime::{secret, settings::SettingError};
 use sqlx::postgres::PgConnectOptions;
 use std::{
     fmt,
@@ -13,14 +13,14 @@ use std::{
 
 /// A database that can be opened, and the setting that led to it. Prints without its password.
 #[derive(Clone)]
-pub struct StoreUrl {
+pub struct DatabaseUrl {
     setting: &'static str,
-    place: Place,
+    target: DatabaseTarget,
 }
 
 /// Where a database is. Prints without its password.
 #[derive(Clone)]
-pub enum Place {
+pub enum DatabaseTarget {
     /// `postgres://user:password@host:5432/database`
     Postgres(Box<PgConnectOptions>),
     /// `sqlite://path/to/file`
@@ -68,7 +68,7 @@ pub enum InvalidUrl {
     InvalidSqlite,
 }
 
-impl StoreUrl {
+impl DatabaseUrl {
     /// The database of the setting `name` or of the file that `name_FILE` names, if one is given.
     pub fn from_setting(
         name: &'static str,
@@ -76,9 +76,9 @@ impl StoreUrl {
         file: Option<&Path>,
     ) -> Result<Option<Self>, SettingError> {
         let Some(url) = secret::read(name, value, file)? else { return Ok(None) };
-        let place = Place::parse(&url);
-        let place = place.map_err(|error| SettingError::new(name, error.to_string()))?;
-        Ok(Some(Self { setting: name, place }))
+        let target = DatabaseTarget::parse(&url);
+        let target = target.map_err(|error| SettingError::new(name, error.to_string()))?;
+        Ok(Some(Self { setting: name, target }))
     }
 
     /// The same for a service that cannot do without.
@@ -96,20 +96,20 @@ impl StoreUrl {
     /// An SQLite file that `setting` led to without being a URL.
     #[must_use]
     pub fn of_file(setting: &'static str, file: PathBuf) -> Self {
-        Self { setting, place: Place::Sqlite(file) }
+        Self { setting, target: DatabaseTarget::Sqlite(file) }
     }
 
     /// Where it is.
     #[must_use]
-    pub fn place(&self) -> &Place {
-        &self.place
+    pub fn target(&self) -> &DatabaseTarget {
+        &self.target
     }
 
     /// Whether both are one SQLite file, whatever they call it. Neither need exist.
     #[must_use]
     pub fn is_same_file_as(&self, other: &Self) -> bool {
-        match (&self.place, &other.place) {
-            (Place::Sqlite(one), Place::Sqlite(other)) => are_same(one, other),
+        match (&self.target, &other.target) {
+            (DatabaseTarget::Sqlite(one), DatabaseTarget::Sqlite(other)) => are_same(one, other),
             _ => false,
         }
     }
@@ -121,7 +121,7 @@ impl StoreUrl {
     }
 }
 
-impl Place {
+impl DatabaseTarget {
     /// Reads a URL.
     pub fn parse(url: &SecretString) -> Result<Self, InvalidUrl> {
         let url = url.expose_secret();
@@ -142,19 +142,19 @@ impl Place {
     }
 }
 
-impl fmt::Display for StoreUrl {
+impl fmt::Display for DatabaseUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.place.fmt(formatter)
+        self.target.fmt(formatter)
     }
 }
 
-impl fmt::Debug for StoreUrl {
+impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.setting, self.place)
+        write!(formatter, "{}: {}", self.setting, self.target)
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DatabaseTarget {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Postgres(options) => {
@@ -171,7 +171,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for DatabaseTarget {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, formatter)
     }
@@ -179,11 +179,11 @@ impl fmt::Debug for Place {
 
 #[cfg(test)]
 mod tests {
-    use super::{InvalidUrl, Place};
+    use super::{DatabaseTarget, InvalidUrl};
     use secrecy::SecretString;
 
-    fn parse(url: &str) -> Result<Place, InvalidUrl> {
-        Place::parse(&SecretString::from(url))
+    fn parse(url: &str) -> Result<DatabaseTarget, InvalidUrl> {
+        DatabaseTarget::parse(&SecretString::from(url))
     }
 
     #[test]

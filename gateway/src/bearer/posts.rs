@@ -4,7 +4,7 @@ use crate::{
     endpoints::{create_post, delete_post, get_post, list_posts, update_post},
     openapi::guard::Guard,
 };
-use posts_client::PostsClient;
+use rolegate_posts_client::PostsClient;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 /// Every route about posts and who may. Whose post it is, posts-service looks at.

@@ -6,11 +6,11 @@ use crate::{
     message::{Message, message},
     openapi::problem::{Detail, TooManyAttempts},
 };
-use auth_client::{
-    AuthClient, CallContext,
-    axum::{BearerToken, CurrentUser, Problem},
-};
 use axum::{Extension, Json, extract::State};
+use rolegate_auth_client::{
+    AuthClient, CallContext,
+    axum::{ApiError, BearerToken, CurrentUser},
+};
 use secrecy::SecretString;
 use utoipa::ToSchema;
 
@@ -24,7 +24,7 @@ pub(crate) struct PasswordChangeRequest {
 }
 
 impl PasswordChangeRequest {
-    fn read(mut body: JsonBody) -> Result<Self, Problem> {
+    fn read(mut body: JsonBody) -> Result<Self, ApiError> {
         let current_password = body.secret("current_password")?;
         Ok(Self { current_password, new_password: body.secret("new_password")? })
     }
@@ -62,7 +62,7 @@ pub(crate) async fn change_password(
     _: CurrentUser,
     BearerToken(token): BearerToken,
     body: JsonBody,
-) -> Result<Json<Message>, Problem> {
+) -> Result<Json<Message>, ApiError> {
     let PasswordChangeRequest { current_password, new_password } =
         PasswordChangeRequest::read(body)?;
     // Any user with a good token was let pass before the body was read; auth-service asks again.

@@ -5,13 +5,13 @@ use super::{
     shown_post::ShownPost,
 };
 use crate::openapi::problem::Detail;
-use auth_client::{
-    CallContext,
-    axum::{BearerToken, Problem},
-};
 use axum::{Extension, Json, extract::State, response::IntoResponse};
 use http::{StatusCode, header::LOCATION};
-use posts_client::PostsClient;
+use rolegate_auth_client::{
+    CallContext,
+    axum::{ApiError, BearerToken},
+};
+use rolegate_posts_client::PostsClient;
 
 /// Write a post
 ///
@@ -41,7 +41,7 @@ pub(crate) async fn create_post(
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     body: PostBody,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, ApiError> {
     let draft = PostDraft::read(body)?.into();
     // The route table lets authors and admins pass; posts-service has the actor checked once more,
     // because it trusts no caller with that.

@@ -5,12 +5,12 @@ use crate::{
     openapi::problem::{NoSuchPost, OthersPost},
     post_id::PostId,
 };
-use auth_client::{
-    CallContext,
-    axum::{BearerToken, Problem},
-};
 use axum::{Extension, Json, extract::State};
-use posts_client::PostsClient;
+use rolegate_auth_client::{
+    CallContext,
+    axum::{ApiError, BearerToken},
+};
+use rolegate_posts_client::PostsClient;
 
 /// Delete a post
 ///
@@ -35,7 +35,7 @@ pub(crate) async fn delete_post(
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     PostId(id): PostId,
-) -> Result<Json<Message>, Problem> {
+) -> Result<Json<Message>, ApiError> {
     posts.delete(&actor, id, context).await?;
     Ok(message("Post deleted successfully."))
 }

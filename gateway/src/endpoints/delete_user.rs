@@ -5,11 +5,11 @@ use crate::{
     openapi::problem::{Detail, NoSuchUser},
     user_id::UserId,
 };
-use auth_client::{
-    AuthClient, CallContext,
-    axum::{BearerToken, Problem},
-};
 use axum::{Extension, Json, extract::State};
+use rolegate_auth_client::{
+    AuthClient, CallContext,
+    axum::{ApiError, BearerToken},
+};
 
 /// Delete a user for good
 ///
@@ -41,7 +41,7 @@ pub(crate) async fn delete_user(
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     UserId(user_id): UserId,
-) -> Result<Json<Message>, Problem> {
+) -> Result<Json<Message>, ApiError> {
     // The route table lets admins pass; auth-service checks the actor once more.
     auth.delete_user(&actor, user_id, context).await?;
     Ok(message("User deleted successfully."))

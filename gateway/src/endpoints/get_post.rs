@@ -5,9 +5,9 @@ use crate::{
     openapi::problem::{NoSuchPost, Outage},
     post_id::PostId,
 };
-use auth_client::{CallContext, axum::Problem};
 use axum::{Extension, Json, extract::State};
-use posts_client::PostsClient;
+use rolegate_auth_client::{CallContext, axum::ApiError};
+use rolegate_posts_client::PostsClient;
 
 /// Read a post
 #[utoipa::path(
@@ -25,6 +25,6 @@ pub(crate) async fn get_post(
     State(posts): State<PostsClient>,
     Extension(context): Extension<CallContext>,
     PostId(id): PostId,
-) -> Result<Json<ShownPost>, Problem> {
+) -> Result<Json<ShownPost>, ApiError> {
     Ok(Json(posts.post(id, context).await?.into()))
 }

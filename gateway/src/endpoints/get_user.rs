@@ -2,11 +2,11 @@
 
 use super::shown_user::ShownUser;
 use crate::{openapi::problem::NoSuchUser, user_id::UserId};
-use auth_client::{
-    AuthClient, CallContext,
-    axum::{BearerToken, Problem},
-};
 use axum::{Extension, Json, extract::State};
+use rolegate_auth_client::{
+    AuthClient, CallContext,
+    axum::{ApiError, BearerToken},
+};
 
 /// Look at a user
 #[utoipa::path(
@@ -24,7 +24,7 @@ pub(crate) async fn get_user(
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     UserId(user_id): UserId,
-) -> Result<Json<ShownUser>, Problem> {
+) -> Result<Json<ShownUser>, ApiError> {
     // The route table lets admins pass; auth-service checks the actor once more.
     let user = auth.user(&actor, user_id, context).await?;
     Ok(Json(user.into()))

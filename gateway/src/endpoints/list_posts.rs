@@ -2,9 +2,9 @@
 
 use super::{post_list_query::PostListQuery, shown_post::ShownPost};
 use crate::openapi::problem::{BadQuery, Outage};
-use auth_client::{CallContext, axum::Problem};
 use axum::{Extension, Json, extract::State};
-use posts_client::{PostPage, PostsClient};
+use rolegate_auth_client::{CallContext, axum::ApiError};
+use rolegate_posts_client::{PostPage, PostsClient};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -34,7 +34,7 @@ pub(crate) async fn list_posts(
     State(posts): State<PostsClient>,
     Extension(context): Extension<CallContext>,
     PostListQuery(query): PostListQuery,
-) -> Result<Json<Page>, Problem> {
+) -> Result<Json<Page>, ApiError> {
     Ok(Json(posts.list(query, context).await?.into()))
 }
 

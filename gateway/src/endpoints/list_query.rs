@@ -1,8 +1,8 @@
 //! What queries of lists have in common: `?limit=&after=`, each parameter at most once.
 
-use auth_client::axum::Problem;
 use axum::extract::Query;
 use http::Uri;
+use rolegate_auth_client::axum::ApiError;
 use utoipa::openapi::{
     ObjectBuilder, RefOr, Schema, Type,
     path::{Parameter, ParameterBuilder, ParameterIn},
@@ -14,33 +14,33 @@ pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
     /// Those of this URI. Rejects with 400.
-    pub(crate) fn of(uri: &Uri) -> Result<Self, Problem> {
+    pub(crate) fn of(uri: &Uri) -> Result<Self, ApiError> {
         // The extractor would put U+FFFD in place of what is none, which is a name that may exist.
         if !is_utf8(uri.query().unwrap_or_default()) {
-            return Err(Problem::bad_request("The query is not valid UTF-8."));
+            return Err(ApiError::bad_request("The query is not valid UTF-8."));
         }
         let Query(parameters) = Query::try_from_uri(uri).map_err(|_| {
-            Problem::bad_request("The query is not of the form name=value&name=value.")
+            ApiError::bad_request("The query is not of the form name=value&name=value.")
         })?;
         Ok(Self(parameters))
     }
 
     /// The value of a parameter that may be given once.
-    pub(crate) fn value(&self, name: &str) -> Result<Option<&str>, Problem> {
+    pub(crate) fn value(&self, name: &str) -> Result<Option<&str>, ApiError> {
         let mut values = self.0.iter().filter(|(given, _)| given == name);
         match (values.next(), values.next()) {
             (value, None) => Ok(value.map(|(_, value)| value.as_str())),
-            _ => Err(Problem::bad_request(format!(
+            _ => Err(ApiError::bad_request(format!(
                 "Query parameter \"{name}\" is given more than once."
             ))),
         }
     }
 
     /// How many at most.
-    pub(crate) fn limit(&self) -> Result<Option<u16>, Problem> {
+    pub(crate) fn limit(&self) -> Result<Option<u16>, ApiError> {
         let limit = |text| {
             whole_number(text).filter(|limit| (1..=200).contains(limit)).ok_or_else(|| {
-                Problem::bad_request(
+                ApiError::bad_request(
                     "Query parameter \"limit\" must be a whole number from 1 to 200.",
                 )
             })
@@ -49,10 +49,10 @@ impl Parameters {
     }
 
     /// An id, or 0.
-    pub(crate) fn id(&self, name: &str) -> Result<Option<i64>, Problem> {
+    pub(crate) fn id(&self, name: &str) -> Result<Option<i64>, ApiError> {
         let id = |text| {
             whole_number(text).ok_or_else(|| {
-                Problem::bad_request(format!(
+                ApiError::bad_request(format!(
                     "Query parameter \"{name}\" must be an id, a whole number from 0."
                 ))
             })

@@ -2,11 +2,11 @@
 
 use super::{shown_user::ShownUser, user_list_query::UserListQuery};
 use crate::openapi::problem::BadQuery;
-use auth_client::{
-    AuthClient, CallContext, UserPage,
-    axum::{BearerToken, Problem},
-};
 use axum::{Extension, Json, extract::State};
+use rolegate_auth_client::{
+    AuthClient, CallContext, UserPage,
+    axum::{ApiError, BearerToken},
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -36,7 +36,7 @@ pub(crate) async fn list_users(
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     UserListQuery(query): UserListQuery,
-) -> Result<Json<Page>, Problem> {
+) -> Result<Json<Page>, ApiError> {
     // The route table lets admins pass; auth-service checks the actor once more.
     let page = auth.list_users(&actor, query, context).await?;
     Ok(Json(page.into()))

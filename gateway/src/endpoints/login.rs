@@ -4,8 +4,8 @@ use crate::{
     json_body::JsonBody,
     openapi::problem::{Detail, TooManyAttempts},
 };
-use auth_client::{AuthClient, CallContext, axum::Problem};
 use axum::{Extension, Json, extract::State};
+use rolegate_auth_client::{AuthClient, CallContext, axum::ApiError};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -30,7 +30,7 @@ pub(crate) struct Login {
 }
 
 impl LoginRequest {
-    fn read(mut body: JsonBody) -> Result<Self, Problem> {
+    fn read(mut body: JsonBody) -> Result<Self, ApiError> {
         Ok(Self { username: body.text("username")?, password: body.secret("password")? })
     }
 }
@@ -59,7 +59,7 @@ pub(crate) async fn login(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
     body: JsonBody,
-) -> Result<Json<Login>, Problem> {
+) -> Result<Json<Login>, ApiError> {
     let LoginRequest { username, password } = LoginRequest::read(body)?;
     let (access_token, _) = auth.login(&username, &password, context).await?;
     Ok(Json(Login { access_token: access_token.expose_secret().to_owned(), token_type: "bearer" }))

@@ -1,8 +1,8 @@
 //! What is to stand in a post.
 
 use crate::json_body::{JsonBody, LARGE};
-use auth_client::axum::Problem;
-use posts_client::Draft;
+use rolegate_auth_client::axum::ApiError;
+use rolegate_posts_client::PostInput;
 use utoipa::ToSchema;
 
 /// The body of a request that writes a post.
@@ -31,12 +31,12 @@ pub(crate) struct PostDraft {
 
 impl PostDraft {
     /// Takes both out of the body; posts-service judges them in its turn.
-    pub(crate) fn read(mut body: PostBody) -> Result<Self, Problem> {
+    pub(crate) fn read(mut body: PostBody) -> Result<Self, ApiError> {
         Ok(Self { title: body.text("title")?, content: body.text("content")? })
     }
 }
 
-impl From<PostDraft> for Draft {
+impl From<PostDraft> for PostInput {
     fn from(draft: PostDraft) -> Self {
         Self { title: draft.title, content: draft.content }
     }

@@ -1,10 +1,10 @@
 //! The query of `GET /posts`: `?limit=&after=&author_id=`, each at most once.
 
 use super::list_query::{Parameters, id_parameter, limit_parameter};
-use auth_client::axum::Problem;
 use axum::extract::FromRequestParts;
 use http::{Uri, request::Parts};
-use posts_client::PostQuery;
+use rolegate_auth_client::axum::ApiError;
+use rolegate_posts_client::PostQuery;
 use utoipa::{
     IntoParams,
     openapi::path::{Parameter, ParameterIn},
@@ -14,9 +14,9 @@ use utoipa::{
 pub(crate) struct PostListQuery(pub(crate) PostQuery);
 
 impl<S: Sync> FromRequestParts<S> for PostListQuery {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         parse(&parts.uri).map(Self)
     }
 }
@@ -31,7 +31,7 @@ impl IntoParams for PostListQuery {
     }
 }
 
-fn parse(uri: &Uri) -> Result<PostQuery, Problem> {
+fn parse(uri: &Uri) -> Result<PostQuery, ApiError> {
     let parameters = Parameters::of(uri)?;
     Ok(PostQuery {
         limit: parameters.limit()?,
@@ -44,7 +44,7 @@ fn parse(uri: &Uri) -> Result<PostQuery, Problem> {
 mod tests {
     use super::parse;
     use http::{StatusCode, Uri};
-    use posts_client::PostQuery;
+    use rolegate_posts_client::PostQuery;
 
     fn uri(query: &str) -> Uri {
         format!("/posts?{query}").parse().expect("a URI")

@@ -1,8 +1,8 @@
 //! `GET /profile`.
 
 use crate::role_name::RoleName;
-use auth_client::axum::CurrentUser;
 use axum::Json;
+use rolegate_auth_client::axum::CurrentUser;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -5,11 +5,11 @@ use crate::{
     message::{Message, message},
     openapi::problem::TooManyAttempts,
 };
-use auth_client::{
-    AuthClient, CallContext, User,
-    axum::{CurrentUser, Problem},
-};
 use axum::{Extension, Json, extract::State};
+use rolegate_auth_client::{
+    AuthClient, CallContext, User,
+    axum::{ApiError, CurrentUser},
+};
 
 /// Greet the user
 #[utoipa::path(
@@ -40,7 +40,7 @@ pub(crate) async fn basic(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
     credentials: BasicCredentials,
-) -> Result<Json<Message>, Problem> {
+) -> Result<Json<Message>, ApiError> {
     let BasicCredentials { username, password } = credentials;
     let user = auth.verify_credentials(&username, &password, context).await?;
     Ok(welcome(&user))

@@ -6,8 +6,8 @@ use crate::{
     message::{Message, message},
     openapi::problem::{Detail, TooManyAttempts},
 };
-use auth_client::{AuthClient, CallContext, axum::Problem};
 use axum::{Extension, Json, extract::State};
+use rolegate_auth_client::{AuthClient, CallContext, axum::ApiError};
 use secrecy::SecretString;
 use serde_json::json;
 use utoipa::{
@@ -43,7 +43,7 @@ fn username() -> Object {
 }
 
 impl RegisterRequest {
-    fn read(mut body: JsonBody) -> Result<Self, Problem> {
+    fn read(mut body: JsonBody) -> Result<Self, ApiError> {
         Ok(Self { username: body.text("username")?, password: body.secret("password")? })
     }
 }
@@ -82,7 +82,7 @@ pub(crate) async fn register(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
     body: JsonBody,
-) -> Result<Json<Message>, Problem> {
+) -> Result<Json<Message>, ApiError> {
     let RegisterRequest { username, password } = RegisterRequest::read(body)?;
     auth.register(&username, &password, context).await?;
     Ok(message("User registered successfully."))

@@ -7,11 +7,11 @@ use crate::{
     openapi::problem::{Detail, NoSuchUser},
     user_id::UserId,
 };
-use auth_client::{
-    AuthClient, CallContext,
-    axum::{BearerToken, Problem},
-};
 use axum::{Extension, Json, extract::State};
+use rolegate_auth_client::{
+    AuthClient, CallContext,
+    axum::{ApiError, BearerToken},
+};
 use secrecy::SecretString;
 use utoipa::ToSchema;
 
@@ -23,7 +23,7 @@ pub(crate) struct PasswordUpdateRequest {
 }
 
 impl PasswordUpdateRequest {
-    fn read(mut body: JsonBody) -> Result<Self, Problem> {
+    fn read(mut body: JsonBody) -> Result<Self, ApiError> {
         Ok(Self { password: body.secret("password")? })
     }
 }
@@ -57,9 +57,9 @@ pub(crate) async fn set_password(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    user_id: Result<UserId, Problem>,
+    user_id: Result<UserId, ApiError>,
     body: JsonBody,
-) -> Result<Json<Message>, Problem> {
+) -> Result<Json<Message>, ApiError> {
     let UserId(user_id) = user_id?;
     let PasswordUpdateRequest { password } = PasswordUpdateRequest::read(body)?;
     // The route table lets admins pass; auth-service checks the actor once more, and the rules of

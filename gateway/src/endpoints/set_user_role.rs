@@ -7,11 +7,11 @@ use crate::{
     role_name::RoleName,
     user_id::UserId,
 };
-use auth_client::{
-    AuthClient, CallContext,
-    axum::{BearerToken, Problem},
-};
 use axum::{Extension, Json, extract::State};
+use rolegate_auth_client::{
+    AuthClient, CallContext,
+    axum::{ApiError, BearerToken},
+};
 use utoipa::ToSchema;
 
 /// The role that the user is to have.
@@ -22,7 +22,7 @@ pub(crate) struct RoleUpdateRequest {
 }
 
 impl RoleUpdateRequest {
-    fn read(mut body: JsonBody) -> Result<Self, Problem> {
+    fn read(mut body: JsonBody) -> Result<Self, ApiError> {
         Ok(Self { role: body.text("role")? })
     }
 }
@@ -56,9 +56,9 @@ pub(crate) async fn set_user_role(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    user_id: Result<UserId, Problem>,
+    user_id: Result<UserId, ApiError>,
     body: JsonBody,
-) -> Result<Json<Message>, Problem> {
+) -> Result<Json<Message>, ApiError> {
     let UserId(user_id) = user_id?;
     // A name that is no role is sent as none: 404 comes before `Invalid role.`.
     let role = RoleUpdateRequest::read(body)?.role.parse().ok();

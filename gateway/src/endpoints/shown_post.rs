@@ -1,7 +1,7 @@
 //! A post as it is shown.
 
 use humantime::format_rfc3339_millis;
-use posts_client::Post;
+use rolegate_posts_client::Post;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -46,7 +46,7 @@ impl From<Post> for ShownPost {
 #[cfg(test)]
 mod tests {
     use super::ShownPost;
-    use posts_client::Post;
+    use rolegate_posts_client::Post;
     use serde_json::json;
     use std::time::{Duration, UNIX_EPOCH};
 

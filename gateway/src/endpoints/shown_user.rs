@@ -1,7 +1,7 @@
 //! A user as admins see them in answers.
 
 use crate::role_name::RoleName;
-use auth_client::User;
+use rolegate_auth_client::User;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -8,12 +8,12 @@ use crate::{
     openapi::problem::{Detail, NoSuchPost, OthersPost},
     post_id::PostId,
 };
-use auth_client::{
-    CallContext,
-    axum::{BearerToken, Problem},
-};
 use axum::{Extension, Json, extract::State};
-use posts_client::PostsClient;
+use rolegate_auth_client::{
+    CallContext,
+    axum::{ApiError, BearerToken},
+};
+use rolegate_posts_client::PostsClient;
 
 /// Rewrite a post
 ///
@@ -41,9 +41,9 @@ pub(crate) async fn update_post(
     State(posts): State<PostsClient>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    id: Result<PostId, Problem>,
+    id: Result<PostId, ApiError>,
     body: PostBody,
-) -> Result<Json<ShownPost>, Problem> {
+) -> Result<Json<ShownPost>, ApiError> {
     let PostId(id) = id?;
     let draft = PostDraft::read(body)?.into();
     Ok(Json(posts.update(&actor, id, draft, context).await?.into()))

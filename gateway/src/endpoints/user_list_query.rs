@@ -2,9 +2,9 @@
 
 use super::list_query::{Parameters, id_parameter, limit_parameter, parameter};
 use crate::role_name::RoleName;
-use auth_client::{UserQuery, axum::Problem};
 use axum::extract::FromRequestParts;
 use http::{Uri, request::Parts};
+use rolegate_auth_client::{UserQuery, axum::ApiError};
 use utoipa::{
     IntoParams, ToSchema,
     openapi::{
@@ -18,9 +18,9 @@ use utoipa::{
 pub(crate) struct UserListQuery(pub(crate) UserQuery);
 
 impl<S: Sync> FromRequestParts<S> for UserListQuery {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         parse(&parts.uri).map(Self)
     }
 }
@@ -42,7 +42,7 @@ impl IntoParams for UserListQuery {
     }
 }
 
-fn parse(uri: &Uri) -> Result<UserQuery, Problem> {
+fn parse(uri: &Uri) -> Result<UserQuery, ApiError> {
     let parameters = Parameters::of(uri)?;
     Ok(UserQuery {
         limit: parameters.limit()?,
@@ -50,7 +50,7 @@ fn parse(uri: &Uri) -> Result<UserQuery, Problem> {
         username_prefix: parameters.value("username")?.unwrap_or_default().to_owned(),
         role: parameters
             .value("role")?
-            .map(|name| name.parse().map_err(|_| Problem::bad_request("Invalid role.")))
+            .map(|name| name.parse().map_err(|_| ApiError::bad_request("Invalid role.")))
             .transpose()?,
     })
 }
@@ -58,8 +58,8 @@ fn parse(uri: &Uri) -> Result<UserQuery, Problem> {
 #[cfg(test)]
 mod tests {
     use super::parse;
-    use auth_client::{Role, UserQuery, axum::Problem};
     use http::{StatusCode, Uri};
+    use rolegate_auth_client::{Role, UserQuery, axum::ApiError};
 
     fn uri(query: &str) -> Uri {
         format!("/users?{query}").parse().expect("a URI")
@@ -76,7 +76,7 @@ mod tests {
     fn what_is_no_text_is_refused_and_not_replaced() {
         for query in ["username=%fe", "username=a%C3", "page=%ff", "%ff=1"] {
             let problem = parse(&uri(query)).expect_err(query);
-            assert_eq!(problem, Problem::bad_request("The query is not valid UTF-8."), "{query}");
+            assert_eq!(problem, ApiError::bad_request("The query is not valid UTF-8."), "{query}");
         }
         for query in ["username=%C3%A9", "username=%EF%BF%BD", "username=%zz", "username=%", "a=%4"]
         {

@@ -3,7 +3,7 @@ use crate::{
     fake_auth::fake_auth,
     settings::{PublicSettings, Settings},
 };
-use service_runtime::shutdown::Shutdown;
+use rolegate_service_runtime::shutdown::Shutdown;
 use std::{net::SocketAddr, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

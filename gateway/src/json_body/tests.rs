@@ -1,14 +1,14 @@
 use super::{JsonBody, LIMIT};
-use auth_client::axum::Problem;
 use axum::{
     body::{Body, Bytes},
     extract::FromRequest,
 };
 use http::{Request, header::CONTENT_TYPE};
+use rolegate_auth_client::axum::ApiError;
 use secrecy::ExposeSecret;
 use std::{convert::Infallible, time::Duration};
 
-async fn read(content_types: &[&str], body: impl Into<Body>) -> Result<JsonBody, Problem> {
+async fn read(content_types: &[&str], body: impl Into<Body>) -> Result<JsonBody, ApiError> {
     let mut request = Request::builder();
     for content_type in content_types {
         request = request.header(CONTENT_TYPE, *content_type);
@@ -16,14 +16,14 @@ async fn read(content_types: &[&str], body: impl Into<Body>) -> Result<JsonBody,
     JsonBody::from_request(request.body(body.into()).expect("a request"), &()).await
 }
 
-async fn read_json(body: impl Into<Body>) -> Result<JsonBody, Problem> {
+async fn read_json(body: impl Into<Body>) -> Result<JsonBody, ApiError> {
     read(&["application/json"], body).await
 }
 
 #[track_caller]
-fn refused(body: Result<JsonBody, Problem>, status: u16, detail: &str) {
+fn refused(body: Result<JsonBody, ApiError>, status: u16, detail: &str) {
     let problem = body.err().expect("must be refused");
-    let expected = Problem::new(status.try_into().expect("a status"), detail.to_owned());
+    let expected = ApiError::new(status.try_into().expect("a status"), detail.to_owned());
     assert_eq!(problem, expected);
 }
 
@@ -46,7 +46,7 @@ async fn a_field_that_is_absent_or_no_string_is_named() {
     for text in ["{}", r#"{"f": 1}"#, r#"{"f": null}"#, r#"{"f": {}}"#, r#"{"F": "x"}"#] {
         let problem = read_json(text).await.expect("an object").text("f").expect_err(text);
         let detail = "Field \"f\" is required and must be a string.";
-        assert_eq!(problem, Problem::bad_request(detail), "{text}");
+        assert_eq!(problem, ApiError::bad_request(detail), "{text}");
     }
 }
 
@@ -54,7 +54,7 @@ async fn a_field_that_is_absent_or_no_string_is_named() {
 async fn a_field_that_is_given_twice_is_refused_where_it_is_asked_for() {
     let text = r#"{"f": "a", "other": 1, "other": 2, "f": "b", "f": "c"}"#;
     let problem = read_json(text).await.expect("an object").text("f").expect_err("ambiguous");
-    assert_eq!(problem, Problem::bad_request("Field \"f\" is given more than once."));
+    assert_eq!(problem, ApiError::bad_request("Field \"f\" is given more than once."));
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn half_a_character_is_no_text() {
     for half in [r"\ud800", r"\udc00", r"\ud800x", r"\ud800\ud800"] {
         let mut body = read_json(format!(r#"{{"f": "{half}"}}"#)).await.expect("an object");
         let problem = body.text("f").expect_err(half);
-        assert_eq!(problem, Problem::bad_request("Request body is not valid JSON."));
+        assert_eq!(problem, ApiError::bad_request("Request body is not valid JSON."));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who may, in the route and in its documentation at once.
 
 use super::{Scheme, operations, problem::may_answer};
-use auth_client::{AuthClient, Role, axum::RequireRole};
+use rolegate_auth_client::{AuthClient, Role, axum::RequireRole};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa_axum::router::{UtoipaMethodRouter, UtoipaMethodRouterExt};
 

@@ -1,6 +1,5 @@
 //! `/openapi.json`, and Swagger UI at `/docs`. All files are in the program.
 
-use auth_client::axum::Problem;
 use axum::{
     Router,
     body::Bytes,
@@ -12,6 +11,7 @@ use http::{
     StatusCode,
     header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
 };
+use rolegate_auth_client::axum::ApiError;
 use std::sync::Arc;
 use utoipa::openapi::OpenApi;
 use utoipa_swagger_ui::{Config, serve};
@@ -43,7 +43,7 @@ where
                 match name {
                     Ok(Path(name)) => file(&name, config),
                     // What is not UTF-8 names nothing.
-                    Err(_) => Problem::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
+                    Err(_) => ApiError::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
                 }
             }),
         )
@@ -60,10 +60,10 @@ fn file(name: &str, config: Arc<Config<'static>>) -> Response {
             ];
             (headers, file.bytes).into_response()
         }
-        Ok(None) => Problem::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
+        Ok(None) => ApiError::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
         Err(error) => {
             tracing::error!(%error, name, "a file of Swagger UI cannot be made");
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.")
+            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.")
                 .into_response()
         }
     }

@@ -12,8 +12,11 @@ use utoipa::{
 
 /// The body of every error.
 #[derive(ToSchema)]
-#[schema(as = Problem)]
-#[expect(dead_code, reason = "describes what `auth_client::axum::Problem` is on the wire")]
+#[schema(as = ApiError)]
+#[expect(
+    dead_code,
+    reason = "describes what `rolegate_auth_client::axum::ApiError` is on the wire"
+)]
 pub(crate) struct Detail {
     /// What is wrong, as a sentence.
     #[schema(example = "User not found.")]
@@ -111,7 +114,7 @@ pub(crate) fn may_answer<'a>(
     let content = response
         .content
         .entry("application/json".to_owned())
-        .or_insert_with(|| RefOr::T(Content::new(Some(Ref::from_schema_name("Problem")))));
+        .or_insert_with(|| RefOr::T(Content::new(Some(Ref::from_schema_name("ApiError")))));
     let RefOr::T(content) = content else {
         unreachable!("annotations describe bodies in place");
     };

@@ -7,7 +7,7 @@ use crate::{
 use axum::Router;
 use http::StatusCode;
 use http_body_util::BodyExt;
-use posts_client::PostsClient;
+use rolegate_posts_client::PostsClient;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use tower::ServiceExt;
@@ -20,7 +20,7 @@ fn variants(arguments: &[&str]) -> [Router; 2] {
 
 /// A posts-service that is not there.
 fn nobody_s_posts() -> PostsClient {
-    PostsClient::over(async || Err(std::io::ErrorKind::ConnectionRefused.into()))
+    PostsClient::with_connector(async || Err(std::io::ErrorKind::ConnectionRefused.into()))
 }
 
 async fn document_of(router: &Router) -> Value {
@@ -115,7 +115,7 @@ async fn every_error_is_described_with_its_body_and_an_example() {
                 assert!(!response["description"].as_str().unwrap_or("").is_empty(), "{what}");
                 let json = &response["content"]["application/json"];
                 if !status.starts_with('2') {
-                    assert_eq!(json["schema"]["$ref"], "#/components/schemas/Problem", "{what}");
+                    assert_eq!(json["schema"]["$ref"], "#/components/schemas/ApiError", "{what}");
                     let several = json["examples"].as_object().into_iter().flatten();
                     let several = several.map(|(_, example)| &example["value"]);
                     let examples: Vec<_> = json.get("example").into_iter().chain(several).collect();

@@ -6,9 +6,9 @@ use crate::{
     settings::Settings,
     store::examine,
 };
-use auth_client::CallContext;
-use service_runtime::{
-    doctor::{self, Finding, addresses, secret_files},
+use rolegate_auth_client::CallContext;
+use rolegate_service_runtime::{
+    doctor::{self, Check, addresses, secret_files},
     program::Failure,
     settings::SettingError,
 };
@@ -29,28 +29,28 @@ pub(super) async fn run(settings: &Settings, unread: &[SettingError]) -> Result<
     doctor::report(&findings)
 }
 
-async fn database(settings: &Settings) -> Vec<Finding> {
+async fn database(settings: &Settings) -> Vec<Check> {
     match settings.store_url() {
         Ok(url) => {
             let now = SystemClock.unix_millis().unsigned_abs() / 1000;
             examine(&url, now).await.findings
         }
-        Err(error) => vec![Finding::wrong("database", error.to_string())],
+        Err(error) => vec![Check::wrong("database", error.to_string())],
     }
 }
 
 /// Asks auth-service what every page of posts asks, which needs no token.
-async fn auth_service(settings: &Settings) -> Finding {
+async fn auth_service(settings: &Settings) -> Check {
     const SUBJECT: &str = "auth";
     let url = &settings.auth_service_url;
     let auth = match settings.auth_tls.client(url) {
         Ok((auth, _tls)) => auth,
-        Err(error) => return Finding::wrong(SUBJECT, error.to_string()),
+        Err(error) => return Check::wrong(SUBJECT, error.to_string()),
     };
     match auth.usernames(&[1], CallContext::default()).await {
-        Ok(_names) => Finding::good(SUBJECT, format!("auth-service at {url} answers")),
+        Ok(_names) => Check::good(SUBJECT, format!("auth-service at {url} answers")),
         Err(error) => {
-            Finding::wrong(SUBJECT, format!("auth-service at {url} cannot be asked: {error}"))
+            Check::wrong(SUBJECT, format!("auth-service at {url} cannot be asked: {error}"))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Answer;
 use crate::posts::Posts;
-use auth_proto::posts_v1::{BatchGetPostsRequest, BatchGetPostsResponse};
+use rolegate_proto::posts_v1::{BatchGetPostsRequest, BatchGetPostsResponse};
 use tonic::{Request, Response};
 
 pub(super) async fn call(

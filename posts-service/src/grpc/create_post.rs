@@ -2,7 +2,7 @@
 
 use super::{Answer, actor_of};
 use crate::posts::Posts;
-use auth_proto::posts_v1::{CreatePostRequest, CreatePostResponse};
+use rolegate_proto::posts_v1::{CreatePostRequest, CreatePostResponse};
 use tonic::{Request, Response};
 
 pub(super) async fn call(

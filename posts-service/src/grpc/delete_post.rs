@@ -2,7 +2,7 @@
 
 use super::{Answer, actor_of};
 use crate::posts::Posts;
-use auth_proto::posts_v1::{DeletePostRequest, DeletePostResponse};
+use rolegate_proto::posts_v1::{DeletePostRequest, DeletePostResponse};
 use tonic::{Request, Response};
 
 pub(super) async fn call(

@@ -2,7 +2,7 @@
 
 use super::Answer;
 use crate::posts::Posts;
-use auth_proto::posts_v1::{GetPostRequest, GetPostResponse};
+use rolegate_proto::posts_v1::{GetPostRequest, GetPostResponse};
 use tonic::{Request, Response};
 
 pub(super) async fn call(

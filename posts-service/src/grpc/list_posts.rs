@@ -2,7 +2,7 @@
 
 use super::Answer;
 use crate::posts::{PageRequest, Posts};
-use auth_proto::posts_v1::{ListPostsRequest, ListPostsResponse};
+use rolegate_proto::posts_v1::{ListPostsRequest, ListPostsResponse};
 use tonic::{Request, Response};
 
 pub(super) async fn call(

@@ -1,11 +1,11 @@
 //! Domain values as messages.
 
-use crate::post::SignedPost;
-use auth_proto::posts_v1;
+use crate::post::PostWithAuthor;
 use prost_types::Timestamp;
+use rolegate_proto::posts_v1;
 
-impl From<SignedPost> for posts_v1::Post {
-    fn from(SignedPost { post, author }: SignedPost) -> Self {
+impl From<PostWithAuthor> for posts_v1::Post {
+    fn from(PostWithAuthor { post, author }: PostWithAuthor) -> Self {
         Self {
             id: post.id,
             title: post.title,

@@ -1,9 +1,9 @@
 //! The one place where outcomes of use cases become gRPC statuses.
 
 use crate::posts::PostError;
-use auth_client::Reason;
-use grpc_server::refusal;
-use sql_store::StoreError;
+use rolegate_auth_client::Reason;
+use rolegate_grpc_server::refusal;
+use rolegate_sql_store::StoreError;
 use tonic::Status;
 
 impl From<PostError> for Status {

@@ -2,9 +2,9 @@
 
 use super::{PostError, Posts};
 use crate::store::Target;
-use auth_client::{CallContext, Requirement, Role, User};
+use rolegate_auth_client::{CallContext, Requirement, Role, User};
+use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
-use service_runtime::request_context::RequestContext;
 
 impl Posts {
     /// The bearer of the token, who must be an author or an admin by the role stored now.

@@ -3,11 +3,11 @@
 use super::{Draft, PostError, Posts};
 use crate::{
     audit::{self, Act},
-    post::SignedPost,
+    post::PostWithAuthor,
     store::NewPost,
 };
+use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
-use service_runtime::request_context::RequestContext;
 use std::sync::Arc;
 
 impl Posts {
@@ -17,15 +17,15 @@ impl Posts {
         actor: &SecretString,
         title: String,
         content: String,
-    ) -> Result<SignedPost, PostError> {
+    ) -> Result<PostWithAuthor, PostError> {
         let writer = self.writer(actor).await?;
         let draft = Draft::new(title, content)?;
         let new = NewPost { author_id: writer.id, draft, now: self.clock.unix_millis() };
         let store = Arc::clone(&self.store);
-        let written = RequestContext::to_the_end(async move {
+        let written = RequestContext::run_to_completion(async move {
             let post = store.insert(new).await?;
             audit::tell(Act::Created, &writer, post.id, post.author_id);
-            Ok(SignedPost { post, author: Some(writer.username) })
+            Ok(PostWithAuthor { post, author: Some(writer.username) })
         });
         written.await
     }

@@ -2,9 +2,9 @@
 
 use super::{PostError, Posts, actor::target};
 use crate::audit::{self, Act};
+use rolegate_sql_store::StoreError;
+use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
-use service_runtime::request_context::RequestContext;
-use sql_store::StoreError;
 use std::sync::Arc;
 
 impl Posts {
@@ -13,7 +13,7 @@ impl Posts {
         let writer = self.writer(actor).await?;
         let target = target(&writer, id);
         let store = Arc::clone(&self.store);
-        let deleted = RequestContext::to_the_end(async move {
+        let deleted = RequestContext::run_to_completion(async move {
             let author_id = store.delete(target).await?;
             if let Some(author_id) = author_id {
                 audit::tell(Act::Deleted, &writer, id, author_id);

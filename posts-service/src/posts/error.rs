@@ -1,8 +1,8 @@
 //! Every way in which a use case can end without success.
 
 use super::PostRule;
-use auth_client::{CallError, Reason};
-use sql_store::StoreError;
+use rolegate_auth_client::{CallError, Reason};
+use rolegate_sql_store::StoreError;
 
 /// Why a use case did not succeed.
 #[derive(Debug, thiserror::Error)]

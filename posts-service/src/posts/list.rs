@@ -1,7 +1,7 @@
 //! Listing posts, a page at a time.
 
 use super::{PostError, Posts};
-use crate::{post::SignedPost, store::PostFilter};
+use crate::{post::PostWithAuthor, store::PostFilter};
 
 /// The most posts on a page.
 pub const LARGEST_PAGE: i32 = 200;
@@ -25,7 +25,7 @@ pub struct PageRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostPage {
     /// By ascending id.
-    pub posts: Vec<SignedPost>,
+    pub posts: Vec<PostWithAuthor>,
     /// The `after` of the next page; `None` on the last.
     pub next_after: Option<i64>,
 }

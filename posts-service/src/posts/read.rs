@@ -1,21 +1,21 @@
 //! Reading posts by id, and the names of their authors.
 
 use super::{PostError, Posts, actor::context};
-use crate::post::{Post, SignedPost};
+use crate::post::{Post, PostWithAuthor};
 
 /// Posts in one batch; with the longest contents they make a message of 13 MiB.
-pub const LARGEST_BATCH: usize = 64;
+pub const MAX_BATCH_SIZE: usize = 64;
 
 impl Posts {
     /// The post with this id.
-    pub async fn read(&self, id: i64) -> Result<SignedPost, PostError> {
+    pub async fn read(&self, id: i64) -> Result<PostWithAuthor, PostError> {
         let post = self.reads.get(id).await?.ok_or(PostError::NotFound)?;
         self.sign(post).await
     }
 
     /// Those of these posts that there are, each once, in no particular order.
-    pub async fn read_all(&self, ids: &[i64]) -> Result<Vec<SignedPost>, PostError> {
-        if ids.len() > LARGEST_BATCH {
+    pub async fn read_all(&self, ids: &[i64]) -> Result<Vec<PostWithAuthor>, PostError> {
+        if ids.len() > MAX_BATCH_SIZE {
             return Err(PostError::RequestInvalid("a batch has at most 64 posts"));
         }
         if ids.is_empty() {
@@ -25,18 +25,22 @@ impl Posts {
     }
 
     /// Adds the name that its author has now.
-    pub(super) async fn sign(&self, post: Post) -> Result<SignedPost, PostError> {
+    pub(super) async fn sign(&self, post: Post) -> Result<PostWithAuthor, PostError> {
         let mut names = self.auth.usernames(&[post.author_id], context()).await?;
-        Ok(SignedPost { author: names.remove(&post.author_id), post })
+        Ok(PostWithAuthor { author: names.remove(&post.author_id), post })
     }
 
     /// The same for many, of whom many may have the same author.
-    pub(super) async fn sign_all(&self, posts: Vec<Post>) -> Result<Vec<SignedPost>, PostError> {
+    pub(super) async fn sign_all(
+        &self,
+        posts: Vec<Post>,
+    ) -> Result<Vec<PostWithAuthor>, PostError> {
         let mut authors: Vec<i64> = posts.iter().map(|post| post.author_id).collect();
         authors.sort_unstable();
         authors.dedup();
         let names = self.auth.usernames(&authors, context()).await?;
-        let sign = |post: Post| SignedPost { author: names.get(&post.author_id).cloned(), post };
+        let sign =
+            |post: Post| PostWithAuthor { author: names.get(&post.author_id).cloned(), post };
         Ok(posts.into_iter().map(sign).collect())
     }
 }

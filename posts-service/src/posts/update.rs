@@ -3,13 +3,13 @@
 use super::{Draft, PostError, Posts, actor::target};
 use crate::{
     audit::{self, Act},
-    post::{Post, SignedPost},
+    post::{Post, PostWithAuthor},
     store::{Change, Target},
 };
-use auth_client::User;
+use rolegate_auth_client::User;
+use rolegate_sql_store::StoreError;
+use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
-use service_runtime::request_context::RequestContext;
-use sql_store::StoreError;
 use std::sync::Arc;
 
 impl Posts {
@@ -20,7 +20,7 @@ impl Posts {
         id: i64,
         title: String,
         content: String,
-    ) -> Result<SignedPost, PostError> {
+    ) -> Result<PostWithAuthor, PostError> {
         let writer = self.writer(actor).await?;
         let target = target(&writer, id);
         let draft = match Draft::new(title, content) {
@@ -35,7 +35,7 @@ impl Posts {
         let change = Change { draft, now: self.clock.unix_millis() };
         match self.change(&writer, target, change).await? {
             Some(post) if post.author_id == writer.id => {
-                Ok(SignedPost { post, author: Some(writer.username) })
+                Ok(PostWithAuthor { post, author: Some(writer.username) })
             }
             Some(post) => self.sign(post).await,
             None => Err(self.why_not(target).await?),
@@ -49,7 +49,7 @@ impl Posts {
         change: Change,
     ) -> Result<Option<Post>, StoreError> {
         let (store, writer) = (Arc::clone(&self.store), writer.clone());
-        let changed = RequestContext::to_the_end(async move {
+        let changed = RequestContext::run_to_completion(async move {
             let changed = store.update(target, change).await?;
             if let Some(post) = &changed {
                 audit::tell(Act::Updated, &writer, post.id, post.author_id);

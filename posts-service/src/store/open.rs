@@ -1,7 +1,7 @@
 //! From a URL to an open store.
 
 use super::{PostStore, PostgresStore, SqliteStore, postgres, sqlite};
-use sql_store::{Examination, Examined, NotOpened, Opened, StoreUrl, Tables};
+use rolegate_sql_store::{CheckReport, DatabaseCheck, DatabaseUrl, OpenError, Opened, Tables};
 use std::sync::Arc;
 
 /// The tables of this service.
@@ -13,8 +13,8 @@ const TABLES: Tables = Tables {
     sqlite: sqlite::MIGRATIONS,
 };
 
-/// Opens the store and brings its schema up to date: see [`StoreUrl::open`].
-pub async fn open(url: &StoreUrl) -> Result<Arc<dyn PostStore>, NotOpened> {
+/// Opens the store and brings its schema up to date: see [`DatabaseUrl::open`].
+pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn PostStore>, OpenError> {
     Ok(match url.open(&TABLES).await? {
         Opened::Postgres(connections) => Arc::new(PostgresStore::new(connections)),
         Opened::Sqlite(pools) => Arc::new(SqliteStore::new(pools)),
@@ -22,7 +22,7 @@ pub async fn open(url: &StoreUrl) -> Result<Arc<dyn PostStore>, NotOpened> {
 }
 
 /// What `doctor` says of the database. `now`: seconds since 1970.
-pub(crate) async fn examine(url: &StoreUrl, now: u64) -> Examined {
+pub(crate) async fn examine(url: &DatabaseUrl, now: u64) -> CheckReport {
     let harm_of_clocks = "posts tell wrong times";
-    Examination { tables: &TABLES, question: None, now, harm_of_clocks }.of(url).await
+    DatabaseCheck { tables: &TABLES, question: None, now, harm_of_clocks }.of(url).await
 }

@@ -3,7 +3,7 @@
 use super::{Change, NewPost, PostFilter, PostStore, StoredPage, Target};
 use crate::post::Post;
 use async_trait::async_trait;
-use sql_store::{Migrations, PoolUse, StoreError, postgres::Connections};
+use rolegate_sql_store::{Migrations, PoolStats, StoreError, postgres::Connections};
 use sqlx::{Row, postgres::PgRow};
 
 /// The schema, step by step.
@@ -114,7 +114,7 @@ impl PostStore for PostgresStore {
         self.connections.run(|connection| Box::pin(select.fetch_optional(connection))).await
     }
 
-    fn pools(&self) -> Vec<PoolUse> {
+    fn pools(&self) -> Vec<PoolStats> {
         self.connections.uses()
     }
 

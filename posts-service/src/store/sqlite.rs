@@ -6,7 +6,7 @@
 use super::{Change, NewPost, PostFilter, PostStore, StoredPage, Target};
 use crate::post::Post;
 use async_trait::async_trait;
-use sql_store::{Migrations, PoolUse, StoreError, sqlite::Pools, within};
+use rolegate_sql_store::{Migrations, PoolStats, StoreError, sqlite::Pools, with_timeout};
 use sqlx::{Row, sqlite::SqliteRow};
 
 /// The schema, step by step.
@@ -46,7 +46,7 @@ macro_rules! page {
 impl PostStore for SqliteStore {
     async fn ping(&self) -> Result<(), StoreError> {
         let count = "SELECT count(*) FROM (SELECT 1 FROM post LIMIT 1)";
-        within(sqlx::query(count).execute(&self.pools.readers)).await.map(drop)
+        with_timeout(sqlx::query(count).execute(&self.pools.readers)).await.map(drop)
     }
 
     async fn insert(&self, post: NewPost) -> Result<Post, StoreError> {
@@ -68,7 +68,7 @@ impl PostStore for SqliteStore {
             FROM post WHERE id IN (SELECT value FROM json_each(?1))";
         let ids = serde_json::json!(ids).to_string();
         let select = sqlx::query(sql).bind(ids).try_map(|row| post_from_row(&row));
-        within(select.fetch_all(&self.pools.readers)).await
+        with_timeout(select.fetch_all(&self.pools.readers)).await
     }
 
     async fn page(&self, filter: &PostFilter) -> Result<StoredPage, StoreError> {
@@ -83,7 +83,7 @@ impl PostStore for SqliteStore {
             Some(author_id) => select.bind(author_id),
         };
         let select = select.try_map(|row| found(&row)).fetch_all(&self.pools.readers);
-        let rows = within(select).await?;
+        let rows = with_timeout(select).await?;
         let found = rows.first().map_or(0, |(_, found)| *found);
         Ok(StoredPage::new(rows.into_iter().map(|(post, _)| post).collect(), found, filter.limit))
     }
@@ -113,10 +113,10 @@ impl PostStore for SqliteStore {
 
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT author_id FROM post WHERE id = ?1";
-        within(sqlx::query_scalar(sql).bind(id).fetch_optional(&self.pools.readers)).await
+        with_timeout(sqlx::query_scalar(sql).bind(id).fetch_optional(&self.pools.readers)).await
     }
 
-    fn pools(&self) -> Vec<PoolUse> {
+    fn pools(&self) -> Vec<PoolStats> {
         self.pools.uses()
     }
 

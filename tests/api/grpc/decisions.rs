@@ -1,14 +1,14 @@
 //! `Authorize` and `BatchAuthorize`.
 
 use super::{ADMIN, AUTHOR, anybody, authorize, client};
-use auth_proto::auth_v1::{
+use e2e::{SIGNING_SECRET, TestSetup, for_all_deployments, grpc::expect_refusal, token};
+use rolegate_proto::auth_v1::{
     AllowedRoles, BatchAuthorizeRequest, Role, authorize_outcome::Outcome,
     authorize_request::Requirement,
 };
-use e2e::{Plan, SIGNING_SECRET, grpc::expect_refusal, in_every_world, token};
 use tonic::Code;
 
-in_every_world!(
+for_all_deployments!(
     authorize_refuses_a_requirement_that_says_nothing,
     the_stored_role_decides_at_once,
     hostile_tokens_are_refused_here_too,
@@ -21,7 +21,7 @@ fn roles(roles: &[i32]) -> Requirement {
     Requirement::Roles(AllowedRoles { roles: roles.to_vec() })
 }
 
-async fn authorize_refuses_a_requirement_that_says_nothing(plan: Plan) {
+async fn authorize_refuses_a_requirement_that_says_nothing(plan: TestSetup) {
     let world = plan.start().await;
     let mut client = client(&world).await;
     let admin = world.admin().await.token;
@@ -35,7 +35,7 @@ async fn authorize_refuses_a_requirement_that_says_nothing(plan: Plan) {
     }
 }
 
-async fn the_stored_role_decides_at_once(plan: Plan) {
+async fn the_stored_role_decides_at_once(plan: TestSetup) {
     let world = plan.start().await;
     let mut client = client(&world).await;
     let ann = world.user("ann").await;
@@ -60,7 +60,7 @@ async fn the_stored_role_decides_at_once(plan: Plan) {
     }
 }
 
-async fn hostile_tokens_are_refused_here_too(plan: Plan) {
+async fn hostile_tokens_are_refused_here_too(plan: TestSetup) {
     let world = plan.start().await;
     let mut client = client(&world).await;
     let claims = token::claims_of(world.admin().await.id);
@@ -86,7 +86,7 @@ async fn hostile_tokens_are_refused_here_too(plan: Plan) {
     }
 }
 
-async fn a_batch_has_an_outcome_of_its_own_for_each_item(plan: Plan) {
+async fn a_batch_has_an_outcome_of_its_own_for_each_item(plan: TestSetup) {
     let world = plan.start().await;
     let mut client = client(&world).await;
     let (admin, ann, gone) =

@@ -1,26 +1,25 @@
 //! Calls about other users, and who acts.
 
 use super::{ADMIN, anybody, authorize, client};
-use auth_proto::auth_v1::{
+use e2e::{
+    ADMIN_PASSWORD, TestSetup, for_all_deployments,
+    grpc::{acting, expect_refusal},
+};
+use rolegate_proto::auth_v1::{
     BatchAuthorizeRequest, BatchGetUsersRequest, ChangePasswordRequest, DeleteUserRequest,
     GetUserRequest, LoginRequest, Role, SetPasswordRequest, SetUserRoleRequest, UserName,
     authorize_outcome::Outcome,
 };
-use e2e::{
-    ADMIN_PASSWORD, Plan,
-    grpc::{acting, expect_refusal},
-    in_every_world,
-};
 use tonic::{Code, Request};
 
-in_every_world!(
+for_all_deployments!(
     calls_that_manage_users_answer_what_the_contract_says,
     calls_that_manage_users_refuse_in_the_order_of_the_contract,
     an_actor_is_the_bearer_of_the_token_in_the_metadata,
     names_need_no_actor_but_no_bad_one_either,
 );
 
-async fn calls_that_manage_users_answer_what_the_contract_says(plan: Plan) {
+async fn calls_that_manage_users_answer_what_the_contract_says(plan: TestSetup) {
     let world = plan.start().await;
     let mut client = client(&world).await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
@@ -56,7 +55,7 @@ async fn calls_that_manage_users_answer_what_the_contract_says(plan: Plan) {
 }
 
 /// Each request is wrong in what comes later too.
-async fn calls_that_manage_users_refuse_in_the_order_of_the_contract(plan: Plan) {
+async fn calls_that_manage_users_refuse_in_the_order_of_the_contract(plan: TestSetup) {
     let world = plan.start().await;
     let mut client = client(&world).await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
@@ -94,7 +93,7 @@ async fn calls_that_manage_users_refuse_in_the_order_of_the_contract(plan: Plan)
     world.try_log_in("ann", &ann.password).await.expect(200);
 }
 
-async fn an_actor_is_the_bearer_of_the_token_in_the_metadata(plan: Plan) {
+async fn an_actor_is_the_bearer_of_the_token_in_the_metadata(plan: TestSetup) {
     let world = plan.start().await;
     let mut client = client(&world).await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);
@@ -117,7 +116,7 @@ async fn an_actor_is_the_bearer_of_the_token_in_the_metadata(plan: Plan) {
     client.login(request).await.expect("the connection is still good");
 }
 
-async fn names_need_no_actor_but_no_bad_one_either(plan: Plan) {
+async fn names_need_no_actor_but_no_bad_one_either(plan: TestSetup) {
     let world = plan.start().await;
     let mut client = client(&world).await;
     let (admin, ann) = (world.admin().await, world.user("ann").await);

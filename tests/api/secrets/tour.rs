@@ -1,12 +1,12 @@
 //! Every endpoint and every call, used well and badly, with words planted where secrets go.
 
-use auth_proto::{auth_v1, posts_v1, posts_v1::post_service_client::PostServiceClient};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use e2e::{
-    ADMIN_PASSWORD, Answer, Api, Person, SIGNING_SECRET, World,
+    ADMIN_PASSWORD, Answer, Api, SIGNING_SECRET, TestApp, TestUser,
     grpc::{self, acting},
 };
 use reqwest::{Method, header::CONTENT_TYPE};
+use rolegate_proto::{auth_v1, posts_v1, posts_v1::post_service_client::PostServiceClient};
 use serde_json::json;
 
 const PASSWORD: &str = "planted-password-1f6d";
@@ -17,7 +17,7 @@ const BROKEN_PASSWORD: &str = "planted-broken-password-0c3e";
 const POST: &str = "planted-post-6e41";
 
 /// Returns what must not be seen.
-pub(super) async fn tour(world: &World) -> Vec<String> {
+pub(super) async fn tour(world: &TestApp) -> Vec<String> {
     for api in [&world.bearer, &world.basic] {
         registrations(api).await;
     }
@@ -61,15 +61,15 @@ async fn registrations(api: &Api) {
     api.get(&format!("/nowhere?password={BROKEN_PASSWORD}")).await.expect(404);
 }
 
-async fn log_in(world: &World) -> Person {
+async fn log_in(world: &TestApp) -> TestUser {
     malformed(&world.bearer, Method::POST, "/login").await.expect(400);
     world.try_log_in("ann", WRONG_PASSWORD).await.expect(401);
     world.try_log_in("nobody", WRONG_PASSWORD).await.expect(401);
-    Person::log_in(&world.bearer, "ann", PASSWORD).await
+    TestUser::log_in(&world.bearer, "ann", PASSWORD).await
 }
 
 /// What admins may, anybody with any token, or nobody; the admin's makes ann an author.
-async fn with_a_token(api: &Api, ann: &Person, bob: &Person) {
+async fn with_a_token(api: &Api, ann: &TestUser, bob: &TestUser) {
     for path in ["/profile", "/protected", "/author", "/admin", "/users", "/users?limit=0"] {
         api.get(path).await;
     }
@@ -88,7 +88,7 @@ async fn with_a_token(api: &Api, ann: &Person, bob: &Person) {
 }
 
 /// A post of whoever may write: made, changed, read, refused and deleted.
-async fn posts(world: &World, token: &str) {
+async fn posts(world: &TestApp, token: &str) {
     let api = world.bearer.with_token(token);
     let post = json!({ "title": POST, "content": POST });
     let id = api.post("/posts", &post).await;
@@ -113,7 +113,7 @@ async fn posts(world: &World, token: &str) {
 }
 
 /// What an author may not.
-async fn others_post(world: &World, admin: &Person, ann: &Person) {
+async fn others_post(world: &TestApp, admin: &TestUser, ann: &TestUser) {
     let post = json!({ "title": POST, "content": POST });
     let made = world.bearer.with_token(&admin.token).post("/posts", &post).await;
     let path = format!("/posts/{}", made.expect(201).json()["id"]);
@@ -124,7 +124,12 @@ async fn others_post(world: &World, admin: &Person, ann: &Person) {
     own.expect(201);
 }
 
-async fn passwords_and_a_deletion(world: &World, admin: &Person, ann: &Person, bob: &Person) {
+async fn passwords_and_a_deletion(
+    world: &TestApp,
+    admin: &TestUser,
+    ann: &TestUser,
+    bob: &TestUser,
+) {
     let change = json!({ "current_password": PASSWORD, "new_password": NEW_PASSWORD });
     world.bearer.with_token(&ann.token).put("/profile/password", &change).await.expect(200);
     world.bearer.with_token(&ann.token).get("/profile").await.expect(401);
@@ -147,7 +152,7 @@ async fn malformed(api: &Api, method: Method, path: &str) -> Answer {
     api.send(request.body(body)).await
 }
 
-async fn users_over_grpc(world: &World, admin: &Person, ann: &Person, bob: &Person) {
+async fn users_over_grpc(world: &TestApp, admin: &TestUser, ann: &TestUser, bob: &TestUser) {
     let mut client = grpc::client(&world.auth().address("grpc")).await;
     let username = "ann".to_owned();
     let request = auth_v1::LoginRequest { username, password: WRONG_PASSWORD.to_owned() };
@@ -172,7 +177,7 @@ async fn users_over_grpc(world: &World, admin: &Person, ann: &Person, bob: &Pers
     }
 }
 
-async fn posts_over_grpc(world: &World, ann: &Person) {
+async fn posts_over_grpc(world: &TestApp, ann: &TestUser) {
     let mut client = PostServiceClient::new(grpc::channel(&world.posts_address()).await);
     let draft =
         |title: &str| posts_v1::CreatePostRequest { title: title.to_owned(), content: POST.into() };

@@ -4,7 +4,7 @@ use super::{
     AllInOne, AuthService, PostsService, Program, QUIET, Settings, expect_each_refused,
     expect_refusal, good,
 };
-use e2e::{Plan, Process, Store, TestDatabase};
+use e2e::{Process, Store, TestDatabase, TestSetup};
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn a_path_that_can_be_no_database_is_a_wrong_setting() {
     assert_eq!(text, "this is no database, whatever its name says");
 }
 
-/// What posts-service, or all-in-one, keeps posts in; it has ended.
+/// What posts-service, or rolegate, keeps posts in; it has ended.
 async fn store_of_posts(database: &TestDatabase) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = good(PostsService, database);
@@ -113,7 +113,7 @@ async fn store_of_posts(database: &TestDatabase) {
 
 async fn store_of_users(database: &TestDatabase, store: Store) {
     let folder = tempfile::tempdir().expect("a folder");
-    let settings = Plan::in_two_processes(store).auth_settings(&database.url());
+    let settings = TestSetup::split(store).auth_settings(&database.url());
     let exit = Process::run(AuthService, &["migrate"], &settings, folder.path(), "").await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
 }

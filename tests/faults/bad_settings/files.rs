@@ -89,9 +89,10 @@ async fn a_secret_may_come_from_a_file_with_a_newline_at_its_end() {
         std::fs::write(&path, value + "\n").expect("written");
         settings.insert(format!("{variable}_FILE"), path.display().to_string());
     }
-    let process = Process::start(Program::CheapAuthService, &settings, folder.path()).ready().await;
+    let process =
+        Process::start(Program::FastHashAuthService, &settings, folder.path()).ready().await;
     let mut client = e2e::grpc::client(&process.address("grpc")).await;
-    let request = auth_proto::auth_v1::LoginRequest {
+    let request = rolegate_proto::auth_v1::LoginRequest {
         username: "admin".to_owned(),
         password: ADMIN_PASSWORD.to_owned(),
     };

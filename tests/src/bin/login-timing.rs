@@ -13,7 +13,7 @@
 
 #![expect(clippy::print_stdout, reason = "prints what it measures")]
 
-use e2e::{Api, Plan, Store};
+use e2e::{Api, Store, TestSetup};
 use serde_json::json;
 use std::{
     hash::{BuildHasher, RandomState},
@@ -32,7 +32,7 @@ async fn main() {
     let mut arguments = std::env::args().skip(1);
     let pairs: usize =
         arguments.next().map_or(1000, |text| text.parse().expect("a number of pairs"));
-    let plan = Plan::in_two_processes(Store::Sqlite);
+    let plan = TestSetup::split(Store::Sqlite);
     let plan = match arguments.next().as_deref() {
         Some("cheap") => plan,
         _ => plan.with_real_hashes(),

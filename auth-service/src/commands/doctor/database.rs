@@ -6,12 +6,12 @@ use crate::{
     settings::Settings,
     store::examine,
 };
-use service_runtime::doctor::Finding;
+use rolegate_service_runtime::doctor::Check;
 
-pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
+pub(super) async fn check(settings: &Settings) -> Vec<Check> {
     let url = match settings.store_url() {
         Ok(url) => url,
-        Err(error) => return vec![Finding::wrong("database", error.to_string())],
+        Err(error) => return vec![Check::wrong("database", error.to_string())],
     };
     let examined = examine(&url, SystemClock.unix_seconds()).await;
     let mut findings = examined.findings;
@@ -19,19 +19,19 @@ pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-fn admin(settings: &Settings, exists: bool) -> Finding {
+fn admin(settings: &Settings, exists: bool) -> Check {
     const SUBJECT: &str = "admin";
     if exists {
-        return Finding::good(SUBJECT, "the user admin exists");
+        return Check::good(SUBJECT, "the user admin exists");
     }
     match settings.service.admin_password() {
-        Ok(AdminPassword::Missing) => Finding::wrong(
+        Ok(AdminPassword::Missing) => Check::wrong(
             SUBJECT,
             "there is no user admin; DEFAULT_ADMIN_PASSWORD is needed to create it",
         ),
-        Ok(_) => Finding::good(SUBJECT, "there is no user admin yet; the first start creates it"),
+        Ok(_) => Check::good(SUBJECT, "there is no user admin yet; the first start creates it"),
         Err(_) => {
-            Finding::wrong(SUBJECT, "there is no user admin, and no password to create it with")
+            Check::wrong(SUBJECT, "there is no user admin, and no password to create it with")
         }
     }
 }

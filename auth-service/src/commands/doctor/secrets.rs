@@ -1,34 +1,34 @@
 //! The secrets: there, long enough, and nobody else's to read.
 
 use crate::{accounts::AdminPassword, settings::Settings};
-use service_runtime::{
-    doctor::{Finding, certificate, secret_files},
+use rolegate_service_runtime::{
+    doctor::{Check, certificate, secret_files},
     settings::SettingError,
 };
 
 const SUBJECT: &str = "secrets";
 
-pub(super) fn check(settings: &Settings) -> Vec<Finding> {
+pub(super) fn check(settings: &Settings) -> Vec<Check> {
     let service = &settings.service;
     let missing = || Err(SettingError::new("SIGNING_SECRET", "is required and not set"));
     let signing = match service.key_source(missing).and_then(|keys| keys.read()) {
         Ok(keyring) => {
             let accepted = keyring.ids().count();
-            Finding::good(
+            Check::good(
                 SUBJECT,
                 format!("SIGNING_SECRET is long enough; keys accepted: {accepted}"),
             )
         }
-        Err(error) => Finding::wrong(SUBJECT, error.to_string()),
+        Err(error) => Check::wrong(SUBJECT, error.to_string()),
     };
     let tls = certificate(service.tls());
     let admin = match service.admin_password() {
-        Ok(AdminPassword::Missing) => Finding::good(
+        Ok(AdminPassword::Missing) => Check::good(
             SUBJECT,
             "DEFAULT_ADMIN_PASSWORD is not set: needed until the user admin exists",
         ),
-        Ok(_) => Finding::good(SUBJECT, "DEFAULT_ADMIN_PASSWORD can be a password"),
-        Err(error) => Finding::wrong(SUBJECT, error.to_string()),
+        Ok(_) => Check::good(SUBJECT, "DEFAULT_ADMIN_PASSWORD can be a password"),
+        Err(error) => Check::wrong(SUBJECT, error.to_string()),
     };
     let files = secret_files(&[
         ("SIGNING_SECRET_FILE", service.signing_secret_file.as_deref()),

@@ -1,8 +1,8 @@
 //! Where a new password comes from: a file, a pipe or the keyboard; never the list of processes.
 
+use rolegate_service_runtime::{program::Failure, secret, settings::SettingError};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use secrecy::SecretString;
-use service_runtime::{program::Failure, secret, settings::SettingError};
 use std::{io, path::Path};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use zeroize::Zeroizing;

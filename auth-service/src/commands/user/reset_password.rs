@@ -9,11 +9,11 @@ use crate::{
     store::{NewPassword, Setter, UserStore},
     token::end_of_tokens,
 };
-use service_runtime::{
-    program::{Failure, say},
+use rolegate_service_runtime::{
+    program::{Failure, print},
     settings::SettingError,
 };
-use sql_store::Place;
+use rolegate_sql_store::DatabaseTarget;
 use std::{
     net::Ipv6Addr,
     path::{Path, PathBuf},
@@ -41,22 +41,22 @@ pub(super) async fn run(
     let changed = store.set_password(user.id, new, Setter::Operator).await.map_err(failed)?;
     let user = changed.ok_or_else(|| nobody(username))?;
     audit("password_reset", &user);
-    say(&format!("User {} ({:?}) has the new password now.", user.id, user.username));
+    print(&format!("User {} ({:?}) has the new password now.", user.id, user.username));
     if user.username == ADMIN_USERNAME
-        && let Some(file) = initial_password(settings.store_url()?.place())
+        && let Some(file) = initial_password(settings.store_url()?.target())
     {
         let file = file.display();
-        say(&format!(
-            "{file} holds an older one; delete it, or all-in-one does at its next start."
+        print(&format!(
+            "{file} holds an older one; delete it, or rolegate does at its next start."
         ));
     }
     Ok(())
 }
 
-/// Where all-in-one leaves the first password, beside its database. Only told: from here it cannot
+/// Where rolegate leaves the first password, beside its database. Only told: from here it cannot
 /// be seen that the file is of this database.
-fn initial_password(place: &Place) -> Option<PathBuf> {
-    let Place::Sqlite(database) = place else { return None };
+fn initial_password(target: &DatabaseTarget) -> Option<PathBuf> {
+    let DatabaseTarget::Sqlite(database) = target else { return None };
     let file = database.with_file_name(InitialPassword::NAME);
     file.is_file().then_some(file)
 }

@@ -1,6 +1,6 @@
 //! The access token in the `Authorization` header.
 
-use super::Problem;
+use super::ApiError;
 use axum::extract::FromRequestParts;
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use secrecy::SecretString;
@@ -26,10 +26,10 @@ impl BearerToken {
 }
 
 impl<S: Sync> FromRequestParts<S> for BearerToken {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        Self::from_headers(&parts.headers).ok_or_else(Problem::not_authenticated)
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Self::from_headers(&parts.headers).ok_or_else(ApiError::not_authenticated)
     }
 }
 

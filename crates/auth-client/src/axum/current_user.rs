@@ -1,6 +1,6 @@
 //! Who makes a request.
 
-use super::{BearerToken, Problem};
+use super::{ApiError, BearerToken};
 use crate::{AuthClient, CallContext, Requirement, User};
 use axum::extract::{FromRef, FromRequestParts};
 use http::request::Parts;
@@ -18,9 +18,9 @@ impl CurrentUser {
         parts: &Parts,
         client: &AuthClient,
         requirement: Requirement<'_>,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, ApiError> {
         let token =
-            BearerToken::from_headers(&parts.headers).ok_or_else(Problem::not_authenticated)?;
+            BearerToken::from_headers(&parts.headers).ok_or_else(ApiError::not_authenticated)?;
         let context = parts.extensions.get::<CallContext>().copied().unwrap_or_default();
         let user = client.authorize(&token.0, requirement, context).await?;
         Ok(Self(user))
@@ -32,9 +32,9 @@ where
     S: Sync,
     AuthClient: FromRef<S>,
 {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         if let Some(current) = parts.extensions.get::<Self>() {
             return Ok(current.clone());
         }

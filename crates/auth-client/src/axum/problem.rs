@@ -1,6 +1,6 @@
 //! Errors over HTTP: a status and `{"detail": …}`.
 
-use crate::{CallError, Reason, Refusal};
+use crate::{CallError, Reason, ServiceError};
 use axum::response::{IntoResponse, Response};
 use http::{
     HeaderValue, StatusCode,
@@ -11,7 +11,7 @@ use std::{borrow::Cow, time::Duration};
 /// An error as clients see it. Answers with 401 carry `WWW-Authenticate: Bearer`, with
 /// `error="invalid_token"` where a token was presented (RFC 6750, section 3).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ApiError {
     status: StatusCode,
     detail: Cow<'static, str>,
     retry_after: Option<Duration>,
@@ -23,7 +23,7 @@ pub struct Problem {
 /// When to come back after an outage, where nobody can know: soon, but not at once.
 const AFTER_OUTAGE: Duration = Duration::from_secs(1);
 
-impl Problem {
+impl ApiError {
     /// An error of this status with this text.
     pub fn new(status: StatusCode, detail: impl Into<Cow<'static, str>>) -> Self {
         let detail = detail.into();
@@ -68,8 +68,8 @@ impl Problem {
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
+impl From<ServiceError> for ApiError {
+    fn from(refusal: ServiceError) -> Self {
         let again = refusal.retry_after.unwrap_or(AFTER_OUTAGE);
         match refusal.reason {
             Reason::UsernameTaken => Self::bad_request("Username already exists."),
@@ -107,7 +107,7 @@ impl From<Refusal> for Problem {
     }
 }
 
-impl From<CallError> for Problem {
+impl From<CallError> for ApiError {
     fn from(error: CallError) -> Self {
         let problem = match error.clone() {
             CallError::Refused(refusal) => refusal.into(),
@@ -121,7 +121,7 @@ impl From<CallError> for Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let body = serde_json::json!({ "detail": self.detail }).to_string();
         let json = HeaderValue::from_static("application/json");
@@ -149,7 +149,7 @@ fn whole_seconds(duration: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Problem;
+    use super::ApiError;
     use crate::{CallError, Reason};
     use axum::response::IntoResponse;
     use http::StatusCode;
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn no_reason_of_a_caller_s_fault_becomes_success_or_a_fault_of_the_server() {
         for &reason in Reason::ALL {
-            let status = Problem::from(CallError::refused_here(reason)).status();
+            let status = ApiError::from(CallError::local(reason)).status();
             assert!(status.is_client_error() || status.is_server_error(), "{reason:?}");
             let is_outage = matches!(
                 reason,
@@ -175,15 +175,18 @@ mod tests {
     #[test]
     fn an_outage_is_never_a_question_of_credentials() {
         for error in [CallError::Unavailable, CallError::DeadlineExceeded, CallError::Malformed] {
-            assert!(Problem::from(error).status().is_server_error());
+            assert!(ApiError::from(error).status().is_server_error());
         }
     }
 
     #[test]
     fn retry_after_is_rounded_up_and_at_least_a_second() {
         for (delay, seconds) in [(0, "1"), (1000, "1"), (1001, "2"), (59_500, "60")] {
-            let problem =
-                Problem::retry(StatusCode::TOO_MANY_REQUESTS, "text", Duration::from_millis(delay));
+            let problem = ApiError::retry(
+                StatusCode::TOO_MANY_REQUESTS,
+                "text",
+                Duration::from_millis(delay),
+            );
             assert_eq!(problem.into_response().headers()["retry-after"], seconds);
         }
     }

@@ -19,7 +19,7 @@ use tower::{Layer, Service};
 /// Handlers behind it find them as [`CurrentUser`].
 ///
 /// ```
-/// # use auth_client::{AuthClient, Role, axum::{CurrentUser, RequireRole}};
+/// # use rolegate_auth_client::{AuthClient, Role, axum::{CurrentUser, RequireRole}};
 /// # use axum::{Router, routing::get};
 /// # fn routes(auth: AuthClient) -> Router<AuthClient> {
 /// Router::new().route(

@@ -5,7 +5,7 @@ use crate::{
     CallContext, CallError, Role, User,
     deadline::{DECISION, PASSWORD, within},
 };
-use auth_proto::auth_v1;
+use rolegate_proto::auth_v1;
 use secrecy::{ExposeSecret, SecretString};
 use std::collections::HashMap;
 

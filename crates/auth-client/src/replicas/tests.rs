@@ -8,11 +8,11 @@ use crate::{
     place::Place,
     replica::{Dial, FIRST_WORD, State},
 };
-use auth_proto::{
+use http::Uri;
+use rolegate_proto::{
     SERVICE_NAME,
     auth_v1::{LoginRequest, auth_service_client::AuthServiceClient},
 };
-use http::Uri;
 use std::{
     io,
     net::SocketAddr,
@@ -193,7 +193,7 @@ async fn a_replica_that_swallows_everything_delays_no_call() {
 async fn a_call_waits_while_the_only_replica_is_connected_again() {
     let (near, cable) = cabled_replica();
     let (first, may_come_back) = (Mutex::new(Some(near)), Arc::new(Semaphore::new(0)));
-    let replicas: Replicas = Replicas::over({
+    let replicas: Replicas = Replicas::with_connector({
         let may_come_back = Arc::clone(&may_come_back);
         move || {
             let first = first.lock().expect("no panic").take();

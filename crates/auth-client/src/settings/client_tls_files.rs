@@ -1,7 +1,7 @@
 //! The settings of encrypted connections, whichever service is at the other end.
 
 use crate::{ClientTls, File, Identity};
-use service_runtime::settings::SettingError;
+use rolegate_service_runtime::settings::SettingError;
 use std::path::PathBuf;
 
 /// The files of encrypted connections, as the settings `PREFIX_CA_FILE`, `PREFIX_CERT_FILE` and

@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use prost::Message as _;
 use prost_types::FileDescriptorSet;
-use service_runtime::metrics::{HistogramVec, IntCounterVec, SECONDS, counters, histograms};
+use rolegate_telemetry::metrics::{HistogramVec, IntCounterVec, SECONDS, counters, histograms};
 use std::{
     collections::HashSet,
     sync::{Arc, LazyLock},
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_call_that_nobody_serves_has_no_name_of_its_own() {
-        let known = KnownCalls::of(auth_proto::AUTH_DESCRIPTORS);
+        let known = KnownCalls::of(rolegate_proto::AUTH_DESCRIPTORS);
         for path in ["/rolegate.auth.v1.AuthService/Login", "/grpc.health.v1.Health/Check"] {
             assert_eq!(known.call(path).name(), &path[1..]);
         }

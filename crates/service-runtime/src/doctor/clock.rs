@@ -1,6 +1,6 @@
 //! The clock of this machine against the database's, which all replicas have in common.
 
-use super::Finding;
+use super::Check;
 
 const SUBJECT: &str = "clock";
 
@@ -14,12 +14,12 @@ const BEFORE_THIS_PROGRAM: u64 = 1_767_225_600;
 /// and asked for a moment ago; `harm` is what happens where they do not.
 #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
 #[must_use]
-pub fn clock(here: u64, of_database: Option<f64>, harm: &str) -> Finding {
+pub fn clock(here: u64, of_database: Option<f64>, harm: &str) -> Check {
     if here < BEFORE_THIS_PROGRAM {
-        return Finding::wrong(SUBJECT, "this machine's clock is years behind; set it");
+        return Check::wrong(SUBJECT, "this machine's clock is years behind; set it");
     }
     let Some(there) = of_database else {
-        return Finding::good(
+        return Check::good(
             SUBJECT,
             "is plausible; SQLite has no clock of its own to compare it with",
         );
@@ -27,10 +27,10 @@ pub fn clock(here: u64, of_database: Option<f64>, harm: &str) -> Finding {
     // Ours is in whole seconds, so the middle of the second is the best guess.
     let ahead = here as f64 + 0.5 - there;
     if ahead.abs() <= TOLERATED_SECONDS {
-        return Finding::good(SUBJECT, "agrees with the database's");
+        return Check::good(SUBJECT, "agrees with the database's");
     }
     let direction = if ahead > 0.0 { "ahead of" } else { "behind" };
-    Finding::wrong(
+    Check::wrong(
         SUBJECT,
         format!(
             "this machine's clock is {:.0} seconds {direction} the database's; synchronize both, \
@@ -42,9 +42,9 @@ pub fn clock(here: u64, of_database: Option<f64>, harm: &str) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::Finding, BEFORE_THIS_PROGRAM, clock};
+    use super::{super::Check, BEFORE_THIS_PROGRAM, clock};
 
-    fn judge(here: u64, there: Option<f64>) -> Finding {
+    fn judge(here: u64, there: Option<f64>) -> Check {
         clock(here, there, "something bad happens")
     }
 

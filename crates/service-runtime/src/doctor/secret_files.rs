@@ -1,6 +1,6 @@
 //! Files of secrets: nobody else's to read.
 
-use super::Finding;
+use super::Check;
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
 const SUBJECT: &str = "secrets";
@@ -12,19 +12,19 @@ const FORBIDDEN: u32 = 0o027;
 /// Who may read the files that these settings name. Nothing about a file that cannot be looked at:
 /// reading it has failed before, and said so.
 #[must_use]
-pub fn secret_files(files: &[(&str, Option<&Path>)]) -> Vec<Finding> {
+pub fn secret_files(files: &[(&str, Option<&Path>)]) -> Vec<Check> {
     files.iter().filter_map(|(name, file)| mode(name, (*file)?)).collect()
 }
 
-fn mode(name: &str, file: &Path) -> Option<Finding> {
+fn mode(name: &str, file: &Path) -> Option<Check> {
     let mode = fs::metadata(file).ok()?.mode() & 0o777;
     let path = file.display();
     Some(if mode & FORBIDDEN == 0 {
-        Finding::good(SUBJECT, format!("{name}: {path} is readable by few ({mode:04o})"))
+        Check::good(SUBJECT, format!("{name}: {path} is readable by few ({mode:04o})"))
     } else {
         let why = "others may read it or change it";
         let text = format!("{name}: {path} has mode {mode:04o}, {why}; chmod 600 it");
-        Finding::wrong(SUBJECT, text)
+        Check::wrong(SUBJECT, text)
     })
 }
 

@@ -7,7 +7,7 @@
 //! statement, one that was idle for a while is asked first, within its time, and one whose statement
 //! was abandoned is closed.
 
-use crate::{Answer, PoolUse, StoreError, statement::traced};
+use crate::{PoolStats, QueryFuture, StoreError, statement::traced};
 use sqlx::{Connection, PgConnection, PgPool, Postgres, pool::PoolConnection};
 use std::{
     mem,
@@ -71,7 +71,7 @@ impl Connections {
     /// [`STATEMENT_TIME`](crate::STATEMENT_TIME).
     pub async fn run<T: Send>(
         &self,
-        statement: impl for<'c> FnOnce(&'c mut PgConnection) -> Answer<'c, T> + Send,
+        statement: impl for<'c> FnOnce(&'c mut PgConnection) -> QueryFuture<'c, T> + Send,
     ) -> Result<T, StoreError> {
         traced("postgresql", async {
             let mut connection = self.take().await?;
@@ -110,8 +110,8 @@ impl Connections {
 
     /// How the connections are used now.
     #[must_use]
-    pub fn uses(&self) -> Vec<PoolUse> {
-        let mut main = PoolUse::of("main", &self.0.pool);
+    pub fn uses(&self) -> Vec<PoolStats> {
+        let mut main = PoolStats::of("main", &self.0.pool);
         main.idle = self.lock().len().min(main.open);
         vec![main]
     }

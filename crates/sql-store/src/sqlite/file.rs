@@ -1,6 +1,6 @@
 //! The file of a database, and the one beside it whose lock gives the right to prepare it.
 
-use crate::open::Trouble;
+use crate::open::OpenFailure;
 use std::{
     fs::{File, OpenOptions},
     io::{self, ErrorKind},
@@ -65,7 +65,7 @@ fn resolved(path: &Path, links: usize) -> PathBuf {
 
 /// Waits for the right to prepare the file: neither the switch to WAL nor sqlx's migrator is safe
 /// in company. The system lets the lock go with its holder, however that ends.
-pub(super) async fn take_turn(file: &Path) -> Result<File, Trouble> {
+pub(super) async fn take_turn(file: &Path) -> Result<File, OpenFailure> {
     let mut beside = file.as_os_str().to_owned();
     beside.push(".lock");
     let lock = private_file(&PathBuf::from(beside))?;
@@ -74,19 +74,19 @@ pub(super) async fn take_turn(file: &Path) -> Result<File, Trouble> {
         Ok(lock)
     });
     let turn = waiting.await.map_err(io::Error::other).flatten();
-    turn.map_err(|error| Trouble::Failed(error.into()))
+    turn.map_err(|error| OpenFailure::Failed(error.into()))
 }
 
 /// Opens a file that only this user may read, made if it is missing. SQLite gives the files that it
 /// puts beside the database the same mode.
-pub(super) fn private_file(path: &Path) -> Result<File, Trouble> {
+pub(super) fn private_file(path: &Path) -> Result<File, OpenFailure> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     options.open(path).map_err(|error| explain(path, error))
 }
 
 /// Another name, another folder or other rights would help, or they would not.
-fn explain(path: &Path, error: io::Error) -> Trouble {
+fn explain(path: &Path, error: io::Error) -> OpenFailure {
     match error.kind() {
         ErrorKind::NotFound
         | ErrorKind::PermissionDenied
@@ -95,16 +95,16 @@ fn explain(path: &Path, error: io::Error) -> Trouble {
         | ErrorKind::ReadOnlyFilesystem
         | ErrorKind::InvalidFilename => {
             let path = path.display();
-            Trouble::Setting(format!("{path} cannot be opened or made: {error}"))
+            OpenFailure::Setting(format!("{path} cannot be opened or made: {error}"))
         }
-        _ => Trouble::Failed(error.into()),
+        _ => OpenFailure::Failed(error.into()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{are_same, explain, is_there};
-    use crate::open::Trouble;
+    use crate::open::OpenFailure;
     use std::{io, os::unix::fs::symlink, path::Path};
 
     #[test]
@@ -157,8 +157,8 @@ mod tests {
     #[test]
     fn missing_rights_are_a_wrong_setting_and_a_full_disk_is_not() {
         let judged = |kind: io::ErrorKind| explain(Path::new("/a/b.db"), kind.into());
-        assert!(matches!(judged(io::ErrorKind::PermissionDenied), Trouble::Setting(_)));
-        assert!(matches!(judged(io::ErrorKind::ReadOnlyFilesystem), Trouble::Setting(_)));
-        assert!(matches!(judged(io::ErrorKind::StorageFull), Trouble::Failed(_)));
+        assert!(matches!(judged(io::ErrorKind::PermissionDenied), OpenFailure::Setting(_)));
+        assert!(matches!(judged(io::ErrorKind::ReadOnlyFilesystem), OpenFailure::Setting(_)));
+        assert!(matches!(judged(io::ErrorKind::StorageFull), OpenFailure::Failed(_)));
     }
 }

@@ -1,0 +1,40 @@
+//! Decisions without HTTP: many callers in one process ask auth-service through auth-client.
+
+use crate::{Failure, users::LoadUser};
+use futures_util::future::try_join_all;
+use rolegate_auth_client::{AuthClient, CallContext, CallError, Requirement};
+use secrecy::SecretString;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// Authorizations per second of so many callers, each of whom asks again as soon as it knows.
+pub(crate) async fn per_second(
+    client: &AuthClient,
+    users: &[LoadUser],
+    callers: usize,
+    time: Duration,
+) -> Result<f64, Failure> {
+    let tokens = users.iter().map(|user| SecretString::from(user.token.as_str()));
+    let tokens: Arc<[SecretString]> = tokens.collect();
+    let start = Instant::now();
+    let tasks = (0..callers).map(|caller| {
+        let (client, tokens) = (client.clone(), Arc::clone(&tokens));
+        tokio::spawn(async move {
+            let mut count = 0_u32;
+            // A step that has no factor in common with the number of users reaches all of them.
+            let mut next = caller * tokens.len() / callers;
+            while start.elapsed() < time {
+                next = (next + 7919) % tokens.len();
+                let nobody = CallContext::default();
+                client.authorize(&tokens[next], Requirement::AnyAuthenticated, nobody).await?;
+                count += 1;
+            }
+            Ok::<u32, CallError>(count)
+        })
+    });
+    let counts = try_join_all(tasks).await?;
+    let total = counts.into_iter().sum::<Result<u32, _>>()?;
+    Ok(f64::from(total) / start.elapsed().as_secs_f64())
+}

@@ -1,0 +1,129 @@
+//! Logins at rest: how many can be done, and what a lone one costs.
+
+use super::clients::{Clients, client_address};
+use crate::{
+    Failure,
+    statistics::{Spread, rate_of_ends, spread},
+    users::PASSWORD,
+};
+use futures_util::future::try_join_all;
+use http::StatusCode;
+use rolegate_bcrypt_lanes::{Cost, Engine, Share};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// What the services use.
+const COST: u32 = 12;
+
+/// Enough to keep every lane of two cores busy, and below every bound of a queue.
+pub(crate) const CLOSED_LOOP_CLIENTS: usize = 24;
+
+/// Logins per second by HTTP and verified passwords per second of the engine alone, in turns,
+/// when just as many come as can be done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Capacity {
+    /// By HTTP.
+    pub(crate) logins: Spread,
+    /// By the engine alone, in this process.
+    pub(crate) engine: Spread,
+    /// Turn by turn.
+    pub(crate) ratio: Spread,
+}
+
+/// Measures both `turns` times for so long, A B B A.
+pub(crate) async fn capacity(
+    clients: &Clients,
+    turns: usize,
+    time: Duration,
+) -> Result<Capacity, Failure> {
+    let engine = Arc::new(Engine::start(rolegate_bcrypt_lanes::Settings::default())?);
+    let stored: Arc<str> = bcrypt::hash(PASSWORD, COST)?.into();
+    let verify = |number: usize| {
+        let (engine, stored) = (Arc::clone(&engine), Arc::clone(&stored));
+        async move {
+            let cost = Cost::new(COST).ok_or("a cost of bcrypt")?;
+            let client = Share::from(client_address(number));
+            let deadline = Instant::now() + Duration::from_secs(10);
+            let verdict = engine.verify(PASSWORD.as_bytes(), Some(&stored), cost, client, deadline);
+            Ok(verdict.await?.value.is_match())
+        }
+    };
+    let (mut logins, mut verified) = (Vec::new(), Vec::new());
+    for turn in 0..turns {
+        for is_login in [turn % 2 == 0, turn % 2 != 0] {
+            if is_login {
+                logins.push(logins_per_second(clients, time).await?);
+            } else {
+                verified.push(closed_loop(time, verify).await?);
+            }
+        }
+    }
+    let ratio = spread(logins.iter().zip(&verified).map(|(login, engine)| login / engine));
+    Ok(Capacity { logins: spread(logins), engine: spread(verified), ratio })
+}
+
+/// Logins per second by HTTP when just as many come as can be done.
+pub(crate) async fn logins_per_second(clients: &Clients, time: Duration) -> Result<f64, Failure> {
+    let log_in = |number| {
+        let login = clients.clone().log_in(number);
+        async move { Ok(login.await? == StatusCode::OK) }
+    };
+    closed_loop(time, log_in).await
+}
+
+/// Successes per second of clients who each wait for the end of one, and then begin another.
+async fn closed_loop<F>(time: Duration, work: impl Fn(usize) -> F) -> Result<f64, Failure>
+where
+    F: Future<Output = Result<bool, Failure>>,
+{
+    let start = Instant::now();
+    let clients = (0..CLOSED_LOOP_CLIENTS).map(async |client| {
+        let (mut ends, mut number) = (Vec::new(), client);
+        while start.elapsed() < time {
+            if work(number).await? {
+                ends.push(start.elapsed());
+            }
+            number += CLOSED_LOOP_CLIENTS;
+        }
+        Ok::<_, Failure>(ends)
+    });
+    let ends = try_join_all(clients).await?.concat();
+    let rate = rate_of_ends(ends);
+    if rate.is_finite() { Ok(rate) } else { Err("nothing was completed".into()) }
+}
+
+/// What a lone login takes, against one hash of the `bcrypt` crate and nothing else, in turns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lone {
+    /// Of the login over HTTP, in seconds.
+    pub(crate) login: Spread,
+    /// Of the hash, in seconds.
+    pub(crate) hash: Spread,
+    /// Turn by turn.
+    pub(crate) ratio: Spread,
+}
+
+/// Measures both `turns` times, A B B A.
+pub(crate) async fn lone(clients: &Clients, turns: usize) -> Result<Lone, Failure> {
+    let stored = bcrypt::hash(PASSWORD, COST)?;
+    let (mut logins, mut hashes) = (Vec::new(), Vec::new());
+    for turn in 0..turns {
+        for is_login in [turn % 2 == 0, turn % 2 != 0] {
+            let start = Instant::now();
+            let is_right = if is_login {
+                clients.clone().log_in(turn).await? == StatusCode::OK
+            } else {
+                tokio::task::block_in_place(|| bcrypt::verify(PASSWORD, &stored))?
+            };
+            if !is_right {
+                return Err("a right password was refused".into());
+            }
+            let times = if is_login { &mut logins } else { &mut hashes };
+            times.push(start.elapsed().as_secs_f64());
+        }
+    }
+    let ratio = spread(logins.iter().zip(&hashes).map(|(login, hash)| login / hash));
+    Ok(Lone { login: spread(logins), hash: spread(hashes), ratio })
+}

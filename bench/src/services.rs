@@ -1,0 +1,117 @@
+//! The real programs, as they are run: release builds, default settings, every layer on.
+
+use crate::{
+    Failure,
+    program::{Launch, Program},
+    users::{PASSWORD, SIGNING_SECRET},
+};
+use std::path::{Path, PathBuf};
+
+const ANY_PORT: &str = "127.0.0.1:0";
+
+/// auth-service on the database of this URL.
+pub(crate) async fn auth_service(database_url: &str, folder: &Path) -> Result<Program, Failure> {
+    let mut settings = vec![("AUTH_LISTEN_ADDR", ANY_PORT)];
+    settings.extend(secrets(database_url));
+    let launch = Launch {
+        name: "auth-service",
+        file: beside_this_program("auth-service")?,
+        arguments: &[],
+        settings: &settings,
+        listeners: &["grpc", "ops"],
+    };
+    Program::start(launch, folder).await
+}
+
+/// posts-service on the database of this URL, behind that auth-service.
+pub(crate) async fn posts_service(
+    database_url: &str,
+    auth_service: &Program,
+    folder: &Path,
+) -> Result<Program, Failure> {
+    let url = format!("http://{}", auth_service.address("grpc")?);
+    let settings = [
+        ("POSTS_LISTEN_ADDR", ANY_PORT),
+        ("OPS_LISTEN_ADDR", ANY_PORT),
+        ("DATABASE_URL", database_url),
+        ("AUTH_SERVICE_URL", &url),
+    ];
+    let launch = Launch {
+        name: "posts-service",
+        file: beside_this_program("posts-service")?,
+        arguments: &[],
+        settings: &settings,
+        listeners: &["grpc", "ops"],
+    };
+    Program::start(launch, folder).await
+}
+
+/// A gateway in front of that auth-service, and of that posts-service. Clients on this machine may say
+/// for whom they ask.
+pub(crate) async fn gateway(
+    auth_service: &Program,
+    posts_service: Option<&Program>,
+    folder: &Path,
+) -> Result<Program, Failure> {
+    let url = format!("http://{}", auth_service.address("grpc")?);
+    let mut settings = vec![("AUTH_SERVICE_URL", url.as_str()), ("OPS_LISTEN_ADDR", ANY_PORT)];
+    let posts_url = posts_service.map(|posts| posts.address("grpc")).transpose()?;
+    let posts_url = posts_url.map(|address| format!("http://{address}"));
+    settings.extend(posts_url.as_deref().map(|url| ("POSTS_SERVICE_URL", url)));
+    settings.extend(PUBLIC);
+    let launch = Launch {
+        name: "gateway",
+        file: beside_this_program("gateway")?,
+        arguments: &[],
+        settings: &settings,
+        listeners: &["bearer", "basic", "ops"],
+    };
+    Program::start(launch, folder).await
+}
+
+/// rolegate on the database of this URL; what it writes goes into `folder`.
+pub(crate) async fn all_in_one(
+    name: &'static str,
+    database_url: &str,
+    folder: &Path,
+) -> Result<Program, Failure> {
+    let data = folder.join("data").display().to_string();
+    let mut settings = vec![("AUTH_LISTEN_ADDR", ANY_PORT), ("DATA_DIR", data.as_str())];
+    settings.push(("POSTS_LISTEN_ADDR", "off"));
+    settings.extend(secrets(database_url));
+    settings.extend(PUBLIC);
+    let launch = Launch {
+        name,
+        file: beside_this_program("rolegate")?,
+        arguments: &[],
+        settings: &settings,
+        listeners: &["bearer", "basic", "grpc", "ops"],
+    };
+    Program::start(launch, folder).await
+}
+
+const PUBLIC: [(&str, &str); 3] = [
+    ("BEARER_LISTEN_ADDR", ANY_PORT),
+    ("BASIC_LISTEN_ADDR", ANY_PORT),
+    ("TRUSTED_PROXIES", "127.0.0.0/8"),
+];
+
+fn secrets(database_url: &str) -> [(&'static str, &str); 6] {
+    [
+        ("OPS_LISTEN_ADDR", ANY_PORT),
+        ("DATABASE_URL", database_url),
+        ("SIGNING_SECRET", SIGNING_SECRET),
+        ("DEFAULT_ADMIN_PASSWORD", PASSWORD),
+        ("LAME_DUCK_SECONDS", "0"),
+        // Floods are made of right passwords; refusals must come from the queue alone.
+        ("LOGIN_FAILURE_LIMIT", "0"),
+    ]
+}
+
+fn beside_this_program(name: &str) -> Result<PathBuf, Failure> {
+    let file = std::env::current_exe()?.with_file_name(name);
+    if file.is_file() {
+        return Ok(file);
+    }
+    Err(format!("{} is missing: tests/load/run builds it", file.display()).into())
+}

@@ -1,0 +1,104 @@
+//! How the monolith reads users: a query for each request, or one for all that wait.
+
+use rolegate_batcher::{Batcher, Limits};
+use sqlx::{PgPool, postgres::PgPoolOptions};
+use std::{collections::HashMap, num::NonZero, sync::Arc, time::Duration};
+
+/// As many as auth-service has.
+const CONNECTIONS: u32 = 10;
+/// As in auth-service.
+const BATCH: NonZero<usize> = NonZero::new(512).expect("not zero");
+/// As in auth-service.
+const IN_FLIGHT: NonZero<usize> = NonZero::new(1).expect("not zero");
+/// As in auth-service.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// As in auth-service.
+const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(4).expect("not zero");
+
+/// How users are read.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Reading {
+    /// A prepared query for each request: what services usually do.
+    PerRequest,
+    /// Concurrent requests share a query, by the crate that the services use.
+    Shared,
+}
+
+impl Reading {
+    /// The value on the command line.
+    pub(crate) const fn flag(self) -> &'static str {
+        match self {
+            Self::PerRequest => "per-request",
+            Self::Shared => "shared",
+        }
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct User {
+    pub(super) username: String,
+    pub(super) role: String,
+}
+
+/// Id, username, role.
+type Row = (i64, String, String);
+
+type Found = Result<Option<User>, Arc<sqlx::Error>>;
+
+#[derive(Clone)]
+pub(super) enum Reads {
+    PerRequest(PgPool),
+    Shared(Batcher<i64, Found>),
+}
+
+impl Reads {
+    pub(super) async fn open(reading: Reading, database_url: &str) -> sqlx::Result<Self> {
+        let pool = PgPoolOptions::new()
+            .max_connections(CONNECTIONS)
+            // sqlx would ask "are you there" before each query, which nearly halves the speed.
+            .test_before_acquire(false)
+            .connect(database_url)
+            .await?;
+        Ok(match reading {
+            Reading::PerRequest => Self::PerRequest(pool),
+            Reading::Shared => {
+                let limits = Limits {
+                    batch: BATCH,
+                    in_flight: IN_FLIGHT,
+                    patience: PATIENCE,
+                    most_in_flight: MOST_IN_FLIGHT,
+                };
+                Self::Shared(Batcher::new(limits, move |ids| read_all(pool.clone(), ids)))
+            }
+        })
+    }
+
+    pub(super) async fn user(&self, id: i64) -> Found {
+        match self {
+            Self::PerRequest(pool) => {
+                let sql = r#"SELECT id, username, role FROM "user" WHERE id = $1"#;
+                let row = sqlx::query_as(sql).bind(id).fetch_optional(pool).await?;
+                Ok(row.map(|(_, username, role): Row| User { username, role }))
+            }
+            Self::Shared(reads) => {
+                let lost = |_| Arc::new(sqlx::Error::WorkerCrashed);
+                reads.submit(id).await.map_err(lost)?
+            }
+        }
+    }
+}
+
+async fn read_all(pool: PgPool, ids: Vec<i64>) -> Vec<Found> {
+    let sql = r#"SELECT id, username, role FROM "user" WHERE id = ANY($1)"#;
+    match sqlx::query_as::<_, Row>(sql).bind(&ids).fetch_all(&pool).await {
+        Ok(rows) => {
+            let users = rows.into_iter().map(|(id, username, role)| (id, User { username, role }));
+            let users: HashMap<i64, User> = users.collect();
+            ids.iter().map(|id| Ok(users.get(id).cloned())).collect()
+        }
+        Err(error) => {
+            let error = Arc::new(error);
+            ids.iter().map(|_| Err(Arc::clone(&error))).collect()
+        }
+    }
+}

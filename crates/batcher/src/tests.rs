@@ -1,0 +1,289 @@
+//! A store whose value changes while batches are under way, and whose answers wait for the test.
+
+use super::{Batcher, Limits, Lost};
+use std::{
+    future::poll_fn,
+    num::NonZero,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    sync::Semaphore,
+    task::{JoinHandle, yield_now},
+};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const MOST: NonZero<usize> = NonZero::new(4).unwrap();
+
+/// Reads its value when a batch is sent, and answers when the test allows it.
+#[derive(Clone)]
+struct Store {
+    value: Arc<AtomicU32>,
+    may_answer: Arc<Semaphore>,
+    batches: Arc<Mutex<Vec<Vec<&'static str>>>>,
+    reads: Batcher<&'static str, u32>,
+}
+
+fn store(batch: usize, in_flight: usize) -> Store {
+    let (batch, in_flight) = (NonZero::new(batch).unwrap(), NonZero::new(in_flight).unwrap());
+    let value = Arc::new(AtomicU32::new(0));
+    let may_answer = Arc::new(Semaphore::new(0));
+    let batches = Arc::new(Mutex::new(Vec::new()));
+    let reads = {
+        let (value, may_answer, batches) = (value.clone(), may_answer.clone(), batches.clone());
+        let limits = Limits { batch, in_flight, patience: PATIENCE, most_in_flight: MOST };
+        Batcher::new(limits, move |names: Vec<&'static str>| {
+            let read = value.load(Ordering::SeqCst);
+            batches.lock().unwrap().push(names.clone());
+            let may_answer = may_answer.clone();
+            async move {
+                assert!(!names.contains(&"panic"), "asked to");
+                may_answer.acquire().await.unwrap().forget();
+                names.iter().filter(|&&name| name != "no answer").map(|_| read).collect()
+            }
+        })
+    };
+    Store { value, may_answer, batches, reads }
+}
+
+impl Store {
+    fn read(&self, name: &'static str) -> JoinHandle<Result<u32, Lost>> {
+        let reads = self.reads.clone();
+        tokio::spawn(async move { reads.submit(name).await })
+    }
+
+    fn answer(&self, batches: usize) {
+        self.may_answer.add_permits(batches);
+    }
+
+    fn sent(&self) -> Vec<Vec<&'static str>> {
+        self.batches.lock().unwrap().clone()
+    }
+}
+
+/// Lets every task run until it waits for something. The test runtime has one thread and no timers
+/// are involved, so a bounded number of turns is enough.
+async fn settle() {
+    for _ in 0..100 {
+        yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_lone_request_goes_straight() {
+    let store = store(10, 1);
+    let read = store.read("a");
+    settle().await;
+    assert_eq!(store.sent(), [["a"]]);
+    store.answer(1);
+    assert_eq!(read.await.unwrap(), Ok(0));
+}
+
+#[tokio::test]
+async fn requests_that_come_while_a_batch_is_under_way_share_the_next_one() {
+    let store = store(10, 1);
+    let first = store.read("a");
+    settle().await;
+    let others = ["b", "c", "d"].map(|name| store.read(name));
+    settle().await;
+    assert_eq!(store.sent(), [["a"]]);
+    store.answer(2);
+    assert_eq!(first.await.unwrap(), Ok(0));
+    for other in others {
+        assert_eq!(other.await.unwrap(), Ok(0));
+    }
+    assert_eq!(store.sent(), [vec!["a"], vec!["b", "c", "d"]]);
+}
+
+#[tokio::test]
+async fn a_request_never_joins_a_batch_in_flight_so_it_never_sees_what_was_true_before_it_came() {
+    for in_flight in [1, 2, 3] {
+        let store = store(10, in_flight);
+        let early = store.read("a");
+        settle().await;
+        store.value.store(1, Ordering::SeqCst);
+        // The same name, asked for after the change, while the batch with the old value is open.
+        let late = store.read("a");
+        settle().await;
+        store.answer(2);
+        assert_eq!(early.await.unwrap(), Ok(0));
+        assert_eq!(late.await.unwrap(), Ok(1), "{in_flight} in flight");
+    }
+}
+
+#[tokio::test]
+async fn batches_and_places_are_bounded() {
+    let store = store(2, 2);
+    let mut reads = vec![store.read("a")];
+    settle().await;
+    reads.push(store.read("b"));
+    settle().await;
+    reads.extend(["c", "d", "e"].map(|name| store.read(name)));
+    settle().await;
+    assert_eq!(store.sent(), [["a"], ["b"]]);
+    store.answer(4);
+    for read in reads {
+        assert_eq!(read.await.unwrap(), Ok(0));
+    }
+    assert_eq!(store.sent()[2..], [vec!["c", "d"], vec!["e"]]);
+}
+
+#[tokio::test]
+async fn a_caller_who_leaves_before_the_batch_is_sent_is_not_in_it() {
+    let store = store(10, 1);
+    let first = store.read("a");
+    settle().await;
+    let leaver = store.read("leaver");
+    let stayer = store.read("b");
+    settle().await;
+    leaver.abort();
+    settle().await;
+    store.answer(2);
+    assert_eq!(first.await.unwrap(), Ok(0));
+    assert_eq!(stayer.await.unwrap(), Ok(0));
+    assert_eq!(store.sent(), [["a"], ["b"]]);
+}
+
+#[tokio::test]
+async fn a_caller_who_leaves_a_batch_in_flight_does_not_take_the_others_along() {
+    let store = store(10, 1);
+    let first = store.read("a");
+    settle().await;
+    let (leaver, stayer) = (store.read("leaver"), store.read("b"));
+    settle().await;
+    store.answer(1);
+    first.await.unwrap().unwrap();
+    settle().await;
+    leaver.abort();
+    store.answer(1);
+    assert_eq!(stayer.await.unwrap(), Ok(0));
+}
+
+#[tokio::test]
+async fn a_panic_or_a_missing_answer_loses_its_own_batch_and_no_later_one() {
+    let store = store(1, 1);
+    assert_eq!(store.read("panic").await.unwrap(), Err(Lost));
+    store.answer(2);
+    assert_eq!(store.read("no answer").await.unwrap(), Err(Lost));
+    assert_eq!(store.read("a").await.unwrap(), Ok(0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stuck_batch_holds_nobody_up_for_longer_than_the_patience() {
+    let store = store(10, 1);
+    let stuck = store.read("stuck");
+    settle().await;
+    let before = store.read("a");
+    settle().await;
+    assert_eq!(store.sent(), [["stuck"]]);
+    let after = store.read("b");
+    settle().await;
+    // Nobody else asks: those who wait see for themselves.
+    tokio::time::advance(PATIENCE).await;
+    settle().await;
+    assert_eq!(store.sent(), [vec!["stuck"], vec!["a", "b"]]);
+    // The extra place is used for no second batch while answers come.
+    let next = store.read("c");
+    settle().await;
+    assert_eq!(store.sent().len(), 2);
+    store.answer(3);
+    for read in [stuck, before, after, next] {
+        assert_eq!(read.await.unwrap(), Ok(0));
+    }
+    assert_eq!(store.sent()[2..], [["c"]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_wait_are_not_woken_while_batches_are_stuck() {
+    let store = store(1, 1);
+    let polls = Arc::new(AtomicU32::new(0));
+    let callers: Vec<_> = ["a", "b", "c", "d", "e", "f"]
+        .into_iter()
+        .map(|name| {
+            let (reads, polls) = (store.reads.clone(), polls.clone());
+            let mut read = Box::pin(async move { reads.submit(name).await });
+            tokio::spawn(poll_fn(move |context| {
+                polls.fetch_add(1, Ordering::SeqCst);
+                read.as_mut().poll(context)
+            }))
+        })
+        .collect();
+    for _ in 0..20 {
+        settle().await;
+        tokio::time::advance(PATIENCE).await;
+    }
+    // Four are in stuck batches, two wait for a place.
+    assert_eq!(store.sent().len(), MOST.get());
+    assert_eq!(polls.load(Ordering::SeqCst), 6);
+    store.answer(6);
+    for caller in callers {
+        assert_eq!(caller.await.unwrap(), Ok(0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_behind_a_stuck_batch_and_one_that_panics_is_not_forgotten() {
+    let store = store(1, 1);
+    let stuck = store.read("stuck");
+    settle().await;
+    tokio::time::advance(PATIENCE).await;
+    // Both come at once: one takes the extra place, the other waits behind it.
+    let (lost, waiting) = (store.read("panic"), store.read("a"));
+    assert_eq!(lost.await.unwrap(), Err(Lost));
+    settle().await;
+    tokio::time::advance(2 * PATIENCE).await;
+    settle().await;
+    assert_eq!(store.sent(), [["stuck"], ["panic"], ["a"]]);
+    store.answer(2);
+    for read in [stuck, waiting] {
+        assert_eq!(read.await.unwrap(), Ok(0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nobody_is_forgotten_when_requests_come_as_batches_end() {
+    let limits = Limits {
+        batch: NonZero::new(4).unwrap(),
+        in_flight: NonZero::new(2).unwrap(),
+        patience: PATIENCE,
+        most_in_flight: MOST,
+    };
+    let reads = Batcher::new(limits, async |batch: Vec<u32>| {
+        yield_now().await;
+        batch
+    });
+    let callers: Vec<_> = (0..16_u32)
+        .map(|caller| {
+            let reads = reads.clone();
+            tokio::spawn(async move {
+                for request in 0..2_000 {
+                    assert_eq!(reads.submit(request + caller).await, Ok(request + caller));
+                }
+            })
+        })
+        .collect();
+    for caller in callers {
+        caller.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_observer_is_told_how_many_share_each_batch() {
+    let store = store(8, 1);
+    let sizes = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&sizes);
+    store.reads.observe(move |size| seen.lock().unwrap().push(size));
+    store.reads.observe(|_| panic!("the first observer stays"));
+    let first = store.read("a");
+    settle().await;
+    let others = [store.read("b"), store.read("c")];
+    settle().await;
+    store.answer(2);
+    for read in [first].into_iter().chain(others) {
+        read.await.unwrap().unwrap();
+    }
+    assert_eq!(*sizes.lock().unwrap(), [1, 2]);
+}

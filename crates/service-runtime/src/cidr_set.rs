@@ -1,0 +1,83 @@
+//! Lists of CIDRs: whose word about a client's address is believed.
+
+use ipnet::{IpNet, Ipv4Net};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    str::FromStr,
+};
+
+/// A set of networks, written as CIDRs or single addresses separated by commas. Empty text is the
+/// empty set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CidrSet(Vec<IpNet>);
+
+impl CidrSet {
+    /// This machine: `127.0.0.0/8` and `::1`.
+    #[must_use]
+    pub fn loopback() -> Self {
+        let v4 = Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8);
+        Self(vec![v4.into(), IpNet::from(IpAddr::from(Ipv6Addr::LOCALHOST))])
+    }
+
+    /// Whether the address belongs to one of the networks. An IPv4 address mapped into IPv6
+    /// (`::ffff:10.0.0.1`, what a dual-stack socket reports) counts as the IPv4 address.
+    #[must_use]
+    pub fn contain(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.0.iter().any(|network| network.contains(&address))
+    }
+}
+
+impl FromStr for CidrSet {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .map(|part| {
+                part.parse::<IpNet>().or_else(|_| part.parse::<IpAddr>().map(IpNet::from)).map_err(
+                    |_| "must be CIDRs separated by commas, such as 10.0.0.0/8,fd00::/8".to_owned(),
+                )
+            })
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CidrSet;
+    use std::net::IpAddr;
+
+    fn networks(text: &str) -> CidrSet {
+        text.parse().expect("valid networks")
+    }
+
+    #[test]
+    fn an_address_is_found_in_a_cidr_or_as_itself() {
+        let networks = networks("10.0.0.0/8, 192.0.2.7,fd00::/8");
+        for inside in ["10.1.2.3", "::ffff:10.1.2.3", "192.0.2.7", "fd12::1"] {
+            assert!(networks.contain(inside.parse::<IpAddr>().expect("an address")), "{inside}");
+        }
+        for outside in ["11.0.0.1", "192.0.2.8", "fe80::1"] {
+            assert!(!networks.contain(outside.parse::<IpAddr>().expect("an address")), "{outside}");
+        }
+    }
+
+    #[test]
+    fn loopback_is_this_machine() {
+        for inside in ["127.0.0.1", "127.9.9.9", "::1"] {
+            assert!(CidrSet::loopback().contain(inside.parse().expect("an address")), "{inside}");
+        }
+        assert!(!CidrSet::loopback().contain("10.0.0.1".parse().expect("an address")));
+    }
+
+    #[test]
+    fn empty_text_is_nobody_and_nonsense_is_refused() {
+        assert!(!networks("").contain("127.0.0.1".parse().expect("an address")));
+        for wrong in ["localhost", "10.0.0.0/33", "10.0.0", "*"] {
+            assert!(wrong.parse::<CidrSet>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Spans for OpenTelemetry, and the way of a trace from one program to the next.
+//!
+//! A span that has the field `otel.kind` is exported; logs look at no span at all. While no collector
+//! is named nobody wants such spans, and making one costs a look at a flag.
+
+use crate::StartError;
+use http::{HeaderMap, Uri};
+use opentelemetry::{
+    Key, KeyValue, global,
+    propagation::{Extractor, TextMapPropagator as _},
+    trace::TracerProvider as _,
+};
+use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
+use opentelemetry_sdk::{Resource, propagation::TraceContextPropagator, trace::SdkTracerProvider};
+use std::{env, str::FromStr};
+use tracing::{Span, Subscriber, level_filters::LevelFilter};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
+
+const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+const PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
+
+/// Where spans are sent; the empty text is nowhere, as OpenTelemetry has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint(Option<String>);
+
+impl Endpoint {
+    /// The URL, unless it is nowhere.
+    #[must_use]
+    pub fn url(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
+impl FromStr for Endpoint {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const RIGHT: &str = "must be the URL of a collector that takes OTLP over gRPC, \
+                             such as http://127.0.0.1:4317";
+        if text.is_empty() {
+            return Ok(Self(None));
+        }
+        let url: Uri = text.parse().map_err(|_| RIGHT)?;
+        let has_user = url.authority().is_some_and(|authority| authority.as_str().contains('@'));
+        let has_path = url.path_and_query().is_some_and(|path| path != "/");
+        let has_host = url.host().is_some_and(|host| !host.is_empty());
+        match url.scheme_str() {
+            Some("https") => Err("https is not supported; send to a collector nearby over http"),
+            Some("http") if has_host && !has_user && !has_path => Ok(Self(Some(text.to_owned()))),
+            _ => Err(RIGHT),
+        }
+    }
+}
+
+/// Sends spans in batches, from a thread of its own. What the collector does not take is lost, with a
+/// line in the log; requests never wait for it.
+pub(crate) fn exporting(
+    url: &str,
+    program: &'static str,
+    version: &'static str,
+) -> Result<SdkTracerProvider, StartError> {
+    if let Ok(protocol) = env::var(PROTOCOL)
+        && !["", "grpc"].contains(&protocol.as_str())
+    {
+        let problem = "must be grpc, or not be set".to_owned();
+        return Err(StartError { variable: PROTOCOL, problem });
+    }
+    let exporter = SpanExporter::builder()
+        .with_tonic()
+        .with_endpoint(url)
+        .build()
+        .map_err(|error| StartError { variable: ENDPOINT, problem: error.to_string() })?;
+    // Each program of Rolegate believes its callers by settings of its own before it asks this.
+    global::set_text_map_propagator(TraceContextPropagator::new());
+    Ok(SdkTracerProvider::builder()
+        .with_batch_exporter(exporter)
+        .with_resource(resource(program, version))
+        .build())
+}
+
+/// What the environment says about this service, and where it says nothing what we know ourselves.
+fn resource(program: &'static str, version: &'static str) -> Resource {
+    let given = Resource::builder().build();
+    let says = |name: &'static str| {
+        given.get(&Key::new(name)).is_some_and(|value| {
+            // What the library makes up when nobody says anything.
+            !value.as_str().starts_with("unknown_service")
+        })
+    };
+    let ours = [("service.name", program), ("service.version", version)]
+        .into_iter()
+        .filter(|(name, _)| !says(name))
+        .map(|(name, value)| KeyValue::new(name, value));
+    Resource::builder().with_attributes(ours).build()
+}
+
+pub(crate) fn layer<S>(provider: &SdkTracerProvider) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
+{
+    let wanted = filter_fn(|what| what.is_span() && what.fields().field("otel.kind").is_some())
+        .with_max_level_hint(LevelFilter::INFO);
+    tracing_opentelemetry::layer()
+        .with_tracer(provider.tracer("rolegate"))
+        .with_location(false)
+        .with_threads(false)
+        .with_tracked_inactivity(false)
+        .with_level(false)
+        .with_target(false)
+        .with_filter(wanted)
+        .boxed()
+}
+
+/// Makes `span` part of the trace that the headers tell of (W3C Trace Context). For headers of
+/// callers who are believed; has an effect only before the span is first entered.
+pub fn follow(span: &Span, headers: &HeaderMap) {
+    if span.is_disabled() {
+        return;
+    }
+    let parent = TraceContextPropagator::new().extract(&Headers::of(headers));
+    // Without a collector the span is disabled, and the layer is always there with one.
+    let _ = span.set_parent(parent);
+}
+
+/// The two headers of a trace. `traceparent` given twice is none (W3C Trace Context, section 3.2);
+/// several `tracestate` are one list (section 3.3.1.5).
+struct Headers {
+    parent: Option<String>,
+    state: Option<String>,
+}
+
+impl Headers {
+    fn of(headers: &HeaderMap) -> Self {
+        let texts = |name: &str| -> Vec<&str> {
+            headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect()
+        };
+        let parent = match texts("traceparent").as_slice() {
+            [one] => Some((*one).to_owned()),
+            _ => None,
+        };
+        let state = texts("tracestate");
+        Self { parent, state: (!state.is_empty()).then(|| state.join(",")) }
+    }
+}
+
+impl Extractor for Headers {
+    fn get(&self, key: &str) -> Option<&str> {
+        match key {
+            "traceparent" => self.parent.as_deref(),
+            "tracestate" => self.state.as_deref(),
+            _ => None,
+        }
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        vec!["traceparent", "tracestate"]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Endpoint, Headers};
+    use http::{HeaderMap, HeaderValue};
+    use opentelemetry::{propagation::TextMapPropagator as _, trace::TraceContextExt as _};
+    use opentelemetry_sdk::propagation::TraceContextPropagator;
+
+    const GOOD: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+    fn trace(headers: &[(&'static str, &'static str)]) -> Option<(String, String)> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, HeaderValue::from_static(value));
+        }
+        let context = TraceContextPropagator::new().extract(&Headers::of(&map));
+        let span = context.span();
+        let found = span.span_context();
+        found.is_valid().then(|| (found.trace_id().to_string(), found.trace_state().header()))
+    }
+
+    #[test]
+    fn a_trace_is_followed_only_when_it_is_told_once_and_well() {
+        let id = "4bf92f3577b34da6a3ce929d0e0e4736".to_owned();
+        assert_eq!(trace(&[("traceparent", GOOD)]), Some((id.clone(), String::new())));
+        let two = [("traceparent", GOOD), ("tracestate", "a=1"), ("tracestate", "b=2")];
+        assert_eq!(trace(&two), Some((id, "a=1,b=2".to_owned())));
+        assert_eq!(trace(&[("traceparent", GOOD), ("traceparent", GOOD)]), None);
+        for bad in [
+            "",
+            "00",
+            "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+            "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        ] {
+            assert_eq!(trace(&[("traceparent", bad)]), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_endpoint_is_a_plain_url_or_nothing() {
+        let url = |text: &str| text.parse::<Endpoint>().map(|endpoint| endpoint.0);
+        assert_eq!(url(""), Ok(None));
+        for good in ["http://127.0.0.1:4317", "http://collector:4317/", "http://collector"] {
+            assert_eq!(url(good), Ok(Some(good.to_owned())));
+        }
+        for bad in ["collector", "collector:4317", "grpc://a:1", "http://a:1/v1/traces", "http://"]
+        {
+            assert!(url(bad).is_err_and(|error| error.contains("must be the URL")), "{bad}");
+        }
+        assert!(url("http://me:hunter2@a:1").is_err_and(|error| !error.contains("hunter2")));
+        assert!(url("https://a:4317").is_err_and(|error| error.contains("https")));
+    }
+}

@@ -1,0 +1,12 @@
+//! The program `rolegate`: what `cargo run` starts.
+
+use std::process::ExitCode;
+
+/// Requests are many small buffers that live for microseconds, freed on another thread as often as
+/// not: what this allocator is made for.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    rolegate::program(|_settings| {})
+}

@@ -1,7 +1,0 @@
-//! `auth-service` with cheap password hashes: the tests make thousands.
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    auth_service::program(|settings| settings.use_bcrypt_cost_for_tests(4))
-}

@@ -1,0 +1,182 @@
+//! What a test asks for: which store, how many processes, which settings.
+
+use crate::{Authority, Certificate, Program, Store};
+use std::{collections::BTreeMap, net::SocketAddr, path::Path};
+
+/// The password of `admin`.
+pub const ADMIN_PASSWORD: &str = "the password of the admin";
+
+/// What tokens are signed with.
+pub const SIGNING_SECRET: &str = "a signing secret of more than 32 bytes";
+
+/// What a world is to be like.
+#[derive(Clone, Debug)]
+pub struct TestSetup {
+    pub(crate) store: Store,
+    pub(crate) is_in_one_process: bool,
+    pub(crate) has_fast_hashes: bool,
+    pub(crate) has_database_proxy: bool,
+    pub(crate) settings: BTreeMap<String, String>,
+}
+
+impl TestSetup {
+    /// rolegate on this store.
+    #[must_use]
+    pub fn all_in_one(store: Store) -> Self {
+        Self {
+            store,
+            is_in_one_process: true,
+            has_fast_hashes: true,
+            has_database_proxy: false,
+            settings: BTreeMap::new(),
+        }
+    }
+
+    /// auth-service, posts-service and gateway on this store.
+    #[must_use]
+    pub fn split(store: Store) -> Self {
+        Self { is_in_one_process: false, ..Self::all_in_one(store) }
+    }
+
+    /// With one more setting for every program.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.settings.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// With all gRPC encrypted by this certificate; callers must show one of the same authority, and
+    /// those of ours show `caller`.
+    #[must_use]
+    pub fn with_tls(self, authority: &Authority, own: &Certificate, caller: &Certificate) -> Self {
+        let authority = authority.file();
+        ["AUTH", "POSTS"].into_iter().fold(self, |plan, service| {
+            [
+                ("TLS_CERT_FILE", &own.certificate),
+                ("TLS_KEY_FILE", &own.key),
+                ("TLS_CLIENT_CA_FILE", &authority),
+                ("CLIENT_TLS_CERT_FILE", &caller.certificate),
+                ("CLIENT_TLS_KEY_FILE", &caller.key),
+                ("CLIENT_TLS_CA_FILE", &authority),
+            ]
+            .into_iter()
+            .fold(plan, |plan, (name, path)| plan.with_file(&format!("{service}_{name}"), path))
+        })
+    }
+
+    /// With one more setting for every program: a file.
+    #[must_use]
+    pub fn with_file(self, name: &str, path: &Path) -> Self {
+        self.with(name, &path.display().to_string())
+    }
+
+    /// With one setting less.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.settings.remove(name);
+        self
+    }
+
+    /// The programs that users run, with the hashes that users get.
+    #[must_use]
+    pub fn with_real_hashes(self) -> Self {
+        Self { has_fast_hashes: false, ..self }
+    }
+
+    /// With a way to the database that can be cut.
+    #[must_use]
+    pub fn with_database_proxy(self) -> Self {
+        Self { has_database_proxy: true, ..self }
+    }
+
+    /// Which store.
+    #[must_use]
+    pub fn store(&self) -> Store {
+        self.store
+    }
+
+    /// Whether one process does everything.
+    #[must_use]
+    pub fn is_in_one_process(&self) -> bool {
+        self.is_in_one_process
+    }
+
+    /// The program that owns the users.
+    #[must_use]
+    pub fn auth_program(&self) -> Program {
+        match (self.is_in_one_process, self.has_fast_hashes) {
+            (true, true) => Program::FastHashRolegate,
+            (true, false) => Program::AllInOne,
+            (false, true) => Program::FastHashAuthService,
+            (false, false) => Program::AuthService,
+        }
+    }
+
+    /// The settings of [`TestSetup::auth_program`] on this database.
+    #[must_use]
+    pub fn auth_settings(&self, database_url: &str) -> BTreeMap<String, String> {
+        let mut settings = listeners(&["AUTH", "OPS"]);
+        if self.is_in_one_process {
+            settings.append(&mut listeners(&["BEARER", "BASIC", "POSTS"]));
+        }
+        settings.extend(
+            [
+                ("DATABASE_URL", database_url),
+                ("SIGNING_SECRET", SIGNING_SECRET),
+                ("DEFAULT_ADMIN_PASSWORD", ADMIN_PASSWORD),
+                ("LAME_DUCK_SECONDS", "0"),
+                // Most tests guess wrong on purpose.
+                ("LOGIN_FAILURE_LIMIT", "0"),
+            ]
+            .map(owned),
+        );
+        settings.extend(self.settings.clone());
+        if settings.contains_key("SIGNING_SECRET_FILE") {
+            settings.remove("SIGNING_SECRET");
+        }
+        settings
+    }
+
+    /// The settings of posts-service on this database, behind this auth-service.
+    #[must_use]
+    pub fn posts_settings(&self, database_url: &str, auth: SocketAddr) -> BTreeMap<String, String> {
+        let mut settings = listeners(&["POSTS", "OPS"]);
+        settings.extend([("DATABASE_URL", database_url), ("LAME_DUCK_SECONDS", "0")].map(owned));
+        settings.insert("AUTH_SERVICE_URL".to_owned(), self.url("AUTH", auth));
+        settings.extend(self.settings.clone());
+        settings
+    }
+
+    /// The settings of a gateway that asks this auth-service, and this posts-service.
+    #[must_use]
+    pub fn gateway_settings(
+        &self,
+        auth: SocketAddr,
+        posts: Option<SocketAddr>,
+    ) -> BTreeMap<String, String> {
+        let mut settings = listeners(&["BEARER", "BASIC", "OPS"]);
+        settings.extend([("LAME_DUCK_SECONDS", "0")].map(owned));
+        settings.insert("AUTH_SERVICE_URL".to_owned(), self.url("AUTH", auth));
+        let posts = posts.map(|posts| ("POSTS_SERVICE_URL".to_owned(), self.url("POSTS", posts)));
+        settings.extend(posts);
+        settings.extend(self.settings.clone());
+        settings
+    }
+}
+
+impl TestSetup {
+    /// Where callers find a service.
+    fn url(&self, service: &str, address: SocketAddr) -> String {
+        let authorities = format!("{service}_CLIENT_TLS_CA_FILE");
+        let is_encrypted = self.settings.contains_key(&authorities);
+        format!("{}://{address}", if is_encrypted { "https" } else { "http" })
+    }
+}
+
+fn listeners(names: &[&str]) -> BTreeMap<String, String> {
+    names.iter().map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned())).collect()
+}
+
+pub(crate) fn owned((name, value): (&str, &str)) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}

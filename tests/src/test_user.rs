@@ -1,0 +1,56 @@
+//! A registered user.
+
+use crate::{Answer, Api, token};
+use serde_json::json;
+
+/// Somebody who can log in, and has.
+#[derive(Clone, Debug)]
+pub struct TestUser {
+    /// The id that the service assigned.
+    pub id: i64,
+    /// As registered.
+    pub username: String,
+    /// As registered.
+    pub password: String,
+    /// An access token of theirs.
+    pub token: String,
+}
+
+impl TestUser {
+    /// Logs in.
+    ///
+    /// # Panics
+    ///
+    /// When the answer is not a token of the documented form.
+    pub async fn log_in(bearer: &Api, username: &str, password: &str) -> Self {
+        let answer = log_in(bearer, username, password).await;
+        let body = answer.expect(200).json();
+        let token = body["access_token"].as_str().unwrap_or_default().to_owned();
+        answer.expect_json(200, &json!({ "access_token": token, "token_type": "bearer" }));
+        let id = token::claims(&token)["sub"].as_str().and_then(|sub| sub.parse().ok());
+        Self {
+            id: id.unwrap_or_else(|| panic!("the sub of {token} is no id")),
+            username: username.to_owned(),
+            password: password.to_owned(),
+            token,
+        }
+    }
+
+    /// Registers and logs in.
+    pub async fn register(bearer: &Api, username: &str) -> Self {
+        // At most 72 bytes, however long the name is.
+        let password = format!("password of {}", username.chars().take(10).collect::<String>());
+        register(bearer, username, &password).await.expect_message("User registered successfully.");
+        Self::log_in(bearer, username, &password).await
+    }
+}
+
+/// Asks for a registration.
+pub(crate) async fn register(api: &Api, username: &str, password: &str) -> Answer {
+    api.post("/register", &json!({ "username": username, "password": password })).await
+}
+
+/// Asks for a token.
+pub(crate) async fn log_in(api: &Api, username: &str, password: &str) -> Answer {
+    api.post("/login", &json!({ "username": username, "password": password })).await
+}
