@@ -70,17 +70,17 @@ pub(crate) async fn run(
 async fn existing_store(settings: &Settings) -> Result<Arc<dyn UserStore>, Failure> {
     let url = settings.store_url()?;
     if let DatabaseTarget::Sqlite(file) = url.target()
-        && !sqlite::is_there(file).map_err(|problem| url.wrong(problem))?
+        && !sqlite::file_exists(file).map_err(|problem| url.invalid(problem))?
     {
-        return Err(url.wrong(format!("the file {} does not exist", file.display())).into());
+        return Err(url.invalid(format!("the file {} does not exist", file.display())).into());
     }
     match store::inspect(&url).await?.schema {
-        Schema::Missing { .. } => Err(url.wrong(format!("{url} has no users yet")).into()),
-        Schema::Foreign(why) => Err(url.foreign(&why).into()),
+        Schema::Missing { .. } => Err(url.invalid(format!("{url} has no users yet")).into()),
+        Schema::Unrecognized(why) => Err(url.unrecognized(&why).into()),
         // To open it would bring it up to date, under the feet of what runs with it.
         Schema::Older { .. } => {
             let problem = format!("{url} is of an older version: type auth-service migrate first");
-            Err(url.wrong(problem).into())
+            Err(url.invalid(problem).into())
         }
         Schema::Current | Schema::Newer => Ok(store::open(&url).await?),
     }

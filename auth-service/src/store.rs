@@ -4,19 +4,19 @@
 //! Look-ups return what there is, writes say what kept them from happening. Nothing above this
 //! module sees SQL, and nothing here decides.
 
+mod batched_reads;
 mod inspection;
 mod list_query;
 mod open;
 mod postgres;
-mod shared_reads;
 mod sqlite;
 
+pub use batched_reads::BatchedReads;
 pub(crate) use inspection::{examine, inspect};
 pub use open::open;
 pub use postgres::PostgresStore;
 use rolegate_sql_store::PoolStats;
 pub use rolegate_sql_store::StoreError;
-pub use shared_reads::BatchedReads;
 pub use sqlite::SqliteStore;
 
 use crate::{
@@ -46,10 +46,10 @@ pub enum InsertError {
 pub enum ActorError {
     /// The actor does not exist any more.
     #[error("the actor is gone")]
-    Gone,
+    NotFound,
     /// The actor is no admin any more.
     #[error("the actor is no admin")]
-    NoAdmin,
+    NotAdmin,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -67,7 +67,7 @@ pub struct NewPassword {
 
 /// Who sets a password, and what must still hold when it is written.
 #[derive(Clone, Copy, Debug)]
-pub enum Setter {
+pub enum PasswordWriter {
     /// The user with this id, as an admin.
     Admin(i64),
     /// The user themselves: nobody else has set another one, so that `tokens_not_before` is `seen`.
@@ -79,7 +79,7 @@ pub enum Setter {
     Operator,
 }
 
-impl Setter {
+impl PasswordWriter {
     /// Who must be an admin.
     fn admin(self) -> Option<i64> {
         if let Self::Admin(id) = self { Some(id) } else { None }
@@ -149,12 +149,12 @@ pub trait UserStore: Send + Sync + 'static {
     /// id is never given out again.
     async fn delete(&self, actor: i64, id: i64) -> Result<Option<User>, ActorError>;
 
-    /// Sets a password, while what `setter` says still holds. `None` when it was not set.
+    /// Sets a password, while what `writer` says still holds. `None` when it was not set.
     async fn set_password(
         &self,
         id: i64,
         new: NewPassword,
-        setter: Setter,
+        writer: PasswordWriter,
     ) -> Result<Option<User>, StoreError>;
 
     /// Replaces a hash by another one of the same password, if it still is `old`; whether it was.
@@ -193,12 +193,12 @@ impl UserFilter {
 }
 
 /// The one to write to, out of the rows of `actor` and `id`; an error where the actor may not write.
-fn as_admin(rows: &[User], actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
+fn require_admin(rows: &[User], actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
     let row = |id| rows.iter().find(|user| user.id == id);
     if let Some(actor) = actor {
-        let actor = row(actor).ok_or(ActorError::Gone)?;
+        let actor = row(actor).ok_or(ActorError::NotFound)?;
         if actor.role != Role::Admin {
-            return Err(ActorError::NoAdmin);
+            return Err(ActorError::NotAdmin);
         }
     }
     Ok(row(id).cloned())

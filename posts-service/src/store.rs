@@ -32,7 +32,7 @@ pub struct NewPost {
 
 /// What is to stand in a post from now on.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct PostUpdate {
     /// Title and content.
     pub draft: Draft,
     /// When, in milliseconds since 1970-01-01T00:00:00Z.
@@ -41,7 +41,7 @@ pub struct Change {
 
 /// Which post is written. Both conditions are part of the statement that writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct PostSelector {
     /// The post with this id,
     pub id: i64,
     /// if it is this author's; `None` whoever wrote it.
@@ -63,14 +63,14 @@ pub struct PostFilter {
 
 /// Posts by ascending id, and whether there are more after them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredPage {
+pub struct PostRows {
     /// The posts.
     pub posts: Vec<Post>,
     /// Whether the filter holds for more.
     pub has_more: bool,
 }
 
-impl StoredPage {
+impl PostRows {
     /// From rows that were asked for with one more than the limit; `found` were there before the
     /// contents were measured.
     fn new(mut posts: Vec<Post>, found: i64, limit: i64) -> Self {
@@ -94,13 +94,17 @@ pub trait PostStore: Send + Sync + 'static {
     async fn posts_by_id(&self, ids: &[i64]) -> Result<Vec<Post>, StoreError>;
 
     /// A page of posts.
-    async fn page(&self, filter: &PostFilter) -> Result<StoredPage, StoreError>;
+    async fn page(&self, filter: &PostFilter) -> Result<PostRows, StoreError>;
 
     /// Changes a post and moves its `updated_at` forward; `None` when there is no such post.
-    async fn update(&self, target: Target, change: Change) -> Result<Option<Post>, StoreError>;
+    async fn update(
+        &self,
+        target: PostSelector,
+        change: PostUpdate,
+    ) -> Result<Option<Post>, StoreError>;
 
     /// Deletes a post; who wrote it, or `None` when there is no such post.
-    async fn delete(&self, target: Target) -> Result<Option<i64>, StoreError>;
+    async fn delete(&self, target: PostSelector) -> Result<Option<i64>, StoreError>;
 
     /// Who wrote the post with this id; `None` when nobody did.
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError>;

@@ -21,7 +21,7 @@ impl Stores {
         let file = settings.posts_database_url_file.as_deref();
         let value = settings.posts_database_url.clone();
         let posts = DatabaseUrl::from_setting("POSTS_DATABASE_URL", value, file)?;
-        let in_data_dir = |name| DatabaseUrl::of_file("DATA_DIR", settings.data_dir.join(name));
+        let in_data_dir = |name| DatabaseUrl::from_file("DATA_DIR", settings.data_dir.join(name));
         let posts_are_given = posts.is_some();
         let users = users.unwrap_or_else(|| in_data_dir(data_dir::USERS));
         let posts = posts.unwrap_or_else(|| match users.target() {
@@ -32,9 +32,9 @@ impl Stores {
             return Ok(Self { users, posts });
         }
         Err(if posts_are_given {
-            posts.wrong(format!("users are in {posts}; name another file for posts"))
+            posts.invalid(format!("users are in {posts}; name another file for posts"))
         } else {
-            users.wrong(format!("posts are in {users}; name another file for users"))
+            users.invalid(format!("posts are in {users}; name another file for users"))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What still holds when a password is written, a while after it was asked for.
 
 use e2e::{Store, TestSetup, TestUser, for_all_deployments, token};
-use rolegate_auth_service::store::{self, NewPassword, Setter};
+use rolegate_auth_service::store::{self, NewPassword, PasswordWriter};
 use rolegate_sql_store::DatabaseUrl;
 use serde_json::json;
 use std::time::Duration;
@@ -16,19 +16,19 @@ async fn who_may_not_set_a_password_any_more_sets_none(plan: TestSetup) {
     std::fs::write(&file, world.database.url()).expect("written");
     let url = DatabaseUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
     let store = store::open(&url).await.expect("opened");
-    let set = async |setter| {
+    let set = async |writer| {
         let hash = world.database.user("bob").await.expect("bob").password.into();
         let new = NewPassword { hash, tokens_not_before: token::now() };
-        store.set_password(bob.id, new, setter).await.expect("an answer")
+        store.set_password(bob.id, new, writer).await.expect("an answer")
     };
-    assert_eq!(set(Setter::Admin(ann.id)).await, None, "no admin");
-    assert_eq!(set(Setter::Admin(999)).await, None, "nobody");
+    assert_eq!(set(PasswordWriter::Admin(ann.id)).await, None, "no admin");
+    assert_eq!(set(PasswordWriter::Admin(999)).await, None, "nobody");
     world.database.set_role("ann", "admin").await;
-    let given = set(Setter::Admin(ann.id)).await.expect("done");
+    let given = set(PasswordWriter::Admin(ann.id)).await.expect("done");
     let seen = given.tokens_not_before;
-    assert_eq!(set(Setter::Owner { seen: seen - 1 }).await, None, "another one was set");
-    assert!(set(Setter::Owner { seen }).await.is_some());
-    assert!(set(Setter::Operator).await.is_some());
+    assert_eq!(set(PasswordWriter::Owner { seen: seen - 1 }).await, None, "another one was set");
+    assert!(set(PasswordWriter::Owner { seen }).await.is_some());
+    assert!(set(PasswordWriter::Operator).await.is_some());
     store.close().await;
 }
 

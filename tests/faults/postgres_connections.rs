@@ -2,7 +2,7 @@
 
 use e2e::{Store, TestDatabase};
 use futures_util::{future::join_all, poll};
-use rolegate_sql_store::{DatabaseUrl, Opened, StoreError, Tables, postgres::Connections};
+use rolegate_sql_store::{DatabaseUrl, Opened, StoreError, Tables, postgres::Pool};
 use sqlx::{Connection as _, PgConnection};
 use std::{
     future::pending,
@@ -13,13 +13,13 @@ use tokio::sync::oneshot;
 
 const TABLES: Tables = Tables {
     owner: "test",
-    main: "t",
+    marker_table: "t",
     schema: None,
     postgres: &[(1, "t", "CREATE TABLE t (i int)")],
     sqlite: &[],
 };
 
-async fn open(database: &TestDatabase) -> Connections {
+async fn open(database: &TestDatabase) -> Pool {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(&file, database.url()).expect("written");
     let url = DatabaseUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
@@ -29,13 +29,13 @@ async fn open(database: &TestDatabase) -> Connections {
     }
 }
 
-async fn execute(connections: &Connections, sql: &'static str) {
+async fn execute(connections: &Pool, sql: &'static str) {
     let statement = sqlx::query(sql);
     let done = connections.run(|connection| Box::pin(statement.execute(connection))).await;
     done.expect("executed");
 }
 
-async fn backend(connections: &Connections) -> Result<i32, StoreError> {
+async fn backend(connections: &Pool) -> Result<i32, StoreError> {
     let pid = sqlx::query_scalar("SELECT pg_backend_pid()");
     connections.run(|connection| Box::pin(pid.fetch_one(connection))).await
 }
@@ -65,7 +65,7 @@ async fn what_is_written_after_an_abandoned_transaction_is_written() {
 async fn who_waits_gets_the_first_connection_that_is_free() {
     let database = TestDatabase::create(Store::Postgres).await;
     let connections = open(&database).await;
-    let limit = connections.uses()[0].limit;
+    let limit = connections.stats()[0].limit;
     let (free, taken): (Vec<_>, Vec<_>) = (0..limit).map(|_| oneshot::channel::<()>()).unzip();
     let holders = taken.into_iter().map(|freed| {
         let connections = connections.clone();

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     audit::{self, Event, Way},
     password::Password,
-    store::Setter,
+    store::PasswordWriter,
     user::User,
 };
 use secrecy::SecretString;
@@ -37,7 +37,7 @@ impl Accounts {
             return Err(AccountError::CurrentPasswordWrong);
         }
         // Only over the password that was checked: of two who change it at once, one is too late.
-        let owner = Setter::Owner { seen: stored.user.tokens_not_before };
+        let owner = PasswordWriter::Owner { seen: stored.user.tokens_not_before };
         let tell = |user: &User| audit::tell(Event::PasswordChanged { user });
         let changed = self.give_password(user.id, &new, owner, urgency(origin), tell).await?;
         if let Some(user) = changed {

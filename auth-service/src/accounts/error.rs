@@ -82,8 +82,8 @@ impl From<InsertError> for AccountError {
 impl From<ActorError> for AccountError {
     fn from(error: ActorError) -> Self {
         match error {
-            ActorError::Gone => Self::TokenUserNotFound,
-            ActorError::NoAdmin => Self::RoleInsufficient,
+            ActorError::NotFound => Self::TokenUserNotFound,
+            ActorError::NotAdmin => Self::RoleInsufficient,
             ActorError::Store(error) => Self::Store(error),
         }
     }

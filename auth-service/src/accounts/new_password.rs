@@ -3,7 +3,7 @@
 use super::{ADMIN_USERNAME, AccountError, Accounts};
 use crate::{
     password::{Password, Urgency},
-    store::{NewPassword, Setter, StoreError},
+    store::{NewPassword, PasswordWriter, StoreError},
     user::User,
 };
 use rolegate_telemetry::request_context::RequestContext;
@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 impl Accounts {
     /// Gives a user this password, ends the user's tokens and `tell`s of it. What Basic remembers ends
-    /// with the old hash. `None` when what `setter` says did not hold any more.
+    /// with the old hash. `None` when what `writer` says did not hold any more.
     pub(super) async fn give_password(
         &self,
         user_id: i64,
         password: &Password,
-        setter: Setter,
+        writer: PasswordWriter,
         urgency: Urgency,
         tell: impl FnOnce(&User) + Send + 'static,
     ) -> Result<Option<User>, AccountError> {
@@ -25,13 +25,13 @@ impl Accounts {
         let tokens = self.tokens.clone();
         let given = RequestContext::run_to_completion(async move {
             let new = |hash| NewPassword { hash, tokens_not_before: tokens.end_of_tokens() };
-            let mut user = store.set_password(user_id, new(hash.clone()), setter).await?;
+            let mut user = store.set_password(user_id, new(hash.clone()), writer).await?;
             // A write that took long: until it was there, the old password got tokens that count as
             // later than what it says.
             if let Some(given) = &user
                 && tokens.has_come(given.tokens_not_before)
             {
-                let owner = Setter::Owner { seen: given.tokens_not_before };
+                let owner = PasswordWriter::Owner { seen: given.tokens_not_before };
                 user = store.set_password(user_id, new(hash), owner).await?.or(user);
             }
             if let Some(user) = &user {

@@ -4,7 +4,7 @@ use super::{AccountError, Accounts, Origin, password_check::urgency};
 use crate::{
     audit::{self, Event},
     password::Password,
-    store::Setter,
+    store::PasswordWriter,
     user::User,
 };
 use secrecy::SecretString;
@@ -25,7 +25,7 @@ impl Accounts {
             .map_err(AccountError::PasswordInvalid)?;
         // The hash takes a while, in a flood of logins seconds: who is no admin any more when it is
         // done sets nothing.
-        let admin = Setter::Admin(actor.id);
+        let admin = PasswordWriter::Admin(actor.id);
         let tell = move |user: &User| audit::tell(Event::PasswordSet { actor: &actor, user });
         let given = self.give_password(user_id, &password, admin, urgency(origin), tell).await?;
         if let Some(user) = given {

@@ -1,15 +1,16 @@
 //! Users in PostgreSQL.
 
 use super::{
-    ActorError, InsertError, NewPassword, NewUser, Setter, StoreError, UserFilter, UserStore,
-    as_admin, list_query::list_query, role_from_text, seconds_from_store, seconds_to_store,
+    ActorError, InsertError, NewPassword, NewUser, PasswordWriter, StoreError, UserFilter,
+    UserStore, list_query::list_query, require_admin, role_from_text, seconds_from_store,
+    seconds_to_store,
 };
 use crate::{
     role::Role,
     user::{Credentials, User},
 };
 use async_trait::async_trait;
-use rolegate_sql_store::{Migrations, PoolStats, postgres::Connections};
+use rolegate_sql_store::{Migrations, PoolStats, postgres::Pool};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{Connection, PgConnection, Row, postgres::PgRow};
 
@@ -22,21 +23,21 @@ pub(super) const MIGRATIONS: Migrations = &[
 /// Users in PostgreSQL. Replicas on one database share them.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
-    connections: Connections,
+    pool: Pool,
 }
 
 impl PostgresStore {
     /// The store behind these connections.
     #[must_use]
-    pub fn new(connections: Connections) -> Self {
-        Self { connections }
+    pub fn new(pool: Pool) -> Self {
+        Self { pool }
     }
 }
 
 #[async_trait]
 impl UserStore for PostgresStore {
     async fn ping(&self) -> Result<(), StoreError> {
-        self.connections
+        self.pool
             .run(|connection| Box::pin(sqlx::query("SELECT 1").execute(connection)))
             .await
             .map(drop)
@@ -50,7 +51,7 @@ impl UserStore for PostgresStore {
             .bind(user.password_hash.expose_secret())
             .bind(user.role.as_str())
             .try_map(|row| user_from_row(&row));
-        self.connections
+        self.pool
             .run(|connection| Box::pin(insert.fetch_optional(connection)))
             .await?
             .ok_or(InsertError::UsernameTaken)
@@ -59,7 +60,7 @@ impl UserStore for PostgresStore {
     async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError> {
         let sql = r#"SELECT id, username, role, tokens_not_before FROM "user" WHERE id = ANY($1)"#;
         let select = sqlx::query(sql).bind(ids).try_map(|row| user_from_row(&row));
-        self.connections.run(|connection| Box::pin(select.fetch_all(connection))).await
+        self.pool.run(|connection| Box::pin(select.fetch_all(connection))).await
     }
 
     async fn credentials_by_username(
@@ -68,7 +69,7 @@ impl UserStore for PostgresStore {
     ) -> Result<Vec<Credentials>, StoreError> {
         let sql = r#"SELECT id, username, role, tokens_not_before, password FROM "user" WHERE username = ANY($1)"#;
         let select = sqlx::query(sql).bind(usernames).try_map(|row| credentials_from_row(&row));
-        self.connections.run(|connection| Box::pin(select.fetch_all(connection))).await
+        self.pool.run(|connection| Box::pin(select.fetch_all(connection))).await
     }
 
     async fn set_role(
@@ -77,22 +78,18 @@ impl UserStore for PostgresStore {
         id: i64,
         role: Role,
     ) -> Result<Option<User>, ActorError> {
-        self.connections
-            .run(move |connection| Box::pin(set_role(connection, actor, id, role)))
-            .await?
+        self.pool.run(move |connection| Box::pin(set_role(connection, actor, id, role))).await?
     }
 
     async fn delete(&self, actor: i64, id: i64) -> Result<Option<User>, ActorError> {
-        self.connections
-            .run(move |connection| Box::pin(delete(connection, Some(actor), id)))
-            .await?
+        self.pool.run(move |connection| Box::pin(delete(connection, Some(actor), id))).await?
     }
 
     async fn set_password(
         &self,
         id: i64,
         new: NewPassword,
-        setter: Setter,
+        writer: PasswordWriter,
     ) -> Result<Option<User>, StoreError> {
         let sql = r#"UPDATE "user"
             SET password = $2, tokens_not_before = GREATEST($3, tokens_not_before + 1)
@@ -104,10 +101,10 @@ impl UserStore for PostgresStore {
             .bind(id)
             .bind(new.hash.expose_secret())
             .bind(seconds_to_store(new.tokens_not_before))
-            .bind(setter.seen().map(seconds_to_store))
-            .bind(setter.admin())
+            .bind(writer.seen().map(seconds_to_store))
+            .bind(writer.admin())
             .try_map(|row| user_from_row(&row));
-        self.connections.run(|connection| Box::pin(update.fetch_optional(connection))).await
+        self.pool.run(|connection| Box::pin(update.fetch_optional(connection))).await
     }
 
     async fn replace_password(
@@ -118,17 +115,13 @@ impl UserStore for PostgresStore {
     ) -> Result<bool, StoreError> {
         let sql = r#"UPDATE "user" SET password = $3 WHERE id = $1 AND password = $2"#;
         let update = sqlx::query(sql).bind(id).bind(old.expose_secret()).bind(new.expose_secret());
-        Ok(self
-            .connections
-            .run(|connection| Box::pin(update.execute(connection)))
-            .await?
-            .rows_affected()
+        Ok(self.pool.run(|connection| Box::pin(update.execute(connection))).await?.rows_affected()
             == 1)
     }
 
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError> {
         let mut query = list_query(filter);
-        self.connections
+        self.pool
             .run(|connection| {
                 Box::pin(async move {
                     query.build().try_map(|row| user_from_row(&row)).fetch_all(connection).await
@@ -138,11 +131,11 @@ impl UserStore for PostgresStore {
     }
 
     fn pools(&self) -> Vec<PoolStats> {
-        self.connections.uses()
+        self.pool.stats()
     }
 
     async fn close(&self) {
-        self.connections.close().await;
+        self.pool.close().await;
     }
 }
 
@@ -153,7 +146,7 @@ async fn set_role(
     role: Role,
 ) -> sqlx::Result<Result<Option<User>, ActorError>> {
     let mut transaction = connection.begin().await?;
-    let found = as_admin(&lock(&mut transaction, actor, id).await?, actor, id);
+    let found = require_admin(&lock(&mut transaction, actor, id).await?, actor, id);
     if let Ok(Some(_)) = &found {
         let sql = r#"UPDATE "user" SET role = $2 WHERE id = $1"#;
         let update = sqlx::query(sql).bind(id).bind(role.as_str());
@@ -169,7 +162,7 @@ async fn delete(
     id: i64,
 ) -> sqlx::Result<Result<Option<User>, ActorError>> {
     let mut transaction = connection.begin().await?;
-    let found = as_admin(&lock(&mut transaction, actor, id).await?, actor, id);
+    let found = require_admin(&lock(&mut transaction, actor, id).await?, actor, id);
     if let Ok(Some(_)) = &found {
         let sql = r#"DELETE FROM "user" WHERE id = $1"#;
         sqlx::query(sql).bind(id).execute(&mut *transaction).await?;

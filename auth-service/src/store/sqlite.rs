@@ -4,8 +4,9 @@
 //! happened, and its failure is seen.
 
 use super::{
-    ActorError, InsertError, NewPassword, NewUser, Setter, StoreError, UserFilter, UserStore,
-    as_admin, list_query::list_query, role_from_text, seconds_from_store, seconds_to_store,
+    ActorError, InsertError, NewPassword, NewUser, PasswordWriter, StoreError, UserFilter,
+    UserStore, list_query::list_query, require_admin, role_from_text, seconds_from_store,
+    seconds_to_store,
 };
 use crate::{
     role::Role,
@@ -99,7 +100,7 @@ impl UserStore for SqliteStore {
         &self,
         id: i64,
         new: NewPassword,
-        setter: Setter,
+        writer: PasswordWriter,
     ) -> Result<Option<User>, StoreError> {
         let sql = r#"UPDATE "user"
             SET password = ?2, tokens_not_before = max(?3, tokens_not_before + 1)
@@ -111,8 +112,8 @@ impl UserStore for SqliteStore {
             .bind(id)
             .bind(new.hash.expose_secret())
             .bind(seconds_to_store(new.tokens_not_before))
-            .bind(setter.seen().map(seconds_to_store))
-            .bind(setter.admin())
+            .bind(writer.seen().map(seconds_to_store))
+            .bind(writer.admin())
             .try_map(|row| user_from_row(&row));
         Ok(self.pools.write(|writer| Box::pin(update.fetch_all(writer))).await?.pop())
     }
@@ -137,7 +138,7 @@ impl UserStore for SqliteStore {
     }
 
     fn pools(&self) -> Vec<PoolStats> {
-        self.pools.uses()
+        self.pools.stats()
     }
 
     async fn close(&self) {
@@ -151,7 +152,7 @@ async fn set_role(
     id: i64,
     role: Role,
 ) -> sqlx::Result<Result<Option<User>, ActorError>> {
-    let found = as_admin(&lock(writer, actor, id).await?, actor, id);
+    let found = require_admin(&lock(writer, actor, id).await?, actor, id);
     if let Ok(Some(_)) = &found {
         let sql = r#"UPDATE "user" SET role = ?2 WHERE id = ?1"#;
         sqlx::query(sql).bind(id).bind(role.as_str()).execute(writer).await?;
@@ -164,7 +165,7 @@ async fn delete(
     actor: i64,
     id: i64,
 ) -> sqlx::Result<Result<Option<User>, ActorError>> {
-    let found = as_admin(&lock(writer, Some(actor), id).await?, Some(actor), id);
+    let found = require_admin(&lock(writer, Some(actor), id).await?, Some(actor), id);
     if let Ok(Some(_)) = &found {
         let sql = r#"DELETE FROM "user" WHERE id = ?1"#;
         sqlx::query(sql).bind(id).execute(writer).await?;
@@ -220,7 +221,7 @@ mod tests {
     #[tokio::test]
     async fn a_page_is_read_from_an_index_and_never_sorted() {
         let folder = tempfile::tempdir().expect("a folder");
-        let url = DatabaseUrl::of_file("DATABASE_URL", folder.path().join("users.db"));
+        let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
         let opened = url.open(&TABLES).await.expect("opened");
         let Opened::Sqlite(pools) = opened else { panic!("not a file: {url}") };
         let store = SqliteStore::new(pools);

@@ -38,14 +38,14 @@ impl DatabaseCheck<'_> {
     /// Looks at the database. Changes nothing, and does not wait for one that is not there.
     pub async fn of(self, url: &DatabaseUrl) -> CheckReport {
         if let DatabaseTarget::Sqlite(file) = url.target() {
-            match sqlite::is_there(file) {
+            match sqlite::file_exists(file) {
                 Ok(true) => {}
                 Ok(false) => {
                     let new = "does not exist yet; migrate or the first start makes it";
                     let new = Check::good(SUBJECT, format!("{} {new}", file.display()));
                     return CheckReport { findings: vec![new], answer: Some(false) };
                 }
-                Err(problem) => return unusable(&url.wrong(problem)),
+                Err(problem) => return unusable(&url.invalid(problem)),
             }
         }
         match url.inspect(self.tables, self.question).await {
@@ -74,10 +74,10 @@ impl DatabaseCheck<'_> {
         let good = |text: &str| Check::good(SUBJECT, text);
         match schema {
             Schema::Current => good("the schema is up to date"),
-            Schema::Missing { may_be_made: true } => {
+            Schema::Missing { can_create: true } => {
                 good("there is no schema yet; migrate or the first start makes it")
             }
-            Schema::Missing { may_be_made: false } => {
+            Schema::Missing { can_create: false } => {
                 let target = if self.tables.schema.is_some() { "database" } else { "schema" };
                 let problem = "there is no schema yet, and this database user may not make it";
                 let right =
@@ -89,7 +89,7 @@ impl DatabaseCheck<'_> {
                 good(&format!("{missing} migration(s) are missing; {right}"))
             }
             Schema::Newer => good("a newer Rolegate made the schema; this one works with it"),
-            Schema::Foreign(why) => wrong_setting(&url.foreign(why)),
+            Schema::Unrecognized(why) => wrong_setting(&url.unrecognized(why)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A look at a database that changes nothing, not even its schema.
 
-use crate::{DatabaseTarget, DatabaseUrl, OpenError, STATEMENT_TIME, Schema, Tables};
+use crate::{DatabaseTarget, DatabaseUrl, OpenError, STATEMENT_TIMEOUT, Schema, Tables};
 use rolegate_service_runtime::program::Failure;
 use sqlx::{
     ConnectOptions, Connection, PgConnection, Row, SqliteConnection, postgres::PgConnectOptions,
@@ -9,7 +9,7 @@ use sqlx::{
 use std::{path::Path, time::Duration};
 
 /// Longest time for the whole look.
-const PATIENCE: Duration = STATEMENT_TIME;
+const PATIENCE: Duration = STATEMENT_TIMEOUT;
 
 /// A statement whose answer is one boolean, in the words of both engines.
 pub type ProbeQuery = &'static str;
@@ -109,5 +109,5 @@ async fn in_sqlite(
 }
 
 fn has_tables(schema: &Schema) -> bool {
-    !matches!(schema, Schema::Missing { .. } | Schema::Foreign(_))
+    !matches!(schema, Schema::Missing { .. } | Schema::Unrecognized(_))
 }

@@ -10,27 +10,27 @@
 //! - [`PoolStats`]: how connections are used; [`register_pool_metrics`] tells it in numbers.
 //! - [`BatchedReads`]: concurrent look-ups by key share one statement, without staleness.
 
+mod batched_reads;
 mod examination;
 mod inspection;
 mod metrics;
 mod open;
-mod pool_use;
+mod pool_stats;
 pub mod postgres;
 mod schema;
-mod shared_reads;
 pub mod sqlite;
 mod statement;
 mod tables;
-mod unavailable;
+mod transient;
 mod url;
 
+pub use batched_reads::BatchedReads;
 pub use examination::{CheckReport, DatabaseCheck};
 pub use inspection::{InspectError, Inspection, ProbeQuery};
 pub use metrics::register_pool_metrics;
 pub use open::{OpenError, Opened};
-pub use pool_use::PoolStats;
+pub use pool_stats::PoolStats;
 pub use schema::Schema;
-pub use shared_reads::BatchedReads;
-pub use statement::{QueryFuture, STATEMENT_TIME, StoreError, with_timeout};
+pub use statement::{QueryFuture, STATEMENT_TIMEOUT, StoreError, with_timeout};
 pub use tables::{Migrations, Tables};
 pub use url::{DatabaseTarget, DatabaseUrl, InvalidUrl};

@@ -7,7 +7,7 @@ use rolegate_service_runtime::{program::Failure, settings::SettingError};
 #[derive(Clone, Debug)]
 pub enum Opened {
     /// In PostgreSQL.
-    Postgres(postgres::Connections),
+    Postgres(postgres::Pool),
     /// In an SQLite file.
     Sqlite(sqlite::Pools),
 }
@@ -34,7 +34,7 @@ pub(crate) enum OpenFailure {
     /// Goes on from the name of the setting.
     Setting(String),
     /// Goes on from the name of the database.
-    Foreign(String),
+    Unrecognized(String),
     Failed(sqlx::Error),
 }
 
@@ -75,16 +75,16 @@ impl DatabaseUrl {
         })
     }
 
-    /// The setting leads to a database with a [`Schema::Foreign`](crate::Schema::Foreign).
+    /// The setting leads to a database with a [`Schema::Unrecognized`](crate::Schema::Unrecognized).
     #[must_use]
-    pub fn foreign(&self, why: &str) -> SettingError {
-        self.wrong(format!("{} {why}", self.target()))
+    pub fn unrecognized(&self, why: &str) -> SettingError {
+        self.invalid(format!("{} {why}", self.target()))
     }
 
     fn not_opened(&self, trouble: OpenFailure) -> OpenError {
         match trouble {
-            OpenFailure::Setting(problem) => self.wrong(problem).into(),
-            OpenFailure::Foreign(why) => self.foreign(&why).into(),
+            OpenFailure::Setting(problem) => self.invalid(problem).into(),
+            OpenFailure::Unrecognized(why) => self.unrecognized(&why).into(),
             OpenFailure::Failed(error) => {
                 OpenError::Failed { target: self.target().clone(), error }
             }

@@ -9,7 +9,7 @@ pub enum Schema {
     /// There is nothing yet; the value tells whether this database user may make it.
     Missing {
         /// Whether they may.
-        may_be_made: bool,
+        can_create: bool,
     },
     /// As this program makes it.
     Current,
@@ -21,7 +21,7 @@ pub enum Schema {
     /// A newer program made it, which only adds.
     Newer,
     /// No migration will put this right. Goes on from the name of the database: "belongs to …".
-    Foreign(String),
+    Unrecognized(String),
 }
 
 /// A migration that a database has: version, name, success and checksum.
@@ -31,10 +31,10 @@ type Applied = (i64, String, bool, Vec<u8>);
 struct Found {
     /// By ascending version.
     applied: Vec<Applied>,
-    has_main: bool,
+    has_marker: bool,
     /// Tables of others, in a place that is one service's alone.
     has_others: bool,
-    may_be_made: bool,
+    can_create: bool,
 }
 
 impl Schema {
@@ -42,22 +42,22 @@ impl Schema {
     pub async fn in_postgres(connection: &mut PgConnection, tables: &Tables) -> sqlx::Result<Self> {
         let (history, main) = tables.names_in_postgres();
         let sql = "SELECT to_regclass($1) IS NOT NULL AS has_history,
-            to_regclass($2) IS NOT NULL AS has_main,
+            to_regclass($2) IS NOT NULL AS has_marker,
             coalesce(CASE
                 WHEN $3::text IS NULL THEN has_schema_privilege(current_schema(), 'CREATE')
                 WHEN to_regnamespace($3) IS NULL
                     THEN has_database_privilege(current_database(), 'CREATE')
                 ELSE has_schema_privilege($3, 'CREATE')
-            END, false) AS may_be_made";
+            END, false) AS can_create";
         let look = sqlx::query(sql).bind(&history).bind(main).bind(tables.schema);
         let row = look.fetch_one(&mut *connection).await?;
         let mut applied = Vec::new();
         if row.try_get("has_history")? {
             applied = sqlx::query_as(history_of(&history)).fetch_all(connection).await?;
         }
-        let (has_main, may_be_made) = (row.try_get("has_main")?, row.try_get("may_be_made")?);
+        let (has_marker, can_create) = (row.try_get("has_marker")?, row.try_get("can_create")?);
         // A schema of PostgreSQL may be shared.
-        let found = Found { applied, has_main, has_others: false, may_be_made };
+        let found = Found { applied, has_marker, has_others: false, can_create };
         Ok(compare(tables, &tables.postgres(), &found))
     }
 
@@ -76,7 +76,7 @@ impl Schema {
             applied = sqlx::query_as(history_of(history)).fetch_all(connection).await?;
         }
         let has_others = there.iter().any(|table| table != history);
-        let found = Found { applied, has_main: has(main), has_others, may_be_made: true };
+        let found = Found { applied, has_marker: has(main), has_others, can_create: true };
         Ok(compare(tables, &tables.sqlite(), &found))
     }
 }
@@ -88,20 +88,20 @@ fn history_of(table: &str) -> AssertSqlSafe<String> {
 }
 
 fn compare(tables: &Tables, ours: &Migrator, found: &Found) -> Schema {
-    let Tables { owner, main, .. } = tables;
-    let not_ours = |why: String| Schema::Foreign(format!("is not a store of {owner}: {why}"));
+    let Tables { owner, marker_table, .. } = tables;
+    let not_ours = |why: String| Schema::Unrecognized(format!("is not a store of {owner}: {why}"));
     let applied = &found.applied;
     let Some((_, first, ..)) = applied.first() else {
-        return match (found.has_main, found.has_others) {
-            (true, _) => not_ours(format!("another program made its table \"{main}\"")),
+        return match (found.has_marker, found.has_others) {
+            (true, _) => not_ours(format!("another program made its table \"{marker_table}\"")),
             (false, true) => not_ours("it has tables of another program".to_owned()),
-            (false, false) => Schema::Missing { may_be_made: found.may_be_made },
+            (false, false) => Schema::Missing { can_create: found.can_create },
         };
     };
     if let Some(other) = owner_of(first)
         && other != *owner
     {
-        return Schema::Foreign(format!("belongs to {other}, not to {owner}"));
+        return Schema::Unrecognized(format!("belongs to {other}, not to {owner}"));
     }
     let has = |version: i64| applied.iter().any(|it| it.0 == version);
     let is_known = |it: &Applied| ours.version_exists(it.0);
@@ -112,8 +112,8 @@ fn compare(tables: &Tables, ours: &Migrator, found: &Found) -> Schema {
         not_ours("a migration was begun and not finished".to_owned())
     } else if !has_begun || applied.iter().any(is_altered) {
         not_ours("another program, or an altered one, made its tables".to_owned())
-    } else if !found.has_main {
-        not_ours(format!("its table \"{main}\" is gone"))
+    } else if !found.has_marker {
+        not_ours(format!("its table \"{marker_table}\" is gone"))
     } else {
         match ours.iter().filter(|migration| !has(migration.version)).count() {
             0 if applied.iter().all(is_known) => Schema::Current,

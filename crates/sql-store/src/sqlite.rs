@@ -7,14 +7,14 @@
 
 mod file;
 
-pub(crate) use file::are_same;
-pub use file::is_there;
+pub use file::file_exists;
+pub(crate) use file::same_file;
 
 use crate::{
-    PoolStats, QueryFuture, STATEMENT_TIME, Schema, StoreError, Tables, open::OpenFailure,
+    PoolStats, QueryFuture, STATEMENT_TIMEOUT, Schema, StoreError, Tables, open::OpenFailure,
     with_timeout,
 };
-use file::{private_file, take_turn};
+use file::{lock_exclusive, private_file};
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection, SqlitePool,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
@@ -46,13 +46,13 @@ pub struct Pools {
 /// Opens the file, made if it is missing (0600), and brings the schema up to date. Eight processes
 /// may do so at once: they take turns by a lock on a file beside it. What is not ours stays as it is.
 pub(crate) async fn open(file: &Path, tables: &Tables) -> Result<Pools, OpenFailure> {
-    let there = || is_there(file).map_err(OpenFailure::Setting);
+    let there = || file_exists(file).map_err(OpenFailure::Setting);
     there()?;
-    let turn = take_turn(file).await?;
+    let turn = lock_exclusive(file).await?;
     if there()? {
         let schema = look(file, tables).await.map_err(|error| explain(file, error))?;
-        if let Schema::Foreign(why) = schema {
-            return Err(OpenFailure::Foreign(why));
+        if let Schema::Unrecognized(why) = schema {
+            return Err(OpenFailure::Unrecognized(why));
         }
     }
     private_file(file)?;
@@ -75,16 +75,16 @@ async fn pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
         .filename(file)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
-        .busy_timeout(STATEMENT_TIME);
+        .busy_timeout(STATEMENT_TIMEOUT);
     let writer = SqlitePoolOptions::new()
         .max_connections(1)
-        .acquire_timeout(STATEMENT_TIME)
+        .acquire_timeout(STATEMENT_TIMEOUT)
         .connect_with(options.clone())
         .await?;
     tables.sqlite().run(&writer).await?;
     let readers = SqlitePoolOptions::new()
         .max_connections(READERS)
-        .acquire_timeout(STATEMENT_TIME)
+        .acquire_timeout(STATEMENT_TIMEOUT)
         .test_before_acquire(false)
         .connect_with(options.read_only(true))
         .await?;
@@ -106,7 +106,7 @@ pub(crate) fn explain(file: &Path, error: sqlx::Error) -> OpenFailure {
 }
 
 impl Pools {
-    /// Runs statements as one transaction, within [`STATEMENT_TIME`]. Whoever is told that there was
+    /// Runs statements as one transaction, within [`STATEMENT_TIMEOUT`]. Whoever is told that there was
     /// no time, or does not wait, leaves nothing behind: a lone statement would still be carried out
     /// when it is its turn.
     pub async fn write<T: Send>(
@@ -124,7 +124,7 @@ impl Pools {
 
     /// How the connections are used now.
     #[must_use]
-    pub fn uses(&self) -> Vec<PoolStats> {
+    pub fn stats(&self) -> Vec<PoolStats> {
         vec![PoolStats::of("readers", &self.readers), PoolStats::of("writer", &self.writer)]
     }
 

@@ -22,7 +22,7 @@ pub struct Tables {
     /// The program that they belong to.
     pub owner: &'static str,
     /// One that the first migration makes and none removes.
-    pub main: &'static str,
+    pub marker_table: &'static str,
     /// The schema in PostgreSQL, made if it is missing; `None` for the first of the search path.
     pub schema: Option<&'static str>,
     /// How they come to be in PostgreSQL.
@@ -47,12 +47,12 @@ impl Tables {
 
     /// The history and the main table, as PostgreSQL's `to_regclass` reads names.
     pub(crate) fn names_in_postgres(&self) -> (String, String) {
-        (self.in_postgres(HISTORY), self.in_postgres(&format!("\"{}\"", self.main)))
+        (self.in_postgres(HISTORY), self.in_postgres(&format!("\"{}\"", self.marker_table)))
     }
 
     /// The same in SQLite's list of tables.
     pub(crate) fn names_in_sqlite(&self) -> (&'static str, &'static str) {
-        (HISTORY, self.main)
+        (HISTORY, self.marker_table)
     }
 
     fn in_postgres(&self, table: &str) -> String {

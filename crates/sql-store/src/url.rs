@@ -2,7 +2,7 @@
 
 mod postgres;
 
-use crate::sqlite::are_same;
+use crate::sqlite::same_file;
 use rolegate_service_runtime::{secret, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::PgConnectOptions;
@@ -95,7 +95,7 @@ impl DatabaseUrl {
 
     /// An SQLite file that `setting` led to without being a URL.
     #[must_use]
-    pub fn of_file(setting: &'static str, file: PathBuf) -> Self {
+    pub fn from_file(setting: &'static str, file: PathBuf) -> Self {
         Self { setting, target: DatabaseTarget::Sqlite(file) }
     }
 
@@ -109,14 +109,14 @@ impl DatabaseUrl {
     #[must_use]
     pub fn is_same_file_as(&self, other: &Self) -> bool {
         match (&self.target, &other.target) {
-            (DatabaseTarget::Sqlite(one), DatabaseTarget::Sqlite(other)) => are_same(one, other),
+            (DatabaseTarget::Sqlite(one), DatabaseTarget::Sqlite(other)) => same_file(one, other),
             _ => false,
         }
     }
 
     /// The setting leads to something that this cannot be.
     #[must_use]
-    pub fn wrong(&self, problem: impl Into<String>) -> SettingError {
+    pub fn invalid(&self, problem: impl Into<String>) -> SettingError {
         SettingError::new(self.setting, problem)
     }
 }

@@ -1,7 +1,7 @@
 //! Who acts, and which posts they may write.
 
 use super::{PostError, Posts};
-use crate::store::Target;
+use crate::store::PostSelector;
 use rolegate_auth_client::{CallContext, Requirement, Role, User};
 use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
@@ -15,7 +15,7 @@ impl Posts {
 
     /// Why there is no such post for this writer. What is written is chosen by id and author in one
     /// statement; this only tells the two reasons apart, after it.
-    pub(super) async fn why_not(&self, target: Target) -> Result<PostError, PostError> {
+    pub(super) async fn why_not(&self, target: PostSelector) -> Result<PostError, PostError> {
         let author = self.store.author_of(target.id).await?;
         // One of the writer's own did not exist when the statement looked.
         let is_another_s = author.is_some_and(|author| target.author_id != Some(author));
@@ -24,8 +24,8 @@ impl Posts {
 }
 
 /// What this writer may choose by the id: an admin any post, an author their own.
-pub(super) fn target(writer: &User, id: i64) -> Target {
-    Target { id, author_id: (writer.role != Role::Admin).then_some(writer.id) }
+pub(super) fn target(writer: &User, id: i64) -> PostSelector {
+    PostSelector { id, author_id: (writer.role != Role::Admin).then_some(writer.id) }
 }
 
 /// For whom auth-service is asked, so that its log lines carry the id of the request. A batch of many

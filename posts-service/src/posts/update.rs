@@ -4,7 +4,7 @@ use super::{Draft, PostError, Posts, actor::target};
 use crate::{
     audit::{self, Act},
     post::{Post, PostWithAuthor},
-    store::{Change, Target},
+    store::{PostSelector, PostUpdate},
 };
 use rolegate_auth_client::User;
 use rolegate_sql_store::StoreError;
@@ -32,7 +32,7 @@ impl Posts {
                 return Err(if may { rule.into() } else { PostError::OthersPost });
             }
         };
-        let change = Change { draft, now: self.clock.unix_millis() };
+        let change = PostUpdate { draft, now: self.clock.unix_millis() };
         match self.change(&writer, target, change).await? {
             Some(post) if post.author_id == writer.id => {
                 Ok(PostWithAuthor { post, author: Some(writer.username) })
@@ -45,8 +45,8 @@ impl Posts {
     async fn change(
         &self,
         writer: &User,
-        target: Target,
-        change: Change,
+        target: PostSelector,
+        change: PostUpdate,
     ) -> Result<Option<Post>, StoreError> {
         let (store, writer) = (Arc::clone(&self.store), writer.clone());
         let changed = RequestContext::run_to_completion(async move {

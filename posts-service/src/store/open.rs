@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// The tables of this service.
 const TABLES: Tables = Tables {
     owner: "posts-service",
-    main: "post",
+    marker_table: "post",
     schema: Some("posts"),
     postgres: postgres::MIGRATIONS,
     sqlite: sqlite::MIGRATIONS,
@@ -16,7 +16,7 @@ const TABLES: Tables = Tables {
 /// Opens the store and brings its schema up to date: see [`DatabaseUrl::open`].
 pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn PostStore>, OpenError> {
     Ok(match url.open(&TABLES).await? {
-        Opened::Postgres(connections) => Arc::new(PostgresStore::new(connections)),
+        Opened::Postgres(pool) => Arc::new(PostgresStore::new(pool)),
         Opened::Sqlite(pools) => Arc::new(SqliteStore::new(pools)),
     })
 }

@@ -1,9 +1,9 @@
 //! Posts in PostgreSQL, in a schema of their own: the database may be that of the users.
 
-use super::{Change, NewPost, PostFilter, PostStore, StoredPage, Target};
+use super::{NewPost, PostFilter, PostRows, PostSelector, PostStore, PostUpdate};
 use crate::post::Post;
 use async_trait::async_trait;
-use rolegate_sql_store::{Migrations, PoolStats, StoreError, postgres::Connections};
+use rolegate_sql_store::{Migrations, PoolStats, StoreError, postgres::Pool};
 use sqlx::{Row, postgres::PgRow};
 
 /// The schema, step by step.
@@ -13,14 +13,14 @@ pub(super) const MIGRATIONS: Migrations =
 /// Posts in PostgreSQL. Replicas on one database share them.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
-    connections: Connections,
+    pool: Pool,
 }
 
 impl PostgresStore {
     /// The store behind these connections.
     #[must_use]
-    pub fn new(connections: Connections) -> Self {
-        Self { connections }
+    pub fn new(pool: Pool) -> Self {
+        Self { pool }
     }
 }
 
@@ -44,7 +44,7 @@ macro_rules! page {
 impl PostStore for PostgresStore {
     async fn ping(&self) -> Result<(), StoreError> {
         let ping = sqlx::query("SELECT 1");
-        self.connections.run(|connection| Box::pin(ping.execute(connection))).await.map(drop)
+        self.pool.run(|connection| Box::pin(ping.execute(connection))).await.map(drop)
     }
 
     async fn insert(&self, post: NewPost) -> Result<Post, StoreError> {
@@ -57,17 +57,17 @@ impl PostStore for PostgresStore {
             .bind(post.draft.content)
             .bind(post.now)
             .try_map(|row| post_from_row(&row));
-        self.connections.run(|connection| Box::pin(insert.fetch_one(connection))).await
+        self.pool.run(|connection| Box::pin(insert.fetch_one(connection))).await
     }
 
     async fn posts_by_id(&self, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
         let sql = "SELECT id, author_id, title, content, created_at, updated_at
             FROM posts.post WHERE id = ANY($1)";
         let select = sqlx::query(sql).bind(ids).try_map(|row| post_from_row(&row));
-        self.connections.run(|connection| Box::pin(select.fetch_all(connection))).await
+        self.pool.run(|connection| Box::pin(select.fetch_all(connection))).await
     }
 
-    async fn page(&self, filter: &PostFilter) -> Result<StoredPage, StoreError> {
+    async fn page(&self, filter: &PostFilter) -> Result<PostRows, StoreError> {
         // One more than asked for tells whether there is a next page.
         let select = match filter.author_id {
             None => sqlx::query(page!("")),
@@ -79,13 +79,16 @@ impl PostStore for PostgresStore {
             Some(author_id) => select.bind(author_id),
         };
         let select = select.try_map(|row| found(&row));
-        let rows =
-            self.connections.run(|connection| Box::pin(select.fetch_all(connection))).await?;
+        let rows = self.pool.run(|connection| Box::pin(select.fetch_all(connection))).await?;
         let found = rows.first().map_or(0, |(_, found)| *found);
-        Ok(StoredPage::new(rows.into_iter().map(|(post, _)| post).collect(), found, filter.limit))
+        Ok(PostRows::new(rows.into_iter().map(|(post, _)| post).collect(), found, filter.limit))
     }
 
-    async fn update(&self, target: Target, change: Change) -> Result<Option<Post>, StoreError> {
+    async fn update(
+        &self,
+        target: PostSelector,
+        change: PostUpdate,
+    ) -> Result<Option<Post>, StoreError> {
         // A clock that went back does not take the post back in time.
         let sql = "UPDATE posts.post
             SET title = $3, content = $4, updated_at = greatest($5, updated_at + 1)
@@ -98,28 +101,28 @@ impl PostStore for PostgresStore {
             .bind(change.draft.content)
             .bind(change.now)
             .try_map(|row| post_from_row(&row));
-        self.connections.run(|connection| Box::pin(update.fetch_optional(connection))).await
+        self.pool.run(|connection| Box::pin(update.fetch_optional(connection))).await
     }
 
-    async fn delete(&self, target: Target) -> Result<Option<i64>, StoreError> {
+    async fn delete(&self, target: PostSelector) -> Result<Option<i64>, StoreError> {
         let sql = "DELETE FROM posts.post
             WHERE id = $1 AND ($2::bigint IS NULL OR author_id = $2) RETURNING author_id";
         let delete = sqlx::query_scalar(sql).bind(target.id).bind(target.author_id);
-        self.connections.run(|connection| Box::pin(delete.fetch_optional(connection))).await
+        self.pool.run(|connection| Box::pin(delete.fetch_optional(connection))).await
     }
 
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT author_id FROM posts.post WHERE id = $1";
         let select = sqlx::query_scalar(sql).bind(id);
-        self.connections.run(|connection| Box::pin(select.fetch_optional(connection))).await
+        self.pool.run(|connection| Box::pin(select.fetch_optional(connection))).await
     }
 
     fn pools(&self) -> Vec<PoolStats> {
-        self.connections.uses()
+        self.pool.stats()
     }
 
     async fn close(&self) {
-        self.connections.close().await;
+        self.pool.close().await;
     }
 }
 

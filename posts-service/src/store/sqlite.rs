@@ -3,7 +3,7 @@
 //! Writes are read to their end (`fetch_all`, never `fetch_optional`): only then the commit has
 //! happened, and its failure is seen.
 
-use super::{Change, NewPost, PostFilter, PostStore, StoredPage, Target};
+use super::{NewPost, PostFilter, PostRows, PostSelector, PostStore, PostUpdate};
 use crate::post::Post;
 use async_trait::async_trait;
 use rolegate_sql_store::{Migrations, PoolStats, StoreError, sqlite::Pools, with_timeout};
@@ -71,7 +71,7 @@ impl PostStore for SqliteStore {
         with_timeout(select.fetch_all(&self.pools.readers)).await
     }
 
-    async fn page(&self, filter: &PostFilter) -> Result<StoredPage, StoreError> {
+    async fn page(&self, filter: &PostFilter) -> Result<PostRows, StoreError> {
         // One more than asked for tells whether there is a next page.
         let select = match filter.author_id {
             None => sqlx::query(page!("")),
@@ -85,10 +85,14 @@ impl PostStore for SqliteStore {
         let select = select.try_map(|row| found(&row)).fetch_all(&self.pools.readers);
         let rows = with_timeout(select).await?;
         let found = rows.first().map_or(0, |(_, found)| *found);
-        Ok(StoredPage::new(rows.into_iter().map(|(post, _)| post).collect(), found, filter.limit))
+        Ok(PostRows::new(rows.into_iter().map(|(post, _)| post).collect(), found, filter.limit))
     }
 
-    async fn update(&self, target: Target, change: Change) -> Result<Option<Post>, StoreError> {
+    async fn update(
+        &self,
+        target: PostSelector,
+        change: PostUpdate,
+    ) -> Result<Option<Post>, StoreError> {
         // A clock that went back does not take the post back in time.
         let sql = "UPDATE post
             SET title = ?3, content = ?4, updated_at = max(?5, updated_at + 1)
@@ -104,7 +108,7 @@ impl PostStore for SqliteStore {
         Ok(self.pools.write(|writer| Box::pin(update.fetch_all(writer))).await?.pop())
     }
 
-    async fn delete(&self, target: Target) -> Result<Option<i64>, StoreError> {
+    async fn delete(&self, target: PostSelector) -> Result<Option<i64>, StoreError> {
         let sql = "DELETE FROM post WHERE id = ?1 AND (?2 IS NULL OR author_id = ?2)
             RETURNING author_id";
         let delete = sqlx::query_scalar(sql).bind(target.id).bind(target.author_id);
@@ -117,7 +121,7 @@ impl PostStore for SqliteStore {
     }
 
     fn pools(&self) -> Vec<PoolStats> {
-        self.pools.uses()
+        self.pools.stats()
     }
 
     async fn close(&self) {

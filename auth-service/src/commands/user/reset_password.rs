@@ -6,7 +6,7 @@ use crate::{
     clock::SystemClock,
     password::{Hasher, Password, Urgency},
     settings::Settings,
-    store::{NewPassword, Setter, UserStore},
+    store::{NewPassword, PasswordWriter, UserStore},
     token::end_of_tokens,
 };
 use rolegate_service_runtime::{
@@ -38,7 +38,8 @@ pub(super) async fn run(
     let urgency = Urgency { client: Ipv6Addr::UNSPECIFIED.into(), deadline };
     let hash = hasher.map_err(failed)?.hash(&password, urgency).await.map_err(failed)?;
     let new = NewPassword { hash, tokens_not_before: end_of_tokens(&SystemClock) };
-    let changed = store.set_password(user.id, new, Setter::Operator).await.map_err(failed)?;
+    let changed =
+        store.set_password(user.id, new, PasswordWriter::Operator).await.map_err(failed)?;
     let user = changed.ok_or_else(|| nobody(username))?;
     audit("password_reset", &user);
     print(&format!("User {} ({:?}) has the new password now.", user.id, user.username));

@@ -12,7 +12,7 @@ use std::{
 const LINKS: usize = 40;
 
 /// Whether the file is there. Where none can be, the problem: it goes on from the name of a setting.
-pub fn is_there(file: &Path) -> Result<bool, String> {
+pub fn file_exists(file: &Path) -> Result<bool, String> {
     let path = file.display();
     match file.metadata() {
         Ok(found) if found.is_dir() => Err(format!("{path} is a folder; name a file in it")),
@@ -33,7 +33,7 @@ pub fn is_there(file: &Path) -> Result<bool, String> {
 
 /// Whether two paths lead to one file, which need not exist: by another spelling, a link to it, or
 /// one to its folder.
-pub(crate) fn are_same(one: &Path, other: &Path) -> bool {
+pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
     match (identity(one), identity(other)) {
         (Some(one), Some(other)) => one == other,
@@ -65,7 +65,7 @@ fn resolved(path: &Path, links: usize) -> PathBuf {
 
 /// Waits for the right to prepare the file: neither the switch to WAL nor sqlx's migrator is safe
 /// in company. The system lets the lock go with its holder, however that ends.
-pub(super) async fn take_turn(file: &Path) -> Result<File, OpenFailure> {
+pub(super) async fn lock_exclusive(file: &Path) -> Result<File, OpenFailure> {
     let mut beside = file.as_os_str().to_owned();
     beside.push(".lock");
     let lock = private_file(&PathBuf::from(beside))?;
@@ -103,7 +103,7 @@ fn explain(path: &Path, error: io::Error) -> OpenFailure {
 
 #[cfg(test)]
 mod tests {
-    use super::{are_same, explain, is_there};
+    use super::{explain, file_exists, same_file};
     use crate::open::OpenFailure;
     use std::{io, os::unix::fs::symlink, path::Path};
 
@@ -111,13 +111,13 @@ mod tests {
     fn only_a_file_or_room_for_one_can_be_a_database() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("users.db");
-        assert_eq!(is_there(&file), Ok(false));
+        assert_eq!(file_exists(&file), Ok(false));
         std::fs::write(&file, "").expect("written");
-        assert_eq!(is_there(&file), Ok(true));
+        assert_eq!(file_exists(&file), Ok(true));
         let (round, link) = (folder.path().join("round"), folder.path().join("link"));
         symlink(&round, &round).expect("linked");
         symlink(&file, &link).expect("linked");
-        assert_eq!(is_there(&link), Ok(true));
+        assert_eq!(file_exists(&link), Ok(true));
         for (path, why) in [
             (folder.path(), "is a folder"),
             (Path::new("/dev/null"), "is not a file"),
@@ -126,7 +126,7 @@ mod tests {
             (&folder.path().join("x".repeat(300)), "cannot be opened"),
             (&round, "cannot be opened"),
         ] {
-            let problem = is_there(path).expect_err(why);
+            let problem = file_exists(path).expect_err(why);
             assert!(problem.contains(why), "{problem}");
         }
     }
@@ -143,15 +143,15 @@ mod tests {
             ["a/users.db", "./a/../a//users.db", "link-to-a/users.db", "link", "link-to-link"];
         for is_made in [false, true] {
             for name in names {
-                assert!(are_same(&at("a/users.db"), &at(name)), "{name}, made: {is_made}");
-                assert!(!are_same(&at("a/posts.db"), &at(name)), "{name}, made: {is_made}");
+                assert!(same_file(&at("a/users.db"), &at(name)), "{name}, made: {is_made}");
+                assert!(!same_file(&at("a/posts.db"), &at(name)), "{name}, made: {is_made}");
             }
             std::fs::write(at("a/users.db"), "").expect("written");
         }
         std::fs::hard_link(at("a/users.db"), at("hard")).expect("linked");
-        assert!(are_same(&at("a/users.db"), &at("hard")));
-        assert!(are_same(&at("not/made/x.db"), &at("a/../not/./made/../made/x.db")));
-        assert!(!are_same(&at("not/made/x.db"), &at("not/x.db")));
+        assert!(same_file(&at("a/users.db"), &at("hard")));
+        assert!(same_file(&at("not/made/x.db"), &at("a/../not/./made/../made/x.db")));
+        assert!(!same_file(&at("not/made/x.db"), &at("not/x.db")));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Connections to PostgreSQL, kept at hand.
+//! Pool to PostgreSQL, kept at hand.
 //!
 //! sqlx's pool only opens them. It would ask the server for a sign of life whenever a connection
 //! comes back: a second round trip for every statement, and one without a time limit, so that a
@@ -27,9 +27,9 @@ const SIGN_OF_LIFE: Duration = Duration::from_millis(500);
 /// After this time a connection is replaced, or after so long without use closed.
 const SERVICE_LIFE: Duration = Duration::from_mins(10);
 
-/// Connections to one database. Clones share them.
+/// Pool to one database. Clones share them.
 #[derive(Clone, Debug)]
-pub struct Connections(Arc<Parts>);
+pub struct Pool(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
@@ -38,11 +38,11 @@ struct Parts {
     places: Semaphore,
     /// Those that nobody uses. The last is the one that was used last; those that are too many for
     /// the load sink to the bottom and grow old there.
-    at_hand: Mutex<Vec<Kept>>,
+    at_hand: Mutex<Vec<IdleConnection>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct IdleConnection {
     connection: PoolConnection<Postgres>,
     opened: Instant,
     last_used: Instant,
@@ -52,14 +52,14 @@ struct Kept {
 /// is closed: nobody can tell what is open on it. (sqlx 0.9 forgets a transaction whose BEGIN was
 /// not waited for, and everything after it would be part of it.)
 #[derive(Debug)]
-struct Borrowed<'c> {
-    kept: Option<Kept>,
-    home: &'c Connections,
+struct PooledConnection<'c> {
+    kept: Option<IdleConnection>,
+    home: &'c Pool,
     // Given back after the connection: whoever gets it finds that at hand.
     _place: SemaphorePermit<'c>,
 }
 
-impl Connections {
+impl Pool {
     /// At most so many as `pool` may open, none of which is used by others.
     pub(super) fn new(pool: PgPool) -> Self {
         let most = usize::try_from(pool.options().get_max_connections()).unwrap_or(usize::MAX);
@@ -68,7 +68,7 @@ impl Connections {
     }
 
     /// Runs a statement, or a transaction, to its end on a connection of its own, within
-    /// [`STATEMENT_TIME`](crate::STATEMENT_TIME).
+    /// [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT).
     pub async fn run<T: Send>(
         &self,
         statement: impl for<'c> FnOnce(&'c mut PgConnection) -> QueryFuture<'c, T> + Send,
@@ -91,26 +91,26 @@ impl Connections {
     }
 
     /// A connection that is alive as far as one can know.
-    async fn take(&self) -> sqlx::Result<Borrowed<'_>> {
+    async fn take(&self) -> sqlx::Result<PooledConnection<'_>> {
         let place = self.0.places.acquire().await.map_err(|_closed| sqlx::Error::PoolClosed)?;
-        let mut borrowed = Borrowed { kept: self.lock().pop(), home: self, _place: place };
+        let mut borrowed = PooledConnection { kept: self.lock().pop(), home: self, _place: place };
         if let Some(kept) = &mut borrowed.kept {
             if kept.last_used.elapsed() < FRESH || is_alive(&mut kept.connection).await {
                 return Ok(borrowed);
             }
             // What ended this one ended the others too, and asking each would take its time.
             borrowed.give_up();
-            mem::take(&mut *self.lock()).into_iter().for_each(Kept::give_up);
+            mem::take(&mut *self.lock()).into_iter().for_each(IdleConnection::give_up);
         }
         let connection = self.0.pool.acquire().await?;
         let now = Instant::now();
-        borrowed.kept = Some(Kept { connection, opened: now, last_used: now });
+        borrowed.kept = Some(IdleConnection { connection, opened: now, last_used: now });
         Ok(borrowed)
     }
 
     /// How the connections are used now.
     #[must_use]
-    pub fn uses(&self) -> Vec<PoolStats> {
+    pub fn stats(&self) -> Vec<PoolStats> {
         let mut main = PoolStats::of("main", &self.0.pool);
         main.idle = self.lock().len().min(main.open);
         vec![main]
@@ -125,7 +125,7 @@ impl Connections {
         closing.await;
     }
 
-    fn keep(&self, mut kept: Kept) {
+    fn keep(&self, mut kept: IdleConnection) {
         kept.last_used = Instant::now();
         let mut at_hand = self.lock();
         if self.0.pool.is_closed() || kept.opened.elapsed() > SERVICE_LIFE {
@@ -137,7 +137,7 @@ impl Connections {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<IdleConnection>> {
         self.0.at_hand.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -147,14 +147,14 @@ async fn is_alive(connection: &mut PgConnection) -> bool {
     timeout(SIGN_OF_LIFE, connection.ping()).await.is_ok_and(|answer| answer.is_ok())
 }
 
-impl Kept {
+impl IdleConnection {
     /// Closes the socket without a word and makes room in the pool.
     fn give_up(self) {
         drop(self.connection.detach());
     }
 }
 
-impl Borrowed<'_> {
+impl PooledConnection<'_> {
     /// The statement was answered to its end: the connection is good for the next one.
     fn give_back(mut self) {
         if let Some(kept) = self.kept.take() {
@@ -169,7 +169,7 @@ impl Borrowed<'_> {
     }
 }
 
-impl Deref for Borrowed<'_> {
+impl Deref for PooledConnection<'_> {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
@@ -177,13 +177,13 @@ impl Deref for Borrowed<'_> {
     }
 }
 
-impl DerefMut for Borrowed<'_> {
+impl DerefMut for PooledConnection<'_> {
     fn deref_mut(&mut self) -> &mut PgConnection {
         &mut self.kept.as_mut().expect("a connection until it is given back").connection
     }
 }
 
-impl Drop for Borrowed<'_> {
+impl Drop for PooledConnection<'_> {
     fn drop(&mut self) {
         self.give_up();
     }

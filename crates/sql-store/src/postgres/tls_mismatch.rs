@@ -5,7 +5,7 @@ use tokio_rustls::rustls::{self, CertificateError};
 
 /// Whether only another URL, or another server, would help. A certificate that is not good at this
 /// time is none of these: the server gets another one, or the clock is set.
-pub(super) fn is(error: &Error) -> bool {
+pub(super) fn is_tls_mismatch(error: &Error) -> bool {
     match error {
         Error::Tls(_) => true,
         Error::Io(error) => {
@@ -28,7 +28,7 @@ fn is_about_time(error: &rustls::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is;
+    use super::is_tls_mismatch;
     use sqlx::Error;
     use std::io::{self, ErrorKind::InvalidData};
     use tokio_rustls::rustls::{self, CertificateError};
@@ -45,7 +45,7 @@ mod tests {
             certificate(CertificateError::Revoked),
             Error::Tls("server does not support TLS".into()),
         ] {
-            assert!(is(&error), "{error}");
+            assert!(is_tls_mismatch(&error), "{error}");
         }
         for error in [
             certificate(CertificateError::Expired),
@@ -54,7 +54,7 @@ mod tests {
             Error::Io(io::ErrorKind::UnexpectedEof.into()),
             Error::PoolTimedOut,
         ] {
-            assert!(!is(&error), "{error}");
+            assert!(!is_tls_mismatch(&error), "{error}");
         }
     }
 }

@@ -4,7 +4,7 @@ use sqlx::{Error, error::DatabaseError};
 use std::borrow::Cow;
 
 /// Whether the same statement may succeed later.
-pub(crate) fn is(error: &Error) -> bool {
+pub(crate) fn is_transient(error: &Error) -> bool {
     match error {
         Error::Io(_)
         | Error::Tls(_)
