@@ -6,7 +6,7 @@
 use std::convert::Infallible;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The reload_signal of this process, from the moment when this was made.
+/// The SIGHUPs of this process since this was created.
 #[derive(Debug)]
 pub struct ReloadSignal(Signal);
 
@@ -22,7 +22,7 @@ impl ReloadSignal {
         Self(signal(SignalKind::hangup()).expect("SIGHUP can be handled"))
     }
 
-    /// Does this at each reload_signal, for ever. Those that come while one is worked on are one more.
+    /// Runs `act` on every SIGHUP; signals that arrive meanwhile are coalesced.
     pub async fn each(mut self, act: impl Fn()) -> Infallible {
         loop {
             match self.0.recv().await {
