@@ -1,4 +1,4 @@
-//! AdminServer, gRPC health and reflection.
+//! The admin server, gRPC health and reflection.
 
 use e2e::{Api, TestSetup, eventually, for_all_deployments, grpc};
 use tokio_stream::once;
