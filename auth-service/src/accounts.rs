@@ -1,23 +1,22 @@
 //! The use cases: what users and services may ask for, and the rules.
 //!
 //! One file per use case. They know neither tonic nor SQL; their outcomes are [`AccountError`]s.
-//! `password_check` is what login, Basic and a change of the password share, `new_password` what
+//! `credentials` is what login, Basic and a change of the password share, `new_password` what
 //! every change of a password does; `attempts` limits guessing.
 
-mod attempts;
 mod authorize;
 mod change_password;
+mod credentials;
 mod delete_user;
 mod error;
 mod get_user;
 mod initial_password;
 mod list_users;
 mod login;
-mod new_password;
-mod origin;
-mod password_check;
 mod policy;
+mod rate_limit;
 mod register;
+mod replace_password;
 mod seed;
 mod set_password;
 mod set_user_role;
@@ -28,19 +27,18 @@ mod verify_credentials;
 pub use authorize::{Bearer, Requirement};
 pub use error::AccountError;
 pub use initial_password::InitialPassword;
-pub use list_users::{LARGEST_PAGE, PageRequest, UserPage};
-pub use origin::Origin;
+pub use list_users::{MAX_PAGE_SIZE, PageRequest, UserPage};
 pub use policy::Policy;
 pub use seed::{ADMIN_USERNAME, AdminPassword, SeedError};
-pub use username::{Username, UsernameRule};
-pub use usernames::MOST_NAMES;
+pub use username::{Username, UsernameError};
+pub use usernames::MAX_USERNAMES;
 
 use crate::{
-    password::{Hasher, memory::Memory},
+    password::{CredentialCache, Hasher},
     store::{BatchedReads, UserStore},
     token::Tokens,
 };
-use attempts::Attempts;
+use rate_limit::RateLimiter;
 use std::sync::Arc;
 
 /// The use cases over one store. Clones share everything.
@@ -50,12 +48,12 @@ pub struct Accounts {
     /// Every look-up of one user goes through here and shares its statement with the others.
     reads: BatchedReads,
     hasher: Hasher,
-    memory: Memory,
+    cache: CredentialCache,
     tokens: Tokens,
     policy: Policy,
     initial_password: InitialPassword,
-    logins: Attempts,
-    registrations: Attempts,
+    logins: RateLimiter,
+    registrations: RateLimiter,
 }
 
 impl Accounts {
@@ -68,14 +66,14 @@ impl Accounts {
         initial_password: InitialPassword,
     ) -> Result<Self, getrandom::Error> {
         let reads = BatchedReads::new(&store);
-        let memory = Memory::new(policy.basic_memory)?;
-        let logins = Attempts::new(policy.login_failure_limit);
-        let registrations = Attempts::new(policy.registration_limit);
+        let cache = CredentialCache::new(policy.basic_cache_ttl)?;
+        let logins = RateLimiter::new(policy.login_failure_limit);
+        let registrations = RateLimiter::new(policy.registration_limit);
         Ok(Self {
             store,
             reads,
             hasher,
-            memory,
+            cache,
             tokens,
             policy,
             initial_password,

@@ -7,13 +7,13 @@ use rolegate_telemetry::audit_line;
 
 /// How somebody showed who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum AuthMethod {
     /// `POST /login`: they got a token.
     Login,
     /// HTTP Basic; successes only when the password was really checked, not remembered.
     Basic,
     /// A change of the own password: the current one was checked.
-    Change,
+    PasswordChange,
 }
 
 /// Why somebody was not believed.
@@ -40,14 +40,14 @@ pub enum Event<'a> {
         /// Whose.
         user: &'a User,
         /// Where it was shown.
-        way: Way,
+        method: AuthMethod,
     },
     /// A password was wrong, or not looked at.
     LoginFailed {
         /// Whose it was said to be, if there is such a user.
         user: Option<&'a User>,
         /// Where it was shown.
-        way: Way,
+        method: AuthMethod,
         /// Why.
         reason: Failure,
     },
@@ -81,12 +81,12 @@ pub enum Event<'a> {
     },
 }
 
-impl Way {
+impl AuthMethod {
     fn as_str(self) -> &'static str {
         match self {
             Self::Login => "login",
             Self::Basic => "basic",
-            Self::Change => "password_change",
+            Self::PasswordChange => "password_change",
         }
     }
 }
@@ -102,23 +102,23 @@ impl Failure {
 }
 
 /// Tells of an event.
-pub fn tell(event: Event<'_>) {
+pub fn record(event: Event<'_>) {
     match event {
         Event::Registered { user } => {
             audit_line!("registered", user_id = user.id, username = user.username);
         }
-        Event::LoginOk { user, way } => {
+        Event::LoginOk { user, method } => {
             audit_line!(
                 "login_ok",
                 user_id = user.id,
                 username = user.username,
-                way = way.as_str()
+                method = method.as_str()
             );
         }
-        Event::LoginFailed { user, way, reason } => {
+        Event::LoginFailed { user, method, reason } => {
             let (id, name) = (user.map(|user| user.id), user.map(|user| user.username.as_str()));
-            let (way, reason) = (way.as_str(), reason.as_str());
-            audit_line!("login_failed", user_id = id, username = name, way, reason);
+            let (method, reason) = (method.as_str(), reason.as_str());
+            audit_line!("login_failed", user_id = id, username = name, method, reason);
         }
         Event::RoleChanged { actor, user, from } => {
             audit_line!(

@@ -11,14 +11,14 @@ mod get_user;
 mod list_users;
 mod login;
 mod message;
-mod origin;
 mod register;
+mod request_origin;
 mod set_password;
 mod set_user_role;
 mod status;
 mod verify_credentials;
 
-use crate::accounts::{Accounts, Origin};
+use crate::{accounts::Accounts, request_origin::RequestOrigin};
 use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1::{
     AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest, BatchAuthorizeResponse,
@@ -46,21 +46,21 @@ impl AuthGrpc {
         Self { accounts, trusted_gateways }
     }
 
-    fn origin<M>(&self, request: &Request<M>) -> Origin {
-        origin::of(request, &self.trusted_gateways)
+    fn origin<M>(&self, request: &Request<M>) -> RequestOrigin {
+        request_origin::from_request(request, &self.trusted_gateways)
     }
 }
 
-type Answer<M> = Result<Response<M>, Status>;
+type RpcResult<M> = Result<Response<M>, Status>;
 
 #[tonic::async_trait]
 impl AuthService for AuthGrpc {
-    async fn register(&self, request: Request<RegisterRequest>) -> Answer<RegisterResponse> {
+    async fn register(&self, request: Request<RegisterRequest>) -> RpcResult<RegisterResponse> {
         let origin = self.origin(&request);
         register::call(&self.accounts, request.into_inner(), origin).await
     }
 
-    async fn login(&self, request: Request<LoginRequest>) -> Answer<LoginResponse> {
+    async fn login(&self, request: Request<LoginRequest>) -> RpcResult<LoginResponse> {
         let origin = self.origin(&request);
         login::call(&self.accounts, request.into_inner(), origin).await
     }
@@ -68,45 +68,48 @@ impl AuthService for AuthGrpc {
     async fn verify_credentials(
         &self,
         request: Request<VerifyCredentialsRequest>,
-    ) -> Answer<VerifyCredentialsResponse> {
+    ) -> RpcResult<VerifyCredentialsResponse> {
         let origin = self.origin(&request);
         verify_credentials::call(&self.accounts, request.into_inner(), origin).await
     }
 
-    async fn authorize(&self, request: Request<AuthorizeRequest>) -> Answer<AuthorizeResponse> {
+    async fn authorize(&self, request: Request<AuthorizeRequest>) -> RpcResult<AuthorizeResponse> {
         authorize::call(&self.accounts, request).await
     }
 
     async fn batch_authorize(
         &self,
         request: Request<BatchAuthorizeRequest>,
-    ) -> Answer<BatchAuthorizeResponse> {
+    ) -> RpcResult<BatchAuthorizeResponse> {
         batch_authorize::call(&self.accounts, request).await
     }
 
     async fn set_user_role(
         &self,
         request: Request<SetUserRoleRequest>,
-    ) -> Answer<SetUserRoleResponse> {
+    ) -> RpcResult<SetUserRoleResponse> {
         set_user_role::call(&self.accounts, request).await
     }
 
-    async fn list_users(&self, request: Request<ListUsersRequest>) -> Answer<ListUsersResponse> {
+    async fn list_users(&self, request: Request<ListUsersRequest>) -> RpcResult<ListUsersResponse> {
         list_users::call(&self.accounts, request).await
     }
 
-    async fn get_user(&self, request: Request<GetUserRequest>) -> Answer<GetUserResponse> {
+    async fn get_user(&self, request: Request<GetUserRequest>) -> RpcResult<GetUserResponse> {
         get_user::call(&self.accounts, request).await
     }
 
-    async fn delete_user(&self, request: Request<DeleteUserRequest>) -> Answer<DeleteUserResponse> {
+    async fn delete_user(
+        &self,
+        request: Request<DeleteUserRequest>,
+    ) -> RpcResult<DeleteUserResponse> {
         delete_user::call(&self.accounts, request).await
     }
 
     async fn set_password(
         &self,
         request: Request<SetPasswordRequest>,
-    ) -> Answer<SetPasswordResponse> {
+    ) -> RpcResult<SetPasswordResponse> {
         let origin = self.origin(&request);
         set_password::call(&self.accounts, request, origin).await
     }
@@ -114,7 +117,7 @@ impl AuthService for AuthGrpc {
     async fn change_password(
         &self,
         request: Request<ChangePasswordRequest>,
-    ) -> Answer<ChangePasswordResponse> {
+    ) -> RpcResult<ChangePasswordResponse> {
         let origin = self.origin(&request);
         change_password::call(&self.accounts, request, origin).await
     }
@@ -122,7 +125,7 @@ impl AuthService for AuthGrpc {
     async fn batch_get_users(
         &self,
         request: Request<BatchGetUsersRequest>,
-    ) -> Answer<BatchGetUsersResponse> {
+    ) -> RpcResult<BatchGetUsersResponse> {
         batch_get_users::call(&self.accounts, request).await
     }
 }

@@ -9,7 +9,7 @@
 //! - [`accounts`]: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: where users are kept: one trait, two engines.
 //! - [`password`]: hashing and verifying; [`token`]: signing and judging access tokens;
-//!   [`generated`]: secrets that nobody has chosen; [`clock`]: what time it is.
+//!   [`secret_generation`]: secrets that nobody has chosen; [`clock`]: what time it is.
 //! - [`audit`]: who did what; `metrics`: how much of it.
 //! - [`user`], [`role`]: what everything above speaks of.
 
@@ -17,12 +17,13 @@ pub mod accounts;
 pub mod audit;
 pub mod clock;
 mod commands;
-pub mod generated;
 pub mod grpc;
 mod metrics;
 pub mod password;
 mod program;
+pub mod request_origin;
 pub mod role;
+pub mod secret_generation;
 pub mod service;
 pub mod settings;
 pub mod store;

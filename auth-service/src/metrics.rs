@@ -14,9 +14,9 @@ use std::sync::{Arc, LazyLock};
 type Metric<M> = LazyLock<M>;
 
 static LOGINS: Metric<IntCounterVec> = Metric::new(|| {
-    let help = "Checks of a username and a password by way (login, basic) and outcome: OK or a reason \
+    let help = "Checks of a username and a password by method (login, basic) and outcome: OK or a reason \
                 of the contract.";
-    counters("rolegate_logins_total", help, &["way", "outcome"])
+    counters("rolegate_logins_total", help, &["method", "outcome"])
 });
 
 static AUTHORIZATIONS: Metric<IntCounterVec> = Metric::new(|| {
@@ -29,12 +29,12 @@ static ALLOWED: Metric<IntCounter> = Metric::new(|| AUTHORIZATIONS.with_label_va
 pub(crate) static TOKENS_ISSUED: Metric<IntCounter> =
     Metric::new(|| counter("rolegate_tokens_issued_total", "Access tokens issued."));
 
-pub(crate) static BASIC_REMEMBERED: Metric<IntCounter> = Metric::new(|| {
-    counter("rolegate_basic_memory_hits_total", "Basic checks that were remembered and not hashed.")
+pub(crate) static BASIC_CACHE_HITS: Metric<IntCounter> = Metric::new(|| {
+    counter("rolegate_basic_cache_hits_total", "Basic checks that were remembered and not hashed.")
 });
 
 static LIMITS: Metric<IntCounterVec> = Metric::new(|| {
-    let help = "Attempts refused by a limit: of failed logins, or of registrations.";
+    let help = "RateLimiter refused by a limit: of failed logins, or of registrations.";
     counters("rolegate_limit_refusals_total", help, &["limit"])
 });
 
@@ -71,8 +71,8 @@ static HASHING_PANICS: Metric<IntCounter> = Metric::new(|| {
 const OK: &str = "OK";
 
 /// A username and a password were checked, and refused for this reason if for any.
-pub(crate) fn login(way: &str, refusal: Option<Reason>) {
-    LOGINS.with_label_values(&[way, refusal.map_or(OK, |reason| reason.as_str())]).inc();
+pub(crate) fn login(method: &str, refusal: Option<Reason>) {
+    LOGINS.with_label_values(&[method, refusal.map_or(OK, |reason| reason.as_str())]).inc();
 }
 
 /// A decision was made.
@@ -84,27 +84,27 @@ pub(crate) fn authorization(refusal: Option<Reason>) {
 }
 
 /// A limit refused an attempt.
-pub(crate) fn limit_refused(limit: &str) {
+pub(crate) fn limit_exceeded(limit: &str) {
     LIMITS.with_label_values(&[limit]).inc();
 }
 
 /// Shows every metric from now on, those with fixed labels at zero, and asks engine and store at each
 /// scrape.
-pub(crate) fn begin(hasher: &Hasher, store: &Arc<dyn UserStore>) {
+pub(crate) fn register(hasher: &Hasher, store: &Arc<dyn UserStore>) {
     LazyLock::force(&ALLOWED);
     LazyLock::force(&TOKENS_ISSUED);
-    LazyLock::force(&BASIC_REMEMBERED);
+    LazyLock::force(&BASIC_CACHE_HITS);
     LazyLock::force(&HASHING_WAIT);
     LazyLock::force(&HASHING_RUN);
     for limit in ["login", "registration"] {
         LIMITS.with_label_values(&[limit]);
     }
     let hasher = hasher.clone();
-    before_scrape("hashing", move || look_at_engine(&hasher));
+    before_scrape("hashing", move || update_hashing_metrics(&hasher));
     rolegate_sql_store::register_pool_metrics(store::NAME, store, UserStore::pools);
 }
 
-fn look_at_engine(hasher: &Hasher) {
+fn update_hashing_metrics(hasher: &Hasher) {
     let stats = hasher.stats();
     set_count(&HASHING_QUEUED, stats.queued);
     set_count(&HASHING_BUSY, stats.lanes_busy);

@@ -2,12 +2,13 @@
 //!
 //! - [`Password`]: what can be one. [`Hasher`]: the engine of `rolegate_bcrypt_lanes` behind a narrow
 //!   interface. An unknown user costs the same work as a wrong password.
-//! - `memory`: right checks, remembered for HTTP Basic; `core_dumps` keeps them off disks.
+//! - `cache`: right checks, remembered for HTTP Basic; `core_dumps` keeps them off disks.
 
 pub(crate) mod core_dumps;
+mod credential_cache;
 mod hasher;
-pub(crate) mod memory;
-mod rule;
+mod validation;
 
-pub use hasher::{Checked, HashError, Hasher, HasherError, Urgency};
-pub use rule::{LONGEST_BYTES, Password, PasswordRule};
+pub(crate) use credential_cache::{CacheKey, CredentialCache};
+pub use hasher::{HashError, Hasher, HasherError, Verification};
+pub use validation::{MAX_PASSWORD_BYTES, Password, PasswordError};

@@ -61,7 +61,7 @@ impl AuthService {
         if !token::self_test() {
             return Err(Failure::Other("HS256 does not compute what RFC 7515 says it must".into()));
         }
-        if !foundation.policy.basic_memory.is_zero()
+        if !foundation.policy.basic_cache_ttl.is_zero()
             && let Err(error) = core_dumps::turn_off()
         {
             return Err(Failure::Other(format!("cannot turn core dumps off: {error}").into()));
@@ -69,10 +69,10 @@ impl AuthService {
         let hasher = Hasher::start(foundation.bcrypt_cost, foundation.engine)
             .map_err(|error| Failure::Other(Box::new(error)))?;
         let store = store::open(&foundation.store_url).await?;
-        metrics::begin(&hasher, &store);
+        metrics::register(&hasher, &store);
         tracing::info!(
-            signs = keyring.signing_id(),
-            accepts = ?keyring.ids().collect::<Vec<_>>(),
+            signs = keyring.signing_kid(),
+            accepts = ?keyring.kids().collect::<Vec<_>>(),
             "the keys of access tokens"
         );
         let tokens = Tokens::new(keyring, Arc::new(SystemClock));
@@ -96,14 +96,14 @@ impl AuthService {
 
     /// Reads the keys of access tokens again. What cannot be read, or is no key, changes nothing.
     pub fn read_keys_again(&self) {
-        if !self.keys.may_change() {
+        if !self.keys.is_reloadable() {
             tracing::warn!(
                 "the keys of access tokens stay: they are values of the environment, not files"
             );
             return;
         }
         match self.keys.read() {
-            Ok(keyring) => self.tokens.use_keys(keyring),
+            Ok(keyring) => self.tokens.replace_keys(keyring),
             Err(error) => {
                 tracing::error!(%error, "the keys of access tokens stay as they were");
             }

@@ -195,7 +195,7 @@ impl ServiceSettings {
         Policy {
             password_min_length: self.password_min_length,
             login_failure_limit: self.login_failure_limit,
-            basic_memory: Duration::from_secs(self.basic_memory_seconds.into()),
+            basic_cache_ttl: Duration::from_secs(self.basic_memory_seconds.into()),
             registration_open: self.registration == "open",
             registration_limit: self.registration_limit,
         }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// How long a token is good, from its issue: 30 minutes.
-pub const LIFETIME_SECONDS: u64 = 30 * 60;
+pub const TOKEN_TTL_SECONDS: u64 = 30 * 60;
 
 /// Allowed for replicas whose clocks differ a little, and for the way of a change into the store.
 const MARGIN_SECONDS: u64 = 1;
@@ -34,7 +34,7 @@ pub struct Tokens {
 
 /// What a good token says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct VerifiedToken {
     /// The id in `sub`.
     pub user_id: i64,
     /// When it was issued, by `exp`, in Unix seconds.
@@ -49,7 +49,7 @@ pub enum TokenError {
     Invalid,
     /// Good, but its `sub` is an integer that no user can have as an id.
     #[error("the token names nobody")]
-    Nobody,
+    NoSuchUser,
 }
 
 /// A token could not be signed.
@@ -116,19 +116,19 @@ impl Tokens {
     }
 
     /// Signs and judges with other keys from now on.
-    pub fn use_keys(&self, keyring: Keyring) {
+    pub fn replace_keys(&self, keyring: Keyring) {
         let old = self.keyring();
-        let (signs, accepts) = (keyring.signing_id(), keyring.ids().collect::<Vec<_>>());
+        let (signs, accepts) = (keyring.signing_kid(), keyring.kids().collect::<Vec<_>>());
         tracing::info!(signs, ?accepts, "the keys of access tokens were read again");
-        if old.ids().all(|id| id != signs) {
+        if old.kids().all(|id| id != signs) {
             tracing::warn!(
                 signs,
                 "the key that signs was not accepted before: replicas that do not have it yet \
                  refuse its tokens"
             );
         }
-        if !accepts.contains(&old.signing_id()) {
-            let kid = old.signing_id();
+        if !accepts.contains(&old.signing_kid()) {
+            let kid = old.signing_kid();
             tracing::warn!(kid, "tokens of the key that signed until now are refused at once");
         }
         *self.keyring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keyring);
@@ -136,13 +136,13 @@ impl Tokens {
 
     /// The `tokens_not_before` of a password that is set now.
     #[must_use]
-    pub fn end_of_tokens(&self) -> u64 {
-        end_of_tokens(self.clock.as_ref())
+    pub fn revocation_time(&self) -> u64 {
+        revocation_time(self.clock.as_ref())
     }
 
     /// Whether tokens that are issued now are as late as this.
     #[must_use]
-    pub fn has_come(&self, not_before: u64) -> bool {
+    pub fn is_reached(&self, not_before: u64) -> bool {
         self.clock.unix_seconds() >= not_before
     }
 
@@ -159,7 +159,7 @@ impl Tokens {
                 .clock
                 .unix_seconds()
                 .max(user.tokens_not_before)
-                .saturating_add(LIFETIME_SECONDS),
+                .saturating_add(TOKEN_TTL_SECONDS),
         };
         let claims = serde_json::to_vec(&claims)?;
         let message = format!("{}.{}", key.header(), URL_SAFE_NO_PAD.encode(claims));
@@ -168,7 +168,7 @@ impl Tokens {
     }
 
     /// Whose token this is, and since when. Whether its user still wants it, the stored user tells.
-    pub fn judge(&self, token: &str) -> Result<Judged, TokenError> {
+    pub fn verify(&self, token: &str) -> Result<VerifiedToken, TokenError> {
         if token.len() > MAX_TOKEN_LEN {
             return Err(TokenError::Invalid);
         }
@@ -181,8 +181,8 @@ impl Tokens {
         if self.clock.unix_seconds() >= claims.exp {
             return Err(TokenError::Invalid);
         }
-        let issued = claims.exp.saturating_sub(LIFETIME_SECONDS);
-        Ok(Judged { user_id: user_id(&claims.sub)?, issued })
+        let issued = claims.exp.saturating_sub(TOKEN_TTL_SECONDS);
+        Ok(VerifiedToken { user_id: user_id(&claims.sub)?, issued })
     }
 
     /// Whether a key of ours signed the message. A header as we issue it names its key as it stands;
@@ -193,7 +193,7 @@ impl Tokens {
                 .is_ok_and(|is_signed| is_signed)
         };
         let keyring = self.keyring();
-        if let Some(key) = keyring.of_header(header) {
+        if let Some(key) = keyring.by_header(header) {
             return Ok(signed_with(key));
         }
         let header: JudgedHeader = from_base64_json(header)?;
@@ -208,7 +208,7 @@ impl Tokens {
 /// The `tokens_not_before` of a password that is set now: later than every token that anybody has, so
 /// also after the running second and the margin.
 #[must_use]
-pub fn end_of_tokens(clock: &dyn Clock) -> u64 {
+pub fn revocation_time(clock: &dyn Clock) -> u64 {
     clock.unix_seconds().saturating_add(1 + MARGIN_SECONDS)
 }
 
@@ -222,7 +222,7 @@ fn from_base64_json<T: serde::de::DeserializeOwned>(part: &str) -> Result<T, Tok
     serde_json::from_slice(&json).map_err(|_| TokenError::Invalid)
 }
 
-/// The id in a `sub` claim. Only the canonical decimal form is an id, so that one user has one name.
+/// The id in a `sub` presented. Only the canonical decimal form is an id, so that one user has one name.
 fn user_id(sub: &str) -> Result<i64, TokenError> {
     let digits = sub.strip_prefix('-').unwrap_or(sub);
     let is_canonical = match digits.as_bytes() {
@@ -233,7 +233,7 @@ fn user_id(sub: &str) -> Result<i64, TokenError> {
     if !is_canonical {
         return Err(TokenError::Invalid);
     }
-    sub.parse().map_err(|_| TokenError::Nobody)
+    sub.parse().map_err(|_| TokenError::NoSuchUser)
 }
 
 impl std::fmt::Debug for Tokens {

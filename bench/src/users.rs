@@ -5,7 +5,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rolegate_auth_service::{
     clock::{Clock as _, SystemClock},
     role::Role,
-    token::{Keyring, LIFETIME_SECONDS, Tokens},
+    token::{Keyring, TOKEN_TTL_SECONDS, Tokens},
     user::User,
 };
 use secrecy::{ExposeSecret as _, SecretString};
@@ -77,7 +77,7 @@ pub(crate) fn wrong_tokens() -> Result<Vec<(String, &'static str)>, Failure> {
         jsonwebtoken::encode(&jsonwebtoken::Header::default(), &claims, &key)
     };
     let other_secret = "another secret of more than 32 bytes..";
-    let soon = now + LIFETIME_SECONDS;
+    let soon = now + TOKEN_TTL_SECONDS;
     Ok(vec![
         ("not.a.token".to_owned(), INVALID),
         (signed(FIRST_ID, soon, other_secret)?, INVALID),

@@ -1,6 +1,6 @@
 //! The folder of everything that rolegate writes.
 
-use rolegate_auth_service::{accounts::InitialPassword, generated};
+use rolegate_auth_service::{accounts::InitialPassword, secret_generation};
 use rolegate_service_runtime::{
     secret::{self, Source},
     settings::SettingError,
@@ -39,7 +39,7 @@ impl DataDir {
     /// start, so that tokens outlive a restart, until somebody writes another one there.
     pub(crate) fn signing_secret(&self) -> Result<Source, SettingError> {
         let path = self.0.join("signing-secret");
-        secret::make_or_read(&path, generated::signing_secret).map_err(|error| {
+        secret::make_or_read(&path, secret_generation::signing_secret).map_err(|error| {
             let path = path.display();
             SettingError::new("DATA_DIR", format!("{path} cannot be made or read: {error}"))
         })?;

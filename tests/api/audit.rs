@@ -96,21 +96,21 @@ async fn everything_that_must_be_told_is_told(plan: TestSetup) {
     assert_eq!(ids[3..6], [id(&set), id(&wrong), id(&unknown)]);
     let expected = [
         json!({ "event": "registered", "user_id": ann.id, "username": "ann" }),
-        json!({ "event": "login_ok", "user_id": ann.id, "username": "ann", "way": "login" }),
-        json!({ "event": "login_ok", "user_id": admin.id, "username": "admin", "way": "login" }),
+        json!({ "event": "login_ok", "user_id": ann.id, "username": "ann", "method": "login" }),
+        json!({ "event": "login_ok", "user_id": admin.id, "username": "admin", "method": "login" }),
         json!({
             "event": "role_changed", "user_id": ann.id, "username": "ann", "from": "user",
             "to": "author", "actor_id": admin.id, "actor": "admin",
         }),
         json!({
-            "event": "login_failed", "user_id": ann.id, "username": "ann", "way": "login",
+            "event": "login_failed", "user_id": ann.id, "username": "ann", "method": "login",
             "reason": "wrong_password",
         }),
-        json!({ "event": "login_failed", "way": "login", "reason": "unknown_user" }),
+        json!({ "event": "login_failed", "method": "login", "reason": "unknown_user" }),
         // The second time it was remembered.
-        json!({ "event": "login_ok", "user_id": admin.id, "username": "admin", "way": "basic" }),
+        json!({ "event": "login_ok", "user_id": admin.id, "username": "admin", "method": "basic" }),
         json!({
-            "event": "login_ok", "user_id": ann.id, "username": "ann", "way": "password_change",
+            "event": "login_ok", "user_id": ann.id, "username": "ann", "method": "password_change",
         }),
         json!({ "event": "password_changed", "user_id": ann.id, "username": "ann" }),
         json!({

@@ -55,10 +55,10 @@ async fn what_happens_is_counted(plan: TestSetup) {
     assert!((http(protected) - 2.0).abs() < 0.1);
     let auth = scrape(world.auth()).await;
     for (series, expected) in [
-        (r#"rolegate_logins_total{outcome="OK",way="login"}"#, 1.0),
-        (r#"rolegate_logins_total{outcome="CREDENTIALS_INVALID",way="login"}"#, 1.0),
-        (r#"rolegate_logins_total{outcome="OK",way="basic"}"#, 2.0),
-        ("rolegate_basic_memory_hits_total", 1.0),
+        (r#"rolegate_logins_total{method="login",outcome="OK"}"#, 1.0),
+        (r#"rolegate_logins_total{method="login",outcome="CREDENTIALS_INVALID"}"#, 1.0),
+        (r#"rolegate_logins_total{method="basic",outcome="OK"}"#, 2.0),
+        ("rolegate_basic_cache_hits_total", 1.0),
         ("rolegate_tokens_issued_total", 1.0),
         (r#"rolegate_authorizations_total{outcome="OK"}"#, 1.0),
         (r#"rolegate_authorizations_total{outcome="ROLE_INSUFFICIENT"}"#, 1.0),

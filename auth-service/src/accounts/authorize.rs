@@ -1,7 +1,7 @@
 //! Whether the bearer of an access token may pass.
 
 use super::{AccountError, Accounts};
-use crate::{role::Role, token::Judged, user::User};
+use crate::{role::Role, token::VerifiedToken, user::User};
 use std::collections::HashMap;
 
 /// What is required of the bearer.
@@ -40,21 +40,21 @@ impl Accounts {
         access_token: &str,
         requirement: &Requirement,
     ) -> Result<User, AccountError> {
-        let token = self.tokens.judge(access_token)?;
+        let token = self.tokens.verify(access_token)?;
         admit(self.reads.user(token.user_id).await?, token, requirement)
     }
 
     /// Decides for many bearers with one look-up, each as [`Self::authorize`] would. Fails as a
     /// whole only when nothing can be looked up; who is refused already stays refused.
-    pub async fn authorize_all(
+    pub async fn authorize_batch(
         &self,
         bearers: Vec<Result<Bearer, AccountError>>,
     ) -> Result<Vec<Result<User, AccountError>>, AccountError> {
-        let judged: Vec<Result<(Judged, Requirement), AccountError>> = bearers
+        let judged: Vec<Result<(VerifiedToken, Requirement), AccountError>> = bearers
             .into_iter()
             .map(|bearer| {
                 let bearer = bearer?;
-                Ok((self.tokens.judge(&bearer.access_token)?, bearer.requirement))
+                Ok((self.tokens.verify(&bearer.access_token)?, bearer.requirement))
             })
             .collect();
         let mut ids: Vec<i64> = judged.iter().flatten().map(|(token, _)| token.user_id).collect();
@@ -66,7 +66,7 @@ impl Accounts {
             let found = self.store.users_by_id(&ids).await?;
             found.into_iter().map(|user| (user.id, user)).collect()
         };
-        let decide = |judged: Result<(Judged, Requirement), AccountError>| {
+        let decide = |judged: Result<(VerifiedToken, Requirement), AccountError>| {
             let (token, requirement) = judged?;
             admit(users.get(&token.user_id).cloned(), token, &requirement)
         };
@@ -83,7 +83,7 @@ impl Accounts {
 /// the token was issued for, and if the stored role is allowed.
 fn admit(
     user: Option<User>,
-    token: Judged,
+    token: VerifiedToken,
     requirement: &Requirement,
 ) -> Result<User, AccountError> {
     let user = user.ok_or(AccountError::TokenUserNotFound)?;

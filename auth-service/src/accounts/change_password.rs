@@ -1,12 +1,10 @@
 //! Somebody changes their own password.
 
-use super::{
-    AccountError, Accounts, Origin, Requirement,
-    password_check::{Claim, urgency},
-};
+use super::{AccountError, Accounts, Requirement, credentials::Presented};
 use crate::{
-    audit::{self, Event, Way},
+    audit::{self, AuthMethod, Event},
     password::Password,
+    request_origin::RequestOrigin,
     store::PasswordWriter,
     user::User,
 };
@@ -22,24 +20,25 @@ impl Accounts {
         access_token: &str,
         current: SecretString,
         new: SecretString,
-        origin: Origin,
+        origin: RequestOrigin,
     ) -> Result<User, AccountError> {
         let user = self.authorize(access_token, &Requirement::AnyAuthenticated).await?;
         let new = Password::new(new, self.policy.password_min_length)
             .map_err(AccountError::PasswordInvalid)?;
-        self.hasher.has_room(urgency(origin))?;
-        let claim = Claim::new(&user.username, current);
+        self.hasher.check_capacity(origin)?;
+        let presented = Presented::new(&user.username, current);
         // Somebody else may have the name by now; then the user is as good as gone.
-        let stored = self.stored(&claim).await?.filter(|stored| stored.user.id == user.id);
+        let stored = self.load(&presented).await?.filter(|stored| stored.user.id == user.id);
         let stored = stored.ok_or(AccountError::TokenUserNotFound)?;
-        let checked = self.guess(&claim, Some(&stored), origin, Way::Change).await?;
-        if !checked.is_right {
+        let checked =
+            self.verify(&presented, Some(&stored), origin, AuthMethod::PasswordChange).await?;
+        if !checked.is_match {
             return Err(AccountError::CurrentPasswordWrong);
         }
         // Only over the password that was checked: of two who change it at once, one is too late.
         let owner = PasswordWriter::Owner { seen: stored.user.tokens_not_before };
-        let tell = |user: &User| audit::tell(Event::PasswordChanged { user });
-        let changed = self.give_password(user.id, &new, owner, urgency(origin), tell).await?;
+        let record = |user: &User| audit::record(Event::PasswordChanged { user });
+        let changed = self.replace_password(user.id, &new, owner, origin, record).await?;
         if let Some(user) = changed {
             return Ok(user);
         }

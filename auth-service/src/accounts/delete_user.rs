@@ -27,7 +27,7 @@ impl Accounts {
         let deleted = RequestContext::run_to_completion(async move {
             let user = store.delete(actor.id, user_id).await?;
             if let Some(user) = &user {
-                audit::tell(Event::UserDeleted { actor: &actor, user });
+                audit::record(Event::UserDeleted { actor: &actor, user });
             }
             Ok::<_, ActorError>(user)
         });

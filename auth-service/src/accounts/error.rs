@@ -1,8 +1,8 @@
 //! Every way in which a use case can end without success.
 
-use super::{UsernameRule, attempts::TooMany};
+use super::{UsernameError, rate_limit::LimitExceeded};
 use crate::{
-    password::{HashError, PasswordRule},
+    password::{HashError, PasswordError},
     store::{ActorError, InsertError, StoreError},
     token::{SigningError, TokenError},
 };
@@ -16,10 +16,10 @@ pub enum AccountError {
     UsernameTaken,
     /// The username breaks this rule.
     #[error("{0}")]
-    UsernameInvalid(UsernameRule),
+    UsernameInvalid(UsernameError),
     /// The password breaks this rule.
     #[error("{0}")]
-    PasswordInvalid(PasswordRule),
+    PasswordInvalid(PasswordError),
     /// Unknown username or wrong password.
     #[error("unknown username or wrong password")]
     CredentialsInvalid,
@@ -98,8 +98,8 @@ impl From<HashError> for AccountError {
     }
 }
 
-impl From<TooMany> for AccountError {
-    fn from(many: TooMany) -> Self {
+impl From<LimitExceeded> for AccountError {
+    fn from(many: LimitExceeded) -> Self {
         Self::TooManyAttempts { retry_after: many.retry_after }
     }
 }
@@ -108,7 +108,7 @@ impl From<TokenError> for AccountError {
     fn from(error: TokenError) -> Self {
         match error {
             TokenError::Invalid => Self::TokenInvalid,
-            TokenError::Nobody => Self::TokenUserNotFound,
+            TokenError::NoSuchUser => Self::TokenUserNotFound,
         }
     }
 }

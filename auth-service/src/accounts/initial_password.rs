@@ -18,7 +18,7 @@ impl InitialPassword {
 
     /// Removes the file: its password is nobody's any more. A file that cannot be removed is not
     /// worth failing for; the log says so.
-    pub(super) fn forget(&self) {
+    pub(super) fn remove(&self) {
         let Some(path) = self.0.as_deref() else { return };
         match fs::remove_file(path) {
             Ok(()) => tracing::info!(

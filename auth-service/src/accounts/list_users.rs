@@ -1,16 +1,16 @@
 //! Listing users, a page at a time.
 
-use super::{AccountError, Accounts, Username, UsernameRule};
+use super::{AccountError, Accounts, Username, UsernameError};
 use crate::{role::Role, store::UserFilter, user::User};
 
 /// The most users on a page.
-pub const LARGEST_PAGE: i32 = 200;
-const USUAL_PAGE: i32 = 50;
+pub const MAX_PAGE_SIZE: i32 = 200;
+const DEFAULT_PAGE_SIZE: i32 = 50;
 
 /// Which users to list, as asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageRequest {
-    /// 1 to [`LARGEST_PAGE`]; 0 means 50.
+    /// 1 to [`MAX_PAGE_SIZE`]; 0 means 50.
     pub size: i32,
     /// Only greater ids; 0 for the first page.
     pub after: i64,
@@ -52,19 +52,19 @@ impl Accounts {
 
 fn filter(request: PageRequest) -> Result<UserFilter, AccountError> {
     let size = match request.size {
-        0 => USUAL_PAGE,
-        size @ 1..=LARGEST_PAGE => size,
+        0 => DEFAULT_PAGE_SIZE,
+        size @ 1..=MAX_PAGE_SIZE => size,
         _ => return Err(AccountError::RequestInvalid("page_size must be 0 to 200")),
     };
     if request.after < 0 {
         return Err(AccountError::RequestInvalid("after must not be negative"));
     }
     let prefix = request.username_prefix;
-    if prefix.len() > Username::LONGEST_BYTES {
-        return Err(AccountError::UsernameInvalid(UsernameRule::Length));
+    if prefix.len() > Username::MAX_BYTES {
+        return Err(AccountError::UsernameInvalid(UsernameError::Length));
     }
     if prefix.chars().any(char::is_control) {
-        return Err(AccountError::UsernameInvalid(UsernameRule::Control));
+        return Err(AccountError::UsernameInvalid(UsernameError::Control));
     }
     let role = match request.role {
         Some(None) => return Err(AccountError::RoleInvalid),

@@ -1,10 +1,7 @@
 //! Exchanging a username and a password for an access token.
 
-use super::{
-    AccountError, Accounts, Origin,
-    password_check::{Claim, urgency},
-};
-use crate::{audit::Way, metrics, user::User};
+use super::{AccountError, Accounts, credentials::Presented};
+use crate::{audit::AuthMethod, metrics, request_origin::RequestOrigin, user::User};
 use secrecy::SecretString;
 
 impl Accounts {
@@ -14,16 +11,16 @@ impl Accounts {
         &self,
         username: &str,
         password: SecretString,
-        origin: Origin,
+        origin: RequestOrigin,
     ) -> Result<(SecretString, User), AccountError> {
         // Before the query: in a flood most are sent away here, and it must cost next to nothing.
-        self.hasher.has_room(urgency(origin))?;
-        let claim = Claim::new(username, password);
-        let stored = self.stored(&claim).await?;
-        let checked = self.guess(&claim, stored.as_ref(), origin, Way::Login).await?;
-        let stored = stored.filter(|_| checked.is_right).ok_or(AccountError::CredentialsInvalid)?;
-        if checked.wants_new_hash {
-            self.renew_hash(&claim, &stored, origin);
+        self.hasher.check_capacity(origin)?;
+        let presented = Presented::new(username, password);
+        let stored = self.load(&presented).await?;
+        let checked = self.verify(&presented, stored.as_ref(), origin, AuthMethod::Login).await?;
+        let stored = stored.filter(|_| checked.is_match).ok_or(AccountError::CredentialsInvalid)?;
+        if checked.needs_rehash {
+            self.rehash(&presented, &stored, origin);
         }
         // While this one was being checked, somebody may have set another password, or deleted the
         // user: a password of yesterday gets no token of today.

@@ -11,7 +11,7 @@ pub struct Policy {
     /// number.
     pub login_failure_limit: u32,
     /// How long a right Basic check is remembered; zero for not at all.
-    pub basic_memory: Duration,
+    pub basic_cache_ttl: Duration,
     /// Whether anybody may register.
     pub registration_open: bool,
     /// Registrations a minute from one address; 0 for any number.

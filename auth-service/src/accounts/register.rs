@@ -1,10 +1,11 @@
 //! Creating a user.
 
-use super::{AccountError, Accounts, Origin, Username, password_check::urgency};
+use super::{AccountError, Accounts, Username};
 use crate::{
     audit::{self, Event},
     metrics,
     password::Password,
+    request_origin::RequestOrigin,
     role::Role,
     store::{InsertError, NewUser},
     user::User,
@@ -19,7 +20,7 @@ impl Accounts {
         &self,
         username: &str,
         password: SecretString,
-        origin: Origin,
+        origin: RequestOrigin,
     ) -> Result<User, AccountError> {
         if !self.policy.registration_open {
             return Err(AccountError::RegistrationClosed);
@@ -27,16 +28,16 @@ impl Accounts {
         let username = Username::new(username).map_err(AccountError::UsernameInvalid)?;
         let password = Password::new(password, self.policy.password_min_length)
             .map_err(AccountError::PasswordInvalid)?;
-        self.hasher.has_room(urgency(origin))?;
+        self.hasher.check_capacity(origin)?;
         // Counted for the address, whatever the name; every one counts, as every one is work.
-        let place = self.registrations.reserve("", origin.client(), Instant::now());
-        drop(place.inspect_err(|_| metrics::limit_refused("registration"))?);
-        let password_hash = self.hasher.hash(&password, urgency(origin)).await?;
+        let place = self.registrations.acquire("", origin.client_key(), Instant::now());
+        drop(place.inspect_err(|_| metrics::limit_exceeded("registration"))?);
+        let password_hash = self.hasher.hash(&password, origin).await?;
         let new = NewUser { username: username.into_string(), password_hash, role: Role::User };
         let store = Arc::clone(&self.store);
         let inserted = RequestContext::run_to_completion(async move {
             let user = store.insert(new).await?;
-            audit::tell(Event::Registered { user: &user });
+            audit::record(Event::Registered { user: &user });
             Ok::<_, InsertError>(user)
         });
         Ok(inserted.await?)

@@ -2,16 +2,16 @@
 
 use super::{AccountError, Accounts};
 use crate::{
-    generated,
-    password::{Password, PasswordRule, Urgency},
+    password::{Password, PasswordError},
+    request_origin::RequestOrigin,
     role::Role,
+    secret_generation,
     store::{InsertError, NewUser},
 };
 use rolegate_service_runtime::secret;
 use secrecy::SecretString;
 use std::{
     io,
-    net::Ipv6Addr,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -41,7 +41,7 @@ pub enum SeedError {
     PasswordMissing,
     /// The given password breaks this rule.
     #[error("{0}")]
-    PasswordInvalid(PasswordRule),
+    PasswordInvalid(PasswordError),
     /// The generated password could not be left for the operator.
     #[error("the generated admin password cannot be written to {}", path.display())]
     File {
@@ -65,7 +65,7 @@ impl Accounts {
         if let Some(admin) = found.map_err(|error| account(error.into()))? {
             // Another process may have changed the password, or this one was killed in between.
             if admin.user.tokens_not_before > 0 {
-                self.initial_password.forget();
+                self.initial_password.remove();
             }
             return Ok(());
         }
@@ -74,7 +74,7 @@ impl Accounts {
             AdminPassword::Given(text) => (text.clone(), None),
             AdminPassword::GeneratedInto(path) => {
                 let source = |source| SeedError::File { path: path.clone(), source };
-                let generate = || generated::password(self.policy.password_min_length);
+                let generate = || secret_generation::password(self.policy.password_min_length);
                 let (text, made) = secret::make_or_read(path, generate).map_err(source)?;
                 (text, made.then_some(path))
             }
@@ -82,9 +82,9 @@ impl Accounts {
         let password = Password::new(text, self.policy.password_min_length)
             .map_err(SeedError::PasswordInvalid)?;
         let deadline = Instant::now() + SEED_TIME;
-        let urgency = Urgency { client: Ipv6Addr::UNSPECIFIED.into(), deadline };
+        let origin = RequestOrigin { client_address: None, deadline };
         let password_hash =
-            self.hasher.hash(&password, urgency).await.map_err(|e| account(e.into()))?;
+            self.hasher.hash(&password, origin).await.map_err(|e| account(e.into()))?;
         match self.store.insert(NewUser { username, password_hash, role: Role::Admin }).await {
             Ok(_) => {
                 tracing::info!(username = ADMIN_USERNAME, "created the first admin");
@@ -97,8 +97,8 @@ impl Accounts {
                 let stored = self.reads.credentials(ADMIN_USERNAME.to_owned()).await;
                 let stored = stored.map_err(|error| account(error.into()))?;
                 let hash = stored.as_ref().map(|stored| &stored.password_hash);
-                let checked = self.hasher.verify(Some(&password), hash, urgency).await;
-                if !checked.map_err(|error| account(error.into()))?.is_right {
+                let checked = self.hasher.verify(Some(&password), hash, origin).await;
+                if !checked.map_err(|error| account(error.into()))?.is_match {
                     let source = |source| SeedError::File { path: path.clone(), source };
                     std::fs::remove_file(path).map_err(source)?;
                 }

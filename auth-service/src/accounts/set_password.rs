@@ -1,9 +1,10 @@
 //! An admin gives somebody another password.
 
-use super::{AccountError, Accounts, Origin, password_check::urgency};
+use super::{AccountError, Accounts};
 use crate::{
     audit::{self, Event},
     password::Password,
+    request_origin::RequestOrigin,
     store::PasswordWriter,
     user::User,
 };
@@ -17,7 +18,7 @@ impl Accounts {
         access_token: &str,
         user_id: i64,
         password: SecretString,
-        origin: Origin,
+        origin: RequestOrigin,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(access_token).await?;
         self.reads.user(user_id).await?.ok_or(AccountError::UserNotFound)?;
@@ -26,8 +27,8 @@ impl Accounts {
         // The hash takes a while, in a flood of logins seconds: who is no admin any more when it is
         // done sets nothing.
         let admin = PasswordWriter::Admin(actor.id);
-        let tell = move |user: &User| audit::tell(Event::PasswordSet { actor: &actor, user });
-        let given = self.give_password(user_id, &password, admin, urgency(origin), tell).await?;
+        let record = move |user: &User| audit::record(Event::PasswordSet { actor: &actor, user });
+        let given = self.replace_password(user_id, &password, admin, origin, record).await?;
         if let Some(user) = given {
             return Ok(user);
         }

@@ -29,7 +29,7 @@ impl Accounts {
             let user = store.set_role(Some(actor.id), user_id, role).await?;
             if let Some(user) = &user {
                 // Of two changes at the same time both may tell of the role before either.
-                audit::tell(Event::RoleChanged { actor: &actor, user, from: before.role });
+                audit::record(Event::RoleChanged { actor: &actor, user, from: before.role });
             }
             Ok::<_, ActorError>(user)
         });

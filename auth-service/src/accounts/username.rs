@@ -9,7 +9,7 @@ pub struct Username(String);
 
 /// The rule that a text breaks. Prints as a sentence for its author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UsernameRule {
+pub enum UsernameError {
     /// Empty, or more than 255 bytes.
     #[error("Username must have 1 to 255 bytes.")]
     Length,
@@ -29,20 +29,20 @@ pub enum UsernameRule {
 
 impl Username {
     /// The longest username, in bytes.
-    pub const LONGEST_BYTES: usize = 255;
+    pub const MAX_BYTES: usize = 255;
 
     /// Checks the rules.
-    pub fn new(text: &str) -> Result<Self, UsernameRule> {
-        if text.is_empty() || text.len() > Self::LONGEST_BYTES {
-            Err(UsernameRule::Length)
+    pub fn new(text: &str) -> Result<Self, UsernameError> {
+        if text.is_empty() || text.len() > Self::MAX_BYTES {
+            Err(UsernameError::Length)
         } else if text.chars().any(char::is_control) {
-            Err(UsernameRule::Control)
+            Err(UsernameError::Control)
         } else if text.trim() != text {
-            Err(UsernameRule::WhiteSpace)
+            Err(UsernameError::WhiteSpace)
         } else if text.contains(':') {
-            Err(UsernameRule::Colon)
+            Err(UsernameError::Colon)
         } else if !is_nfc(text) {
-            Err(UsernameRule::Normalization)
+            Err(UsernameError::Normalization)
         } else {
             Ok(Self(text.to_owned()))
         }
@@ -63,7 +63,7 @@ impl Username {
 
 #[cfg(test)]
 mod tests {
-    use super::{Username, UsernameRule};
+    use super::{Username, UsernameError};
 
     #[test]
     fn ordinary_and_extraordinary_names_are_names() {
@@ -75,17 +75,17 @@ mod tests {
     #[test]
     fn the_broken_rule_is_named() {
         for (text, rule) in [
-            ("", UsernameRule::Length),
-            (&*"x".repeat(256), UsernameRule::Length),
-            (&*"é".repeat(128), UsernameRule::Length),
-            ("a\0b", UsernameRule::Control),
-            ("a\n", UsernameRule::Control),
-            ("a\u{85}b", UsernameRule::Control),
-            (" a", UsernameRule::WhiteSpace),
-            ("a\u{a0}", UsernameRule::WhiteSpace),
-            ("a:b", UsernameRule::Colon),
-            ("e\u{301}", UsernameRule::Normalization),
-            ("\u{212b}", UsernameRule::Normalization),
+            ("", UsernameError::Length),
+            (&*"x".repeat(256), UsernameError::Length),
+            (&*"é".repeat(128), UsernameError::Length),
+            ("a\0b", UsernameError::Control),
+            ("a\n", UsernameError::Control),
+            ("a\u{85}b", UsernameError::Control),
+            (" a", UsernameError::WhiteSpace),
+            ("a\u{a0}", UsernameError::WhiteSpace),
+            ("a:b", UsernameError::Colon),
+            ("e\u{301}", UsernameError::Normalization),
+            ("\u{212b}", UsernameError::Normalization),
         ] {
             assert_eq!(Username::new(text), Err(rule), "{text:?}");
         }

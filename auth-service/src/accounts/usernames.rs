@@ -4,7 +4,7 @@ use super::{AccountError, Accounts, Requirement};
 use crate::user::User;
 
 /// Ids in one call.
-pub const MOST_NAMES: usize = 256;
+pub const MAX_USERNAMES: usize = 256;
 
 impl Accounts {
     /// The users with these ids, by ascending id, each once; ids that nobody has are left out. Needs
@@ -17,7 +17,7 @@ impl Accounts {
         if let Some(actor) = actor {
             self.authorize(actor, &Requirement::AnyAuthenticated).await?;
         }
-        if ids.len() > MOST_NAMES {
+        if ids.len() > MAX_USERNAMES {
             return Err(AccountError::RequestInvalid("ids must be at most 256"));
         }
         ids.sort_unstable();

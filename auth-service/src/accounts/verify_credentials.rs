@@ -1,10 +1,7 @@
 //! Whether a username and a password belong together, asked on every request of HTTP Basic.
 
-use super::{
-    AccountError, Accounts, Origin,
-    password_check::{Claim, urgency},
-};
-use crate::{audit::Way, metrics, user::User};
+use super::{AccountError, Accounts, credentials::Presented};
+use crate::{audit::AuthMethod, metrics, request_origin::RequestOrigin, user::User};
 use secrecy::SecretString;
 use std::time::Instant;
 
@@ -15,32 +12,33 @@ impl Accounts {
         &self,
         username: &str,
         password: SecretString,
-        origin: Origin,
+        origin: RequestOrigin,
     ) -> Result<User, AccountError> {
-        let claim = Claim::new(username, password);
-        let stored = self.stored(&claim).await?;
-        let tag = self.tag(&claim, stored.as_ref());
-        match (&tag, &stored) {
-            (Some(tag), Some(stored)) if self.memory.knows(tag, Instant::now()) => {
-                metrics::BASIC_REMEMBERED.inc();
+        let presented = Presented::new(username, password);
+        let stored = self.load(&presented).await?;
+        let cache_key = self.cache_key(&presented, stored.as_ref());
+        match (&cache_key, &stored) {
+            (Some(cache_key), Some(stored)) if self.cache.contains(cache_key, Instant::now()) => {
+                metrics::BASIC_CACHE_HITS.inc();
                 return Ok(stored.user.clone());
             }
             _ => {}
         }
         // Those who ask the same at the same time are one guess: it tells them one thing.
         let guess = async {
-            self.hasher.has_room(urgency(origin))?;
-            let checked = self.guess(&claim, stored.as_ref(), origin, Way::Basic).await?;
-            Ok::<_, AccountError>(checked.is_right)
+            self.hasher.check_capacity(origin)?;
+            let checked =
+                self.verify(&presented, stored.as_ref(), origin, AuthMethod::Basic).await?;
+            Ok::<_, AccountError>(checked.is_match)
         };
-        let is_right = match tag {
-            Some(tag) => self.memory.once(tag, guess).await,
+        let is_match = match cache_key {
+            Some(cache_key) => self.cache.single_flight(cache_key, guess).await,
             None => guess.await,
         };
-        let is_right: bool = is_right?;
-        let user = stored.filter(|_| is_right).ok_or(AccountError::CredentialsInvalid)?.user;
-        if let Some(tag) = tag {
-            self.memory.learn(tag, Instant::now());
+        let is_match: bool = is_match?;
+        let user = stored.filter(|_| is_match).ok_or(AccountError::CredentialsInvalid)?.user;
+        if let Some(cache_key) = cache_key {
+            self.cache.insert(cache_key, Instant::now());
         }
         Ok(user)
     }

@@ -1,6 +1,6 @@
 //! `auth-service init-secrets`: the secrets of a deployment, made once.
 
-use crate::{generated, password::Password, settings::Settings, token::Keyring};
+use crate::{password::Password, secret_generation, settings::Settings, token::Keyring};
 use rolegate_service_runtime::{
     program::{Failure, print},
     secret,
@@ -39,11 +39,11 @@ pub(super) fn run(wanted: &InitSecrets, settings: &Settings) -> Result<(), Failu
     let copies = wanted.database_secrets.as_deref();
     let copies = copies.map(|path| Folder::open("--database-secrets", path)).transpose()?;
     let least = settings.service.password_min_length;
-    let signing = folder.secret("signing-secret", generated::signing_secret)?;
+    let signing = folder.secret("signing-secret", secret_generation::signing_secret)?;
     Keyring::new(&signing, &[]).map_err(|error| folder.unusable("signing-secret", error))?;
-    let admin = folder.secret("admin-password", || generated::password(least))?;
+    let admin = folder.secret("admin-password", || secret_generation::password(least))?;
     Password::new(admin, least).map_err(|rule| folder.unusable("admin-password", rule))?;
-    let password = folder.secret("database-password", || generated::password(0))?;
+    let password = folder.secret("database-password", || secret_generation::password(0))?;
     if password.expose_secret().is_empty() {
         return Err(folder.unusable("database-password", "is empty").into());
     }

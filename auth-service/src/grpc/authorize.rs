@@ -1,6 +1,6 @@
 //! `Authorize`.
 
-use super::{Answer, message::role_from_wire, status::reason_of};
+use super::{RpcResult, message::role_from_wire, status::reason_of};
 use crate::{
     accounts::{AccountError, Accounts, Requirement},
     metrics,
@@ -13,7 +13,7 @@ use tonic::{Request, Response};
 pub(super) async fn call(
     accounts: &Accounts,
     request: Request<AuthorizeRequest>,
-) -> Answer<AuthorizeResponse> {
+) -> RpcResult<AuthorizeResponse> {
     let request = request.into_inner();
     let requirement = requirement(request.requirement)?;
     let outcome = accounts.authorize(&request.access_token, &requirement).await;

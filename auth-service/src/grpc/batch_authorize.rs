@@ -1,6 +1,6 @@
 //! `BatchAuthorize`.
 
-use super::{Answer, authorize::requirement, status::reason_of};
+use super::{RpcResult, authorize::requirement, status::reason_of};
 use crate::{
     accounts::{AccountError, Accounts, Bearer},
     metrics,
@@ -17,13 +17,13 @@ use tonic::{Request, Response};
 pub(super) async fn call(
     accounts: &Accounts,
     request: Request<BatchAuthorizeRequest>,
-) -> Answer<BatchAuthorizeResponse> {
+) -> RpcResult<BatchAuthorizeResponse> {
     let items = request.into_inner().items;
     if items.len() > MAX_BATCH_SIZE {
         return Err(AccountError::RequestInvalid("a batch has at most 256 items").into());
     }
     let bearers = items.into_iter().map(bearer).collect();
-    let outcomes = accounts.authorize_all(bearers).await?;
+    let outcomes = accounts.authorize_batch(bearers).await?;
     let outcomes = outcomes
         .into_iter()
         .map(|outcome| outcome.map_err(|error| reason_of(&error)))

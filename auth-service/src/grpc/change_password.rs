@@ -1,7 +1,7 @@
 //! `ChangePassword`.
 
-use super::{Answer, actor};
-use crate::accounts::{Accounts, Origin};
+use super::{RpcResult, actor};
+use crate::{accounts::Accounts, request_origin::RequestOrigin};
 use rolegate_proto::auth_v1::{ChangePasswordRequest, ChangePasswordResponse};
 use secrecy::SecretString;
 use tonic::{Request, Response};
@@ -9,8 +9,8 @@ use tonic::{Request, Response};
 pub(super) async fn call(
     accounts: &Accounts,
     request: Request<ChangePasswordRequest>,
-    origin: Origin,
-) -> Answer<ChangePasswordResponse> {
+    origin: RequestOrigin,
+) -> RpcResult<ChangePasswordResponse> {
     let (metadata, _, message) = request.into_parts();
     let ChangePasswordRequest { current_password, new_password } = message;
     let (current, new) = (SecretString::from(current_password), SecretString::from(new_password));

@@ -1,6 +1,6 @@
 //! `DeleteUser`.
 
-use super::{Answer, actor};
+use super::{RpcResult, actor};
 use crate::accounts::Accounts;
 use rolegate_proto::auth_v1::{DeleteUserRequest, DeleteUserResponse};
 use tonic::{Request, Response};
@@ -8,7 +8,7 @@ use tonic::{Request, Response};
 pub(super) async fn call(
     accounts: &Accounts,
     request: Request<DeleteUserRequest>,
-) -> Answer<DeleteUserResponse> {
+) -> RpcResult<DeleteUserResponse> {
     let actor = actor::token(request.metadata());
     let user = accounts.delete_user(actor, request.get_ref().user_id).await?;
     Ok(Response::new(DeleteUserResponse { user: Some(user.into()) }))

@@ -1,6 +1,6 @@
 //! `ListUsers`.
 
-use super::{Answer, actor, message::role_from_wire};
+use super::{RpcResult, actor, message::role_from_wire};
 use crate::accounts::{Accounts, PageRequest};
 use rolegate_proto::auth_v1::{ListUsersRequest, ListUsersResponse};
 use tonic::{Request, Response};
@@ -8,7 +8,7 @@ use tonic::{Request, Response};
 pub(super) async fn call(
     accounts: &Accounts,
     request: Request<ListUsersRequest>,
-) -> Answer<ListUsersResponse> {
+) -> RpcResult<ListUsersResponse> {
     let message = request.get_ref();
     let page = PageRequest {
         size: message.page_size,

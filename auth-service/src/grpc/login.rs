@@ -1,10 +1,7 @@
 //! `Login`.
 
-use super::{Answer, status::reason_of};
-use crate::{
-    accounts::{Accounts, Origin},
-    metrics,
-};
+use super::{RpcResult, status::reason_of};
+use crate::{accounts::Accounts, metrics, request_origin::RequestOrigin};
 use rolegate_proto::auth_v1::{LoginRequest, LoginResponse};
 use secrecy::{ExposeSecret, SecretString};
 use tonic::Response;
@@ -12,8 +9,8 @@ use tonic::Response;
 pub(super) async fn call(
     accounts: &Accounts,
     request: LoginRequest,
-    origin: Origin,
-) -> Answer<LoginResponse> {
+    origin: RequestOrigin,
+) -> RpcResult<LoginResponse> {
     let LoginRequest { username, password } = request;
     let outcome = accounts.login(&username, SecretString::from(password), origin).await;
     metrics::login("login", outcome.as_ref().err().map(reason_of));

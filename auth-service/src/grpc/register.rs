@@ -1,7 +1,7 @@
 //! `Register`.
 
-use super::Answer;
-use crate::accounts::{Accounts, Origin};
+use super::RpcResult;
+use crate::{accounts::Accounts, request_origin::RequestOrigin};
 use rolegate_proto::auth_v1::{RegisterRequest, RegisterResponse};
 use secrecy::SecretString;
 use tonic::Response;
@@ -9,8 +9,8 @@ use tonic::Response;
 pub(super) async fn call(
     accounts: &Accounts,
     request: RegisterRequest,
-    origin: Origin,
-) -> Answer<RegisterResponse> {
+    origin: RequestOrigin,
+) -> RpcResult<RegisterResponse> {
     let RegisterRequest { username, password } = request;
     let user = accounts.register(&username, SecretString::from(password), origin).await?;
     Ok(Response::new(RegisterResponse { user: Some(user.into()) }))

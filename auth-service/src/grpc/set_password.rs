@@ -1,7 +1,7 @@
 //! `SetPassword`.
 
-use super::{Answer, actor};
-use crate::accounts::{Accounts, Origin};
+use super::{RpcResult, actor};
+use crate::{accounts::Accounts, request_origin::RequestOrigin};
 use rolegate_proto::auth_v1::{SetPasswordRequest, SetPasswordResponse};
 use secrecy::SecretString;
 use tonic::{Request, Response};
@@ -9,8 +9,8 @@ use tonic::{Request, Response};
 pub(super) async fn call(
     accounts: &Accounts,
     request: Request<SetPasswordRequest>,
-    origin: Origin,
-) -> Answer<SetPasswordResponse> {
+    origin: RequestOrigin,
+) -> RpcResult<SetPasswordResponse> {
     let (metadata, _, message) = request.into_parts();
     let SetPasswordRequest { user_id, password } = message;
     let password = SecretString::from(password);

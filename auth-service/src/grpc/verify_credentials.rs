@@ -1,10 +1,7 @@
 //! `VerifyCredentials`.
 
-use super::{Answer, status::reason_of};
-use crate::{
-    accounts::{Accounts, Origin},
-    metrics,
-};
+use super::{RpcResult, status::reason_of};
+use crate::{accounts::Accounts, metrics, request_origin::RequestOrigin};
 use rolegate_proto::auth_v1::{VerifyCredentialsRequest, VerifyCredentialsResponse};
 use secrecy::SecretString;
 use tonic::Response;
@@ -12,8 +9,8 @@ use tonic::Response;
 pub(super) async fn call(
     accounts: &Accounts,
     request: VerifyCredentialsRequest,
-    origin: Origin,
-) -> Answer<VerifyCredentialsResponse> {
+    origin: RequestOrigin,
+) -> RpcResult<VerifyCredentialsResponse> {
     let VerifyCredentialsRequest { username, password } = request;
     let password = SecretString::from(password);
     let outcome = accounts.verify_credentials(&username, password, origin).await;

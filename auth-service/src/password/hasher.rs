@@ -1,15 +1,10 @@
 //! Hashing and verifying on the engine of `rolegate_bcrypt_lanes`.
 
 use super::Password;
-use crate::metrics;
+use crate::{metrics, request_origin::RequestOrigin};
 use rolegate_bcrypt_lanes::{Cost, Done, Engine, EngineError, Share, Verdict};
 use secrecy::{ExposeSecret, SecretString};
-use std::{
-    io,
-    net::IpAddr,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{io, sync::Arc, time::Duration};
 
 /// Hashes and verifies passwords. Clones share the engine.
 #[derive(Clone, Debug)]
@@ -18,23 +13,13 @@ pub struct Hasher {
     cost: Cost,
 }
 
-/// For whom a password is hashed: equal parts of the engine for each client, nothing after the
-/// deadline.
-#[derive(Clone, Copy, Debug)]
-pub struct Urgency {
-    /// What counts as one client.
-    pub client: IpAddr,
-    /// Nobody waits after this.
-    pub deadline: Instant,
-}
-
 /// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Checked {
+pub struct Verification {
     /// Whether it is the password.
-    pub is_right: bool,
+    pub is_match: bool,
     /// Whether it is, and its hash has another cost than new ones: the time to make a new one.
-    pub wants_new_hash: bool,
+    pub needs_rehash: bool,
 }
 
 /// A password was neither hashed nor judged.
@@ -85,20 +70,20 @@ impl Hasher {
 
     /// Whether a password would be looked at now. Asked before anything else is done for somebody
     /// who would be sent away: an overloaded service must say so cheaply, and the same to everybody.
-    pub fn has_room(&self, urgency: Urgency) -> Result<(), HashError> {
-        let share = Share::from(urgency.client);
-        Ok(self.engine.room(self.cost, share, urgency.deadline)?)
+    pub fn check_capacity(&self, origin: RequestOrigin) -> Result<(), HashError> {
+        let share = Share::from(origin.client_key());
+        Ok(self.engine.room(self.cost, share, origin.deadline)?)
     }
 
     /// The hash of a new password, `$2b$` with a random salt.
     pub async fn hash(
         &self,
         password: &Password,
-        urgency: Urgency,
+        origin: RequestOrigin,
     ) -> Result<SecretString, HashError> {
-        let share = Share::from(urgency.client);
+        let share = Share::from(origin.client_key());
         let hash =
-            self.engine.hash(password.expose().as_bytes(), self.cost, share, urgency.deadline);
+            self.engine.hash(password.expose().as_bytes(), self.cost, share, origin.deadline);
         Ok(SecretString::from(timed(hash.await?)))
     }
 
@@ -108,19 +93,19 @@ impl Hasher {
         &self,
         password: Option<&Password>,
         stored: Option<&SecretString>,
-        urgency: Urgency,
-    ) -> Result<Checked, HashError> {
+        origin: RequestOrigin,
+    ) -> Result<Verification, HashError> {
         let text = password.map_or("", Password::expose).as_bytes();
         let hash = stored.map(ExposeSecret::expose_secret);
-        let share = Share::from(urgency.client);
-        let verdict = self.engine.verify(text, hash, self.cost, share, urgency.deadline).await?;
+        let share = Share::from(origin.client_key());
+        let verdict = self.engine.verify(text, hash, self.cost, share, origin.deadline).await?;
         let verdict = timed(verdict);
         if verdict == Verdict::Malformed {
             tracing::error!("a stored password hash is malformed: its user cannot log in");
         }
-        let is_right = verdict.is_match() && password.is_some();
-        let wants_new_hash = is_right && verdict == Verdict::Match { rehash: true };
-        Ok(Checked { is_right, wants_new_hash })
+        let is_match = verdict.is_match() && password.is_some();
+        let needs_rehash = is_match && verdict == Verdict::Match { rehash: true };
+        Ok(Verification { is_match, needs_rehash })
     }
 }
 
@@ -143,12 +128,9 @@ impl From<EngineError> for HashError {
 
 #[cfg(test)]
 mod tests {
-    use super::{Checked, Hasher, Password, Urgency};
+    use super::{Hasher, Password, RequestOrigin, Verification};
     use secrecy::{ExposeSecret, SecretString};
-    use std::{
-        net::Ipv4Addr,
-        time::{Duration, Instant},
-    };
+    use std::time::{Duration, Instant};
 
     fn password(text: &str) -> Option<Password> {
         Password::new(SecretString::from(text), 1).ok()
@@ -158,32 +140,32 @@ mod tests {
         Hasher::start(cost, rolegate_bcrypt_lanes::Settings::default()).expect("started")
     }
 
-    fn urgency() -> Urgency {
+    fn origin() -> RequestOrigin {
         let deadline = Instant::now() + Duration::from_mins(1);
-        Urgency { client: Ipv4Addr::LOCALHOST.into(), deadline }
+        RequestOrigin { client_address: None, deadline }
     }
 
-    async fn check(hasher: &Hasher, text: &str, stored: Option<&SecretString>) -> Checked {
-        hasher.verify(password(text).as_ref(), stored, urgency()).await.expect("judged")
+    async fn check(hasher: &Hasher, text: &str, stored: Option<&SecretString>) -> Verification {
+        hasher.verify(password(text).as_ref(), stored, origin()).await.expect("judged")
     }
 
     #[tokio::test]
     async fn a_password_matches_its_own_hash_and_no_other() {
         let hasher = hasher(4);
         let sesame = password("sesame").expect("valid");
-        let hash = hasher.hash(&sesame, urgency()).await.expect("hashed");
+        let hash = hasher.hash(&sesame, origin()).await.expect("hashed");
         assert!(hash.expose_secret().starts_with("$2b$04$"));
-        assert!(check(&hasher, "sesame", Some(&hash)).await.is_right);
-        assert!(!check(&hasher, "Sesame", Some(&hash)).await.is_right);
-        assert!(!check(&hasher, "sesame", None).await.is_right);
-        assert!(!check(&hasher, "sesame", Some(&SecretString::from("sesame"))).await.is_right);
+        assert!(check(&hasher, "sesame", Some(&hash)).await.is_match);
+        assert!(!check(&hasher, "Sesame", Some(&hash)).await.is_match);
+        assert!(!check(&hasher, "sesame", None).await.is_match);
+        assert!(!check(&hasher, "sesame", Some(&SecretString::from("sesame"))).await.is_match);
     }
 
     #[tokio::test]
     async fn what_cannot_be_a_password_is_wrong_even_for_the_hash_of_the_stand_in() {
         let hasher = hasher(4);
         let empty = SecretString::from(bcrypt::hash("", 4).expect("hashed"));
-        assert!(!check(&hasher, "", Some(&empty)).await.is_right);
+        assert!(!check(&hasher, "", Some(&empty)).await.is_match);
     }
 
     #[tokio::test]
@@ -191,8 +173,8 @@ mod tests {
         let stored = SecretString::from(bcrypt::hash("sesame", 4).expect("hashed"));
         let hasher = hasher(5);
         let right = check(&hasher, "sesame", Some(&stored)).await;
-        assert_eq!(right, Checked { is_right: true, wants_new_hash: true });
+        assert_eq!(right, Verification { is_match: true, needs_rehash: true });
         let wrong = check(&hasher, "Sesame", Some(&stored)).await;
-        assert_eq!(wrong, Checked { is_right: false, wants_new_hash: false });
+        assert_eq!(wrong, Verification { is_match: false, needs_rehash: false });
     }
 }

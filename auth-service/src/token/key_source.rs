@@ -1,6 +1,6 @@
 //! Where the keys come from, and are read from again.
 
-use super::{Keyring, keyring::LEAST_BYTES};
+use super::{Keyring, keyring::MIN_KEY_BYTES};
 use rolegate_service_runtime::{secret::Source, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -20,7 +20,7 @@ impl KeySource {
 
     /// Whether the keys may be others when they are read again.
     #[must_use]
-    pub fn may_change(&self) -> bool {
+    pub fn is_reloadable(&self) -> bool {
         self.signing.is_file() || self.accepted.as_ref().is_some_and(Source::is_file)
     }
 
@@ -44,10 +44,10 @@ fn list(source: &Source) -> Result<Vec<SecretString>, SettingError> {
         return Ok(Vec::new());
     }
     let secrets = text.expose_secret().split([',', '\n']).enumerate().map(|(index, secret)| {
-        if secret.len() < LEAST_BYTES {
+        if secret.len() < MIN_KEY_BYTES {
             let number = index + 1;
             let problem = format!(
-                "secret {number} of the list has fewer than {LEAST_BYTES} bytes; secrets are \
+                "secret {number} of the list has fewer than {MIN_KEY_BYTES} bytes; secrets are \
                  separated by commas or newlines"
             );
             return Err(source.wrong(&problem));
@@ -75,7 +75,7 @@ mod tests {
     fn accepting(accepted: Source) -> Result<Vec<String>, String> {
         let source = KeySource::new(given("SIGNING_SECRET", THREE), Some(accepted));
         let keyring = source.read().map_err(|error| error.to_string())?;
-        Ok(keyring.ids().map(str::to_owned).collect())
+        Ok(keyring.kids().map(str::to_owned).collect())
     }
 
     fn value(text: &str) -> Result<Vec<String>, String> {

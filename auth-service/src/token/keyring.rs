@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
 /// A key shorter than the output of the hash would weaken it (RFC 7518, section 3.2).
-pub(super) const LEAST_BYTES: usize = 32;
+pub(super) const MIN_KEY_BYTES: usize = 32;
 
 /// The key that signs, and every key that is accepted.
 pub struct Keyring {
@@ -45,17 +45,17 @@ impl Keyring {
 
     /// The `kid` of the key that signs.
     #[must_use]
-    pub fn signing_id(&self) -> &str {
+    pub fn signing_kid(&self) -> &str {
         &self.signing().id
     }
 
     /// The `kid` of every key that is accepted, the signing one first.
-    pub fn ids(&self) -> impl Iterator<Item = &str> {
+    pub fn kids(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(|key| key.id.as_str())
     }
 
     /// The key that issues tokens with exactly this header part.
-    pub(super) fn of_header(&self, header: &str) -> Option<&Key> {
+    pub(super) fn by_header(&self, header: &str) -> Option<&Key> {
         self.keys.iter().find(|key| key.header == header)
     }
 
@@ -72,7 +72,7 @@ impl Keyring {
 impl Key {
     fn new(secret: &SecretString) -> Result<Self, KeyringError> {
         let bytes = secret.expose_secret().as_bytes();
-        if bytes.len() < LEAST_BYTES {
+        if bytes.len() < MIN_KEY_BYTES {
             return Err(KeyringError::TooShort);
         }
         let id = key_id(bytes);
@@ -108,6 +108,6 @@ fn key_id(secret: &[u8]) -> String {
 impl std::fmt::Debug for Keyring {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Keyring")?;
-        formatter.debug_list().entries(self.ids()).finish()
+        formatter.debug_list().entries(self.kids()).finish()
     }
 }

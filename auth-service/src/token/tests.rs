@@ -1,4 +1,4 @@
-use super::{Keyring, KeyringError, LIFETIME_SECONDS, TokenError, Tokens, self_test, user_id};
+use super::{Keyring, KeyringError, TOKEN_TTL_SECONDS, TokenError, Tokens, self_test, user_id};
 use crate::{clock::Clock, role::Role, user::User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, crypto::sign, encode};
@@ -35,8 +35,8 @@ fn ada() -> User {
 }
 
 /// Whose token it is.
-fn judge(tokens: &Tokens, token: &str) -> Result<i64, TokenError> {
-    tokens.judge(token).map(|judged| judged.user_id)
+fn verified(tokens: &Tokens, token: &str) -> Result<i64, TokenError> {
+    tokens.verify(token).map(|verified| verified.user_id)
 }
 
 fn minted(header: &Header, claims: &Value, secret: &str) -> String {
@@ -51,11 +51,11 @@ fn hs256(claims: &Value) -> String {
 fn an_issued_token_has_exactly_the_four_claims_and_names_its_user() {
     let (tokens, _) = tokens(SECRET, &[]);
     let token = tokens.issue(&ada()).expect("issued");
-    assert_eq!(judge(&tokens, token.expose_secret()), Ok(7));
+    assert_eq!(verified(&tokens, token.expose_secret()), Ok(7));
     let payload = token.expose_secret().split('.').nth(1).expect("three parts");
     let claims: Value =
         serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64")).expect("JSON");
-    let exp = NOW + LIFETIME_SECONDS;
+    let exp = NOW + TOKEN_TTL_SECONDS;
     assert_eq!(claims, json!({"sub": "7", "username": "ada", "role": "author", "exp": exp}));
 }
 
@@ -63,10 +63,10 @@ fn an_issued_token_has_exactly_the_four_claims_and_names_its_user() {
 fn a_token_is_good_until_the_second_before_its_expiry() {
     let (tokens, clock) = tokens(SECRET, &[]);
     let token = tokens.issue(&ada()).expect("issued");
-    clock.0.store(NOW + LIFETIME_SECONDS - 1, Ordering::Relaxed);
-    assert_eq!(judge(&tokens, token.expose_secret()), Ok(7));
-    clock.0.store(NOW + LIFETIME_SECONDS, Ordering::Relaxed);
-    assert_eq!(judge(&tokens, token.expose_secret()), Err(TokenError::Invalid));
+    clock.0.store(NOW + TOKEN_TTL_SECONDS - 1, Ordering::Relaxed);
+    assert_eq!(verified(&tokens, token.expose_secret()), Ok(7));
+    clock.0.store(NOW + TOKEN_TTL_SECONDS, Ordering::Relaxed);
+    assert_eq!(verified(&tokens, token.expose_secret()), Err(TokenError::Invalid));
 }
 
 #[test]
@@ -74,49 +74,49 @@ fn a_change_of_the_password_parts_the_tokens_even_within_one_second() {
     let (tokens, clock) = tokens(SECRET, &[]);
     let issued = |tokens_not_before| {
         let token = tokens.issue(&User { tokens_not_before, ..ada() }).expect("issued");
-        tokens.judge(token.expose_secret()).expect("good").issued
+        tokens.verify(token.expose_secret()).expect("good").issued
     };
     assert_eq!(issued(0), NOW, "what was set long ago changes nothing");
     assert_eq!(issued(NOW), NOW);
-    let end = tokens.end_of_tokens();
+    let end = tokens.revocation_time();
     assert!(issued(0) < end, "an old one, issued in the very second of the change");
     assert!(issued(end) >= end, "a new one, issued in the same second");
     assert!(end <= NOW + 2, "a new one lives two seconds longer at the most");
     clock.0.store(end, Ordering::Relaxed);
     assert_eq!(issued(end), end, "and soon no longer than any other");
     let minted = hs256(&json!({"sub": "7", "exp": end + 60}));
-    assert_eq!(tokens.judge(&minted).expect("good").issued, end + 60 - LIFETIME_SECONDS);
-    let short = tokens.judge(&hs256(&json!({"sub": "7", "exp": u64::MAX}))).expect("good");
-    assert_eq!(short.issued, u64::MAX - LIFETIME_SECONDS);
+    assert_eq!(tokens.verify(&minted).expect("good").issued, end + 60 - TOKEN_TTL_SECONDS);
+    let short = tokens.verify(&hs256(&json!({"sub": "7", "exp": u64::MAX}))).expect("good");
+    assert_eq!(short.issued, u64::MAX - TOKEN_TTL_SECONDS);
 }
 
 #[test]
 fn a_change_ends_what_a_replica_whose_clock_is_a_second_ahead_has_issued() {
     let (tokens, clock) = tokens(SECRET, &[]);
-    let end = tokens.end_of_tokens();
+    let end = tokens.revocation_time();
     clock.0.store(NOW + 1, Ordering::Relaxed);
     let ahead = tokens.issue(&ada()).expect("issued");
-    assert!(tokens.judge(ahead.expose_secret()).expect("good").issued < end);
+    assert!(tokens.verify(ahead.expose_secret()).expect("good").issued < end);
 }
 
 #[test]
 fn another_secret_or_algorithm_is_refused() {
     let (tokens, _) = tokens(SECRET, &[]);
     let claims = json!({"sub": "7", "exp": NOW + 60});
-    assert_eq!(judge(&tokens, &hs256(&claims)), Ok(7), "without kid every key is tried");
+    assert_eq!(verified(&tokens, &hs256(&claims)), Ok(7), "without kid every key is tried");
     for (header, secret) in [
         (Header::new(Algorithm::HS256), OTHER),
         (Header::new(Algorithm::HS384), SECRET),
         (Header::new(Algorithm::HS512), SECRET),
     ] {
-        assert_eq!(judge(&tokens, &minted(&header, &claims, secret)), Err(TokenError::Invalid));
+        assert_eq!(verified(&tokens, &minted(&header, &claims, secret)), Err(TokenError::Invalid));
     }
     let payload = URL_SAFE_NO_PAD.encode(claims.to_string());
     for header in [r#"{"alg":"none"}"#, r#"{"alg":"RS256"}"#, r#"{"alg":"hs256"}"#, "{}", "[]"] {
         let header = URL_SAFE_NO_PAD.encode(header);
         let signature = hs256(&claims).rsplit('.').next().expect("a signature").to_owned();
         for token in [format!("{header}.{payload}."), format!("{header}.{payload}.{signature}")] {
-            assert_eq!(judge(&tokens, &token), Err(TokenError::Invalid), "{token}");
+            assert_eq!(verified(&tokens, &token), Err(TokenError::Invalid), "{token}");
         }
     }
 }
@@ -130,7 +130,7 @@ fn headers_that_ask_for_more_than_we_understand_are_refused() {
     let mut unknown_key = Header::new(Algorithm::HS256);
     unknown_key.kid = Some("nobody".into());
     for header in [critical, unknown_key] {
-        assert_eq!(judge(&tokens, &minted(&header, &claims, SECRET)), Err(TokenError::Invalid));
+        assert_eq!(verified(&tokens, &minted(&header, &claims, SECRET)), Err(TokenError::Invalid));
     }
     let payload = URL_SAFE_NO_PAD.encode(claims.to_string());
     let signed = |header: &str| {
@@ -139,7 +139,11 @@ fn headers_that_ask_for_more_than_we_understand_are_refused() {
         let signature = sign(message.as_bytes(), &key, Algorithm::HS256).expect("signed");
         format!("{message}.{signature}")
     };
-    assert_eq!(judge(&tokens, &signed(r#"{"alg":"HS256","more":1}"#)), Ok(7), "extensions may be");
+    assert_eq!(
+        verified(&tokens, &signed(r#"{"alg":"HS256","more":1}"#)),
+        Ok(7),
+        "extensions may be"
+    );
     for header in [
         r#"{"alg":"HS256","crit":null}"#,
         r#"{"alg":"HS256","crit":[]}"#,
@@ -149,7 +153,7 @@ fn headers_that_ask_for_more_than_we_understand_are_refused() {
         r#"{"typ":"JWT"}"#,
         "",
     ] {
-        assert_eq!(judge(&tokens, &signed(header)), Err(TokenError::Invalid), "{header}");
+        assert_eq!(verified(&tokens, &signed(header)), Err(TokenError::Invalid), "{header}");
     }
 }
 
@@ -171,7 +175,7 @@ fn missing_and_odd_claims_are_refused() {
         json!(["7", later]),
         json!("7"),
     ] {
-        assert_eq!(judge(&tokens, &hs256(&claims)), Err(TokenError::Invalid), "{claims}");
+        assert_eq!(verified(&tokens, &hs256(&claims)), Err(TokenError::Invalid), "{claims}");
     }
 }
 
@@ -183,7 +187,7 @@ fn only_a_canonical_decimal_string_is_an_id() {
     for odd in ["", "+5", "05", "1.5", "-0", "-", " 5", "5 ", "5e0", "٥", "0x5", "--5", "00"] {
         assert_eq!(user_id(odd), Err(TokenError::Invalid), "{odd}");
     }
-    assert_eq!(user_id("123456789012345678901234567890"), Err(TokenError::Nobody));
+    assert_eq!(user_id("123456789012345678901234567890"), Err(TokenError::NoSuchUser));
 }
 
 #[test]
@@ -195,7 +199,7 @@ fn text_that_is_no_token_is_refused() {
     let long = format!("{good}{}", "A".repeat(rolegate_proto::limits::MAX_TOKEN_LEN));
     let more = format!("{good}.AAAA");
     for text in ["", ".", "..", "...", "a.b.c", "\0", cut, &long, &more, &good.replace('.', " ")] {
-        assert_eq!(judge(&tokens, text), Err(TokenError::Invalid));
+        assert_eq!(verified(&tokens, text), Err(TokenError::Invalid));
     }
 }
 
@@ -204,9 +208,9 @@ fn an_accepted_key_verifies_and_does_not_sign() {
     let (old, _) = tokens(OTHER, &[]);
     let (both, _) = tokens(SECRET, &[OTHER]);
     let token = old.issue(&ada()).expect("issued");
-    assert_eq!(judge(&both, token.expose_secret()), Ok(7));
+    assert_eq!(verified(&both, token.expose_secret()), Ok(7));
     let token = both.issue(&ada()).expect("issued");
-    assert_eq!(judge(&old, token.expose_secret()), Err(TokenError::Invalid));
+    assert_eq!(verified(&old, token.expose_secret()), Err(TokenError::Invalid));
 }
 
 #[test]
@@ -218,19 +222,19 @@ fn keys_are_replaced_for_every_clone_and_old_tokens_live_as_long_as_their_key_is
     let (tokens, _) = tokens(SECRET, &[]);
     let other = tokens.clone();
     let old = tokens.issue(&ada()).expect("issued");
-    tokens.use_keys(ring(OTHER, &[SECRET]));
+    tokens.replace_keys(ring(OTHER, &[SECRET]));
     let new = tokens.issue(&ada()).expect("issued");
     let header = |token: &SecretString| token.expose_secret().split('.').next().map(str::to_owned);
     assert_ne!(header(&old), header(&new), "each names its own key");
     for token in [&old, &new] {
-        assert_eq!(judge(&other, token.expose_secret()), Ok(7));
+        assert_eq!(verified(&other, token.expose_secret()), Ok(7));
     }
     let without_kid = hs256(&json!({"sub": "7", "exp": NOW + 60}));
-    assert_eq!(judge(&other, &without_kid), Ok(7), "every key is tried");
-    tokens.use_keys(ring(OTHER, &[OTHER]));
-    assert_eq!(judge(&other, new.expose_secret()), Ok(7));
+    assert_eq!(verified(&other, &without_kid), Ok(7), "every key is tried");
+    tokens.replace_keys(ring(OTHER, &[OTHER]));
+    assert_eq!(verified(&other, new.expose_secret()), Ok(7));
     for refused in [old.expose_secret(), &without_kid] {
-        assert_eq!(judge(&other, refused), Err(TokenError::Invalid));
+        assert_eq!(verified(&other, refused), Err(TokenError::Invalid));
     }
 }
 

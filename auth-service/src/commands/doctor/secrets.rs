@@ -13,7 +13,7 @@ pub(super) fn check(settings: &Settings) -> Vec<Check> {
     let missing = || Err(SettingError::new("SIGNING_SECRET", "is required and not set"));
     let signing = match service.key_source(missing).and_then(|keys| keys.read()) {
         Ok(keyring) => {
-            let accepted = keyring.ids().count();
+            let accepted = keyring.kids().count();
             Check::good(
                 SUBJECT,
                 format!("SIGNING_SECRET is long enough; keys accepted: {accepted}"),

@@ -4,10 +4,11 @@ use super::{audit, failed, new_password, nobody, user_named};
 use crate::{
     accounts::{ADMIN_USERNAME, InitialPassword},
     clock::SystemClock,
-    password::{Hasher, Password, Urgency},
+    password::{Hasher, Password},
+    request_origin::RequestOrigin,
     settings::Settings,
     store::{NewPassword, PasswordWriter, UserStore},
-    token::end_of_tokens,
+    token::revocation_time,
 };
 use rolegate_service_runtime::{
     program::{Failure, print},
@@ -15,7 +16,6 @@ use rolegate_service_runtime::{
 };
 use rolegate_sql_store::DatabaseTarget;
 use std::{
-    net::Ipv6Addr,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -35,9 +35,9 @@ pub(super) async fn run(
         .map_err(|rule| SettingError::new("new password", rule.to_string()))?;
     let hasher = Hasher::start(settings.service.bcrypt_cost, settings.service.engine());
     let deadline = Instant::now() + HASH_TIME;
-    let urgency = Urgency { client: Ipv6Addr::UNSPECIFIED.into(), deadline };
-    let hash = hasher.map_err(failed)?.hash(&password, urgency).await.map_err(failed)?;
-    let new = NewPassword { hash, tokens_not_before: end_of_tokens(&SystemClock) };
+    let origin = RequestOrigin { client_address: None, deadline };
+    let hash = hasher.map_err(failed)?.hash(&password, origin).await.map_err(failed)?;
+    let new = NewPassword { hash, tokens_not_before: revocation_time(&SystemClock) };
     let changed =
         store.set_password(user.id, new, PasswordWriter::Operator).await.map_err(failed)?;
     let user = changed.ok_or_else(|| nobody(username))?;

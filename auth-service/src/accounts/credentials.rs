@@ -1,10 +1,11 @@
 //! A username and a password from somewhere, and whether they belong together.
 
-use super::{AccountError, Accounts, Origin, Username};
+use super::{AccountError, Accounts, Username};
 use crate::{
-    audit::{self, Event, Failure, Way},
+    audit::{self, AuthMethod, Event, Failure},
     metrics,
-    password::{Checked, Password, Urgency},
+    password::{CacheKey, Password, Verification},
+    request_origin::RequestOrigin,
     user::Credentials,
 };
 use rolegate_telemetry::request_context::RequestContext;
@@ -13,14 +14,14 @@ use std::time::Instant;
 
 /// What somebody claims. A name or a password that nobody can have is kept as `None`: it is checked
 /// like any other, against the stand-in, and is wrong.
-pub(super) struct Claim<'a> {
+pub(super) struct Presented<'a> {
     /// As sent.
     pub(super) text: &'a str,
     username: Option<Username>,
     password: Option<Password>,
 }
 
-impl<'a> Claim<'a> {
+impl<'a> Presented<'a> {
     pub(super) fn new(username: &'a str, password: SecretString) -> Self {
         // What may be set is `register`'s rule; what was set under an older rule stays good.
         let password = Password::new(password, 1).ok();
@@ -34,11 +35,11 @@ impl<'a> Claim<'a> {
 
 impl Accounts {
     /// The stored credentials of the claimed name.
-    pub(super) async fn stored(
+    pub(super) async fn load(
         &self,
-        claim: &Claim<'_>,
+        presented: &Presented<'_>,
     ) -> Result<Option<Credentials>, AccountError> {
-        match &claim.username {
+        match &presented.username {
             Some(username) => Ok(self.reads.credentials(username.as_str().to_owned()).await?),
             None => Ok(None),
         }
@@ -46,45 +47,54 @@ impl Accounts {
 
     /// The work of a check, counted as a guess unless the password was right, or was not looked at.
     /// An unknown name costs what a wrong password costs. The audit is told of every verdict.
-    pub(super) async fn guess(
+    pub(super) async fn verify(
         &self,
-        claim: &Claim<'_>,
+        presented: &Presented<'_>,
         stored: Option<&Credentials>,
-        origin: Origin,
-        way: Way,
-    ) -> Result<Checked, AccountError> {
+        origin: RequestOrigin,
+        method: AuthMethod,
+    ) -> Result<Verification, AccountError> {
         let user = stored.map(|stored| &stored.user);
-        let attempt = self.logins.reserve(claim.text, origin.client(), Instant::now());
+        let attempt = self.logins.acquire(presented.text, origin.client_key(), Instant::now());
         let attempt = attempt.inspect_err(|many| {
-            metrics::limit_refused("login");
+            metrics::limit_exceeded("login");
             // Whoever is refused at the speed of the network must not fill the log as quickly.
-            if many.is_news {
-                audit::tell(Event::LoginFailed { user, way, reason: Failure::TooManyAttempts });
+            if many.first_in_window {
+                audit::record(Event::LoginFailed {
+                    user,
+                    method,
+                    reason: Failure::TooManyAttempts,
+                });
             }
         })?;
         let hash = stored.map(|stored| &stored.password_hash);
-        let checked = self.hasher.verify(claim.password(), hash, urgency(origin)).await;
-        if checked.as_ref().map_or(true, |checked| checked.is_right) {
-            attempt.give_back();
+        let checked = self.hasher.verify(presented.password(), hash, origin).await;
+        if checked.as_ref().map_or(true, |checked| checked.is_match) {
+            attempt.refund();
         }
         let checked = checked?;
-        audit::tell(match user {
-            Some(user) if checked.is_right => Event::LoginOk { user, way },
-            Some(_) => Event::LoginFailed { user, way, reason: Failure::WrongPassword },
-            None => Event::LoginFailed { user, way, reason: Failure::UnknownUser },
+        audit::record(match user {
+            Some(user) if checked.is_match => Event::LoginOk { user, method },
+            Some(_) => Event::LoginFailed { user, method, reason: Failure::WrongPassword },
+            None => Event::LoginFailed { user, method, reason: Failure::UnknownUser },
         });
         Ok(checked)
     }
 
     /// Replaces a hash of another cost, now that its password is at hand. In the background: the
     /// caller has waited for one hash already. Never over a hash that somebody changed meanwhile.
-    pub(super) fn renew_hash(&self, claim: &Claim<'_>, stored: &Credentials, origin: Origin) {
-        let Some(password) = claim.password().cloned() else { return };
+    pub(super) fn rehash(
+        &self,
+        presented: &Presented<'_>,
+        stored: &Credentials,
+        origin: RequestOrigin,
+    ) {
+        let Some(password) = presented.password().cloned() else { return };
         let (accounts, user_id) = (self.clone(), stored.user.id);
         let old = stored.password_hash.clone();
         tokio::spawn(RequestContext::carried(async move {
             let renewed = async {
-                let new = accounts.hasher.hash(&password, urgency(origin)).await?;
+                let new = accounts.hasher.hash(&password, origin).await?;
                 Ok::<_, AccountError>(accounts.store.replace_password(user_id, &old, new).await?)
             };
             match renewed.await {
@@ -94,19 +104,14 @@ impl Accounts {
         }));
     }
 
-    /// What stands for this check in the memory.
-    pub(super) fn tag(
+    /// What stands for this check in the cache.
+    pub(super) fn cache_key(
         &self,
-        claim: &Claim<'_>,
+        presented: &Presented<'_>,
         stored: Option<&Credentials>,
-    ) -> Option<crate::password::memory::Tag> {
-        let password = claim.password()?;
+    ) -> Option<CacheKey> {
+        let password = presented.password()?;
         let hash = stored.map(|stored| stored.password_hash.expose_secret());
-        Some(self.memory.tag(claim.text, hash, password.expose()))
+        Some(self.cache.cache_key(presented.text, hash, password.expose()))
     }
-}
-
-/// For whom the engine works.
-pub(super) fn urgency(origin: Origin) -> Urgency {
-    Urgency { client: origin.client(), deadline: origin.deadline }
 }

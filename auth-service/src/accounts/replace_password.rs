@@ -2,7 +2,8 @@
 
 use super::{ADMIN_USERNAME, AccountError, Accounts};
 use crate::{
-    password::{Password, Urgency},
+    password::Password,
+    request_origin::RequestOrigin,
     store::{NewPassword, PasswordWriter, StoreError},
     user::User,
 };
@@ -10,34 +11,34 @@ use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
 impl Accounts {
-    /// Gives a user this password, ends the user's tokens and `tell`s of it. What Basic remembers ends
+    /// Gives a user this password, ends the user's tokens and `record`s of it. What Basic remembers ends
     /// with the old hash. `None` when what `writer` says did not hold any more.
-    pub(super) async fn give_password(
+    pub(super) async fn replace_password(
         &self,
         user_id: i64,
         password: &Password,
         writer: PasswordWriter,
-        urgency: Urgency,
-        tell: impl FnOnce(&User) + Send + 'static,
+        origin: RequestOrigin,
+        record: impl FnOnce(&User) + Send + 'static,
     ) -> Result<Option<User>, AccountError> {
-        let hash = self.hasher.hash(password, urgency).await?;
+        let hash = self.hasher.hash(password, origin).await?;
         let (store, initial) = (Arc::clone(&self.store), self.initial_password.clone());
         let tokens = self.tokens.clone();
         let given = RequestContext::run_to_completion(async move {
-            let new = |hash| NewPassword { hash, tokens_not_before: tokens.end_of_tokens() };
+            let new = |hash| NewPassword { hash, tokens_not_before: tokens.revocation_time() };
             let mut user = store.set_password(user_id, new(hash.clone()), writer).await?;
             // A write that took long: until it was there, the old password got tokens that count as
             // later than what it says.
             if let Some(given) = &user
-                && tokens.has_come(given.tokens_not_before)
+                && tokens.is_reached(given.tokens_not_before)
             {
                 let owner = PasswordWriter::Owner { seen: given.tokens_not_before };
                 user = store.set_password(user_id, new(hash), owner).await?.or(user);
             }
             if let Some(user) = &user {
-                tell(user);
+                record(user);
                 if user.username == ADMIN_USERNAME {
-                    initial.forget();
+                    initial.remove();
                 }
             }
             Ok::<_, StoreError>(user)

@@ -6,12 +6,12 @@ use zeroize::Zeroizing;
 
 /// Stands for a name, a stored hash and a password; says nothing about them without the key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Tag([u8; 32]);
+pub(crate) struct CacheKey([u8; 32]);
 
 /// The key of this process: a whole block of the hash, which HMAC takes as it is.
-pub(super) struct TagKey(Zeroizing<[u8; 64]>);
+pub(super) struct CacheSecret(Zeroizing<[u8; 64]>);
 
-impl TagKey {
+impl CacheSecret {
     pub(super) fn random() -> Result<Self, getrandom::Error> {
         let mut key = Zeroizing::new([0; 64]);
         getrandom::fill(&mut *key)?;
@@ -20,7 +20,12 @@ impl TagKey {
 
     /// HMAC-SHA-256 (RFC 2104) over the parts, each after its length, so that no two different
     /// checks read the same.
-    pub(super) fn tag(&self, username: &str, stored: Option<&str>, password: &str) -> Tag {
+    pub(super) fn cache_key(
+        &self,
+        username: &str,
+        stored: Option<&str>,
+        password: &str,
+    ) -> CacheKey {
         let mut mac = Hmac::<Sha256>::new(&(*self.0).into());
         let parts = [Some(username), stored, Some(password)];
         for part in parts {
@@ -29,17 +34,17 @@ impl TagKey {
             mac.update(&part.len().to_be_bytes());
             mac.update(part.as_bytes());
         }
-        Tag(mac.finalize().into_bytes().into())
+        CacheKey(mac.finalize().into_bytes().into())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::TagKey;
+    use super::CacheSecret;
 
     #[test]
     fn every_part_counts_and_so_does_where_it_ends() {
-        let key = TagKey::random().expect("randomness");
+        let key = CacheSecret::random().expect("randomness");
         let checks = [
             ("ada", Some("hash"), "sesame"),
             ("bob", Some("hash"), "sesame"),
@@ -50,17 +55,18 @@ mod tests {
             ("adah", Some("ash"), "sesame"),
             ("ada", Some("hashs"), "esame"),
         ];
-        let tags = checks.map(|(name, stored, password)| key.tag(name, stored, password));
-        for (one, tag) in tags.iter().enumerate() {
-            for (other, tag_of_other) in tags.iter().enumerate() {
-                assert_eq!(tag == tag_of_other, one == other, "{one} {other}");
+        let keys = checks.map(|(name, stored, password)| key.cache_key(name, stored, password));
+        for (one, cache_key) in keys.iter().enumerate() {
+            for (other, other_key) in keys.iter().enumerate() {
+                assert_eq!(cache_key == other_key, one == other, "{one} {other}");
             }
         }
     }
 
     #[test]
     fn another_process_has_other_tags() {
-        let tag = || TagKey::random().expect("randomness").tag("ada", Some("hash"), "sesame");
-        assert!(tag() != tag());
+        let cache_key =
+            || CacheSecret::random().expect("randomness").cache_key("ada", Some("hash"), "sesame");
+        assert!(cache_key() != cache_key());
     }
 }

@@ -1,25 +1,25 @@
 //! Where a call comes from, and until when its caller waits.
 
-use crate::accounts::Origin;
+use crate::request_origin::RequestOrigin;
 use rolegate_grpc_server::caller;
 use rolegate_service_runtime::cidr_set::CidrSet;
 use std::time::{Duration, Instant};
 use tonic::{Request, metadata::MetadataMap};
 
 /// For callers who set no deadline.
-const USUAL_TIME: Duration = Duration::from_secs(10);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// For the answer to reach the caller; a tenth of the time where that is less.
-const WAY_BACK: Duration = Duration::from_millis(500);
+const RESPONSE_RESERVE: Duration = Duration::from_millis(500);
 /// The most that a caller may ask for.
-const LONGEST_TIME: Duration = Duration::from_secs(30);
+const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The origin of a call; for whose word about the end user's address counts, see [`caller`].
-pub(super) fn of<M>(request: &Request<M>, trusted: &CidrSet) -> Origin {
-    let time = timeout(request.metadata()).unwrap_or(USUAL_TIME).min(LONGEST_TIME);
+pub(super) fn from_request<M>(request: &Request<M>, trusted: &CidrSet) -> RequestOrigin {
+    let time = timeout(request.metadata()).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT);
     // What is refused or finished at the very end still has its way back before the caller gives up.
-    let time = time.saturating_sub((time / 10).min(WAY_BACK));
+    let time = time.saturating_sub((time / 10).min(RESPONSE_RESERVE));
     let client_address = caller::client_address(request, trusted);
-    Origin { client_address, deadline: Instant::now() + time }
+    RequestOrigin { client_address, deadline: Instant::now() + time }
 }
 
 /// `grpc-timeout`: at most eight digits and a unit (gRPC over HTTP/2, Requests).
@@ -43,7 +43,7 @@ fn timeout(metadata: &MetadataMap) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::{USUAL_TIME, of, timeout};
+    use super::{DEFAULT_TIMEOUT, from_request, timeout};
     use std::{
         net::IpAddr,
         time::{Duration, Instant},
@@ -63,7 +63,7 @@ mod tests {
     }
 
     fn client(peer: Option<&str>, word: Option<&'static str>) -> Option<IpAddr> {
-        of(&request(peer, word), &"10.0.0.0/8".parse().expect("a network")).client_address
+        from_request(&request(peer, word), &"10.0.0.0/8".parse().expect("a network")).client_address
     }
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
             request.metadata_mut().insert("grpc-timeout", MetadataValue::from_static(text));
             assert_eq!(timeout(request.metadata()), None, "{text}");
         }
-        let left = of(&request, &"".parse().expect("none")).deadline - Instant::now();
-        assert!(left <= USUAL_TIME && left > USUAL_TIME / 2);
+        let left = from_request(&request, &"".parse().expect("none")).deadline - Instant::now();
+        assert!(left <= DEFAULT_TIMEOUT && left > DEFAULT_TIMEOUT / 2);
     }
 }

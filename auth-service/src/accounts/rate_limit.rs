@@ -21,7 +21,7 @@ const WINDOW: Duration = Duration::from_mins(1);
 const ADDRESS_FACTOR: u32 = 15;
 /// Windows that are kept, some 64 bytes each. An attacker with more addresses than this makes us
 /// forget; that costs at most one more window of guesses.
-const MOST_WINDOWS: usize = 100_000;
+const MAX_WINDOWS: usize = 100_000;
 
 /// What attempts are counted for: an address, alone or with a username (as a digest: whatever
 /// somebody sends as a name, a key stays small).
@@ -36,7 +36,7 @@ struct Window {
 
 /// Counts attempts. Clones count together.
 #[derive(Clone)]
-pub(crate) struct Attempts {
+pub(crate) struct RateLimiter {
     /// Per username and address; `None` counts nothing.
     limit: Option<NonZero<u32>>,
     windows: Arc<Mutex<HashMap<Key, Window>>>,
@@ -44,11 +44,11 @@ pub(crate) struct Attempts {
 
 /// Too many attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooMany {
+pub(crate) struct LimitExceeded {
     /// Until the next one is allowed.
     pub(crate) retry_after: Duration,
     /// Whether this is the first that is refused in its window.
-    pub(crate) is_news: bool,
+    pub(crate) first_in_window: bool,
 }
 
 /// A counted attempt. Dropped, it stays counted: a caller who leaves before the verdict has guessed.
@@ -59,7 +59,7 @@ pub(crate) struct Attempt {
     windows: Arc<Mutex<HashMap<Key, Window>>>,
 }
 
-impl Attempts {
+impl RateLimiter {
     /// Allows `limit` failures a minute for a username at an address, and 15 times that for an
     /// address; 0 allows any number.
     pub(crate) fn new(limit: u32) -> Self {
@@ -67,12 +67,12 @@ impl Attempts {
     }
 
     /// Counts an attempt, or refuses it.
-    pub(crate) fn reserve(
+    pub(crate) fn acquire(
         &self,
         username: &str,
         client: IpAddr,
         now: Instant,
-    ) -> Result<Attempt, TooMany> {
+    ) -> Result<Attempt, LimitExceeded> {
         let windows = Arc::clone(&self.windows);
         let Some(limit) = self.limit.map(NonZero::get) else {
             return Ok(Attempt { counted: Vec::new(), windows });
@@ -80,18 +80,18 @@ impl Attempts {
         let keys = [(client, Some(digest(username))), (client, None)];
         let limits = [limit, limit.saturating_mul(ADDRESS_FACTOR)];
         let mut state = lock(&self.windows);
-        let mut is_news = false;
+        let mut first_in_window = false;
         let full = keys.iter().zip(limits).filter_map(|(key, limit)| {
             let window = state.get_mut(key).filter(|window| window.is_open(now))?;
             (window.attempts >= limit).then(|| {
-                is_news |= !mem::replace(&mut window.has_refused, true);
+                first_in_window |= !mem::replace(&mut window.has_refused, true);
                 WINDOW.saturating_sub(now - window.opened)
             })
         });
         if let Some(retry_after) = full.max() {
-            return Err(TooMany { retry_after, is_news });
+            return Err(LimitExceeded { retry_after, first_in_window });
         }
-        make_room(&mut state, now);
+        evict(&mut state, now);
         let mut counted = Vec::with_capacity(keys.len());
         for key in keys {
             let window = state.entry(key).or_insert(Window::opened(now));
@@ -108,7 +108,7 @@ impl Attempts {
 
 impl Attempt {
     /// Takes the attempt back: the password was right, or was not looked at.
-    pub(crate) fn give_back(self) {
+    pub(crate) fn refund(self) {
         let mut state = lock(&self.windows);
         for (key, opened) in &self.counted {
             // Only from the window it was counted in: the next one does not know it.
@@ -131,15 +131,15 @@ impl Window {
 
 /// Keeps the map within bounds: closed windows go first, then those that hold least, then all. Down
 /// to half, so that the next time is not soon.
-fn make_room(windows: &mut HashMap<Key, Window>, now: Instant) {
-    if windows.len() < MOST_WINDOWS {
+fn evict(windows: &mut HashMap<Key, Window>, now: Instant) {
+    if windows.len() < MAX_WINDOWS {
         return;
     }
     windows.retain(|_, window| window.is_open(now) && window.attempts > 0);
-    if windows.len() > MOST_WINDOWS / 2 {
+    if windows.len() > MAX_WINDOWS / 2 {
         windows.retain(|_, window| window.attempts > 1);
     }
-    if windows.len() > MOST_WINDOWS / 2 {
+    if windows.len() > MAX_WINDOWS / 2 {
         windows.clear();
     }
 }
@@ -157,7 +157,7 @@ fn lock(windows: &Mutex<HashMap<Key, Window>>) -> MutexGuard<'_, HashMap<Key, Wi
 
 #[cfg(test)]
 mod tests {
-    use super::{Attempts, WINDOW};
+    use super::{RateLimiter, WINDOW};
     use std::{
         net::IpAddr,
         time::{Duration, Instant},
@@ -167,34 +167,34 @@ mod tests {
         text.parse().expect("an address")
     }
 
-    fn fail(attempts: &Attempts, name: &str, from: &str, now: Instant) -> Result<(), Duration> {
-        attempts.reserve(name, client(from), now).map(drop).map_err(|many| many.retry_after)
+    fn fail(limiter: &RateLimiter, name: &str, from: &str, now: Instant) -> Result<(), Duration> {
+        limiter.acquire(name, client(from), now).map(drop).map_err(|many| many.retry_after)
     }
 
     #[test]
     fn failures_are_counted_for_a_name_at_an_address_until_the_minute_is_over() {
-        let attempts = Attempts::new(3);
+        let limiter = RateLimiter::new(3);
         let start = Instant::now();
         for second in 0..3 {
             assert!(
-                fail(&attempts, "ada", "192.0.2.1", start + Duration::from_secs(second)).is_ok()
+                fail(&limiter, "ada", "192.0.2.1", start + Duration::from_secs(second)).is_ok()
             );
         }
         let later = start + Duration::from_secs(20);
-        assert_eq!(fail(&attempts, "ada", "192.0.2.1", later), Err(Duration::from_secs(40)));
-        assert!(fail(&attempts, "ada", "192.0.2.2", later).is_ok(), "another address");
-        assert!(fail(&attempts, "bob", "192.0.2.1", later).is_ok(), "another name");
-        assert!(fail(&attempts, "ada", "192.0.2.1", start + WINDOW).is_ok(), "the next minute");
+        assert_eq!(fail(&limiter, "ada", "192.0.2.1", later), Err(Duration::from_secs(40)));
+        assert!(fail(&limiter, "ada", "192.0.2.2", later).is_ok(), "another address");
+        assert!(fail(&limiter, "bob", "192.0.2.1", later).is_ok(), "another name");
+        assert!(fail(&limiter, "ada", "192.0.2.1", start + WINDOW).is_ok(), "the next minute");
     }
 
     #[test]
     fn guesses_in_parallel_count_and_right_ones_are_given_back() {
-        let attempts = Attempts::new(2);
+        let limiter = RateLimiter::new(2);
         let now = Instant::now();
-        let reserve = || attempts.reserve("ada", client("192.0.2.1"), now);
+        let reserve = || limiter.acquire("ada", client("192.0.2.1"), now);
         let (first, second) = (reserve().expect("one"), reserve().expect("two"));
         assert!(reserve().is_err(), "two are being hashed");
-        first.give_back();
+        first.refund();
         let third = reserve().expect("one was right");
         drop((second, third));
         assert!(reserve().is_err(), "who leaves has guessed");
@@ -202,42 +202,43 @@ mod tests {
 
     #[test]
     fn an_address_has_fifteen_times_the_limit_over_all_names() {
-        let attempts = Attempts::new(2);
+        let limiter = RateLimiter::new(2);
         let now = Instant::now();
         for name in 0..30 {
-            assert!(fail(&attempts, &name.to_string(), "192.0.2.1", now).is_ok());
+            assert!(fail(&limiter, &name.to_string(), "192.0.2.1", now).is_ok());
         }
-        assert!(fail(&attempts, "new", "192.0.2.1", now).is_err());
-        assert!(fail(&attempts, "new", "192.0.2.2", now).is_ok());
+        assert!(fail(&limiter, "new", "192.0.2.1", now).is_err());
+        assert!(fail(&limiter, "new", "192.0.2.2", now).is_ok());
     }
 
     #[test]
     fn only_the_first_refusal_of_a_window_is_news() {
-        let attempts = Attempts::new(1);
+        let limiter = RateLimiter::new(1);
         let start = Instant::now();
         for now in [start, start + WINDOW] {
-            let try_it = || attempts.reserve("ada", client("192.0.2.1"), now).map(drop);
+            let try_it = || limiter.acquire("ada", client("192.0.2.1"), now).map(drop);
             try_it().expect("the first of the window");
-            let news = [try_it(), try_it()].map(|refused| refused.expect_err("full").is_news);
+            let news =
+                [try_it(), try_it()].map(|refused| refused.expect_err("full").first_in_window);
             assert_eq!(news, [true, false]);
         }
     }
 
     #[test]
     fn zero_counts_nothing() {
-        let attempts = Attempts::new(0);
+        let limiter = RateLimiter::new(0);
         let now = Instant::now();
-        assert!((0..1000).all(|_| fail(&attempts, "ada", "192.0.2.1", now).is_ok()));
+        assert!((0..1000).all(|_| fail(&limiter, "ada", "192.0.2.1", now).is_ok()));
     }
 
     #[test]
     fn the_map_stays_within_bounds() {
-        let attempts = Attempts::new(1);
+        let limiter = RateLimiter::new(1);
         let now = Instant::now();
-        for name in 0..super::MOST_WINDOWS + 10 {
+        for name in 0..super::MAX_WINDOWS + 10 {
             let from = IpAddr::from(u32::try_from(name).expect("small").to_be_bytes());
-            let _ = attempts.reserve("ada", from, now).map(drop);
+            let _ = limiter.acquire("ada", from, now).map(drop);
         }
-        assert!(super::lock(&attempts.windows).len() <= super::MOST_WINDOWS + 2);
+        assert!(super::lock(&limiter.windows).len() <= super::MAX_WINDOWS + 2);
     }
 }

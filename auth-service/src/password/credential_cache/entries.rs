@@ -1,6 +1,6 @@
 //! A bounded set whose members leave after a while.
 
-use super::Tag;
+use super::CacheKey;
 use std::{
     collections::HashMap,
     mem,
@@ -12,7 +12,7 @@ use std::{
 const GENERATION: usize = 32 * 1024;
 
 /// What came out right lately.
-pub(super) struct Recent {
+pub(super) struct Entries {
     lifetime: Duration,
     generations: Mutex<Generations>,
 }
@@ -21,22 +21,22 @@ pub(super) struct Recent {
 /// the old. So the set is bounded without keeping an order, and a busy member comes back at once.
 #[derive(Default)]
 struct Generations {
-    young: HashMap<Tag, Instant>,
-    old: HashMap<Tag, Instant>,
+    young: HashMap<CacheKey, Instant>,
+    old: HashMap<CacheKey, Instant>,
 }
 
-impl Recent {
+impl Entries {
     pub(super) fn new(lifetime: Duration) -> Self {
         Self { lifetime, generations: Mutex::default() }
     }
 
-    pub(super) fn contains(&self, tag: &Tag, now: Instant) -> bool {
+    pub(super) fn contains(&self, cache_key: &CacheKey, now: Instant) -> bool {
         let generations = self.lock();
-        let since = generations.young.get(tag).or_else(|| generations.old.get(tag));
+        let since = generations.young.get(cache_key).or_else(|| generations.old.get(cache_key));
         since.is_some_and(|since| now.saturating_duration_since(*since) < self.lifetime)
     }
 
-    pub(super) fn insert(&self, tag: Tag, now: Instant) {
+    pub(super) fn insert(&self, cache_key: CacheKey, now: Instant) {
         if self.lifetime.is_zero() {
             return;
         }
@@ -44,7 +44,7 @@ impl Recent {
         if generations.young.len() >= GENERATION {
             generations.old = mem::take(&mut generations.young);
         }
-        generations.young.insert(tag, now);
+        generations.young.insert(cache_key, now);
     }
 
     fn lock(&self) -> MutexGuard<'_, Generations> {
@@ -54,36 +54,37 @@ impl Recent {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::tag::TagKey, GENERATION, Recent};
+    use super::{super::cache_key::CacheSecret, Entries, GENERATION};
     use std::time::{Duration, Instant};
 
     #[test]
     fn a_member_leaves_when_its_time_is_over() {
-        let tag = TagKey::random().expect("randomness").tag("ada", Some("hash"), "sesame");
+        let cache_key =
+            CacheSecret::random().expect("randomness").cache_key("ada", Some("hash"), "sesame");
         let start = Instant::now();
-        let recent = Recent::new(Duration::from_mins(5));
-        assert!(!recent.contains(&tag, start));
-        recent.insert(tag, start);
-        assert!(recent.contains(&tag, start + Duration::from_secs(299)));
-        assert!(!recent.contains(&tag, start + Duration::from_mins(5)));
-        let off = Recent::new(Duration::ZERO);
-        off.insert(tag, start);
-        assert!(!off.contains(&tag, start));
+        let entries = Entries::new(Duration::from_mins(5));
+        assert!(!entries.contains(&cache_key, start));
+        entries.insert(cache_key, start);
+        assert!(entries.contains(&cache_key, start + Duration::from_secs(299)));
+        assert!(!entries.contains(&cache_key, start + Duration::from_mins(5)));
+        let off = Entries::new(Duration::ZERO);
+        off.insert(cache_key, start);
+        assert!(!off.contains(&cache_key, start));
     }
 
     #[test]
     fn the_set_is_bounded_and_keeps_the_newest() {
-        let key = TagKey::random().expect("randomness");
+        let key = CacheSecret::random().expect("randomness");
         let now = Instant::now();
-        let recent = Recent::new(Duration::from_mins(5));
-        let tag = |name: usize| key.tag(&name.to_string(), None, "");
+        let entries = Entries::new(Duration::from_mins(5));
+        let cache_key = |name: usize| key.cache_key(&name.to_string(), None, "");
         for name in 0..=2 * GENERATION {
-            recent.insert(tag(name), now);
+            entries.insert(cache_key(name), now);
         }
-        assert!(!recent.contains(&tag(0), now));
-        assert!(recent.contains(&tag(GENERATION), now));
-        assert!(recent.contains(&tag(2 * GENERATION), now));
-        let generations = recent.lock();
+        assert!(!entries.contains(&cache_key(0), now));
+        assert!(entries.contains(&cache_key(GENERATION), now));
+        assert!(entries.contains(&cache_key(2 * GENERATION), now));
+        let generations = entries.lock();
         assert!(generations.young.len() + generations.old.len() <= 2 * GENERATION);
     }
 }

@@ -5,14 +5,14 @@
 //! password, so a changed hash misses by construction, and there is nothing to invalidate. The key
 //! is random and lives in this process only. Failures are never remembered.
 
-mod recent;
-mod tag;
-mod under_way;
+mod cache_key;
+mod entries;
+mod single_flight;
 
-use recent::Recent;
-pub(crate) use tag::Tag;
-use tag::TagKey;
-use under_way::UnderWay;
+pub(crate) use cache_key::CacheKey;
+use cache_key::CacheSecret;
+use entries::Entries;
+use single_flight::SingleFlight;
 
 use std::{
     sync::Arc,
@@ -20,46 +20,51 @@ use std::{
 };
 
 /// Remembers right checks, and lets identical checks that run at the same time be one. Clones share
-/// the memory.
+/// the cache.
 #[derive(Clone)]
-pub(crate) struct Memory(Arc<Parts>);
+pub(crate) struct CredentialCache(Arc<Parts>);
 
 struct Parts {
-    key: TagKey,
-    recent: Recent,
-    under_way: UnderWay,
+    key: CacheSecret,
+    entries: Entries,
+    in_flight: SingleFlight,
 }
 
-impl Memory {
+impl CredentialCache {
     /// Remembers for `lifetime`; zero remembers nothing.
     pub(crate) fn new(lifetime: Duration) -> Result<Self, getrandom::Error> {
-        let key = TagKey::random()?;
-        let recent = Recent::new(lifetime);
-        Ok(Self(Arc::new(Parts { key, recent, under_way: UnderWay::default() })))
+        let key = CacheSecret::random()?;
+        let entries = Entries::new(lifetime);
+        Ok(Self(Arc::new(Parts { key, entries, in_flight: SingleFlight::default() })))
     }
 
     /// What stands for this check. `stored` is `None` for a name that nobody has.
-    pub(crate) fn tag(&self, username: &str, stored: Option<&str>, password: &str) -> Tag {
-        self.0.key.tag(username, stored, password)
+    pub(crate) fn cache_key(
+        &self,
+        username: &str,
+        stored: Option<&str>,
+        password: &str,
+    ) -> CacheKey {
+        self.0.key.cache_key(username, stored, password)
     }
 
     /// Whether this check came out right lately.
-    pub(crate) fn knows(&self, tag: &Tag, now: Instant) -> bool {
-        self.0.recent.contains(tag, now)
+    pub(crate) fn contains(&self, cache_key: &CacheKey, now: Instant) -> bool {
+        self.0.entries.contains(cache_key, now)
     }
 
     /// This check came out right.
-    pub(crate) fn learn(&self, tag: Tag, now: Instant) {
-        self.0.recent.insert(tag, now);
+    pub(crate) fn insert(&self, cache_key: CacheKey, now: Instant) {
+        self.0.entries.insert(cache_key, now);
     }
 
-    /// Runs a check, or waits for the same one that is under way. A tag holds the name, so checks
+    /// Runs a check, or waits for the same one that is under way. A key holds the name, so checks
     /// of two names are never one: sharing the stand-in's work would tell who does not exist.
-    pub(crate) async fn once<E>(
+    pub(crate) async fn single_flight<E>(
         &self,
-        tag: Tag,
+        cache_key: CacheKey,
         check: impl Future<Output = Result<bool, E>>,
     ) -> Result<bool, E> {
-        self.0.under_way.once(tag, check).await
+        self.0.in_flight.single_flight(cache_key, check).await
     }
 }

@@ -7,18 +7,18 @@ use std::{
 
 /// The far end of a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Origin {
+pub struct RequestOrigin {
     /// The address of the end user, where it is known.
     pub client_address: Option<IpAddr>,
     /// Nobody waits for the answer after this.
     pub deadline: Instant,
 }
 
-impl Origin {
+impl RequestOrigin {
     /// What counts as one client: an IPv4 address, or the /64 that one IPv6 subscriber commonly
     /// has. All whose address is unknown are one client together.
     #[must_use]
-    pub fn client(&self) -> IpAddr {
+    pub fn client_key(&self) -> IpAddr {
         match self.client_address.unwrap_or(Ipv6Addr::UNSPECIFIED.into()).to_canonical() {
             IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX)).into(),
             v4 @ IpAddr::V4(_) => v4,
@@ -28,12 +28,12 @@ impl Origin {
 
 #[cfg(test)]
 mod tests {
-    use super::Origin;
+    use super::RequestOrigin;
     use std::{net::IpAddr, time::Instant};
 
     fn client(address: &str) -> IpAddr {
         let client_address = Some(address.parse().expect("an address"));
-        Origin { client_address, deadline: Instant::now() }.client()
+        RequestOrigin { client_address, deadline: Instant::now() }.client_key()
     }
 
     #[test]
