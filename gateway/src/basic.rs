@@ -2,8 +2,8 @@
 
 use crate::{
     endpoints::{index, protected, public, register},
-    every_request::around,
-    openapi::{Scheme, Variant, document, pages::pages},
+    middleware,
+    openapi::{Scheme, Variant, docs_ui, document},
     settings::PublicSettings,
 };
 use axum::{Router, middleware::map_response, response::Response};
@@ -18,7 +18,7 @@ const VARIANT: Variant = Variant {
 };
 
 /// Every route; method and path stand with the endpoint. `get` answers HEAD as well.
-fn table() -> OpenApiRouter<AuthClient> {
+fn routes() -> OpenApiRouter<AuthClient> {
     OpenApiRouter::default()
         // anybody
         .routes(routes!(index::basic))
@@ -30,12 +30,12 @@ fn table() -> OpenApiRouter<AuthClient> {
 
 /// The whole variant.
 pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
-    let (routes, paths) = table().split_for_parts();
+    let (routes, paths) = routes().split_for_parts();
     let mut routes = routes.layer(map_response(challenge));
     if settings.api_docs {
-        routes = routes.merge(pages(&document(VARIANT, paths)));
+        routes = routes.merge(docs_ui::routes(&document(VARIANT, paths)));
     }
-    around("basic", routes, settings).with_state(auth)
+    middleware::apply("basic", routes, settings).with_state(auth)
 }
 
 /// `ApiError` challenges for a bearer token, which is of no use here. Exactly `Basic`: the API's

@@ -5,8 +5,8 @@ use crate::{
         admin, author, change_password, delete_user, get_user, index, list_users, login, profile,
         protected, public, register, set_password, set_user_role,
     },
-    every_request::around,
-    openapi::{Scheme, Variant, document, guard::Guard, pages::pages},
+    middleware,
+    openapi::{Scheme, Variant, docs_ui, document, guard::Guard},
     settings::PublicSettings,
 };
 use axum::Router;
@@ -23,11 +23,11 @@ const VARIANT: Variant = Variant {
 };
 
 /// Every route and who may; method and path stand with the endpoint. `get` answers HEAD as well.
-fn table(auth: &AuthClient, posts: Option<PostsClient>) -> OpenApiRouter<AuthClient> {
+fn routes(auth: &AuthClient, posts: Option<PostsClient>) -> OpenApiRouter<AuthClient> {
     let authors = Guard::any_of(auth, &[Role::Author, Role::Admin]);
     let admins = Guard::any_of(auth, &[Role::Admin]);
 
-    let about_posts = posts.map(|posts| posts::table(posts, &authors)).unwrap_or_default();
+    let about_posts = posts.map(|posts| posts::routes(posts, &authors)).unwrap_or_default();
     OpenApiRouter::default()
         // anybody
         .routes(routes!(index::bearer))
@@ -39,12 +39,12 @@ fn table(auth: &AuthClient, posts: Option<PostsClient>) -> OpenApiRouter<AuthCli
         .routes(routes!(protected::bearer))
         .routes(routes!(change_password::change_password))
         // by role
-        .routes(authors.only(routes!(author::author)))
-        .routes(admins.only(routes!(admin::admin)))
-        .routes(admins.only(routes!(list_users::list_users)))
-        .routes(admins.only(routes!(get_user::get_user, delete_user::delete_user)))
-        .routes(admins.only(routes!(set_user_role::set_user_role)))
-        .routes(admins.only(routes!(set_password::set_password)))
+        .routes(authors.protect(routes!(author::author)))
+        .routes(admins.protect(routes!(admin::admin)))
+        .routes(admins.protect(routes!(list_users::list_users)))
+        .routes(admins.protect(routes!(get_user::get_user, delete_user::delete_user)))
+        .routes(admins.protect(routes!(set_user_role::set_user_role)))
+        .routes(admins.protect(routes!(set_password::set_password)))
         .merge(about_posts)
 }
 
@@ -54,11 +54,11 @@ pub(crate) fn router(
     posts: Option<PostsClient>,
     settings: &PublicSettings,
 ) -> Router {
-    let (mut routes, paths) = table(&auth, posts).split_for_parts();
+    let (mut routes, paths) = routes(&auth, posts).split_for_parts();
     if settings.api_docs {
-        routes = routes.merge(pages(&document(VARIANT, paths)));
+        routes = routes.merge(docs_ui::routes(&document(VARIANT, paths)));
     }
-    around("bearer", routes, settings).with_state(auth)
+    middleware::apply("bearer", routes, settings).with_state(auth)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The public listeners of both variants.
 
-use crate::{basic, bearer, measured, settings::PublicSettings};
+use crate::{basic, bearer, middleware::metrics, settings::PublicSettings};
 use axum::Router;
 use rolegate_auth_client::AuthClient;
 use rolegate_posts_client::PostsClient;
@@ -46,7 +46,7 @@ impl Gateway {
     /// the drain time.
     /// Without `posts` there are no routes about posts.
     pub async fn serve(self, auth: AuthClient, posts: Option<PostsClient>, shutdown: Shutdown) {
-        measured::begin(&auth, posts.as_ref());
+        metrics::register(&auth, posts.as_ref());
         let bearer = bearer::router(auth.clone(), posts, &self.settings);
         let basic = basic::router(auth, &self.settings);
         tokio::join!(

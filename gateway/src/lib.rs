@@ -1,45 +1,25 @@
-//! The public JSON API of Rolegate: translates HTTP into gRPC and back. Holds no secret, no state
-//! of users, no SQL.
+//! The public JSON API of Rolegate: translates HTTP into gRPC and back. It stores nothing: no
+//! secrets, no users, no SQL.
 //!
-//! - [`settings`]: what the program can be told.
-//! - [`run`]: the program's life; [`Gateway`]: its public listeners, for programs that have more.
-//! - `bearer`, `basic`: the route tables of the two variants: every route and who may.
-//! - `endpoints`: one file per endpoint; each handler only translates, and its annotation says what
-//!   the document says of it.
-//! - `openapi`: the document of a variant, and the pages that show it.
-//! - `json_body`, `user_id`, `post_id`, `basic_credentials`: what handlers ask of a request.
-//! - `cors`: pages of other origins that may call.
-//! - `message`: the success body that most endpoints share; `role_name`: roles in bodies.
-//! - `every_request`: what happens around each request of both variants, in order; of its parts,
-//!   `unread_body`, `panics`, `who_asks` (with `client_address`), `request_span` and `measured` have
-//!   files of their own.
+//! - [`settings`]: flags and environment variables.
+//! - [`serve`]: runs the program; [`Gateway`]: the public listeners, for programs that embed them.
+//! - `bearer`, `basic`: the route tables of the two variants, with the roles that each route needs.
+//! - `endpoints`: one file per endpoint; the handler and its OpenAPI annotation.
+//! - `extract`: extractors of request bodies, path ids, query parameters and Basic credentials.
+//! - `middleware`: what both variants do around every request.
+//! - `openapi`: the OpenAPI document, role guards, and Swagger UI.
 
-#[cfg(test)]
-mod answer;
 mod basic;
-mod basic_credentials;
 mod bearer;
-mod client_address;
-mod cors;
 mod endpoints;
-mod every_request;
-#[cfg(test)]
-mod fake_auth;
+mod extract;
 mod gateway;
-mod json_body;
-mod measured;
-mod message;
+mod middleware;
 mod openapi;
-mod panics;
-mod path_integer;
-mod post_id;
-mod request_span;
-mod role_name;
-mod run;
+mod serve;
 pub mod settings;
-mod unread_body;
-mod user_id;
-mod who_asks;
+#[cfg(test)]
+mod test_support;
 
 pub use gateway::Gateway;
-pub use run::run;
+pub use serve::serve;

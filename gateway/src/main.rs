@@ -9,5 +9,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    command_line::serve_or_healthcheck(command_line::parse(), rolegate_gateway::run)
+    command_line::serve_or_healthcheck(command_line::parse(), rolegate_gateway::serve)
 }

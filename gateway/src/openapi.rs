@@ -5,11 +5,11 @@
 //! - [`guard`]: lets only some roles through to a route, and documents that.
 //! - [`pages`]: `/openapi.json`, and Swagger UI at `/docs`.
 
+pub(crate) mod docs_ui;
 pub(crate) mod guard;
-pub(crate) mod pages;
-pub(crate) mod problem;
+pub(crate) mod responses;
 
-use problem::{Detail, Outage, may_answer};
+use responses::{ErrorBody, UpstreamUnavailable, add_response};
 use utoipa::{
     IntoResponses, PartialSchema, ToSchema,
     openapi::{
@@ -88,7 +88,7 @@ pub(crate) fn document(variant: Variant, mut table: OpenApi) -> OpenApi {
         .build();
     table.servers = Some(vec![Server::new("/")]);
     let components = table.components.get_or_insert_default();
-    components.schemas.insert(Detail::name().into(), Detail::schema());
+    components.schemas.insert(ErrorBody::name().into(), ErrorBody::schema());
     components.add_security_scheme(variant.scheme.name(), variant.scheme.described());
     for operation in table.paths.paths.values_mut().flat_map(operations) {
         complete(operation, variant.scheme);
@@ -103,23 +103,23 @@ fn complete(operation: &mut Operation, scheme: Scheme) {
     let is_protected = operation.security.is_some();
     let has_body = operation.request_body.is_some();
     if is_protected {
-        let answer = may_answer(operation, 401, "Nobody is logged in.", scheme.details());
+        let answer = add_response(operation, 401, "Nobody is logged in.", scheme.details());
         answer.headers.insert("WWW-Authenticate".to_owned(), text(scheme.challenge()));
     }
     for name in path_parameters(operation) {
         let detail = format!("Path parameter \"{name}\" must be an integer.");
-        may_answer(operation, 400, "The path is malformed.", &[&detail]);
+        add_response(operation, 400, "The path is malformed.", &[&detail]);
     }
     if has_body {
         bad_body(operation);
     }
     if is_protected || has_body {
-        operation.responses.responses.extend(Outage::responses());
+        operation.responses.responses.extend(UpstreamUnavailable::responses());
     }
     let answer =
-        may_answer(operation, 405, "For any other method on this path.", &["Method Not Allowed"]);
+        add_response(operation, 405, "For any other method on this path.", &["Method Not Allowed"]);
     answer.headers.insert("Allow".to_owned(), text("The methods that there are."));
-    may_answer(operation, 500, "A fault of the service.", &["Internal server error."]);
+    add_response(operation, 500, "A fault of the service.", &["Internal server error."]);
     for response in operation.responses.responses.values_mut() {
         if let RefOr::T(response) = response
             && response.description.is_empty()
@@ -138,19 +138,19 @@ fn path_parameters(operation: &Operation) -> Vec<String> {
     in_path.cloned().collect()
 }
 
-/// What [`JsonBody`](crate::json_body::JsonBody) refuses.
+/// What [`JsonBody`](crate::extract::json_body::JsonBody) refuses.
 fn bad_body(operation: &mut Operation) {
     let not_an_object = [
         "Request body is not valid JSON.",
         "Request body must be a JSON object.",
         "Field \"...\" is required and must be a string.",
     ];
-    may_answer(operation, 400, "The request body is malformed.", &not_an_object);
+    add_response(operation, 400, "The request body is malformed.", &not_an_object);
     let late = ["Request body did not arrive in time."];
-    may_answer(operation, 408, "The request body took more than 30 seconds.", &late);
-    may_answer(operation, 413, "The request body is too large.", &["Request body too large."]);
+    add_response(operation, 408, "The request body took more than 30 seconds.", &late);
+    add_response(operation, 413, "The request body is too large.", &["Request body too large."]);
     let other_type = ["Content-Type must be application/json."];
-    may_answer(operation, 415, "The request body is of another type.", &other_type);
+    add_response(operation, 415, "The request body is of another type.", &other_type);
 }
 
 fn text(description: &str) -> RefOr<Header> {

@@ -1,6 +1,6 @@
 //! What the gateway can be told, by flag or by environment.
 
-pub use crate::cors::AllowedOrigins;
+pub use crate::middleware::cors::AllowedOrigins;
 
 use clap::{
     ArgAction,
@@ -114,7 +114,7 @@ pub struct PublicSettings {
 #[cfg(test)]
 impl Settings {
     /// What these arguments print, whatever the environment of the tests says.
-    pub(crate) fn of(arguments: &[&str]) -> Result<Self, clap::Error> {
+    pub(crate) fn from_args(arguments: &[&str]) -> Result<Self, clap::Error> {
         use clap::{CommandFactory as _, FromArgMatches as _};
         Self::command()
             .mut_args(|argument| argument.env(None::<&str>))
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn without_settings_everything_listens_on_this_machine_only() {
-        let settings = Settings::of(&[]).expect("every setting has a default");
+        let settings = Settings::from_args(&[]).expect("every setting has a default");
         let bearer = settings.public.bearer_listen_addr.address().expect("on");
         let basic = settings.public.basic_listen_addr.address().expect("on");
         assert_eq!(bearer.to_string(), "127.0.0.1:8000");
@@ -151,13 +151,14 @@ mod tests {
         assert_eq!(settings.auth_service_url, "http://127.0.0.1:50051");
         assert_eq!(settings.life.lame_duck_seconds, 2);
         assert!(settings.public.api_docs);
-        assert_eq!(settings.public.cors_allowed_origins, AllowedOrigins::SameOnly);
+        assert_eq!(settings.public.cors_allowed_origins, AllowedOrigins::Disabled);
         assert!(!settings.public.trusted_proxies.contain("127.0.0.1".parse().expect("an address")));
     }
 
     #[test]
     fn a_variant_can_be_off() {
-        let settings = Settings::of(&["--basic-listen-addr", "off"]).expect("off is allowed");
+        let settings =
+            Settings::from_args(&["--basic-listen-addr", "off"]).expect("off is allowed");
         assert_eq!(settings.public.basic_listen_addr.address(), None);
     }
 
@@ -174,7 +175,7 @@ mod tests {
             ["--api-docs", "true"],
             ["--cors-allowed-origins", "app.example"],
         ] {
-            assert!(Settings::of(&wrong).is_err(), "{wrong:?}");
+            assert!(Settings::from_args(&wrong).is_err(), "{wrong:?}");
         }
     }
 }

@@ -1,17 +1,17 @@
 use super::router;
 use crate::{
-    answer::{Answer, authorized, bare, json},
-    fake_auth::fake_auth,
     settings::Settings,
+    test_support::fake_auth,
+    test_support::{TestResponse, authorized, bare, json, send},
 };
 use axum::body::Body;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::Request;
 use serde_json::json;
 
-async fn ask(request: Request<Body>) -> Answer {
-    let settings = Settings::of(&[]).expect("defaults").public;
-    Answer::to(&router(fake_auth().0, &settings), request).await
+async fn ask(request: Request<Body>) -> TestResponse {
+    let settings = Settings::from_args(&[]).expect("defaults").public;
+    send(&router(fake_auth().0, &settings), request).await
 }
 
 fn protected(user_pass: &[u8]) -> Request<Body> {
@@ -30,7 +30,7 @@ async fn success_bodies_are_exactly_those_of_the_contract() {
         (protected(b"somebody:right"), json!({"message": "Welcome somebody!"})),
         (protected("jörg:ri:ght:".as_bytes()), json!({"message": "Welcome jörg!"})),
     ] {
-        ask(request).await.is_ok(&body);
+        ask(request).await.assert_ok(&body);
     }
 }
 
@@ -40,7 +40,7 @@ async fn wrong_credentials_get_one_answer_and_the_exact_challenge() {
         [&b"somebody:wrong"[..], b"somebody:", b":right", b":", b"\xff:right", b"a:\xff"]
     {
         let answer = ask(protected(user_pass)).await;
-        answer.is_problem(401, "Invalid username or password.");
+        answer.assert_error(401, "Invalid username or password.");
         assert_eq!(answer.header("www-authenticate"), "Basic");
     }
 }
@@ -50,10 +50,10 @@ async fn every_malformed_authorization_is_not_authenticated() {
     let no_colon = format!("Basic {}", STANDARD.encode("somebody"));
     for value in ["", "Basic", "Basic ", "Basic !!!!", "Bearer user", "somebody:right", &no_colon] {
         let answer = ask(authorized("GET", "/protected", value)).await;
-        answer.is_problem(401, "Not authenticated.");
+        answer.assert_error(401, "Not authenticated.");
         assert_eq!(answer.header("www-authenticate"), "Basic", "{value:?}");
     }
-    ask(bare("GET", "/protected")).await.is_problem(401, "Not authenticated.");
+    ask(bare("GET", "/protected")).await.assert_error(401, "Not authenticated.");
 }
 
 #[tokio::test]
@@ -66,10 +66,10 @@ async fn public_routes_ignore_bad_credentials() {
 #[tokio::test]
 async fn the_bearer_variant_is_not_here() {
     for (method, path) in [("POST", "/login"), ("GET", "/profile"), ("GET", "/users")] {
-        ask(bare(method, path)).await.is_problem(404, "Not Found");
+        ask(bare(method, path)).await.assert_error(404, "Not Found");
     }
     let answer = ask(bare("DELETE", "/protected")).await;
-    answer.is_problem(405, "Method Not Allowed");
+    answer.assert_error(405, "Method Not Allowed");
     assert_eq!(answer.header("allow"), "GET,HEAD");
 }
 

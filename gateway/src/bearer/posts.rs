@@ -8,7 +8,7 @@ use rolegate_posts_client::PostsClient;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 /// Every route about posts and who may. Whose post it is, posts-service looks at.
-pub(super) fn table<S>(posts: PostsClient, writers: &Guard) -> OpenApiRouter<S>
+pub(super) fn routes<S>(posts: PostsClient, writers: &Guard) -> OpenApiRouter<S>
 where
     S: Clone + Send + Sync + 'static,
 {
@@ -17,8 +17,8 @@ where
         .routes(routes!(list_posts::list_posts))
         .routes(routes!(get_post::get_post))
         // by role
-        .routes(writers.only(routes!(create_post::create_post)))
-        .routes(writers.only(routes!(update_post::update_post)))
-        .routes(writers.only(routes!(delete_post::delete_post)))
+        .routes(writers.protect(routes!(create_post::create_post)))
+        .routes(writers.protect(routes!(update_post::update_post)))
+        .routes(writers.protect(routes!(delete_post::delete_post)))
         .with_state(posts)
 }

@@ -3,9 +3,9 @@ mod refusals;
 
 use super::router;
 use crate::{
-    answer::{Answer, authorized, bare, json},
-    fake_auth::{Calls, fake_auth},
     settings::Settings,
+    test_support::{Calls, fake_auth},
+    test_support::{TestResponse, authorized, bare, json, send},
 };
 use axum::{Router, body::Body};
 use http::{Request, header::AUTHORIZATION};
@@ -13,12 +13,13 @@ use serde_json::json;
 
 fn gateway() -> (Router, Calls) {
     let (auth, calls) = fake_auth();
-    let settings = Settings::of(&["--trusted-proxies", "10.0.0.0/8"]).expect("networks").public;
+    let settings =
+        Settings::from_args(&["--trusted-proxies", "10.0.0.0/8"]).expect("networks").public;
     (router(auth, None, &settings), calls)
 }
 
-async fn ask(request: Request<Body>) -> Answer {
-    Answer::to(&gateway().0, request).await
+async fn ask(request: Request<Body>) -> TestResponse {
+    send(&gateway().0, request).await
 }
 
 fn with_token(mut request: Request<Body>, token: &str) -> Request<Body> {
@@ -108,14 +109,14 @@ async fn success_bodies_are_exactly_those_of_the_contract() {
             json!({"message": "Password updated successfully."}),
         ),
     ] {
-        ask(request).await.is_ok(&body);
+        ask(request).await.assert_ok(&body);
     }
 }
 
 #[tokio::test]
 async fn unknown_paths_and_methods_are_problems_too() {
     for path in ["/nowhere", "/login/", "//", "/users/", "/users/1/", "/users/1/name"] {
-        ask(bare("GET", path)).await.is_problem(404, "Not Found");
+        ask(bare("GET", path)).await.assert_error(404, "Not Found");
     }
     for (method, path, allow) in [
         ("POST", "/", "GET,HEAD"),
@@ -132,7 +133,7 @@ async fn unknown_paths_and_methods_are_problems_too() {
         ("BREW", "/public", "GET,HEAD"),
     ] {
         let answer = ask(bare(method, path)).await;
-        answer.is_problem(405, "Method Not Allowed");
+        answer.assert_error(405, "Method Not Allowed");
         assert_eq!(answer.header("allow"), allow, "{method} {path}");
     }
 }

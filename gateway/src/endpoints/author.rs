@@ -1,6 +1,6 @@
 //! `GET /author`.
 
-use crate::message::{Message, message};
+use super::message::{Message, message};
 use axum::Json;
 
 /// Say hello to authors and admins

@@ -1,10 +1,12 @@
 //! `PUT /profile/password`.
 
-use super::new_password;
-use crate::{
-    json_body::JsonBody,
+use super::{
     message::{Message, message},
-    openapi::problem::{Detail, TooManyAttempts},
+    password_schema,
+};
+use crate::{
+    extract::json_body::JsonBody,
+    openapi::responses::{ErrorBody, TooManyAttempts},
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
@@ -19,7 +21,7 @@ use utoipa::ToSchema;
 pub(crate) struct PasswordChangeRequest {
     #[schema(value_type = String, format = Password, example = "open sesame")]
     current_password: SecretString,
-    #[schema(schema_with = new_password::other_example)]
+    #[schema(schema_with = password_schema::new_password)]
     new_password: SecretString,
 }
 
@@ -50,7 +52,7 @@ impl PasswordChangeRequest {
             status = 400,
             description = "The current password is wrong, or the new one breaks a rule, or the \
                            request body is malformed.",
-            body = Detail,
+            body = ErrorBody,
             example = json!({"detail": "Current password is incorrect."})
         ),
         TooManyAttempts

@@ -1,9 +1,9 @@
 //! `DELETE /posts/{id}`.
 
+use super::message::{Message, message};
 use crate::{
-    message::{Message, message},
-    openapi::problem::{NoSuchPost, OthersPost},
-    post_id::PostId,
+    extract::path_id::PostId,
+    openapi::responses::{NotPostOwner, PostNotFound},
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
@@ -26,8 +26,8 @@ use rolegate_posts_client::PostsClient;
             body = Message,
             example = json!({"message": "Post deleted successfully."})
         ),
-        OthersPost,
-        NoSuchPost
+        NotPostOwner,
+        PostNotFound
     )
 )]
 pub(crate) async fn delete_post(

@@ -1,9 +1,9 @@
 //! `DELETE /users/{user_id}`.
 
+use super::message::{Message, message};
 use crate::{
-    message::{Message, message},
-    openapi::problem::{Detail, NoSuchUser},
-    user_id::UserId,
+    extract::path_id::UserId,
+    openapi::responses::{ErrorBody, UserNotFound},
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
@@ -30,10 +30,10 @@ use rolegate_auth_client::{
             status = 400,
             description = "The user is the one who asks or the one named `admin`, or the id is no \
                            integer.",
-            body = Detail,
+            body = ErrorBody,
             example = json!({"detail": "This user cannot be deleted."})
         ),
-        NoSuchUser
+        UserNotFound
     )
 )]
 pub(crate) async fn delete_user(

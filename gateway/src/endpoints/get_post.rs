@@ -1,9 +1,9 @@
 //! `GET /posts/{id}`.
 
-use super::shown_post::ShownPost;
+use super::post_response::PostResponse;
 use crate::{
-    openapi::problem::{NoSuchPost, Outage},
-    post_id::PostId,
+    extract::path_id::PostId,
+    openapi::responses::{PostNotFound, UpstreamUnavailable},
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{CallContext, axum::ApiError};
@@ -16,15 +16,15 @@ use rolegate_posts_client::PostsClient;
     tag = "Posts",
     params(("id" = i64, Path, description = "An integer.")),
     responses(
-        (status = 200, body = ShownPost),
-        NoSuchPost,
-        Outage
+        (status = 200, body = PostResponse),
+        PostNotFound,
+        UpstreamUnavailable
     )
 )]
 pub(crate) async fn get_post(
     State(posts): State<PostsClient>,
     Extension(context): Extension<CallContext>,
     PostId(id): PostId,
-) -> Result<Json<ShownPost>, ApiError> {
+) -> Result<Json<PostResponse>, ApiError> {
     Ok(Json(posts.post(id, context).await?.into()))
 }

@@ -1,7 +1,7 @@
 //! `GET /users/{user_id}`.
 
-use super::shown_user::ShownUser;
-use crate::{openapi::problem::NoSuchUser, user_id::UserId};
+use super::user_response::UserResponse;
+use crate::{extract::path_id::UserId, openapi::responses::UserNotFound};
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
     AuthClient, CallContext,
@@ -15,8 +15,8 @@ use rolegate_auth_client::{
     tag = "Users",
     params(("user_id" = i64, Path, description = "An integer.")),
     responses(
-        (status = 200, body = ShownUser),
-        NoSuchUser
+        (status = 200, body = UserResponse),
+        UserNotFound
     )
 )]
 pub(crate) async fn get_user(
@@ -24,7 +24,7 @@ pub(crate) async fn get_user(
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     UserId(user_id): UserId,
-) -> Result<Json<ShownUser>, ApiError> {
+) -> Result<Json<UserResponse>, ApiError> {
     // The route table lets admins pass; auth-service checks the actor once more.
     let user = auth.user(&actor, user_id, context).await?;
     Ok(Json(user.into()))

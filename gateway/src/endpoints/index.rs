@@ -1,6 +1,6 @@
 //! `GET /` of both variants.
 
-use crate::message::{Message, message};
+use super::message::{Message, message};
 use axum::Json;
 
 /// Say which API this is

@@ -1,7 +1,7 @@
 //! `GET /posts`.
 
-use super::{post_list_query::PostListQuery, shown_post::ShownPost};
-use crate::openapi::problem::{BadQuery, Outage};
+use super::{post_list_query::PostListQuery, post_response::PostResponse};
+use crate::openapi::responses::{InvalidQuery, UpstreamUnavailable};
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{CallContext, axum::ApiError};
 use rolegate_posts_client::{PostPage, PostsClient};
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PostPage)]
 pub(crate) struct Page {
-    posts: Vec<ShownPost>,
+    posts: Vec<PostResponse>,
     /// The `after` of the next page, null on the last.
     #[schema(required, example = 7)]
     next: Option<i64>,
@@ -26,8 +26,8 @@ pub(crate) struct Page {
     params(PostListQuery),
     responses(
         (status = 200, body = Page),
-        BadQuery,
-        Outage
+        InvalidQuery,
+        UpstreamUnavailable
     )
 )]
 pub(crate) async fn list_posts(
@@ -40,6 +40,6 @@ pub(crate) async fn list_posts(
 
 impl From<PostPage> for Page {
     fn from(page: PostPage) -> Self {
-        Self { posts: page.posts.into_iter().map(ShownPost::from).collect(), next: page.next }
+        Self { posts: page.posts.into_iter().map(PostResponse::from).collect(), next: page.next }
     }
 }

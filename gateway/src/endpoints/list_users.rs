@@ -1,7 +1,7 @@
 //! `GET /users`.
 
-use super::{shown_user::ShownUser, user_list_query::UserListQuery};
-use crate::openapi::problem::BadQuery;
+use super::{user_list_query::UserListQuery, user_response::UserResponse};
+use crate::openapi::responses::InvalidQuery;
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
     AuthClient, CallContext, UserPage,
@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = UserPage)]
 pub(crate) struct Page {
-    users: Vec<ShownUser>,
+    users: Vec<UserResponse>,
     /// The `after` of the next page, null on the last.
     #[schema(required, example = 2)]
     next: Option<i64>,
@@ -28,7 +28,7 @@ pub(crate) struct Page {
     params(UserListQuery),
     responses(
         (status = 200, body = Page),
-        BadQuery
+        InvalidQuery
     )
 )]
 pub(crate) async fn list_users(

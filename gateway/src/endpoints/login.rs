@@ -1,8 +1,8 @@
 //! `POST /login`.
 
 use crate::{
-    json_body::JsonBody,
-    openapi::problem::{Detail, TooManyAttempts},
+    extract::json_body::JsonBody,
+    openapi::responses::{ErrorBody, TooManyAttempts},
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{AuthClient, CallContext, axum::ApiError};
@@ -21,7 +21,8 @@ pub(crate) struct LoginRequest {
 
 /// The access token and how to present it (RFC 6750).
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Login {
+#[schema(as = Login)]
+pub(crate) struct LoginResponse {
     /// A JWT, good for 30 minutes.
     #[schema(example = "eyJhbGciOiJIUzI1NiIs...")]
     access_token: String,
@@ -44,12 +45,12 @@ impl LoginRequest {
     tag = "Accounts",
     request_body(content = LoginRequest, description = "At most 64 KiB."),
     responses(
-        (status = 200, body = Login),
+        (status = 200, body = LoginResponse),
         (
             status = 401,
             description = "Unknown username or wrong password.",
             headers(("WWW-Authenticate" = String, description = "`Bearer`")),
-            body = Detail,
+            body = ErrorBody,
             example = json!({"detail": "Invalid username or password."})
         ),
         TooManyAttempts
@@ -59,8 +60,11 @@ pub(crate) async fn login(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
     body: JsonBody,
-) -> Result<Json<Login>, ApiError> {
+) -> Result<Json<LoginResponse>, ApiError> {
     let LoginRequest { username, password } = LoginRequest::read(body)?;
     let (access_token, _) = auth.login(&username, &password, context).await?;
-    Ok(Json(Login { access_token: access_token.expose_secret().to_owned(), token_type: "bearer" }))
+    Ok(Json(LoginResponse {
+        access_token: access_token.expose_secret().to_owned(),
+        token_type: "bearer",
+    }))
 }

@@ -1,6 +1,6 @@
 //! The query of `GET /posts`: `?limit=&after=&author_id=`, each at most once.
 
-use super::list_query::{Parameters, id_parameter, limit_parameter};
+use crate::extract::pagination::{QueryParams, id_parameter, limit_parameter};
 use axum::extract::FromRequestParts;
 use http::{Uri, request::Parts};
 use rolegate_auth_client::axum::ApiError;
@@ -32,7 +32,7 @@ impl IntoParams for PostListQuery {
 }
 
 fn parse(uri: &Uri) -> Result<PostQuery, ApiError> {
-    let parameters = Parameters::of(uri)?;
+    let parameters = QueryParams::of(uri)?;
     Ok(PostQuery {
         limit: parameters.limit()?,
         after: parameters.id("after")?,

@@ -1,6 +1,6 @@
 //! `GET /profile`.
 
-use crate::role_name::RoleName;
+use super::role_name::RoleName;
 use axum::Json;
 use rolegate_auth_client::axum::CurrentUser;
 use serde::Serialize;

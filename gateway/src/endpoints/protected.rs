@@ -1,10 +1,7 @@
 //! `GET /protected` of both variants.
 
-use crate::{
-    basic_credentials::BasicCredentials,
-    message::{Message, message},
-    openapi::problem::TooManyAttempts,
-};
+use super::message::{Message, message};
+use crate::{extract::basic_credentials::BasicCredentials, openapi::responses::TooManyAttempts};
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
     AuthClient, CallContext, User,

@@ -1,10 +1,12 @@
 //! `POST /register` of both variants.
 
-use super::new_password;
-use crate::{
-    json_body::JsonBody,
+use super::{
     message::{Message, message},
-    openapi::problem::{Detail, TooManyAttempts},
+    password_schema,
+};
+use crate::{
+    extract::json_body::JsonBody,
+    openapi::responses::{ErrorBody, TooManyAttempts},
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{AuthClient, CallContext, axum::ApiError};
@@ -20,7 +22,7 @@ use utoipa::{
 pub(crate) struct RegisterRequest {
     #[schema(schema_with = username)]
     username: String,
-    #[schema(schema_with = new_password::example)]
+    #[schema(schema_with = password_schema::password)]
     password: SecretString,
 }
 
@@ -66,13 +68,13 @@ impl RegisterRequest {
             status = 400,
             description = "The username is taken, or a rule for names or passwords is broken, or the \
                            request body is malformed.",
-            body = Detail,
+            body = ErrorBody,
             example = json!({"detail": "Username already exists."})
         ),
         (
             status = 403,
             description = "The service is told to register nobody.",
-            body = Detail,
+            body = ErrorBody,
             example = json!({"detail": "Registration is closed."})
         ),
         TooManyAttempts

@@ -1,11 +1,12 @@
 //! `PUT /users/{user_id}/password`.
 
-use super::new_password;
-use crate::{
-    json_body::JsonBody,
+use super::{
     message::{Message, message},
-    openapi::problem::{Detail, NoSuchUser},
-    user_id::UserId,
+    password_schema,
+};
+use crate::{
+    extract::{json_body::JsonBody, path_id::UserId},
+    openapi::responses::{ErrorBody, UserNotFound},
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
@@ -18,7 +19,7 @@ use utoipa::ToSchema;
 /// The password that the user is to have.
 #[derive(ToSchema)]
 pub(crate) struct PasswordUpdateRequest {
-    #[schema(schema_with = new_password::example)]
+    #[schema(schema_with = password_schema::password)]
     password: SecretString,
 }
 
@@ -47,10 +48,10 @@ impl PasswordUpdateRequest {
             status = 400,
             description = "The password breaks a rule, or the id is no integer, or the request \
                            body is malformed.",
-            body = Detail,
+            body = ErrorBody,
             example = json!({"detail": "Password must have at most 72 bytes."})
         ),
-        NoSuchUser
+        UserNotFound
     )
 )]
 pub(crate) async fn set_password(

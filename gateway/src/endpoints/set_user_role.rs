@@ -1,11 +1,12 @@
 //! `PUT /users/{user_id}/role`.
 
-use crate::{
-    json_body::JsonBody,
+use super::{
     message::{Message, message},
-    openapi::problem::{Detail, NoSuchUser},
     role_name::RoleName,
-    user_id::UserId,
+};
+use crate::{
+    extract::{json_body::JsonBody, path_id::UserId},
+    openapi::responses::{ErrorBody, UserNotFound},
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
@@ -46,10 +47,10 @@ impl RoleUpdateRequest {
             status = 400,
             description = "There is no such role, or the id is no integer, or the request body is \
                            malformed.",
-            body = Detail,
+            body = ErrorBody,
             example = json!({"detail": "Invalid role."})
         ),
-        NoSuchUser
+        UserNotFound
     )
 )]
 pub(crate) async fn set_user_role(

@@ -1,12 +1,12 @@
 //! `PUT /posts/{id}`.
 
 use super::{
-    post_draft::{PostBody, PostDraft},
-    shown_post::ShownPost,
+    post_request::{PostBody, PostRequest},
+    post_response::PostResponse,
 };
 use crate::{
-    openapi::problem::{Detail, NoSuchPost, OthersPost},
-    post_id::PostId,
+    extract::path_id::PostId,
+    openapi::responses::{ErrorBody, NotPostOwner, PostNotFound},
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
@@ -23,18 +23,18 @@ use rolegate_posts_client::PostsClient;
     path = "/posts/{id}",
     tag = "Posts",
     params(("id" = i64, Path, description = "An integer.")),
-    request_body(content = PostDraft, description = "At most 1 MiB."),
+    request_body(content = PostRequest, description = "At most 1 MiB."),
     responses(
-        (status = 200, body = ShownPost),
+        (status = 200, body = PostResponse),
         (
             status = 400,
             description = "A rule for titles or contents is broken, or the id is no integer, or the \
                            request body is malformed.",
-            body = Detail,
+            body = ErrorBody,
             example = json!({"detail": "Title must have 1 to 200 characters."})
         ),
-        OthersPost,
-        NoSuchPost
+        NotPostOwner,
+        PostNotFound
     )
 )]
 pub(crate) async fn update_post(
@@ -43,8 +43,8 @@ pub(crate) async fn update_post(
     BearerToken(actor): BearerToken,
     id: Result<PostId, ApiError>,
     body: PostBody,
-) -> Result<Json<ShownPost>, ApiError> {
+) -> Result<Json<PostResponse>, ApiError> {
     let PostId(id) = id?;
-    let draft = PostDraft::read(body)?.into();
+    let draft = PostRequest::read(body)?.into();
     Ok(Json(posts.update(&actor, id, draft, context).await?.into()))
 }

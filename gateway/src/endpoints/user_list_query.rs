@@ -1,7 +1,7 @@
 //! The query of `GET /users`: `?limit=&after=&username=&role=`, each at most once.
 
-use super::list_query::{Parameters, id_parameter, limit_parameter, parameter};
-use crate::role_name::RoleName;
+use super::role_name::RoleName;
+use crate::extract::pagination::{QueryParams, id_parameter, limit_parameter, parameter};
 use axum::extract::FromRequestParts;
 use http::{Uri, request::Parts};
 use rolegate_auth_client::{UserQuery, axum::ApiError};
@@ -43,7 +43,7 @@ impl IntoParams for UserListQuery {
 }
 
 fn parse(uri: &Uri) -> Result<UserQuery, ApiError> {
-    let parameters = Parameters::of(uri)?;
+    let parameters = QueryParams::of(uri)?;
     Ok(UserQuery {
         limit: parameters.limit()?,
         after: parameters.id("after")?,

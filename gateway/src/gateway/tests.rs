@@ -1,7 +1,7 @@
 use super::Gateway;
 use crate::{
-    fake_auth::fake_auth,
     settings::{PublicSettings, Settings},
+    test_support::fake_auth,
 };
 use rolegate_service_runtime::shutdown::Shutdown;
 use std::{net::SocketAddr, time::Duration};
@@ -14,7 +14,7 @@ use tokio::{
 
 fn settings(bearer: &str, basic: &str) -> PublicSettings {
     let arguments = ["--bearer-listen-addr", bearer, "--basic-listen-addr", basic];
-    Settings::of(&arguments).expect("addresses").public
+    Settings::from_args(&arguments).expect("addresses").public
 }
 
 async fn serving() -> (SocketAddr, Shutdown, JoinHandle<()>) {

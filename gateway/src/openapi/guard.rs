@@ -1,6 +1,6 @@
 //! Who may, in the route and in its documentation at once.
 
-use super::{Scheme, operations, problem::may_answer};
+use super::{Scheme, operations, responses::add_response};
 use rolegate_auth_client::{AuthClient, Role, axum::RequireRole};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa_axum::router::{UtoipaMethodRouter, UtoipaMethodRouterExt};
@@ -20,7 +20,7 @@ impl Guard {
     }
 
     /// The same route, guarded.
-    pub(crate) fn only<S>(&self, route: UtoipaMethodRouter<S>) -> UtoipaMethodRouter<S>
+    pub(crate) fn protect<S>(&self, route: UtoipaMethodRouter<S>) -> UtoipaMethodRouter<S>
     where
         S: Clone + Send + Sync + 'static,
     {
@@ -31,7 +31,7 @@ impl Guard {
             let bearer = SecurityRequirement::new(Scheme::Bearer.name(), bearer);
             operation.security = Some(vec![bearer]);
             let description = format!("The user's stored role is not {}.", self.who);
-            may_answer(operation, 403, &description, &["Insufficient privileges."]);
+            add_response(operation, 403, &description, &["Insufficient privileges."]);
         }
         (schemas, paths, methods)
     }

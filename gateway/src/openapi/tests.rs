@@ -1,8 +1,8 @@
 use crate::{
-    answer::{Answer, bare},
     basic, bearer,
-    fake_auth::fake_auth,
     settings::Settings,
+    test_support::fake_auth,
+    test_support::{bare, send},
 };
 use axum::Router;
 use http::StatusCode;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tower::ServiceExt;
 
 fn variants(arguments: &[&str]) -> [Router; 2] {
-    let settings = Settings::of(arguments).expect("settings").public;
+    let settings = Settings::from_args(arguments).expect("settings").public;
     let bearer = bearer::router(fake_auth().0, Some(nobody_s_posts()), &settings);
     [bearer, basic::router(fake_auth().0, &settings)]
 }
@@ -24,7 +24,7 @@ fn nobody_s_posts() -> PostsClient {
 }
 
 async fn document_of(router: &Router) -> Value {
-    let answer = Answer::to(router, bare("GET", "/openapi.json")).await;
+    let answer = send(router, bare("GET", "/openapi.json")).await;
     assert_eq!(answer.status, StatusCode::OK);
     answer.body
 }
@@ -59,8 +59,8 @@ fn templates(router: &Router) -> BTreeSet<String> {
 
 /// The methods of a path, as the router tells whoever uses a wrong one.
 async fn methods(router: &Router, path: &str) -> BTreeSet<String> {
-    let answer = Answer::to(router, bare("PROPFIND", path)).await;
-    answer.is_problem(405, "Method Not Allowed");
+    let answer = send(router, bare("PROPFIND", path)).await;
+    answer.assert_error(405, "Method Not Allowed");
     answer.header("allow").split(',').map(str::to_owned).collect()
 }
 
@@ -93,7 +93,7 @@ async fn exactly_the_documented_operations_ask_for_credentials() {
     for router in variants(&[]) {
         let document = document_of(&router).await;
         for (path, method, operation) in operations(&document) {
-            let answer = Answer::to(&router, bare(&method, &concrete(path))).await;
+            let answer = send(&router, bare(&method, &concrete(path))).await;
             let is_protected = operation.get("security").is_some();
             assert_eq!(answer.status == 401, is_protected, "{method} {path}: {answer:?}");
             let schemes = &document["components"]["securitySchemes"];
@@ -206,8 +206,8 @@ async fn the_page_is_whole_and_loads_nothing_from_elsewhere() {
         assert!(start.contains(r#""url": "/openapi.json""#), "{start}");
         assert!(start.contains(r#""validatorUrl": "none""#), "{start}");
         for nothing in ["/docs/nowhere.js", "/docs/%ff"] {
-            let missing = Answer::to(&router, bare("GET", nothing)).await;
-            missing.is_problem(404, "Not Found");
+            let missing = send(&router, bare("GET", nothing)).await;
+            missing.assert_error(404, "Not Found");
         }
     }
 }
@@ -216,18 +216,18 @@ async fn the_page_is_whole_and_loads_nothing_from_elsewhere() {
 async fn the_pages_can_be_off() {
     for router in variants(&["--api-docs", "off"]) {
         for path in ["/openapi.json", "/docs", "/docs/", "/docs/index.html"] {
-            Answer::to(&router, bare("GET", path)).await.is_problem(404, "Not Found");
+            send(&router, bare("GET", path)).await.assert_error(404, "Not Found");
         }
-        assert_eq!(Answer::to(&router, bare("GET", "/public")).await.status, 200);
+        assert_eq!(send(&router, bare("GET", "/public")).await.status, 200);
     }
 }
 
 #[tokio::test]
 async fn without_a_posts_service_there_are_no_posts() {
-    let settings = Settings::of(&[]).expect("settings").public;
+    let settings = Settings::from_args(&[]).expect("settings").public;
     let router = bearer::router(fake_auth().0, None, &settings);
     for (method, path) in [("GET", "/posts"), ("POST", "/posts"), ("DELETE", "/posts/1")] {
-        Answer::to(&router, bare(method, path)).await.is_problem(404, "Not Found");
+        send(&router, bare(method, path)).await.assert_error(404, "Not Found");
     }
     let document = document_of(&router).await;
     assert!(!document.to_string().contains("/posts"), "{document}");

@@ -1,7 +1,7 @@
 //! What auth-service is asked.
 
 use super::{gateway, with_token};
-use crate::answer::{Answer, authorized, json};
+use crate::test_support::{authorized, json, send};
 use axum::extract::ConnectInfo;
 use serde_json::json;
 use std::net::SocketAddr;
@@ -13,11 +13,11 @@ async fn users_are_listed_as_the_query_asks() {
         {"id": 1, "username": "user", "role": "user"},
         {"id": 2, "username": "author", "role": "author"},
     ]);
-    let all = Answer::to(&gateway, authorized("GET", "/users", "Bearer admin")).await;
-    all.is_ok(&json!({"users": users, "next": null}));
+    let all = send(&gateway, authorized("GET", "/users", "Bearer admin")).await;
+    all.assert_ok(&json!({"users": users, "next": null}));
     let path = "/users?limit=2&after=1&username=a%25_&role=author";
-    let some = Answer::to(&gateway, authorized("GET", path, "Bearer admin")).await;
-    some.is_ok(&json!({"users": users, "next": 2}));
+    let some = send(&gateway, authorized("GET", path, "Bearer admin")).await;
+    some.assert_ok(&json!({"users": users, "next": 2}));
     let calls = calls.lock().expect("no panic").clone();
     assert_eq!(calls[1], "list_users 0 0 \"\" None for nobody");
     assert_eq!(calls[3], "list_users 2 1 \"a%_\" Some(2) for nobody");
@@ -36,7 +36,7 @@ async fn the_client_s_address_goes_with_every_call_but_decisions_which_share_the
         request.extensions_mut().insert(ConnectInfo(peer));
         let forwarded = "203.0.113.9, 198.51.100.7:80".parse().expect("a header value");
         request.headers_mut().insert("x-forwarded-for", forwarded);
-        assert_eq!(Answer::to(&gateway, request).await.status, 200);
+        assert_eq!(send(&gateway, request).await.status, 200);
     }
     let calls = calls.lock().expect("no panic").clone();
     let expected = [

@@ -1,21 +1,21 @@
 //! What is wrong, in the order of the checks.
 
 use super::{ask, gateway, with_token};
-use crate::answer::{Answer, authorized, bare, json};
+use crate::test_support::{authorized, bare, json, send};
 use http::header::AUTHORIZATION;
 
 const FLOOD: &str = "Too many attempts, try again later.";
 
 #[tokio::test]
 async fn a_bad_query_is_refused_after_the_role() {
-    ask(bare("GET", "/users?limit=0")).await.is_problem(401, "Not authenticated.");
+    ask(bare("GET", "/users?limit=0")).await.assert_error(401, "Not authenticated.");
     let user = authorized("GET", "/users?limit=0", "Bearer user");
-    ask(user).await.is_problem(403, "Insufficient privileges.");
+    ask(user).await.assert_error(403, "Insufficient privileges.");
     let admin = authorized("GET", "/users?limit=0", "Bearer admin");
     let detail = "Query parameter \"limit\" must be a whole number from 1 to 200.";
-    ask(admin).await.is_problem(400, detail);
+    ask(admin).await.assert_error(400, detail);
     let admin = authorized("GET", "/users?role=root", "Bearer admin");
-    ask(admin).await.is_problem(400, "Invalid role.");
+    ask(admin).await.assert_error(400, "Invalid role.");
 }
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn a_role_change_is_checked_in_the_order_of_the_contract() {
     ] {
         let request = json("PUT", path, body);
         let request = if token.is_empty() { request } else { with_token(request, token) };
-        ask(request).await.is_problem(status, detail);
+        ask(request).await.assert_error(status, detail);
     }
 }
 
@@ -97,7 +97,7 @@ async fn passwords_and_deletions_are_checked_in_the_order_of_the_contract() {
     ] {
         let request = json(method, path, body);
         let request = if token.is_empty() { request } else { with_token(request, token) };
-        ask(request).await.is_problem(status, detail);
+        ask(request).await.assert_error(status, detail);
     }
 }
 
@@ -107,12 +107,12 @@ async fn every_malformed_authorization_is_not_authenticated() {
         ["", "Bearer", "Bearer ", "Bearer a b", "Basic dXNlcjpyaWdodA==", "user", "Bearer\tuser"]
     {
         let answer = ask(authorized("GET", "/profile", value)).await;
-        answer.is_problem(401, "Not authenticated.");
+        answer.assert_error(401, "Not authenticated.");
         assert_eq!(answer.header("www-authenticate"), "Bearer", "{value:?}");
     }
     let mut twice = authorized("GET", "/profile", "Bearer user");
     twice.headers_mut().append(AUTHORIZATION, "Bearer user".parse().expect("a header value"));
-    ask(twice).await.is_problem(401, "Not authenticated.");
+    ask(twice).await.assert_error(401, "Not authenticated.");
     let bad = ask(authorized("GET", "/profile", "Bearer bad")).await;
     assert_eq!(bad.header("www-authenticate"), "Bearer error=\"invalid_token\"");
 }
@@ -121,17 +121,17 @@ async fn every_malformed_authorization_is_not_authenticated() {
 async fn refusals_of_auth_service_keep_their_meaning() {
     let register = |username| format!(r#"{{"username": "{username}", "password": "x"}}"#);
     let taken = ask(json("POST", "/register", &register("taken"))).await;
-    taken.is_problem(400, "Username already exists.");
+    taken.assert_error(400, "Username already exists.");
     let rule = ask(json("POST", "/register", &register("a:b"))).await;
-    rule.is_problem(400, "Username must not contain ':'.");
+    rule.assert_error(400, "Username must not contain ':'.");
     let wrong = ask(json("POST", "/login", &register("somebody"))).await;
-    wrong.is_problem(401, "Invalid username or password.");
+    wrong.assert_error(401, "Invalid username or password.");
     assert_eq!(wrong.header("www-authenticate"), "Bearer");
     let flood = ask(json("POST", "/login", &register("flood"))).await;
-    flood.is_problem(429, "Too many attempts, try again later.");
+    flood.assert_error(429, "Too many attempts, try again later.");
     assert_eq!(flood.header("retry-after"), "7");
     let down = ask(json("POST", "/login", &register("down"))).await;
-    down.is_problem(503, "Service temporarily unavailable.");
+    down.assert_error(503, "Service temporarily unavailable.");
     assert_eq!(down.header("retry-after"), "1");
 }
 
@@ -139,8 +139,8 @@ async fn refusals_of_auth_service_keep_their_meaning() {
 async fn a_body_without_its_fields_is_refused_before_auth_service_is_asked() {
     let (gateway, calls) = gateway();
     for path in ["/register", "/login"] {
-        let nothing = Answer::to(&gateway, json("POST", path, "")).await;
-        nothing.is_problem(400, "Request body is not valid JSON.");
+        let nothing = send(&gateway, json("POST", path, "")).await;
+        nothing.assert_error(400, "Request body is not valid JSON.");
         for (body, field) in [
             ("{}", "username"),
             (r#"{"username": 1, "password": "x"}"#, "username"),
@@ -149,7 +149,7 @@ async fn a_body_without_its_fields_is_refused_before_auth_service_is_asked() {
             (r#"{"username": "a", "password": ["x"]}"#, "password"),
         ] {
             let detail = format!("Field \"{field}\" is required and must be a string.");
-            Answer::to(&gateway, json("POST", path, body)).await.is_problem(400, &detail);
+            send(&gateway, json("POST", path, body)).await.assert_error(400, &detail);
         }
     }
     assert!(calls.lock().expect("no panic").is_empty());

@@ -10,9 +10,9 @@ use utoipa::openapi::{
 };
 
 /// The parameters of a query.
-pub(crate) struct Parameters(Vec<(String, String)>);
+pub(crate) struct QueryParams(Vec<(String, String)>);
 
-impl Parameters {
+impl QueryParams {
     /// Those of this URI. Rejects with 400.
     pub(crate) fn of(uri: &Uri) -> Result<Self, ApiError> {
         // The extractor would put U+FFFD in place of what is none, which is a name that may exist.

@@ -17,17 +17,17 @@ mod object;
 use object::{Field, Object};
 
 /// Largest body of most endpoints, in bytes.
-const LIMIT: usize = 64 * 1024;
+const DEFAULT_MAX_BODY: usize = 64 * 1024;
 /// Largest body where posts are written, in bytes: the longest content, however it is escaped.
-pub(crate) const LARGE: usize = 1024 * 1024;
+pub(crate) const MAX_POST_BODY: usize = 1024 * 1024;
 /// Longest time that a body may take to arrive.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The body of a request, a JSON object of at most `MOST` bytes. Rejects, in this order, with 413, 408,
+/// The body of a request, a JSON object of at most `MAX_BODY` bytes. Rejects, in this order, with 413, 408,
 /// 415 and 400; no text of a rejection repeats anything of the body, which may hold a password.
-pub(crate) struct JsonBody<const MOST: usize = LIMIT>(HashMap<String, Field>);
+pub(crate) struct JsonBody<const MAX_BODY: usize = DEFAULT_MAX_BODY>(HashMap<String, Field>);
 
-impl<const MOST: usize> JsonBody<MOST> {
+impl<const MAX_BODY: usize> JsonBody<MAX_BODY> {
     /// Takes the string `field` out of the body.
     pub(crate) fn text(&mut self, field: &'static str) -> Result<String, ApiError> {
         match self.0.remove(field) {
@@ -50,12 +50,12 @@ impl<const MOST: usize> JsonBody<MOST> {
     }
 }
 
-impl<S: Sync, const MOST: usize> FromRequest<S> for JsonBody<MOST> {
+impl<S: Sync, const MAX_BODY: usize> FromRequest<S> for JsonBody<MAX_BODY> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
-        let bytes = read(body, MOST).await?;
+        let bytes = read(body, MAX_BODY).await?;
         if !is_json(&head.headers) {
             return Err(ApiError::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -1,6 +1,6 @@
 //! A user as admins see them in answers.
 
-use crate::role_name::RoleName;
+use super::role_name::RoleName;
 use rolegate_auth_client::User;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// A user.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = User)]
-pub(crate) struct ShownUser {
+pub(crate) struct UserResponse {
     #[schema(minimum = 1, example = 2)]
     id: i64,
     #[schema(example = "ada")]
@@ -16,7 +16,7 @@ pub(crate) struct ShownUser {
     role: RoleName,
 }
 
-impl From<User> for ShownUser {
+impl From<User> for UserResponse {
     fn from(user: User) -> Self {
         Self { id: user.id, username: user.username, role: user.role.into() }
     }

@@ -30,7 +30,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 
 /// Lends the body to the handler and reads to the end what the handler left. Where that is too
 /// much, the connection is closed after the answer.
-pub(crate) async fn drained<F: Future<Output = Response>>(
+pub(crate) async fn drain_unread<F: Future<Output = Response>>(
     request: Request,
     handle: impl FnOnce(Request) -> F,
 ) -> Response {
@@ -39,7 +39,8 @@ pub(crate) async fn drained<F: Future<Output = Response>>(
     }
     let waits_for_continue = request.headers().contains_key(EXPECT);
     let (back, mut returned) = oneshot::channel();
-    let request = request.map(|body| Body::new(OnLoan { body, touched: false, back: Some(back) }));
+    let request =
+        request.map(|body| Body::new(TrackedBody { body, touched: false, back: Some(back) }));
     let mut response = handle(request).await;
     let at_end = match returned.try_recv() {
         // The client has not started, and does not when it gets a final answer instead of the 100.
@@ -76,7 +77,7 @@ async fn read_to_end(mut body: Body) -> bool {
 }
 
 /// A body that comes back when its borrower drops it before the end.
-struct OnLoan {
+struct TrackedBody {
     body: Body,
     touched: bool,
     back: Option<oneshot::Sender<Rest>>,
@@ -87,7 +88,7 @@ struct Rest {
     touched: bool,
 }
 
-impl http_body::Body for OnLoan {
+impl http_body::Body for TrackedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -112,7 +113,7 @@ impl http_body::Body for OnLoan {
     }
 }
 
-impl Drop for OnLoan {
+impl Drop for TrackedBody {
     fn drop(&mut self) {
         if let Some(back) = self.back.take() {
             let _ = back.send(Rest { body: mem::take(&mut self.body), touched: self.touched });

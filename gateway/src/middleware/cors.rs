@@ -1,6 +1,6 @@
 //! Pages of other origins that may call the API (Cross-Origin Resource Sharing).
 
-use crate::{panics, who_asks::X_REQUEST_ID};
+use super::{catch_panic::catch_panic, request_origin::X_REQUEST_ID};
 use axum::{
     Router,
     middleware::{Next, from_fn},
@@ -17,11 +17,11 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AllowedOrigins {
     /// Pages of the same origin only: no answer has a header of CORS.
-    SameOnly,
+    Disabled,
     /// All pages: `*`.
     Any,
     /// The pages of these origins.
-    These(Vec<HeaderValue>),
+    List(Vec<HeaderValue>),
 }
 
 /// How long browsers may remember the answer to a preflight.
@@ -30,14 +30,14 @@ const MAX_AGE: Duration = Duration::from_mins(10);
 impl AllowedOrigins {
     /// Answers preflights (any `OPTIONS`) and tells browsers who may read the answers of `router`,
     /// errors and panics included. Without allowed origins it adds nothing.
-    pub(crate) fn around<S>(&self, router: Router<S>) -> Router<S>
+    pub(crate) fn layer<S>(&self, router: Router<S>) -> Router<S>
     where
         S: Clone + Send + Sync + 'static,
     {
         let origins = match self {
-            Self::SameOnly => return router,
+            Self::Disabled => return router,
             Self::Any => AllowOrigin::any(),
-            Self::These(origins) => AllowOrigin::list(origins.clone()),
+            Self::List(origins) => AllowOrigin::list(origins.clone()),
         };
         let cors = CorsLayer::new()
             .allow_origin(origins)
@@ -45,7 +45,7 @@ impl AllowedOrigins {
             .allow_headers([AUTHORIZATION, CONTENT_TYPE])
             .expose_headers([LOCATION, RETRY_AFTER, WWW_AUTHENTICATE, X_REQUEST_ID])
             .max_age(MAX_AGE);
-        let panics = from_fn(async |request, next: Next| panics::answered(next.run(request)).await);
+        let panics = from_fn(async |request, next: Next| catch_panic(next.run(request)).await);
         router.layer(panics).layer(cors)
     }
 }
@@ -56,7 +56,7 @@ impl FromStr for AllowedOrigins {
     /// Nothing, `*`, or origins separated by commas.
     fn from_str(text: &str) -> Result<Self, String> {
         match text.trim() {
-            "" => Ok(Self::SameOnly),
+            "" => Ok(Self::Disabled),
             "*" => Ok(Self::Any),
             list => list.split(',').map(|origin| parse(origin.trim())).collect::<Option<_>>().map_or_else(
                 || {
@@ -64,7 +64,7 @@ impl FromStr for AllowedOrigins {
                          or http://localhost:5173, separated by commas"
                         .to_owned())
                 },
-                |origins| Ok(Self::These(origins)),
+                |origins| Ok(Self::List(origins)),
             ),
         }
     }

@@ -1,4 +1,4 @@
-use super::{JsonBody, LIMIT};
+use super::{DEFAULT_MAX_BODY, JsonBody};
 use axum::{
     body::{Body, Bytes},
     extract::FromRequest,
@@ -144,17 +144,31 @@ async fn the_content_type_must_be_json() {
 
 #[tokio::test]
 async fn a_body_may_be_as_large_as_the_limit_and_no_larger() {
-    let largest = format!("{}{{}}", " ".repeat(LIMIT - 2));
+    let largest = format!("{}{{}}", " ".repeat(DEFAULT_MAX_BODY - 2));
     assert!(read_json(largest.clone()).await.is_ok());
     refused(read_json(largest + " ").await, 413, "Request body too large.");
-    assert!(read_json(pieces(LIMIT / 4, b"    ")).await.is_err_and(|it| it.status() == 400));
-    refused(read_json(pieces(LIMIT / 4 + 1, b"    ")).await, 413, "Request body too large.");
+    assert!(
+        read_json(pieces(DEFAULT_MAX_BODY / 4, b"    ")).await.is_err_and(|it| it.status() == 400)
+    );
+    refused(
+        read_json(pieces(DEFAULT_MAX_BODY / 4 + 1, b"    ")).await,
+        413,
+        "Request body too large.",
+    );
 }
 
 #[tokio::test]
 async fn size_comes_before_type_and_type_before_form() {
-    refused(read(&["text/plain"], " ".repeat(LIMIT + 1)).await, 413, "Request body too large.");
-    refused(read(&["text/plain"], pieces(LIMIT, b"    ")).await, 413, "Request body too large.");
+    refused(
+        read(&["text/plain"], " ".repeat(DEFAULT_MAX_BODY + 1)).await,
+        413,
+        "Request body too large.",
+    );
+    refused(
+        read(&["text/plain"], pieces(DEFAULT_MAX_BODY, b"    ")).await,
+        413,
+        "Request body too large.",
+    );
     refused(read(&["text/plain"], "{").await, 415, "Content-Type must be application/json.");
 }
 

@@ -29,7 +29,7 @@ static POSTS: LazyLock<Histogram> = LazyLock::new(|| {
 });
 
 /// Begins to count requests, and what these clients ask.
-pub(crate) fn begin(auth: &AuthClient, posts: Option<&PostsClient>) {
+pub(crate) fn register(auth: &AuthClient, posts: Option<&PostsClient>) {
     LazyLock::force(&REQUESTS);
     LazyLock::force(&DURATIONS);
     count_decisions(auth);
@@ -40,7 +40,7 @@ pub(crate) fn begin(auth: &AuthClient, posts: Option<&PostsClient>) {
 }
 
 /// A request under way; counted when it is answered, or dropped because nobody waits any more.
-pub(crate) struct Measured {
+pub(crate) struct RequestMetrics {
     variant: &'static str,
     method: &'static str,
     route: Option<MatchedPath>,
@@ -48,7 +48,7 @@ pub(crate) struct Measured {
     status: Option<StatusCode>,
 }
 
-impl Measured {
+impl RequestMetrics {
     pub(crate) fn start(
         variant: &'static str,
         method: &Method,
@@ -63,7 +63,7 @@ impl Measured {
     }
 }
 
-impl Drop for Measured {
+impl Drop for RequestMetrics {
     fn drop(&mut self) {
         let route = self.route.as_ref().map_or("unmatched", MatchedPath::as_str);
         let status = self.status.as_ref().map_or("none", StatusCode::as_str);

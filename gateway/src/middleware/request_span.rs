@@ -1,7 +1,7 @@
 //! The span of a request, by OpenTelemetry's conventions for HTTP servers. Never the path or the
 //! query: they are the client's text and may hold what nobody should read. The route tells enough.
 
-use crate::{measured, who_asks::WhoAsks};
+use super::{metrics::method_name, request_origin::RequestOrigin};
 use axum::{
     extract::{MatchedPath, Request},
     response::Response,
@@ -11,13 +11,13 @@ use rolegate_telemetry::traces;
 use tracing::{Span, field::Empty, info_span};
 
 /// Disabled, and next to free, where nobody traces.
-pub(crate) fn of(
+pub(crate) fn start(
     request: &Request,
     method: &Method,
     route: Option<&MatchedPath>,
-    who: &WhoAsks,
+    who: &RequestOrigin,
 ) -> Span {
-    let method = measured::method_name(method);
+    let method = method_name(method);
     let route = route.map(MatchedPath::as_str);
     let span = info_span!(
         "request",
@@ -39,7 +39,7 @@ pub(crate) fn of(
 }
 
 /// Notes the answer on the span of this request, which is the current one.
-pub(crate) fn end(response: &Response) {
+pub(crate) fn finish(response: &Response) {
     let span = Span::current();
     span.record("http.response.status_code", response.status().as_u16());
     if response.status().is_server_error() {

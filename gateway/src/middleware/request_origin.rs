@@ -1,7 +1,7 @@
 //! Who makes a request, as far as its head can be believed: word of the client's address, of the
 //! request's id and of a trace is taken from trusted proxies only.
 
-use crate::client_address;
+use super::client_ip;
 use axum::extract::{ConnectInfo, Request};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use rolegate_auth_client::{CallContext, RequestId};
@@ -12,22 +12,22 @@ use std::net::{IpAddr, SocketAddr};
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What is believed of a request's origin.
-pub(crate) struct WhoAsks {
+pub(crate) struct RequestOrigin {
     /// Whether the peer is a proxy whose word counts.
     pub(crate) is_trusted: bool,
     pub(crate) client_address: Option<IpAddr>,
     pub(crate) request_id: RequestId,
 }
 
-impl WhoAsks {
+impl RequestOrigin {
     pub(crate) fn of(request: &Request, trusted: &CidrSet) -> Self {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
         let headers = request.headers();
         let is_trusted = peer.is_some_and(|peer| trusted.contain(peer));
-        let word = is_trusted.then(|| told_id(headers)).flatten();
+        let word = is_trusted.then(|| parse_request_id(headers)).flatten();
         Self {
             is_trusted,
-            client_address: peer.map(|peer| client_address::find(peer, headers, trusted)),
+            client_address: peer.map(|peer| client_ip::resolve(peer, headers, trusted)),
             request_id: word.unwrap_or_else(RequestId::new_random),
         }
     }
@@ -44,7 +44,7 @@ impl WhoAsks {
 }
 
 /// The id that a proxy gave the request; one, of the form that logs can hold.
-fn told_id(headers: &HeaderMap) -> Option<RequestId> {
+fn parse_request_id(headers: &HeaderMap) -> Option<RequestId> {
     let mut values = headers.get_all(X_REQUEST_ID).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return None };
     value.to_str().ok()?.parse().ok()
@@ -52,7 +52,7 @@ fn told_id(headers: &HeaderMap) -> Option<RequestId> {
 
 #[cfg(test)]
 mod tests {
-    use super::WhoAsks;
+    use super::RequestOrigin;
     use axum::{body::Body, extract::ConnectInfo};
     use http::Request;
     use std::net::SocketAddr;
@@ -66,7 +66,7 @@ mod tests {
         let peer: SocketAddr = peer.parse().expect("an address");
         request.extensions_mut().insert(ConnectInfo(peer));
         let trusted = "10.0.0.0/8".parse().expect("a network");
-        WhoAsks::of(&request, &trusted).request_id.to_string()
+        RequestOrigin::of(&request, &trusted).request_id.to_string()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use super::{LONGEST, MOST, drained};
+use super::{LONGEST, MOST, drain_unread};
 use axum::{
     Router,
     body::{Body, Bytes},
@@ -38,7 +38,7 @@ async fn closes(path: &str, body: Body, expect: Option<&str>) -> bool {
         .route("/begun", post(async |mut body: Body| drop(body.frame().await)))
         .route("/read", post(async |body: Body| drop(body.collect().await)))
         .layer(from_fn(async |request, next: Next| {
-            drained(request, |request| next.run(request)).await
+            drain_unread(request, |request| next.run(request)).await
         }));
     let mut request = Request::post(path);
     if let Some(expect) = expect {

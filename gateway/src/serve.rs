@@ -15,7 +15,7 @@ use rolegate_service_runtime::{
 ///
 /// The gateway is ready as soon as it listens, whether or not auth-service answers: a balancer that
 /// turned away would make refused connections out of an outage that callers can be told about.
-pub async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+pub async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let reload_signal = ReloadSignal::listen();
     let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
     let (posts, posts_tls) = settings.posts_tls.client(settings.posts_service_url.as_deref())?;

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// A post.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Post)]
-pub(crate) struct ShownPost {
+pub(crate) struct PostResponse {
     #[schema(minimum = 1, example = 7)]
     id: i64,
     #[schema(example = "On roles")]
@@ -29,7 +29,7 @@ pub(crate) struct ShownPost {
     updated_at: String,
 }
 
-impl From<Post> for ShownPost {
+impl From<Post> for PostResponse {
     fn from(post: Post) -> Self {
         Self {
             id: post.id,
@@ -45,7 +45,7 @@ impl From<Post> for ShownPost {
 
 #[cfg(test)]
 mod tests {
-    use super::ShownPost;
+    use super::PostResponse;
     use rolegate_posts_client::Post;
     use serde_json::json;
     use std::time::{Duration, UNIX_EPOCH};
@@ -61,7 +61,7 @@ mod tests {
             created_at: UNIX_EPOCH,
             updated_at: UNIX_EPOCH + Duration::from_millis(1_795_240_800_070),
         };
-        let shown = serde_json::to_value(ShownPost::from(post)).expect("JSON");
+        let shown = serde_json::to_value(PostResponse::from(post)).expect("JSON");
         let expected = json!({
             "id": 7, "title": "t", "content": "c", "author_id": 2, "author": null,
             "created_at": "1970-01-01T00:00:00.000Z", "updated_at": "2026-11-21T06:00:00.070Z",

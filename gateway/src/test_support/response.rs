@@ -8,27 +8,13 @@ use tower::ServiceExt;
 
 /// An answer; its body is null where it is empty.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
 }
 
-impl Answer {
-    /// Sends the request.
-    pub(crate) async fn to(router: &Router, request: Request<Body>) -> Self {
-        let response = router.clone().oneshot(request).await.expect("routers cannot fail");
-        let (head, body) = response.into_parts();
-        let bytes = body.collect().await.expect("a body in memory").to_bytes();
-        let body = if bytes.is_empty() {
-            Value::Null
-        } else {
-            assert_eq!(head.headers[CONTENT_TYPE], "application/json", "{bytes:?}");
-            serde_json::from_slice(&bytes).expect("a JSON body")
-        };
-        Self { status: head.status, headers: head.headers, body }
-    }
-
+impl TestResponse {
     /// The value of a header, empty where it is absent.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().expect("visible ASCII"))
@@ -36,16 +22,30 @@ impl Answer {
 
     /// Success with exactly this body.
     #[track_caller]
-    pub(crate) fn is_ok(&self, body: &Value) {
+    pub(crate) fn assert_ok(&self, body: &Value) {
         assert_eq!((self.status.as_u16(), &self.body), (200, body));
     }
 
     /// An error with exactly this status and detail.
     #[track_caller]
-    pub(crate) fn is_problem(&self, status: u16, detail: &str) {
+    pub(crate) fn assert_error(&self, status: u16, detail: &str) {
         let body = serde_json::json!({ "detail": detail });
         assert_eq!((self.status.as_u16(), &self.body), (status, &body));
     }
+}
+
+/// Sends a request to a router and collects the response.
+pub(crate) async fn send(router: &Router, request: Request<Body>) -> TestResponse {
+    let response = router.clone().oneshot(request).await.expect("routers cannot fail");
+    let (head, body) = response.into_parts();
+    let bytes = body.collect().await.expect("a body in memory").to_bytes();
+    let body = if bytes.is_empty() {
+        Value::Null
+    } else {
+        assert_eq!(head.headers[CONTENT_TYPE], "application/json", "{bytes:?}");
+        serde_json::from_slice(&bytes).expect("a JSON body")
+    };
+    TestResponse { status: head.status, headers: head.headers, body }
 }
 
 /// A request without a body.

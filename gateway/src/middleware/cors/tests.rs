@@ -1,9 +1,9 @@
 use super::AllowedOrigins;
 use crate::{
-    answer::{Answer, authorized, bare, json},
     basic, bearer,
-    fake_auth::fake_auth,
     settings::Settings,
+    test_support::fake_auth,
+    test_support::{authorized, bare, json, send},
 };
 use axum::{Router, body::Body};
 use http::{Request, header::ORIGIN};
@@ -12,7 +12,7 @@ const APP: &str = "https://app.example";
 
 fn variants(origins: &str) -> [Router; 2] {
     let arguments = ["--cors-allowed-origins", origins];
-    let settings = Settings::of(&arguments).expect("origins").public;
+    let settings = Settings::from_args(&arguments).expect("origins").public;
     [bearer::router(fake_auth().0, None, &settings), basic::router(fake_auth().0, &settings)]
 }
 
@@ -34,7 +34,7 @@ fn preflight(origin: &str, path: &str) -> Request<Body> {
 async fn a_preflight_for_put_with_a_token_and_json_is_granted_to_those_who_may() {
     for origins in [APP, "http://localhost:5173, https://app.example"] {
         for router in variants(origins) {
-            let answer = Answer::to(&router, preflight(APP, "/users/1/role")).await;
+            let answer = send(&router, preflight(APP, "/users/1/role")).await;
             assert_eq!(answer.status, 200);
             assert_eq!(answer.header("access-control-allow-origin"), APP);
             assert!(answer.header("access-control-allow-methods").contains("PUT"));
@@ -58,7 +58,7 @@ async fn other_origins_get_no_permission() {
             ["https://evil.example", "http://app.example", "https://app.example:8443", "null"]
         {
             for request in [preflight(other, "/login"), from(other, bare("GET", "/public"))] {
-                let answer = Answer::to(&router, request).await;
+                let answer = send(&router, request).await;
                 assert_eq!(answer.header("access-control-allow-origin"), "", "{other}");
             }
         }
@@ -79,7 +79,7 @@ async fn every_answer_can_be_read_errors_included() {
         (&bearer, json("POST", "/login", down), 503),
         (&basic, bare("GET", "/protected"), 401),
     ] {
-        let answer = Answer::to(router, from(APP, request)).await;
+        let answer = send(router, from(APP, request)).await;
         assert_eq!(answer.status, status);
         assert_eq!(answer.header("access-control-allow-origin"), APP, "{answer:?}");
         let exposed = answer.header("access-control-expose-headers");
@@ -90,7 +90,7 @@ async fn every_answer_can_be_read_errors_included() {
 #[tokio::test]
 async fn an_asterisk_allows_everybody() {
     for router in variants("*") {
-        let answer = Answer::to(&router, from("null", bare("GET", "/public"))).await;
+        let answer = send(&router, from("null", bare("GET", "/public"))).await;
         assert_eq!(answer.header("access-control-allow-origin"), "*");
     }
 }
@@ -98,10 +98,10 @@ async fn an_asterisk_allows_everybody() {
 #[tokio::test]
 async fn without_the_setting_there_is_no_cors() {
     for router in variants("") {
-        let answer = Answer::to(&router, from(APP, bare("GET", "/public"))).await;
+        let answer = send(&router, from(APP, bare("GET", "/public"))).await;
         assert!(answer.headers.keys().all(|name| !name.as_str().starts_with("access-control")));
-        let answer = Answer::to(&router, preflight(APP, "/public")).await;
-        answer.is_problem(405, "Method Not Allowed");
+        let answer = send(&router, preflight(APP, "/public")).await;
+        answer.assert_error(405, "Method Not Allowed");
     }
 }
 
@@ -117,7 +117,7 @@ fn origins_are_taken_as_browsers_send_them() {
         "https://app.example:80",
     ] {
         let parsed: Result<AllowedOrigins, _> = good.parse();
-        assert!(matches!(parsed, Ok(AllowedOrigins::These(_))), "{good}: {parsed:?}");
+        assert!(matches!(parsed, Ok(AllowedOrigins::List(_))), "{good}: {parsed:?}");
     }
 }
 

@@ -4,12 +4,12 @@ use serde_json::json;
 use utoipa::openapi::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type};
 
 /// As much of the rule as a schema can tell; auth-service has the whole.
-pub(super) fn example() -> Object {
+pub(super) fn password() -> Object {
     schema("open sesame")
 }
 
 /// The same, where another password stands beside it.
-pub(super) fn other_example() -> Object {
+pub(super) fn new_password() -> Object {
     schema("shut sesame")
 }
 

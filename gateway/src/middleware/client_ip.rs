@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// Follows `X-Forwarded-For` from the peer backwards for as long as the word of the last hop is
 /// trusted. What is to the left of the first hop that is not trusted may be invented.
-pub(crate) fn find(peer: IpAddr, headers: &HeaderMap, trusted: &CidrSet) -> IpAddr {
+pub(crate) fn resolve(peer: IpAddr, headers: &HeaderMap, trusted: &CidrSet) -> IpAddr {
     let hops = headers
         .get_all("x-forwarded-for")
         .iter()
@@ -40,7 +40,7 @@ fn parse(hop: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use super::find;
+    use super::resolve;
     use http::{HeaderMap, HeaderValue};
 
     fn client_of(peer: &str, forwarded: &[&[u8]]) -> String {
@@ -50,7 +50,7 @@ mod tests {
             let value = HeaderValue::from_bytes(value).expect("a header value");
             headers.append("x-forwarded-for", value);
         }
-        find(peer.parse().expect("an address"), &headers, &trusted).to_string()
+        resolve(peer.parse().expect("an address"), &headers, &trusted).to_string()
     }
 
     #[test]

@@ -17,7 +17,7 @@ use utoipa::{
     dead_code,
     reason = "describes what `rolegate_auth_client::axum::ApiError` is on the wire"
 )]
-pub(crate) struct Detail {
+pub(crate) struct ErrorBody {
     /// What is wrong, as a sentence.
     #[schema(example = "User not found.")]
     detail: String,
@@ -27,7 +27,7 @@ pub(crate) struct Detail {
 /// authentication have it without asking for it.
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "describes; never made")]
-pub(crate) enum Outage {
+pub(crate) enum UpstreamUnavailable {
     /// Who could answer cannot be asked, or has no time.
     #[response(
         status = 503,
@@ -37,10 +37,10 @@ pub(crate) enum Outage {
             ("busy" = (value = json!({"detail": "Service is busy, try again."})))
         )
     )]
-    Unavailable(Detail),
+    Unavailable(ErrorBody),
     /// There was no answer in time.
     #[response(status = 504, example = json!({"detail": "Upstream timed out."}))]
-    TimedOut(Detail),
+    TimedOut(ErrorBody),
 }
 
 /// What an endpoint may answer that checks passwords or registers users.
@@ -52,7 +52,7 @@ pub(crate) enum Outage {
     example = json!({"detail": "Too many attempts, try again later."})
 )]
 #[expect(dead_code, reason = "describes; never made")]
-pub(crate) struct TooManyAttempts(Detail);
+pub(crate) struct TooManyAttempts(ErrorBody);
 
 /// What an endpoint answers whose path names a user.
 #[derive(IntoResponses)]
@@ -62,7 +62,7 @@ pub(crate) struct TooManyAttempts(Detail);
     example = json!({"detail": "User not found."})
 )]
 #[expect(dead_code, reason = "describes; never made")]
-pub(crate) struct NoSuchUser(Detail);
+pub(crate) struct UserNotFound(ErrorBody);
 
 /// What an endpoint answers whose path names a post.
 #[derive(IntoResponses)]
@@ -72,7 +72,7 @@ pub(crate) struct NoSuchUser(Detail);
     example = json!({"detail": "Post not found."})
 )]
 #[expect(dead_code, reason = "describes; never made")]
-pub(crate) struct NoSuchPost(Detail);
+pub(crate) struct PostNotFound(ErrorBody);
 
 /// What an endpoint answers that changes a post.
 #[derive(IntoResponses)]
@@ -83,7 +83,7 @@ pub(crate) struct NoSuchPost(Detail);
     example = json!({"detail": "Insufficient privileges."})
 )]
 #[expect(dead_code, reason = "describes; never made")]
-pub(crate) struct OthersPost(Detail);
+pub(crate) struct NotPostOwner(ErrorBody);
 
 /// What an endpoint answers that lists.
 #[derive(IntoResponses)]
@@ -95,11 +95,11 @@ pub(crate) struct OthersPost(Detail);
     })
 )]
 #[expect(dead_code, reason = "describes; never made")]
-pub(crate) struct BadQuery(Detail);
+pub(crate) struct InvalidQuery(ErrorBody);
 
 /// Documents that `operation` may answer with `status` and each of `details`, besides what it says
 /// of this status itself.
-pub(crate) fn may_answer<'a>(
+pub(crate) fn add_response<'a>(
     operation: &'a mut Operation,
     status: u16,
     description: &str,

@@ -23,7 +23,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
                       form-action 'none'; frame-ancestors 'none'";
 
 /// The routes of the pages; they are not in the document themselves.
-pub(crate) fn pages<S>(document: &OpenApi) -> Router<S>
+pub(crate) fn routes<S>(document: &OpenApi) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
 {

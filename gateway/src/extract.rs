@@ -1,0 +1,6 @@
+//! What handlers take from a request.
+
+pub(crate) mod basic_credentials;
+pub(crate) mod json_body;
+pub(crate) mod pagination;
+pub(crate) mod path_id;

@@ -1,0 +1,84 @@
+//! Ids in a path: integers with an optional sign.
+
+use axum::extract::{FromRequestParts, Path};
+use http::request::Parts;
+use rolegate_auth_client::axum::ApiError;
+
+/// Ids start at 1, so no row has this one.
+const NO_SUCH_ID: i64 = 0;
+
+/// The path parameter `user_id`. Rejects with 400 if it is not an integer.
+///
+/// Handlers that read a body take it as `Result<UserId, ApiError>` and unwrap it after the body, so
+/// that errors keep their documented order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UserId(pub(crate) i64);
+
+/// The path parameter `id` of a post. Rejects with 400 if it is not an integer; see [`UserId`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PostId(pub(crate) i64);
+
+impl<S: Send + Sync> FromRequestParts<S> for UserId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        path_id(parts, state, "user_id").await.map(Self)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for PostId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        path_id(parts, state, "id").await.map(Self)
+    }
+}
+
+async fn path_id<S: Send + Sync>(
+    parts: &mut Parts,
+    state: &S,
+    name: &str,
+) -> Result<i64, ApiError> {
+    // Fails if the segment is not UTF-8.
+    let segment = Path::<String>::from_request_parts(parts, state).await.ok();
+    segment.and_then(|Path(segment)| parse(&segment)).ok_or_else(|| {
+        ApiError::bad_request(format!("Path parameter \"{name}\" must be an integer."))
+    })
+}
+
+/// An integer beyond the range of ids is still an integer: the request then fails with 404.
+fn parse(segment: &str) -> Option<i64> {
+    let digits = segment.strip_prefix(['+', '-']).unwrap_or(segment);
+    let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_integer.then(|| segment.parse().unwrap_or(NO_SUCH_ID))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NO_SUCH_ID, parse};
+
+    #[test]
+    fn integer_is_an_optional_sign_and_digits() {
+        for (segment, id) in [("7", 7), ("+7", 7), ("-7", -7), ("0", 0), ("-0", 0), ("007", 7)] {
+            assert_eq!(parse(segment), Some(id), "{segment}");
+        }
+        assert_eq!(parse("9223372036854775807"), Some(i64::MAX));
+    }
+
+    #[test]
+    fn integer_out_of_range_is_an_id_that_does_not_exist() {
+        for segment in ["9223372036854775808", "-9223372036854775809", &"9".repeat(30)] {
+            assert_eq!(parse(segment), Some(NO_SUCH_ID), "{segment}");
+        }
+    }
+
+    #[test]
+    fn other_segments_are_rejected() {
+        for segment in ["", "+", "-", "abc", "1.5", "1e3", "0x1", " 1", "1 ", "--1", "+-1", "1_0"] {
+            assert_eq!(parse(segment), None, "{segment:?}");
+        }
+        for segment in ["٣", "１", "1\0", "/"] {
+            assert_eq!(parse(segment), None, "{segment:?}");
+        }
+    }
+}
