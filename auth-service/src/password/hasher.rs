@@ -2,7 +2,7 @@
 
 use super::Password;
 use crate::{metrics, request_origin::RequestOrigin};
-use rolegate_bcrypt_lanes::{Cost, Done, Engine, EngineError, Share, Verdict};
+use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
 use secrecy::{ExposeSecret, SecretString};
 use std::{io, sync::Arc, time::Duration};
 
@@ -71,8 +71,8 @@ impl Hasher {
     /// Whether a password would be looked at now. Asked before anything else is done for somebody
     /// who would be sent away: an overloaded service must say so cheaply, and the same to everybody.
     pub fn check_capacity(&self, origin: RequestOrigin) -> Result<(), HashError> {
-        let share = Share::from(origin.client_key());
-        Ok(self.engine.room(self.cost, share, origin.deadline)?)
+        let client = ClientKey::from(origin.client_key());
+        Ok(self.engine.check_admission(self.cost, client, origin.deadline)?)
     }
 
     /// The hash of a new password, `$2b$` with a random salt.
@@ -81,9 +81,9 @@ impl Hasher {
         password: &Password,
         origin: RequestOrigin,
     ) -> Result<SecretString, HashError> {
-        let share = Share::from(origin.client_key());
+        let client = ClientKey::from(origin.client_key());
         let hash =
-            self.engine.hash(password.expose().as_bytes(), self.cost, share, origin.deadline);
+            self.engine.hash(password.expose().as_bytes(), self.cost, client, origin.deadline);
         Ok(SecretString::from(timed(hash.await?)))
     }
 
@@ -97,8 +97,8 @@ impl Hasher {
     ) -> Result<Verification, HashError> {
         let text = password.map_or("", Password::expose).as_bytes();
         let hash = stored.map(ExposeSecret::expose_secret);
-        let share = Share::from(origin.client_key());
-        let verdict = self.engine.verify(text, hash, self.cost, share, origin.deadline).await?;
+        let client = ClientKey::from(origin.client_key());
+        let verdict = self.engine.verify(text, hash, self.cost, client, origin.deadline).await?;
         let verdict = timed(verdict);
         if verdict == Verdict::Malformed {
             tracing::error!("a stored password hash is malformed: its user cannot log in");
@@ -109,7 +109,7 @@ impl Hasher {
     }
 }
 
-fn timed<T>(done: Done<T>) -> T {
+fn timed<T>(done: Timed<T>) -> T {
     metrics::HASHING_WAIT.observe(done.waited.as_secs_f64());
     metrics::HASHING_RUN.observe(done.ran.as_secs_f64());
     done.value

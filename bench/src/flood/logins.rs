@@ -8,7 +8,7 @@ use crate::{
 };
 use futures_util::future::try_join_all;
 use http::StatusCode;
-use rolegate_bcrypt_lanes::{Cost, Engine, Share};
+use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -44,7 +44,7 @@ pub(crate) async fn capacity(
         let (engine, stored) = (Arc::clone(&engine), Arc::clone(&stored));
         async move {
             let cost = Cost::new(COST).ok_or("a cost of bcrypt")?;
-            let client = Share::from(client_address(number));
+            let client = ClientKey::from(client_address(number));
             let deadline = Instant::now() + Duration::from_secs(10);
             let verdict = engine.verify(PASSWORD.as_bytes(), Some(&stored), cost, client, deadline);
             Ok(verdict.await?.value.is_match())

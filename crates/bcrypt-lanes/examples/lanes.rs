@@ -1,12 +1,12 @@
-//! How much faster the engine is than the `bcrypt` crate on this machine, from one run.
+//! Compares the throughput of the engine with the `bcrypt` crate on this machine.
 //!
-//! `cargo run --release -p bcrypt-lanes --example lanes [cost [rounds]]`, cost 10 and 5 rounds
-//! unless told otherwise.
+//! `cargo run --release -p rolegate-bcrypt-lanes --example lanes [cost [rounds]]`; the defaults are cost
+//! 10 and 5 rounds.
 //!
-//! All cores work in every measurement. Each load is measured between two measurements of the
-//! crate, and what is printed are medians over the rounds of ratios to those neighbours: a machine
-//! that is shared slows both.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
+//! Every measurement uses all cores. Each load is measured between two measurements of the crate, and
+//! the output shows medians of the ratios to these neighbours, because load from other processes slows
+//! both.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 #![expect(clippy::cast_precision_loss, reason = "small numbers")]
 
 use std::hint::black_box;
@@ -16,15 +16,15 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rolegate_bcrypt_lanes::{Cost, Engine, Settings, Share, self_test};
+use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, Settings, self_test};
 
-/// Callers for each core that always have one hash waiting or running.
-const WAITING: [usize; 6] = [1, 2, 4, 6, 8, 16];
+/// Concurrent callers per core.
+const CALLERS: [usize; 6] = [1, 2, 4, 6, 8, 16];
 
-/// Hashes for each core and measurement: all lanes full eight times over.
+/// Hashes per core and measurement: eight times the number of lanes.
 const HASHES: usize = 48;
 
-/// Hashes a second on each core, and the median time of one hash in seconds.
+/// Hashes per second and core, and the median time of one hash in seconds.
 #[derive(Clone, Copy)]
 struct Measured {
     rate: f64,
@@ -46,16 +46,16 @@ async fn main() -> ExitCode {
     }
     let settings = Settings::default();
     let Ok(engine) = Engine::start(settings).map(Arc::new) else {
-        eprintln!("no threads");
+        eprintln!("cannot start threads");
         return ExitCode::FAILURE;
     };
 
     // For each load: the crate's rate, then the engine's rate and latency as ratios to the crate's.
     let mut crates = Vec::new();
-    let mut engines = WAITING.map(|_| (Vec::new(), Vec::new()));
+    let mut engines = CALLERS.map(|_| (Vec::new(), Vec::new()));
     let mut before = crate_on_all_cores(settings.threads, cost);
     for _ in 0..rounds {
-        for (waiting, (rates, latencies)) in WAITING.iter().zip(&mut engines) {
+        for (waiting, (rates, latencies)) in CALLERS.iter().zip(&mut engines) {
             let engine = engine_under_load(&engine, settings.threads, *waiting, cost).await;
             let after = crate_on_all_cores(settings.threads, cost);
             rates.push(engine.rate * 2.0 / (before.rate + after.rate));
@@ -73,10 +73,10 @@ async fn main() -> ExitCode {
         settings.threads,
         settings.lanes
     );
-    println!("waiting  hashes/s  ratio to  median latency  latency to the");
+    println!("callers  hashes/s  ratio to  median latency  latency to the");
     println!("per core per core  the crate to the crate's  engine's lone");
     println!("  crate  {base:8.1}      1.00            1.00               -");
-    for (waiting, (rates, latencies)) in WAITING.iter().zip(&mut engines) {
+    for (waiting, (rates, latencies)) in CALLERS.iter().zip(&mut engines) {
         let (rate, latency) = (median(rates), median(latencies));
         println!(
             "{waiting:7}  {:8.1}  {rate:8.2}  {latency:14.2}  {:14.2}",
@@ -87,7 +87,7 @@ async fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A few hashes of the `bcrypt` crate, one after the other on each core.
+/// Measures sequential hashes of the `bcrypt` crate on each core.
 fn crate_on_all_cores(threads: usize, cost: Cost) -> Measured {
     let hash = move || {
         let begun = Instant::now();
@@ -95,7 +95,7 @@ fn crate_on_all_cores(threads: usize, cost: Cost) -> Measured {
         begun.elapsed().as_secs_f64()
     };
     let core = move || {
-        // As the engine's workers, so that a busy machine slows both alike.
+        // The same priority as the engine's workers, so that other load slows both equally.
         #[cfg(target_os = "linux")]
         let _ = rustix::process::setpriority_process(None, 10);
         (0..8).map(|_| hash()).collect::<Vec<_>>()
@@ -107,7 +107,7 @@ fn crate_on_all_cores(threads: usize, cost: Cost) -> Measured {
     Measured { rate: 1.0 / latency, latency }
 }
 
-/// `waiting` callers for each core, each with one hash after the other.
+/// Measures `waiting` callers per core, each of which hashes sequentially.
 async fn engine_under_load(
     engine: &Arc<Engine>,
     cores: usize,
@@ -128,13 +128,13 @@ async fn engine_under_load(
     Measured { rate, latency }
 }
 
-/// The seconds that each of its hashes took, until there is none `left`.
+/// The time of each hash in seconds, until none is `left`.
 async fn caller(engine: Arc<Engine>, left: Arc<AtomicUsize>, cost: Cost) -> Vec<f64> {
     let mut times = Vec::new();
     while left.try_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
         let begun = Instant::now();
         let deadline = begun + Duration::from_hours(1);
-        let hash = engine.hash(b"correct horse", cost, Share::default(), deadline);
+        let hash = engine.hash(b"correct horse", cost, ClientKey::default(), deadline);
         if hash.await.is_ok() {
             times.push(begun.elapsed().as_secs_f64());
         }

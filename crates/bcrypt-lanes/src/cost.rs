@@ -1,13 +1,13 @@
-//! How much work a hash is.
+//! The work factor of a hash.
 
 /// The work factor of bcrypt, 4 to 31: a hash of cost c takes 2^c iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cost(u32);
 
 impl Cost {
-    /// The cheapest that bcrypt knows; for tests.
+    /// The lowest cost of bcrypt, for tests.
     pub const MIN: Self = Self(4);
-    /// The dearest that bcrypt knows.
+    /// The highest cost of bcrypt.
     pub const MAX: Self = Self(31);
 
     /// `None` outside 4 to 31.
@@ -16,7 +16,7 @@ impl Cost {
         if cost >= Self::MIN.0 && cost <= Self::MAX.0 { Some(Self(cost)) } else { None }
     }
 
-    /// The number, as it stands in a hash.
+    /// The number as written in a hash.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0

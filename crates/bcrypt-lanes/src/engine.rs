@@ -1,4 +1,4 @@
-//! What a service holds.
+//! The public API.
 
 use std::fmt;
 use std::io;
@@ -8,28 +8,27 @@ use std::time::Instant;
 
 use futures_channel::oneshot;
 
-use crate::job::{Answer, Claim, Job, Reply};
+use crate::job::{AdmissionRequest, Answer, Job, Reply};
 use crate::password::ExpandedPassword;
 use crate::stored::{Digest, Stored};
-use crate::worker::{Shared, TRIAL, step_back, trial};
-use crate::{Cost, Done, EngineError, Settings, Share, Stats, Verdict};
+use crate::worker::{CALIBRATION_ITERATIONS, Shared, calibrate, lower_priority};
+use crate::{ClientKey, Cost, EngineError, Settings, Stats, Timed, Verdict};
 
-/// Computes bcrypt on threads of its own.
+/// Computes bcrypt on its own threads.
 ///
-/// A call lets its job wait, or refuses it, before it returns; the future only waits for the answer
-/// and does not borrow the engine. Dropping the future takes the job back, and its lane is free
-/// again within a millisecond or so. Dropping the engine ends its threads and loses what is not
-/// answered yet.
+/// A call queues or refuses its job before it returns; the future only waits for the result and does
+/// not borrow the engine. Dropping the future cancels the job and frees its lane within about a
+/// millisecond. Dropping the engine ends its threads and loses unfinished jobs.
 ///
 /// ```
-/// # use rolegate_bcrypt_lanes::{Cost, Engine, Settings, Share, Verdict};
+/// # use rolegate_bcrypt_lanes::{Cost, Engine, Settings, ClientKey, Verdict};
 /// # use std::time::{Duration, Instant};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let engine = Engine::start(Settings::default())?;
 /// let soon = Instant::now() + Duration::from_secs(5);
-/// let hash = engine.hash(b"secret", Cost::MIN, Share(1), soon).await?;
-/// let check = engine.verify(b"secret", Some(&hash.value), Cost::MIN, Share(1), soon).await?;
+/// let hash = engine.hash(b"secret", Cost::MIN, ClientKey(1), soon).await?;
+/// let check = engine.verify(b"secret", Some(&hash.value), Cost::MIN, ClientKey(1), soon).await?;
 /// assert_eq!(check.value, Verdict::Match { rehash: false });
 /// # Ok(())
 /// # }
@@ -40,7 +39,7 @@ pub struct Engine {
     priority: io::Result<()>,
 }
 
-/// What is left to choose once the password is known.
+/// The parameters of a job, apart from the password.
 struct Task {
     salt: [u8; 16],
     cost: Cost,
@@ -49,70 +48,74 @@ struct Task {
 }
 
 impl Engine {
-    /// Starts the threads `bcrypt-0`, `bcrypt-1` and so on. Settings out of bounds are moved to the
-    /// nearest bound. Fails when the system gives no thread.
+    /// Starts the threads `bcrypt-0`, `bcrypt-1` and so on, with settings clamped to valid values.
+    /// Fails when a thread cannot be created.
     pub fn start(settings: Settings) -> io::Result<Self> {
-        let settings = settings.within_bounds();
-        let (tell, told) = mpsc::channel();
+        let settings = settings.clamped();
+        let (sender, measurements) = mpsc::channel();
         let mut engine = Self {
             shared: Arc::new(Shared::new(settings)),
             threads: Vec::with_capacity(settings.threads),
             priority: Ok(()),
         };
         for worker in 0..settings.threads {
-            let (shared, tell) = (Arc::clone(&engine.shared), tell.clone());
+            let (shared, sender) = (Arc::clone(&engine.shared), sender.clone());
             let thread = thread::Builder::new().name(format!("bcrypt-{worker}"));
             engine.threads.push(thread.spawn(move || {
-                let lowered = if settings.low_priority { step_back() } else { Ok(()) };
-                // The engine may be gone already, when a later thread could not be had.
-                let _ = tell.send((lowered, trial(settings.lanes)));
-                drop(tell);
+                let lowered = if settings.low_priority { lower_priority() } else { Ok(()) };
+                // The engine is gone if a later thread could not be created.
+                let _ = sender.send((lowered, calibrate(settings.lanes)));
+                drop(sender);
                 shared.work(worker);
             })?);
         }
-        drop(tell);
-        let (priorities, times): (Vec<_>, Vec<_>) = told.into_iter().unzip();
+        drop(sender);
+        let (priorities, times): (Vec<_>, Vec<_>) = measurements.into_iter().unzip();
         engine.priority = priorities.into_iter().collect();
-        engine.shared.board().pace.calibrate(TRIAL, &times);
+        engine.shared.scheduler().throughput.calibrate(CALIBRATION_ITERATIONS, &times);
         Ok(engine)
     }
 
-    /// Whether all threads run at the priority that was asked for, and else why not. Not fatal: it
-    /// is slower neighbours who suffer. Worth a warning in the log.
+    /// Whether the threads run at the requested priority, or why not. Worth a warning: other threads
+    /// get less CPU time than intended.
     pub fn priority(&self) -> Result<(), &io::Error> {
         self.priority.as_ref().copied()
     }
 
-    /// What the engine is doing now.
+    /// A snapshot of the statistics.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.shared.board().stats()
+        self.shared.scheduler().stats()
     }
 
-    /// Whether a job of this cost would be let in now. Asked before other work is done for a caller
-    /// who would then be refused; answers within microseconds. `Ok` is no promise: others may come
-    /// in between.
-    pub fn room(&self, cost: Cost, share: Share, deadline: Instant) -> Result<(), EngineError> {
+    /// Whether a job of this cost would be admitted now. Lets callers avoid other work for a job that
+    /// would be refused; takes microseconds. `Ok` is not a reservation.
+    pub fn check_admission(
+        &self,
+        cost: Cost,
+        client: ClientKey,
+        deadline: Instant,
+    ) -> Result<(), EngineError> {
         let now = Instant::now();
-        let claim = Claim::new(share, cost.iterations(), now, deadline);
-        let room = self.shared.board().room(claim, now);
-        room.map_err(|retry_after| EngineError::Refused { retry_after })
+        let request = AdmissionRequest::new(client, cost.iterations(), now, deadline);
+        let admission = self.shared.scheduler().check_admission(request, now);
+        admission.map_err(|retry_after| EngineError::Refused { retry_after })
     }
 
     /// Hashes a password with a fresh salt, to `$2b$…` of 60 characters.
     ///
-    /// Like every bcrypt it reads 72 bytes: bytes beyond do not count.
+    /// As in every bcrypt, only the first 72 bytes of the password count.
     pub fn hash(
         &self,
         password: &[u8],
         cost: Cost,
-        share: Share,
+        client: ClientKey,
         deadline: Instant,
-    ) -> impl Future<Output = Result<Done<String>, EngineError>> + Send + use<> {
+    ) -> impl Future<Output = Result<Timed<String>, EngineError>> + Send + use<> {
         let mut salt = [0; 16];
         let answer = getrandom::fill(&mut salt).map(|()| {
             let task = Task { salt, cost, cost_if_wrong: cost, expected: None };
-            self.submit(password, &task, share, deadline)
+            self.submit(password, &task, client, deadline)
         });
         async move {
             let answer = answer.map_err(EngineError::Random)?;
@@ -124,35 +127,35 @@ impl Engine {
 
     /// Checks a password against a stored hash (`$2a$`, `$2b$`, `$2x$` or `$2y$`).
     ///
-    /// `None` is for a user who does not exist: the work of `today`'s cost is done all the same and
-    /// nothing matches. So it is for a hash that is none. Where the stored cost is below `today`'s,
-    /// a failed check does the missing work too: the time tells neither.
+    /// Pass `None` for a user who does not exist: the work of `current` cost is done and nothing
+    /// matches. The same holds for a malformed hash. If the stored cost is below `current`, a failed
+    /// verification does the missing work as well. Timing therefore reveals neither case.
     pub fn verify(
         &self,
         password: &[u8],
         stored: Option<&str>,
-        today: Cost,
-        share: Share,
+        current: Cost,
+        client: ClientKey,
         deadline: Instant,
-    ) -> impl Future<Output = Result<Done<Verdict>, EngineError>> + Send + use<> {
+    ) -> impl Future<Output = Result<Timed<Verdict>, EngineError>> + Send + use<> {
         let parsed = stored.and_then(Stored::parse);
         let failure = if stored.is_some() && parsed.is_none() {
             Verdict::Malformed
         } else {
             Verdict::Mismatch
         };
-        let cost = parsed.map_or(today, |stored| stored.cost);
+        let cost = parsed.map_or(current, |stored| stored.cost);
         let task = Task {
             salt: parsed.map_or([0; 16], |stored| stored.salt),
             cost,
-            cost_if_wrong: cost.max(today),
+            cost_if_wrong: cost.max(current),
             expected: parsed.map(|stored| stored.digest),
         };
-        let answer = self.submit(password, &task, share, deadline);
+        let answer = self.submit(password, &task, client, deadline);
         async move {
             let answer = answer.await.map_err(|_| EngineError::Lost)??;
             let verdict = if answer.matches {
-                let rehash = cost != today;
+                let rehash = cost != current;
                 Verdict::Match { rehash }
             } else {
                 failure
@@ -165,7 +168,7 @@ impl Engine {
         &self,
         password: &[u8],
         task: &Task,
-        share: Share,
+        client: ClientKey,
         deadline: Instant,
     ) -> oneshot::Receiver<Reply> {
         let (reply, receiver) = oneshot::channel();
@@ -176,19 +179,19 @@ impl Engine {
             iterations: task.cost.iterations(),
             iterations_if_wrong: task.cost_if_wrong.iterations(),
             expected: task.expected,
-            share,
+            client,
             submitted: now,
             deadline,
             reply,
         };
-        self.shared.board().submit(job, now);
+        self.shared.scheduler().submit(job, now);
         self.shared.wake();
         receiver
     }
 }
 
-fn done<T>(answer: &Answer, value: T) -> Done<T> {
-    Done { value, waited: answer.waited, ran: answer.ran }
+fn done<T>(answer: &Answer, value: T) -> Timed<T> {
+    Timed { value, waited: answer.waited, ran: answer.ran }
 }
 
 impl fmt::Debug for Engine {
@@ -201,7 +204,7 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.shared.stop();
         for thread in self.threads.drain(..) {
-            // A worker that panicked has been counted and has answered by dropping its jobs.
+            // A worker that panicked is counted and has completed its jobs by dropping them.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! One hash to be computed, from the queue to its answer.
+//! One hash computation, from the queue to its result.
 
 use std::time::{Duration, Instant};
 
@@ -7,13 +7,13 @@ use subtle::ConstantTimeEq;
 
 use crate::password::ExpandedPassword;
 use crate::stored::Digest;
-use crate::{EngineError, Share};
+use crate::{ClientKey, EngineError};
 
-/// What a finished job sends back.
+/// The result of a finished job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) digest: Digest,
-    /// Whether the digest is the one the job expected.
+    /// Whether the digest equals the expected one.
     pub(crate) matches: bool,
     pub(crate) waited: Duration,
     pub(crate) ran: Duration,
@@ -21,69 +21,69 @@ pub(crate) struct Answer {
 
 pub(crate) type Reply = Result<Answer, EngineError>;
 
-/// A hash to be computed, and whoever waits for it.
+/// A hash to compute, and the channel for its result.
 pub(crate) struct Job {
     pub(crate) password: ExpandedPassword,
     pub(crate) salt: [u8; 16],
     /// 2^cost.
     pub(crate) iterations: u64,
-    /// What a failed check takes at least, so that an old, cheap hash is not told apart by time.
+    /// Minimum work of a failed verification, so that timing does not reveal hashes of a lower cost.
     pub(crate) iterations_if_wrong: u64,
-    /// `None`: a new hash, or dummy work; nothing matches.
+    /// `None` for a new hash and for dummy work: nothing matches.
     pub(crate) expected: Option<Digest>,
-    pub(crate) share: Share,
+    pub(crate) client: ClientKey,
     pub(crate) submitted: Instant,
     pub(crate) deadline: Instant,
     pub(crate) reply: oneshot::Sender<Reply>,
 }
 
-/// What admission has to know of a job.
+/// The input to admission control.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Claim {
-    pub(crate) share: Share,
+pub(crate) struct AdmissionRequest {
+    pub(crate) client: ClientKey,
     /// Iterations.
     pub(crate) work: u64,
-    /// When it is to be done if all goes as expected.
+    /// When the job should be finished: some time before its deadline.
     pub(crate) due: Instant,
 }
 
-impl Claim {
-    /// A fifth of the time is kept: for a machine that slows down after the promise was made.
-    pub(crate) fn new(share: Share, work: u64, submitted: Instant, deadline: Instant) -> Self {
+impl AdmissionRequest {
+    /// Keeps a fifth of the time as a reserve for a machine that slows down after admission.
+    pub(crate) fn new(client: ClientKey, work: u64, submitted: Instant, deadline: Instant) -> Self {
         let time = deadline.saturating_duration_since(submitted);
-        Self { share, work, due: submitted + time / 5 * 4 }
+        Self { client, work, due: submitted + time / 5 * 4 }
     }
 }
 
 impl Job {
-    /// What it asks of the queue.
-    pub(crate) fn claim(&self) -> Claim {
-        Claim::new(self.share, self.work(), self.submitted, self.deadline)
+    /// What admission control needs to know about it.
+    pub(crate) fn admission_request(&self) -> AdmissionRequest {
+        AdmissionRequest::new(self.client, self.work(), self.submitted, self.deadline)
     }
 
-    /// The iterations it may take: what the queue weighs and the estimate counts.
+    /// The maximum number of iterations, used for queueing and estimates.
     pub(crate) fn work(&self) -> u64 {
         self.iterations.max(self.iterations_if_wrong)
     }
 
-    /// Whether `digest` is the expected one, in a time that does not depend on either.
+    /// Whether `digest` is the expected one, in constant time.
     pub(crate) fn matches(&self, digest: &Digest) -> bool {
         let same = self.expected.unwrap_or_default().ct_eq(digest);
         self.expected.is_some() & bool::from(same)
     }
 
-    /// Whether there is still somebody to answer.
-    pub(crate) fn fate(&self, now: Instant) -> Fate {
+    /// Whether the job is still worth computing.
+    pub(crate) fn state(&self, now: Instant) -> JobState {
         if self.reply.is_canceled() {
-            Fate::Abandoned
+            JobState::Cancelled
         } else if self.deadline <= now {
-            Fate::Late
+            JobState::Expired
         } else {
-            Fate::Awaited
+            JobState::Live
         }
     }
 
-    /// Answers. Whether anybody still wanted to know is no matter.
+    /// Completes the job. The receiver may be gone.
     pub(crate) fn answer(self, reply: Reply) {
         let _ = self.reply.send(reply);
     }
@@ -91,21 +91,21 @@ impl Job {
 
 /// Whether a job is still worth computing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// Somebody waits for it.
-    Awaited,
-    /// Whoever waited has dropped the future.
-    Abandoned,
-    /// Its deadline has passed.
-    Late,
+pub(crate) enum JobState {
+    /// The caller waits for it.
+    Live,
+    /// The caller has dropped the future.
+    Cancelled,
+    /// The deadline has passed.
+    Expired,
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
 
-    /// A job of `iterations` for `share`, a minute to be done in, and its answer's receiver.
-    pub(crate) fn job(share: u128, iterations: u64) -> (Job, oneshot::Receiver<Reply>) {
+    /// A job of `iterations` for `client`, a minute to be done in, and its answer's receiver.
+    pub(crate) fn job(client: u128, iterations: u64) -> (Job, oneshot::Receiver<Reply>) {
         let (reply, receiver) = oneshot::channel();
         let now = Instant::now();
         let job = Job {
@@ -114,7 +114,7 @@ pub(crate) mod tests {
             iterations,
             iterations_if_wrong: 0,
             expected: None,
-            share: Share(share),
+            client: ClientKey(client),
             submitted: now,
             deadline: now + Duration::from_mins(1),
             reply,
@@ -123,9 +123,9 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn only_the_expected_digest_matches_and_nothing_matches_when_none_is_expected() {
+    fn only_the_expected_digest_matches() {
         let (mut job, _receiver) = job(1, 16);
-        assert!(!job.matches(&[0; 23]), "not even zeros");
+        assert!(!job.matches(&[0; 23]), "nothing matches without an expected digest");
         job.expected = Some([3; 23]);
         assert!(job.matches(&[3; 23]));
         assert!(!job.matches(&[4; 23]));

@@ -1,26 +1,43 @@
-//! The hot loop: N independent Blowfish states, advanced side by side on one core.
+//! The hot loop: advances N independent Blowfish states, interleaved on one core.
 //!
-//! `EksBlowfish` is one long chain of dependent loads: a round takes some eleven cycles, most of
-//! them spent waiting for the first-level cache. Chains that do not depend on each other fill that
-//! time. Nothing here is SIMD: the gain is what the core can overlap.
+//! `EksBlowfish` is one long chain of dependent loads: a round takes about eleven cycles, most of
+//! them waiting for the first-level cache. Independent chains fill that time. There is no SIMD: the
+//! gain comes from out-of-order execution.
 #![expect(
     clippy::inline_always,
-    reason = "one width has to become one function, with the halves of all lanes in registers"
+    reason = "each width must compile to one function with the halves of all lanes in registers"
 )]
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use crate::lane::Lane;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// The most lanes that one call of [`advance`] takes.
-pub(crate) const WIDEST: usize = 8;
+/// Maximum number of lanes in one call of [`advance`].
+pub(crate) const MAX_LANES: usize = 8;
+
+/// A Blowfish state (4 KiB) and the two keys that are mixed into it alternately.
+///
+/// Lanes are adjacent in one array, so that each is at a constant offset from one base register.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub(crate) struct Lane {
+    pub(crate) boxes: [[u32; 256]; 4],
+    pub(crate) subkeys: [u32; 18],
+    /// The password, then the salt, each repeated to 72 bytes, as big-endian words.
+    pub(crate) keys: [[u32; 18]; 2],
+}
+
+impl Lane {
+    /// An empty lane.
+    pub(crate) const BLANK: Self =
+        Self { boxes: [[0; 256]; 4], subkeys: [0; 18], keys: [[0; 18]; 2] };
+}
 
 /// Advances every lane by `iterations` of bcrypt's loop: expand with the password, then the salt.
 /// A hash of cost c takes 2^c of them.
 ///
 /// # Panics
 ///
-/// With more than [`WIDEST`] lanes.
+/// With more than [`MAX_LANES`] lanes.
 pub(crate) fn advance(lanes: &mut [Lane], iterations: u32) {
     match lanes.len() {
         0 => {}
@@ -32,7 +49,7 @@ pub(crate) fn advance(lanes: &mut [Lane], iterations: u32) {
         6 => step::<6>(lanes, iterations),
         7 => step::<7>(lanes, iterations),
         8 => step::<8>(lanes, iterations),
-        width => panic!("{width} lanes at once, but the widest kernel has {WIDEST}"),
+        width => panic!("{width} lanes exceed the maximum of {MAX_LANES}"),
     }
 }
 
@@ -94,7 +111,7 @@ fn mix<const N: usize>(left: &mut [u32; N], right: &mut [u32; N], salt: [u32; 4]
 
 /// Encrypts one block in every lane.
 ///
-/// The rounds are written out: a loop would shuffle registers at every turn, which costs some 8 %
+/// The rounds are unrolled: a loop would move registers in every iteration, which costs about 8 %
 /// with six lanes.
 #[inline(always)]
 pub(crate) fn encrypt<const N: usize>(
@@ -137,8 +154,8 @@ fn two_rounds<const N: usize, const SUBKEY: usize>(
     }
 }
 
-/// Blowfish's F. A masked index needs no bounds check; the upper bytes come from a swapped copy
-/// because x86 reads the two low bytes of a register without shifting.
+/// Blowfish's F. A masked index needs no bounds check; the upper bytes are read from a byte-swapped
+/// copy because x86 accesses the two low bytes of a register without a shift.
 #[inline(always)]
 fn scramble(boxes: &[[u32; 256]; 4], half: u32) -> u32 {
     let swapped = half.swap_bytes();
@@ -149,10 +166,10 @@ fn scramble(boxes: &[[u32; 256]; 4], half: u32) -> u32 {
     (a.wrapping_add(b) ^ c).wrapping_add(d)
 }
 
-/// Keeps the loads of one lane before those of the next. It compiles to no instruction.
+/// Keeps the loads of one lane before those of the next; compiles to no instruction.
 ///
-/// Left alone, LLVM's scheduler mixes the lanes until it runs out of registers, which costs 10 %;
-/// with AVX2 or AVX-512 enabled it turns the loads into gathers, which costs 60 %.
+/// Without it, LLVM interleaves the lanes until it runs out of registers, which costs 10 %; with
+/// AVX2 or AVX-512 enabled it uses gather instructions, which costs 60 %.
 #[inline(always)]
 fn keep_order() {
     compiler_fence(Ordering::SeqCst);

@@ -1,32 +1,14 @@
-//! One bcrypt under way: from salt and password to the 24 bytes that come out.
+//! One bcrypt computation: from password and salt to the 24 bytes of output.
 
-use zeroize::{Zeroize, ZeroizeOnDrop};
-
-use crate::kernel;
+use crate::kernel::{self, Lane};
 use crate::password::ExpandedPassword;
 use crate::pi;
 
-/// The words of bcrypt's constant text.
+/// bcrypt's constant plaintext.
 const TEXT: [u8; 24] = *b"OrpheanBeholderScryDoubt";
 
-/// A Blowfish state (4 KiB) and the two keys that are mixed into it in turn.
-///
-/// Lanes lie side by side in one array, so that all of them are at constant offsets from one base
-/// register.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub(crate) struct Lane {
-    pub(crate) boxes: [[u32; 256]; 4],
-    pub(crate) subkeys: [u32; 18],
-    /// The password, then the salt, each repeated to 72 bytes, as big-endian words.
-    pub(crate) keys: [[u32; 18]; 2],
-}
-
 impl Lane {
-    /// A lane with nothing in it.
-    pub(crate) const BLANK: Self =
-        Self { boxes: [[0; 256]; 4], subkeys: [0; 18], keys: [[0; 18]; 2] };
-
-    /// Begins a hash: `EksBlowfishSetup` up to its loop.
+    /// Starts a hash: `EksBlowfishSetup` up to its loop.
     pub(crate) fn start(&mut self, password: &ExpandedPassword, salt: [u8; 16]) {
         let salt = salt.as_chunks::<4>().0;
         let salt = std::array::from_fn(|i| u32::from_be_bytes(salt[i]));
@@ -36,7 +18,7 @@ impl Lane {
         kernel::expand(std::array::from_mut(self), 0, Some(salt));
     }
 
-    /// Ends a hash: the constant text, encrypted 64 times.
+    /// Finishes a hash: encrypts the constant text 64 times.
     pub(crate) fn finish(&self) -> [u8; 24] {
         let mut output = TEXT;
         for block in output.as_chunks_mut::<8>().0 {

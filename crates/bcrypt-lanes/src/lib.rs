@@ -1,47 +1,47 @@
 //! bcrypt for servers: independent hashes interleaved on one core.
 //!
-//! One bcrypt leaves most of a core idle, for it is a chain of loads that wait for each other.
-//! A login service has many to do at once, so this crate runs up to six of them in lanes side by
-//! side on each core: about four times the hashes per second of one after the other.
+//! A single bcrypt is a chain of dependent loads and leaves most of a core idle. A login service
+//! computes many at once, so this crate interleaves up to six of them in lanes on each core: about
+//! four times the throughput of hashing sequentially.
 //!
 //! From the outside in:
 //!
-//! - [`engine`](Engine): what a service holds. [`Engine::hash`] and [`Engine::verify`] return
-//!   futures of any runtime; `settings`, `stats`, `error`, `outcome` and `share` are its words.
-//! - `board`: what all workers share under one lock: who waits, who works, what is refused.
-//!   `queue` keeps the waiting in fair order over shares; `pace` knows how fast the machine is.
-//! - `worker`: one low-priority thread for each core. Every millisecond it lets finished hashes out
-//!   of its `bank` of lanes, drops those nobody waits for and takes waiting ones in. `job` is what
-//!   travels from the engine through the queue into a lane and answers from there.
+//! - `engine`: the public API. [`Engine::hash`] and [`Engine::verify`] return futures for any
+//!   runtime; `settings`, `stats`, `error`, `outcome` and `client_key` are its types.
+//! - `scheduler`: admission control and dispatch, shared by all workers under one lock. `queue`
+//!   orders waiting jobs fairly over clients; `throughput` estimates the speed of this machine.
+//! - `worker`: one low-priority thread per core. About once a millisecond it collects finished
+//!   hashes from its `lane_group`, drops cancelled and expired jobs, and fills free lanes. A `job`
+//!   travels from the engine through the queue into a lane, which completes it.
 //! - `lane`, `password`, `stored`, `cost`: one bcrypt, from password to `$2b$…`.
-//! - `kernel`: the hot loop, one for each number of lanes; `pi`: Blowfish's tables.
-//! - [`self_test`]: known answers through every kernel, to be asked before serving.
+//! - `kernel`: the hot loop, one instance for each number of lanes; `pi`: Blowfish's tables.
+//! - [`self_test`]: known-answer tests of every kernel, to run before serving.
 
-mod bank;
-mod board;
+mod client_key;
 mod cost;
 mod engine;
 mod error;
 mod job;
 mod kernel;
 mod lane;
+mod lane_group;
 mod outcome;
-mod pace;
 mod password;
 mod pi;
 mod queue;
+mod scheduler;
 mod self_test;
 mod settings;
-mod share;
 mod stats;
 mod stored;
+mod throughput;
 mod worker;
 
+pub use client_key::ClientKey;
 pub use cost::Cost;
 pub use engine::Engine;
 pub use error::EngineError;
-pub use outcome::{Done, Verdict};
+pub use outcome::{Timed, Verdict};
 pub use self_test::{SelfTestError, self_test};
 pub use settings::Settings;
-pub use share::Share;
 pub use stats::Stats;

@@ -1,34 +1,34 @@
-//! What comes out of the engine.
+//! Results of the engine.
 
 use std::time::Duration;
 
-/// A result, and how long it took to get.
+/// A result with its timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done<T> {
-    /// What was asked for.
+pub struct Timed<T> {
+    /// The result.
     pub value: T,
-    /// From the call until a lane was free.
+    /// From submission until the job entered a lane.
     pub waited: Duration,
-    /// From then until the result.
+    /// From entering the lane until completion.
     pub ran: Duration,
 }
 
-/// What a check of a password found.
+/// The result of verifying a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is the password.
+    /// The password matches.
     Match {
-        /// The stored cost is not today's: now is the time to hash the password anew.
+        /// The stored cost differs from the current one: the password should be hashed again.
         rehash: bool,
     },
-    /// It is not the password, or there is none.
+    /// The password does not match, or there is no stored hash.
     Mismatch,
-    /// What is stored is no bcrypt hash: as wrong as a mismatch, and worth a line in the log.
+    /// The stored value is not a bcrypt hash. Treat as a mismatch, and log it.
     Malformed,
 }
 
 impl Verdict {
-    /// Whether the password is right.
+    /// Whether the password matches.
     #[must_use]
     pub const fn is_match(self) -> bool {
         matches!(self, Self::Match { .. })

@@ -1,17 +1,16 @@
-//! A password in the only form that the engine keeps it in.
+//! A password as the key of bcrypt, the only form in which the engine keeps it.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// A password, a NUL, and so on in turn up to 72 bytes, as 18 big-endian words: Blowfish's key
-/// schedule reads nothing else.
+/// The password with a trailing NUL, repeated to 72 bytes, as 18 big-endian words: all that
+/// Blowfish's key schedule reads.
 ///
-/// This is the rule of `$2b$`: bytes after the 72nd do not count, and a password of 72 bytes has no
-/// NUL.
+/// As in `$2b$`, bytes after the 72nd are ignored, and a password of 72 bytes has no NUL.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(crate) struct ExpandedPassword([u32; 18]);
 
 impl ExpandedPassword {
-    /// Takes a password of any length, the empty one included.
+    /// Expands a password of any length, including the empty one.
     pub(crate) fn new(password: &[u8]) -> Self {
         let mut bytes = password.iter().copied().chain([0]).take(72).cycle();
         Self(std::array::from_fn(|_| {
@@ -20,7 +19,7 @@ impl ExpandedPassword {
         }))
     }
 
-    /// The key as Blowfish wants it.
+    /// The key words.
     pub(crate) fn words(&self) -> &[u32; 18] {
         &self.0
     }

@@ -1,52 +1,52 @@
-//! Who waits, and who is next: fair over shares, whatever each of them sends.
+//! The queue of waiting jobs, fair over clients.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Instant;
 
-use crate::Share;
-use crate::job::{Fate, Job};
+use crate::ClientKey;
+use crate::job::{Job, JobState};
 
 /// Jobs in the order of self-clocked fair queueing (Golestani, 1994).
 ///
-/// Each job gets a finish tag: its work after the later of its share's last tag and the clock, which
-/// stands at the tag that was served last. The least tag is next. A share that floods thereby queues
-/// up behind itself, and costs count: a share with dear hashes gets fewer of them.
+/// Each job gets a finish tag: its work added to the later of its client's last tag and the clock,
+/// which is the tag served last. The lowest tag is served next. A client that floods queues behind
+/// itself, and work counts: a client with more expensive hashes gets fewer of them.
 ///
-/// One thing comes before fairness: who was let in was promised an answer in time. Where a job's
-/// fair place would break such a promise, it goes behind it.
+/// Admission takes precedence over fairness: an admitted job is expected to finish by its deadline.
+/// A new job whose fair position would make an admitted one miss its deadline goes behind it.
 pub(crate) struct Queue {
     limit: usize,
     clock: u64,
     arrivals: u64,
-    /// In the order in which they are served.
+    /// In service order.
     jobs: BTreeMap<Tag, Job>,
-    /// The jobs of each share, oldest first; none is empty.
-    lines: HashMap<Share, VecDeque<Tag>>,
-    /// No job's deadline is earlier than this.
-    earliest: Option<Instant>,
+    /// The tags of each client's jobs, oldest first; no entry is empty.
+    per_client: HashMap<ClientKey, VecDeque<Tag>>,
+    /// A lower bound of all deadlines.
+    earliest_deadline: Option<Instant>,
 }
 
-/// Finish tag, then number of arrival: among equal tags the first to arrive is next.
+/// Finish tag, then arrival number, which breaks ties first come, first served.
 type Tag = (u64, u64);
 
-/// Where a job would wait.
+/// The position a job would get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct QueuePosition {
     finish: u64,
-    /// Iterations that would be served before it, were no others to come.
+    /// Iterations queued before it.
     pub(crate) ahead: u64,
-    /// Iterations that its share waits for already.
+    /// Iterations its client has queued already.
     pub(crate) own: u64,
 }
 
-/// What became of a job that wanted to wait.
-pub(crate) enum Admitted {
-    /// It waits.
-    Waits,
-    /// It waits in the place of this one, the newest of the longest line.
-    InsteadOf(Job),
-    /// The queue is full and its own line is as long as any: here it is again.
-    No(Job),
+/// The result of pushing a job.
+pub(crate) enum PushOutcome {
+    /// The job is queued.
+    Queued,
+    /// The job is queued and displaced this one: the newest job of the client with the most jobs.
+    Displaced(Job),
+    /// The queue is full and no client has more jobs than this one's: the job is handed back.
+    Rejected(Job),
 }
 
 impl Queue {
@@ -57,8 +57,8 @@ impl Queue {
             clock: 0,
             arrivals: 0,
             jobs: BTreeMap::new(),
-            lines: HashMap::new(),
-            earliest: None,
+            per_client: HashMap::new(),
+            earliest_deadline: None,
         }
     }
 
@@ -70,112 +70,113 @@ impl Queue {
         self.len() >= self.limit
     }
 
-    /// Whether a job of `share` would be let in: there is room, or it can be made.
-    pub(crate) fn has_room_for(&self, share: Share) -> bool {
-        !self.is_full() || self.line_that_yields_to(share).is_some()
+    /// Whether a job of `client` could be queued, possibly by displacing another.
+    pub(crate) fn has_capacity_for(&self, client: ClientKey) -> bool {
+        !self.is_full() || self.displaceable_for(client).is_some()
     }
 
-    /// The longest line, if it is more than one job longer than the one of `share`: else the two
-    /// would only change places.
-    fn line_that_yields_to(&self, share: Share) -> Option<Share> {
-        let own = self.lines.get(&share).map_or(0, VecDeque::len);
-        let (longest, line) = self.lines.iter().max_by_key(|(_, line)| line.len())?;
-        (line.len() > own + 1).then_some(*longest)
+    /// The client with the most jobs, if it has at least two more than `client`: with a difference
+    /// of one, the two clients would displace each other in turn.
+    fn displaceable_for(&self, client: ClientKey) -> Option<ClientKey> {
+        let own = self.per_client.get(&client).map_or(0, VecDeque::len);
+        let (largest, jobs) = self.per_client.iter().max_by_key(|(_, jobs)| jobs.len())?;
+        (jobs.len() > own + 1).then_some(*largest)
     }
 
-    /// The place of a job of `share` with `work`. `in_time` says whether a job that waits would
-    /// still be done in time with so many iterations ahead of it.
-    pub(crate) fn place(
+    /// The position of a new job of `client` with `work`. `in_time` tells whether a queued job would
+    /// still meet its deadline with that many iterations before it.
+    pub(crate) fn position(
         &self,
-        share: Share,
+        client: ClientKey,
         work: u64,
         in_time: impl Fn(u64, &Job) -> bool,
-    ) -> Place {
-        let mut place = Place { finish: self.fair_finish(share, work), ahead: 0, own: 0 };
+    ) -> QueuePosition {
+        let mut position =
+            QueuePosition { finish: self.fair_finish(client, work), ahead: 0, own: 0 };
         let mut total = 0;
         for (tag, job) in &self.jobs {
-            if tag.0 > place.finish && !in_time(total + work, job) {
-                place.finish = tag.0;
+            if tag.0 > position.finish && !in_time(total + work, job) {
+                position.finish = tag.0;
             }
             total += job.work();
-            if tag.0 <= place.finish {
-                place.ahead = total;
+            if tag.0 <= position.finish {
+                position.ahead = total;
             }
-            if job.share == share {
-                place.own += job.work();
+            if job.client == client {
+                position.own += job.work();
             }
         }
-        place
+        position
     }
 
-    fn fair_finish(&self, share: Share, work: u64) -> u64 {
-        let last = self.lines.get(&share).and_then(VecDeque::back);
+    fn fair_finish(&self, client: ClientKey, work: u64) -> u64 {
+        let last = self.per_client.get(&client).and_then(VecDeque::back);
         last.map_or(self.clock, |tag| tag.0.max(self.clock)) + work
     }
 
-    /// Takes a job in if there is room, or if room can be made at the cost of a longer line.
-    pub(crate) fn push(&mut self, job: Job, place: Place) -> Admitted {
+    /// Queues a job, displacing one of a client with more jobs if the queue is full.
+    pub(crate) fn push(&mut self, job: Job, position: QueuePosition) -> PushOutcome {
         if !self.is_full() {
-            self.insert(job, place);
-            return Admitted::Waits;
+            self.insert(job, position);
+            return PushOutcome::Queued;
         }
-        let yields = self.line_that_yields_to(job.share);
-        match yields.and_then(|share| self.remove_newest(share)) {
+        let displaceable = self.displaceable_for(job.client);
+        match displaceable.and_then(|client| self.remove_newest(client)) {
             Some(displaced) => {
-                self.insert(job, place);
-                Admitted::InsteadOf(displaced)
+                self.insert(job, position);
+                PushOutcome::Displaced(displaced)
             }
-            None => Admitted::No(job),
+            None => PushOutcome::Rejected(job),
         }
     }
 
-    fn insert(&mut self, job: Job, place: Place) {
-        let tag = (place.finish, self.arrivals);
+    fn insert(&mut self, job: Job, position: QueuePosition) {
+        let tag = (position.finish, self.arrivals);
         self.arrivals += 1;
-        let earliest = self.earliest.unwrap_or(job.deadline);
-        self.earliest = Some(earliest.min(job.deadline));
-        self.lines.entry(job.share).or_default().push_back(tag);
+        let earliest = self.earliest_deadline.unwrap_or(job.deadline);
+        self.earliest_deadline = Some(earliest.min(job.deadline));
+        self.per_client.entry(job.client).or_default().push_back(tag);
         self.jobs.insert(tag, job);
     }
 
-    fn remove_newest(&mut self, share: Share) -> Option<Job> {
-        let tag = *self.lines.get(&share)?.back()?;
+    fn remove_newest(&mut self, client: ClientKey) -> Option<Job> {
+        let tag = *self.per_client.get(&client)?.back()?;
         let job = self.jobs.remove(&tag)?;
-        self.leave_line(share, tag);
+        self.remove_from_client(client, tag);
         Some(job)
     }
 
-    /// The job whose turn it is.
+    /// Removes the next job.
     pub(crate) fn pop(&mut self) -> Option<Job> {
         let (tag, job) = self.jobs.pop_first()?;
-        self.leave_line(job.share, tag);
+        self.remove_from_client(job.client, tag);
         self.clock = self.clock.max(tag.0);
         Some(job)
     }
 
-    fn leave_line(&mut self, share: Share, tag: Tag) {
-        if let Some(line) = self.lines.get_mut(&share) {
-            line.retain(|other| *other != tag);
-            if line.is_empty() {
-                self.lines.remove(&share);
+    fn remove_from_client(&mut self, client: ClientKey, tag: Tag) {
+        if let Some(tags) = self.per_client.get_mut(&client) {
+            tags.retain(|other| *other != tag);
+            if tags.is_empty() {
+                self.per_client.remove(&client);
             }
         }
     }
 
-    /// Whether a deadline may have passed: a quick look before [`Self::remove_dead`].
-    pub(crate) fn may_be_late(&self, now: Instant) -> bool {
-        self.earliest.is_some_and(|earliest| earliest <= now)
+    /// Whether a deadline may have passed: a cheap check before [`Self::remove_dead`].
+    pub(crate) fn may_have_expired(&self, now: Instant) -> bool {
+        self.earliest_deadline.is_some_and(|earliest| earliest <= now)
     }
 
-    /// Takes out all that nobody waits for, so that they keep no room.
-    pub(crate) fn remove_dead(&mut self, now: Instant) -> Vec<(Fate, Job)> {
-        let dead = self.jobs.extract_if(.., |_, job| job.fate(now) != Fate::Awaited);
+    /// Removes cancelled and expired jobs.
+    pub(crate) fn remove_dead(&mut self, now: Instant) -> Vec<(JobState, Job)> {
+        let dead = self.jobs.extract_if(.., |_, job| job.state(now) != JobState::Live);
         let dead: Vec<_> = dead.collect();
         for (tag, job) in &dead {
-            self.leave_line(job.share, *tag);
+            self.remove_from_client(job.client, *tag);
         }
-        self.earliest = self.jobs.values().map(|job| job.deadline).min();
-        dead.into_iter().map(|(_, job)| (job.fate(now), job)).collect()
+        self.earliest_deadline = self.jobs.values().map(|job| job.deadline).min();
+        dead.into_iter().map(|(_, job)| (job.state(now), job)).collect()
     }
 }
 

@@ -1,23 +1,23 @@
-//! Known answers, to be asked before anybody's password is.
+//! Known-answer tests, to run before serving.
 
-use crate::kernel::{self, WIDEST};
-use crate::lane::Lane;
+use crate::kernel::Lane;
+use crate::kernel::{self, MAX_LANES};
 use crate::password::ExpandedPassword;
 use crate::stored::Stored;
 
-/// The engine does not compute bcrypt here: do not serve.
+/// The engine computes wrong hashes on this machine and must not be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelfTestError {
-    /// A published hash came out otherwise.
+    /// A published test vector does not match.
     #[error("published bcrypt vector number {0} came out wrong")]
     Vector(usize),
-    /// The `bcrypt` crate came to another result.
+    /// The result differs from the `bcrypt` crate.
     #[error("the bcrypt crate computes another hash")]
     Reference,
 }
 
-/// Vectors of Openwall's `crypt_blowfish` 1.3, `wrapper.c`, one for each lane of the widest kernel.
-const VECTORS: [(&[u8], &str); WIDEST] = [
+/// Vectors from Openwall's `crypt_blowfish` 1.3, `wrapper.c`, one for each lane of the widest kernel.
+const VECTORS: [(&[u8], &str); MAX_LANES] = [
     (b"", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.7uG0VCzI2bS7j6ymqJi9CdcdxiRTWNy"),
     (b"U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"),
     (b"U*U*", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.VGOzA784oUp/Z0DY336zx7pLYAy0lwK"),
@@ -31,11 +31,11 @@ const VECTORS: [(&[u8], &str); WIDEST] = [
     ),
 ];
 
-/// Iterations of the vectors: they are of cost 5.
+/// The vectors have cost 5.
 const ITERATIONS: usize = 32;
 
-/// Runs published vectors through the kernels of all widths, and one hash against the `bcrypt`
-/// crate. Takes some 6 ms in a release build.
+/// Runs published vectors through the kernels of all widths, and compares one hash with the `bcrypt`
+/// crate. Takes about 6 ms in a release build.
 pub fn self_test() -> Result<(), SelfTestError> {
     match wrong_vector(&VECTORS) {
         Some(number) => Err(SelfTestError::Vector(number)),
@@ -43,12 +43,11 @@ pub fn self_test() -> Result<(), SelfTestError> {
     }
 }
 
-/// The first vector that comes out wrong. All advance together, split between two kernels: the
-/// first lanes in one of width 1, 2 and so on, the rest in the other, so that each iteration asks
-/// two other kernels and a fault in any spoils what passes through it.
-fn wrong_vector(vectors: &[(&[u8], &str); WIDEST]) -> Option<usize> {
+/// The first vector with a wrong result. All vectors advance together, split between two kernels
+/// whose widths change with every iteration, so that a fault in any kernel corrupts a result.
+fn wrong_vector(vectors: &[(&[u8], &str); MAX_LANES]) -> Option<usize> {
     let stored = vectors.map(|(_, hash)| Stored::parse(hash));
-    let mut lanes = vec![Lane::BLANK; WIDEST];
+    let mut lanes = vec![Lane::BLANK; MAX_LANES];
     for (number, (password, _)) in vectors.iter().enumerate() {
         let Some(stored) = stored[number] else {
             return Some(number);
@@ -56,7 +55,7 @@ fn wrong_vector(vectors: &[(&[u8], &str); WIDEST]) -> Option<usize> {
         lanes[number].start(&ExpandedPassword::new(password), stored.salt);
     }
     for iteration in 0..ITERATIONS {
-        let (some, others) = lanes.split_at_mut(iteration % WIDEST + 1);
+        let (some, others) = lanes.split_at_mut(iteration % MAX_LANES + 1);
         kernel::advance(some, 1);
         kernel::advance(others, 1);
     }
@@ -84,8 +83,8 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_answer_is_found_whichever_vector_it_is() {
-        for number in 0..WIDEST {
+    fn a_wrong_result_is_detected_in_every_vector() {
+        for number in 0..MAX_LANES {
             let mut vectors = VECTORS;
             vectors[number].0 = b"another";
             assert_eq!(wrong_vector(&vectors), Some(number));

@@ -1,20 +1,20 @@
-//! How an engine is set up.
+//! Engine settings.
 
 use std::thread;
 
-use crate::kernel::WIDEST;
+use crate::kernel::MAX_LANES;
 
-/// How many hashes at once, where, and how many may wait.
+/// Size and priority of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Worker threads, at least 1. Default: one for each core this process may use.
+    /// Worker threads, at least 1. Default: one for each core available to the process.
     pub threads: usize,
-    /// Lanes of each thread, 1 to 8. Default: 6. More lanes are more hashes per second, each of
-    /// them slower; beyond six the gain is 2 % and the loss of latency 15 %.
+    /// Lanes per thread, 1 to 8. Default: 6. More lanes increase throughput and latency; beyond six,
+    /// throughput gains 2 % and latency grows by 15 %.
     pub lanes: usize,
-    /// How many jobs may wait, at least 1. Default: 1024. Mostly deadlines bound the queue earlier.
+    /// Maximum number of queued jobs, at least 1. Default: 1024. Deadlines usually limit it first.
     pub queue: usize,
-    /// Whether workers step back when others want the core (Linux only). Default: yes.
+    /// Whether workers run at low priority (Linux only). Default: yes.
     pub low_priority: bool,
 }
 
@@ -30,11 +30,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The nearest settings that make sense.
-    pub(crate) fn within_bounds(self) -> Self {
+    /// These settings, clamped to valid values.
+    pub(crate) fn clamped(self) -> Self {
         Self {
             threads: self.threads.max(1),
-            lanes: self.lanes.clamp(1, WIDEST),
+            lanes: self.lanes.clamp(1, MAX_LANES),
             queue: self.queue.max(1),
             ..self
         }

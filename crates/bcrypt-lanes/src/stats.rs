@@ -1,31 +1,31 @@
-//! What an engine is doing, in numbers.
+//! Engine statistics.
 
 use std::time::Duration;
 
-/// A snapshot of an engine. Counters run from its start and never go back.
+/// A snapshot of an engine. Counters start at zero with the engine and only increase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Jobs that wait for a lane.
+    /// Jobs waiting for a lane.
     pub queued: usize,
-    /// Lanes with a hash in them.
+    /// Lanes in use.
     pub lanes_busy: usize,
-    /// All lanes of all threads.
+    /// Lanes of all threads.
     pub lanes_total: usize,
-    /// Counter: jobs that were answered.
+    /// Counter: completed jobs.
     pub completed: u64,
-    /// Counter: jobs that were refused: at once, before they were submitted ([`Engine::room`](crate::Engine::room)), or when
-    /// another share displaced them.
+    /// Counter: jobs refused at submission, by [`Engine::check_admission`](crate::Engine::check_admission), or
+    /// because another client's job displaced them.
     pub refused: u64,
     /// Counter: jobs whose deadline passed.
     pub expired: u64,
     /// Counter: jobs whose future was dropped.
     pub dropped: u64,
-    /// Counter: workers that panicked, lost what was in their lanes and began anew.
+    /// Counter: worker panics. A worker that panics loses the jobs in its lanes and restarts.
     pub panics: u64,
-    /// Counter: how long all that were answered had waited for a lane, together.
+    /// Counter: total time that completed jobs waited for a lane.
     pub waited: Duration,
-    /// Counter: how long they were in a lane, together.
+    /// Counter: total time that completed jobs spent in a lane.
     pub ran: Duration,
-    /// Iterations a second that all lanes together are thought to do (a hash of cost c takes 2^c).
+    /// Estimated throughput of all lanes together, in iterations per second (cost c takes 2^c).
     pub iterations_per_second: u64,
 }

@@ -1,14 +1,14 @@
-//! Hashes as they are stored: `$2b$12$` and 53 characters of bcrypt's base64.
+//! The stored format: `$2b$12$` and 53 characters of bcrypt's base64.
 
 use base64::Engine as _;
 use bcrypt::{BASE_64, HashParts};
 
 use crate::Cost;
 
-/// The 23 bytes of bcrypt's output that are stored; the 24th never is.
+/// The 23 bytes of bcrypt's output that are stored; the 24th is not part of the format.
 pub(crate) type Digest = [u8; 23];
 
-/// A stored hash, taken apart.
+/// A parsed hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) cost: Cost,
@@ -17,16 +17,17 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// Reads what the `bcrypt` crate reads: `$2a$`, `$2b$`, `$2x$` and `$2y$`, all computed alike.
+    /// Parses the prefixes that the `bcrypt` crate accepts, `$2a$`, `$2b$`, `$2x$` and `$2y$`, which are
+    /// all computed alike.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let parts: HashParts = text.parse().ok()?;
-        // `HashParts` keeps the digest to itself; it has checked that this is 60 bytes of ASCII.
+        // `HashParts` does not expose the digest; it has checked that this is 60 bytes of ASCII.
         let mut digest = [0; 23];
         BASE_64.decode_slice(text.get(29..)?, &mut digest).ok()?;
         Some(Self { cost: Cost::new(parts.get_cost())?, salt: parts.get_salt_raw(), digest })
     }
 
-    /// The 60 characters, as `$2b$`.
+    /// Formats as 60 characters with the prefix `$2b$`.
     pub(crate) fn format(&self) -> String {
         let salt = BASE_64.encode(self.salt);
         let digest = BASE_64.encode(self.digest);
@@ -48,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hash_is_none() {
+    fn malformed_hashes_are_rejected() {
         let dear = HASH.replacen("$12$", "$32$", 1);
         let cheap = HASH.replacen("$12$", "$03$", 1);
         let strange = HASH.replacen("2b", "2c", 1);

@@ -1,133 +1,134 @@
-//! The threads that compute.
+//! The worker threads.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::bank::Bank;
-use crate::board::{Board, Counted, Load};
-use crate::lane::Lane;
+use crate::kernel::Lane;
+use crate::lane_group::LaneGroup;
 use crate::password::ExpandedPassword;
+use crate::scheduler::{Counters, Load, Scheduler};
 use crate::{Settings, kernel};
 
-/// What engine and workers share.
+/// State shared by the engine and its workers.
 pub(crate) struct Shared {
-    board: Mutex<Board>,
-    /// Told when a job waits, and when the engine stops. Only idle workers listen.
-    news: Condvar,
+    scheduler: Mutex<Scheduler>,
+    /// Signals idle workers that a job is queued or the engine stops.
+    work_available: Condvar,
     settings: Settings,
     #[cfg(test)]
-    pub(crate) sabotage: std::sync::atomic::AtomicBool,
+    pub(crate) inject_panic: std::sync::atomic::AtomicBool,
 }
 
 impl Shared {
     pub(crate) fn new(settings: Settings) -> Self {
         Self {
-            board: Mutex::new(Board::new(settings)),
-            news: Condvar::new(),
+            scheduler: Mutex::new(Scheduler::new(settings)),
+            work_available: Condvar::new(),
             settings,
             #[cfg(test)]
-            sabotage: false.into(),
+            inject_panic: false.into(),
         }
     }
 
-    /// The board. No code that can panic half-way runs under its lock, so poison means nothing.
-    pub(crate) fn board(&self) -> MutexGuard<'_, Board> {
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Locks the scheduler. Nothing that runs under the lock can panic half-way, so poison is ignored.
+    pub(crate) fn scheduler(&self) -> MutexGuard<'_, Scheduler> {
+        self.scheduler.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes one idle worker, if there is one.
+    /// Wakes an idle worker.
     pub(crate) fn wake(&self) {
-        self.news.notify_one();
+        self.work_available.notify_one();
     }
 
-    /// Ends all workers at their next look at the board.
+    /// Ends all workers at their next visit to the scheduler.
     pub(crate) fn stop(&self) {
-        self.board().stopping = true;
-        self.news.notify_all();
+        self.scheduler().stopping = true;
+        self.work_available.notify_all();
     }
 
-    /// The life of worker number `worker`. A panic loses what is in its lanes, no more.
+    /// Runs worker number `worker`. A panic loses only the jobs in its lanes.
     pub(crate) fn work(&self, worker: usize) {
         while panic::catch_unwind(AssertUnwindSafe(|| self.serve(worker))).is_err() {
-            let panicked = Counted { panics: 1, ..Counted::default() };
-            self.board().report(worker, Load::default(), panicked);
+            let panicked = Counters { panics: 1, ..Counters::default() };
+            self.scheduler().report(worker, Load::default(), panicked);
         }
     }
 
     fn serve(&self, worker: usize) {
-        let mut bank = Bank::new(self.settings.lanes);
+        let mut lane_group = LaneGroup::new(self.settings.lanes);
         let mut taken = Vec::with_capacity(self.settings.lanes);
         let mut since = Instant::now();
         loop {
             let slice = {
-                let mut board = self.board();
+                let mut scheduler = self.scheduler();
                 loop {
-                    if board.stopping {
+                    if scheduler.stopping {
                         return;
                     }
                     let now = Instant::now();
-                    board.expire(now);
-                    taken.extend(std::iter::from_fn(|| board.take(worker, now)));
-                    if bank.width() + taken.len() > 0 {
+                    scheduler.expire(now);
+                    taken.extend(std::iter::from_fn(|| scheduler.take(worker, now)));
+                    if lane_group.width() + taken.len() > 0 {
                         break;
                     }
-                    board = (self.news.wait(board)).unwrap_or_else(PoisonError::into_inner);
+                    scheduler = (self.work_available.wait(scheduler))
+                        .unwrap_or_else(PoisonError::into_inner);
                     since = Instant::now();
                 }
-                board.pace.slice()
+                scheduler.throughput.slice()
             };
             let joined = Instant::now();
             for job in taken.drain(..) {
-                bank.join(job, joined);
+                lane_group.insert(job, joined);
             }
             #[cfg(test)]
-            self.be_sabotaged();
-            let (width, iterations) = (bank.width(), bank.step(slice));
+            self.panic_if_injected();
+            let (width, iterations) = (lane_group.width(), lane_group.step(slice));
             let now = Instant::now();
-            let ended = bank.sweep(now);
-            let mut board = self.board();
-            // All time counts, also what others had the core for, or the board.
-            board.pace.learn(width, iterations, now - since);
-            board.report(worker, bank.load(), ended);
+            let ended = lane_group.collect_finished(now);
+            let mut scheduler = self.scheduler();
+            // Includes time in which other threads had the core or the lock.
+            scheduler.throughput.record(width, iterations, now - since);
+            scheduler.report(worker, lane_group.load(), ended);
             since = now;
         }
     }
 
     #[cfg(test)]
-    fn be_sabotaged(&self) {
+    fn panic_if_injected(&self) {
         use std::sync::atomic::Ordering;
-        assert!(!self.sabotage.swap(false, Ordering::Relaxed), "sabotaged");
+        assert!(!self.inject_panic.swap(false, Ordering::Relaxed), "sabotaged");
     }
 }
 
-/// Iterations of a [`trial`]: some five milliseconds.
-pub(crate) const TRIAL: u32 = 64;
+/// Iterations of [`calibrate`]: about five milliseconds.
+pub(crate) const CALIBRATION_ITERATIONS: u32 = 64;
 
-/// How long a thread takes for [`TRIAL`] iterations of all its lanes.
-pub(crate) fn trial(lanes: usize) -> Duration {
-    let mut bank = vec![Lane::BLANK; lanes];
-    for lane in &mut bank {
-        lane.start(&ExpandedPassword::new(b"trial"), [0; 16]);
+/// Measures how long this thread takes for [`CALIBRATION_ITERATIONS`] on all its lanes.
+pub(crate) fn calibrate(lanes: usize) -> Duration {
+    let mut lane_group = vec![Lane::BLANK; lanes];
+    for lane in &mut lane_group {
+        lane.start(&ExpandedPassword::new(b"calibrate"), [0; 16]);
     }
     let begun = Instant::now();
-    kernel::advance(&mut bank, TRIAL);
+    kernel::advance(&mut lane_group, CALIBRATION_ITERATIONS);
     begun.elapsed()
 }
 
-/// How far workers step back: at nice 10 a thread gets a tenth of what one at nice 0 gets.
+/// At nice 10 a thread gets a tenth of the CPU time of one at nice 0.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
-/// Lowers the priority of the calling thread. Lowering needs no privilege.
+/// Lowers the priority of the calling thread, which needs no privilege.
 #[cfg(target_os = "linux")]
-pub(crate) fn step_back() -> std::io::Result<()> {
-    // To Linux a thread is a process here: no id means the calling thread, not its process.
+pub(crate) fn lower_priority() -> std::io::Result<()> {
+    // On Linux this call without an id applies to the calling thread, not to its process.
     Ok(rustix::process::setpriority_process(None, NICE)?)
 }
 
-/// Elsewhere there is no safe and simple way: workers run as everybody else.
+/// Other systems have no safe call for this.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn step_back() -> std::io::Result<()> {
+pub(crate) fn lower_priority() -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }

@@ -2,10 +2,10 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::{Cost, Engine, EngineError, Settings, Share, Verdict};
+use crate::{ClientKey, Cost, Engine, EngineError, Settings, Verdict};
 
 const CHEAP: Cost = Cost::MIN;
-const ME: Share = Share(1);
+const ME: ClientKey = ClientKey(1);
 
 fn engine() -> Engine {
     Engine::start(Settings::default()).expect("threads")
@@ -19,7 +19,7 @@ fn cost(cost: u32) -> Cost {
     Cost::new(cost).expect("a valid cost")
 }
 
-/// Waits until the engine is in a state that it has to come to, however long the machine takes.
+/// Waits until the engine reaches a state, however slow the machine is.
 #[track_caller]
 fn eventually(what: &str, reached: impl Fn() -> bool) {
     let patience = Instant::now() + Duration::from_mins(1);
@@ -29,13 +29,13 @@ fn eventually(what: &str, reached: impl Fn() -> bool) {
     }
 }
 
-async fn check(engine: &Engine, password: &str, stored: Option<&str>, today: Cost) -> Verdict {
-    let check = engine.verify(password.as_bytes(), stored, today, ME, soon());
+async fn check(engine: &Engine, password: &str, stored: Option<&str>, current: Cost) -> Verdict {
+    let check = engine.verify(password.as_bytes(), stored, current, ME, soon());
     check.await.expect("an answer").value
 }
 
 #[tokio::test]
-async fn what_the_engine_hashes_the_crate_verifies_and_the_other_way_round() {
+async fn the_bcrypt_crate_verifies_hashes_of_the_engine_and_vice_versa() {
     let engine = engine();
     let hash = engine.hash(b"secret", CHEAP, ME, soon()).await.expect("a hash");
     assert!(hash.value.starts_with("$2b$04$"), "{hash:?}");
@@ -58,17 +58,17 @@ async fn two_hashes_of_one_password_have_two_salts() {
 }
 
 #[tokio::test]
-async fn a_good_check_of_another_cost_than_today_s_wants_a_new_hash() {
+async fn a_match_with_another_cost_asks_for_a_rehash() {
     let engine = engine();
     let hash = bcrypt::hash("secret", 5).expect("a hash");
-    for (today, rehash) in [(4, true), (5, false), (6, true)] {
-        let verdict = check(&engine, "secret", Some(&hash), cost(today)).await;
-        assert_eq!(verdict, Verdict::Match { rehash }, "{today}");
+    for (current, rehash) in [(4, true), (5, false), (6, true)] {
+        let verdict = check(&engine, "secret", Some(&hash), cost(current)).await;
+        assert_eq!(verdict, Verdict::Match { rehash }, "{current}");
     }
 }
 
 #[tokio::test]
-async fn nothing_matches_nobody_and_what_is_no_hash_is_told_apart() {
+async fn a_missing_hash_never_matches_and_a_malformed_one_is_reported() {
     let engine = engine();
     for password in ["", "secret"] {
         assert_eq!(check(&engine, password, None, CHEAP).await, Verdict::Mismatch);
@@ -79,13 +79,13 @@ async fn nothing_matches_nobody_and_what_is_no_hash_is_told_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_at_once_of_different_costs_all_get_their_own_answer() {
+async fn concurrent_jobs_of_different_costs_get_their_own_results() {
     let engine = engine();
     let checks = (0..60).map(|number| {
         let hash = bcrypt::hash(number.to_string(), 4 + number % 3).expect("a hash");
         let tried = (number - number % 2).to_string();
-        let share = Share(u128::from(number % 5));
-        let check = engine.verify(tried.as_bytes(), Some(&hash), cost(6), share, soon());
+        let client = ClientKey(u128::from(number % 5));
+        let check = engine.verify(tried.as_bytes(), Some(&hash), cost(6), client, soon());
         (number % 2 == 0, tokio::spawn(check))
     });
     for (right, check) in checks.collect::<Vec<_>>() {
@@ -105,7 +105,7 @@ async fn dropping_the_future_frees_the_lane() {
 }
 
 #[tokio::test]
-async fn a_hash_that_takes_longer_than_its_deadline_is_given_up() {
+async fn a_job_past_its_deadline_is_removed_from_its_lane() {
     let engine = engine();
     let deadline = Instant::now() + Duration::from_millis(20);
     let late = engine.hash(b"secret", Cost::MAX, ME, deadline).await;
@@ -115,12 +115,13 @@ async fn a_hash_that_takes_longer_than_its_deadline_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_busy_engine_refuses_what_it_cannot_do_in_time_and_does_the_rest() {
+async fn a_busy_engine_refuses_jobs_that_would_miss_their_deadline() {
     let engine = engine();
     let lanes = engine.stats().lanes_total;
     let long: Vec<_> = (0..lanes).map(|_| engine.hash(b"secret", cost(20), ME, soon())).collect();
     eventually("full", || engine.stats().lanes_busy == lanes);
-    let refused = engine.hash(b"secret", CHEAP, Share(2), Instant::now() + Duration::from_secs(1));
+    let refused =
+        engine.hash(b"secret", CHEAP, ClientKey(2), Instant::now() + Duration::from_secs(1));
     assert!(matches!(refused.await, Err(EngineError::Refused { .. })));
     drop(long);
     eventually("idle", || engine.stats().lanes_busy == 0);
@@ -128,20 +129,23 @@ async fn a_busy_engine_refuses_what_it_cannot_do_in_time_and_does_the_rest() {
 }
 
 #[tokio::test]
-async fn room_is_what_a_job_would_find() {
+async fn check_admission_agrees_with_submission() {
     let engine = engine();
-    assert_eq!(engine.room(CHEAP, ME, soon()), Ok(()));
+    assert_eq!(engine.check_admission(CHEAP, ME, soon()), Ok(()));
     let lanes = engine.stats().lanes_total;
     let _long: Vec<_> = (0..lanes).map(|_| engine.hash(b"secret", cost(20), ME, soon())).collect();
     eventually("full", || engine.stats().lanes_busy == lanes);
     let deadline = Instant::now() + Duration::from_secs(1);
-    assert!(matches!(engine.room(CHEAP, ME, deadline), Err(EngineError::Refused { .. })));
+    assert!(matches!(
+        engine.check_admission(CHEAP, ME, deadline),
+        Err(EngineError::Refused { .. })
+    ));
     assert_eq!(engine.stats().refused, 1);
-    assert_eq!(engine.room(CHEAP, ME, soon()), Ok(()));
+    assert_eq!(engine.check_admission(CHEAP, ME, soon()), Ok(()));
 }
 
 #[tokio::test]
-async fn the_counters_hold_the_times_of_all_answers() {
+async fn counters_sum_the_times_of_completed_jobs() {
     let engine = engine();
     let (mut waited, mut ran) = (Duration::ZERO, Duration::ZERO);
     for _ in 0..3 {
@@ -149,14 +153,14 @@ async fn the_counters_hold_the_times_of_all_answers() {
         waited += done.waited;
         ran += done.ran;
     }
-    eventually("counted", || engine.stats().completed == 3);
+    eventually("counters", || engine.stats().completed == 3);
     assert_eq!((engine.stats().waited, engine.stats().ran), (waited, ran));
     assert!(ran > Duration::ZERO);
 }
 
 #[tokio::test]
-async fn a_fresh_engine_knows_how_fast_the_machine_is() {
-    // The guess for want of a trial; no machine that runs this is so slow or a thousand times as fast.
+async fn a_new_engine_has_measured_the_machine() {
+    // The initial estimate: every machine is faster, and none a thousand times as fast.
     let engine = engine();
     let per_lane = engine.stats().iterations_per_second
         / u64::try_from(engine.stats().lanes_total).expect("few");
@@ -164,12 +168,12 @@ async fn a_fresh_engine_knows_how_fast_the_machine_is() {
 }
 
 #[tokio::test]
-async fn a_panic_of_a_worker_is_an_error_to_its_callers_and_no_more() {
+async fn a_worker_panic_fails_only_the_jobs_in_its_lanes() {
     let engine = engine();
-    engine.shared.sabotage.store(true, Ordering::Relaxed);
+    engine.shared.inject_panic.store(true, Ordering::Relaxed);
     let lost = engine.hash(b"secret", Cost::MAX, ME, soon()).await;
     assert_eq!(lost, Err(EngineError::Lost));
-    eventually("counted", || engine.stats().panics == 1);
+    eventually("counters", || engine.stats().panics == 1);
     assert_eq!(engine.stats().lanes_busy, 0);
     for _ in 0..engine.threads.len() {
         assert!(engine.hash(b"secret", CHEAP, ME, soon()).await.is_ok());
@@ -177,10 +181,10 @@ async fn a_panic_of_a_worker_is_an_error_to_its_callers_and_no_more() {
 }
 
 #[tokio::test]
-async fn dropping_the_engine_answers_all_who_wait() {
+async fn dropping_the_engine_completes_all_waiting_jobs() {
     let engine = engine();
     let waiting: Vec<_> =
-        (0..40).map(|share| engine.hash(b"secret", cost(20), Share(share), soon())).collect();
+        (0..40).map(|client| engine.hash(b"secret", cost(20), ClientKey(client), soon())).collect();
     drop(engine);
     for answer in waiting {
         let answer = answer.await;
@@ -191,10 +195,10 @@ async fn dropping_the_engine_answers_all_who_wait() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn workers_run_at_low_priority_and_nobody_else_does() {
+fn only_workers_run_at_low_priority() {
     let before = rustix::process::getpriority_process(None);
     let low = thread::spawn(|| {
-        crate::worker::step_back().expect("lowering needs no privilege");
+        crate::worker::lower_priority().expect("lowering needs no privilege");
         rustix::process::getpriority_process(None)
     });
     assert_eq!(low.join().expect("no panic"), Ok(10));

@@ -3,14 +3,14 @@ use std::time::{Duration, Instant};
 use futures_channel::oneshot::Receiver;
 use proptest::prelude::*;
 
-use super::Bank;
+use super::LaneGroup;
 use crate::EngineError;
 use crate::job::{Job, Reply, tests::job};
-use crate::kernel::WIDEST;
+use crate::kernel::MAX_LANES;
 use crate::password::ExpandedPassword;
 use crate::stored::{Digest, Stored};
 
-/// A hash to be computed.
+/// A hash to compute.
 #[derive(Clone, Debug)]
 struct Case {
     cost: u32,
@@ -26,7 +26,7 @@ impl Case {
         (job, caller)
     }
 
-    /// The same by the `bcrypt` crate.
+    /// The digest by the `bcrypt` crate.
     fn by_the_crate(&self) -> Digest {
         let hash = bcrypt::hash_with_salt(&self.password, self.cost, self.salt);
         let hash = hash.expect("a valid cost").to_string();
@@ -47,36 +47,36 @@ fn digest(caller: &mut Receiver<Reply>) -> Option<Digest> {
     caller.try_recv().ok().flatten()?.ok().map(|answer| answer.digest)
 }
 
-fn run_dry(bank: &mut Bank) {
-    while bank.width() > 0 {
-        bank.step(1000);
-        bank.sweep(Instant::now());
+fn run_dry(lane_group: &mut LaneGroup) {
+    while lane_group.width() > 0 {
+        lane_group.step(1000);
+        lane_group.collect_finished(Instant::now());
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Jobs join whenever a lane is free, after slices of any length, so that hashes of different
-    /// costs pass through kernels of all widths and move between lanes.
+    /// Inserts jobs whenever a lane is free, after slices of any length, so that hashes of different
+    /// costs run in kernels of all widths and move between lanes.
     #[test]
     fn every_hash_is_the_crate_s_whatever_runs_beside_it(
-        lanes in 1..=WIDEST,
+        lanes in 1..=MAX_LANES,
         cases in prop::collection::vec(case(), 1..20),
         slices in prop::collection::vec(1u32..9, 1..50),
     ) {
-        let mut bank = Bank::new(lanes);
+        let mut lane_group = LaneGroup::new(lanes);
         let mut waiting = cases.iter();
         let mut callers = Vec::new();
         let mut slices = slices.iter().cycle();
-        while callers.len() < cases.len() || bank.width() > 0 {
-            if bank.width() < lanes && let Some(case) = waiting.next() {
+        while callers.len() < cases.len() || lane_group.width() > 0 {
+            if lane_group.width() < lanes && let Some(case) = waiting.next() {
                 let (job, caller) = case.job();
-                bank.join(job, Instant::now());
+                lane_group.insert(job, Instant::now());
                 callers.push(caller);
             }
-            bank.step(*slices.next().unwrap_or(&1));
-            bank.sweep(Instant::now());
+            lane_group.step(*slices.next().unwrap_or(&1));
+            lane_group.collect_finished(Instant::now());
         }
         for (case, caller) in cases.iter().zip(&mut callers) {
             prop_assert_eq!(digest(caller), Some(case.by_the_crate()), "{:?}", case);
@@ -85,19 +85,19 @@ proptest! {
 }
 
 #[test]
-fn every_length_of_password_is_read_as_the_crate_reads_it() {
+fn passwords_of_every_length_expand_as_in_the_bcrypt_crate() {
     for length in 0..=80_u8 {
         let case = Case { cost: 4, salt: [length; 16], password: (1..=length).collect() };
-        let (mut bank, (job, mut caller)) = (Bank::new(1), case.job());
-        bank.join(job, Instant::now());
-        run_dry(&mut bank);
+        let (mut lane_group, (job, mut caller)) = (LaneGroup::new(1), case.job());
+        lane_group.insert(job, Instant::now());
+        run_dry(&mut lane_group);
         assert_eq!(digest(&mut caller), Some(case.by_the_crate()), "{length} bytes");
     }
 }
 
 #[test]
-fn a_lane_is_free_again_when_nobody_waits_or_the_deadline_has_passed() {
-    let mut bank = Bank::new(3);
+fn cancelled_and_expired_jobs_free_their_lanes() {
+    let mut lane_group = LaneGroup::new(3);
     let now = Instant::now();
     let (abandoned, caller) = job(1, 1 << 20);
     drop(caller);
@@ -105,31 +105,31 @@ fn a_lane_is_free_again_when_nobody_waits_or_the_deadline_has_passed() {
     late.deadline = now + Duration::from_secs(1);
     let (awaited, mut caller) = job(1, 16);
     for job in [abandoned, late, awaited] {
-        bank.join(job, now);
+        lane_group.insert(job, now);
     }
-    bank.step(1);
-    let ended = bank.sweep(now + Duration::from_secs(2));
-    assert_eq!((ended.dropped, ended.expired, bank.width()), (1, 1, 1));
+    lane_group.step(1);
+    let ended = lane_group.collect_finished(now + Duration::from_secs(2));
+    assert_eq!((ended.dropped, ended.expired, lane_group.width()), (1, 1, 1));
     let late = late_caller.try_recv().ok().flatten();
     assert!(matches!(late, Some(Err(EngineError::DeadlinePassed))));
-    run_dry(&mut bank);
-    assert!(digest(&mut caller).is_some(), "the one that moved is whole");
+    run_dry(&mut lane_group);
+    assert!(digest(&mut caller).is_some(), "the moved job is intact");
 }
 
 #[test]
-fn a_failed_check_of_an_old_hash_takes_as_long_as_today_s_cost_and_a_good_one_does_not() {
+fn only_a_failed_verification_of_an_old_hash_does_the_work_of_the_current_cost() {
     let case = Case { cost: 4, salt: [1; 16], password: b"old".to_vec() };
     for (expected, iterations, matches) in [(case.by_the_crate(), 16, true), ([0; 23], 64, false)] {
         let (mut job, mut caller) = case.job();
         job.expected = Some(expected);
         job.iterations_if_wrong = 64;
-        let mut bank = Bank::new(1);
-        bank.join(job, Instant::now());
+        let mut lane_group = LaneGroup::new(1);
+        lane_group.insert(job, Instant::now());
         let mut done = 0;
-        while bank.width() > 0 {
-            assert_eq!(bank.load().work, 64 - u64::from(done));
-            done += bank.step(5);
-            bank.sweep(Instant::now());
+        while lane_group.width() > 0 {
+            assert_eq!(lane_group.load().work, 64 - u64::from(done));
+            done += lane_group.step(5);
+            lane_group.collect_finished(Instant::now());
         }
         let answer = caller.try_recv().ok().flatten().and_then(Result::ok);
         assert_eq!(answer.map(|a| a.matches), Some(matches));
@@ -138,15 +138,15 @@ fn a_failed_check_of_an_old_hash_takes_as_long_as_today_s_cost_and_a_good_one_do
 }
 
 #[test]
-fn nothing_of_a_password_stays_in_a_lane_that_is_left() {
-    let mut bank = Bank::new(2);
+fn a_removed_lane_is_zeroized() {
+    let mut lane_group = LaneGroup::new(2);
     let _callers = [16, 32].map(|iterations| {
         let (job, caller) = job(1, iterations);
-        bank.join(job, Instant::now());
+        lane_group.insert(job, Instant::now());
         caller
     });
-    run_dry(&mut bank);
-    for lane in &bank.lanes {
+    run_dry(&mut lane_group);
+    for lane in &lane_group.lanes {
         assert_eq!(lane.keys, [[0; 18]; 2]);
         assert_eq!(lane.subkeys, [0; 18]);
         assert_eq!(lane.boxes, [[0; 256]; 4]);

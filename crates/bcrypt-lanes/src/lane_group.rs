@@ -4,15 +4,15 @@ use std::time::Instant;
 
 use zeroize::Zeroize;
 
-use crate::board::{Counted, Load};
-use crate::job::{Answer, Fate, Job};
+use crate::job::{Answer, Job, JobState};
 use crate::kernel;
-use crate::lane::Lane;
+use crate::kernel::Lane;
+use crate::scheduler::{Counters, Load};
 use crate::stored::Digest;
 
-/// Lanes and the jobs in them. The busy lanes come first: when one leaves, the last takes its
-/// place, a copy of 4 KiB.
-pub(crate) struct Bank {
+/// Lanes and the jobs in them. Busy lanes come first: the last one moves into the slot of a removed
+/// one, a copy of 4 KiB.
+pub(crate) struct LaneGroup {
     lanes: Box<[Lane]>,
     running: Vec<Running>,
 }
@@ -21,13 +21,14 @@ pub(crate) struct Bank {
 struct Running {
     job: Job,
     started: Instant,
-    /// Iterations still to be done.
+    /// Remaining iterations.
     left: u64,
-    /// Known already, and wrong: it stays until it has taken as long as today's cost does.
+    /// The digest of a failed verification, which continues until it has done the work of the
+    /// current cost.
     failed: Option<Digest>,
 }
 
-impl Bank {
+impl LaneGroup {
     /// `lanes` empty lanes.
     pub(crate) fn new(lanes: usize) -> Self {
         Self { lanes: vec![Lane::BLANK; lanes].into(), running: Vec::with_capacity(lanes) }
@@ -49,14 +50,14 @@ impl Bank {
     ///
     /// # Panics
     ///
-    /// When there is none.
-    pub(crate) fn join(&mut self, job: Job, now: Instant) {
+    /// When no lane is free.
+    pub(crate) fn insert(&mut self, job: Job, now: Instant) {
         self.lanes[self.width()].start(&job.password, job.salt);
         self.running.push(Running { left: job.iterations, started: now, failed: None, job });
     }
 
-    /// Advances all busy lanes by at most `slice` iterations, less when one is done before.
-    /// Returns how many it were.
+    /// Advances all busy lanes by `slice` iterations, or fewer if one finishes before. Returns the
+    /// number of iterations.
     pub(crate) fn step(&mut self, slice: u32) -> u32 {
         let least = self.running.iter().map(|running| running.left).min();
         let iterations = least.map_or(0, |left| u32::try_from(left).unwrap_or(slice).min(slice));
@@ -67,13 +68,13 @@ impl Bank {
         iterations
     }
 
-    /// Lets out what is done, abandoned or late.
-    pub(crate) fn sweep(&mut self, now: Instant) -> Counted {
-        let mut ended = Counted::default();
+    /// Removes finished, cancelled and expired jobs, and completes them.
+    pub(crate) fn collect_finished(&mut self, now: Instant) -> Counters {
+        let mut ended = Counters::default();
         for index in (0..self.width()).rev() {
             match self.outcome(index) {
                 Some((digest, matches)) => {
-                    let Running { job, started, .. } = self.leave(index);
+                    let Running { job, started, .. } = self.remove(index);
                     let answer = Answer {
                         digest,
                         matches,
@@ -85,15 +86,15 @@ impl Bank {
                     ended.ran += answer.ran;
                     job.answer(Ok(answer));
                 }
-                None => match self.running[index].job.fate(now) {
-                    Fate::Awaited => {}
-                    Fate::Abandoned => {
+                None => match self.running[index].job.state(now) {
+                    JobState::Live => {}
+                    JobState::Cancelled => {
                         ended.dropped += 1;
-                        self.leave(index);
+                        self.remove(index);
                     }
-                    Fate::Late => {
+                    JobState::Expired => {
                         ended.expired += 1;
-                        let late = self.leave(index).job;
+                        let late = self.remove(index).job;
                         late.answer(Err(crate::EngineError::DeadlinePassed));
                     }
                 },
@@ -102,7 +103,7 @@ impl Bank {
         ended
     }
 
-    /// The digest and whether it matches, once all that the job has to take is done.
+    /// The digest and whether it matches, once all the work of the job is done.
     fn outcome(&mut self, index: usize) -> Option<(Digest, bool)> {
         let running = &mut self.running[index];
         if running.left > 0 {
@@ -121,7 +122,7 @@ impl Bank {
         (running.left == 0).then_some((digest, false))
     }
 
-    fn leave(&mut self, index: usize) -> Running {
+    fn remove(&mut self, index: usize) -> Running {
         let left = self.running.swap_remove(index);
         self.lanes.swap(index, self.running.len());
         self.lanes[self.running.len()].zeroize();

@@ -1,34 +1,34 @@
-//! Floods in simulated time: a machine of two workers with six lanes each that does exactly what the
-//! board believes it does, unless told otherwise.
+//! Floods in simulated time: a machine of two workers with six lanes each, as fast as the scheduler
+//! estimates unless a test says otherwise.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use futures_channel::oneshot::Receiver;
 
-use super::super::{Board, Counted, Load};
+use super::super::{Counters, Load, Scheduler};
 use crate::job::{Job, Reply, tests::job};
 use crate::{EngineError, Settings};
 
 const WORKERS: usize = 2;
 const LANES: usize = 6;
-/// Iterations of a lane in a millisecond.
+/// Iterations of a lane per millisecond.
 const PACE: u64 = 12;
-/// One hash of cost 12: a third of a second in a lane, 35 of them a second.
+/// One hash of cost 12: a third of a second in a lane, 35 hashes per second in total.
 const WORK: u64 = 4096;
 const DEADLINE: Duration = Duration::from_millis(9500);
 
-/// How the jobs of one share ended.
+/// Outcomes of the jobs of one client.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ends {
     done: u32,
     refused_at_once: u32,
-    /// Refused or given up after they were let in.
+    /// Refused or expired after admission.
     broken: u32,
 }
 
 struct Flood {
-    board: Board,
+    scheduler: Scheduler,
     now: Instant,
     lanes: [Vec<(Job, u64)>; WORKERS],
     waiting: Vec<(u128, Receiver<Reply>)>,
@@ -39,50 +39,52 @@ impl Flood {
     fn new() -> Self {
         let settings =
             Settings { threads: WORKERS, lanes: LANES, queue: 1024, low_priority: false };
-        let mut board = Board::new(settings);
-        board.pace.calibrate(u32::try_from(PACE).expect("small"), &[Duration::from_millis(1)]);
+        let mut scheduler = Scheduler::new(settings);
+        scheduler
+            .throughput
+            .calibrate(u32::try_from(PACE).expect("small"), &[Duration::from_millis(1)]);
         let lanes = [const { Vec::new() }; WORKERS];
-        Self { board, now: Instant::now(), lanes, waiting: Vec::new(), ends: HashMap::new() }
+        Self { scheduler, now: Instant::now(), lanes, waiting: Vec::new(), ends: HashMap::new() }
     }
 
-    fn submit(&mut self, share: u128) {
-        let (mut job, mut caller) = job(share, WORK);
+    fn submit(&mut self, client: u128) {
+        let (mut job, mut caller) = job(client, WORK);
         (job.submitted, job.deadline) = (self.now, self.now + DEADLINE);
-        self.board.submit(job, self.now);
-        let ends = self.ends.entry(share).or_default();
+        self.scheduler.submit(job, self.now);
+        let ends = self.ends.entry(client).or_default();
         match caller.try_recv() {
-            Ok(None) => self.waiting.push((share, caller)),
+            Ok(None) => self.waiting.push((client, caller)),
             _ => ends.refused_at_once += 1,
         }
     }
 
-    /// A millisecond in which lanes do `pace` iterations.
-    fn pass(&mut self, pace: u64) {
+    /// Simulates a millisecond in which each lane does `throughput` iterations.
+    fn pass(&mut self, throughput: u64) {
         self.now += Duration::from_millis(1);
-        self.board.expire(self.now);
+        self.scheduler.expire(self.now);
         for (worker, lanes) in self.lanes.iter_mut().enumerate() {
-            let taken = std::iter::from_fn(|| self.board.take(worker, self.now));
+            let taken = std::iter::from_fn(|| self.scheduler.take(worker, self.now));
             lanes.extend(taken.map(|job| (job, WORK)));
         }
         for (worker, lanes) in self.lanes.iter_mut().enumerate() {
             for (_, left) in lanes.iter_mut() {
-                *left = left.saturating_sub(pace);
+                *left = left.saturating_sub(throughput);
             }
-            let iterations = u32::try_from(pace).expect("small");
-            self.board.pace.learn(lanes.len(), iterations, Duration::from_millis(1));
+            let iterations = u32::try_from(throughput).expect("small");
+            self.scheduler.throughput.record(lanes.len(), iterations, Duration::from_millis(1));
             for (job, left) in lanes.extract_if(.., |(_, left)| *left == 0) {
                 assert_eq!(left, 0);
                 job.answer(Err(EngineError::Lost));
             }
             let work = lanes.iter().map(|(_, left)| left).sum();
-            self.board.report(worker, Load { jobs: lanes.len(), work }, Counted::default());
+            self.scheduler.report(worker, Load { jobs: lanes.len(), work }, Counters::default());
         }
         let ends = &mut self.ends;
-        self.waiting.retain_mut(|(share, caller)| {
+        self.waiting.retain_mut(|(client, caller)| {
             let Ok(Some(reply)) = caller.try_recv() else { return true };
-            let ends = ends.entry(*share).or_default();
+            let ends = ends.entry(*client).or_default();
             match reply {
-                // What the simulation answers when a job is done.
+                // The result that the simulation gives to finished jobs.
                 Err(EngineError::Lost) => ends.done += 1,
                 _ => ends.broken += 1,
             }
@@ -100,25 +102,25 @@ impl Flood {
 }
 
 #[test]
-fn a_flood_from_many_addresses_is_refused_at_once_or_done() {
+fn jobs_of_a_flood_from_many_clients_are_refused_at_once_or_completed() {
     let mut flood = Flood::new();
     for millisecond in 0..40_000_u128 {
-        // Ten times what can be done; each address comes back before its turn.
+        // Ten times the capacity; each client returns before its turn.
         if millisecond % 3 == 0 {
             flood.submit(millisecond / 3 % 1000);
         }
         flood.pass(PACE);
     }
     let total = flood.total();
-    assert!(total.done > 1350, "of 1400 that can be: {total:?}");
+    assert!(total.done > 1350, "of 1400 possible: {total:?}");
     assert!(total.broken * 200 < total.refused_at_once, "{total:?}");
 }
 
 #[test]
-fn newcomers_overtake_nobody_beyond_the_time() {
+fn new_clients_never_delay_admitted_jobs_past_their_deadline() {
     let mut flood = Flood::new();
     for millisecond in 0..40_000_u128 {
-        // A few who take all the room there is, then ever new ones, as many as can be done.
+        // A few clients fill the queue, then new clients arrive at the rate of the capacity.
         if millisecond < 10_000 {
             flood.submit(millisecond % 3);
         }
@@ -132,7 +134,7 @@ fn newcomers_overtake_nobody_beyond_the_time() {
 }
 
 #[test]
-fn a_machine_that_becomes_slower_by_a_tenth_breaks_no_promise() {
+fn admitted_jobs_finish_when_the_machine_slows_down_by_a_tenth() {
     let mut flood = Flood::new();
     for millisecond in 0..30_000_u128 {
         if millisecond % 3 == 0 {
@@ -145,7 +147,7 @@ fn a_machine_that_becomes_slower_by_a_tenth_breaks_no_promise() {
 }
 
 #[test]
-fn whoever_comes_now_and_then_does_not_notice_that_others_flood() {
+fn occasional_clients_are_served_during_a_flood() {
     for flooders in [1, 10] {
         let mut flood = Flood::new();
         for millisecond in 0..40_000_u128 {
@@ -157,7 +159,7 @@ fn whoever_comes_now_and_then_does_not_notice_that_others_flood() {
             }
             flood.pass(PACE);
         }
-        let mut others = (1000..1018).map(|share| flood.ends[&share]);
+        let mut others = (1000..1018).map(|client| flood.ends[&client]);
         assert!(others.all(|ends| ends.done == 1), "{flooders}: {:?}", flood.ends);
         let total = flood.total();
         assert!(total.done > 1350 && total.broken == 0, "{flooders}: {total:?}");
@@ -165,16 +167,16 @@ fn whoever_comes_now_and_then_does_not_notice_that_others_flood() {
 }
 
 #[test]
-fn those_who_flood_get_equal_parts() {
+fn flooding_clients_get_equal_shares() {
     let mut flood = Flood::new();
     for millisecond in 0..40_000_u128 {
         if millisecond % 3 == 0 {
-            // One of them sends as much as the three others together.
-            let share = millisecond / 3 % 6;
-            flood.submit(share.saturating_sub(2));
+            // One client sends as much as the three others together.
+            let client = millisecond / 3 % 6;
+            flood.submit(client.saturating_sub(2));
         }
         flood.pass(PACE);
     }
-    let done: Vec<_> = (0..4).map(|share| flood.ends[&share].done).collect();
+    let done: Vec<_> = (0..4).map(|client| flood.ends[&client].done).collect();
     assert!(done.iter().all(|done| (300..400).contains(done)), "{done:?}");
 }

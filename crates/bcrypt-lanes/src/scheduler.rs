@@ -1,0 +1,242 @@
+//! Admission control and dispatch, shared by all workers under one lock.
+
+use std::time::{Duration, Instant};
+
+use crate::job::{AdmissionRequest, Job, JobState};
+use crate::queue::{PushOutcome, Queue, QueuePosition};
+use crate::throughput::Throughput;
+use crate::{EngineError, Settings, Stats};
+
+/// Clients never retry immediately.
+const MIN_RETRY_AFTER: Duration = Duration::from_millis(1);
+
+/// The queue, the load of each worker, and the counters.
+pub(crate) struct Scheduler {
+    pub(crate) throughput: Throughput,
+    pub(crate) stopping: bool,
+    queue: Queue,
+    lanes: usize,
+    loads: Vec<Load>,
+    counters: Counters,
+}
+
+/// The jobs in the lanes of one worker.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Load {
+    pub(crate) jobs: usize,
+    /// Remaining iterations of all its lanes.
+    pub(crate) work: u64,
+}
+
+/// Counts of finished jobs by outcome.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counters {
+    pub(crate) completed: u64,
+    pub(crate) refused: u64,
+    pub(crate) expired: u64,
+    pub(crate) dropped: u64,
+    pub(crate) panics: u64,
+    /// Total over completed jobs.
+    pub(crate) waited: Duration,
+    pub(crate) ran: Duration,
+}
+
+impl Scheduler {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self {
+            throughput: Throughput::new(settings.lanes),
+            stopping: false,
+            queue: Queue::new(settings.queue),
+            lanes: settings.lanes,
+            loads: vec![Load::default(); settings.threads],
+            counters: Counters::default(),
+        }
+    }
+
+    /// Queues a job, or completes it with [`EngineError::Refused`].
+    pub(crate) fn submit(&mut self, job: Job, now: Instant) {
+        let position = match self.admit(job.admission_request(), now) {
+            Ok(position) => position,
+            Err(retry_after) => return self.refuse(job, retry_after),
+        };
+        match self.queue.push(job, position) {
+            PushOutcome::Queued => {}
+            PushOutcome::Displaced(displaced) => {
+                let position = self.fair_position(displaced.admission_request(), now);
+                let wait = self.wait(position);
+                self.refuse(displaced, wait);
+            }
+            PushOutcome::Rejected(job) => {
+                let wait = self.wait(position);
+                self.refuse(job, wait);
+            }
+        }
+    }
+
+    /// Whether such a job would be admitted now; otherwise when to retry. A negative result counts as
+    /// refused.
+    pub(crate) fn check_admission(
+        &mut self,
+        request: AdmissionRequest,
+        now: Instant,
+    ) -> Result<(), Duration> {
+        let position = self.admit(request, now).inspect_err(|_| self.counters.refused += 1)?;
+        if self.queue.has_capacity_for(request.client) {
+            return Ok(());
+        }
+        self.counters.refused += 1;
+        Err(self.wait(position).max(MIN_RETRY_AFTER))
+    }
+
+    /// The position of a job, or when to retry because it would miss its deadline there.
+    fn admit(
+        &mut self,
+        request: AdmissionRequest,
+        now: Instant,
+    ) -> Result<QueuePosition, Duration> {
+        let position = self.fair_position(request, now);
+        if self.overrun(request, position, now).is_none() && !self.queue.is_full() {
+            return Ok(position);
+        }
+        // Removing dead jobs scans the queue, so it is done only when it can change the result.
+        self.evict_dead(now);
+        let position = self.fair_position(request, now);
+        self.overrun(request, position, now).map_or(Ok(position), Err)
+    }
+
+    /// By how much a job at this position would miss its due time.
+    ///
+    /// A job that can start at once is always admitted, whatever the estimate says: the deadline
+    /// bounds the cost of an error, and running it corrects a wrong estimate.
+    fn overrun(
+        &self,
+        request: AdmissionRequest,
+        position: QueuePosition,
+        now: Instant,
+    ) -> Option<Duration> {
+        if self.queue.len() + self.lanes_busy() < self.lanes_total() {
+            return None;
+        }
+        let done = self.wait(position) + self.throughput.time_for(request.work, 1);
+        let overrun = done.checked_sub(request.due.saturating_duration_since(now))?;
+        (!overrun.is_zero()).then(|| overrun.max(MIN_RETRY_AFTER))
+    }
+
+    fn fair_position(&self, request: AdmissionRequest, now: Instant) -> QueuePosition {
+        let running = self.running();
+        self.queue.position(request.client, request.work, |ahead, job| {
+            let AdmissionRequest { work, due, .. } = job.admission_request();
+            let done = self.throughput.time_for(running + ahead, self.lanes_total())
+                + self.throughput.time_for(work, 1);
+            done <= due.saturating_duration_since(now)
+        })
+    }
+
+    /// How long a job would wait for a lane: until all lanes together have finished what they hold
+    /// and what is queued before it.
+    ///
+    /// The work its client has queued counts twice, so that a client that floods leaves as much room
+    /// as it takes, and a new client is admitted.
+    fn wait(&self, position: QueuePosition) -> Duration {
+        self.throughput.time_for(self.running() + position.ahead + position.own, self.lanes_total())
+    }
+
+    /// Remaining iterations in all lanes.
+    fn running(&self) -> u64 {
+        self.loads.iter().map(|load| load.work).sum()
+    }
+
+    /// Completes queued jobs whose deadline has passed: no lane may become free for a long time.
+    pub(crate) fn expire(&mut self, now: Instant) {
+        if self.queue.may_have_expired(now) {
+            self.evict_dead(now);
+        }
+    }
+
+    fn evict_dead(&mut self, now: Instant) {
+        for (state, job) in self.queue.remove_dead(now) {
+            self.drop_job(job, state);
+        }
+    }
+
+    fn refuse(&mut self, job: Job, wait: Duration) {
+        self.counters.refused += 1;
+        let retry_after = wait.max(MIN_RETRY_AFTER);
+        job.answer(Err(EngineError::Refused { retry_after }));
+    }
+
+    fn drop_job(&mut self, job: Job, state: JobState) {
+        match state {
+            JobState::Expired => {
+                self.counters.expired += 1;
+                job.answer(Err(EngineError::DeadlinePassed));
+            }
+            JobState::Live | JobState::Cancelled => self.counters.dropped += 1,
+        }
+    }
+
+    /// The next job for a worker, if it has a free lane and no other worker has fewer lanes in use: two
+    /// jobs run faster on two cores than in two lanes of one.
+    pub(crate) fn take(&mut self, worker: usize, now: Instant) -> Option<Job> {
+        let mine = self.loads[worker].jobs;
+        if mine >= self.lanes || self.loads.iter().any(|other| other.jobs < mine) {
+            return None;
+        }
+        while let Some(job) = self.queue.pop() {
+            let state = match job.state(now) {
+                // It would occupy a lane that another job needs. An idle worker tries anyway.
+                JobState::Live if mine > 0 && self.is_too_late(&job, now) => JobState::Expired,
+                state => state,
+            };
+            if state == JobState::Live {
+                self.loads[worker].jobs += 1;
+                self.loads[worker].work += job.work();
+                return Some(job);
+            }
+            self.drop_job(job, state);
+        }
+        None
+    }
+
+    fn is_too_late(&self, job: &Job, now: Instant) -> bool {
+        self.throughput.time_for(job.iterations, 1) > job.deadline.saturating_duration_since(now)
+    }
+
+    /// Updates the load of a worker and adds the outcomes since its last report.
+    pub(crate) fn report(&mut self, worker: usize, load: Load, ended: Counters) {
+        self.loads[worker] = load;
+        self.counters.completed += ended.completed;
+        self.counters.expired += ended.expired;
+        self.counters.dropped += ended.dropped;
+        self.counters.panics += ended.panics;
+        self.counters.waited += ended.waited;
+        self.counters.ran += ended.ran;
+    }
+
+    fn lanes_busy(&self) -> usize {
+        self.loads.iter().map(|load| load.jobs).sum()
+    }
+
+    fn lanes_total(&self) -> usize {
+        self.lanes * self.loads.len()
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        Stats {
+            queued: self.queue.len(),
+            lanes_busy: self.lanes_busy(),
+            lanes_total: self.lanes_total(),
+            completed: self.counters.completed,
+            refused: self.counters.refused,
+            expired: self.counters.expired,
+            dropped: self.counters.dropped,
+            panics: self.counters.panics,
+            waited: self.counters.waited,
+            ran: self.counters.ran,
+            iterations_per_second: self.throughput.total_per_second(self.lanes_total()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

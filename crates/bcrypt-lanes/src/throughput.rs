@@ -1,0 +1,157 @@
+//! An estimate of how fast this machine computes bcrypt iterations.
+
+use std::time::Duration;
+
+/// Iterations per second and lane before anything was measured: below a slow machine's.
+const INITIAL_ESTIMATE: f64 = 2_000.0;
+
+/// Time constant of the moving average: long enough to ignore a short burst of other work on the
+/// core, short enough to adapt to permanent load.
+const AVERAGING_TIME: Duration = Duration::from_secs(1);
+
+/// Maximum weight of one slice: a suspended machine must not ruin the estimate.
+const MAX_WEIGHT: f64 = 1.0 / 16.0;
+
+/// How long workers compute between two visits to the scheduler.
+const SLICE_TIME: Duration = Duration::from_millis(1);
+
+/// A moving average of iterations per second and lane while all lanes of a thread are busy, the
+/// state in which a queue forms. Includes time in which other threads had the core.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Throughput {
+    lanes: usize,
+    per_second: f64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "estimates: 52 bits are more than enough")]
+impl Throughput {
+    /// The initial estimate for threads with `lanes` lanes each.
+    pub(crate) fn new(lanes: usize) -> Self {
+        Self { lanes, per_second: INITIAL_ESTIMATE }
+    }
+
+    /// Replaces the initial estimate by a measurement: each of `times` is how long a thread took for
+    /// `iterations` on all its lanes.
+    pub(crate) fn calibrate(&mut self, iterations: u32, times: &[Duration]) {
+        let sum: f64 = times.iter().map(Duration::as_secs_f64).sum();
+        let measured = f64::from(iterations) * times.len() as f64 / sum;
+        if measured.is_finite() {
+            self.per_second = measured;
+        }
+    }
+
+    /// Records that a thread computed `iterations` on each of `width` lanes in `elapsed`.
+    ///
+    /// Only full width feeds the average. Fewer lanes give a lower bound for all of them together,
+    /// so that an estimate that is far too low recovers without a queue.
+    pub(crate) fn record(&mut self, width: usize, iterations: u32, elapsed: Duration) {
+        if elapsed.is_zero() || width == 0 {
+            return;
+        }
+        let measured = f64::from(iterations) / elapsed.as_secs_f64();
+        if width == self.lanes {
+            let weight = (elapsed.as_secs_f64() / AVERAGING_TIME.as_secs_f64()).min(MAX_WEIGHT);
+            self.per_second += (measured - self.per_second) * weight;
+        } else {
+            let proven = measured * width as f64 / self.lanes as f64;
+            self.per_second = self.per_second.max(proven);
+        }
+    }
+
+    /// Iterations per second of one lane while all are busy.
+    fn per_second(&self) -> f64 {
+        self.per_second.max(1.0)
+    }
+
+    /// Iterations per second of `lanes` busy lanes together, for statistics.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates: a positive number"
+    )]
+    pub(crate) fn total_per_second(&self, lanes: usize) -> u64 {
+        (self.per_second() * lanes as f64) as u64
+    }
+
+    /// How long `lanes` busy lanes together take for `work` iterations.
+    pub(crate) fn time_for(&self, work: u64, lanes: usize) -> Duration {
+        Duration::from_secs_f64(work as f64 / (self.per_second() * lanes.max(1) as f64))
+    }
+
+    /// Iterations per lane until the next visit to the scheduler: about a millisecond.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates: a positive number of a few dozens"
+    )]
+    pub(crate) fn slice(&self) -> u32 {
+        ((self.per_second() * SLICE_TIME.as_secs_f64()) as u32).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settle(throughput: &mut Throughput, width: usize, iterations: u32) -> f64 {
+        for _ in 0..10_000 {
+            throughput.record(width, iterations, Duration::from_millis(1));
+        }
+        throughput.per_second()
+    }
+
+    #[test]
+    fn full_width_moves_the_estimate_up_and_down() {
+        let mut throughput = Throughput::new(6);
+        assert!((settle(&mut throughput, 6, 20) - 20_000.0).abs() < 5.0);
+        assert!((settle(&mut throughput, 6, 5) - 5_000.0).abs() < 5.0);
+    }
+
+    #[test]
+    fn calibration_replaces_the_initial_estimate() {
+        let mut throughput = Throughput::new(6);
+        throughput.calibrate(20, &[Duration::from_millis(1), Duration::from_millis(3)]);
+        assert!((throughput.per_second() - 10_000.0).abs() < 1.0);
+        throughput.calibrate(20, &[]);
+        throughput.calibrate(20, &[Duration::ZERO]);
+        assert!((throughput.per_second() - 10_000.0).abs() < 1.0, "empty measurements are ignored");
+    }
+
+    #[test]
+    fn one_stalled_slice_does_not_ruin_the_estimate() {
+        let mut throughput = Throughput::new(6);
+        settle(&mut throughput, 6, 20);
+        throughput.record(6, 20, Duration::from_mins(1));
+        assert!(throughput.per_second() > 18_000.0);
+    }
+
+    #[test]
+    fn a_short_disturbance_is_ignored_and_a_lasting_one_is_followed() {
+        let mut throughput = Throughput::new(6);
+        settle(&mut throughput, 6, 20);
+        for _ in 0..10 {
+            throughput.record(6, 10, Duration::from_millis(5));
+        }
+        assert!(throughput.per_second() > 18_000.0);
+        for _ in 0..2_000 {
+            throughput.record(6, 10, Duration::from_millis(5));
+        }
+        assert!(throughput.per_second() < 2_100.0);
+    }
+
+    #[test]
+    fn a_single_lane_raises_a_low_estimate_and_never_lowers_it() {
+        let mut throughput = Throughput::new(6);
+        throughput.per_second = 0.0;
+        assert!((settle(&mut throughput, 1, 18) - 3_000.0).abs() < 1.0);
+        assert!((settle(&mut throughput, 1, 6) - 3_000.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn an_estimate_of_zero_gives_a_non_empty_slice_and_a_finite_time() {
+        let mut throughput = Throughput::new(6);
+        throughput.per_second = 0.0;
+        assert_eq!(throughput.slice(), 1);
+        assert!(throughput.time_for(1 << 41, 1) < Duration::MAX);
+    }
+}
