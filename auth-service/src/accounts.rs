@@ -27,11 +27,10 @@ mod verify_credentials;
 pub use authorize::{Bearer, Requirement};
 pub use error::AccountError;
 pub use initial_password::InitialPassword;
-pub use list_users::{MAX_PAGE_SIZE, PageRequest, UserPage};
+pub use list_users::{PageRequest, UserPage};
 pub use policy::Policy;
 pub use seed::{ADMIN_USERNAME, AdminPassword, SeedError};
 pub use username::{Username, UsernameError};
-pub use usernames::MAX_USERNAMES;
 
 use crate::{
     password::{CredentialCache, Hasher},

@@ -2,7 +2,8 @@
 //! written whatever `RUST_LOG` says. The request's id is added by the log, the client's address here.
 //! Never a secret, and never a name that nobody has: people type passwords into the wrong field.
 
-use crate::{role::Role, user::User};
+use crate::user::User;
+use rolegate_proto::Role;
 use rolegate_telemetry::audit_line;
 
 /// How somebody showed who they are.

@@ -11,7 +11,7 @@
 //! - [`password`]: hashing and verifying; [`token`]: signing and judging access tokens;
 //!   [`secret_generation`]: secrets that nobody has chosen; [`clock`]: what time it is.
 //! - [`audit`]: who did what; `metrics`: how much of it.
-//! - [`user`], [`role`]: what everything above speaks of.
+//! - [`user`]: the user type that every module above uses.
 
 pub mod accounts;
 pub mod audit;
@@ -22,7 +22,6 @@ mod metrics;
 pub mod password;
 mod program;
 pub mod request_origin;
-pub mod role;
 pub mod secret_generation;
 pub mod service;
 pub mod settings;

@@ -19,11 +19,9 @@ use rolegate_sql_store::PoolStats;
 pub use rolegate_sql_store::StoreError;
 pub use sqlite::SqliteStore;
 
-use crate::{
-    role::Role,
-    user::{Credentials, User},
-};
+use crate::user::{Credentials, User};
 use async_trait::async_trait;
+use rolegate_proto::Role;
 use secrecy::SecretString;
 
 /// What metrics call this store.

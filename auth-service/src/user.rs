@@ -1,6 +1,6 @@
 //! Users as they are stored.
 
-use crate::role::Role;
+use rolegate_proto::Role;
 use secrecy::SecretString;
 
 /// A user without secrets.

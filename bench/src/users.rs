@@ -4,10 +4,10 @@ use crate::Failure;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rolegate_auth_service::{
     clock::{Clock as _, SystemClock},
-    role::Role,
     token::{Keyring, TOKEN_TTL_SECONDS, Tokens},
     user::User,
 };
+use rolegate_proto::Role;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection, SqliteConnection};

@@ -13,8 +13,7 @@ mod update;
 
 pub use crate::draft::{Draft, PostRule};
 pub use error::PostError;
-pub use list::{LARGEST_PAGE, PageRequest, PostPage};
-pub use read::MAX_BATCH_SIZE;
+pub use list::{PageRequest, PostPage};
 
 use crate::{
     clock::Clock,

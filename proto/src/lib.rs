@@ -4,6 +4,7 @@
 //!   `rolegate/auth/v1/auth.proto`, which documents every call and every field.
 //! - [`posts_v1`]: the same of `rolegate.posts.v1`, from `rolegate/posts/v1/posts.proto`.
 //! - [`Reason`]: the stable error reasons that both sides share.
+//! - [`Role`]: the roles of users.
 //! - [`limits`]: what a message may have at the most.
 //! - [`metadata`]: names of the request metadata that the contracts use; [`RequestId`]: what one of
 //!   them holds.
@@ -13,9 +14,11 @@ pub mod limits;
 pub mod metadata;
 mod reason;
 mod request_id;
+mod role;
 
 pub use reason::{ERROR_DOMAIN, Reason};
 pub use request_id::{InvalidRequestId, RequestId};
+pub use role::{Role, UnknownRole};
 
 /// The service by its full name: in `grpc.health.v1`, and in reflection.
 pub use auth_v1::auth_service_server::SERVICE_NAME;

@@ -1,8 +1,30 @@
-//! What the contract allows at the most; both sides hold to it.
+//! Limits of the contracts, for services and clients alike.
 
-/// Items of a `BatchAuthorize`; with the longest tokens it is a message of a megabyte.
-pub const MAX_BATCH_SIZE: usize = 256;
+/// Items of a `BatchAuthorize`. With the longest tokens, that is a message of 1 MiB.
+pub const MAX_AUTHORIZE_BATCH: usize = 256;
 
-/// Bytes of an access token. No token of ours comes near; whatever is longer is not worth the work
-/// of looking at it.
+/// Ids of a `BatchGetUsers`.
+pub const MAX_USERNAME_BATCH: usize = 256;
+
+/// Ids of a `BatchGetPosts`. With the longest posts, that is a message of 13 MiB.
+pub const MAX_POST_BATCH: usize = 64;
+
+/// Entries of a page of users or posts.
+pub const MAX_PAGE_SIZE: i32 = 200;
+
+/// Entries of a page whose request does not set a size.
+pub const DEFAULT_PAGE_SIZE: i32 = 50;
+
+/// Bytes of an access token. Ours are much shorter; a longer one is rejected unread.
 pub const MAX_TOKEN_LEN: usize = 4 * 1024;
+
+/// The size of the page that a `page_size` field requests, where 0 means [`DEFAULT_PAGE_SIZE`];
+/// `None` for an invalid one.
+#[must_use]
+pub const fn page_size(requested: i32) -> Option<i32> {
+    match requested {
+        0 => Some(DEFAULT_PAGE_SIZE),
+        1..=MAX_PAGE_SIZE => Some(requested),
+        _ => None,
+    }
+}

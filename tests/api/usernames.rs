@@ -14,7 +14,7 @@ fn client(world: &TestApp) -> AuthClient {
 }
 
 async fn names(client: &AuthClient, ids: &[i64]) -> HashMap<i64, String> {
-    client.usernames(ids, CallContext::default()).await.expect("names")
+    client.get_usernames(ids, CallContext::default()).await.expect("names")
 }
 
 async fn names_of_any_number_of_users_are_told_and_nobody_s_are_left_out(plan: TestSetup) {

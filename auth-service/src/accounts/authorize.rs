@@ -1,7 +1,8 @@
 //! Whether the bearer of an access token may pass.
 
 use super::{AccountError, Accounts};
-use crate::{role::Role, token::VerifiedToken, user::User};
+use crate::{token::VerifiedToken, user::User};
+use rolegate_proto::Role;
 use std::collections::HashMap;
 
 /// What is required of the bearer.

@@ -1,16 +1,13 @@
 //! Listing users, a page at a time.
 
 use super::{AccountError, Accounts, Username, UsernameError};
-use crate::{role::Role, store::UserFilter, user::User};
-
-/// The most users on a page.
-pub const MAX_PAGE_SIZE: i32 = 200;
-const DEFAULT_PAGE_SIZE: i32 = 50;
+use crate::{store::UserFilter, user::User};
+use rolegate_proto::{Role, limits::page_size};
 
 /// Which users to list, as asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageRequest {
-    /// 1 to [`MAX_PAGE_SIZE`]; 0 means 50.
+    /// The `page_size` of the contract.
     pub size: i32,
     /// Only greater ids; 0 for the first page.
     pub after: i64,
@@ -51,11 +48,8 @@ impl Accounts {
 }
 
 fn filter(request: PageRequest) -> Result<UserFilter, AccountError> {
-    let size = match request.size {
-        0 => DEFAULT_PAGE_SIZE,
-        size @ 1..=MAX_PAGE_SIZE => size,
-        _ => return Err(AccountError::RequestInvalid("page_size must be 0 to 200")),
-    };
+    let invalid_size = AccountError::RequestInvalid("page_size must be 0 to 200");
+    let size = page_size(request.size).ok_or(invalid_size)?;
     if request.after < 0 {
         return Err(AccountError::RequestInvalid("after must not be negative"));
     }

@@ -6,10 +6,10 @@ use crate::{
     metrics,
     password::Password,
     request_origin::RequestOrigin,
-    role::Role,
     store::{InsertError, NewUser},
     user::User,
 };
+use rolegate_proto::Role;
 use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
 use std::{sync::Arc, time::Instant};

@@ -4,10 +4,10 @@ use super::{AccountError, Accounts};
 use crate::{
     password::{Password, PasswordError},
     request_origin::RequestOrigin,
-    role::Role,
     secret_generation,
     store::{InsertError, NewUser},
 };
+use rolegate_proto::Role;
 use rolegate_service_runtime::secret;
 use secrecy::SecretString;
 use std::{

@@ -3,10 +3,10 @@
 use super::{AccountError, Accounts};
 use crate::{
     audit::{self, Event},
-    role::Role,
     store::ActorError,
     user::User,
 };
+use rolegate_proto::Role;
 use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 

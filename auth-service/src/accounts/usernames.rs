@@ -2,9 +2,7 @@
 
 use super::{AccountError, Accounts, Requirement};
 use crate::user::User;
-
-/// Ids in one call.
-pub const MAX_USERNAMES: usize = 256;
+use rolegate_proto::limits::MAX_USERNAME_BATCH;
 
 impl Accounts {
     /// The users with these ids, by ascending id, each once; ids that nobody has are left out. Needs
@@ -17,7 +15,7 @@ impl Accounts {
         if let Some(actor) = actor {
             self.authorize(actor, &Requirement::AnyAuthenticated).await?;
         }
-        if ids.len() > MAX_USERNAMES {
+        if ids.len() > MAX_USERNAME_BATCH {
             return Err(AccountError::RequestInvalid("ids must be at most 256"));
         }
         ids.sort_unstable();

@@ -7,7 +7,6 @@ mod set_role;
 
 use super::existing_store;
 use crate::{
-    role::Role,
     settings::Settings,
     store::UserStore,
     user::{Credentials, User},
@@ -16,6 +15,7 @@ use clap::{
     Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
+use rolegate_proto::Role;
 use rolegate_service_runtime::program::Failure;
 use rolegate_telemetry::audit_line;
 use std::path::PathBuf;

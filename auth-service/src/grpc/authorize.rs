@@ -1,12 +1,15 @@
 //! `Authorize`.
 
-use super::{RpcResult, message::role_from_wire, status::reason_of};
+use super::{RpcResult, status::reason_of};
 use crate::{
     accounts::{AccountError, Accounts, Requirement},
     metrics,
 };
-use rolegate_proto::auth_v1::{
-    AuthorizeRequest, AuthorizeResponse, authorize_request::Requirement as WireRequirement,
+use rolegate_proto::{
+    Role,
+    auth_v1::{
+        AuthorizeRequest, AuthorizeResponse, authorize_request::Requirement as WireRequirement,
+    },
 };
 use tonic::{Request, Response};
 
@@ -34,7 +37,9 @@ pub(super) fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, 
         Some(WireRequirement::Roles(allowed)) => allowed
             .roles
             .into_iter()
-            .map(|role| role_from_wire(role).ok_or(invalid("roles must name known roles only")))
+            .map(|role| {
+                Role::try_from(role).map_err(|_| invalid("roles must name known roles only"))
+            })
             .collect::<Result<_, _>>()
             .map(Requirement::Roles),
     }
@@ -43,8 +48,10 @@ pub(super) fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, 
 #[cfg(test)]
 mod tests {
     use super::{Requirement, WireRequirement, requirement};
-    use crate::role::Role;
-    use rolegate_proto::auth_v1::{AllowedRoles, AnyAuthenticated};
+    use rolegate_proto::{
+        Role,
+        auth_v1::{AllowedRoles, AnyAuthenticated},
+    };
 
     #[test]
     fn a_forgetful_caller_does_not_fail_open() {

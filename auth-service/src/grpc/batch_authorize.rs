@@ -10,7 +10,7 @@ use rolegate_proto::{
         AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, BatchAuthorizeResponse,
         authorize_outcome::Outcome,
     },
-    limits::MAX_BATCH_SIZE,
+    limits::MAX_AUTHORIZE_BATCH,
 };
 use tonic::{Request, Response};
 
@@ -19,7 +19,7 @@ pub(super) async fn call(
     request: Request<BatchAuthorizeRequest>,
 ) -> RpcResult<BatchAuthorizeResponse> {
     let items = request.into_inner().items;
-    if items.len() > MAX_BATCH_SIZE {
+    if items.len() > MAX_AUTHORIZE_BATCH {
         return Err(AccountError::RequestInvalid("a batch has at most 256 items").into());
     }
     let bearers = items.into_iter().map(bearer).collect();

@@ -1,8 +1,11 @@
 //! `ListUsers`.
 
-use super::{RpcResult, actor, message::role_from_wire};
+use super::{RpcResult, actor};
 use crate::accounts::{Accounts, PageRequest};
-use rolegate_proto::auth_v1::{ListUsersRequest, ListUsersResponse};
+use rolegate_proto::{
+    Role,
+    auth_v1::{ListUsersRequest, ListUsersResponse},
+};
 use tonic::{Request, Response};
 
 pub(super) async fn call(
@@ -14,7 +17,7 @@ pub(super) async fn call(
         size: message.page_size,
         after: message.after,
         username_prefix: message.username_prefix.clone(),
-        role: message.role.map(role_from_wire),
+        role: message.role.map(|role| Role::try_from(role).ok()),
     };
     let page = accounts.list_users(actor::token(request.metadata()), page).await?;
     let users = page.users.into_iter().map(Into::into).collect();

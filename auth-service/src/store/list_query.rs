@@ -5,7 +5,7 @@
 //! condition that is true for everybody would be one more thing for a planner to be wrong about.
 
 use super::UserFilter;
-use crate::role::Role;
+use rolegate_proto::Role;
 use sqlx::{Database, Encode, QueryBuilder, Type};
 
 /// Users by ascending id.

@@ -5,11 +5,9 @@ use super::{
     UserStore, list_query::list_query, require_admin, role_from_text, seconds_from_store,
     seconds_to_store,
 };
-use crate::{
-    role::Role,
-    user::{Credentials, User},
-};
+use crate::user::{Credentials, User};
 use async_trait::async_trait;
+use rolegate_proto::Role;
 use rolegate_sql_store::{Migrations, PoolStats, postgres::Pool};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{Connection, PgConnection, Row, postgres::PgRow};

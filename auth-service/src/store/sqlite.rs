@@ -8,11 +8,9 @@ use super::{
     UserStore, list_query::list_query, require_admin, role_from_text, seconds_from_store,
     seconds_to_store,
 };
-use crate::{
-    role::Role,
-    user::{Credentials, User},
-};
+use crate::user::{Credentials, User};
 use async_trait::async_trait;
+use rolegate_proto::Role;
 use rolegate_sql_store::{Migrations, PoolStats, sqlite::Pools, with_timeout};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
@@ -203,7 +201,8 @@ fn credentials_from_row(row: &SqliteRow) -> sqlx::Result<Credentials> {
 #[cfg(test)]
 mod tests {
     use super::{SqliteStore, UserFilter, list_query};
-    use crate::{role::Role, store::open::TABLES};
+    use crate::store::open::TABLES;
+    use rolegate_proto::Role;
     use rolegate_sql_store::{DatabaseUrl, Opened};
     use sqlx::{AssertSqlSafe, Sqlite};
 

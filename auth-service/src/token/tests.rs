@@ -1,7 +1,8 @@
 use super::{Keyring, KeyringError, TOKEN_TTL_SECONDS, TokenError, Tokens, self_test, user_id};
-use crate::{clock::Clock, role::Role, user::User};
+use crate::{clock::Clock, user::User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, crypto::sign, encode};
+use rolegate_proto::Role;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use std::sync::{

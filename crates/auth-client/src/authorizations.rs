@@ -16,7 +16,7 @@ use rolegate_proto::{
     auth_v1::{
         AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, authorize_outcome::Outcome,
     },
-    limits::{MAX_BATCH_SIZE, MAX_TOKEN_LEN},
+    limits::{MAX_AUTHORIZE_BATCH, MAX_TOKEN_LEN},
 };
 use secrecy::{ExposeSecret, SecretString};
 use std::{num::NonZero, time::Duration};
@@ -24,7 +24,7 @@ use tokio::time::{Instant, timeout_at};
 use tonic::metadata::{Ascii, MetadataValue};
 use tracing::{Instrument as _, Span, info_span};
 
-const BATCH: NonZero<usize> = NonZero::new(MAX_BATCH_SIZE).expect("not zero");
+const BATCH: NonZero<usize> = NonZero::new(MAX_AUTHORIZE_BATCH).expect("not zero");
 /// One call under way makes the largest batches, which cost both sides least for each decision.
 const IN_FLIGHT: NonZero<usize> = NonZero::new(1).expect("not zero");
 /// A call that takes this long, at a replica that went silent, say, holds the others up no longer.

@@ -24,7 +24,7 @@ pub struct CallContext {
 
 impl CallContext {
     /// Puts it into the metadata of a call.
-    pub fn write<M>(self, request: &mut Request<M>) {
+    pub fn inject<M>(self, request: &mut Request<M>) {
         if let Some(address) = self.client_address
             && let Ok(value) = MetadataValue::try_from(address.to_string())
         {
@@ -67,7 +67,7 @@ pub fn with_actor<M>(
     };
     value.set_sensitive(true);
     let mut request = Request::new(message);
-    context.write(&mut request);
+    context.inject(&mut request);
     request.metadata_mut().insert(metadata::AUTHORIZATION, value);
     Ok(request)
 }

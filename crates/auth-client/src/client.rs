@@ -180,6 +180,6 @@ impl AuthClient {
 
 fn with_context<M>(message: M, context: CallContext) -> Request<M> {
     let mut request = Request::new(message);
-    context.write(&mut request);
+    context.inject(&mut request);
     request
 }

@@ -25,7 +25,7 @@ pub mod metrics;
 mod place;
 mod replica;
 mod replicas;
-mod role;
+mod requirement;
 pub mod service_client;
 #[cfg(feature = "settings")]
 pub mod settings;
@@ -38,7 +38,7 @@ pub use client::{AuthClient, UserPage, UserQuery};
 pub use connection::Stream;
 pub use error::{CallError, ServiceError};
 pub use place::InvalidAddress;
-pub use role::{Requirement, Role, UnknownRole};
+pub use requirement::Requirement;
 pub use rolegate_grpc_tls::{ClientTls, File, FileError, Identity};
-pub use rolegate_proto::{Reason, RequestId};
+pub use rolegate_proto::{Reason, RequestId, Role};
 pub use user::User;

@@ -20,7 +20,7 @@ impl TryFrom<auth_v1::User> for User {
     /// A role this version does not know is a failure, not the least of roles: guessing either way
     /// would be a decision that nobody made.
     fn try_from(user: auth_v1::User) -> Result<Self, CallError> {
-        let role = Role::from_proto(user.role()).ok_or(CallError::Malformed)?;
+        let role = Role::try_from(user.role).map_err(|_| CallError::Malformed)?;
         Ok(Self { id: user.id, username: user.username, role })
     }
 }

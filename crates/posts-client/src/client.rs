@@ -79,7 +79,7 @@ impl PostsClient {
 
     /// The post with this id, as it was stored when this was asked or later. Concurrent reads share
     /// calls.
-    pub async fn post(&self, id: i64, context: CallContext) -> Result<Post, CallError> {
+    pub async fn get_post(&self, id: i64, context: CallContext) -> Result<Post, CallError> {
         self.0.reads.post(id, context.request_id).await
     }
 
@@ -101,7 +101,7 @@ impl PostsClient {
             author_id: query.author_id,
         };
         let answer = repeat_within(Instant::now() + DECISION, message, |mut request| async {
-            context.write(&mut request);
+            context.inject(&mut request);
             let mut lease = self.0.replicas.lease().await?;
             lease.client.0.list_posts(request).await
         });

@@ -134,7 +134,7 @@ type Reading = JoinHandle<Result<Post, CallError>>;
 
 fn read(client: &PostsClient, id: i64) -> Reading {
     let client = client.clone();
-    tokio::spawn(async move { client.post(id, CallContext::default()).await })
+    tokio::spawn(async move { client.get_post(id, CallContext::default()).await })
 }
 
 /// Takes the place for a call under way, so that what comes next has to wait and forms a batch.

@@ -26,5 +26,5 @@ pub(crate) async fn get_post(
     Extension(context): Extension<CallContext>,
     PostId(id): PostId,
 ) -> Result<Json<PostResponse>, ApiError> {
-    Ok(Json(posts.post(id, context).await?.into()))
+    Ok(Json(posts.get_post(id, context).await?.into()))
 }

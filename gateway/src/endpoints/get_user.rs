@@ -26,6 +26,6 @@ pub(crate) async fn get_user(
     UserId(user_id): UserId,
 ) -> Result<Json<UserResponse>, ApiError> {
     // The route table lets admins pass; auth-service checks the actor once more.
-    let user = auth.user(&actor, user_id, context).await?;
+    let user = auth.get_user(&actor, user_id, context).await?;
     Ok(Json(user.into()))
 }

@@ -47,7 +47,7 @@ async fn auth_service(settings: &Settings) -> Check {
         Ok((auth, _tls)) => auth,
         Err(error) => return Check::wrong(SUBJECT, error.to_string()),
     };
-    match auth.usernames(&[1], CallContext::default()).await {
+    match auth.get_usernames(&[1], CallContext::default()).await {
         Ok(_names) => Check::good(SUBJECT, format!("auth-service at {url} answers")),
         Err(error) => {
             Check::wrong(SUBJECT, format!("auth-service at {url} cannot be asked: {error}"))

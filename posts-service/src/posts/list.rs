@@ -2,10 +2,8 @@
 
 use super::{PostError, Posts};
 use crate::{post::PostWithAuthor, store::PostFilter};
+use rolegate_proto::limits::page_size;
 
-/// The most posts on a page.
-pub const LARGEST_PAGE: i32 = 200;
-const USUAL_PAGE: i32 = 50;
 /// A page ends after the post that brings its contents to so many bytes: two hundred of the longest
 /// posts would be a message of 40 MB, for anybody who asks.
 const LARGEST_CONTENTS: i64 = 2 * 1024 * 1024;
@@ -13,7 +11,7 @@ const LARGEST_CONTENTS: i64 = 2 * 1024 * 1024;
 /// Which posts to list, as asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageRequest {
-    /// 1 to [`LARGEST_PAGE`]; 0 means 50.
+    /// The `page_size` of the contract.
     pub size: i32,
     /// Only greater ids; 0 for the first page.
     pub after: i64,
@@ -33,11 +31,8 @@ pub struct PostPage {
 impl Posts {
     /// Lists posts by ascending id.
     pub async fn list(&self, request: PageRequest) -> Result<PostPage, PostError> {
-        let size = match request.size {
-            0 => USUAL_PAGE,
-            size @ 1..=LARGEST_PAGE => size,
-            _ => return Err(PostError::RequestInvalid("page_size must be 0 to 200")),
-        };
+        let invalid_size = PostError::RequestInvalid("page_size must be 0 to 200");
+        let size = page_size(request.size).ok_or(invalid_size)?;
         if request.after < 0 {
             return Err(PostError::RequestInvalid("after must not be negative"));
         }

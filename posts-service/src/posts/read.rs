@@ -2,9 +2,7 @@
 
 use super::{PostError, Posts, actor::context};
 use crate::post::{Post, PostWithAuthor};
-
-/// Posts in one batch; with the longest contents they make a message of 13 MiB.
-pub const MAX_BATCH_SIZE: usize = 64;
+use rolegate_proto::limits::MAX_POST_BATCH;
 
 impl Posts {
     /// The post with this id.
@@ -15,7 +13,7 @@ impl Posts {
 
     /// Those of these posts that there are, each once, in no particular order.
     pub async fn read_all(&self, ids: &[i64]) -> Result<Vec<PostWithAuthor>, PostError> {
-        if ids.len() > MAX_BATCH_SIZE {
+        if ids.len() > MAX_POST_BATCH {
             return Err(PostError::RequestInvalid("a batch has at most 64 posts"));
         }
         if ids.is_empty() {
@@ -26,7 +24,7 @@ impl Posts {
 
     /// Adds the name that its author has now.
     pub(super) async fn sign(&self, post: Post) -> Result<PostWithAuthor, PostError> {
-        let mut names = self.auth.usernames(&[post.author_id], context()).await?;
+        let mut names = self.auth.get_usernames(&[post.author_id], context()).await?;
         Ok(PostWithAuthor { author: names.remove(&post.author_id), post })
     }
 
@@ -38,7 +36,7 @@ impl Posts {
         let mut authors: Vec<i64> = posts.iter().map(|post| post.author_id).collect();
         authors.sort_unstable();
         authors.dedup();
-        let names = self.auth.usernames(&authors, context()).await?;
+        let names = self.auth.get_usernames(&authors, context()).await?;
         let sign =
             |post: Post| PostWithAuthor { author: names.get(&post.author_id).cloned(), post };
         Ok(posts.into_iter().map(sign).collect())

@@ -1,7 +1,8 @@
 //! `auth-service user set-role`.
 
 use super::{audit, failed, nobody, user_named};
-use crate::{role::Role, store::UserStore};
+use crate::store::UserStore;
+use rolegate_proto::Role;
 use rolegate_service_runtime::program::{Failure, print};
 
 pub(super) async fn run(store: &dyn UserStore, username: &str, role: Role) -> Result<(), Failure> {

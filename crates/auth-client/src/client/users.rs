@@ -41,7 +41,7 @@ impl AuthClient {
         role: Option<Role>,
         context: CallContext,
     ) -> Result<User, CallError> {
-        let role = role.map_or(auth_v1::Role::Unspecified, Role::to_proto).into();
+        let role = role.map_or(auth_v1::Role::Unspecified.into(), i32::from);
         let message = auth_v1::SetUserRoleRequest { user_id, role };
         let request = with_actor(message, actor, context)?;
         let answer = within(DECISION, request, |request| async {
@@ -63,7 +63,7 @@ impl AuthClient {
             page_size: query.limit.map_or(0, i32::from),
             after: query.after.unwrap_or(0),
             username_prefix: query.username_prefix,
-            role: query.role.map(|role| role.to_proto().into()),
+            role: query.role.map(i32::from),
         };
         let request = with_actor(message, actor, context)?;
         let answer = within(DECISION, request, |request| async {
@@ -76,7 +76,7 @@ impl AuthClient {
     }
 
     /// The user with this id; `actor` is the access token of an admin.
-    pub async fn user(
+    pub async fn get_user(
         &self,
         actor: &SecretString,
         user_id: i64,
@@ -129,7 +129,7 @@ impl AuthClient {
 
     /// The names of the users with these ids; ids that nobody has are left out. Tells no more than a
     /// service may show to everybody, and so needs no actor. Concurrent look-ups share calls.
-    pub async fn usernames(
+    pub async fn get_usernames(
         &self,
         ids: &[i64],
         context: CallContext,

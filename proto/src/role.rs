@@ -1,0 +1,77 @@
+//! The roles of users.
+
+use crate::auth_v1;
+use std::{fmt, str::FromStr};
+
+/// The role of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Every registered user.
+    User,
+    /// May write posts.
+    Author,
+    /// May manage users.
+    Admin,
+}
+
+/// The text or number names no role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a role")]
+pub struct UnknownRole;
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Self; 3] = [Self::User, Self::Author, Self::Admin];
+
+    /// The name in JSON, in the `role` claim and in the database: `user`, `author` or `admin`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Author => "author",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Role {
+    type Err = UnknownRole;
+
+    /// Names are exact: `Admin` and ` admin` are not roles.
+    fn from_str(name: &str) -> Result<Self, UnknownRole> {
+        Self::ALL.into_iter().find(|role| role.as_str() == name).ok_or(UnknownRole)
+    }
+}
+
+impl From<Role> for auth_v1::Role {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::User => Self::User,
+            Role::Author => Self::Author,
+            Role::Admin => Self::Admin,
+        }
+    }
+}
+
+impl From<Role> for i32 {
+    /// The number in protobuf messages.
+    fn from(role: Role) -> Self {
+        auth_v1::Role::from(role).into()
+    }
+}
+
+impl TryFrom<i32> for Role {
+    type Error = UnknownRole;
+
+    /// From the number in a protobuf message. `ROLE_UNSPECIFIED` and the numbers of later versions
+    /// are not roles.
+    fn try_from(number: i32) -> Result<Self, UnknownRole> {
+        Self::ALL.into_iter().find(|&role| i32::from(role) == number).ok_or(UnknownRole)
+    }
+}
