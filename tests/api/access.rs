@@ -1,6 +1,6 @@
 //! Who may do what: every endpoint, asked by everybody. One table.
 
-use e2e::{Answer, Api, TestApp, TestSetup, for_all_deployments, token};
+use e2e::{Api, TestApp, TestResponse, TestSetup, for_all_deployments, token};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -107,18 +107,18 @@ impl Body {
     }
 }
 
-pub(crate) async fn everybody_gets_what_the_table_says_and_nothing_else(plan: TestSetup) {
-    let world = plan.start().await;
-    let target = world.user("target").await;
-    let another = world.user_with_role("another author", "author").await;
-    let another = world.bearer.with_token(&another.token);
-    let callers = callers(&world).await;
+pub(crate) async fn everybody_gets_what_the_table_says_and_nothing_else(setup: TestSetup) {
+    let app = setup.start().await;
+    let target = app.user("target").await;
+    let another = app.user_with_role("another author", "author").await;
+    let another = app.bearer.with_token(&another.token);
+    let callers = callers(&app).await;
     for Endpoint(variant, method, path, access, body) in &ENDPOINTS {
         for (caller, password, bearer, basic) in &callers {
             let api = if *variant == Variant::Bearer { bearer } else { basic };
             let mut path = path.replace("{id}", &target.id.to_string());
             if path.contains("{new}") {
-                let new = world.user(&format!("for {caller:?}")).await;
+                let new = app.user(&format!("for {caller:?}")).await;
                 path = path.replace("{new}", &new.id.to_string());
             }
             if path.contains("post}") {
@@ -130,11 +130,11 @@ pub(crate) async fn everybody_gets_what_the_table_says_and_nothing_else(plan: Te
             if let Some(body) = body.json(password) {
                 request = request.json(&body);
             }
-            let mut answer = api.send(request).await;
-            answer.asked = format!("{} by {caller:?}", answer.asked);
+            let mut response = api.send(request).await;
+            response.request = format!("{} by {caller:?}", response.request);
             let success =
                 if (method, path.as_str()) == (&Method::POST, "/posts") { 201 } else { 200 };
-            expect(&answer, *variant, *access, *caller, success);
+            expect(&response, *variant, *access, *caller, success);
         }
     }
 }
@@ -145,7 +145,7 @@ async fn new_post(author: &Api) -> String {
     author.post("/posts", &draft).await.expect(201).json()["id"].to_string()
 }
 
-fn expect(answer: &Answer, variant: Variant, access: Access, caller: Caller, success: u16) {
+fn expect(response: &TestResponse, variant: Variant, access: Access, caller: Caller, success: u16) {
     let challenge = match (variant, caller) {
         (Variant::Basic, _) => "Basic",
         (Variant::Bearer, BadCredentials) => "Bearer error=\"invalid_token\"",
@@ -158,40 +158,40 @@ fn expect(answer: &Answer, variant: Variant, access: Access, caller: Caller, suc
     };
     match (access, caller) {
         (Authenticated | Only(_), Nobody | BadCredentials) => {
-            answer.expect_detail(401, refused);
-            answer.expect_header("www-authenticate", Some(challenge));
+            response.expect_detail(401, refused);
+            response.expect_header("www-authenticate", Some(challenge));
         }
         (Only(allowed), caller) if !allowed.contains(&caller) => {
-            answer.expect_detail(403, "Insufficient privileges.");
-            answer.expect_header("www-authenticate", None);
+            response.expect_detail(403, "Insufficient privileges.");
+            response.expect_header("www-authenticate", None);
         }
         _ => {
-            answer.expect(success);
-            answer.expect_header("www-authenticate", None);
+            response.expect(success);
+            response.expect_header("www-authenticate", None);
         }
     }
 }
 
 /// Each caller with their password, on the bearer address and on the Basic address.
-async fn callers(world: &TestApp) -> Vec<(Caller, String, Api, Api)> {
-    let forged = token::claims_of(world.admin().await.id);
+async fn callers(app: &TestApp) -> Vec<(Caller, String, Api, Api)> {
+    let forged = token::claims_of(app.admin().await.id);
     let forged = token::signed(&token::plain_header(), &forged, "not the secret of this service");
     let mut callers = vec![
-        (Nobody, String::new(), world.bearer.clone(), world.basic.clone()),
+        (Nobody, String::new(), app.bearer.clone(), app.basic.clone()),
         (
             BadCredentials,
             String::new(),
-            world.bearer.with_token(&forged),
-            world.basic.with_basic("admin", "not the password of the admin"),
+            app.bearer.with_token(&forged),
+            app.basic.with_basic("admin", "not the password of the admin"),
         ),
     ];
-    for (caller, person) in [
-        (User, world.user("some user").await),
-        (Author, world.user_with_role("some author", "author").await),
-        (Admin, world.admin().await),
+    for (caller, user) in [
+        (User, app.user("some user").await),
+        (Author, app.user_with_role("some author", "author").await),
+        (Admin, app.admin().await),
     ] {
-        let basic = world.basic.with_basic(&person.username, &person.password);
-        callers.push((caller, person.password, world.bearer.with_token(&person.token), basic));
+        let basic = app.basic.with_basic(&user.username, &user.password);
+        callers.push((caller, user.password, app.bearer.with_token(&user.token), basic));
     }
     callers
 }

@@ -2,8 +2,8 @@
 
 use e2e::{
     ADMIN_PASSWORD, Api, Process, TestDatabase, TestSetup, eventually, for_all_deployments,
-    grpc::{self, acting},
-    on_postgres,
+    for_postgres_deployments,
+    grpc::{self, authenticated},
 };
 use rolegate_proto::auth_v1::{
     ChangePasswordRequest, DeleteUserRequest, RegisterRequest, Role, SetPasswordRequest,
@@ -15,7 +15,7 @@ for_all_deployments!(
     everything_that_must_be_told_is_told,
     the_limit_on_guessing_is_told_once_for_its_window,
 );
-on_postgres!(an_act_whose_caller_left_is_told_all_the_same);
+for_postgres_deployments!(an_act_whose_caller_left_is_told_all_the_same);
 
 /// The lines of the audit about events of this kind, when there are this many, without what changes
 /// from run to run.
@@ -51,7 +51,7 @@ pub(crate) async fn leave_in_the_middle<T: Send + 'static>(
 ) {
     let mut locked = database.lock(table).await;
     let call = tokio::spawn(call);
-    while !locked.is_waited_for().await {
+    while !locked.has_waiters().await {
         assert!(!call.is_finished(), "{method} was answered before it wrote");
     }
     call.abort();
@@ -64,35 +64,35 @@ pub(crate) async fn leave_in_the_middle<T: Send + 'static>(
     locked.unlock().await;
 }
 
-async fn everything_that_must_be_told_is_told(plan: TestSetup) {
-    let plan = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
-    let world = plan.start().await;
-    let ann = world.user("ann").await;
-    let admin = world.admin().await;
-    let set = world.set_role(&admin, &ann, "author").await;
-    let refused = world.set_role(&ann, &admin, "user").await;
+async fn everything_that_must_be_told_is_told(setup: TestSetup) {
+    let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    let admin = app.admin().await;
+    let set = app.set_role(&admin, &ann, "author").await;
+    let refused = app.set_role(&ann, &admin, "user").await;
     refused.expect(403);
-    let wrong = world.try_log_in("ann", "not hers").await;
-    let unknown = world.try_log_in("a password typed here", "x").await;
-    let basic = world.basic.with_basic("admin", ADMIN_PASSWORD);
+    let wrong = app.try_log_in("ann", "not hers").await;
+    let unknown = app.try_log_in("a password typed here", "x").await;
+    let basic = app.basic.with_basic("admin", ADMIN_PASSWORD);
     for _ in 0..2 {
         basic.get("/protected").await.expect(200);
     }
 
-    let api = world.bearer.with_token(&ann.token);
+    let api = app.bearer.with_token(&ann.token);
     let change = json!({ "current_password": ann.password, "new_password": "new" });
     api.put("/profile/password", &change).await.expect(200);
-    let api = world.bearer.with_token(&admin.token);
+    let api = app.bearer.with_token(&admin.token);
     let path = format!("/users/{}", ann.id);
     api.put(&format!("{path}/password"), &json!({ "password": "newer" })).await.expect(200);
     api.send(api.request(reqwest::Method::DELETE, &path)).await.expect(200);
 
-    let mut lines = audit(world.auth(), "", 11).await;
+    let mut lines = audit(app.auth(), "", 11).await;
     let ids: Vec<Value> = lines
         .iter_mut()
         .map(|line| line.as_object_mut().and_then(|line| line.remove("request_id")).expect("an id"))
         .collect();
-    let id = |answer: &e2e::Answer| json!(answer.header("x-request-id").expect("an id"));
+    let id = |response: &e2e::TestResponse| json!(response.header("x-request-id").expect("an id"));
     assert_eq!(ids[3..6], [id(&set), id(&wrong), id(&unknown)]);
     let expected = [
         json!({ "event": "registered", "user_id": ann.id, "username": "ann" }),
@@ -125,33 +125,33 @@ async fn everything_that_must_be_told_is_told(plan: TestSetup) {
     assert_eq!(lines, expected);
 }
 
-async fn the_limit_on_guessing_is_told_once_for_its_window(plan: TestSetup) {
-    let plan = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
-    let world = plan.with("LOGIN_FAILURE_LIMIT", "2").start().await;
+async fn the_limit_on_guessing_is_told_once_for_its_window(setup: TestSetup) {
+    let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    let app = setup.with("LOGIN_FAILURE_LIMIT", "2").start().await;
     let statuses = [
-        world.try_log_in("admin", "wrong").await.status,
-        world.try_log_in("admin", "wrong").await.status,
-        world.try_log_in("admin", "wrong").await.status,
-        world.try_log_in("admin", "wrong").await.status,
+        app.try_log_in("admin", "wrong").await.status,
+        app.try_log_in("admin", "wrong").await.status,
+        app.try_log_in("admin", "wrong").await.status,
+        app.try_log_in("admin", "wrong").await.status,
     ];
     assert_eq!(statuses, [401, 401, 429, 429]);
     // What is told last shows that nothing is still to come.
-    world.try_register("ann", "a password").await.expect(200);
-    let told = audit(world.auth(), "", 4).await;
+    app.try_register("ann", "a password").await.expect(200);
+    let told = audit(app.auth(), "", 4).await;
     let reasons: Vec<&str> =
         told.iter().map(|line| line["reason"].as_str().unwrap_or("none")).collect();
     assert_eq!(reasons, ["wrong_password", "wrong_password", "too_many_attempts", "none"]);
 }
 
-async fn an_act_whose_caller_left_is_told_all_the_same(plan: TestSetup) {
-    let world = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
-    let (ann, admin) = (world.user("ann").await, world.admin().await);
-    let client = grpc::client(&world.auth().address("grpc")).await;
+async fn an_act_whose_caller_left_is_told_all_the_same(setup: TestSetup) {
+    let app = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
+    let (ann, admin) = (app.user("ann").await, app.admin().await);
+    let client = grpc::client(&app.auth().address("grpc")).await;
     let leave = async |method: &str, call: Call| {
-        leave_in_the_middle(&world.database, "\"user\"", world.auth(), method, call).await;
+        leave_in_the_middle(&app.database, "\"user\"", app.auth(), method, call).await;
     };
     let told = async |event: &str, count| {
-        audit(world.auth(), event, count).await.remove(count - 1)["username"].clone()
+        audit(app.auth(), event, count).await.remove(count - 1)["username"].clone()
     };
 
     let mut bob = client.clone();
@@ -162,27 +162,27 @@ async fn an_act_whose_caller_left_is_told_all_the_same(plan: TestSetup) {
     let mut changing = client.clone();
     let (current_password, new_password) = (ann.password.clone(), "new".to_owned());
     let request = ChangePasswordRequest { current_password, new_password };
-    let request = acting(request, &ann.token);
+    let request = authenticated(request, &ann.token);
     leave("ChangePassword", box_up(async move { changing.change_password(request).await })).await;
     assert_eq!(told("password_changed", 1).await, "ann");
 
     let mut acts = client.clone();
     let request = SetUserRoleRequest { user_id: ann.id, role: Role::Author.into() };
-    let request = acting(request, &admin.token);
+    let request = authenticated(request, &admin.token);
     leave("SetUserRole", box_up(async move { acts.set_user_role(request).await })).await;
     assert_eq!(told("role_changed", 1).await, "ann");
 
     let mut acts = client.clone();
     let request = SetPasswordRequest { user_id: ann.id, password: "newer".to_owned() };
-    let request = acting(request, &admin.token);
+    let request = authenticated(request, &admin.token);
     leave("SetPassword", box_up(async move { acts.set_password(request).await })).await;
     assert_eq!(told("password_set", 1).await, "ann");
 
     let mut acts = client;
-    let request = acting(DeleteUserRequest { user_id: ann.id }, &admin.token);
+    let request = authenticated(DeleteUserRequest { user_id: ann.id }, &admin.token);
     leave("DeleteUser", box_up(async move { acts.delete_user(request).await })).await;
     assert_eq!(told("user_deleted", 1).await, "ann");
-    assert_eq!(world.database.user("ann").await, None);
+    assert_eq!(app.database.user("ann").await, None);
 }
 
 type Call = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -1,7 +1,7 @@
 //! Every form of the `Authorization` header, of both schemes (RFC 6750, RFC 7617).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use e2e::{ADMIN_PASSWORD, Answer, TestApp, TestSetup, for_all_deployments, raw_http};
+use e2e::{ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, for_all_deployments, raw_http};
 
 for_all_deployments!(
     the_name_of_the_scheme_is_case_insensitive,
@@ -19,32 +19,32 @@ fn admin_basic() -> String {
     basic(format!("admin:{ADMIN_PASSWORD}"))
 }
 
-async fn bearer_says(world: &TestApp, header: &[u8]) -> Answer {
+async fn bearer_says(app: &TestApp, header: &[u8]) -> TestResponse {
     let request = raw_http::request("GET /profile", &[header], b"");
-    raw_http::exchange(world.bearer.base(), &request).await
+    raw_http::exchange(app.bearer.base(), &request).await
 }
 
-async fn basic_says(world: &TestApp, header: &[u8]) -> Answer {
+async fn basic_says(app: &TestApp, header: &[u8]) -> TestResponse {
     let request = raw_http::request("GET /protected", &[header], b"");
-    raw_http::exchange(world.basic.base(), &request).await
+    raw_http::exchange(app.basic.base(), &request).await
 }
 
-async fn the_name_of_the_scheme_is_case_insensitive(plan: TestSetup) {
-    let world = plan.start().await;
-    let token = world.admin().await.token;
+async fn the_name_of_the_scheme_is_case_insensitive(setup: TestSetup) {
+    let app = setup.start().await;
+    let token = app.admin().await.token;
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
         let header = format!("Authorization: {scheme} {token}");
-        bearer_says(&world, header.as_bytes()).await.expect(200);
+        bearer_says(&app, header.as_bytes()).await.expect(200);
     }
     for scheme in ["Basic", "basic", "BASIC", "bAsIc"] {
         let header = format!("authorization: {scheme} {}", admin_basic());
-        basic_says(&world, header.as_bytes()).await.expect_message("Welcome admin!");
+        basic_says(&app, header.as_bytes()).await.expect_message("Welcome admin!");
     }
 }
 
-async fn a_bearer_header_of_another_form_is_no_authentication(plan: TestSetup) {
-    let world = plan.start().await;
-    let token = world.admin().await.token;
+async fn a_bearer_header_of_another_form_is_no_authentication(setup: TestSetup) {
+    let app = setup.start().await;
+    let token = app.admin().await.token;
     let mut headers: Vec<Vec<u8>> = [
         "X-Nothing: here".to_owned(),
         "Authorization:".to_owned(),
@@ -69,16 +69,16 @@ async fn a_bearer_header_of_another_form_is_no_authentication(plan: TestSetup) {
     headers.push(b"Authorization: Bearer \xff\xfe".to_vec());
     headers.push(format!("Authorization: Bearer {token}\u{e9}").into_bytes());
     for header in headers {
-        let mut answer = bearer_says(&world, &header).await;
-        answer.asked = String::from_utf8_lossy(&header).into_owned();
-        answer.expect_detail(401, "Not authenticated.");
-        answer.expect_header("www-authenticate", Some("Bearer"));
+        let mut response = bearer_says(&app, &header).await;
+        response.request = String::from_utf8_lossy(&header).into_owned();
+        response.expect_detail(401, "Not authenticated.");
+        response.expect_header("www-authenticate", Some("Bearer"));
     }
 }
 
-async fn a_basic_header_of_another_form_is_no_authentication(plan: TestSetup) {
-    let world = plan.start().await;
-    let (token, good) = (world.admin().await.token, admin_basic());
+async fn a_basic_header_of_another_form_is_no_authentication(setup: TestSetup) {
+    let app = setup.start().await;
+    let (token, good) = (app.admin().await.token, admin_basic());
     for header in [
         "X-Nothing: here".to_owned(),
         "Authorization:".to_owned(),
@@ -98,17 +98,17 @@ async fn a_basic_header_of_another_form_is_no_authentication(plan: TestSetup) {
         format!("Authorization: Bearer {token}"),
         format!("Proxy-Authorization: Basic {good}"),
     ] {
-        let mut answer = basic_says(&world, header.as_bytes()).await;
-        answer.asked = header;
-        answer.expect_detail(401, "Not authenticated.");
-        answer.expect_header("www-authenticate", Some("Basic"));
+        let mut response = basic_says(&app, header.as_bytes()).await;
+        response.request = header;
+        response.expect_detail(401, "Not authenticated.");
+        response.expect_header("www-authenticate", Some("Basic"));
     }
 }
 
-async fn basic_credentials_that_could_be_nobody_s_look_like_a_wrong_password(plan: TestSetup) {
-    let world = plan.start().await;
+async fn basic_credentials_that_could_be_nobody_s_look_like_a_wrong_password(setup: TestSetup) {
+    let app = setup.start().await;
     let header = |credentials: &[u8]| format!("Authorization: Basic {}", basic(credentials));
-    let wrong = basic_says(&world, header(b"admin:wrong").as_bytes()).await;
+    let wrong = basic_says(&app, header(b"admin:wrong").as_bytes()).await;
     wrong.expect_detail(401, "Invalid username or password.");
     wrong.expect_header("www-authenticate", Some("Basic"));
     let nul = format!("admin:{ADMIN_PASSWORD}\0");
@@ -127,23 +127,23 @@ async fn basic_credentials_that_could_be_nobody_s_look_like_a_wrong_password(pla
         long.as_bytes(),
         long_name.as_bytes(),
     ] {
-        let answer = basic_says(&world, header(credentials).as_bytes()).await;
-        assert_eq!(answer.comparable(), wrong.comparable(), "{answer}");
+        let response = basic_says(&app, header(credentials).as_bytes()).await;
+        assert_eq!(response.comparable(), wrong.comparable(), "{response}");
     }
 }
 
-async fn two_headers_are_no_authentication(plan: TestSetup) {
-    let world = plan.start().await;
-    let bearer = format!("Authorization: Bearer {}", world.admin().await.token);
+async fn two_headers_are_no_authentication(setup: TestSetup) {
+    let app = setup.start().await;
+    let bearer = format!("Authorization: Bearer {}", app.admin().await.token);
     let basic = format!("Authorization: Basic {}", admin_basic());
     for other in [bearer.as_bytes(), basic.as_bytes(), b"Authorization: x"] {
         let headers = [bearer.as_bytes(), other];
         let request = raw_http::request("GET /profile", &headers, b"");
-        let answer = raw_http::exchange(world.bearer.base(), &request).await;
-        answer.expect_detail(401, "Not authenticated.");
+        let response = raw_http::exchange(app.bearer.base(), &request).await;
+        response.expect_detail(401, "Not authenticated.");
         let headers = [other, basic.as_bytes()];
         let request = raw_http::request("GET /protected", &headers, b"");
-        let answer = raw_http::exchange(world.basic.base(), &request).await;
-        answer.expect_detail(401, "Not authenticated.");
+        let response = raw_http::exchange(app.basic.base(), &request).await;
+        response.expect_detail(401, "Not authenticated.");
     }
 }

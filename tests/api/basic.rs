@@ -13,82 +13,81 @@ for_all_deployments!(
     registration_has_the_same_rules,
 );
 
-async fn the_right_password_is_welcome(plan: TestSetup) {
-    let world = plan.start().await;
-    let admin = world.basic.with_basic("admin", ADMIN_PASSWORD);
+async fn the_right_password_is_welcome(setup: TestSetup) {
+    let app = setup.start().await;
+    let admin = app.basic.with_basic("admin", ADMIN_PASSWORD);
     for _ in 0..3 {
         admin.get("/protected").await.expect_message("Welcome admin!");
     }
-    world.basic.with_basic("admin", "wrong").get("/protected").await.expect(401);
+    app.basic.with_basic("admin", "wrong").get("/protected").await.expect(401);
 }
 
-async fn an_unknown_name_and_a_wrong_password_look_the_same(plan: TestSetup) {
-    let world = plan.start().await;
-    world.user("ann").await;
-    let unknown = world.basic.with_basic("nobody", "a password").get("/protected").await;
-    let wrong = world.basic.with_basic("ann", "a password").get("/protected").await;
+async fn an_unknown_name_and_a_wrong_password_look_the_same(setup: TestSetup) {
+    let app = setup.start().await;
+    app.user("ann").await;
+    let unknown = app.basic.with_basic("nobody", "a password").get("/protected").await;
+    let wrong = app.basic.with_basic("ann", "a password").get("/protected").await;
     wrong.expect_detail(401, "Invalid username or password.");
     wrong.expect_header("www-authenticate", Some("Basic"));
     assert_eq!(unknown.comparable(), wrong.comparable());
 }
 
-async fn a_password_may_have_colons(plan: TestSetup) {
-    let world = plan.start().await;
+async fn a_password_may_have_colons(setup: TestSetup) {
+    let app = setup.start().await;
     for (name, password) in [("ann", ":"), ("bob", "a:b:c"), ("cem", ":x"), ("dan", "p\u{e9}")] {
         let body = json!({ "username": name, "password": password });
-        let answer = world.basic.post("/register", &body).await;
-        answer.expect_message("User registered successfully.");
-        let answer = world.basic.with_basic(name, password).get("/protected").await;
-        answer.expect_message(&format!("Welcome {name}!"));
+        let response = app.basic.post("/register", &body).await;
+        response.expect_message("User registered successfully.");
+        let response = app.basic.with_basic(name, password).get("/protected").await;
+        response.expect_message(&format!("Welcome {name}!"));
     }
 }
 
-async fn users_are_shared_by_both_variants(plan: TestSetup) {
-    let world = plan.start().await;
-    let ann = world.user("ann").await;
-    let answer = world.basic.with_basic("ann", &ann.password).get("/protected").await;
-    answer.expect_message("Welcome ann!");
+async fn users_are_shared_by_both_variants(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    let response = app.basic.with_basic("ann", &ann.password).get("/protected").await;
+    response.expect_message("Welcome ann!");
     let bob = json!({ "username": "bob", "password": "pw" });
-    world.basic.post("/register", &bob).await.expect_message("User registered successfully.");
-    world.bearer.post("/login", &bob).await.expect(200);
-    for api in [&world.bearer, &world.basic] {
-        let answer = api.post("/register", &bob).await;
-        answer.expect_detail(400, "Username already exists.");
+    app.basic.post("/register", &bob).await.expect_message("User registered successfully.");
+    app.bearer.post("/login", &bob).await.expect(200);
+    for api in [&app.bearer, &app.basic] {
+        let response = api.post("/register", &bob).await;
+        response.expect_detail(400, "Username already exists.");
     }
-    assert_eq!(world.database.user("bob").await.expect("stored").role, "user");
+    assert_eq!(app.database.user("bob").await.expect("stored").role, "user");
 }
 
-async fn a_user_whose_row_is_gone_is_refused_at_once(plan: TestSetup) {
-    let world = plan.start().await;
-    let ann = world.user("ann").await;
-    let api = world.basic.with_basic("ann", &ann.password);
+async fn a_user_whose_row_is_gone_is_refused_at_once(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    let api = app.basic.with_basic("ann", &ann.password);
     api.get("/protected").await.expect(200);
-    world.database.delete("ann").await;
+    app.database.delete("ann").await;
     api.get("/protected").await.expect_detail(401, "Invalid username or password.");
     // A successor with another password does not answer to the old one.
     let body = json!({ "username": "ann", "password": "another password" });
-    world.basic.post("/register", &body).await.expect(200);
+    app.basic.post("/register", &body).await.expect(200);
     api.get("/protected").await.expect_detail(401, "Invalid username or password.");
 }
 
-async fn a_changed_password_decides_at_once(plan: TestSetup) {
-    let world = plan.start().await;
-    let (ann, bob) = (world.user("ann").await, world.user("bob").await);
-    let protected = async |password: &str| {
-        world.basic.with_basic("ann", password).get("/protected").await.status
-    };
-    let old = world.database.user("ann").await.expect("stored").password;
-    let new = world.database.user("bob").await.expect("stored").password;
+async fn a_changed_password_decides_at_once(setup: TestSetup) {
+    let app = setup.start().await;
+    let (ann, bob) = (app.user("ann").await, app.user("bob").await);
+    let protected =
+        async |password: &str| app.basic.with_basic("ann", password).get("/protected").await.status;
+    let old = app.database.user("ann").await.expect("stored").password;
+    let new = app.database.user("bob").await.expect("stored").password;
     for _ in 0..3 {
         assert_eq!((protected(&ann.password).await, protected(&bob.password).await), (200, 401));
-        world.database.set_password_hash("ann", &new).await;
+        app.database.set_password_hash("ann", &new).await;
         assert_eq!((protected(&ann.password).await, protected(&bob.password).await), (401, 200));
-        world.database.set_password_hash("ann", &old).await;
+        app.database.set_password_hash("ann", &old).await;
     }
 }
 
-async fn registration_has_the_same_rules(plan: TestSetup) {
-    let world = plan.start().await;
+async fn registration_has_the_same_rules(setup: TestSetup) {
+    let app = setup.start().await;
     let (long_name, long_password) = ("x".repeat(256), "x".repeat(73));
     for (name, password) in [
         ("", "pw"),
@@ -99,9 +98,9 @@ async fn registration_has_the_same_rules(plan: TestSetup) {
         ("a", &*long_password),
     ] {
         let body = json!({ "username": name, "password": password });
-        let here = world.basic.post("/register", &body).await;
+        let here = app.basic.post("/register", &body).await;
         here.expect_error(400);
-        let there = world.bearer.post("/register", &body).await;
+        let there = app.bearer.post("/register", &body).await;
         assert_eq!(here.body, there.body, "the same rule, the same words");
     }
 }

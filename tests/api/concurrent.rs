@@ -16,13 +16,13 @@ const ROLES: [&str; 3] = ["user", "author", "admin"];
 
 /// The epoch is odd while a change is under way, and even when it is acknowledged: a request that
 /// began and ended in one even epoch can have seen one role only.
-async fn no_answer_shows_a_role_older_than_its_request(plan: TestSetup) {
-    let world = plan.start().await;
-    let (admin, ann) = (world.admin().await, world.user("ann").await);
+async fn no_answer_shows_a_role_older_than_its_request(setup: TestSetup) {
+    let app = setup.start().await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
     let epoch = Arc::new(AtomicUsize::new(0));
     let readers: Vec<_> = (0..16)
         .map(|_| {
-            let (api, epoch) = (world.bearer.with_token(&ann.token), Arc::clone(&epoch));
+            let (api, epoch) = (app.bearer.with_token(&ann.token), Arc::clone(&epoch));
             tokio::spawn(async move {
                 let mut judged = 0_u32;
                 loop {
@@ -30,10 +30,10 @@ async fn no_answer_shows_a_role_older_than_its_request(plan: TestSetup) {
                     if before == usize::MAX {
                         return judged;
                     }
-                    let answer = api.get("/profile").await;
-                    let role = answer.expect(200).json()["role"].clone();
+                    let response = api.get("/profile").await;
+                    let role = response.expect(200).json()["role"].clone();
                     if before % 2 == 0 && epoch.load(SeqCst) == before {
-                        assert_eq!(role, ROLES[before / 2 % 3], "in epoch {before}: {answer}");
+                        assert_eq!(role, ROLES[before / 2 % 3], "in epoch {before}: {response}");
                         judged += 1;
                     }
                 }
@@ -44,14 +44,14 @@ async fn no_answer_shows_a_role_older_than_its_request(plan: TestSetup) {
         let role = ROLES[change % 3];
         epoch.fetch_add(1, SeqCst);
         if change % 2 == 0 {
-            world.database.set_role("ann", role).await;
+            app.database.set_role("ann", role).await;
         } else {
-            world.set_role(&admin, &ann, role).await.expect(200);
+            app.set_role(&admin, &ann, role).await.expect(200);
         }
         epoch.fetch_add(1, SeqCst);
         // Some reading between two changes.
-        let answer = world.bearer.with_token(&ann.token).get("/profile").await;
-        answer.expect_json(200, &json!({ "message": "Welcome ann!", "role": role }));
+        let response = app.bearer.with_token(&ann.token).get("/profile").await;
+        response.expect_json(200, &json!({ "message": "Welcome ann!", "role": role }));
     }
     epoch.store(usize::MAX, SeqCst);
     let mut judged = 0;
@@ -61,23 +61,23 @@ async fn no_answer_shows_a_role_older_than_its_request(plan: TestSetup) {
     assert!(judged > 0, "no request fell between two changes");
 }
 
-async fn everybody_gets_the_own_answer_among_hostile_neighbours(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut people = Vec::new();
+async fn everybody_gets_the_own_answer_among_hostile_neighbours(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut users = Vec::new();
     for (index, role) in (0..12).zip(ROLES.into_iter().cycle()) {
         let name = format!("user {index}");
-        let person = world.user(&name).await;
-        world.database.set_role(&name, role).await;
-        people.push((name, role, person.token));
+        let user = app.user(&name).await;
+        app.database.set_role(&name, role).await;
+        users.push((name, role, user.token));
     }
-    world.user("gone").await;
-    let gone = world.user("gone too").await;
-    world.database.delete("gone too").await;
-    let hostile = hostile_tokens(&world).await;
+    app.user("gone").await;
+    let gone = app.user("gone too").await;
+    app.database.delete("gone too").await;
+    let hostile = hostile_tokens(&app).await;
     let mut asked = Vec::new();
     for _ in 0..10 {
-        for (name, role, token) in &people {
-            let (api, wanted) = (world.bearer.with_token(token), (name.clone(), *role));
+        for (name, role, token) in &users {
+            let (api, wanted) = (app.bearer.with_token(token), (name.clone(), *role));
             asked.push(tokio::spawn(async move {
                 let (name, role) = wanted;
                 let profile = json!({ "message": format!("Welcome {name}!"), "role": role });
@@ -89,23 +89,23 @@ async fn everybody_gets_the_own_answer_among_hostile_neighbours(plan: TestSetup)
             }));
         }
         for token in &hostile {
-            let api = world.bearer.with_token(token);
+            let api = app.bearer.with_token(token);
             asked.push(tokio::spawn(async move {
                 api.get("/profile").await.expect_error(401);
             }));
         }
-        let api = world.bearer.with_token(&gone.token);
+        let api = app.bearer.with_token(&gone.token);
         asked.push(tokio::spawn(async move {
             api.get("/admin").await.expect_detail(401, "User not found.");
         }));
     }
     for one in asked {
-        one.await.expect("the answer was the right one");
+        one.await.expect("the response was the right one");
     }
 }
 
-async fn hostile_tokens(world: &TestApp) -> Vec<String> {
-    let claims = token::claims_of(world.admin().await.id);
+async fn hostile_tokens(app: &TestApp) -> Vec<String> {
+    let claims = token::claims_of(app.admin().await.id);
     let with_sub = |sub: &str| {
         let mut claims = claims.clone();
         claims["sub"] = sub.into();

@@ -6,14 +6,14 @@ use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path};
 
 for_all_deployments!(hashes_have_cost_12_unless_told_otherwise);
 
-async fn hashes_have_cost_12_unless_told_otherwise(plan: e2e::TestSetup) {
-    let world = plan.with_real_hashes().start().await;
-    world.try_register("ann", "a password").await.expect(200);
+async fn hashes_have_cost_12_unless_told_otherwise(setup: e2e::TestSetup) {
+    let app = setup.with_real_hashes().start().await;
+    app.try_register("ann", "a password").await.expect(200);
     for name in ["ann", "admin"] {
-        let hash = world.database.user(name).await.expect("stored").password;
+        let hash = app.database.user(name).await.expect("stored").password;
         assert!(hash.starts_with("$2b$12$") && hash.len() == 60, "{hash}");
     }
-    world.try_log_in("ann", "a password").await.expect(200);
+    app.try_log_in("ann", "a password").await.expect(200);
 }
 
 /// Only the ports are set, because tests run side by side.
@@ -30,7 +30,7 @@ fn mode(path: &Path) -> u32 {
 #[tokio::test]
 async fn without_settings_it_says_where_everything_is_and_the_generated_password_works() {
     let folder = tempfile::tempdir().expect("a folder");
-    let process = Process::start(Program::AllInOne, &settings(), folder.path()).ready().await;
+    let process = Process::start(Program::Rolegate, &settings(), folder.path()).ready().await;
     let data = folder.path().join("data");
     let password_file = data.join("initial-admin-password");
     let said = process.stdout();
@@ -44,8 +44,8 @@ async fn without_settings_it_says_where_everything_is_and_the_generated_password
     assert!(!said.contains(password), "a terminal keeps what it shows: {said}");
     let bearer = Api::at(&process.address("bearer"));
     let log_in = json!({ "username": "admin", "password": password });
-    let answer = bearer.post("/login", &log_in).await;
-    let token = answer.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
+    let response = bearer.post("/login", &log_in).await;
+    let token = response.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
     bearer.with_token(&token).get("/admin").await.expect_message("Welcome Admin!");
     let basic = Api::at(&process.address("basic")).with_basic("admin", password);
     basic.get("/protected").await.expect_message("Welcome admin!");
@@ -65,8 +65,8 @@ async fn a_second_start_without_settings_goes_on_where_the_first_ended() {
     let password_file = folder.path().join("data/initial-admin-password");
     let password = std::fs::read_to_string(&password_file).expect("the password was left there");
     let log_in = json!({ "username": "admin", "password": password.trim_end() });
-    let answer = Api::at(&first.address("bearer")).post("/login", &log_in).await;
-    let token = answer.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
+    let response = Api::at(&first.address("bearer")).post("/login", &log_in).await;
+    let token = response.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
     first.kill().await;
 
     let second =
@@ -81,8 +81,8 @@ async fn a_second_start_without_settings_goes_on_where_the_first_ended() {
 /// The API, asked by whoever logs in with this password.
 async fn log_in(bearer: &Api, username: &str, password: &str) -> Api {
     let body = json!({ "username": username, "password": password });
-    let answer = bearer.post("/login", &body).await;
-    let token = answer.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
+    let response = bearer.post("/login", &body).await;
+    let token = response.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
     bearer.with_token(&token)
 }
 

@@ -5,7 +5,7 @@ mod users;
 
 use e2e::{
     TestApp, TestSetup, for_all_deployments,
-    grpc::{self, acting, expect_refusal},
+    grpc::{self, authenticated, expect_error},
     token,
 };
 use rolegate_proto::auth_v1::{
@@ -17,8 +17,8 @@ use tonic::{Code, transport::Channel};
 
 for_all_deployments!(every_call_answers_what_the_contract_says, every_refusal_carries_its_reason,);
 
-async fn client(world: &TestApp) -> AuthServiceClient<Channel> {
-    grpc::client(&world.auth().address("grpc")).await
+async fn client(app: &TestApp) -> AuthServiceClient<Channel> {
+    grpc::client(&app.auth().address("grpc")).await
 }
 
 fn anybody() -> Requirement {
@@ -32,9 +32,9 @@ fn authorize(token: &str, requirement: impl Into<Option<Requirement>>) -> Author
 const AUTHOR: i32 = Role::Author as i32;
 const ADMIN: i32 = Role::Admin as i32;
 
-async fn every_call_answers_what_the_contract_says(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut client = client(&world).await;
+async fn every_call_answers_what_the_contract_says(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut client = client(&app).await;
     let (username, password) = ("ann".to_owned(), "pw".to_owned());
 
     let request = RegisterRequest { username: username.clone(), password: password.clone() };
@@ -56,26 +56,28 @@ async fn every_call_answers_what_the_contract_says(plan: TestSetup) {
     let passed = client.authorize(request).await.expect("passed").into_inner();
     assert_eq!(passed.user, Some(ann.clone()));
 
-    let admin = world.admin().await;
+    let admin = app.admin().await;
     let message = SetUserRoleRequest { user_id: ann.id, role: AUTHOR };
-    let changed = client.set_user_role(acting(message, &admin.token)).await.expect("changed");
+    let changed =
+        client.set_user_role(authenticated(message, &admin.token)).await.expect("changed");
     let changed = changed.into_inner().user.expect("a user");
     assert_eq!((changed.id, changed.role()), (ann.id, Role::Author));
 
-    let page = client.list_users(acting(ListUsersRequest::default(), &admin.token)).await;
+    let page = client.list_users(authenticated(ListUsersRequest::default(), &admin.token)).await;
     let page = page.expect("listed").into_inner();
     assert_eq!(page.users.len(), 2);
     assert_eq!(page.users[1], changed);
     assert_eq!(page.next_after, None);
     let message = ListUsersRequest { page_size: 1, ..ListUsersRequest::default() };
-    let page = client.list_users(acting(message, &admin.token)).await.expect("listed").into_inner();
+    let page =
+        client.list_users(authenticated(message, &admin.token)).await.expect("listed").into_inner();
     assert_eq!(page.next_after, Some(page.users[0].id));
 }
 
-async fn every_refusal_carries_its_reason(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut client = client(&world).await;
-    let (admin, ann) = (world.admin().await, world.user("ann").await);
+async fn every_refusal_carries_its_reason(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut client = client(&app).await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
     for (username, password, code, reason) in [
         ("ann", "pw", Code::AlreadyExists, "USERNAME_TAKEN"),
         ("a:b", "pw", Code::InvalidArgument, "USERNAME_INVALID"),
@@ -84,17 +86,17 @@ async fn every_refusal_carries_its_reason(plan: TestSetup) {
         ("bob", "\0", Code::InvalidArgument, "PASSWORD_INVALID"),
     ] {
         let request = RegisterRequest { username: username.into(), password: password.into() };
-        let status = expect_refusal(client.register(request).await, code, reason);
+        let status = expect_error(client.register(request).await, code, reason);
         assert!(!status.message().is_empty(), "the rule is named");
     }
     for (username, password) in [("ann", "wrong"), ("nobody", "wrong"), ("", ""), ("a:b", "\0")] {
         let (username, password) = (username.to_owned(), password.to_owned());
         let request = LoginRequest { username: username.clone(), password: password.clone() };
         let login = client.login(request).await;
-        let status = expect_refusal(login, Code::Unauthenticated, "CREDENTIALS_INVALID");
+        let status = expect_error(login, Code::Unauthenticated, "CREDENTIALS_INVALID");
         let request = VerifyCredentialsRequest { username, password };
         let verified = client.verify_credentials(request).await;
-        let same = expect_refusal(verified, Code::Unauthenticated, "CREDENTIALS_INVALID");
+        let same = expect_error(verified, Code::Unauthenticated, "CREDENTIALS_INVALID");
         assert_eq!(status.message(), same.message());
     }
     // Each is wrong in what comes later too.
@@ -106,8 +108,8 @@ async fn every_refusal_carries_its_reason(plan: TestSetup) {
         (&*admin.token, ann.id, 0, Code::InvalidArgument, "ROLE_INVALID"),
         (&*admin.token, ann.id, 4, Code::InvalidArgument, "ROLE_INVALID"),
     ] {
-        let request = acting(SetUserRoleRequest { user_id, role }, actor);
-        expect_refusal(client.set_user_role(request).await, code, reason);
+        let request = authenticated(SetUserRoleRequest { user_id, role }, actor);
+        expect_error(client.set_user_role(request).await, code, reason);
     }
     let page =
         |page_size, role| ListUsersRequest { page_size, role, ..ListUsersRequest::default() };
@@ -119,6 +121,6 @@ async fn every_refusal_carries_its_reason(plan: TestSetup) {
         (&*admin.token, page(200, Some(0)), Code::InvalidArgument, "ROLE_INVALID"),
         (&*admin.token, page(200, Some(77)), Code::InvalidArgument, "ROLE_INVALID"),
     ] {
-        expect_refusal(client.list_users(acting(message, actor)).await, code, reason);
+        expect_error(client.list_users(authenticated(message, actor)).await, code, reason);
     }
 }

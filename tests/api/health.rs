@@ -15,9 +15,9 @@ for_all_deployments!(
 
 const SERVICE: &str = "rolegate.auth.v1.AuthService";
 
-async fn a_program_that_serves_is_alive_and_ready(plan: TestSetup) {
-    let world = plan.start().await;
-    for process in world.processes() {
+async fn a_program_that_serves_is_alive_and_ready(setup: TestSetup) {
+    let app = setup.start().await;
+    for process in app.processes() {
         let ops = Api::at(&process.address("ops"));
         ops.get("/livez").await.expect(200);
         eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(()))
@@ -26,14 +26,14 @@ async fn a_program_that_serves_is_alive_and_ready(plan: TestSetup) {
     }
 }
 
-async fn grpc_health_says_serving(plan: TestSetup) {
-    let world = plan.start().await;
-    let client = HealthClient::new(grpc::channel(&world.auth().address("grpc")).await);
+async fn grpc_health_says_serving(setup: TestSetup) {
+    let app = setup.start().await;
+    let client = HealthClient::new(grpc::channel(&app.auth().address("grpc")).await);
     for service in ["", SERVICE] {
         eventually("serving", async || {
             let request = HealthCheckRequest { service: service.to_owned() };
-            let answer = client.clone().check(request).await.expect("an answer").into_inner();
-            (answer.status() == ServingStatus::Serving).then_some(())
+            let response = client.clone().check(request).await.expect("a response").into_inner();
+            (response.status() == ServingStatus::Serving).then_some(())
         })
         .await;
     }
@@ -44,7 +44,7 @@ async fn grpc_health_says_serving(plan: TestSetup) {
 
 /// The two versions have the same messages in two packages.
 macro_rules! listed {
-    ($version:ident, $world:expr) => {{
+    ($version:ident, $app:expr) => {{
         use $version::{
             ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
             server_reflection_request::MessageRequest::{FileContainingSymbol, ListServices},
@@ -52,20 +52,20 @@ macro_rules! listed {
                 FileDescriptorResponse, ListServicesResponse,
             },
         };
-        let channel = grpc::channel(&$world.auth().address("grpc")).await;
+        let channel = grpc::channel(&$app.auth().address("grpc")).await;
         let mut client = ServerReflectionClient::new(channel);
-        let mut answers = Vec::new();
+        let mut responses = Vec::new();
         for question in [ListServices(String::new()), FileContainingSymbol(SERVICE.to_owned())] {
             let request =
                 ServerReflectionRequest { host: String::new(), message_request: Some(question) };
             let stream = client.server_reflection_info(once(request)).await;
-            let answer = stream.expect("an answer").into_inner().message().await;
-            answers.push(answer.expect("a message").expect("one").message_response);
+            let response = stream.expect("a response").into_inner().message().await;
+            responses.push(response.expect("a message").expect("one").message_response);
         }
-        let file = matches!(answers.pop(), Some(Some(FileDescriptorResponse(files)))
+        let file = matches!(responses.pop(), Some(Some(FileDescriptorResponse(files)))
             if !files.file_descriptor_proto.is_empty());
         assert!(file, "the file of {SERVICE} is described");
-        match answers.pop().flatten() {
+        match responses.pop().flatten() {
             Some(ListServicesResponse(list)) => {
                 list.service.into_iter().map(|service| service.name).collect::<Vec<_>>()
             }
@@ -74,9 +74,9 @@ macro_rules! listed {
     }};
 }
 
-async fn reflection_lists_the_service_in_both_versions(plan: TestSetup) {
-    let world = plan.start().await;
-    for services in [listed!(v1, world), listed!(v1alpha, world)] {
+async fn reflection_lists_the_service_in_both_versions(setup: TestSetup) {
+    let app = setup.start().await;
+    for services in [listed!(v1, app), listed!(v1alpha, app)] {
         assert!(services.iter().any(|name| name == SERVICE), "{services:?}");
         assert!(services.iter().any(|name| name == "grpc.health.v1.Health"), "{services:?}");
     }

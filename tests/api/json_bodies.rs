@@ -1,6 +1,6 @@
 //! Bodies that are no JSON, not the right JSON, or too much, at every endpoint that reads one.
 
-use e2e::{Answer, Api, TestApp, TestSetup, for_all_deployments, raw_http};
+use e2e::{Api, TestApp, TestResponse, TestSetup, for_all_deployments, raw_http};
 use reqwest::{Method, header::CONTENT_TYPE};
 use serde_json::json;
 
@@ -28,8 +28,8 @@ struct Endpoint {
 }
 
 /// Every endpoint that reads a body, asked by somebody who may.
-async fn endpoints(world: &TestApp) -> [Endpoint; 4] {
-    let admin = world.bearer.with_token(&world.admin().await.token);
+async fn endpoints(app: &TestApp) -> [Endpoint; 4] {
+    let admin = app.bearer.with_token(&app.admin().await.token);
     let user = &["username", "password"];
     let register = |api: &Api, good| {
         let (api, method) = (api.clone(), Method::POST);
@@ -37,9 +37,9 @@ async fn endpoints(world: &TestApp) -> [Endpoint; 4] {
     };
     let good = r#"{"username":"admin","password":"the password of the admin"}"#;
     [
-        register(&world.bearer, r#"{"username":"ann","password":"pw"}"#),
-        register(&world.basic, r#"{"username":"bob","password":"pw"}"#),
-        Endpoint { api: world.bearer.clone(), path: "/login", good, ..register(&world.bearer, "") },
+        register(&app.bearer, r#"{"username":"ann","password":"pw"}"#),
+        register(&app.basic, r#"{"username":"bob","password":"pw"}"#),
+        Endpoint { api: app.bearer.clone(), path: "/login", good, ..register(&app.bearer, "") },
         Endpoint {
             api: admin,
             method: Method::PUT,
@@ -51,20 +51,20 @@ async fn endpoints(world: &TestApp) -> [Endpoint; 4] {
 }
 
 impl Endpoint {
-    async fn send(&self, content_type: &str, body: impl Into<Vec<u8>>) -> Answer {
+    async fn send(&self, content_type: &str, body: impl Into<Vec<u8>>) -> TestResponse {
         let body = body.into();
         let shown = String::from_utf8_lossy(&body).chars().take(200).collect::<String>();
         let request = self.api.request(self.method.clone(), self.path);
         let request = request.header(CONTENT_TYPE, content_type).body(body);
-        let mut answer = self.api.send(request).await;
-        answer.asked = format!("{} {content_type} {shown}", answer.asked);
-        answer
+        let mut response = self.api.send(request).await;
+        response.request = format!("{} {content_type} {shown}", response.request);
+        response
     }
 }
 
-async fn a_missing_body_is_refused(plan: TestSetup) {
-    let world = plan.start().await;
-    for endpoint in endpoints(&world).await {
+async fn a_missing_body_is_refused(setup: TestSetup) {
+    let app = setup.start().await;
+    for endpoint in endpoints(&app).await {
         endpoint.send(JSON, "").await.expect_error(400);
         endpoint.send(JSON, "  \n").await.expect_error(400);
         let nothing = endpoint.api.request(endpoint.method, endpoint.path);
@@ -72,9 +72,9 @@ async fn a_missing_body_is_refused(plan: TestSetup) {
     }
 }
 
-async fn malformed_json_is_refused(plan: TestSetup) {
-    let world = plan.start().await;
-    for endpoint in endpoints(&world).await {
+async fn malformed_json_is_refused(setup: TestSetup) {
+    let app = setup.start().await;
+    for endpoint in endpoints(&app).await {
         let good = endpoint.good;
         for body in [
             "{".to_owned(),
@@ -108,12 +108,12 @@ async fn malformed_json_is_refused(plan: TestSetup) {
         let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
         endpoint.send(JSON, utf16).await.expect_error(400);
     }
-    assert_eq!(world.database.count_users().await, 1, "nobody but the admin");
+    assert_eq!(app.database.count_users().await, 1, "nobody but the admin");
 }
 
-async fn json_that_is_no_object_of_strings_is_refused(plan: TestSetup) {
-    let world = plan.start().await;
-    for endpoint in endpoints(&world).await {
+async fn json_that_is_no_object_of_strings_is_refused(setup: TestSetup) {
+    let app = setup.start().await;
+    for endpoint in endpoints(&app).await {
         for body in [
             "null",
             "true",
@@ -144,30 +144,18 @@ async fn json_that_is_no_object_of_strings_is_refused(plan: TestSetup) {
             endpoint.send(JSON, twice).await.expect_error(400);
         }
     }
-    assert_eq!(world.database.count_users().await, 1, "nobody but the admin");
+    assert_eq!(app.database.count_users().await, 1, "nobody but the admin");
 }
 
-async fn nul_is_text_like_any_other(plan: TestSetup) {
-    let world = plan.start().await;
-    let admin = world.bearer.with_token(&world.admin().await.token);
+async fn nul_is_text_like_any_other(setup: TestSetup) {
+    let app = setup.start().await;
+    let admin = app.bearer.with_token(&app.admin().await.token);
     let escaped = [
-        (
-            &world.bearer,
-            Method::POST,
-            "/register",
-            r#"{"username":"a\u0000","password":"pw"}"#,
-            400,
-        ),
-        (&world.bearer, Method::POST, "/register", r#"{"username":"a","password":"p\u0000"}"#, 400),
-        (&world.basic, Method::POST, "/register", r#"{"username":"\u0000","password":"pw"}"#, 400),
-        (
-            &world.bearer,
-            Method::POST,
-            "/login",
-            r#"{"username":"admin\u0000","password":"p"}"#,
-            401,
-        ),
-        (&world.bearer, Method::POST, "/login", r#"{"username":"admin","password":"\u0000"}"#, 401),
+        (&app.bearer, Method::POST, "/register", r#"{"username":"a\u0000","password":"pw"}"#, 400),
+        (&app.bearer, Method::POST, "/register", r#"{"username":"a","password":"p\u0000"}"#, 400),
+        (&app.basic, Method::POST, "/register", r#"{"username":"\u0000","password":"pw"}"#, 400),
+        (&app.bearer, Method::POST, "/login", r#"{"username":"admin\u0000","password":"p"}"#, 401),
+        (&app.bearer, Method::POST, "/login", r#"{"username":"admin","password":"\u0000"}"#, 401),
         (&admin, Method::PUT, "/users/1/role", r#"{"role":"admin\u0000"}"#, 400),
     ];
     for (api, method, path, body, status) in escaped {
@@ -176,9 +164,9 @@ async fn nul_is_text_like_any_other(plan: TestSetup) {
     }
 }
 
-async fn another_content_type_is_refused(plan: TestSetup) {
-    let world = plan.start().await;
-    for endpoint in endpoints(&world).await {
+async fn another_content_type_is_refused(setup: TestSetup) {
+    let app = setup.start().await;
+    for endpoint in endpoints(&app).await {
         for content_type in [
             "text/plain",
             "text/json",
@@ -192,12 +180,12 @@ async fn another_content_type_is_refused(plan: TestSetup) {
             endpoint.send(content_type, endpoint.good).await.expect_error(415);
         }
     }
-    assert_eq!(world.database.count_users().await, 1, "nobody but the admin");
+    assert_eq!(app.database.count_users().await, 1, "nobody but the admin");
 }
 
-async fn json_by_its_other_names_is_accepted(plan: TestSetup) {
-    let world = plan.start().await;
-    for endpoint in endpoints(&world).await.into_iter().filter(|one| one.path != "/register") {
+async fn json_by_its_other_names_is_accepted(setup: TestSetup) {
+    let app = setup.start().await;
+    for endpoint in endpoints(&app).await.into_iter().filter(|one| one.path != "/register") {
         for content_type in [
             "application/json; charset=utf-8",
             "Application/JSON",
@@ -208,10 +196,10 @@ async fn json_by_its_other_names_is_accepted(plan: TestSetup) {
     }
 }
 
-async fn a_client_that_sends_5_megabytes_sees_the_413(plan: TestSetup) {
-    let world = plan.start().await;
+async fn a_client_that_sends_5_megabytes_sees_the_413(setup: TestSetup) {
+    let app = setup.start().await;
     let huge = format!("{{\"x\":\"{}\"}}", "x".repeat(5 * 1024 * 1024));
-    for endpoint in endpoints(&world).await {
+    for endpoint in endpoints(&app).await {
         endpoint.send(JSON, huge.clone()).await.expect_error(413);
         let mut just_too_large = endpoint.good.to_owned();
         just_too_large += &" ".repeat(64 * 1024 + 1 - just_too_large.len());
@@ -227,15 +215,15 @@ async fn a_client_that_sends_5_megabytes_sees_the_413(plan: TestSetup) {
         ([b"Content-Type: application/json".as_slice(), length.as_bytes()], &huge),
     ] {
         let request = raw_http::request("POST /register", &headers, body.as_bytes());
-        for api in [&world.bearer, &world.basic] {
+        for api in [&app.bearer, &app.basic] {
             raw_http::exchange(api.base(), &request).await.expect_error(413);
         }
     }
 }
 
-async fn unknown_fields_are_ignored(plan: TestSetup) {
-    let world = plan.start().await;
-    for endpoint in endpoints(&world).await {
+async fn unknown_fields_are_ignored(setup: TestSetup) {
+    let app = setup.start().await;
+    for endpoint in endpoints(&app).await {
         let body = endpoint.good.replacen('{', r#"{"x":[{"y":null}],"":"","exp":1e999999,"#, 1);
         endpoint.send(JSON, body).await.expect(200);
     }

@@ -1,6 +1,6 @@
 //! `GET /users`: how an admin learns an id.
 
-use e2e::{Answer, Api, TestApp, TestSetup, for_all_deployments};
+use e2e::{Api, TestApp, TestResponse, TestSetup, for_all_deployments};
 use reqwest::Url;
 use serde_json::{Value, json};
 
@@ -12,27 +12,27 @@ for_all_deployments!(
     parameters_out_of_bounds_are_refused,
 );
 
-async fn admin_api(world: &TestApp) -> Api {
-    world.bearer.with_token(&world.admin().await.token)
+async fn admin_api(app: &TestApp) -> Api {
+    app.bearer.with_token(&app.admin().await.token)
 }
 
-async fn list(api: &Api, query: &[(&str, &str)]) -> Answer {
+async fn list(api: &Api, query: &[(&str, &str)]) -> TestResponse {
     let url = Url::parse_with_params("http://x/users", query).expect("a URL");
     api.get(&format!("/users?{}", url.query().unwrap_or_default())).await
 }
 
 async fn names(api: &Api, query: &[(&str, &str)]) -> Vec<String> {
-    let answer = list(api, query).await;
-    let body = answer.expect(200).json();
-    let users = body["users"].as_array().unwrap_or_else(|| panic!("no users: {answer}"));
+    let response = list(api, query).await;
+    let body = response.expect(200).json();
+    let users = body["users"].as_array().unwrap_or_else(|| panic!("no users: {response}"));
     users.iter().map(|user| user["username"].as_str().expect("a name").to_owned()).collect()
 }
 
-async fn users_come_by_id_with_name_and_role_and_nothing_else(plan: TestSetup) {
-    let world = plan.start().await;
-    let api = admin_api(&world).await;
-    let admin_id = world.admin().await.id;
-    let (bob, ann) = (world.user("bob").await, world.user_with_role("ann", "author").await);
+async fn users_come_by_id_with_name_and_role_and_nothing_else(setup: TestSetup) {
+    let app = setup.start().await;
+    let api = admin_api(&app).await;
+    let admin_id = app.admin().await.id;
+    let (bob, ann) = (app.user("bob").await, app.user_with_role("ann", "author").await);
     let users = json!([
         { "id": admin_id, "username": "admin", "role": "admin" },
         { "id": bob.id, "username": "bob", "role": "user" },
@@ -41,11 +41,11 @@ async fn users_come_by_id_with_name_and_role_and_nothing_else(plan: TestSetup) {
     api.get("/users").await.expect_json(200, &json!({ "users": users, "next": null }));
 }
 
-async fn pages_follow_each_other_without_gaps(plan: TestSetup) {
-    let world = plan.start().await;
-    let api = admin_api(&world).await;
+async fn pages_follow_each_other_without_gaps(setup: TestSetup) {
+    let app = setup.start().await;
+    let api = admin_api(&app).await;
     for index in 0..54 {
-        world.try_register(&format!("user {index:02}"), "pw").await.expect(200);
+        app.try_register(&format!("user {index:02}"), "pw").await.expect(200);
     }
     assert_eq!(names(&api, &[]).await.len(), 50, "the default");
     assert_eq!(names(&api, &[("limit", "200")]).await.len(), 55);
@@ -71,11 +71,11 @@ async fn pages_follow_each_other_without_gaps(plan: TestSetup) {
     beyond.expect_json(200, &json!({ "users": [], "next": null }));
 }
 
-async fn a_prefix_is_taken_literally(plan: TestSetup) {
-    let world = plan.start().await;
-    let api = admin_api(&world).await;
+async fn a_prefix_is_taken_literally(setup: TestSetup) {
+    let app = setup.start().await;
+    let api = admin_api(&app).await;
     for name in ["ann", "anna", "Ann", "a%", "a_b", "a\\b", "a'b", "an", "änne", "*a"] {
-        world.try_register(name, "pw").await.expect(200);
+        app.try_register(name, "pw").await.expect(200);
     }
     for (prefix, wanted) in [
         ("ann", &["ann", "anna"][..]),
@@ -97,12 +97,12 @@ async fn a_prefix_is_taken_literally(plan: TestSetup) {
     list(&api, &[("username", "a\0")]).await.expect_error(400);
 }
 
-async fn a_role_selects(plan: TestSetup) {
-    let world = plan.start().await;
-    let api = admin_api(&world).await;
-    world.user("ann").await;
-    world.user_with_role("bob", "author").await;
-    world.user_with_role("bea", "author").await;
+async fn a_role_selects(setup: TestSetup) {
+    let app = setup.start().await;
+    let api = admin_api(&app).await;
+    app.user("ann").await;
+    app.user_with_role("bob", "author").await;
+    app.user_with_role("bea", "author").await;
     assert_eq!(names(&api, &[("role", "user")]).await, ["ann"]);
     assert_eq!(names(&api, &[("role", "author")]).await, ["bob", "bea"]);
     assert_eq!(names(&api, &[("role", "admin")]).await, ["admin"]);
@@ -112,9 +112,9 @@ async fn a_role_selects(plan: TestSetup) {
     }
 }
 
-async fn parameters_out_of_bounds_are_refused(plan: TestSetup) {
-    let world = plan.start().await;
-    let api = admin_api(&world).await;
+async fn parameters_out_of_bounds_are_refused(setup: TestSetup) {
+    let app = setup.start().await;
+    let api = admin_api(&app).await;
     let many = "9".repeat(30);
     for (name, value) in [
         ("limit", "0"),

@@ -11,35 +11,35 @@ for_all_deployments!(
     a_hash_of_another_cost_is_renewed_by_a_good_login_and_by_no_other,
 );
 
-async fn the_right_password_gets_a_token_with_four_claims(plan: TestSetup) {
-    let world = plan.start().await;
+async fn the_right_password_gets_a_token_with_four_claims(setup: TestSetup) {
+    let app = setup.start().await;
     let before = token::now();
-    let ann = world.user("ann").await;
+    let ann = app.user("ann").await;
     let after = token::now();
     let claims = token::claims(&ann.token);
     let exp = claims["exp"].as_u64().expect("exp is a whole number");
     assert!((before + 1800..=after + 1800).contains(&exp), "{exp} is not in 30 minutes");
-    let id = world.database.user("ann").await.expect("stored").id.to_string();
+    let id = app.database.user("ann").await.expect("stored").id.to_string();
     let wanted = json!({ "sub": id, "username": "ann", "role": "user", "exp": exp });
     assert_eq!(claims, wanted, "exactly these");
     assert_eq!(token::header(&ann.token)["alg"], "HS256");
     assert_eq!(token::header(&ann.token).get("crit"), None);
 }
 
-async fn an_unknown_name_and_a_wrong_password_look_the_same(plan: TestSetup) {
-    let world = plan.start().await;
-    world.user("ann").await;
-    let unknown = world.try_log_in("nobody", "a password").await;
-    let wrong = world.try_log_in("ann", "a password").await;
+async fn an_unknown_name_and_a_wrong_password_look_the_same(setup: TestSetup) {
+    let app = setup.start().await;
+    app.user("ann").await;
+    let unknown = app.try_log_in("nobody", "a password").await;
+    let wrong = app.try_log_in("ann", "a password").await;
     wrong.expect_detail(401, "Invalid username or password.");
     wrong.expect_header("www-authenticate", Some("Bearer"));
     assert_eq!(unknown.comparable(), wrong.comparable());
 }
 
-async fn a_name_or_password_that_could_not_be_registered_looks_the_same_too(plan: TestSetup) {
-    let world = plan.start().await;
-    let ann = world.user("ann").await;
-    let wrong = world.try_log_in("ann", "a password").await;
+async fn a_name_or_password_that_could_not_be_registered_looks_the_same_too(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    let wrong = app.try_log_in("ann", "a password").await;
     let (long_name, long_password) = ("x".repeat(256), "x".repeat(73));
     let nul_at_end = format!("{}\0", ann.password);
     for (name, password) in [
@@ -54,34 +54,34 @@ async fn a_name_or_password_that_could_not_be_registered_looks_the_same_too(plan
         ("ann", &*long_password),
         ("nobody", &*long_password),
     ] {
-        let answer = world.try_log_in(name, password).await;
-        assert_eq!(answer.comparable(), wrong.comparable(), "{name:?} {password:?}");
+        let response = app.try_log_in(name, password).await;
+        assert_eq!(response.comparable(), wrong.comparable(), "{name:?} {password:?}");
     }
 }
 
-async fn a_new_login_carries_the_new_role(plan: TestSetup) {
-    let world = plan.start().await;
-    let ann = world.user_with_role("ann", "author").await;
-    let again = world.try_log_in(&ann.username, &ann.password).await;
+async fn a_new_login_carries_the_new_role(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user_with_role("ann", "author").await;
+    let again = app.try_log_in(&ann.username, &ann.password).await;
     let body = again.expect(200).json();
     let token = body["access_token"].as_str().expect("a token");
     assert_eq!(token::claims(token)["role"], "author");
     assert_eq!(token::claims(&ann.token)["role"], Value::from("user"), "the old one says the old");
 }
 
-async fn a_hash_of_another_cost_is_renewed_by_a_good_login_and_by_no_other(plan: TestSetup) {
+async fn a_hash_of_another_cost_is_renewed_by_a_good_login_and_by_no_other(setup: TestSetup) {
     // "sesame" at cost 5; the programs of this test hash at cost 4.
     const OLD: &str = "$2b$05$abcdefghijklmnopqrstuuKcS.CYWVYVaLiiCKrrc0A5s3mGesJ9O";
-    let world = plan.start().await;
-    world.user("ann").await;
-    world.database.set_password_hash("ann", OLD).await;
-    world.try_log_in("ann", "Sesame").await.expect(401);
-    world.try_log_in("ann", "sesame").await.expect(200);
-    let stored = async || world.database.user("ann").await.expect("stored").password;
+    let app = setup.start().await;
+    app.user("ann").await;
+    app.database.set_password_hash("ann", OLD).await;
+    app.try_log_in("ann", "Sesame").await.expect(401);
+    app.try_log_in("ann", "sesame").await.expect(200);
+    let stored = async || app.database.user("ann").await.expect("stored").password;
     eventually("the hash to be renewed", async || {
         stored().await.starts_with("$2b$04$").then_some(())
     })
     .await;
-    world.try_log_in("ann", "sesame").await.expect(200);
-    world.try_log_in("ann", "Sesame").await.expect(401);
+    app.try_log_in("ann", "sesame").await.expect(200);
+    app.try_log_in("ann", "Sesame").await.expect(401);
 }

@@ -20,10 +20,10 @@ for_all_deployments!(
 const DEMANDED: &str = "PROMTOOL";
 
 async fn scrape(process: &Process) -> String {
-    let answer = Api::at(&process.address("ops")).get("/metrics").await;
-    let content_type = answer.expect(200).header("content-type").unwrap_or_default();
-    assert!(content_type.starts_with("text/plain; version=0.0.4"), "{answer}");
-    answer.body
+    let response = Api::at(&process.address("ops")).get("/metrics").await;
+    let content_type = response.expect(200).header("content-type").unwrap_or_default();
+    assert!(content_type.starts_with("text/plain; version=0.0.4"), "{response}");
+    response.body
 }
 
 /// The value of a series, written as it is scraped.
@@ -34,26 +34,26 @@ fn value(metrics: &str, series: &str) -> f64 {
 }
 
 /// Uses everything that is counted.
-async fn use_everything(world: &TestApp) {
-    let ann = world.user("ann").await;
-    world.try_log_in("ann", "wrong").await.expect(401);
-    world.bearer.with_token(&ann.token).get("/profile").await.expect(200);
-    world.bearer.with_token(&ann.token).get("/admin").await.expect(403);
+async fn use_everything(app: &TestApp) {
+    let ann = app.user("ann").await;
+    app.try_log_in("ann", "wrong").await.expect(401);
+    app.bearer.with_token(&ann.token).get("/profile").await.expect(200);
+    app.bearer.with_token(&ann.token).get("/admin").await.expect(403);
     for _ in 0..2 {
-        world.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(200);
+        app.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(200);
     }
 }
 
-async fn what_happens_is_counted(plan: TestSetup) {
-    let world = plan.start().await;
-    use_everything(&world).await;
-    let front = scrape(world.front()).await;
+async fn what_happens_is_counted(setup: TestSetup) {
+    let app = setup.start().await;
+    use_everything(&app).await;
+    let front = scrape(app.gateway()).await;
     let http = |rest: &str| value(&front, &format!("rolegate_http_requests_total{{{rest}}}"));
     let login = r#"method="POST",route="/login",status="401",variant="bearer""#;
     assert!((http(login) - 1.0).abs() < 0.1);
     let protected = r#"method="GET",route="/protected",status="200",variant="basic""#;
     assert!((http(protected) - 2.0).abs() < 0.1);
-    let auth = scrape(world.auth()).await;
+    let auth = scrape(app.auth()).await;
     for (series, expected) in [
         (r#"rolegate_logins_total{method="login",outcome="OK"}"#, 1.0),
         (r#"rolegate_logins_total{method="login",outcome="CREDENTIALS_INVALID"}"#, 1.0),
@@ -97,22 +97,22 @@ fn expect_pool(metrics: &str, store: &str) {
     assert!(open[0] + open[1] > 0.9, "nothing is open:\n{metrics}");
 }
 
-async fn what_is_done_with_posts_is_counted(plan: TestSetup) {
-    let world = plan.start().await;
-    let admin = world.admin().await;
-    let api = world.bearer.with_token(&admin.token);
+async fn what_is_done_with_posts_is_counted(setup: TestSetup) {
+    let app = setup.start().await;
+    let admin = app.admin().await;
+    let api = app.bearer.with_token(&admin.token);
     let body = serde_json::json!({ "title": "title", "content": "content" });
     let post = api.post("/posts", &body).await;
     let path = post.expect(201).header("location").expect("a location").to_owned();
-    world.bearer.get(&path).await.expect(200);
-    world.bearer.get("/posts").await.expect(200);
+    app.bearer.get(&path).await.expect(200);
+    app.bearer.get("/posts").await.expect(200);
 
-    let front = scrape(world.front()).await;
+    let front = scrape(app.gateway()).await;
     assert!((value(&front, "rolegate_client_batch_size_posts_count") - 1.0).abs() < 0.1);
     // The gateway asks before it reads the body, posts-service before it writes.
     let decisions = "rolegate_client_batch_size_decisions_count";
-    let posts = scrape(world.posts()).await;
-    let expected = if world.processes().count() == 1 { 2.0 } else { 1.0 };
+    let posts = scrape(app.posts()).await;
+    let expected = if app.processes().count() == 1 { 2.0 } else { 1.0 };
     for metrics in [&front, &posts] {
         assert!((value(metrics, decisions) - expected).abs() < 0.1, "{metrics}");
     }
@@ -124,12 +124,11 @@ async fn what_is_done_with_posts_is_counted(plan: TestSetup) {
     expect_pool(&posts, "posts");
 }
 
-async fn no_label_holds_what_a_client_chose(plan: TestSetup) {
-    let world = plan.start().await;
-    let admin = world.admin().await;
+async fn no_label_holds_what_a_client_chose(setup: TestSetup) {
+    let app = setup.start().await;
+    let admin = app.admin().await;
     let request = |method: &[u8], path: &str| {
-        world
-            .bearer
+        app.bearer
             .with_token(&admin.token)
             .request(Method::from_bytes(method).expect("a method"), path)
     };
@@ -139,28 +138,28 @@ async fn no_label_holds_what_a_client_chose(plan: TestSetup) {
         (b"PUT", "/users/987654321/role"),
         (b"GET", "/users?username=planted"),
     ] {
-        world.bearer.send(request(method, path)).await;
+        app.bearer.send(request(method, path)).await;
     }
-    world.try_log_in("planted", "planted").await.expect(401);
-    let channel = e2e::grpc::channel(&world.auth().address("grpc")).await;
+    app.try_log_in("planted", "planted").await.expect(401);
+    let channel = e2e::grpc::channel(&app.auth().address("grpc")).await;
     let mut raw = tonic::client::Grpc::new(channel);
     raw.ready().await.expect("connected");
     let path = tonic::codegen::http::uri::PathAndQuery::from_static("/planted.Service/Planted");
     let codec = tonic_prost::ProstCodec::<(), ()>::default();
     raw.unary(tonic::Request::new(()), path, codec).await.expect_err("nobody serves it");
-    for process in world.processes() {
+    for process in app.processes() {
         let metrics = scrape(process).await;
         for planted in ["planted", "Planted", "PLANTED", "987654321", "ann"] {
             let is_label = |line: &&str| !line.starts_with('#') && line.contains(planted);
             assert_eq!(metrics.lines().find(is_label), None, "{planted}");
         }
     }
-    let front = scrape(world.front()).await;
+    let front = scrape(app.gateway()).await;
     for label in [r#"route="unmatched""#, r#"method="_OTHER""#, r#"route="/users/{user_id}/role""#]
     {
         assert!(front.contains(label), "{label} in {front}");
     }
-    let auth = scrape(world.auth()).await;
+    let auth = scrape(app.auth()).await;
     let other =
         r#"rolegate_grpc_requests_total{code="UNIMPLEMENTED",method="_OTHER",service="_OTHER"}"#;
     assert!(value(&auth, other) > 0.9, "{auth}");
@@ -174,9 +173,9 @@ fn families(metrics: &str) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn the_dashboard_shows_every_metric_and_no_other() {
-    let world = TestSetup::all_in_one(Store::Sqlite).start().await;
-    use_everything(&world).await;
-    let exported = families(&scrape(world.auth()).await);
+    let app = TestSetup::all_in_one(Store::Sqlite).start().await;
+    use_everything(&app).await;
+    let exported = families(&scrape(app.auth()).await);
 
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/grafana/rolegate.json");
     let text = fs::read_to_string(&file).expect("the dashboard");
@@ -213,14 +212,12 @@ fn documented(program: &str) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn the_document_knows_which_program_tells_what() {
-    let world = TestSetup::split(Store::Sqlite).start().await;
-    use_everything(&world).await;
-    world.bearer.get("/posts").await.expect(200);
-    for (program, process) in [
-        ("gateway", world.front()),
-        ("auth-service", world.auth()),
-        ("posts-service", world.posts()),
-    ] {
+    let app = TestSetup::split(Store::Sqlite).start().await;
+    use_everything(&app).await;
+    app.bearer.get("/posts").await.expect(200);
+    for (program, process) in
+        [("gateway", app.gateway()), ("auth-service", app.auth()), ("posts-service", app.posts())]
+    {
         let told = families(&scrape(process).await);
         assert_eq!(documented(program), told, "left: in docs/metrics.md, right: {program}");
     }
@@ -233,9 +230,9 @@ fn not_checked(why: &std::io::Error) {
 
 #[tokio::test]
 async fn promtool_finds_nothing_to_complain_about() {
-    let world = TestSetup::split(Store::Sqlite).start().await;
-    use_everything(&world).await;
-    for process in world.processes() {
+    let app = TestSetup::split(Store::Sqlite).start().await;
+    use_everything(&app).await;
+    for process in app.processes() {
         let metrics = scrape(process).await;
         let started = Command::new("promtool")
             .args(["check", "metrics"])

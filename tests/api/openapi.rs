@@ -16,10 +16,10 @@ fn concrete(template: &str) -> String {
     template.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
 
-async fn every_documented_operation_is_served(plan: TestSetup) {
-    let world = plan.start().await;
+async fn every_documented_operation_is_served(setup: TestSetup) {
+    let app = setup.start().await;
     for (api, title, least) in
-        [(&world.bearer, "Rolegate, bearer tokens", 9), (&world.basic, "Rolegate, HTTP Basic", 4)]
+        [(&app.bearer, "Rolegate, bearer tokens", 9), (&app.basic, "Rolegate, HTTP Basic", 4)]
     {
         let document = document(api).await;
         assert_eq!(document["openapi"], "3.1.0");
@@ -30,9 +30,9 @@ async fn every_documented_operation_is_served(plan: TestSetup) {
             for (method, operation) in item.as_object().expect("operations") {
                 let name = method.to_ascii_uppercase();
                 let method = Method::from_bytes(name.as_bytes()).expect("a method");
-                let answer = api.send(api.request(method, &path)).await;
-                let documented = operation["responses"].get(answer.status.to_string()).is_some();
-                assert!(documented && answer.status != 405, "{answer}");
+                let response = api.send(api.request(method, &path)).await;
+                let documented = operation["responses"].get(response.status.to_string()).is_some();
+                assert!(documented && response.status != 405, "{response}");
                 operations += 1;
             }
         }
@@ -40,9 +40,9 @@ async fn every_documented_operation_is_served(plan: TestSetup) {
     }
 }
 
-async fn the_pages_come_with_their_headers(plan: TestSetup) {
-    let world = plan.start().await;
-    for api in [&world.bearer, &world.basic] {
+async fn the_pages_come_with_their_headers(setup: TestSetup) {
+    let app = setup.start().await;
+    for api in [&app.bearer, &app.basic] {
         let page = api.get("/docs/").await;
         assert_eq!(page.status, 200, "{page}");
         let policy = page.header("content-security-policy").unwrap_or_default();

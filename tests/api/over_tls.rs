@@ -1,11 +1,11 @@
 //! A slice of the other cases, with mutual TLS between gateway, posts-service and auth-service.
 
-use e2e::{Authority, Store, TestSetup, Valid};
+use e2e::{Authority, Store, TestSetup, Validity};
 
 async fn over_tls<F: Future<Output = ()>>(case: impl FnOnce(TestSetup) -> F) {
     let authority = Authority::new();
-    let own = authority.certify("services", &["127.0.0.1"], Valid::Today);
-    let caller = authority.certify("gateway", &[], Valid::Today);
+    let own = authority.issue("services", &["127.0.0.1"], Validity::Current);
+    let caller = authority.issue("gateway", &[], Validity::Current);
     case(TestSetup::split(Store::Sqlite).with_tls(&authority, &own, &caller)).await;
 }
 

@@ -9,21 +9,21 @@ use tokio::time::sleep;
 
 for_all_deployments!(who_may_not_set_a_password_any_more_sets_none);
 
-async fn who_may_not_set_a_password_any_more_sets_none(plan: TestSetup) {
-    let world = plan.start().await;
-    let (ann, bob) = (world.user("ann").await, world.user("bob").await);
+async fn who_may_not_set_a_password_any_more_sets_none(setup: TestSetup) {
+    let app = setup.start().await;
+    let (ann, bob) = (app.user("ann").await, app.user("bob").await);
     let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(&file, world.database.url()).expect("written");
+    std::fs::write(&file, app.database.url()).expect("written");
     let url = DatabaseUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
     let store = store::open(&url).await.expect("opened");
     let set = async |writer| {
-        let hash = world.database.user("bob").await.expect("bob").password.into();
+        let hash = app.database.user("bob").await.expect("bob").password.into();
         let new = NewPassword { hash, tokens_not_before: token::now() };
-        store.set_password(bob.id, new, writer).await.expect("an answer")
+        store.set_password(bob.id, new, writer).await.expect("a response")
     };
     assert_eq!(set(PasswordWriter::Admin(ann.id)).await, None, "no admin");
     assert_eq!(set(PasswordWriter::Admin(999)).await, None, "nobody");
-    world.database.set_role("ann", "admin").await;
+    app.database.set_role("ann", "admin").await;
     let given = set(PasswordWriter::Admin(ann.id)).await.expect("done");
     let seen = given.tokens_not_before;
     assert_eq!(set(PasswordWriter::Owner { seen: seen - 1 }).await, None, "another one was set");
@@ -34,26 +34,26 @@ async fn who_may_not_set_a_password_any_more_sets_none(plan: TestSetup) {
 
 #[tokio::test]
 async fn a_change_that_was_slow_to_write_ends_what_was_issued_meanwhile() {
-    let world = TestSetup::split(Store::Postgres).start().await;
-    let ann = world.user("ann").await;
-    let mut locked = world.database.lock(r#""user""#).await;
+    let app = TestSetup::split(Store::Postgres).start().await;
+    let ann = app.user("ann").await;
+    let mut locked = app.database.lock(r#""user""#).await;
     let body = json!({ "current_password": ann.password, "new_password": "new password" });
     let asked = token::now();
-    let api = world.bearer.with_token(&ann.token);
+    let api = app.bearer.with_token(&ann.token);
     let change = tokio::spawn(async move { api.put("/profile/password", &body).await });
-    while !locked.is_waited_for().await {
+    while !locked.has_waiters().await {
         assert!(!change.is_finished(), "answered before it wrote");
     }
     // The clock is the matter here: beyond the margin, within the time of a statement.
     while token::now() < asked + 2 {
         sleep(Duration::from_millis(20)).await;
     }
-    let old = TestUser::log_in(&world.bearer, "ann", &ann.password).await;
-    world.bearer.with_token(&old.token).get("/profile").await.expect(200);
+    let old = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
+    app.bearer.with_token(&old.token).get("/profile").await.expect(200);
     locked.unlock().await;
     change.await.expect("answered").expect_message("Password updated successfully.");
-    let answer = world.bearer.with_token(&old.token).get("/profile").await;
-    answer.expect_detail(401, "Invalid or expired token.");
-    let new = TestUser::log_in(&world.bearer, "ann", "new password").await;
-    world.bearer.with_token(&new.token).get("/profile").await.expect(200);
+    let response = app.bearer.with_token(&old.token).get("/profile").await;
+    response.expect_detail(401, "Invalid or expired token.");
+    let new = TestUser::log_in(&app.bearer, "ann", "new password").await;
+    app.bearer.with_token(&new.token).get("/profile").await.expect(200);
 }

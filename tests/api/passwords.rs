@@ -1,6 +1,6 @@
 //! `PUT /profile/password` and `PUT /users/{user_id}/password`, and what a change ends.
 
-use e2e::{ADMIN_PASSWORD, Answer, TestApp, TestSetup, TestUser, for_all_deployments, token};
+use e2e::{ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments, token};
 use reqwest::{Method, header::CONTENT_TYPE};
 use serde_json::json;
 
@@ -20,119 +20,118 @@ for_all_deployments!(
 const DONE: &str = "Password updated successfully.";
 const WRONG: &str = "Current password is incorrect.";
 
-async fn change(world: &TestApp, token: &str, current: &str, new: &str) -> Answer {
+async fn change(app: &TestApp, token: &str, current: &str, new: &str) -> TestResponse {
     let body = json!({ "current_password": current, "new_password": new });
-    world.bearer.with_token(token).put("/profile/password", &body).await
+    app.bearer.with_token(token).put("/profile/password", &body).await
 }
 
-async fn set(world: &TestApp, actor: &TestUser, id: i64, password: &str) -> Answer {
+async fn set(app: &TestApp, actor: &TestUser, id: i64, password: &str) -> TestResponse {
     let path = format!("/users/{id}/password");
-    world.bearer.with_token(&actor.token).put(&path, &json!({ "password": password })).await
+    app.bearer.with_token(&actor.token).put(&path, &json!({ "password": password })).await
 }
 
-async fn expect_good(world: &TestApp, token: &str) {
-    world.bearer.with_token(token).get("/profile").await.expect(200);
+async fn expect_good(app: &TestApp, token: &str) {
+    app.bearer.with_token(token).get("/profile").await.expect(200);
 }
 
-async fn expect_ended(world: &TestApp, token: &str) {
-    let api = world.bearer.with_token(token);
+async fn expect_ended(app: &TestApp, token: &str) {
+    let api = app.bearer.with_token(token);
     for path in ["/profile", "/admin"] {
-        let answer = api.get(path).await;
-        answer.expect_detail(401, "Invalid or expired token.");
-        answer.expect_header("www-authenticate", Some("Bearer error=\"invalid_token\""));
+        let response = api.get(path).await;
+        response.expect_detail(401, "Invalid or expired token.");
+        response.expect_header("www-authenticate", Some("Bearer error=\"invalid_token\""));
     }
 }
 
 async fn a_change_ends_the_old_token_and_password_at_once_and_the_next_login_works_at_once(
-    plan: TestSetup,
+    setup: TestSetup,
 ) {
-    let world = plan.start().await;
-    let ann = world.user("ann").await;
-    let old_basic = world.basic.with_basic("ann", &ann.password);
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    let old_basic = app.basic.with_basic("ann", &ann.password);
     // Remembered from now on.
     old_basic.get("/protected").await.expect(200);
     let before = token::now();
-    change(&world, &ann.token, &ann.password, "new password").await.expect_message(DONE);
-    expect_ended(&world, &ann.token).await;
+    change(&app, &ann.token, &ann.password, "new password").await.expect_message(DONE);
+    expect_ended(&app, &ann.token).await;
     old_basic.get("/protected").await.expect_detail(401, "Invalid username or password.");
-    world.try_log_in("ann", &ann.password).await.expect(401);
+    app.try_log_in("ann", &ann.password).await.expect(401);
 
-    let new = TestUser::log_in(&world.bearer, "ann", "new password").await;
-    expect_good(&world, &new.token).await;
-    expect_ended(&world, &ann.token).await;
-    world.basic.with_basic("ann", "new password").get("/protected").await.expect(200);
+    let new = TestUser::log_in(&app.bearer, "ann", "new password").await;
+    expect_good(&app, &new.token).await;
+    expect_ended(&app, &ann.token).await;
+    app.basic.with_basic("ann", "new password").get("/protected").await.expect(200);
     let exp = token::claims(&new.token)["exp"].as_u64().expect("an instant");
     let bounds = before + 1800..=token::now() + 1802;
     assert!(bounds.contains(&exp), "{exp} is not 30 minutes from {bounds:?}");
     // To the same one is a change, too.
-    change(&world, &new.token, "new password", "new password").await.expect_message(DONE);
-    expect_ended(&world, &new.token).await;
+    change(&app, &new.token, "new password", "new password").await.expect_message(DONE);
+    expect_ended(&app, &new.token).await;
 }
 
-async fn every_change_ends_the_tokens_of_the_one_before_however_soon_it_comes(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut ann = world.user("ann").await;
+async fn every_change_ends_the_tokens_of_the_one_before_however_soon_it_comes(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut ann = app.user("ann").await;
     let mut ended = Vec::new();
     for round in 0..8 {
         let new = format!("password {round}");
-        change(&world, &ann.token, &ann.password, &new).await.expect_message(DONE);
+        change(&app, &ann.token, &ann.password, &new).await.expect_message(DONE);
         ended.push(ann.token);
-        ann = TestUser::log_in(&world.bearer, "ann", &new).await;
-        expect_good(&world, &ann.token).await;
+        ann = TestUser::log_in(&app.bearer, "ann", &new).await;
+        expect_good(&app, &ann.token).await;
         for token in &ended {
-            expect_ended(&world, token).await;
+            expect_ended(&app, token).await;
         }
     }
 }
 
-async fn an_admin_sets_a_password_and_ends_the_tokens_of_that_user_alone(plan: TestSetup) {
-    let world = plan.start().await;
-    let (admin, ann, bob) = (world.admin().await, world.user("ann").await, world.user("bob").await);
-    world.basic.with_basic("ann", &ann.password).get("/protected").await.expect(200);
-    set(&world, &admin, ann.id, "set by the admin").await.expect_message(DONE);
-    expect_ended(&world, &ann.token).await;
-    let basic = world.basic.with_basic("ann", &ann.password).get("/protected").await;
+async fn an_admin_sets_a_password_and_ends_the_tokens_of_that_user_alone(setup: TestSetup) {
+    let app = setup.start().await;
+    let (admin, ann, bob) = (app.admin().await, app.user("ann").await, app.user("bob").await);
+    app.basic.with_basic("ann", &ann.password).get("/protected").await.expect(200);
+    set(&app, &admin, ann.id, "set by the admin").await.expect_message(DONE);
+    expect_ended(&app, &ann.token).await;
+    let basic = app.basic.with_basic("ann", &ann.password).get("/protected").await;
     basic.expect_detail(401, "Invalid username or password.");
-    world.try_log_in("ann", &ann.password).await.expect(401);
-    let new = TestUser::log_in(&world.bearer, "ann", "set by the admin").await;
-    expect_good(&world, &new.token).await;
+    app.try_log_in("ann", &ann.password).await.expect(401);
+    let new = TestUser::log_in(&app.bearer, "ann", "set by the admin").await;
+    expect_good(&app, &new.token).await;
     for other in [&admin, &bob] {
-        expect_good(&world, &other.token).await;
-        world.try_log_in(&other.username, &other.password).await.expect(200);
+        expect_good(&app, &other.token).await;
+        app.try_log_in(&other.username, &other.password).await.expect(200);
     }
 }
 
-async fn an_admin_who_sets_the_own_password_needs_a_new_login(plan: TestSetup) {
-    let world = plan.start().await;
-    let admin = world.admin().await;
-    set(&world, &admin, admin.id, "another").await.expect_message(DONE);
-    expect_ended(&world, &admin.token).await;
-    world.try_log_in("admin", ADMIN_PASSWORD).await.expect(401);
-    let admin = TestUser::log_in(&world.bearer, "admin", "another").await;
-    world.bearer.with_token(&admin.token).get("/admin").await.expect(200);
+async fn an_admin_who_sets_the_own_password_needs_a_new_login(setup: TestSetup) {
+    let app = setup.start().await;
+    let admin = app.admin().await;
+    set(&app, &admin, admin.id, "another").await.expect_message(DONE);
+    expect_ended(&app, &admin.token).await;
+    app.try_log_in("admin", ADMIN_PASSWORD).await.expect(401);
+    let admin = TestUser::log_in(&app.bearer, "admin", "another").await;
+    app.bearer.with_token(&admin.token).get("/admin").await.expect(200);
 }
 
-async fn a_wrong_current_password_is_refused_and_changes_nothing(plan: TestSetup) {
-    let world = plan.start().await;
-    let ann = world.user("ann").await;
-    let stored = world.database.user("ann").await;
+async fn a_wrong_current_password_is_refused_and_changes_nothing(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    let stored = app.database.user("ann").await;
     let (long, nul) = ("x".repeat(73), format!("{}\0", ann.password));
     let more = format!("{} ", ann.password);
     for wrong in ["", "wrong", ADMIN_PASSWORD, &more, &nul, &long, &"x".repeat(10_000)] {
-        change(&world, &ann.token, wrong, "new").await.expect_detail(400, WRONG);
+        change(&app, &ann.token, wrong, "new").await.expect_detail(400, WRONG);
     }
-    assert_eq!(world.database.user("ann").await, stored);
-    expect_good(&world, &ann.token).await;
-    world.try_log_in("ann", &ann.password).await.expect(200);
+    assert_eq!(app.database.user("ann").await, stored);
+    expect_good(&app, &ann.token).await;
+    app.try_log_in("ann", &ann.password).await.expect(200);
 }
 
 async fn a_rule_that_the_new_password_breaks_is_named_before_the_current_one_is_looked_at(
-    plan: TestSetup,
+    setup: TestSetup,
 ) {
-    let world =
-        plan.with("PASSWORD_MIN_LENGTH", "8").with("LOGIN_FAILURE_LIMIT", "1").start().await;
-    let (admin, ann) = (world.admin().await, world.user("ann").await);
-    let stored = world.database.user("ann").await;
+    let app = setup.with("PASSWORD_MIN_LENGTH", "8").with("LOGIN_FAILURE_LIMIT", "1").start().await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
+    let stored = app.database.user("ann").await;
     let too_long = "x".repeat(73);
     for (new, rule) in [
         ("", "Password must have at least 8 bytes."),
@@ -141,52 +140,52 @@ async fn a_rule_that_the_new_password_breaks_is_named_before_the_current_one_is_
         ("12345678\0", "Password must not contain NUL."),
     ] {
         // No guess, so however often it is asked.
-        change(&world, &ann.token, "wrong", new).await.expect_detail(400, rule);
-        change(&world, &ann.token, &ann.password, new).await.expect_detail(400, rule);
-        set(&world, &admin, ann.id, new).await.expect_detail(400, rule);
+        change(&app, &ann.token, "wrong", new).await.expect_detail(400, rule);
+        change(&app, &ann.token, &ann.password, new).await.expect_detail(400, rule);
+        set(&app, &admin, ann.id, new).await.expect_detail(400, rule);
     }
-    assert_eq!(world.database.user("ann").await, stored);
-    expect_good(&world, &ann.token).await;
-    change(&world, &ann.token, &ann.password, "12345678").await.expect_message(DONE);
+    assert_eq!(app.database.user("ann").await, stored);
+    expect_good(&app, &ann.token).await;
+    change(&app, &ann.token, &ann.password, "12345678").await.expect_message(DONE);
 }
 
-async fn guesses_of_the_current_password_count_like_logins(plan: TestSetup) {
-    let world = plan.with("LOGIN_FAILURE_LIMIT", "3").start().await;
-    let (ann, bob) = (world.user("ann").await, world.user("bob").await);
+async fn guesses_of_the_current_password_count_like_logins(setup: TestSetup) {
+    let app = setup.with("LOGIN_FAILURE_LIMIT", "3").start().await;
+    let (ann, bob) = (app.user("ann").await, app.user("bob").await);
     let too_many = "Too many attempts, try again later.";
     let mut token = bob.token;
     for _ in 0..5 {
         // What was right is given back.
-        change(&world, &token, &bob.password, &bob.password).await.expect_message(DONE);
-        token = TestUser::log_in(&world.bearer, "bob", &bob.password).await.token;
+        change(&app, &token, &bob.password, &bob.password).await.expect_message(DONE);
+        token = TestUser::log_in(&app.bearer, "bob", &bob.password).await.token;
     }
     let guesses: Vec<_> = (0..10)
         .map(|_| {
-            let api = world.bearer.with_token(&ann.token);
+            let api = app.bearer.with_token(&ann.token);
             let body = json!({ "current_password": "wrong", "new_password": "new" });
             tokio::spawn(async move { api.put("/profile/password", &body).await })
         })
         .collect();
     let mut tried = 0;
     for guess in guesses {
-        let answer = guess.await.expect("it was answered");
-        match answer.status {
-            400 => tried += usize::from(answer.expect_detail(400, WRONG).status == 400),
-            _ => drop(answer.expect_detail(429, too_many).header("retry-after").expect("when")),
+        let response = guess.await.expect("it was answered");
+        match response.status {
+            400 => tried += usize::from(response.expect_detail(400, WRONG).status == 400),
+            _ => drop(response.expect_detail(429, too_many).header("retry-after").expect("when")),
         }
     }
     assert_eq!(tried, 3, "at the same time as in turn");
-    change(&world, &ann.token, &ann.password, "new").await.expect_detail(429, too_many);
-    world.try_log_in("ann", &ann.password).await.expect_detail(429, too_many);
-    expect_good(&world, &ann.token).await;
+    change(&app, &ann.token, &ann.password, "new").await.expect_detail(429, too_many);
+    app.try_log_in("ann", &ann.password).await.expect_detail(429, too_many);
+    expect_good(&app, &ann.token).await;
 }
 
-async fn of_many_changes_at_once_one_is_done(plan: TestSetup) {
-    let world = plan.start().await;
-    let ann = world.user("ann").await;
+async fn of_many_changes_at_once_one_is_done(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
     let changes: Vec<_> = (0..8)
         .map(|index| {
-            let api = world.bearer.with_token(&ann.token);
+            let api = app.bearer.with_token(&ann.token);
             let new = format!("new password {index}");
             let body = json!({ "current_password": ann.password, "new_password": new });
             tokio::spawn(async move { (new, api.put("/profile/password", &body).await) })
@@ -194,54 +193,53 @@ async fn of_many_changes_at_once_one_is_done(plan: TestSetup) {
         .collect();
     let mut done = Vec::new();
     for change in changes {
-        let (new, answer) = change.await.expect("it was answered");
-        match answer.status {
+        let (new, response) = change.await.expect("it was answered");
+        match response.status {
             200 => done.push(new),
-            400 => drop(answer.expect_detail(400, WRONG).status),
-            _ => drop(answer.expect_detail(401, "Invalid or expired token.").status),
+            400 => drop(response.expect_detail(400, WRONG).status),
+            _ => drop(response.expect_detail(401, "Invalid or expired token.").status),
         }
     }
     assert_eq!(done.len(), 1, "{done:?}");
-    world.try_log_in("ann", &done[0]).await.expect(200);
-    expect_ended(&world, &ann.token).await;
+    app.try_log_in("ann", &done[0]).await.expect(200);
+    expect_ended(&app, &ann.token).await;
 }
 
-async fn a_login_with_the_old_password_that_races_the_change_wins_nothing(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut ann = world.user("ann").await;
+async fn a_login_with_the_old_password_that_races_the_change_wins_nothing(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut ann = app.user("ann").await;
     for round in 0..10 {
         let logins: Vec<_> = (0..6)
             .map(|_| {
-                let api = world.bearer.clone();
+                let api = app.bearer.clone();
                 let body = json!({ "username": "ann", "password": ann.password });
                 tokio::spawn(async move { api.post("/login", &body).await })
             })
             .collect();
         let new = format!("password {round}");
-        change(&world, &ann.token, &ann.password, &new).await.expect_message(DONE);
+        change(&app, &ann.token, &ann.password, &new).await.expect_message(DONE);
         for login in logins {
-            let answer = login.await.expect("it was answered");
-            match answer.status {
+            let response = login.await.expect("it was answered");
+            match response.status {
                 200 => {
-                    let won = answer.json()["access_token"].as_str().expect("a token").to_owned();
-                    expect_ended(&world, &won).await;
+                    let won = response.json()["access_token"].as_str().expect("a token").to_owned();
+                    expect_ended(&app, &won).await;
                 }
-                _ => drop(answer.expect_detail(401, "Invalid username or password.").status),
+                _ => drop(response.expect_detail(401, "Invalid username or password.").status),
             }
         }
-        ann = TestUser::log_in(&world.bearer, "ann", &new).await;
+        ann = TestUser::log_in(&app.bearer, "ann", &new).await;
     }
 }
 
 /// Each request is wrong in every way that comes after the one that is to be found.
-async fn checks_run_in_the_documented_order(plan: TestSetup) {
-    let world = plan.start().await;
-    let (admin, ann) = (world.admin().await, world.user("ann").await);
+async fn checks_run_in_the_documented_order(setup: TestSetup) {
+    let app = setup.start().await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
     let (of_nobody, of_ann) = ("/users/999999999/password", format!("/users/{}/password", ann.id));
     let huge = "x".repeat(100 * 1024);
     let put = async |token: Option<&str>, path: &str, content_type: &str, body: &str| {
-        let api =
-            token.map_or_else(|| world.bearer.clone(), |token| world.bearer.with_token(token));
+        let api = token.map_or_else(|| app.bearer.clone(), |token| app.bearer.with_token(token));
         let request = api.request(Method::PUT, path).header(CONTENT_TYPE, content_type);
         api.send(request.body(body.to_owned())).await
     };
@@ -276,6 +274,6 @@ async fn checks_run_in_the_documented_order(plan: TestSetup) {
         let detail = put(user, own, json, body).await.expect_error(400);
         assert!(detail.contains(field), "{detail}");
     }
-    world.try_log_in("ann", &ann.password).await.expect(200);
-    expect_good(&world, &ann.token).await;
+    app.try_log_in("ann", &ann.password).await.expect(200);
+    expect_good(&app, &ann.token).await;
 }

@@ -1,6 +1,6 @@
 //! Posts over HTTP: written by authors, read by everybody.
 
-use e2e::{Answer, Api, TestApp, TestSetup, TestUser, for_all_deployments};
+use e2e::{Api, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -18,10 +18,10 @@ for_all_deployments!(
     each_change_is_later_than_the_one_before,
 );
 
-async fn author(world: &TestApp, name: &str) -> (TestUser, Api) {
-    let person = world.user_with_role(name, "author").await;
-    let api = world.bearer.with_token(&person.token);
-    (person, api)
+async fn author(app: &TestApp, name: &str) -> (TestUser, Api) {
+    let user = app.user_with_role(name, "author").await;
+    let api = app.bearer.with_token(&user.token);
+    (user, api)
 }
 
 fn draft(title: &str, content: &str) -> Value {
@@ -30,12 +30,12 @@ fn draft(title: &str, content: &str) -> Value {
 
 /// Writes a post and returns its path and itself.
 async fn write(api: &Api, title: &str) -> (String, Value) {
-    let answer = api.post("/posts", &draft(title, "content")).await;
-    let post = answer.expect(201).json();
-    (answer.header("location").expect("a location").to_owned(), post)
+    let response = api.post("/posts", &draft(title, "content")).await;
+    let post = response.expect(201).json();
+    (response.header("location").expect("a location").to_owned(), post)
 }
 
-async fn delete(api: &Api, path: &str) -> Answer {
+async fn delete(api: &Api, path: &str) -> TestResponse {
     api.send(api.request(Method::DELETE, path)).await
 }
 
@@ -51,64 +51,64 @@ fn is_time(value: &Value) -> bool {
     })
 }
 
-pub(crate) async fn an_author_writes_reads_changes_and_deletes_a_post(plan: TestSetup) {
-    let world = plan.start().await;
-    let (ann, api) = author(&world, "ann").await;
-    let answer = api.post("/posts", &draft("A title", "Line one\n\tline two")).await;
-    let post = answer.expect(201).json();
+pub(crate) async fn an_author_writes_reads_changes_and_deletes_a_post(setup: TestSetup) {
+    let app = setup.start().await;
+    let (ann, api) = author(&app, "ann").await;
+    let response = api.post("/posts", &draft("A title", "Line one\n\tline two")).await;
+    let post = response.expect(201).json();
     let id = post["id"].as_i64().expect("an id");
     assert!(id >= 1);
     let path = format!("/posts/{id}");
-    answer.expect_header("location", Some(&path));
+    response.expect_header("location", Some(&path));
     assert!(is_time(&post["created_at"]), "{post}");
     let expected = json!({
         "id": id, "title": "A title", "content": "Line one\n\tline two",
         "author_id": ann.id, "author": "ann",
         "created_at": post["created_at"], "updated_at": post["created_at"],
     });
-    answer.expect_json(201, &expected);
-    world.bearer.get(&path).await.expect_json(200, &expected);
+    response.expect_json(201, &expected);
+    app.bearer.get(&path).await.expect_json(200, &expected);
     let list = json!({ "posts": [expected], "next": null });
-    world.bearer.get("/posts").await.expect_json(200, &list);
+    app.bearer.get("/posts").await.expect_json(200, &list);
 
-    let answer = api.put(&path, &draft("Another", "text")).await;
-    let changed = answer.expect(200).json();
+    let response = api.put(&path, &draft("Another", "text")).await;
+    let changed = response.expect(200).json();
     assert!(is_time(&changed["updated_at"]), "{changed}");
     assert!(changed["updated_at"].as_str() > post["updated_at"].as_str(), "{changed}");
     let expected = json!({
         "id": id, "title": "Another", "content": "text", "author_id": ann.id, "author": "ann",
         "created_at": post["created_at"], "updated_at": changed["updated_at"],
     });
-    answer.expect_json(200, &expected);
-    world.bearer.get(&path).await.expect_json(200, &expected);
+    response.expect_json(200, &expected);
+    app.bearer.get(&path).await.expect_json(200, &expected);
 
     delete(&api, &path).await.expect_message("Post deleted successfully.");
-    world.bearer.get(&path).await.expect_detail(404, "Post not found.");
+    app.bearer.get(&path).await.expect_detail(404, "Post not found.");
     delete(&api, &path).await.expect_detail(404, "Post not found.");
     api.put(&path, &draft("t", "c")).await.expect_detail(404, "Post not found.");
     assert_ne!(write(&api, "the next").await.0, path, "ids are not given out twice");
 }
 
-async fn credentials_do_not_matter_to_readers(plan: TestSetup) {
-    let world = plan.start().await;
-    let (ann, api) = author(&world, "ann").await;
+async fn credentials_do_not_matter_to_readers(setup: TestSetup) {
+    let app = setup.start().await;
+    let (ann, api) = author(&app, "ann").await;
     let (path, post) = write(&api, "title").await;
-    for reader in [&world.bearer, &world.bearer.with_token("nonsense"), &api] {
+    for reader in [&app.bearer, &app.bearer.with_token("nonsense"), &api] {
         reader.get(&path).await.expect_json(200, &post);
         reader.get("/posts").await.expect(200);
     }
-    let basic = world.basic.with_basic("ann", &ann.password);
+    let basic = app.basic.with_basic("ann", &ann.password);
     basic.get(&path).await.expect_detail(404, "Not Found");
 }
 
-async fn an_author_writes_their_own_posts_and_an_admin_everybody_s(plan: TestSetup) {
-    let world = plan.start().await;
-    let ((_, ann), (_, bob)) = (author(&world, "ann").await, author(&world, "bob").await);
-    let admin = world.bearer.with_token(&world.admin().await.token);
+async fn an_author_writes_their_own_posts_and_an_admin_everybody_s(setup: TestSetup) {
+    let app = setup.start().await;
+    let ((_, ann), (_, bob)) = (author(&app, "ann").await, author(&app, "bob").await);
+    let admin = app.bearer.with_token(&app.admin().await.token);
     let (path, post) = write(&ann, "of ann").await;
     bob.put(&path, &draft("t", "c")).await.expect_detail(403, "Insufficient privileges.");
     delete(&bob, &path).await.expect_detail(403, "Insufficient privileges.");
-    world.bearer.get(&path).await.expect_json(200, &post);
+    app.bearer.get(&path).await.expect_json(200, &post);
 
     let changed = admin.put(&path, &draft("by the admin", "c")).await.expect(200).json();
     assert_eq!((&changed["author"], &changed["author_id"]), (&json!("ann"), &post["author_id"]));
@@ -118,48 +118,48 @@ async fn an_author_writes_their_own_posts_and_an_admin_everybody_s(plan: TestSet
     ann.put(&of_admin, &draft("t", "c")).await.expect_detail(403, "Insufficient privileges.");
 }
 
-async fn a_demoted_author_can_change_nothing_any_more(plan: TestSetup) {
-    let world = plan.start().await;
-    let ((ann, api), admin) = (author(&world, "ann").await, world.admin().await);
+async fn a_demoted_author_can_change_nothing_any_more(setup: TestSetup) {
+    let app = setup.start().await;
+    let ((ann, api), admin) = (author(&app, "ann").await, app.admin().await);
     let (path, post) = write(&api, "title").await;
-    world.set_role(&admin, &ann, "user").await.expect(200);
-    for answer in [
+    app.set_role(&admin, &ann, "user").await.expect(200);
+    for response in [
         api.post("/posts", &draft("t", "c")).await,
         api.put(&path, &draft("t", "c")).await,
         delete(&api, &path).await,
     ] {
-        answer.expect_detail(403, "Insufficient privileges.");
+        response.expect_detail(403, "Insufficient privileges.");
     }
-    world.bearer.get(&path).await.expect_json(200, &post);
-    world.set_role(&admin, &ann, "author").await.expect(200);
+    app.bearer.get(&path).await.expect_json(200, &post);
+    app.set_role(&admin, &ann, "author").await.expect(200);
     delete(&api, &path).await.expect(200);
 }
 
-async fn posts_of_a_deleted_user_stay_without_a_name(plan: TestSetup) {
-    let world = plan.start().await;
-    let (ann, api) = author(&world, "ann").await;
+async fn posts_of_a_deleted_user_stay_without_a_name(setup: TestSetup) {
+    let app = setup.start().await;
+    let (ann, api) = author(&app, "ann").await;
     let (path, mut post) = write(&api, "title").await;
-    world.database.delete("ann").await;
+    app.database.delete("ann").await;
     post["author"] = Value::Null;
-    world.bearer.get(&path).await.expect_json(200, &post);
-    let by_ann = world.bearer.get(&format!("/posts?author_id={}", ann.id)).await;
+    app.bearer.get(&path).await.expect_json(200, &post);
+    let by_ann = app.bearer.get(&format!("/posts?author_id={}", ann.id)).await;
     by_ann.expect_json(200, &json!({ "posts": [post], "next": null }));
     delete(&api, &path).await.expect_detail(401, "User not found.");
-    let admin = world.bearer.with_token(&world.admin().await.token);
+    let admin = app.bearer.with_token(&app.admin().await.token);
     let changed = admin.put(&path, &draft("t", "c")).await.expect(200).json();
     assert_eq!((&changed["author"], changed["author_id"].as_i64()), (&Value::Null, Some(ann.id)));
 }
 
-async fn the_checks_come_in_their_order(plan: TestSetup) {
-    let world = plan.start().await;
-    let ((_, ann), (_, bob)) = (author(&world, "ann").await, author(&world, "bob").await);
-    let user = world.bearer.with_token(&world.user("some user").await.token);
+async fn the_checks_come_in_their_order(setup: TestSetup) {
+    let app = setup.start().await;
+    let ((_, ann), (_, bob)) = (author(&app, "ann").await, author(&app, "bob").await);
+    let user = app.bearer.with_token(&app.user("some user").await.token);
     let (path, _) = write(&ann, "title").await;
     let broken = async |api: &Api, path: &str| {
         let request = api.request(Method::PUT, path).header("content-type", "application/json");
         api.send(request.body("{")).await
     };
-    let (nobody, invalid) = (&world.bearer, draft("", ""));
+    let (nobody, invalid) = (&app.bearer, draft("", ""));
     broken(nobody, "/posts/x").await.expect_detail(401, "Not authenticated.");
     broken(&user, "/posts/x").await.expect_detail(403, "Insufficient privileges.");
     broken(&bob, "/posts/999").await.expect_detail(400, "Request body is not valid JSON.");
@@ -172,9 +172,9 @@ async fn the_checks_come_in_their_order(plan: TestSetup) {
     ann.put(&path, &invalid).await.expect_detail(400, "Title must have 1 to 200 characters.");
 }
 
-async fn what_breaks_a_rule_is_refused_and_changes_nothing(plan: TestSetup) {
-    let world = plan.start().await;
-    let (_, api) = author(&world, "ann").await;
+async fn what_breaks_a_rule_is_refused_and_changes_nothing(setup: TestSetup) {
+    let app = setup.start().await;
+    let (_, api) = author(&app, "ann").await;
     let (path, post) = write(&api, "title").await;
     let title_length = "Title must have 1 to 200 characters.";
     let title_control = "Title must not contain control characters.";
@@ -199,17 +199,17 @@ async fn what_breaks_a_rule_is_refused_and_changes_nothing(plan: TestSetup) {
         api.put(&path, &body).await.expect_error(400);
     }
     let list = json!({ "posts": [post], "next": null });
-    world.bearer.get("/posts").await.expect_json(200, &list);
+    app.bearer.get("/posts").await.expect_json(200, &list);
     for title in ["'; DROP TABLE post; --", "%_\\", "<script>", " a ", "👩‍👩‍👧"] {
         let (path, post) = write(&api, title).await;
         assert_eq!(post["title"], title);
-        world.bearer.get(&path).await.expect_json(200, &post);
+        app.bearer.get(&path).await.expect_json(200, &post);
     }
 }
 
-async fn the_longest_post_fits_however_it_is_escaped(plan: TestSetup) {
-    let world = plan.start().await;
-    let (_, api) = author(&world, "ann").await;
+async fn the_longest_post_fits_however_it_is_escaped(setup: TestSetup) {
+    let app = setup.start().await;
+    let (_, api) = author(&app, "ann").await;
     let send = async |body: String| {
         let request =
             api.request(Method::POST, "/posts").header("content-type", "application/json");
@@ -219,15 +219,15 @@ async fn the_longest_post_fits_however_it_is_escaped(plan: TestSetup) {
     let body = format!(r#"{{"title":"{}","content":"{}"}}"#, crab.repeat(200), crab.repeat(50_000));
     let post = send(body).await.expect(201).json();
     assert_eq!(post["content"], "🦀".repeat(50_000));
-    let answer = world.bearer.get(&format!("/posts/{}", post["id"])).await;
-    answer.expect_json(200, &post);
+    let response = app.bearer.get(&format!("/posts/{}", post["id"])).await;
+    response.expect_json(200, &post);
     let body = format!(r#"{{"title":"t","content":"{}"}}"#, "x".repeat(1024 * 1024));
     send(body).await.expect_detail(413, "Request body too large.");
 }
 
-async fn an_id_is_an_integer(plan: TestSetup) {
-    let world = plan.start().await;
-    let (_, api) = author(&world, "ann").await;
+async fn an_id_is_an_integer(setup: TestSetup) {
+    let app = setup.start().await;
+    let (_, api) = author(&app, "ann").await;
     let (path, post) = write(&api, "title").await;
     let not_an_integer = "Path parameter \"id\" must be an integer.";
     for id in ["abc", "1.5", "1e3", "%20", "1%00", "0x1"] {
@@ -242,12 +242,12 @@ async fn an_id_is_an_integer(plan: TestSetup) {
         delete(&api, &path).await.expect_detail(404, "Post not found.");
         api.put(&path, &draft("t", "c")).await.expect_detail(404, "Post not found.");
     }
-    world.bearer.get(&path).await.expect_json(200, &post);
+    app.bearer.get(&path).await.expect_json(200, &post);
 }
 
-async fn each_change_is_later_than_the_one_before(plan: TestSetup) {
-    let world = plan.start().await;
-    let (_, api) = author(&world, "ann").await;
+async fn each_change_is_later_than_the_one_before(setup: TestSetup) {
+    let app = setup.start().await;
+    let (_, api) = author(&app, "ann").await;
     let (path, post) = write(&api, "title").await;
     let titles: Vec<String> = (0..16).map(|number| format!("title {number}")).collect();
     let changes = titles
@@ -263,5 +263,5 @@ async fn each_change_is_later_than_the_one_before(plan: TestSetup) {
     assert_eq!(times.len(), 17);
     assert!(times.is_sorted_by(|one, other| one < other), "{times:?}");
     let last = changes.last().expect("a change");
-    world.bearer.get(&path).await.expect_json(200, last);
+    app.bearer.get(&path).await.expect_json(200, last);
 }

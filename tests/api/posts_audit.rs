@@ -2,9 +2,8 @@
 
 use crate::audit::{audit, leave_in_the_middle};
 use e2e::{
-    Answer, Api, TestSetup, eventually, for_all_deployments,
-    grpc::{self, acting},
-    on_postgres,
+    Api, TestResponse, TestSetup, eventually, for_all_deployments, for_postgres_deployments,
+    grpc::{self, authenticated},
 };
 use reqwest::Method;
 use rolegate_proto::posts_v1::{CreatePostRequest, post_service_client::PostServiceClient};
@@ -15,7 +14,7 @@ for_all_deployments!(
     the_address_is_the_client_s_and_not_the_gateway_s,
     no_line_holds_what_a_client_wrote,
 );
-on_postgres!(an_act_whose_caller_left_is_told_all_the_same);
+for_postgres_deployments!(an_act_whose_caller_left_is_told_all_the_same);
 
 /// What each line of these cases is about.
 const POSTS: &str = "post_";
@@ -24,18 +23,18 @@ fn draft(title: &str) -> Value {
     json!({ "title": title, "content": "content" })
 }
 
-async fn delete(api: &Api, path: &str) -> Answer {
+async fn delete(api: &Api, path: &str) -> TestResponse {
     api.send(api.request(Method::DELETE, path)).await
 }
 
-async fn every_act_on_a_post_is_told(plan: TestSetup) {
-    let plan = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
-    let world = plan.start().await;
-    let (ann, admin) = (world.user_with_role("ann", "author").await, world.admin().await);
-    let bob = world.user_with_role("bob", "author").await;
-    let user = world.user("some user").await;
+async fn every_act_on_a_post_is_told(setup: TestSetup) {
+    let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    let app = setup.start().await;
+    let (ann, admin) = (app.user_with_role("ann", "author").await, app.admin().await);
+    let bob = app.user_with_role("bob", "author").await;
+    let user = app.user("some user").await;
     let [as_ann, as_bob, as_admin, as_user] =
-        [&ann, &bob, &admin, &user].map(|person| world.bearer.with_token(&person.token));
+        [&ann, &bob, &admin, &user].map(|user| app.bearer.with_token(&user.token));
 
     let created = as_ann.post("/posts", &draft("one")).await;
     let id = created.expect(201).json()["id"].clone();
@@ -48,17 +47,17 @@ async fn every_act_on_a_post_is_told(plan: TestSetup) {
     as_ann.put(&path, &draft("")).await.expect(400);
     as_ann.put("/posts/999", &draft("t")).await.expect(404);
     delete(&as_ann, "/posts/999").await.expect(404);
-    world.bearer.get(&path).await.expect(200);
-    world.bearer.get("/posts").await.expect(200);
+    app.bearer.get(&path).await.expect(200);
+    app.bearer.get("/posts").await.expect(200);
     let by_admin = as_admin.put(&path, &draft("three")).await;
     let deleted = delete(&as_admin, &path).await;
     let last = as_bob.post("/posts", &draft("four")).await;
     let last_id = last.expect(201).json()["id"].clone();
 
-    let mut lines = audit(world.posts(), POSTS, 5).await;
-    for (line, answer) in lines.iter_mut().zip([&created, &changed, &by_admin, &deleted, &last]) {
+    let mut lines = audit(app.posts(), POSTS, 5).await;
+    for (line, response) in lines.iter_mut().zip([&created, &changed, &by_admin, &deleted, &last]) {
         let id = line.as_object_mut().and_then(|line| line.remove("request_id"));
-        assert_eq!(id, answer.header("x-request-id").map(Into::into), "{line}");
+        assert_eq!(id, response.header("x-request-id").map(Into::into), "{line}");
     }
     let by_ann = |event: &str| {
         json!({
@@ -84,30 +83,30 @@ async fn every_act_on_a_post_is_told(plan: TestSetup) {
     assert_eq!(lines, expected);
 }
 
-async fn the_address_is_the_client_s_and_not_the_gateway_s(plan: TestSetup) {
-    let plan = plan.with("LOG_FORMAT", "json").with("TRUSTED_PROXIES", "127.0.0.1/32");
-    let world = plan.start().await;
-    let api = world.bearer.with_token(&world.admin().await.token);
+async fn the_address_is_the_client_s_and_not_the_gateway_s(setup: TestSetup) {
+    let setup = setup.with("LOG_FORMAT", "json").with("TRUSTED_PROXIES", "127.0.0.1/32");
+    let app = setup.start().await;
+    let api = app.bearer.with_token(&app.admin().await.token);
     let request = api.request(Method::POST, "/posts").header("x-forwarded-for", "192.0.2.7");
     api.send(request.json(&draft("title"))).await.expect(201);
     let is_it = |line: &str| {
         line.contains(r#""event":"post_created""#)
             && line.contains(r#""client_address":"192.0.2.7""#)
     };
-    world.posts().logs("where the client is", is_it).await;
+    app.posts().logs("where the client is", is_it).await;
 }
 
-async fn no_line_holds_what_a_client_wrote(plan: TestSetup) {
+async fn no_line_holds_what_a_client_wrote(setup: TestSetup) {
     for format in ["json", "pretty"] {
-        let world = plan.clone().with("LOG_FORMAT", format).start().await;
-        let ann = world.user_with_role("ann", "author").await;
+        let app = setup.clone().with("LOG_FORMAT", format).start().await;
+        let ann = app.user_with_role("ann", "author").await;
         // Nobody can register with such a name; whoever reads the log must not depend on that.
         let name = "ann\nforged  INFO audit: event=\"post_deleted\" actor=\"admin\"\u{1b}[2K\r";
-        world.database.rename("ann", name).await;
-        let api = world.bearer.with_token(&ann.token);
+        app.database.rename("ann", name).await;
+        let api = app.bearer.with_token(&ann.token);
         let body = json!({ "title": "planted title", "content": "planted\ncontent" });
-        let answer = api.post("/posts", &body).await;
-        let post = answer.expect(201).json();
+        let response = api.post("/posts", &body).await;
+        let post = response.expect(201).json();
         assert_eq!(post["author"], name);
         let path = format!("/posts/{}", post["id"]);
         api.put(&path, &body).await.expect(200);
@@ -115,7 +114,7 @@ async fn no_line_holds_what_a_client_wrote(plan: TestSetup) {
 
         let told = if format == "json" { r#""event":"post_"# } else { r#"event="post_"# };
         let log = eventually("the audit", async || {
-            let log = world.posts().stderr();
+            let log = app.posts().stderr();
             (log.matches(told).count() >= 3).then_some(log)
         })
         .await;
@@ -124,24 +123,24 @@ async fn no_line_holds_what_a_client_wrote(plan: TestSetup) {
         assert!(!log.contains(['\u{1b}', '\r']), "{log:?}");
         assert!(!log.lines().any(|line| line.starts_with("forged")), "{log}");
         if format == "json" {
-            for line in audit(world.posts(), POSTS, 3).await {
+            for line in audit(app.posts(), POSTS, 3).await {
                 assert_eq!(line["actor"], name, "{line}");
             }
         }
     }
 }
 
-async fn an_act_whose_caller_left_is_told_all_the_same(plan: TestSetup) {
-    let plan = plan.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
-    let world = plan.start().await;
-    let ann = world.user_with_role("ann", "author").await;
-    let mut client = PostServiceClient::new(grpc::channel(&world.posts_address()).await);
+async fn an_act_whose_caller_left_is_told_all_the_same(setup: TestSetup) {
+    let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    let app = setup.start().await;
+    let ann = app.user_with_role("ann", "author").await;
+    let mut client = PostServiceClient::new(grpc::channel(&app.posts_address()).await);
     let request = CreatePostRequest { title: "title".to_owned(), content: "content".to_owned() };
-    let request = acting(request, &ann.token);
+    let request = authenticated(request, &ann.token);
     let call = async move { client.create_post(request).await };
-    let (database, table) = (&world.database, "posts.post");
-    leave_in_the_middle(database, table, world.posts(), "CreatePost", call).await;
-    let line = audit(world.posts(), POSTS, 1).await.remove(0);
-    let post = world.bearer.get(&format!("/posts/{}", line["post_id"])).await.expect(200).json();
+    let (database, table) = (&app.database, "posts.post");
+    leave_in_the_middle(database, table, app.posts(), "CreatePost", call).await;
+    let line = audit(app.posts(), POSTS, 1).await.remove(0);
+    let post = app.bearer.get(&format!("/posts/{}", line["post_id"])).await.expect(200).json();
     assert_eq!((&post["author_id"], &line["author_id"]), (&json!(ann.id), &json!(ann.id)));
 }

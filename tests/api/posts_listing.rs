@@ -10,14 +10,14 @@ for_all_deployments!(
     parameters_out_of_bounds_are_refused,
 );
 
-async fn author(world: &TestApp, name: &str) -> (i64, Api) {
-    let person = world.user_with_role(name, "author").await;
-    (person.id, world.bearer.with_token(&person.token))
+async fn author(app: &TestApp, name: &str) -> (i64, Api) {
+    let user = app.user_with_role(name, "author").await;
+    (user.id, app.bearer.with_token(&user.token))
 }
 
 async fn write(api: &Api, title: &str, content: &str) -> i64 {
-    let answer = api.post("/posts", &json!({ "title": title, "content": content })).await;
-    answer.expect(201).json()["id"].as_i64().expect("an id")
+    let response = api.post("/posts", &json!({ "title": title, "content": content })).await;
+    response.expect(201).json()["id"].as_i64().expect("an id")
 }
 
 fn ids(page: &Value) -> Vec<i64> {
@@ -40,10 +40,10 @@ async fn pages(api: &Api, query: &str) -> Vec<Vec<i64>> {
     }
 }
 
-async fn pages_follow_each_other_without_gaps(plan: TestSetup) {
-    let world = plan.start().await;
-    let (_, ann) = author(&world, "ann").await;
-    world.bearer.get("/posts").await.expect_json(200, &json!({ "posts": [], "next": null }));
+async fn pages_follow_each_other_without_gaps(setup: TestSetup) {
+    let app = setup.start().await;
+    let (_, ann) = author(&app, "ann").await;
+    app.bearer.get("/posts").await.expect_json(200, &json!({ "posts": [], "next": null }));
     let mut all = Vec::new();
     for number in 0..52 {
         all.push(write(&ann, &format!("title {number}"), "c").await);
@@ -58,17 +58,17 @@ async fn pages_follow_each_other_without_gaps(plan: TestSetup) {
         ("limit=20", &[20, 20, 12]),
         ("limit=26", &[26, 26]),
     ] {
-        let pages = pages(&world.bearer, query).await;
+        let pages = pages(&app.bearer, query).await;
         assert_eq!(lengths(&pages), expected, "{query}");
         assert_eq!(pages.concat(), all, "{query}");
     }
-    let beyond = world.bearer.get("/posts?after=9223372036854775807").await;
+    let beyond = app.bearer.get("/posts?after=9223372036854775807").await;
     beyond.expect_json(200, &json!({ "posts": [], "next": null }));
 }
 
-async fn an_author_selects(plan: TestSetup) {
-    let world = plan.start().await;
-    let ((ann, by_ann), (bob, by_bob)) = (author(&world, "ann").await, author(&world, "bob").await);
+async fn an_author_selects(setup: TestSetup) {
+    let app = setup.start().await;
+    let ((ann, by_ann), (bob, by_bob)) = (author(&app, "ann").await, author(&app, "bob").await);
     let mut written = (Vec::new(), Vec::new());
     for number in 0..5 {
         written.0.push(write(&by_ann, &format!("title {number}"), "c").await);
@@ -76,51 +76,51 @@ async fn an_author_selects(plan: TestSetup) {
     }
     for limit in [1, 2, 5, 200] {
         let query = format!("limit={limit}&author_id={ann}");
-        assert_eq!(pages(&world.bearer, &query).await.concat(), written.0, "{query}");
+        assert_eq!(pages(&app.bearer, &query).await.concat(), written.0, "{query}");
         let query = format!("limit={limit}&author_id={bob}");
-        assert_eq!(pages(&world.bearer, &query).await.concat(), written.1, "{query}");
+        assert_eq!(pages(&app.bearer, &query).await.concat(), written.1, "{query}");
     }
-    let mixed = world.bearer.get("/posts").await.expect(200).json();
+    let mixed = app.bearer.get("/posts").await.expect(200).json();
     let names = mixed["posts"].as_array().expect("posts").iter().map(|post| &post["author"]);
     assert_eq!(names.collect::<Vec<_>>()[..3], [&json!("ann"), &json!("bob"), &json!("ann")]);
     for nobody in ["0", "999999", "9223372036854775807"] {
-        let page = world.bearer.get(&format!("/posts?author_id={nobody}")).await;
+        let page = app.bearer.get(&format!("/posts?author_id={nobody}")).await;
         page.expect_json(200, &json!({ "posts": [], "next": null }));
     }
 }
 
-async fn a_page_of_long_posts_ends_early(plan: TestSetup) {
-    let world = plan.start().await;
-    let (ann, by_ann) = author(&world, "ann").await;
+async fn a_page_of_long_posts_ends_early(setup: TestSetup) {
+    let app = setup.start().await;
+    let (ann, by_ann) = author(&app, "ann").await;
     let longest = "🦀".repeat(50_000);
     let mut all = Vec::new();
     for _ in 0..12 {
         all.push(write(&by_ann, "long", &longest).await);
     }
     for query in ["limit=200".to_owned(), format!("limit=200&author_id={ann}")] {
-        let pages = pages(&world.bearer, &query).await;
+        let pages = pages(&app.bearer, &query).await;
         assert_eq!(pages.concat(), all, "{query}");
         let lengths: Vec<_> = pages.iter().map(Vec::len).collect();
         assert_eq!(lengths, [11, 1], "the eleventh brings it to 2 MiB");
     }
-    assert_eq!(pages(&world.bearer, "limit=11").await.len(), 2);
-    assert_eq!(pages(&world.bearer, "limit=6").await.len(), 2);
+    assert_eq!(pages(&app.bearer, "limit=11").await.len(), 2);
+    assert_eq!(pages(&app.bearer, "limit=6").await.len(), 2);
 }
 
-async fn parameters_out_of_bounds_are_refused(plan: TestSetup) {
-    let world = plan.start().await;
+async fn parameters_out_of_bounds_are_refused(setup: TestSetup) {
+    let app = setup.start().await;
     let many = "9".repeat(30);
     for name in ["limit", "after", "author_id"] {
         for value in ["abc", "1.5", "-1", "+1", "", "%00", &many] {
-            let answer = world.bearer.get(&format!("/posts?{name}={value}")).await;
-            let detail = answer.expect_error(400);
+            let response = app.bearer.get(&format!("/posts?{name}={value}")).await;
+            let detail = response.expect_error(400);
             assert!(detail.contains(&format!("\"{name}\"")), "{detail}");
         }
-        let twice = world.bearer.get(&format!("/posts?{name}=1&{name}=1")).await;
+        let twice = app.bearer.get(&format!("/posts?{name}=1&{name}=1")).await;
         twice.expect_detail(400, &format!("Query parameter \"{name}\" is given more than once."));
     }
     for limit in ["0", "201"] {
-        world.bearer.get(&format!("/posts?limit={limit}")).await.expect_error(400);
+        app.bearer.get(&format!("/posts?limit={limit}")).await.expect_error(400);
     }
-    world.bearer.get("/posts?limit=1&unknown=2").await.expect(200);
+    app.bearer.get("/posts?limit=1&unknown=2").await.expect(200);
 }

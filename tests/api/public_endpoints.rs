@@ -8,22 +8,22 @@ for_all_deployments!(
     public_routes_ignore_bad_credentials
 );
 
-async fn each_variant_says_what_it_is(plan: TestSetup) {
-    let world = plan.start().await;
-    world.bearer.get("/").await.expect_message("Role-Based Authorization API");
-    world.basic.get("/").await.expect_message("Authentication API");
+async fn each_variant_says_what_it_is(setup: TestSetup) {
+    let app = setup.start().await;
+    app.bearer.get("/").await.expect_message("Role-Based Authorization API");
+    app.basic.get("/").await.expect_message("Authentication API");
 }
 
-async fn public_is_public_on_both_variants(plan: TestSetup) {
-    let world = plan.start().await;
-    for api in [&world.bearer, &world.basic] {
+async fn public_is_public_on_both_variants(setup: TestSetup) {
+    let app = setup.start().await;
+    for api in [&app.bearer, &app.basic] {
         api.get("/public").await.expect_message("This is a public endpoint.");
     }
 }
 
-async fn public_routes_ignore_bad_credentials(plan: TestSetup) {
-    let world = plan.start().await;
-    for api in [&world.bearer, &world.basic] {
+async fn public_routes_ignore_bad_credentials(setup: TestSetup) {
+    let app = setup.start().await;
+    for api in [&app.bearer, &app.basic] {
         for value in ["Bearer nonsense", "Basic !!!", "nonsense", ""] {
             let api = api.with_authorization(value.as_bytes());
             api.get("/public").await.expect(200).expect_header("www-authenticate", None);

@@ -16,64 +16,64 @@ for_all_deployments!(
     of_64_registrations_of_one_name_at_once_one_succeeds,
 );
 
-async fn a_new_user_has_the_role_user(plan: TestSetup) {
-    let world = plan.start().await;
-    let answer = world.try_register("ann", "a password").await;
-    answer.expect_message("User registered successfully.");
-    assert_eq!(world.database.user("ann").await.expect("she is stored").role, "user");
+async fn a_new_user_has_the_role_user(setup: TestSetup) {
+    let app = setup.start().await;
+    let response = app.try_register("ann", "a password").await;
+    response.expect_message("User registered successfully.");
+    assert_eq!(app.database.user("ann").await.expect("she is stored").role, "user");
 }
 
-async fn a_taken_name_is_refused(plan: TestSetup) {
-    let world = plan.start().await;
-    world.try_register("ann", "a password").await.expect(200);
+async fn a_taken_name_is_refused(setup: TestSetup) {
+    let app = setup.start().await;
+    app.try_register("ann", "a password").await.expect(200);
     for (name, password) in [("ann", "a password"), ("ann", "another password"), ("admin", "x")] {
-        let answer = world.try_register(name, password).await;
-        answer.expect_detail(400, "Username already exists.");
+        let response = app.try_register(name, password).await;
+        response.expect_detail(400, "Username already exists.");
     }
-    world.try_log_in("ann", "a password").await.expect(200);
-    world.try_log_in("ann", "another password").await.expect(401);
+    app.try_log_in("ann", "a password").await.expect(200);
+    app.try_log_in("ann", "another password").await.expect(401);
 }
 
-async fn a_role_in_the_body_has_no_effect(plan: TestSetup) {
-    let world = plan.start().await;
+async fn a_role_in_the_body_has_no_effect(setup: TestSetup) {
+    let app = setup.start().await;
     let roles = [json!("admin"), json!("author"), json!("nonsense"), json!(7), json!(null)];
     for (index, role) in roles.into_iter().enumerate() {
         let name = format!("climber {index}");
         let body = json!({ "username": name, "password": "pw", "role": role, "id": 1, "x": {} });
-        world.bearer.post("/register", &body).await.expect(200);
-        assert_eq!(world.database.user(&name).await.expect("stored").role, "user", "{body}");
+        app.bearer.post("/register", &body).await.expect(200);
+        assert_eq!(app.database.user(&name).await.expect("stored").role, "user", "{body}");
     }
 }
 
-async fn names_are_compared_byte_for_byte(plan: TestSetup) {
-    let world = plan.start().await;
+async fn names_are_compared_byte_for_byte(setup: TestSetup) {
+    let app = setup.start().await;
     for name in ["ann", "Ann", "ANN", "änn", "ann ann", "ａnn", "Admin", "аdmin"] {
-        world.try_register(name, "pw").await.expect(200);
+        app.try_register(name, "pw").await.expect(200);
     }
-    world.try_log_in("aNN", "pw").await.expect(401);
-    assert_eq!(world.database.count_users().await, 9);
+    app.try_log_in("aNN", "pw").await.expect(401);
+    assert_eq!(app.database.count_users().await, 9);
 }
 
-async fn unusual_names_are_kept_as_they_are(plan: TestSetup) {
-    let world = plan.start().await;
+async fn unusual_names_are_kept_as_they_are(setup: TestSetup) {
+    let app = setup.start().await;
     let longest = "x".repeat(255);
     let longest_of_two_bytes = format!("{}x", "é".repeat(127));
     let emoji = "👩‍👩‍👧 family";
     for name in
         ["x", "日本語", "Robert'); DROP TABLE \"user\";--", "%_\\", "{\"a\"}", emoji, "<b>&amp;"]
     {
-        let person = world.user(name).await;
-        let profile = world.bearer.with_token(&person.token).get("/profile").await;
+        let user = app.user(name).await;
+        let profile = app.bearer.with_token(&user.token).get("/profile").await;
         profile.expect_json(200, &json!({ "message": format!("Welcome {name}!"), "role": "user" }));
-        assert_eq!(token::claims(&person.token)["username"], name);
+        assert_eq!(token::claims(&user.token)["username"], name);
     }
     for name in [longest, longest_of_two_bytes] {
-        world.user(&name).await;
+        app.user(&name).await;
     }
 }
 
-async fn a_name_that_breaks_a_rule_is_refused_and_the_rule_named(plan: TestSetup) {
-    let world = plan.start().await;
+async fn a_name_that_breaks_a_rule_is_refused_and_the_rule_named(setup: TestSetup) {
+    let app = setup.start().await;
     let (too_long, too_many_bytes) = ("x".repeat(256), "é".repeat(128));
     let lengths = ["", &*too_long, &*too_many_bytes];
     let controls = ["a\0b", "\0", "a\u{1}", "a\u{7f}b", "a\u{85}b", "a\tb", "a\nb", "a\u{9f}"];
@@ -88,60 +88,60 @@ async fn a_name_that_breaks_a_rule_is_refused_and_the_rule_named(plan: TestSetup
         ("normalization form C", &decomposed),
     ] {
         for name in names {
-            let detail = world.try_register(name, "pw").await.expect_error(400);
+            let detail = app.try_register(name, "pw").await.expect_error(400);
             assert!(detail.contains(rule), "{name:?} was refused with: {detail}");
         }
     }
-    assert_eq!(world.database.count_users().await, 1, "nobody but the admin");
+    assert_eq!(app.database.count_users().await, 1, "nobody but the admin");
 }
 
-async fn passwords_have_1_to_72_bytes(plan: TestSetup) {
-    let world = plan.start().await;
+async fn passwords_have_1_to_72_bytes(setup: TestSetup) {
+    let app = setup.start().await;
     let (longest, of_three_bytes) = ("p".repeat(72), "€".repeat(24));
     for (index, good) in ["p", &longest, &of_three_bytes, "\n\t", ":"].into_iter().enumerate() {
         let name = format!("good {index}");
-        world.try_register(&name, good).await.expect(200);
-        world.try_log_in(&name, good).await.expect(200);
+        app.try_register(&name, good).await.expect(200);
+        app.try_log_in(&name, good).await.expect(200);
         // bcrypt would not see the difference.
-        world.try_log_in(&name, &format!("{good}x")).await.expect(401);
+        app.try_log_in(&name, &format!("{good}x")).await.expect(401);
     }
     let (too_long, too_many_bytes) = ("p".repeat(73), "€".repeat(25));
     for bad in ["", "\0", "pass\0word", "password\0", &too_long, &too_many_bytes] {
-        let detail = world.try_register("bad", bad).await.expect_error(400);
+        let detail = app.try_register("bad", bad).await.expect_error(400);
         assert!(detail.contains("Password"), "{detail}");
         assert!(bad.is_empty() || !detail.contains(bad), "{detail}");
     }
-    assert_eq!(world.database.user("bad").await, None);
+    assert_eq!(app.database.user("bad").await, None);
 }
 
-async fn a_password_is_taken_exactly_as_sent(plan: TestSetup) {
-    let world = plan.start().await;
+async fn a_password_is_taken_exactly_as_sent(setup: TestSetup) {
+    let app = setup.start().await;
     for (index, password) in [" pw ", "PW", "e\u{301}", "\u{e9}"].into_iter().enumerate() {
         let name = format!("user {index}");
-        world.try_register(&name, password).await.expect(200);
+        app.try_register(&name, password).await.expect(200);
         for guess in [" pw ", "pw", "PW", "e\u{301}", "\u{e9}"] {
             let status = if guess == password { 200 } else { 401 };
-            world.try_log_in(&name, guess).await.expect(status);
+            app.try_log_in(&name, guess).await.expect(status);
         }
     }
 }
 
-async fn only_the_bcrypt_hash_is_stored(plan: TestSetup) {
-    let world = plan.start().await;
+async fn only_the_bcrypt_hash_is_stored(setup: TestSetup) {
+    let app = setup.start().await;
     for name in ["ann", "bob"] {
-        world.try_register(name, "the same password").await.expect(200);
+        app.try_register(name, "the same password").await.expect(200);
     }
-    let ann = world.database.user("ann").await.expect("stored").password;
-    let bob = world.database.user("bob").await.expect("stored").password;
+    let ann = app.database.user("ann").await.expect("stored").password;
+    let bob = app.database.user("bob").await.expect("stored").password;
     assert!(ann.starts_with("$2b$04$") && ann.len() == 60, "{ann}");
     assert_ne!(ann, bob, "each hash has a salt of its own");
 }
 
-async fn of_64_registrations_of_one_name_at_once_one_succeeds(plan: TestSetup) {
-    let world = plan.start().await;
+async fn of_64_registrations_of_one_name_at_once_one_succeeds(setup: TestSetup) {
+    let app = setup.start().await;
     let all: Vec<_> = (0..64)
         .map(|index| {
-            let api = world.bearer.clone();
+            let api = app.bearer.clone();
             tokio::spawn(async move {
                 let password = format!("password {index}");
                 let body = json!({ "username": "wanted", "password": password });
@@ -151,15 +151,15 @@ async fn of_64_registrations_of_one_name_at_once_one_succeeds(plan: TestSetup) {
         .collect();
     let mut winners = Vec::new();
     for one in all {
-        let (password, answer) = one.await.expect("the request was made");
-        if answer.status == 200 {
-            answer.expect_message("User registered successfully.");
+        let (password, response) = one.await.expect("the request was made");
+        if response.status == 200 {
+            response.expect_message("User registered successfully.");
             winners.push(password);
         } else {
-            answer.expect_detail(400, "Username already exists.");
+            response.expect_detail(400, "Username already exists.");
         }
     }
     assert_eq!(winners.len(), 1, "{winners:?}");
-    world.try_log_in("wanted", &winners[0]).await.expect(200);
-    assert_eq!(world.database.count_users().await, 2);
+    app.try_log_in("wanted", &winners[0]).await.expect(200);
+    assert_eq!(app.database.count_users().await, 2);
 }

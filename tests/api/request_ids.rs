@@ -1,62 +1,67 @@
 //! Every request has an id: in its answer, and in every log line about it in both services.
 
-use e2e::{TestApp, TestSetup, eventually, for_all_deployments, on_postgres};
+use e2e::{TestApp, TestSetup, eventually, for_all_deployments, for_postgres_deployments};
 use reqwest::Method;
 use serde_json::Value;
 use std::collections::HashSet;
 
 for_all_deployments!(every_answer_has_an_id_of_its_own, only_a_trusted_proxy_may_name_a_request);
-on_postgres!(a_fault_is_told_in_both_services_under_the_ids_of_all_requests_that_shared_it);
+for_postgres_deployments!(
+    a_fault_is_told_in_both_services_under_the_ids_of_all_requests_that_shared_it
+);
 
-async fn told(world: &TestApp, id: &str) -> String {
-    let request = world.bearer.request(Method::GET, "/public").header("x-request-id", id);
-    let answer = world.bearer.send(request).await;
-    answer.expect(200).header("x-request-id").expect("an id").to_owned()
+async fn told(app: &TestApp, id: &str) -> String {
+    let request = app.bearer.request(Method::GET, "/public").header("x-request-id", id);
+    let response = app.bearer.send(request).await;
+    response.expect(200).header("x-request-id").expect("an id").to_owned()
 }
 
-async fn every_answer_has_an_id_of_its_own(plan: TestSetup) {
-    let world = plan.start().await;
+async fn every_answer_has_an_id_of_its_own(setup: TestSetup) {
+    let app = setup.start().await;
     let mut ids = HashSet::new();
-    for api in [&world.bearer, &world.basic] {
+    for api in [&app.bearer, &app.basic] {
         for path in ["/", "/public", "/profile", "/protected", "/nowhere"] {
-            let answer = api.get(path).await;
-            let id = answer.header("x-request-id").unwrap_or_default().to_owned();
-            assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{answer}");
-            assert!(ids.insert(id), "an id twice: {answer}");
+            let response = api.get(path).await;
+            let id = response.header("x-request-id").unwrap_or_default().to_owned();
+            assert!(
+                id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
+                "{response}"
+            );
+            assert!(ids.insert(id), "an id twice: {response}");
         }
     }
 }
 
-async fn only_a_trusted_proxy_may_name_a_request(plan: TestSetup) {
-    let world = plan.clone().start().await;
-    assert_ne!(told(&world, "from-a-stranger").await, "from-a-stranger");
-    let world = plan.with("TRUSTED_PROXIES", "127.0.0.0/8").start().await;
-    assert_eq!(told(&world, "from-a-proxy").await, "from-a-proxy");
+async fn only_a_trusted_proxy_may_name_a_request(setup: TestSetup) {
+    let app = setup.clone().start().await;
+    assert_ne!(told(&app, "from-a-stranger").await, "from-a-stranger");
+    let app = setup.with("TRUSTED_PROXIES", "127.0.0.0/8").start().await;
+    assert_eq!(told(&app, "from-a-proxy").await, "from-a-proxy");
     let longest = "x".repeat(64);
-    assert_eq!(told(&world, &longest).await, longest);
+    assert_eq!(told(&app, &longest).await, longest);
     for bad in ["a b", "a,b", "\"", "", &"x".repeat(65)] {
-        assert_eq!(told(&world, bad).await.len(), 32, "{bad:?} is no id");
+        assert_eq!(told(&app, bad).await.len(), 32, "{bad:?} is no id");
     }
 }
 
 async fn a_fault_is_told_in_both_services_under_the_ids_of_all_requests_that_shared_it(
-    plan: TestSetup,
+    setup: TestSetup,
 ) {
-    let mut world = plan.with("LOG_FORMAT", "json").with_database_proxy().start().await;
-    let admin = world.admin().await;
-    let bearer = world.bearer.with_token(&admin.token);
-    world.database_proxy().cut();
+    let mut app = setup.with("LOG_FORMAT", "json").with_database_proxy().start().await;
+    let admin = app.admin().await;
+    let bearer = app.bearer.with_token(&admin.token);
+    app.database_proxy().cut();
     let asking = (0..40).map(|_| {
         let bearer = bearer.clone();
         tokio::spawn(async move { bearer.get("/profile").await })
     });
     let mut ids = Vec::new();
-    for answer in asking.collect::<Vec<_>>() {
-        let answer = answer.await.expect("no panic");
-        ids.push(answer.expect(503).header("x-request-id").expect("an id").to_owned());
+    for response in asking.collect::<Vec<_>>() {
+        let response = response.await.expect("no panic");
+        ids.push(response.expect(503).header("x-request-id").expect("an id").to_owned());
     }
     for (process, message) in
-        [(world.front(), "answered with a fault"), (world.auth(), "a call failed")]
+        [(app.gateway(), "answered with a fault"), (app.auth(), "a call failed")]
     {
         let told = eventually("every id to be told", async || {
             let told = ids_of(&process.stderr(), message);

@@ -9,9 +9,9 @@ for_all_deployments!(
     each_variant_serves_its_own_endpoints_only,
 );
 
-async fn an_unknown_path_is_not_found(plan: TestSetup) {
-    let world = plan.start().await;
-    for api in [&world.bearer, &world.basic] {
+async fn an_unknown_path_is_not_found(setup: TestSetup) {
+    let app = setup.start().await;
+    for api in [&app.bearer, &app.basic] {
         for path in [
             "/nowhere",
             "/public/",
@@ -23,16 +23,16 @@ async fn an_unknown_path_is_not_found(plan: TestSetup) {
             "/metrics",
         ] {
             for method in [Method::GET, Method::POST, Method::DELETE] {
-                let answer = api.send(api.request(method, path)).await;
-                answer.expect_detail(404, "Not Found");
+                let response = api.send(api.request(method, path)).await;
+                response.expect_detail(404, "Not Found");
             }
         }
     }
 }
 
-async fn a_wrong_method_is_told_the_right_ones(plan: TestSetup) {
-    let world = plan.start().await;
-    let (bearer, basic) = (&world.bearer, &world.basic);
+async fn a_wrong_method_is_told_the_right_ones(setup: TestSetup) {
+    let app = setup.start().await;
+    let (bearer, basic) = (&app.bearer, &app.basic);
     for (api, path, right, wrong) in [
         (bearer, "/", "GET", Method::POST),
         (bearer, "/public", "GET", Method::PUT),
@@ -51,24 +51,24 @@ async fn a_wrong_method_is_told_the_right_ones(plan: TestSetup) {
         (basic, "/register", "POST", Method::GET),
         (basic, "/protected", "GET", Method::POST),
     ] {
-        let answer = api.send(api.request(wrong, path)).await;
-        answer.expect_detail(405, "Method Not Allowed");
-        let allowed = answer.header("allow").unwrap_or_default();
-        assert!(allowed.split(',').any(|method| method.trim() == right), "{answer}");
+        let response = api.send(api.request(wrong, path)).await;
+        response.expect_detail(405, "Method Not Allowed");
+        let allowed = response.header("allow").unwrap_or_default();
+        assert!(allowed.split(',').any(|method| method.trim() == right), "{response}");
     }
 }
 
-async fn each_variant_serves_its_own_endpoints_only(plan: TestSetup) {
-    let world = plan.start().await;
+async fn each_variant_serves_its_own_endpoints_only(setup: TestSetup) {
+    let app = setup.start().await;
     for path in ["/profile", "/profile/password", "/author", "/admin", "/users", "/users/1"] {
-        world.basic.get(path).await.expect_detail(404, "Not Found");
+        app.basic.get(path).await.expect_detail(404, "Not Found");
     }
-    let login = world.basic.request(Method::POST, "/login");
-    world.basic.send(login).await.expect_detail(404, "Not Found");
+    let login = app.basic.request(Method::POST, "/login");
+    app.basic.send(login).await.expect_detail(404, "Not Found");
     // The same path, each by its own scheme.
-    let basic = world.bearer.with_basic("admin", ADMIN_PASSWORD).get("/protected").await;
+    let basic = app.bearer.with_basic("admin", ADMIN_PASSWORD).get("/protected").await;
     basic.expect_detail(401, "Not authenticated.");
-    let token = world.admin().await.token;
-    let bearer = world.basic.with_token(&token).get("/protected").await;
+    let token = app.admin().await.token;
+    let bearer = app.basic.with_token(&token).get("/protected").await;
     bearer.expect_detail(401, "Not authenticated.");
 }

@@ -1,24 +1,24 @@
 //! No password, hash, token or secret in anything that a program prints.
 
-mod tour;
+mod exercise_all;
 
 use e2e::{Api, Collector, TestSetup, for_all_deployments};
-use tour::tour;
+use exercise_all::exercise_all;
 
 for_all_deployments!(nothing_secret_is_printed_at_trace, nothing_secret_is_told_to_programs);
 
-async fn nothing_secret_is_printed_at_trace(plan: TestSetup) {
-    nothing_secret_is_printed(plan.with("RUST_LOG", "trace")).await;
+async fn nothing_secret_is_printed_at_trace(setup: TestSetup) {
+    nothing_secret_is_printed(setup.with("RUST_LOG", "trace")).await;
 }
 
 /// Lines of JSON, spans and metrics.
-async fn nothing_secret_is_told_to_programs(plan: TestSetup) {
+async fn nothing_secret_is_told_to_programs(setup: TestSetup) {
     let collector = Collector::start().await;
-    let plan = plan
+    let setup = setup
         .with("RUST_LOG", "trace")
         .with("LOG_FORMAT", "json")
         .with("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url());
-    let (secrets, metrics) = nothing_secret_is_printed(plan).await;
+    let (secrets, metrics) = nothing_secret_is_printed(setup).await;
     let spans = collector.spans();
     assert!(spans.iter().any(|span| span.name == "POST /login"), "{spans:#?}");
     let told = format!("{spans:?}{metrics}");
@@ -28,18 +28,18 @@ async fn nothing_secret_is_told_to_programs(plan: TestSetup) {
 }
 
 /// Returns the secrets, and the metrics, in which they must not be either.
-async fn nothing_secret_is_printed(plan: TestSetup) -> (Vec<String>, String) {
-    let world = plan.start().await;
-    let mut secrets = tour(&world).await;
+async fn nothing_secret_is_printed(setup: TestSetup) -> (Vec<String>, String) {
+    let app = setup.start().await;
+    let mut secrets = exercise_all(&app).await;
     let mut metrics = String::new();
-    for process in world.processes() {
+    for process in app.processes() {
         metrics += &Api::at(&process.address("ops")).get("/metrics").await.expect(200).body;
     }
     for name in ["admin", "ann"] {
-        secrets.push(world.database.user(name).await.expect("stored").password);
+        secrets.push(app.database.user(name).await.expect("stored").password);
     }
-    let database = world.database.url();
-    let (processes, _database) = world.into_processes();
+    let database = app.database.url();
+    let (processes, _database) = app.into_processes();
     for process in processes {
         process.terminate();
         let exit = process.exit().await;

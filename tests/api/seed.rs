@@ -7,24 +7,24 @@ for_all_deployments!(
     a_restart_changes_nothing_of_the_admin
 );
 
-async fn the_admin_exists_once_with_the_given_password(plan: TestSetup) {
-    let world = plan.start().await;
-    assert_eq!(world.database.count_users().await, 1);
-    assert_eq!(world.database.user("admin").await.expect("seeded").role, "admin");
-    let admin = world.admin().await;
-    let answer = world.bearer.with_token(&admin.token).get("/admin").await;
-    answer.expect_message("Welcome Admin!");
+async fn the_admin_exists_once_with_the_given_password(setup: TestSetup) {
+    let app = setup.start().await;
+    assert_eq!(app.database.count_users().await, 1);
+    assert_eq!(app.database.user("admin").await.expect("seeded").role, "admin");
+    let admin = app.admin().await;
+    let response = app.bearer.with_token(&admin.token).get("/admin").await;
+    response.expect_message("Welcome Admin!");
 }
 
-async fn a_restart_changes_nothing_of_the_admin(plan: TestSetup) {
-    let mut world = plan.start().await;
-    world.admin().await;
-    world.database.set_role("admin", "user").await;
-    let before = world.database.user("admin").await;
-    world.kill_auth().await;
-    world.start_auth_again(Some(("DEFAULT_ADMIN_PASSWORD", "another password"))).await;
-    assert_eq!(world.database.user("admin").await, before);
-    assert_eq!(world.database.count_users().await, 1);
-    world.try_log_in("admin", "another password").await.expect(401);
-    world.try_log_in("admin", ADMIN_PASSWORD).await.expect(200);
+async fn a_restart_changes_nothing_of_the_admin(setup: TestSetup) {
+    let mut app = setup.start().await;
+    app.admin().await;
+    app.database.set_role("admin", "user").await;
+    let before = app.database.user("admin").await;
+    app.kill_auth().await;
+    app.start_auth(Some(("DEFAULT_ADMIN_PASSWORD", "another password"))).await;
+    assert_eq!(app.database.user("admin").await, before);
+    assert_eq!(app.database.count_users().await, 1);
+    app.try_log_in("admin", "another password").await.expect(401);
+    app.try_log_in("admin", ADMIN_PASSWORD).await.expect(200);
 }

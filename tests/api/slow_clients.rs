@@ -13,9 +13,9 @@ async fn connect(base: &str) -> TcpStream {
 
 #[tokio::test]
 async fn half_a_request_head_is_given_up_after_10_seconds() {
-    let world = TestSetup::all_in_one(Store::Sqlite).start().await;
-    let asked = Instant::now();
-    let mut slow = connect(world.bearer.base()).await;
+    let app = TestSetup::all_in_one(Store::Sqlite).start().await;
+    let started = Instant::now();
+    let mut slow = connect(app.bearer.base()).await;
     slow.write_all(b"GET /public HTTP/1.1\r\nHost: slow\r\nX-Half:").await.expect("sent");
     // One byte now and then does not help.
     let trickle = async {
@@ -32,18 +32,18 @@ async fn half_a_request_head_is_given_up_after_10_seconds() {
         }
     };
     within_bounds("the connection to be closed", trickle).await;
-    let waited = asked.elapsed();
+    let waited = started.elapsed();
     assert!((9..20).contains(&waited.as_secs()), "it was closed after {waited:?}");
 }
 
 #[tokio::test]
 async fn idle_connections_keep_nobody_out() {
-    let world = TestSetup::all_in_one(Store::Sqlite).start().await;
+    let app = TestSetup::all_in_one(Store::Sqlite).start().await;
     let mut idle = Vec::new();
     for _ in 0..300 {
-        idle.push(connect(world.bearer.base()).await);
+        idle.push(connect(app.bearer.base()).await);
     }
-    world.bearer.get("/public").await.expect(200);
-    world.admin().await;
+    app.bearer.get("/public").await.expect(200);
+    app.admin().await;
     drop(idle);
 }

@@ -20,9 +20,9 @@ for_all_deployments!(
 const SECRET: &str = SIGNING_SECRET;
 
 /// Every endpoint that looks at a token refuses this one.
-async fn expect_refused(world: &TestApp, token: &str) {
-    let api = world.bearer.with_token(token);
-    for answer in [
+async fn expect_refused(app: &TestApp, token: &str) {
+    let api = app.bearer.with_token(token);
+    for response in [
         api.get("/profile").await,
         api.get("/author").await,
         api.get("/admin").await,
@@ -35,20 +35,20 @@ async fn expect_refused(world: &TestApp, token: &str) {
         api.put("/profile/password", &json!({ "current_password": "a", "new_password": "b" }))
             .await,
     ] {
-        let mut answer = answer;
-        answer.asked = format!("{} with {:.300}", answer.asked, token);
-        answer.expect_detail(401, "Invalid or expired token.");
-        answer.expect_header("www-authenticate", Some("Bearer error=\"invalid_token\""));
+        let mut response = response;
+        response.request = format!("{} with {:.300}", response.request, token);
+        response.expect_detail(401, "Invalid or expired token.");
+        response.expect_header("www-authenticate", Some("Bearer error=\"invalid_token\""));
     }
 }
 
-async fn expect_claims_refused(world: &TestApp, claims: &Value) {
-    expect_refused(world, &token::signed(&token::plain_header(), claims, SECRET)).await;
+async fn expect_claims_refused(app: &TestApp, claims: &Value) {
+    expect_refused(app, &token::signed(&token::plain_header(), claims, SECRET)).await;
 }
 
 /// The claims of the admin, so that nothing but the fault can be the cause of a refusal.
-async fn admin_claims(world: &TestApp) -> Value {
-    token::claims_of(world.admin().await.id)
+async fn admin_claims(app: &TestApp) -> Value {
+    token::claims_of(app.admin().await.id)
 }
 
 fn with(mut value: Value, name: &str, claim: Value) -> Value {
@@ -61,61 +61,61 @@ fn without(mut value: Value, name: &str) -> Value {
     value
 }
 
-async fn a_token_without_kid_signed_with_our_secret_is_accepted(plan: TestSetup) {
-    let world = plan.start().await;
-    let claims = admin_claims(&world).await;
+async fn a_token_without_kid_signed_with_our_secret_is_accepted(setup: TestSetup) {
+    let app = setup.start().await;
+    let claims = admin_claims(&app).await;
     let minted = token::signed(&token::plain_header(), &claims, SECRET);
-    let answer = world.bearer.with_token(&minted).get("/admin").await;
-    answer.expect_message("Welcome Admin!");
+    let response = app.bearer.with_token(&minted).get("/admin").await;
+    response.expect_message("Welcome Admin!");
     let without_typ = token::signed(&json!({ "alg": "HS256" }), &claims, SECRET);
-    world.bearer.with_token(&without_typ).get("/admin").await.expect(200);
+    app.bearer.with_token(&without_typ).get("/admin").await.expect(200);
 }
 
-async fn the_role_in_a_token_decides_nothing(plan: TestSetup) {
-    let world = plan.start().await;
-    let ann = world.user("ann").await;
+async fn the_role_in_a_token_decides_nothing(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
     let claims = with(token::claims_of(ann.id), "role", json!("admin"));
     let claims = with(claims, "username", json!("admin"));
     let minted = token::signed(&token::plain_header(), &claims, SECRET);
-    let api = world.bearer.with_token(&minted);
+    let api = app.bearer.with_token(&minted);
     api.get("/admin").await.expect_detail(403, "Insufficient privileges.");
     let profile = json!({ "message": "Welcome ann!", "role": "user" });
     api.get("/profile").await.expect_json(200, &profile);
 }
 
-async fn an_expired_token_is_refused_to_the_second(plan: TestSetup) {
-    let world = plan.start().await;
-    let claims = admin_claims(&world).await;
+async fn an_expired_token_is_refused_to_the_second(setup: TestSetup) {
+    let app = setup.start().await;
+    let claims = admin_claims(&app).await;
     for exp in [token::now() - 1, token::now(), token::now() - 3600, 0, 1] {
-        expect_claims_refused(&world, &with(claims.clone(), "exp", json!(exp))).await;
+        expect_claims_refused(&app, &with(claims.clone(), "exp", json!(exp))).await;
     }
 }
 
-async fn other_secrets_and_algorithms_are_refused(plan: TestSetup) {
-    let world = plan.start().await;
-    let claims = admin_claims(&world).await;
+async fn other_secrets_and_algorithms_are_refused(setup: TestSetup) {
+    let app = setup.start().await;
+    let claims = admin_claims(&app).await;
     let payload = claims.to_string();
-    expect_refused(&world, &token::signed(&token::plain_header(), &claims, "another secret")).await;
-    expect_refused(&world, &token::signed(&token::plain_header(), &claims, "")).await;
+    expect_refused(&app, &token::signed(&token::plain_header(), &claims, "another secret")).await;
+    expect_refused(&app, &token::signed(&token::plain_header(), &claims, "")).await;
     for (name, algorithm) in [("HS384", Algorithm::HS384), ("HS512", Algorithm::HS512)] {
         let header = json!({ "typ": "JWT", "alg": name }).to_string();
-        expect_refused(&world, &token::signed_text(&header, &payload, SECRET, algorithm)).await;
+        expect_refused(&app, &token::signed_text(&header, &payload, SECRET, algorithm)).await;
     }
     // The signature is right for HS256; only the name is not.
     for name in ["none", "None", "NONE", "", "hs256", "HS384", "HS512", "RS256", "ES256", "EdDSA"] {
         let signed = token::signed(&json!({ "typ": "JWT", "alg": name }), &claims, SECRET);
         let unsigned = &signed[..=signed.rfind('.').expect("a signature")];
-        expect_refused(&world, &signed).await;
-        expect_refused(&world, unsigned).await;
+        expect_refused(&app, &signed).await;
+        expect_refused(&app, unsigned).await;
     }
     for header in [json!({}), json!({ "typ": "JWT" }), json!({ "alg": null }), json!(["HS256"])] {
-        expect_refused(&world, &token::signed(&header, &claims, SECRET)).await;
+        expect_refused(&app, &token::signed(&header, &claims, SECRET)).await;
     }
 }
 
-async fn headers_that_ask_for_more_are_refused(plan: TestSetup) {
-    let world = plan.start().await;
-    let claims = admin_claims(&world).await;
+async fn headers_that_ask_for_more_are_refused(setup: TestSetup) {
+    let app = setup.start().await;
+    let claims = admin_claims(&app).await;
     for header in [
         with(token::plain_header(), "kid", json!("unknown")),
         with(token::plain_header(), "kid", json!("")),
@@ -125,13 +125,13 @@ async fn headers_that_ask_for_more_are_refused(plan: TestSetup) {
         with(token::plain_header(), "crit", json!([])),
         with(with(token::plain_header(), "b64", json!(false)), "crit", json!(["b64"])),
     ] {
-        expect_refused(&world, &token::signed(&header, &claims, SECRET)).await;
+        expect_refused(&app, &token::signed(&header, &claims, SECRET)).await;
     }
 }
 
-async fn a_sub_that_is_no_canonical_id_is_refused(plan: TestSetup) {
-    let world = plan.start().await;
-    let admin = world.admin().await;
+async fn a_sub_that_is_no_canonical_id_is_refused(setup: TestSetup) {
+    let app = setup.start().await;
+    let admin = app.admin().await;
     let claims = token::claims_of(admin.id);
     let id = admin.id;
     for sub in [
@@ -152,43 +152,43 @@ async fn a_sub_that_is_no_canonical_id_is_refused(plan: TestSetup) {
         "admin".to_owned(),
         "١".to_owned(),
     ] {
-        expect_claims_refused(&world, &with(claims.clone(), "sub", json!(sub))).await;
+        expect_claims_refused(&app, &with(claims.clone(), "sub", json!(sub))).await;
     }
     for sub in [json!(id), json!(null), json!([id.to_string()]), json!({}), json!(true)] {
-        expect_claims_refused(&world, &with(claims.clone(), "sub", sub)).await;
+        expect_claims_refused(&app, &with(claims.clone(), "sub", sub)).await;
     }
-    expect_claims_refused(&world, &without(claims.clone(), "sub")).await;
+    expect_claims_refused(&app, &without(claims.clone(), "sub")).await;
     // Integers, but nobody's.
     for sub in ["0", "-1", "999999999", "9223372036854775807", &"9".repeat(30)] {
         let claims = with(claims.clone(), "sub", json!(sub));
         let minted = token::signed(&token::plain_header(), &claims, SECRET);
-        let answer = world.bearer.with_token(&minted).get("/profile").await;
-        answer.expect_detail(401, "User not found.");
+        let response = app.bearer.with_token(&minted).get("/profile").await;
+        response.expect_detail(401, "User not found.");
     }
 }
 
-async fn an_exp_that_is_no_instant_is_refused(plan: TestSetup) {
-    let world = plan.start().await;
-    let claims = admin_claims(&world).await;
+async fn an_exp_that_is_no_instant_is_refused(setup: TestSetup) {
+    let app = setup.start().await;
+    let claims = admin_claims(&app).await;
     let later = (token::now() + 60).to_string();
     for exp in [json!(later), json!(null), json!(-1), json!(true), json!([4e9]), json!({})] {
-        expect_claims_refused(&world, &with(claims.clone(), "exp", exp)).await;
+        expect_claims_refused(&app, &with(claims.clone(), "exp", exp)).await;
     }
-    expect_claims_refused(&world, &without(claims.clone(), "exp")).await;
+    expect_claims_refused(&app, &without(claims.clone(), "exp")).await;
     let header = token::plain_header().to_string();
     let claims = without(claims, "exp").to_string();
     for exp in ["1e999", "NaN", "Infinity", "4e9x", "18446744073709551616"] {
         let payload = claims.replacen('{', &format!("{{\"exp\":{exp},"), 1);
         let minted = token::signed_text(&header, &payload, SECRET, Algorithm::HS256);
-        expect_refused(&world, &minted).await;
+        expect_refused(&app, &minted).await;
     }
 }
 
-async fn what_is_no_token_is_refused(plan: TestSetup) {
-    let world = plan.start().await;
-    let claims = admin_claims(&world).await;
+async fn what_is_no_token_is_refused(setup: TestSetup) {
+    let app = setup.start().await;
+    let claims = admin_claims(&app).await;
     let good = token::signed(&token::plain_header(), &claims, SECRET);
-    world.bearer.with_token(&good).get("/profile").await.expect(200);
+    app.bearer.with_token(&good).get("/profile").await.expect(200);
     let header = token::plain_header().to_string();
     let hs256 =
         |header: &str, payload: &str| token::signed_text(header, payload, SECRET, Algorithm::HS256);
@@ -227,19 +227,19 @@ async fn what_is_no_token_is_refused(plan: TestSetup) {
         hs256("", &claims.to_string()),
         token::signed(&token::plain_header(), &padded, SECRET),
     ] {
-        expect_refused(&world, &text).await;
+        expect_refused(&app, &text).await;
     }
 }
 
-async fn a_tampered_token_is_refused(plan: TestSetup) {
-    let world = plan.start().await;
-    let (admin, ann) = (world.admin().await, world.user("ann").await);
+async fn a_tampered_token_is_refused(setup: TestSetup) {
+    let app = setup.start().await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
     let parts: Vec<_> = ann.token.split('.').collect();
     let (header, payload, signature) = (parts[0], parts[1], parts[2]);
     let admin_payload = admin.token.split('.').nth(1).expect("a payload");
-    expect_refused(&world, &format!("{header}.{admin_payload}.{signature}")).await;
+    expect_refused(&app, &format!("{header}.{admin_payload}.{signature}")).await;
     let claims = with(token::claims(&ann.token), "role", json!("admin")).to_string();
-    expect_refused(&world, &format!("{header}.{}.{signature}", token::encoded(&claims))).await;
+    expect_refused(&app, &format!("{header}.{}.{signature}", token::encoded(&claims))).await;
     let other = |byte: char| if byte == 'A' { 'B' } else { 'A' };
     for place in 0..signature.len() {
         let changed: String = signature
@@ -247,8 +247,8 @@ async fn a_tampered_token_is_refused(plan: TestSetup) {
             .enumerate()
             .map(|(index, byte)| if index == place { other(byte) } else { byte })
             .collect();
-        let answer =
-            world.bearer.with_token(&format!("{header}.{payload}.{changed}")).get("/profile").await;
-        answer.expect_detail(401, "Invalid or expired token.");
+        let response =
+            app.bearer.with_token(&format!("{header}.{payload}.{changed}")).get("/profile").await;
+        response.expect_detail(401, "Invalid or expired token.");
     }
 }

@@ -9,13 +9,13 @@ for_all_deployments!(
     a_stranger_s_trace_is_not_followed_and_a_trusted_proxy_s_is,
 );
 
-async fn traced(plan: TestSetup) -> (TestApp, Collector) {
+async fn traced(setup: TestSetup) -> (TestApp, Collector) {
     let collector = Collector::start().await;
-    let plan = plan
+    let setup = setup
         .with("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url())
         // Spans leave soon, so that nobody waits for them long.
         .with("OTEL_BSP_SCHEDULE_DELAY", "50");
-    (plan.start().await, collector)
+    (setup.start().await, collector)
 }
 
 /// The span with this name and this parent, in the trace of the parent.
@@ -36,12 +36,12 @@ fn expect(span: &CollectedSpan, attributes: &[(&str, &str)]) {
 
 const AUTH: &str = "rolegate.auth.v1.AuthService";
 
-async fn a_decision_is_one_trace_from_http_to_the_query(plan: TestSetup) {
-    let (system, is_apart) = (system(plan.store()), !plan.is_in_one_process());
-    let (world, collector) = traced(plan).await;
-    let admin = world.admin().await;
-    let answer = world.bearer.with_token(&admin.token).get("/admin").await;
-    let id = answer.expect(200).header("x-request-id").expect("an id").to_owned();
+async fn a_decision_is_one_trace_from_http_to_the_query(setup: TestSetup) {
+    let (system, is_apart) = (system(setup.store()), !setup.is_all_in_one());
+    let (app, collector) = traced(setup).await;
+    let admin = app.admin().await;
+    let response = app.bearer.with_token(&admin.token).get("/admin").await;
+    let id = response.expect(200).header("x-request-id").expect("an id").to_owned();
 
     let root = collector.span("the request", |span| span.name == "GET /admin").await;
     assert_eq!(root.parent_id, "", "nobody came before: {root:?}");
@@ -71,30 +71,30 @@ async fn a_decision_is_one_trace_from_http_to_the_query(plan: TestSetup) {
     }
 }
 
-async fn a_login_is_one_trace_and_names_nobody(plan: TestSetup) {
-    let (world, collector) = traced(plan).await;
-    world.try_log_in("ann", "planted-password").await.expect(401);
+async fn a_login_is_one_trace_and_names_nobody(setup: TestSetup) {
+    let (app, collector) = traced(setup).await;
+    app.try_log_in("ann", "planted-password").await.expect(401);
     let root = collector.span("the request", |span| span.name == "POST /login").await;
     let name = format!("{AUTH}/Login");
     let call = child(&collector, &name, &root).await;
     let served = child(&collector, &name, &call).await;
     expect(&served, &[("rpc.grpc.status_code", "16")]);
-    assert!(!served.is_error, "a refusal is an answer: {served:?}");
+    assert!(!served.is_error, "a refusal is a response: {served:?}");
     assert!(call.is_error, "to the caller it is an error: {call:?}");
-    world.bearer.get("/no/such/planted-password").await.expect(404);
+    app.bearer.get("/no/such/planted-password").await.expect(404);
     collector.span("the other request", |span| span.name == "GET").await;
     let all = format!("{:?}", collector.spans());
     assert!(!all.contains("planted") && !all.contains("ann\""), "{all}");
 }
 
-async fn a_stranger_s_trace_is_not_followed_and_a_trusted_proxy_s_is(plan: TestSetup) {
+async fn a_stranger_s_trace_is_not_followed_and_a_trusted_proxy_s_is(setup: TestSetup) {
     let trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
     for (proxies, is_followed) in [("192.0.2.0/24", false), ("127.0.0.0/8", true)] {
-        let (world, collector) = traced(plan.clone().with("TRUSTED_PROXIES", proxies)).await;
-        let request = world.bearer.request(reqwest::Method::GET, "/public");
+        let (app, collector) = traced(setup.clone().with("TRUSTED_PROXIES", proxies)).await;
+        let request = app.bearer.request(reqwest::Method::GET, "/public");
         let traceparent = format!("00-{trace_id}-00f067aa0ba902b7-01");
         let request = request.header("traceparent", traceparent).header("tracestate", "a=1,b=2");
-        world.bearer.send(request).await.expect(200);
+        app.bearer.send(request).await.expect(200);
         let root = collector.span("the request", |span| span.name == "GET /public").await;
         assert_eq!(root.trace_id == trace_id, is_followed, "{root:?}");
         assert_eq!(root.parent_id == "00f067aa0ba902b7", is_followed, "{root:?}");
@@ -109,19 +109,19 @@ async fn spans_that_wait_are_sent_at_the_end_and_a_collector_that_hangs_holds_no
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let silent = format!("http://{}", silent.local_addr().expect("bound"));
     for url in [collector.url(), silent] {
-        let plan = TestSetup::all_in_one(Store::Sqlite)
+        let setup = TestSetup::all_in_one(Store::Sqlite)
             .with("OTEL_EXPORTER_OTLP_ENDPOINT", &url)
             .with("OTEL_SERVICE_NAME", "another-name")
             .with("OTEL_BSP_SCHEDULE_DELAY", "3600000");
-        let world = plan.start().await;
-        world.bearer.get("/public").await.expect(200);
-        let (processes, _database) = world.into_processes();
+        let app = setup.start().await;
+        app.bearer.get("/public").await.expect(200);
+        let (processes, _database) = app.into_processes();
         for process in processes {
-            let asked = std::time::Instant::now();
+            let started = std::time::Instant::now();
             process.terminate();
             let exit = process.exit().await;
             assert_eq!(exit.code, Some(0), "{}", exit.stderr);
-            assert!(asked.elapsed().as_secs() < 10, "it ended after {:?}", asked.elapsed());
+            assert!(started.elapsed().as_secs() < 10, "it ended after {:?}", started.elapsed());
         }
     }
     let spans = collector.spans();

@@ -6,9 +6,9 @@ use serde_json::json;
 
 for_all_deployments!(what_is_no_integer_is_a_bad_request, an_integer_that_is_nobody_s_is_not_found);
 
-async fn what_is_no_integer_is_a_bad_request(plan: TestSetup) {
-    let world = plan.start().await;
-    let admin = world.bearer.with_token(&world.admin().await.token);
+async fn what_is_no_integer_is_a_bad_request(setup: TestSetup) {
+    let app = setup.start().await;
+    let admin = app.bearer.with_token(&app.admin().await.token);
     for id in ["abc", "1.5", "%00", "%D9%A1", "-", "%ff", "1%2F2"] {
         let path = format!("/users/{id}");
         admin.get(&path).await.expect_error(400);
@@ -25,9 +25,9 @@ async fn what_is_no_integer_is_a_bad_request(plan: TestSetup) {
     }
 }
 
-async fn an_integer_that_is_nobody_s_is_not_found(plan: TestSetup) {
-    let world = plan.start().await;
-    let admin = world.bearer.with_token(&world.admin().await.token);
+async fn an_integer_that_is_nobody_s_is_not_found(setup: TestSetup) {
+    let app = setup.start().await;
+    let admin = app.bearer.with_token(&app.admin().await.token);
     let (large, negative) = ("9".repeat(30), format!("-{}", "9".repeat(30)));
     for id in [
         "0",
@@ -49,13 +49,13 @@ async fn an_integer_that_is_nobody_s_is_not_found(plan: TestSetup) {
         admin.send(delete).await.expect_detail(404, "User not found.");
         let path = format!("/users/{id}/password");
         for password in ["new", ""] {
-            let answer = admin.put(&path, &json!({ "password": password })).await;
-            answer.expect_detail(404, "User not found.");
+            let response = admin.put(&path, &json!({ "password": password })).await;
+            response.expect_detail(404, "User not found.");
         }
         let path = format!("/users/{id}/role");
         for role in ["author", "nonsense"] {
-            let answer = admin.put(&path, &json!({ "role": role })).await;
-            answer.expect_detail(404, "User not found.");
+            let response = admin.put(&path, &json!({ "role": role })).await;
+            response.expect_detail(404, "User not found.");
         }
     }
 }

@@ -9,18 +9,18 @@ for_all_deployments!(
     a_name_is_gone_for_whoever_asks_after_the_deletion,
 );
 
-fn client(world: &TestApp) -> AuthClient {
-    AuthClient::connect_lazy(&world.auth().address("grpc")).expect("an address")
+fn client(app: &TestApp) -> AuthClient {
+    AuthClient::connect_lazy(&app.auth().address("grpc")).expect("an address")
 }
 
 async fn names(client: &AuthClient, ids: &[i64]) -> HashMap<i64, String> {
     client.get_usernames(ids, CallContext::default()).await.expect("names")
 }
 
-async fn names_of_any_number_of_users_are_told_and_nobody_s_are_left_out(plan: TestSetup) {
-    let world = plan.start().await;
-    let (admin, ann) = (world.admin().await, world.user("ann").await);
-    let client = client(&world);
+async fn names_of_any_number_of_users_are_told_and_nobody_s_are_left_out(setup: TestSetup) {
+    let app = setup.start().await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
+    let client = client(&app);
     let (of_admin, of_ann) = ((admin.id, "admin".to_owned()), (ann.id, "ann".to_owned()));
     let both = HashMap::from([of_admin, of_ann.clone()]);
     // More than one call carries, with somebody in the first of them and in the last.
@@ -36,12 +36,12 @@ async fn names_of_any_number_of_users_are_told_and_nobody_s_are_left_out(plan: T
     }
 }
 
-async fn a_name_is_gone_for_whoever_asks_after_the_deletion(plan: TestSetup) {
-    let world = plan.start().await;
-    let (admin, ann) = (world.admin().await, world.user("ann").await);
-    let client = client(&world);
+async fn a_name_is_gone_for_whoever_asks_after_the_deletion(setup: TestSetup) {
+    let app = setup.start().await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
+    let client = client(&app);
     assert_eq!(names(&client, &[admin.id, ann.id]).await.len(), 2);
-    world.database.delete("ann").await;
+    app.database.delete("ann").await;
     assert_eq!(names(&client, &[ann.id]).await, HashMap::new());
     assert_eq!(names(&client, &[admin.id, ann.id]).await.len(), 1);
 }

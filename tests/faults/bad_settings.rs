@@ -8,7 +8,7 @@ mod values;
 use e2e::{ADMIN_PASSWORD, Process, Program, SIGNING_SECRET, Store, TestDatabase, TestSetup};
 use std::{collections::BTreeMap, path::Path};
 
-use Program::{AllInOne, AuthService, Gateway, PostsService};
+use Program::{AuthService, Gateway, PostsService, Rolegate};
 
 type Settings = BTreeMap<String, String>;
 
@@ -16,7 +16,7 @@ type Settings = BTreeMap<String, String>;
 const QUIET: (&str, &str) = ("RUST_LOG", "warn");
 
 /// Returns the line.
-async fn expect_refusal(
+async fn expect_rejected(
     program: Program,
     settings: &Settings,
     folder: &Path,
@@ -37,7 +37,7 @@ async fn expect_refusal(
 fn good(program: Program, database: &TestDatabase) -> Settings {
     match program {
         AuthService => TestSetup::split(Store::Sqlite).auth_settings(&database.url()),
-        AllInOne => TestSetup::all_in_one(Store::Sqlite).auth_settings(&database.url()),
+        Rolegate => TestSetup::all_in_one(Store::Sqlite).auth_settings(&database.url()),
         PostsService => {
             let nowhere = "127.0.0.1:1".parse().expect("an address");
             TestSetup::split(Store::Sqlite).posts_settings(&database.posts_url(), nowhere)
@@ -65,7 +65,7 @@ async fn expect_each_refused_with(
             for (name, value) in further.iter().chain([&(*variable, *value)]) {
                 settings.insert((*name).to_owned(), (*value).to_owned());
             }
-            expect_refusal(program, &settings, folder.path(), variable).await;
+            expect_rejected(program, &settings, folder.path(), variable).await;
         }
     }
 }
@@ -81,7 +81,7 @@ async fn every_setting_has_a_case_here() {
     ]
     .concat();
     let folder = tempfile::tempdir().expect("a folder");
-    for program in [AuthService, PostsService, Gateway, AllInOne] {
+    for program in [AuthService, PostsService, Gateway, Rolegate] {
         let help = Process::run(program, &["--help"], &Settings::new(), folder.path(), "").await;
         let settings: Vec<_> = help
             .stdout

@@ -1,10 +1,10 @@
 //! PostgreSQL is gone while the service runs.
 
-use e2e::{Api, TestApp, TestSetup, eventually, on_postgres};
+use e2e::{Api, TestApp, TestSetup, eventually, for_postgres_deployments};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-on_postgres!(
+for_postgres_deployments!(
     without_the_database_everything_is_503_and_works_again_after,
     without_the_database_the_process_is_alive_and_not_ready,
     a_database_that_says_nothing_is_an_outage_within_seconds,
@@ -12,52 +12,52 @@ on_postgres!(
 );
 
 /// The statuses of everything that needs the database, asked with good and with bad credentials.
-async fn statuses(world: &TestApp, token: &str) -> Vec<u16> {
-    let bearer = world.bearer.with_token(token);
-    let basic = world.basic.with_basic("admin", e2e::ADMIN_PASSWORD);
+async fn statuses(app: &TestApp, token: &str) -> Vec<u16> {
+    let bearer = app.bearer.with_token(token);
+    let basic = app.basic.with_basic("admin", e2e::ADMIN_PASSWORD);
     let new = json!({ "username": "new", "password": "pw" });
-    let answers = [
+    let responses = [
         bearer.get("/profile").await,
         bearer.get("/admin").await,
         bearer.get("/users").await,
         bearer.put("/users/1/role", &json!({ "role": "admin" })).await,
-        world.try_log_in("admin", e2e::ADMIN_PASSWORD).await,
-        world.try_log_in("admin", "wrong").await,
-        world.bearer.post("/register", &new).await,
+        app.try_log_in("admin", e2e::ADMIN_PASSWORD).await,
+        app.try_log_in("admin", "wrong").await,
+        app.bearer.post("/register", &new).await,
         basic.get("/protected").await,
     ];
-    for answer in &answers {
-        if answer.status == 503 {
-            answer.expect_detail(503, "Service temporarily unavailable.");
-            assert!(answer.header("retry-after").is_some(), "{answer}");
+    for response in &responses {
+        if response.status == 503 {
+            response.expect_detail(503, "Service temporarily unavailable.");
+            assert!(response.header("retry-after").is_some(), "{response}");
         }
     }
-    answers.iter().map(|answer| answer.status).collect()
+    responses.iter().map(|response| response.status).collect()
 }
 
-async fn without_the_database_everything_is_503_and_works_again_after(plan: TestSetup) {
-    let mut world = plan.with_database_proxy().start().await;
-    let admin = world.admin().await;
-    world.database_proxy().cut();
-    assert_eq!(statuses(&world, &admin.token).await, [503; 8]);
-    world.bearer.get("/public").await.expect(200);
+async fn without_the_database_everything_is_503_and_works_again_after(setup: TestSetup) {
+    let mut app = setup.with_database_proxy().start().await;
+    let admin = app.admin().await;
+    app.database_proxy().cut();
+    assert_eq!(statuses(&app, &admin.token).await, [503; 8]);
+    app.bearer.get("/public").await.expect(200);
     // A bad token needs no database to be refused.
-    let forged = world.bearer.with_token("nonsense").get("/profile").await;
+    let forged = app.bearer.with_token("nonsense").get("/profile").await;
     forged.expect_detail(401, "Invalid or expired token.");
-    world.database_proxy().open();
+    app.database_proxy().open();
     eventually("the database to be found again", async || {
-        let answer = world.bearer.with_token(&admin.token).get("/admin").await;
-        assert!([200, 503].contains(&answer.status), "{answer}");
-        (answer.status == 200).then_some(())
+        let response = app.bearer.with_token(&admin.token).get("/admin").await;
+        assert!([200, 503].contains(&response.status), "{response}");
+        (response.status == 200).then_some(())
     })
     .await;
     let wanted = [200, 200, 200, 200, 200, 401, 200, 200];
-    assert_eq!(statuses(&world, &admin.token).await, wanted);
+    assert_eq!(statuses(&app, &admin.token).await, wanted);
 }
 
-async fn without_the_database_the_process_is_alive_and_not_ready(plan: TestSetup) {
-    let mut world = plan.with_database_proxy().start().await;
-    let ops = Api::at(&world.auth().address("ops"));
+async fn without_the_database_the_process_is_alive_and_not_ready(setup: TestSetup) {
+    let mut app = setup.with_database_proxy().start().await;
+    let ops = Api::at(&app.auth().address("ops"));
     let readiness = async |wanted: u16| {
         eventually("readiness to change", async || {
             (ops.get("/readyz").await.status == wanted).then_some(())
@@ -65,38 +65,38 @@ async fn without_the_database_the_process_is_alive_and_not_ready(plan: TestSetup
         .await;
     };
     readiness(200).await;
-    world.database_proxy().cut();
+    app.database_proxy().cut();
     readiness(503).await;
     ops.get("/livez").await.expect(200);
-    world.database_proxy().open();
+    app.database_proxy().open();
     readiness(200).await;
-    world.admin().await;
+    app.admin().await;
 }
 
-async fn a_database_that_says_nothing_is_an_outage_within_seconds(plan: TestSetup) {
-    let mut world = plan.with_database_proxy().start().await;
-    let admin = world.admin().await;
-    world.database_proxy().silence();
-    let asked = std::time::Instant::now();
-    let answer = world.bearer.with_token(&admin.token).get("/admin").await;
-    assert!([503, 504].contains(&answer.status), "{answer}");
-    assert!(asked.elapsed().as_secs() < 15, "{:?}", asked.elapsed());
-    let ops = Api::at(&world.auth().address("ops"));
+async fn a_database_that_says_nothing_is_an_outage_within_seconds(setup: TestSetup) {
+    let mut app = setup.with_database_proxy().start().await;
+    let admin = app.admin().await;
+    app.database_proxy().silence();
+    let started = std::time::Instant::now();
+    let response = app.bearer.with_token(&admin.token).get("/admin").await;
+    assert!([503, 504].contains(&response.status), "{response}");
+    assert!(started.elapsed().as_secs() < 15, "{:?}", started.elapsed());
+    let ops = Api::at(&app.auth().address("ops"));
     ops.get("/livez").await.expect(200);
     eventually("not ready", async || (ops.get("/readyz").await.status == 503).then_some(())).await;
-    world.database_proxy().open();
+    app.database_proxy().open();
     eventually("the database to be found again", async || {
-        let answer = world.bearer.with_token(&admin.token).get("/admin").await;
-        assert!([200, 503, 504].contains(&answer.status), "{answer}");
-        (answer.status == 200).then_some(())
+        let response = app.bearer.with_token(&admin.token).get("/admin").await;
+        assert!([200, 503, 504].contains(&response.status), "{response}");
+        (response.status == 200).then_some(())
     })
     .await;
 }
 
-async fn connections_that_died_without_a_word_do_not_keep_new_ones_out(plan: TestSetup) {
-    let mut world = plan.with_database_proxy().start().await;
-    let admin = world.admin().await;
-    let bearer = world.bearer.with_token(&admin.token);
+async fn connections_that_died_without_a_word_do_not_keep_new_ones_out(setup: TestSetup) {
+    let mut app = setup.with_database_proxy().start().await;
+    let admin = app.admin().await;
+    let bearer = app.bearer.with_token(&admin.token);
     // Listings share no statement: together they take every connection that there may be.
     let everywhere = async || {
         let mut listings = JoinSet::new();
@@ -106,17 +106,17 @@ async fn connections_that_died_without_a_word_do_not_keep_new_ones_out(plan: Tes
         }
         listings.join_all().await
     };
-    for answer in everywhere().await {
-        answer.expect(200);
+    for response in everywhere().await {
+        response.expect(200);
     }
-    world.database_proxy().lose_connections();
-    for answer in everywhere().await {
-        assert!([200, 503].contains(&answer.status), "{answer}");
+    app.database_proxy().freeze_connections();
+    for response in everywhere().await {
+        assert!([200, 503].contains(&response.status), "{response}");
     }
-    let asked = std::time::Instant::now();
-    for answer in everywhere().await {
-        answer.expect(200);
+    let started = std::time::Instant::now();
+    for response in everywhere().await {
+        response.expect(200);
     }
     bearer.get("/admin").await.expect(200);
-    assert!(asked.elapsed().as_secs() < 3, "{:?}", asked.elapsed());
+    assert!(started.elapsed().as_secs() < 3, "{:?}", started.elapsed());
 }

@@ -46,8 +46,9 @@ impl KeyFiles {
         write(&self.accepted(), &(secrets.join("\n") + "\n"));
     }
 
-    fn of(&self, plan: TestSetup) -> TestSetup {
-        plan.with("SIGNING_SECRET_FILE", &self.signing().display().to_string())
+    fn of(&self, setup: TestSetup) -> TestSetup {
+        setup
+            .with("SIGNING_SECRET_FILE", &self.signing().display().to_string())
             .with("SIGNING_SECRETS_ACCEPTED_FILE", &self.accepted().display().to_string())
     }
 }
@@ -75,18 +76,18 @@ struct Replica {
 impl Replica {
     async fn start(database: &TestDatabase) -> Self {
         let files = KeyFiles::new();
-        let plan = files.of(TestSetup::split(Store::Postgres));
+        let setup = files.of(TestSetup::split(Store::Postgres));
         let folder = files.0.path();
-        let settings = plan.auth_settings(&database.url());
-        let auth = Process::start(plan.auth_program(), &settings, folder).ready().await;
-        let settings = plan.gateway_settings(auth.socket_address("grpc"), None);
+        let settings = setup.auth_settings(&database.url());
+        let auth = Process::start(setup.auth_program(), &settings, folder).ready().await;
+        let settings = setup.gateway_settings(auth.socket_address("grpc"), None);
         let gateway = Process::start(Program::Gateway, &settings, folder).ready().await;
         let api = Api::at(&gateway.address("bearer"));
         Self { files, auth, _gateway: gateway, api }
     }
 
     async fn read_again(&self, times: usize) {
-        self.auth.hang_up();
+        self.auth.reload();
         has_logged(&self.auth, READ_AGAIN, times).await;
     }
 
@@ -117,9 +118,9 @@ impl Clients {
             rounds.push(Arc::clone(&count));
             asking.push(tokio::spawn(async move {
                 while !stop.load(Relaxed) {
-                    let person = TestUser::log_in(&own, "admin", ADMIN_PASSWORD).await;
+                    let user = TestUser::log_in(&own, "admin", ADMIN_PASSWORD).await;
                     for api in &apis {
-                        let api = api.with_token(&person.token);
+                        let api = api.with_token(&user.token);
                         api.get("/admin").await.expect_message("Welcome Admin!");
                     }
                     count.fetch_add(1, Relaxed);
@@ -197,10 +198,10 @@ async fn three_steps_over_two_replicas_lose_no_request_and_end_old_tokens() {
     }
 }
 
-async fn what_cannot_be_read_changes_nothing(plan: TestSetup) {
+async fn what_cannot_be_read_changes_nothing(setup: TestSetup) {
     let files = KeyFiles::new();
-    let world = files.of(plan).start().await;
-    let (admin, auth) = (world.admin().await, world.auth());
+    let app = files.of(setup).start().await;
+    let (admin, auth) = (app.admin().await, app.auth());
     let id = key_id(&admin.token);
     let spoil: [&dyn Fn(); 6] = [
         &|| files.sign_with("too short"),
@@ -214,10 +215,10 @@ async fn what_cannot_be_read_changes_nothing(plan: TestSetup) {
         files.sign_with(NEXT_SECRET);
         files.accept(&[NEXT_SECRET]);
         spoil();
-        auth.hang_up();
+        auth.reload();
         has_logged(auth, STAY, times).await;
-        world.bearer.with_token(&admin.token).get("/profile").await.expect(200);
-        assert_eq!(key_id(&world.admin().await.token), id, "the old key signs");
+        app.bearer.with_token(&admin.token).get("/profile").await.expect(200);
+        assert_eq!(key_id(&app.admin().await.token), id, "the old key signs");
     }
     let log = auth.stderr();
     assert!(!log.contains(READ_AGAIN), "{log}");
@@ -236,13 +237,13 @@ async fn what_cannot_be_read_changes_nothing(plan: TestSetup) {
     // A leaked key is dropped at once: its tokens end, and the log says so.
     files.sign_with(NEXT_SECRET);
     files.accept(&[NEXT_SECRET]);
-    auth.hang_up();
+    auth.reload();
     has_logged(auth, READ_AGAIN, 1).await;
     has_logged(auth, "are refused at once", 1).await;
-    let refused = world.bearer.with_token(&admin.token).get("/profile").await;
+    let refused = app.bearer.with_token(&admin.token).get("/profile").await;
     refused.expect_detail(401, "Invalid or expired token.");
-    let admin = world.admin().await;
-    world.bearer.with_token(&admin.token).get("/profile").await.expect(200);
+    let admin = app.admin().await;
+    app.bearer.with_token(&admin.token).get("/profile").await.expect(200);
 }
 
 #[tokio::test]
@@ -257,28 +258,28 @@ async fn keys_that_cannot_be_read_change_nothing_in_two_processes() {
 
 #[tokio::test]
 async fn a_hangup_without_files_is_logged_and_ends_nothing() {
-    let world = TestSetup::split(Store::Sqlite).start().await;
-    for process in world.processes() {
-        process.hang_up();
+    let app = TestSetup::split(Store::Sqlite).start().await;
+    for process in app.processes() {
+        process.reload();
     }
-    has_logged(world.auth(), "the keys of access tokens stay: they are values", 1).await;
-    has_logged(world.front(), "SIGHUP", 1).await;
-    let admin = world.admin().await;
-    world.bearer.with_token(&admin.token).get("/profile").await.expect(200);
+    has_logged(app.auth(), "the keys of access tokens stay: they are values", 1).await;
+    has_logged(app.gateway(), "SIGHUP", 1).await;
+    let admin = app.admin().await;
+    app.bearer.with_token(&admin.token).get("/profile").await.expect(200);
 }
 
 #[tokio::test]
 async fn all_in_one_reads_the_secret_that_it_made_again() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
-    let plan = TestSetup::all_in_one(Store::Sqlite);
-    let mut settings = plan.auth_settings(&database.url());
+    let setup = TestSetup::all_in_one(Store::Sqlite);
+    let mut settings = setup.auth_settings(&database.url());
     settings.remove("SIGNING_SECRET");
-    let process = Process::start(plan.auth_program(), &settings, folder.path()).ready().await;
+    let process = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
     let api = Api::at(&process.address("bearer"));
     let old = TestUser::log_in(&api, "admin", ADMIN_PASSWORD).await.token;
     write(&folder.path().join("data/signing-secret"), NEXT_SECRET);
-    process.hang_up();
+    process.reload();
     has_logged(&process, READ_AGAIN, 1).await;
     api.with_token(&old).get("/profile").await.expect(401);
     let new = TestUser::log_in(&api, "admin", ADMIN_PASSWORD).await.token;

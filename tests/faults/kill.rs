@@ -10,29 +10,29 @@ for_all_deployments!(
     clients_go_on_when_the_process_they_talk_to_was_killed,
 );
 
-async fn an_acknowledged_registration_survives(plan: TestSetup) {
-    let mut world = plan.start().await;
-    world.try_register("ann", "a password").await.expect(200);
-    world.kill_auth().await;
-    world.start_auth_again(None).await;
-    world.try_log_in("ann", "a password").await.expect(200);
-    let answer = world.try_register("ann", "a password").await;
-    answer.expect_detail(400, "Username already exists.");
+async fn an_acknowledged_registration_survives(setup: TestSetup) {
+    let mut app = setup.start().await;
+    app.try_register("ann", "a password").await.expect(200);
+    app.kill_auth().await;
+    app.start_auth(None).await;
+    app.try_log_in("ann", "a password").await.expect(200);
+    let response = app.try_register("ann", "a password").await;
+    response.expect_detail(400, "Username already exists.");
 }
 
-async fn an_acknowledged_role_change_survives(plan: TestSetup) {
-    let mut world = plan.start().await;
-    let (admin, ann) = (world.admin().await, world.user("ann").await);
-    world.set_role(&admin, &ann, "author").await.expect(200);
-    world.kill_auth().await;
-    world.start_auth_again(None).await;
-    let answer = world.bearer.with_token(&ann.token).get("/author").await;
-    answer.expect_message("Welcome Author!");
+async fn an_acknowledged_role_change_survives(setup: TestSetup) {
+    let mut app = setup.start().await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
+    app.set_role(&admin, &ann, "author").await.expect(200);
+    app.kill_auth().await;
+    app.start_auth(None).await;
+    let response = app.bearer.with_token(&ann.token).get("/author").await;
+    response.expect_message("Welcome Author!");
 }
 
-async fn many_acknowledged_registrations_survive_a_kill_among_them(plan: TestSetup) {
-    let mut world = plan.start().await;
-    let api = world.bearer.clone();
+async fn many_acknowledged_registrations_survive_a_kill_among_them(setup: TestSetup) {
+    let mut app = setup.start().await;
+    let api = app.bearer.clone();
     let (acknowledged, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let registering: Vec<_> = (0..4)
         .map(|lane| {
@@ -43,7 +43,7 @@ async fn many_acknowledged_registrations_survive_a_kill_among_them(plan: TestSet
                     let body = json!({ "username": name, "password": "pw" });
                     let request = api.request(reqwest::Method::POST, "/register").json(&body);
                     match api.try_send(request).await {
-                        Ok(answer) if answer.status == 200 => {
+                        Ok(response) if response.status == 200 => {
                             acknowledged.send(name).expect("somebody listens");
                         }
                         _ => return,
@@ -57,25 +57,25 @@ async fn many_acknowledged_registrations_survive_a_kill_among_them(plan: TestSet
     while names.len() < 40 {
         names.push(heard.recv().await.expect("registrations go on"));
     }
-    world.kill_auth().await;
+    app.kill_auth().await;
     for lane in registering {
         lane.await.expect("it ended at the first failure");
     }
     while let Some(name) = heard.recv().await {
         names.push(name);
     }
-    world.start_auth_again(None).await;
+    app.start_auth(None).await;
     for name in names {
-        assert!(world.database.user(&name).await.is_some(), "{name} was acknowledged and is lost");
+        assert!(app.database.user(&name).await.is_some(), "{name} was acknowledged and is lost");
     }
 }
 
-async fn clients_go_on_when_the_process_they_talk_to_was_killed(plan: TestSetup) {
-    let mut world = plan.start().await;
-    let ann = world.user_with_role("ann", "author").await;
-    world.kill_and_restart_front().await;
-    let answer = world.bearer.with_token(&ann.token).get("/author").await;
-    answer.expect_message("Welcome Author!");
-    let answer = world.basic.with_basic("ann", &ann.password).get("/protected").await;
-    answer.expect_message("Welcome ann!");
+async fn clients_go_on_when_the_process_they_talk_to_was_killed(setup: TestSetup) {
+    let mut app = setup.start().await;
+    let ann = app.user_with_role("ann", "author").await;
+    app.restart_gateway().await;
+    let response = app.bearer.with_token(&ann.token).get("/author").await;
+    response.expect_message("Welcome Author!");
+    let response = app.basic.with_basic("ann", &ann.password).get("/protected").await;
+    response.expect_message("Welcome ann!");
 }

@@ -1,18 +1,18 @@
 //! What the services do when something fails, starts, moves or ends.
 
+mod auth_outage;
 mod bad_settings;
-mod database_encryption;
 mod database_outage;
-mod encrypted_port;
-mod encryption;
+mod database_tls;
+mod grpc_tls;
 mod key_rotation;
 mod kill;
-mod outage;
 mod overload;
 mod postgres_connections;
-mod posts_encryption;
 mod posts_outage;
+mod posts_tls;
 mod rolling_restart;
 mod shutdown;
-mod sqlite_writes;
+mod sqlite_locked;
 mod start;
+mod tls_port;

@@ -1,7 +1,9 @@
 //! One instance after the other is replaced, behind a balancer that watches `/readyz`: no request
 //! is lost.
 
-use e2e::{Api, Process, TcpProxy, TestSetup, eventually, for_all_deployments, split};
+use e2e::{
+    Api, Process, TcpProxy, TestSetup, eventually, for_all_deployments, for_split_deployments,
+};
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
@@ -9,7 +11,7 @@ use std::sync::{
 use tokio::task::JoinHandle;
 
 for_all_deployments!(replacing_what_clients_talk_to_drops_nothing);
-split!(replacing_auth_service_drops_nothing);
+for_split_deployments!(replacing_auth_service_drops_nothing);
 
 /// Clients who ask one thing after the other until they are told to stop.
 struct Clients {
@@ -37,7 +39,7 @@ impl Clients {
 
     async fn are_answered(&self) {
         let before = self.answered.load(Relaxed);
-        eventually("more answers", async || {
+        eventually("more responses", async || {
             let failed = self.asking.iter().any(JoinHandle::is_finished);
             (failed || self.answered.load(Relaxed) > before + 50).then_some(())
         })
@@ -62,31 +64,31 @@ async fn replace(old: Process, new: &Process, way: &TcpProxy, listener: &str) {
     ready(new, 200).await;
     old.terminate();
     ready(&old, 503).await;
-    way.lead_to(new.socket_address(listener));
+    way.retarget(new.socket_address(listener));
     let exit = old.exit().await;
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
 }
 
-async fn replacing_what_clients_talk_to_drops_nothing(plan: TestSetup) {
-    let mut world = plan.with("LAME_DUCK_SECONDS", "2").start().await;
-    let admin = world.admin().await;
-    let way = TcpProxy::to(world.front().socket_address("bearer"));
+async fn replacing_what_clients_talk_to_drops_nothing(setup: TestSetup) {
+    let mut app = setup.with("LAME_DUCK_SECONDS", "2").start().await;
+    let admin = app.admin().await;
+    let way = TcpProxy::to(app.gateway().socket_address("bearer"));
     let base = format!("http://{}", way.address());
     let clients = Clients::of(&Api::at(&base).with_token(&admin.token));
     clients.are_answered().await;
-    let old = world.start_second_front().await;
-    replace(old, world.front(), &way, "bearer").await;
+    let old = app.start_second_gateway().await;
+    replace(old, app.gateway(), &way, "bearer").await;
     clients.are_answered().await;
     clients.all_were_answered().await;
 }
 
-async fn replacing_auth_service_drops_nothing(plan: TestSetup) {
-    let mut world = plan.with("LAME_DUCK_SECONDS", "2").start().await;
-    let admin = world.admin().await;
-    let clients = Clients::of(&world.bearer.with_token(&admin.token));
+async fn replacing_auth_service_drops_nothing(setup: TestSetup) {
+    let mut app = setup.with("LAME_DUCK_SECONDS", "2").start().await;
+    let admin = app.admin().await;
+    let clients = Clients::of(&app.bearer.with_token(&admin.token));
     clients.are_answered().await;
-    let old = world.start_second_auth().await;
-    let (new, way) = world.auth_and_way();
+    let old = app.start_second_auth().await;
+    let (new, way) = app.auth_and_proxy();
     replace(old, new, way, "grpc").await;
     clients.are_answered().await;
     clients.all_were_answered().await;

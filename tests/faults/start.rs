@@ -1,16 +1,17 @@
 //! Many instances at once, and a database that comes later.
 
 use e2e::{
-    ADMIN_PASSWORD, Api, Process, Store, TcpProxy, TestDatabase, TestSetup, grpc, on_postgres,
+    ADMIN_PASSWORD, Api, Process, Store, TcpProxy, TestDatabase, TestSetup,
+    for_postgres_deployments, grpc,
 };
 use rolegate_proto::auth_v1::LoginRequest;
 
-on_postgres!(a_database_that_is_not_there_yet_is_waited_for);
+for_postgres_deployments!(a_database_that_is_not_there_yet_is_waited_for);
 
 async fn eight_at_once(store: Store) {
-    let plan = TestSetup::split(store);
-    let (program, database) = (plan.auth_program(), TestDatabase::create(store).await);
-    let (settings, folder) = (plan.auth_settings(&database.url()), std::env::temp_dir());
+    let setup = TestSetup::split(store);
+    let (program, database) = (setup.auth_program(), TestDatabase::create(store).await);
+    let (settings, folder) = (setup.auth_settings(&database.url()), std::env::temp_dir());
     let starting: Vec<_> = (0..8).map(|_| Process::start(program, &settings, &folder)).collect();
     for process in starting {
         let process = process.ready().await;
@@ -31,12 +32,12 @@ async fn eight_instances_at_once_share_a_fresh_sqlite_file() {
     eight_at_once(Store::Sqlite).await;
 }
 
-async fn a_database_that_is_not_there_yet_is_waited_for(plan: TestSetup) {
+async fn a_database_that_is_not_there_yet_is_waited_for(setup: TestSetup) {
     let database = TestDatabase::create(Store::Postgres).await;
     let mut proxy = TcpProxy::refusing(database.address());
-    let settings = plan.auth_settings(&database.url_through(proxy.address()));
+    let settings = setup.auth_settings(&database.url_through(proxy.address()));
     let folder = tempfile::tempdir().expect("a folder");
-    let process = Process::start(plan.auth_program(), &settings, folder.path());
+    let process = Process::start(setup.auth_program(), &settings, folder.path());
     let says_so = |line: &str| {
         let line = line.to_lowercase();
         line.contains("database")

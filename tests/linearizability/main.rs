@@ -30,7 +30,7 @@ const READS_BETWEEN_CHANGES: u32 = 25;
 
 /// One user whose role changes, and all that is read of it.
 struct Subject {
-    person: TestUser,
+    user: TestUser,
     admin: TestUser,
     /// Reads that began after the last change was acknowledged.
     reads_since_change: Semaphore,
@@ -52,20 +52,20 @@ async fn roles_are_fresh(store: Store) {
     let wanted = std::env::var("FRESHNESS_READS").ok().map_or(10_000, |text| {
         text.parse::<usize>().expect("FRESHNESS_READS is a number of reads")
     });
-    let mut world = TestSetup::split(store).start().await;
-    let admin = world.admin().await;
+    let mut app = TestSetup::split(store).start().await;
+    let admin = app.admin().await;
     let mut subjects = Vec::new();
     for name in 0..USERS {
-        let person = world.user(&format!("subject {name}")).await;
-        subjects.push(Arc::new(Subject::new(person, admin.clone())));
+        let user = app.user(&format!("subject {name}")).await;
+        subjects.push(Arc::new(Subject::new(user, admin.clone())));
     }
-    let (second_auth, second_gateway) = second_pair(&mut world).await;
-    let gateways = [world.bearer.clone(), Api::at(&second_gateway.address("bearer"))];
-    let world = Arc::new(world);
+    let (second_auth, second_gateway) = second_pair(&mut app).await;
+    let gateways = [app.bearer.clone(), Api::at(&second_gateway.address("bearer"))];
+    let app = Arc::new(app);
 
     let mut stories = JoinSet::new();
     for subject in subjects {
-        stories.spawn(story(subject, gateways.clone(), Arc::clone(&world), wanted / USERS));
+        stories.spawn(story(subject, gateways.clone(), Arc::clone(&app), wanted / USERS));
     }
     let mut all = Judged::default();
     while let Some(story) = stories.join_next().await {
@@ -79,9 +79,9 @@ async fn roles_are_fresh(store: Store) {
 }
 
 /// Another auth-service on the same users, and another gateway that talks to it.
-async fn second_pair(world: &mut TestApp) -> (Process, Process) {
+async fn second_pair(app: &mut TestApp) -> (Process, Process) {
     let folder = std::env::temp_dir();
-    let database: &TestDatabase = &world.database;
+    let database: &TestDatabase = &app.database;
     let mut settings = [
         ("DATABASE_URL", database.url().as_str()),
         ("SIGNING_SECRET", SIGNING_SECRET),
@@ -103,7 +103,7 @@ async fn second_pair(world: &mut TestApp) -> (Process, Process) {
 async fn story(
     subject: Arc<Subject>,
     gateways: [Api; 2],
-    world: Arc<TestApp>,
+    app: Arc<TestApp>,
     wanted: usize,
 ) -> Judged {
     let first = Instant::now();
@@ -119,7 +119,7 @@ async fn story(
         nobody_died.expect("a reader died").forget();
         let role = ["author", "admin", "user"][changes.len() % 3];
         let began = Instant::now();
-        subject.change(role, changes.len(), &gateways, &world).await;
+        subject.change(role, changes.len(), &gateways, &app).await;
         changes.push(Change { began, acknowledged: Instant::now(), role });
         subject.changes_done.fetch_add(1, Ordering::SeqCst);
         // What was read beside the change does not count towards the next one.
@@ -137,9 +137,9 @@ async fn story(
 }
 
 impl Subject {
-    fn new(person: TestUser, admin: TestUser) -> Self {
+    fn new(user: TestUser, admin: TestUser) -> Self {
         Self {
-            person,
+            user,
             admin,
             reads_since_change: Semaphore::new(0),
             changes_done: AtomicUsize::new(0),
@@ -151,15 +151,15 @@ impl Subject {
     /// its reads.
     async fn read(self: Arc<Self>, api: Api) -> Vec<Read> {
         let closer = CloseOnPanic(&self.reads_since_change);
-        let api = api.with_token(&self.person.token);
+        let api = api.with_token(&self.user.token);
         let mut reads = Vec::new();
         while !self.stop.load(Ordering::SeqCst) {
             let generation = self.changes_done.load(Ordering::SeqCst);
             let began = Instant::now();
-            let answer = api.get("/profile").await;
+            let response = api.get("/profile").await;
             let ended = Instant::now();
-            answer.expect(200);
-            let role = answer.json()["role"].as_str().expect("a role").to_owned();
+            response.expect(200);
+            let role = response.json()["role"].as_str().expect("a role").to_owned();
             reads.push(Read { began, ended, role });
             if generation == self.changes_done.load(Ordering::SeqCst) {
                 self.reads_since_change.add_permits(1);
@@ -170,13 +170,13 @@ impl Subject {
     }
 
     /// By turns through either gateway and by SQL.
-    async fn change(&self, role: &str, turn: usize, gateways: &[Api; 2], world: &TestApp) {
+    async fn change(&self, role: &str, turn: usize, gateways: &[Api; 2], app: &TestApp) {
         let Some(api) = gateways.get(turn % 3) else {
-            return world.database.set_role(&self.person.username, role).await;
+            return app.database.set_role(&self.user.username, role).await;
         };
-        let path = format!("/users/{}/role", self.person.id);
-        let answer = api.with_token(&self.admin.token).put(&path, &json!({ "role": role })).await;
-        answer.expect_message("User role updated successfully.");
+        let path = format!("/users/{}/role", self.user.id);
+        let response = api.with_token(&self.admin.token).put(&path, &json!({ "role": role })).await;
+        response.expect_message("User role updated successfully.");
     }
 }
 
@@ -193,7 +193,7 @@ impl Drop for CloseOnPanic<'_> {
 #[expect(clippy::print_stdout, reason = "how much was judged is the result of the long form")]
 fn report(store: Store, judged: Judged) {
     println!(
-        "{store:?}: {} reads with one right answer, {} beside a change; none was stale",
+        "{store:?}: {} reads with one right response, {} beside a change; none was stale",
         judged.certain, judged.beside_a_change
     );
 }

@@ -23,15 +23,15 @@ pub(crate) fn expect_line(exit: &Exit, mark: &str, text: &str) {
 }
 
 async fn nothing_is_wrong_before_the_first_start_and_while_it_runs(store: Store) {
-    let plan = TestSetup::split(store);
+    let setup = TestSetup::split(store);
     let database = TestDatabase::create(store).await;
     let folder = tempfile::tempdir().expect("a folder");
-    let mut settings = plan.auth_settings(&database.url());
+    let mut settings = setup.auth_settings(&database.url());
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     expect_line(&exit, "ok", "is free");
     expect_line(&exit, "ok", "there is no user admin yet");
-    let server = Process::start(plan.auth_program(), &settings, folder.path()).ready().await;
+    let server = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
     let ops = Api::at(&server.address("ops"));
     eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(())).await;
     for (name, listener) in [("AUTH_LISTEN_ADDR", "grpc"), ("OPS_LISTEN_ADDR", "ops")] {
@@ -91,13 +91,13 @@ async fn everything_that_is_wrong_is_said_at_once() {
 async fn a_database_that_is_not_there_is_wrong_and_not_waited_for() {
     let database = TestDatabase::create(Store::Postgres).await;
     let proxy = TcpProxy::refusing(database.address());
-    let plan = TestSetup::split(Store::Postgres);
-    let settings = plan.auth_settings(&database.url_through(proxy.address()));
+    let setup = TestSetup::split(Store::Postgres);
+    let settings = setup.auth_settings(&database.url_through(proxy.address()));
     let folder = tempfile::tempdir().expect("a folder");
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
     expect_line(&exit, "WRONG", "cannot open PostgreSQL at ");
-    let there = doctor(&plan.auth_settings(&database.url()), folder.path()).await;
+    let there = doctor(&setup.auth_settings(&database.url()), folder.path()).await;
     assert_eq!(there.code, Some(0), "{there:?}");
     expect_line(&there, "ok", "there is no schema yet");
 }
@@ -105,9 +105,9 @@ async fn a_database_that_is_not_there_is_wrong_and_not_waited_for() {
 #[tokio::test]
 async fn an_sqlite_file_is_not_made_by_looking() {
     let folder = tempfile::tempdir().expect("a folder");
-    let plan = TestSetup::split(Store::Sqlite);
+    let setup = TestSetup::split(Store::Sqlite);
     let file = folder.path().join("users.db");
-    let mut settings = plan.auth_settings(&format!("sqlite://{}", file.display()));
+    let mut settings = setup.auth_settings(&format!("sqlite://{}", file.display()));
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     assert!(!file.exists());
@@ -127,8 +127,8 @@ async fn a_database_that_is_no_store_of_users_is_told_as_a_start_tells_it() {
     let (posts, other) =
         (TestDatabase::create(Store::Sqlite).await, TestDatabase::create(Store::Sqlite).await);
     let nowhere = "127.0.0.1:1".parse().expect("an address");
-    let plan = TestSetup::split(Store::Sqlite);
-    let settings = plan.posts_settings(&posts.url(), nowhere);
+    let setup = TestSetup::split(Store::Sqlite);
+    let settings = setup.posts_settings(&posts.url(), nowhere);
     Process::start(Program::PostsService, &settings, folder.path()).ready().await;
     other.execute("CREATE TABLE bookmark (url TEXT)").await;
     let folder_url = format!("sqlite://{}", folder.path().display());
@@ -137,7 +137,7 @@ async fn a_database_that_is_no_store_of_users_is_told_as_a_start_tells_it() {
         (&other.url(), "is not a store of auth-service: it has tables of another program"),
         (&folder_url, "is a folder; name a file in it"),
     ] {
-        let settings = plan.auth_settings(url);
+        let settings = setup.auth_settings(url);
         let exit = doctor(&settings, folder.path()).await;
         assert_eq!(exit.code, Some(1), "{exit:?}");
         expect_line(&exit, "WRONG", why);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 for_all_deployments!(healthcheck_follows_readiness);
 
 const PROGRAMS: [Program; 4] =
-    [Program::AuthService, Program::PostsService, Program::Gateway, Program::AllInOne];
+    [Program::AuthService, Program::PostsService, Program::Gateway, Program::Rolegate];
 
 async fn ask(program: Program, address: &str) -> Exit {
     let settings = BTreeMap::from([("OPS_LISTEN_ADDR".to_owned(), address.to_owned())]);
@@ -14,10 +14,10 @@ async fn ask(program: Program, address: &str) -> Exit {
     Process::run(program, &["healthcheck"], &settings, folder.path(), "").await
 }
 
-async fn healthcheck_follows_readiness(plan: TestSetup) {
-    let program = if plan.is_in_one_process() { Program::AllInOne } else { Program::Gateway };
-    let world = plan.with("LAME_DUCK_SECONDS", "5").start().await;
-    let front = world.front();
+async fn healthcheck_follows_readiness(setup: TestSetup) {
+    let program = if setup.is_all_in_one() { Program::Rolegate } else { Program::Gateway };
+    let app = setup.with("LAME_DUCK_SECONDS", "5").start().await;
+    let front = app.gateway();
     let address = front.socket_address("ops");
     let ops = Api::at(&front.address("ops"));
     eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(())).await;
@@ -28,7 +28,7 @@ async fn healthcheck_follows_readiness(plan: TestSetup) {
     }
     if program == Program::Gateway {
         for (program, process) in
-            [(Program::AuthService, world.auth()), (Program::PostsService, world.posts())]
+            [(Program::AuthService, app.auth()), (Program::PostsService, app.posts())]
         {
             let address = process.socket_address("ops").to_string();
             assert_eq!(ask(program, &address).await.code, Some(0), "{program:?}");

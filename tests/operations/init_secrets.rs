@@ -127,7 +127,7 @@ async fn a_generated_password_follows_the_rules_of_the_settings() {
 }
 
 /// Makes secrets, spoils something, and expects the next run to refuse it in one line.
-async fn expect_refusal(spoil: impl FnOnce(&Path), subject: &str, problem: &str) {
+async fn expect_rejected(spoil: impl FnOnce(&Path), subject: &str, problem: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path().join("secrets");
     init(&folder, &["--postgres", PLACE], &[]).await;
@@ -141,8 +141,8 @@ async fn expect_refusal(spoil: impl FnOnce(&Path), subject: &str, problem: &str)
 
 #[tokio::test]
 async fn a_folder_that_others_can_write_to_is_refused() {
-    expect_refusal(|folder| set_mode(folder, 0o777), "DIRECTORY", "others may write").await;
-    expect_refusal(|folder| set_mode(folder, 0o720), "DIRECTORY", "others may write").await;
+    expect_rejected(|folder| set_mode(folder, 0o777), "DIRECTORY", "others may write").await;
+    expect_rejected(|folder| set_mode(folder, 0o720), "DIRECTORY", "others may write").await;
 }
 
 #[tokio::test]
@@ -161,23 +161,23 @@ async fn a_secret_that_is_not_one_is_refused() {
     let write = |name: &'static str, text: &'static str| {
         move |folder: &Path| fs::write(folder.join(name), text).expect("written")
     };
-    expect_refusal(write("signing-secret", "hunter2"), "signing-secret", "32 bytes").await;
-    expect_refusal(write("admin-password", "\n"), "admin-password", "at least 1 byte").await;
-    expect_refusal(write("database-password", ""), "database-password", "is empty").await;
+    expect_rejected(write("signing-secret", "hunter2"), "signing-secret", "32 bytes").await;
+    expect_rejected(write("admin-password", "\n"), "admin-password", "at least 1 byte").await;
+    expect_rejected(write("database-password", ""), "database-password", "is empty").await;
     let other = "postgres://rolegate:hunter2@elsewhere/rolegate";
-    expect_refusal(write("database-url", other), "database-url", "delete it").await;
+    expect_rejected(write("database-url", other), "database-url", "delete it").await;
     let readable = |folder: &Path| set_mode(&folder.join("signing-secret"), 0o644);
-    expect_refusal(readable, "signing-secret", "others may have read it").await;
+    expect_rejected(readable, "signing-secret", "others may have read it").await;
     let folder_in_its_place = |folder: &Path| {
         fs::remove_file(folder.join("signing-secret")).expect("removed");
         fs::create_dir(folder.join("signing-secret")).expect("made");
     };
-    expect_refusal(folder_in_its_place, "signing-secret", "is not a file").await;
+    expect_rejected(folder_in_its_place, "signing-secret", "is not a file").await;
     let link_in_its_place = |folder: &Path| {
         fs::rename(folder.join("signing-secret"), folder.join("elsewhere")).expect("moved");
         std::os::unix::fs::symlink("elsewhere", folder.join("signing-secret")).expect("linked");
     };
-    expect_refusal(link_in_its_place, "signing-secret", "is not a file").await;
+    expect_rejected(link_in_its_place, "signing-secret", "is not a file").await;
 }
 
 #[tokio::test]

@@ -19,9 +19,9 @@ async fn migrate_makes_the_tables_and_nobody(store: Store) {
         assert!(exit.stdout.starts_with("The schema is up to date: "), "{exit:?}");
         assert_eq!(database.count_users().await, 0, "the first admin is the server's to create");
     }
-    let plan = TestSetup::split(store);
-    let settings = plan.auth_settings(&database.url());
-    Process::start(plan.auth_program(), &settings, folder.path()).ready().await;
+    let setup = TestSetup::split(store);
+    let settings = setup.auth_settings(&database.url());
+    Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
     assert_eq!(database.count_users().await, 1);
 }
 
@@ -66,13 +66,13 @@ async fn migrate_of_posts_makes_the_tables_that_a_start_finds_on_sqlite() {
 }
 
 async fn migrations_and_starts_at_once_do_not_meet(store: Store) {
-    let plan = TestSetup::split(store);
+    let setup = TestSetup::split(store);
     let database = TestDatabase::create(store).await;
-    let settings = plan.auth_settings(&database.url());
-    all_at_once(plan.auth_program(), &settings).await;
+    let settings = setup.auth_settings(&database.url());
+    all_at_once(setup.auth_program(), &settings).await;
     assert_eq!(database.count_users().await, 1);
     let nobody = "127.0.0.1:1".parse().expect("an address");
-    let settings = plan.posts_settings(&database.posts_url(), nobody);
+    let settings = setup.posts_settings(&database.posts_url(), nobody);
     all_at_once(Program::PostsService, &settings).await;
 }
 

@@ -17,12 +17,12 @@ fn nobody() -> SocketAddr {
 }
 
 async fn nothing_is_wrong_before_the_first_start_and_while_it_runs(store: Store) {
-    let plan = TestSetup::split(store);
+    let setup = TestSetup::split(store);
     let database = TestDatabase::create(store).await;
     let folder = tempfile::tempdir().expect("a folder");
-    let settings = plan.auth_settings(&database.url());
-    let auth = Process::start(plan.auth_program(), &settings, folder.path()).ready().await;
-    let mut settings = plan.posts_settings(&database.posts_url(), auth.socket_address("grpc"));
+    let settings = setup.auth_settings(&database.url());
+    let auth = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
+    let mut settings = setup.posts_settings(&database.posts_url(), auth.socket_address("grpc"));
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     expect_line(&exit, "ok", "migrate or the first start makes it");
@@ -86,9 +86,9 @@ async fn everything_that_is_wrong_is_said_at_once() {
 async fn whoever_cannot_be_asked_is_named_and_not_waited_for() {
     let database = TestDatabase::create(Store::Postgres).await;
     let proxy = TcpProxy::refusing(database.address());
-    let plan = TestSetup::split(Store::Postgres);
+    let setup = TestSetup::split(Store::Postgres);
     let folder = tempfile::tempdir().expect("a folder");
-    let settings = plan.posts_settings(&database.url_through(proxy.address()), nobody());
+    let settings = setup.posts_settings(&database.url_through(proxy.address()), nobody());
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
     expect_line(&exit, "WRONG", "cannot open PostgreSQL at ");
@@ -98,12 +98,12 @@ async fn whoever_cannot_be_asked_is_named_and_not_waited_for() {
 
 #[tokio::test]
 async fn the_users_are_no_store_of_posts() {
-    let plan = TestSetup::split(Store::Sqlite);
+    let setup = TestSetup::split(Store::Sqlite);
     let users = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
-    let settings = plan.auth_settings(&users.url());
-    let auth = Process::start(plan.auth_program(), &settings, folder.path()).ready().await;
-    let settings = plan.posts_settings(&users.url(), auth.socket_address("grpc"));
+    let settings = setup.auth_settings(&users.url());
+    let auth = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
+    let settings = setup.posts_settings(&users.url(), auth.socket_address("grpc"));
     let why = "belongs to auth-service, not to posts-service";
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");

@@ -11,8 +11,8 @@ for_all_deployments!(
 
 const NEW_PASSWORD: &str = "planted-new-password-5b1e";
 
-async fn user(world: &TestApp, arguments: &[&str], input: &str, more: &[(&str, &str)]) -> Exit {
-    let mut settings = BTreeMap::from([("DATABASE_URL".to_owned(), world.database.url())]);
+async fn user(app: &TestApp, arguments: &[&str], input: &str, more: &[(&str, &str)]) -> Exit {
+    let mut settings = BTreeMap::from([("DATABASE_URL".to_owned(), app.database.url())]);
     settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     let folder = tempfile::tempdir().expect("a folder");
     let arguments: Vec<_> = ["user"].into_iter().chain(arguments.iter().copied()).collect();
@@ -21,12 +21,12 @@ async fn user(world: &TestApp, arguments: &[&str], input: &str, more: &[(&str, &
     Process::run(program, &arguments, &settings, folder.path(), input).await
 }
 
-async fn a_role_that_the_operator_sets_counts_from_the_next_request(plan: TestSetup) {
-    let world = plan.start().await;
-    let ann = world.user("ann").await;
-    let ann_asks = world.bearer.with_token(&ann.token);
+async fn a_role_that_the_operator_sets_counts_from_the_next_request(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    let ann_asks = app.bearer.with_token(&ann.token);
     ann_asks.get("/admin").await.expect(403);
-    let exit = user(&world, &["set-role", "ann", "admin"], "", &[]).await;
+    let exit = user(&app, &["set-role", "ann", "admin"], "", &[]).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     let said = format!("User {} (\"ann\") has the role admin now; it was user.\n", ann.id);
     assert_eq!(exit.stdout, said);
@@ -35,37 +35,37 @@ async fn a_role_that_the_operator_sets_counts_from_the_next_request(plan: TestSe
     ann_asks.get("/admin").await.expect(200);
 }
 
-async fn a_password_that_the_operator_sets_is_the_only_one(plan: TestSetup) {
-    let world = plan.start().await;
+async fn a_password_that_the_operator_sets_is_the_only_one(setup: TestSetup) {
+    let app = setup.start().await;
     // Remembered by Basic: a new hash must miss.
-    world.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(200);
-    let old = world.bearer.with_token(&world.admin().await.token);
+    app.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(200);
+    let old = app.bearer.with_token(&app.admin().await.token);
     old.get("/admin").await.expect(200);
-    let exit = user(&world, &["reset-password", "admin"], &format!("{NEW_PASSWORD}\n"), &[]).await;
+    let exit = user(&app, &["reset-password", "admin"], &format!("{NEW_PASSWORD}\n"), &[]).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     assert!(!(exit.stdout + &exit.stderr).contains(NEW_PASSWORD), "it is shown");
-    world.try_log_in("admin", ADMIN_PASSWORD).await.expect(401);
-    world.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(401);
+    app.try_log_in("admin", ADMIN_PASSWORD).await.expect(401);
+    app.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(401);
     old.get("/admin").await.expect_detail(401, "Invalid or expired token.");
-    let new = e2e::TestUser::log_in(&world.bearer, "admin", NEW_PASSWORD).await;
-    world.bearer.with_token(&new.token).get("/admin").await.expect(200);
+    let new = e2e::TestUser::log_in(&app.bearer, "admin", NEW_PASSWORD).await;
+    app.bearer.with_token(&new.token).get("/admin").await.expect(200);
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), "from a file\n").expect("written");
     let path = file.path().display().to_string();
     let from_file = [("NEW_PASSWORD_FILE", path.as_str())];
-    let exit = user(&world, &["reset-password", "admin"], "not this one", &from_file).await;
+    let exit = user(&app, &["reset-password", "admin"], "not this one", &from_file).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
-    world.try_log_in("admin", "from a file").await.expect(200);
-    world.try_log_in("admin", NEW_PASSWORD).await.expect(401);
-    assert_eq!(world.database.user("admin").await.expect("stored").role, "admin");
+    app.try_log_in("admin", "from a file").await.expect(200);
+    app.try_log_in("admin", NEW_PASSWORD).await.expect(401);
+    assert_eq!(app.database.user("admin").await.expect("stored").role, "admin");
 }
 
 /// Arguments, standard input, further settings, exit code and a part of what is said.
 type Case<'a> = (&'a [&'a str], &'a str, &'a [(&'a str, &'a str)], i32, &'a str);
 
-async fn what_cannot_be_done_is_said_and_nothing_changes(plan: TestSetup) {
-    let world = plan.start().await;
-    let before = world.database.user("admin").await;
+async fn what_cannot_be_done_is_said_and_nothing_changes(setup: TestSetup) {
+    let app = setup.start().await;
+    let before = app.database.user("admin").await;
     let long = "x".repeat(73);
     let cases: &[Case] = &[
         (&["set-role", "nobody", "admin"], "", &[], 1, "no user has the name \"nobody\""),
@@ -95,11 +95,11 @@ async fn what_cannot_be_done_is_said_and_nothing_changes(plan: TestSetup) {
         (&["set-role", "admin", "user"], "", &[("BCRYPT_COST", "4")], 64, "BCRYPT_COST"),
     ];
     for (arguments, input, settings, code, said) in cases {
-        let exit = user(&world, arguments, input, settings).await;
+        let exit = user(&app, arguments, input, settings).await;
         assert_eq!(exit.code, Some(*code), "{arguments:?}: {exit:?}");
         assert!(exit.stderr.contains(said), "{arguments:?}: {exit:?}");
         assert!(!exit.stderr.contains(NEW_PASSWORD), "a password is shown: {exit:?}");
-        assert_eq!(world.database.user("admin").await, before, "{arguments:?}");
+        assert_eq!(app.database.user("admin").await, before, "{arguments:?}");
     }
 }
 

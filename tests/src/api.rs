@@ -18,9 +18,9 @@ pub struct Api {
 
 /// An answer, whole.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct TestResponse {
     /// What was asked; for messages.
-    pub asked: String,
+    pub request: String,
     /// The status code.
     pub status: u16,
     /// The headers.
@@ -68,17 +68,17 @@ impl Api {
     }
 
     /// Gets a path.
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> TestResponse {
         self.send(self.request(Method::GET, path)).await
     }
 
     /// Posts JSON.
-    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub async fn post(&self, path: &str, body: &Value) -> TestResponse {
         self.send(self.request(Method::POST, path).json(body)).await
     }
 
     /// Puts JSON.
-    pub async fn put(&self, path: &str, body: &Value) -> Answer {
+    pub async fn put(&self, path: &str, body: &Value) -> TestResponse {
         self.send(self.request(Method::PUT, path).json(body)).await
     }
 
@@ -92,21 +92,21 @@ impl Api {
     }
 
     /// Sends a request.
-    pub async fn send(&self, request: RequestBuilder) -> Answer {
-        self.try_send(request).await.unwrap_or_else(|error| panic!("no answer: {error:?}"))
+    pub async fn send(&self, request: RequestBuilder) -> TestResponse {
+        self.try_send(request).await.unwrap_or_else(|error| panic!("no response: {error:?}"))
     }
 
     /// Sends a request that may fail on the way.
-    pub async fn try_send(&self, request: RequestBuilder) -> Result<Answer, reqwest::Error> {
+    pub async fn try_send(&self, request: RequestBuilder) -> Result<TestResponse, reqwest::Error> {
         let request = request.build()?;
-        let asked = format!("{} {}", request.method(), request.url());
-        let response = self.client.execute(request).await?;
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Ok(Answer { asked, status, headers, body: response.text().await? })
+        let description = format!("{} {}", request.method(), request.url());
+        let received = self.client.execute(request).await?;
+        let (status, headers) = (received.status().as_u16(), received.headers().clone());
+        Ok(TestResponse { request: description, status, headers, body: received.text().await? })
     }
 }
 
-impl Answer {
+impl TestResponse {
     /// Demands this status.
     #[track_caller]
     pub fn expect(&self, status: u16) -> &Self {
@@ -176,9 +176,9 @@ impl Answer {
     }
 }
 
-impl std::fmt::Display for Answer {
+impl std::fmt::Display for TestResponse {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { asked, status, headers, body } = self;
-        write!(formatter, "{asked}\nwas answered {status} {headers:?}\n{body}")
+        let Self { request, status, headers, body } = self;
+        write!(formatter, "{request}\nwas answered {status} {headers:?}\n{body}")
     }
 }

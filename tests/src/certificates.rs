@@ -26,11 +26,11 @@ pub struct Certificate {
 
 /// Whether a certificate is good today.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Valid {
+pub enum Validity {
     /// It is.
-    Today,
+    Current,
     /// It was.
-    Once,
+    Expired,
 }
 
 impl Authority {
@@ -52,13 +52,13 @@ impl Authority {
     }
 
     /// A certificate for whoever is called `name`: a server at `hosts`, and a client.
-    pub fn certify(&self, name: &str, hosts: &[&str], valid: Valid) -> Certificate {
+    pub fn issue(&self, name: &str, hosts: &[&str], valid: Validity) -> Certificate {
         let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
         let mut params = CertificateParams::new(hosts).expect("names and addresses");
         params.distinguished_name.push(DnType::CommonName, name);
         params.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        if valid == Valid::Once {
+        if valid == Validity::Expired {
             params.not_before = date_time_ymd(2020, 1, 1);
             params.not_after = date_time_ymd(2021, 1, 1);
         }

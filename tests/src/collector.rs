@@ -129,7 +129,7 @@ fn text(value: Option<AnyValue>) -> String {
     match value.and_then(|value| value.value) {
         Some(Value::StringValue(text)) => text,
         Some(Value::IntValue(number)) => number.to_string(),
-        Some(Value::BoolValue(answer)) => answer.to_string(),
+        Some(Value::BoolValue(response)) => response.to_string(),
         other => format!("{other:?}"),
     }
 }

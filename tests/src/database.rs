@@ -236,7 +236,7 @@ pub struct LockedTable {
 
 impl LockedTable {
     /// Whether a statement waits for the lock.
-    pub async fn is_waited_for(&mut self) -> bool {
+    pub async fn has_waiters(&mut self) -> bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM pg_locks
             WHERE NOT granted AND relation = $1::regclass)";
         let ask = sqlx::query_scalar(sql).bind(self.table).fetch_one(&mut self.connection);

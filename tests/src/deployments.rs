@@ -35,7 +35,7 @@ macro_rules! for_all_deployments {
 /// Makes two tests of each `async fn(TestSetup)`: on both stores, in two processes; for what has no
 /// meaning in one.
 #[macro_export]
-macro_rules! split {
+macro_rules! for_split_deployments {
     ($($case:ident),+ $(,)?) => {$(
         mod $case {
             use $crate::{TestSetup, Store};
@@ -56,7 +56,7 @@ macro_rules! split {
 /// Makes two tests of each `async fn(TestSetup)`: on PostgreSQL, in one process and in two; for what has
 /// no meaning on a file.
 #[macro_export]
-macro_rules! on_postgres {
+macro_rules! for_postgres_deployments {
     ($($case:ident),+ $(,)?) => {$(
         mod $case {
             use $crate::{TestSetup, Store};

@@ -17,8 +17,8 @@ pub fn eventually<T, F: Future<Output = Option<T>>>(
 ) -> impl Future<Output = T> {
     within_bounds(what, async move {
         loop {
-            if let Some(answer) = ask().await {
-                return answer;
+            if let Some(response) = ask().await {
+                return response;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

@@ -28,7 +28,7 @@ pub async fn client(address: &str) -> AuthServiceClient<Channel> {
 ///
 /// When metadata cannot carry the text.
 #[must_use]
-pub fn acting<M>(message: M, token: &str) -> Request<M> {
+pub fn authenticated<M>(message: M, token: &str) -> Request<M> {
     let mut request = Request::new(message);
     let value = format!("Bearer {token}").parse().expect("text for metadata");
     request.metadata_mut().insert("authorization", value);
@@ -41,7 +41,7 @@ pub fn acting<M>(message: M, token: &str) -> Request<M> {
 ///
 /// When it is another answer.
 #[track_caller]
-pub fn expect_refusal<M: std::fmt::Debug>(
+pub fn expect_error<M: std::fmt::Debug>(
     outcome: Result<Response<M>, Status>,
     code: Code,
     reason: &str,
@@ -70,8 +70,8 @@ pub async fn services(channel: Channel) -> Vec<String> {
     let stream = ServerReflectionClient::new(channel)
         .server_reflection_info(tokio_stream::once(request))
         .await;
-    let answer = stream.expect("an answer").into_inner().message().await;
-    match answer.expect("a message").expect("one").message_response {
+    let response = stream.expect("a response").into_inner().message().await;
+    match response.expect("a message").expect("one").message_response {
         Some(ListServicesResponse(list)) => {
             list.service.into_iter().map(|service| service.name).collect()
         }

@@ -3,7 +3,7 @@
 //! - [`TestApp`], [`TestSetup`]: the service as a test wants it: which store, how many processes, which
 //!   settings. [`for_all_deployments!`] and its like: one case, a named test for each world.
 //! - [`TestUser`]: a registered user with a password and a token.
-//! - [`Api`], [`Answer`]: JSON over HTTP; a failed assertion prints the whole answer.
+//! - [`Api`], [`TestResponse`]: JSON over HTTP; a failed assertion prints the whole answer.
 //! - [`raw_http`]: requests that no HTTP client would send.
 //! - [`token`]: access tokens, good and hostile, made without the service.
 //! - [`grpc`]: the generated clients, and what a status says.
@@ -38,8 +38,8 @@ mod test_setup;
 mod test_user;
 pub mod token;
 
-pub use api::{Answer, Api};
-pub use certificates::{Authority, Certificate, Valid};
+pub use api::{Api, TestResponse};
+pub use certificates::{Authority, Certificate, Validity};
 pub use collector::{CollectedSpan, Collector};
 pub use database::{LockedTable, Store, StoredUser, TestDatabase};
 pub use eventually::{eventually, within_bounds};

@@ -166,7 +166,7 @@ impl Process {
     }
 
     /// Asks it to read its files again.
-    pub fn hang_up(&self) {
+    pub fn reload(&self) {
         self.signal("HUP");
     }
 

@@ -12,7 +12,7 @@ pub enum Program {
     /// gateway, as users run it.
     Gateway,
     /// rolegate, as users run it.
-    AllInOne,
+    Rolegate,
     /// auth-service whose hashes are cheap.
     FastHashAuthService,
     /// rolegate whose hashes are cheap.
@@ -27,7 +27,7 @@ impl Program {
             Self::AuthService => "auth-service",
             Self::PostsService => "posts-service",
             Self::Gateway => "gateway",
-            Self::AllInOne => "rolegate",
+            Self::Rolegate => "rolegate",
             Self::FastHashAuthService => "fast-hash-auth-service",
             Self::FastHashRolegate => "fast-hash-rolegate",
         }
@@ -39,7 +39,7 @@ impl Program {
         match self {
             Self::AuthService | Self::FastHashAuthService | Self::PostsService => &["grpc", "ops"],
             Self::Gateway => &["bearer", "basic", "ops"],
-            Self::AllInOne | Self::FastHashRolegate => &["bearer", "basic", "grpc", "posts", "ops"],
+            Self::Rolegate | Self::FastHashRolegate => &["bearer", "basic", "grpc", "posts", "ops"],
         }
     }
 

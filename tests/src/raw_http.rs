@@ -1,6 +1,6 @@
 //! Requests that no HTTP client would send, byte by byte.
 
-use crate::{api::Answer, eventually::within_bounds};
+use crate::{api::TestResponse, eventually::within_bounds};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -13,7 +13,7 @@ use tokio::{
 /// # Panics
 ///
 /// When what comes back is no HTTP answer.
-pub async fn exchange(base: &str, request: &[u8]) -> Answer {
+pub async fn exchange(base: &str, request: &[u8]) -> TestResponse {
     let address = base.trim_start_matches("http://");
     let stream = TcpStream::connect(address).await.expect("it accepts connections");
     let (mut reading, mut writing) = stream.into_split();
@@ -24,7 +24,7 @@ pub async fn exchange(base: &str, request: &[u8]) -> Answer {
     };
     let mut received = Vec::new();
     let both = async { tokio::join!(writing, reading.read_to_end(&mut received)) };
-    let (_writing, _read) = within_bounds("a raw answer", both).await;
+    let (_writing, _read) = within_bounds("a raw response", both).await;
     let first_line = request.split(|&byte| byte == b'\r').next().unwrap_or_default();
     parse(&String::from_utf8_lossy(first_line), &String::from_utf8_lossy(&received))
 }
@@ -42,7 +42,7 @@ pub fn request(line: &str, headers: &[&[u8]], body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn parse(asked: &str, text: &str) -> Answer {
+fn parse(asked: &str, text: &str) -> TestResponse {
     let (head, body) = text
         .split_once("\r\n\r\n")
         .unwrap_or_else(|| panic!("{asked} was answered without a whole head: {text:?}"));
@@ -53,8 +53,8 @@ fn parse(asked: &str, text: &str) -> Answer {
         let name = HeaderName::from_bytes(name.as_bytes()).expect("a header name");
         headers.append(name, HeaderValue::from_str(value).expect("a header value"));
     }
-    Answer {
-        asked: asked.to_owned(),
+    TestResponse {
+        request: asked.to_owned(),
         status: status.unwrap_or_else(|| panic!("{asked} was answered without a status: {head}")),
         headers,
         body: body.to_owned(),

@@ -63,7 +63,7 @@ impl TcpProxy {
     }
 
     /// Leads new connections to another target.
-    pub fn lead_to(&self, target: SocketAddr) {
+    pub fn retarget(&self, target: SocketAddr) {
         *self.target.lock().expect("no thread panicked with it") = target;
     }
 
@@ -89,7 +89,7 @@ impl TcpProxy {
 
     /// Leaves the connections of this moment open and never relays on them again; new ones are
     /// relayed. So it looks when a machine is replaced without a word.
-    pub fn lose_connections(&self) {
+    pub fn freeze_connections(&self) {
         self.losses.send_modify(|losses| *losses += 1);
     }
 }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// A running service with a database of its own. Ends with the test.
 #[derive(Debug)]
 pub struct TestApp {
-    plan: TestSetup,
+    setup: TestSetup,
     auth: Process,
     /// `None` when everything is in one process.
     posts: Option<Process>,
@@ -44,10 +44,10 @@ impl TestSetup {
     pub async fn start(self) -> TestApp {
         let database = TestDatabase::create(self.store).await;
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let (url, database_proxy) = self.way_to(&database);
+        let (url, database_proxy) = self.database_url(&database);
         let auth = Process::start(self.auth_program(), &self.auth_settings(&url), folder.path());
         let auth = auth.ready().await;
-        let apart = if self.is_in_one_process {
+        let apart = if self.is_all_in_one {
             None
         } else {
             let posts_url =
@@ -63,7 +63,7 @@ impl TestSetup {
             None => (None, None, None, None),
         };
         TestApp {
-            plan: self,
+            setup: self,
             auth,
             posts,
             gateway,
@@ -88,7 +88,7 @@ impl TestSetup {
         Apart { posts, gateway, auth_proxy, posts_proxy }
     }
 
-    fn way_to(&self, database: &TestDatabase) -> (String, Option<TcpProxy>) {
+    fn database_url(&self, database: &TestDatabase) -> (String, Option<TcpProxy>) {
         if !self.has_database_proxy {
             return (database.url(), None);
         }
@@ -106,7 +106,7 @@ impl TestApp {
 
     /// The process that clients talk to.
     #[must_use]
-    pub fn front(&self) -> &Process {
+    pub fn gateway(&self) -> &Process {
         self.gateway.as_ref().unwrap_or(&self.auth)
     }
 
@@ -176,12 +176,12 @@ impl TestApp {
     /// # Panics
     ///
     /// In one process.
-    pub async fn start_posts_again(&mut self) {
+    pub async fn start_posts(&mut self) {
         let auth = self.auth_proxy.as_ref().expect("planned split").address();
-        let settings = self.plan.posts_settings(&self.database.posts_url(), auth);
+        let settings = self.setup.posts_settings(&self.database.posts_url(), auth);
         let posts = Process::start(Program::PostsService, &settings, self.folder.path());
         let posts = posts.ready().await;
-        self.posts_proxy().lead_to(posts.socket_address("grpc"));
+        self.posts_proxy().retarget(posts.socket_address("grpc"));
         self.posts = Some(posts);
     }
 
@@ -192,51 +192,51 @@ impl TestApp {
 
     /// Starts it again, with one setting changed or none. Clients of an rolegate find it at a new
     /// address.
-    pub async fn start_auth_again(&mut self, change: Option<(&str, &str)>) {
+    pub async fn start_auth(&mut self, change: Option<(&str, &str)>) {
         let url = match &self.database_proxy {
             Some(proxy) => self.database.url_through(proxy.address()),
             None => self.database.url(),
         };
-        let mut settings = self.plan.auth_settings(&url);
+        let mut settings = self.setup.auth_settings(&url);
         settings.extend(change.map(owned));
-        let auth = Process::start(self.plan.auth_program(), &settings, self.folder.path());
+        let auth = Process::start(self.setup.auth_program(), &settings, self.folder.path());
         self.auth = auth.ready().await;
         match &self.auth_proxy {
-            Some(proxy) => proxy.lead_to(self.auth.socket_address("grpc")),
-            None => self.find_front(),
+            Some(proxy) => proxy.retarget(self.auth.socket_address("grpc")),
+            None => self.update_addresses(),
         }
     }
 
     /// Kills the process that clients talk to and starts it again at a new address.
-    pub async fn kill_and_restart_front(&mut self) {
+    pub async fn restart_gateway(&mut self) {
         let Some(settings) = self.gateway_settings() else {
             self.kill_auth().await;
-            return self.start_auth_again(None).await;
+            return self.start_auth(None).await;
         };
         self.gateway.as_mut().expect("it has settings").kill().await;
         let gateway = Process::start(Program::Gateway, &settings, self.folder.path());
         self.gateway = Some(gateway.ready().await);
-        self.find_front();
+        self.update_addresses();
     }
 
     /// Starts another auth-service on the same users and returns the old one, which gateway still
     /// talks to until the way leads elsewhere.
     pub async fn start_second_auth(&mut self) -> Process {
-        let settings = self.plan.auth_settings(&self.database.url());
-        let auth = Process::start(self.plan.auth_program(), &settings, self.folder.path());
+        let settings = self.setup.auth_settings(&self.database.url());
+        let auth = Process::start(self.setup.auth_program(), &settings, self.folder.path());
         std::mem::replace(&mut self.auth, auth.ready().await)
     }
 
     /// Starts another process for clients to talk to, on the same users, and returns the old one.
-    pub async fn start_second_front(&mut self) -> Process {
+    pub async fn start_second_gateway(&mut self) -> Process {
         let Some(settings) = self.gateway_settings() else {
             let old = self.start_second_auth().await;
-            self.find_front();
+            self.update_addresses();
             return old;
         };
         let gateway = Process::start(Program::Gateway, &settings, self.folder.path());
         let old = self.gateway.replace(gateway.ready().await);
-        self.find_front();
+        self.update_addresses();
         old.expect("there was one")
     }
 
@@ -246,28 +246,28 @@ impl TestApp {
     ///
     /// In one process there is no way.
     #[must_use]
-    pub fn auth_and_way(&self) -> (&Process, &TcpProxy) {
+    pub fn auth_and_proxy(&self) -> (&Process, &TcpProxy) {
         (&self.auth, self.auth_proxy.as_ref().expect("planned split"))
     }
 
     /// `None` in one process.
     fn gateway_settings(&self) -> Option<BTreeMap<String, String>> {
         let (auth, posts) = (self.auth_proxy.as_ref()?, self.posts_proxy.as_ref()?);
-        Some(self.plan.gateway_settings(auth.address(), Some(posts.address())))
+        Some(self.setup.gateway_settings(auth.address(), Some(posts.address())))
     }
 
-    fn find_front(&mut self) {
-        self.bearer = Api::at(&self.front().address("bearer"));
-        self.basic = Api::at(&self.front().address("basic"));
+    fn update_addresses(&mut self) {
+        self.bearer = Api::at(&self.gateway().address("bearer"));
+        self.basic = Api::at(&self.gateway().address("basic"));
     }
 
     /// Asks for a registration.
-    pub async fn try_register(&self, username: &str, password: &str) -> crate::Answer {
+    pub async fn try_register(&self, username: &str, password: &str) -> crate::TestResponse {
         register(&self.bearer, username, password).await
     }
 
     /// Asks for a token.
-    pub async fn try_log_in(&self, username: &str, password: &str) -> crate::Answer {
+    pub async fn try_log_in(&self, username: &str, password: &str) -> crate::TestResponse {
         log_in(&self.bearer, username, password).await
     }
 
@@ -283,16 +283,19 @@ impl TestApp {
 
     /// A new user with this role, logged in before getting it.
     pub async fn user_with_role(&self, username: &str, role: &str) -> TestUser {
-        let person = self.user(username).await;
+        let user = self.user(username).await;
         let admin = self.admin().await;
-        self.set_role(&admin, &person, role)
-            .await
-            .expect_message("User role updated successfully.");
-        person
+        self.set_role(&admin, &user, role).await.expect_message("User role updated successfully.");
+        user
     }
 
     /// Asks, as this actor, for another role for somebody.
-    pub async fn set_role(&self, actor: &TestUser, whom: &TestUser, role: &str) -> crate::Answer {
+    pub async fn set_role(
+        &self,
+        actor: &TestUser,
+        whom: &TestUser,
+        role: &str,
+    ) -> crate::TestResponse {
         let path = format!("/users/{}/role", whom.id);
         self.bearer.with_token(&actor.token).put(&path, &json!({ "role": role })).await
     }

@@ -13,7 +13,7 @@ pub const SIGNING_SECRET: &str = "a signing secret of more than 32 bytes";
 #[derive(Clone, Debug)]
 pub struct TestSetup {
     pub(crate) store: Store,
-    pub(crate) is_in_one_process: bool,
+    pub(crate) is_all_in_one: bool,
     pub(crate) has_fast_hashes: bool,
     pub(crate) has_database_proxy: bool,
     pub(crate) settings: BTreeMap<String, String>,
@@ -25,7 +25,7 @@ impl TestSetup {
     pub fn all_in_one(store: Store) -> Self {
         Self {
             store,
-            is_in_one_process: true,
+            is_all_in_one: true,
             has_fast_hashes: true,
             has_database_proxy: false,
             settings: BTreeMap::new(),
@@ -35,7 +35,7 @@ impl TestSetup {
     /// auth-service, posts-service and gateway on this store.
     #[must_use]
     pub fn split(store: Store) -> Self {
-        Self { is_in_one_process: false, ..Self::all_in_one(store) }
+        Self { is_all_in_one: false, ..Self::all_in_one(store) }
     }
 
     /// With one more setting for every program.
@@ -50,7 +50,7 @@ impl TestSetup {
     #[must_use]
     pub fn with_tls(self, authority: &Authority, own: &Certificate, caller: &Certificate) -> Self {
         let authority = authority.file();
-        ["AUTH", "POSTS"].into_iter().fold(self, |plan, service| {
+        ["AUTH", "POSTS"].into_iter().fold(self, |setup, service| {
             [
                 ("TLS_CERT_FILE", &own.certificate),
                 ("TLS_KEY_FILE", &own.key),
@@ -60,7 +60,7 @@ impl TestSetup {
                 ("CLIENT_TLS_CA_FILE", &authority),
             ]
             .into_iter()
-            .fold(plan, |plan, (name, path)| plan.with_file(&format!("{service}_{name}"), path))
+            .fold(setup, |setup, (name, path)| setup.with_file(&format!("{service}_{name}"), path))
         })
     }
 
@@ -97,16 +97,16 @@ impl TestSetup {
 
     /// Whether one process does everything.
     #[must_use]
-    pub fn is_in_one_process(&self) -> bool {
-        self.is_in_one_process
+    pub fn is_all_in_one(&self) -> bool {
+        self.is_all_in_one
     }
 
     /// The program that owns the users.
     #[must_use]
     pub fn auth_program(&self) -> Program {
-        match (self.is_in_one_process, self.has_fast_hashes) {
+        match (self.is_all_in_one, self.has_fast_hashes) {
             (true, true) => Program::FastHashRolegate,
-            (true, false) => Program::AllInOne,
+            (true, false) => Program::Rolegate,
             (false, true) => Program::FastHashAuthService,
             (false, false) => Program::AuthService,
         }
@@ -116,7 +116,7 @@ impl TestSetup {
     #[must_use]
     pub fn auth_settings(&self, database_url: &str) -> BTreeMap<String, String> {
         let mut settings = listeners(&["AUTH", "OPS"]);
-        if self.is_in_one_process {
+        if self.is_all_in_one {
             settings.append(&mut listeners(&["BEARER", "BASIC", "POSTS"]));
         }
         settings.extend(

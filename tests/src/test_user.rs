@@ -1,6 +1,6 @@
 //! A registered user.
 
-use crate::{Answer, Api, token};
+use crate::{Api, TestResponse, token};
 use serde_json::json;
 
 /// Somebody who can log in, and has.
@@ -23,10 +23,10 @@ impl TestUser {
     ///
     /// When the answer is not a token of the documented form.
     pub async fn log_in(bearer: &Api, username: &str, password: &str) -> Self {
-        let answer = log_in(bearer, username, password).await;
-        let body = answer.expect(200).json();
+        let response = log_in(bearer, username, password).await;
+        let body = response.expect(200).json();
         let token = body["access_token"].as_str().unwrap_or_default().to_owned();
-        answer.expect_json(200, &json!({ "access_token": token, "token_type": "bearer" }));
+        response.expect_json(200, &json!({ "access_token": token, "token_type": "bearer" }));
         let id = token::claims(&token)["sub"].as_str().and_then(|sub| sub.parse().ok());
         Self {
             id: id.unwrap_or_else(|| panic!("the sub of {token} is no id")),
@@ -46,11 +46,11 @@ impl TestUser {
 }
 
 /// Asks for a registration.
-pub(crate) async fn register(api: &Api, username: &str, password: &str) -> Answer {
+pub(crate) async fn register(api: &Api, username: &str, password: &str) -> TestResponse {
     api.post("/register", &json!({ "username": username, "password": password })).await
 }
 
 /// Asks for a token.
-pub(crate) async fn log_in(api: &Api, username: &str, password: &str) -> Answer {
+pub(crate) async fn log_in(api: &Api, username: &str, password: &str) -> TestResponse {
     api.post("/login", &json!({ "username": username, "password": password })).await
 }

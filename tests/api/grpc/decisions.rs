@@ -1,7 +1,7 @@
 //! `Authorize` and `BatchAuthorize`.
 
 use super::{ADMIN, AUTHOR, anybody, authorize, client};
-use e2e::{SIGNING_SECRET, TestSetup, for_all_deployments, grpc::expect_refusal, token};
+use e2e::{SIGNING_SECRET, TestSetup, for_all_deployments, grpc::expect_error, token};
 use rolegate_proto::auth_v1::{
     AllowedRoles, BatchAuthorizeRequest, Role, authorize_outcome::Outcome,
     authorize_request::Requirement,
@@ -21,49 +21,49 @@ fn roles(roles: &[i32]) -> Requirement {
     Requirement::Roles(AllowedRoles { roles: roles.to_vec() })
 }
 
-async fn authorize_refuses_a_requirement_that_says_nothing(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut client = client(&world).await;
-    let admin = world.admin().await.token;
+async fn authorize_refuses_a_requirement_that_says_nothing(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut client = client(&app).await;
+    let admin = app.admin().await.token;
     let says_nothing = [&[][..], &[0], &[ADMIN, 0], &[99], &[ADMIN, -1]];
     for requirement in says_nothing.map(|wanted| Some(roles(wanted))).into_iter().chain([None]) {
         // Before anything is said about the token.
         for token in [admin.as_str(), "nonsense", ""] {
             let outcome = client.authorize(authorize(token, requirement.clone())).await;
-            expect_refusal(outcome, Code::InvalidArgument, "REQUEST_INVALID");
+            expect_error(outcome, Code::InvalidArgument, "REQUEST_INVALID");
         }
     }
 }
 
-async fn the_stored_role_decides_at_once(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut client = client(&world).await;
-    let ann = world.user("ann").await;
+async fn the_stored_role_decides_at_once(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut client = client(&app).await;
+    let ann = app.user("ann").await;
     for (role, number) in [("user", USER), ("author", AUTHOR), ("admin", ADMIN), ("user", USER)] {
-        world.database.set_role("ann", role).await;
+        app.database.set_role("ann", role).await;
         for required in [USER, AUTHOR, ADMIN] {
             let outcome = client.authorize(authorize(&ann.token, roles(&[required]))).await;
             if required == number {
                 let user = outcome.expect("the role is enough").into_inner().user.expect("a user");
                 assert_eq!(user.role, number);
             } else {
-                expect_refusal(outcome, Code::PermissionDenied, "ROLE_INSUFFICIENT");
+                expect_error(outcome, Code::PermissionDenied, "ROLE_INSUFFICIENT");
             }
         }
         let all = authorize(&ann.token, roles(&[USER, AUTHOR, ADMIN, ADMIN]));
         client.authorize(all).await.expect("any role is enough");
     }
-    world.database.delete("ann").await;
+    app.database.delete("ann").await;
     for requirement in [anybody(), roles(&[USER])] {
         let outcome = client.authorize(authorize(&ann.token, requirement)).await;
-        expect_refusal(outcome, Code::Unauthenticated, "TOKEN_USER_NOT_FOUND");
+        expect_error(outcome, Code::Unauthenticated, "TOKEN_USER_NOT_FOUND");
     }
 }
 
-async fn hostile_tokens_are_refused_here_too(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut client = client(&world).await;
-    let claims = token::claims_of(world.admin().await.id);
+async fn hostile_tokens_are_refused_here_too(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut client = client(&app).await;
+    let claims = token::claims_of(app.admin().await.id);
     let mut expired = claims.clone();
     expired["exp"] = token::now().into();
     let none = token::signed(&serde_json::json!({ "alg": "none" }), &claims, SIGNING_SECRET);
@@ -81,17 +81,16 @@ async fn hostile_tokens_are_refused_here_too(plan: TestSetup) {
     ] {
         for requirement in [anybody(), roles(&[ADMIN])] {
             let outcome = client.authorize(authorize(&token, requirement)).await;
-            expect_refusal(outcome, Code::Unauthenticated, "TOKEN_INVALID");
+            expect_error(outcome, Code::Unauthenticated, "TOKEN_INVALID");
         }
     }
 }
 
-async fn a_batch_has_an_outcome_of_its_own_for_each_item(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut client = client(&world).await;
-    let (admin, ann, gone) =
-        (world.admin().await, world.user("ann").await, world.user("gone").await);
-    world.database.delete("gone").await;
+async fn a_batch_has_an_outcome_of_its_own_for_each_item(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut client = client(&app).await;
+    let (admin, ann, gone) = (app.admin().await, app.user("ann").await, app.user("gone").await);
+    app.database.delete("gone").await;
     let items = vec![
         authorize(&ann.token, anybody()),
         authorize("nonsense", anybody()),
@@ -115,8 +114,8 @@ async fn a_batch_has_an_outcome_of_its_own_for_each_item(plan: TestSetup) {
         Ok("ann"),
     ];
     let request = BatchAuthorizeRequest { items };
-    let answer = client.batch_authorize(request).await.expect("decided").into_inner();
-    let outcomes: Vec<_> = answer
+    let response = client.batch_authorize(request).await.expect("decided").into_inner();
+    let outcomes: Vec<_> = response
         .outcomes
         .iter()
         .map(|outcome| match &outcome.outcome {
@@ -130,9 +129,9 @@ async fn a_batch_has_an_outcome_of_its_own_for_each_item(plan: TestSetup) {
     let many =
         |count| BatchAuthorizeRequest { items: vec![authorize(&ann.token, anybody()); count] };
     for count in [0, 1, 256] {
-        let answer = client.batch_authorize(many(count)).await.expect("decided").into_inner();
-        assert_eq!(answer.outcomes.len(), count);
+        let response = client.batch_authorize(many(count)).await.expect("decided").into_inner();
+        assert_eq!(response.outcomes.len(), count);
     }
     let outcome = client.batch_authorize(many(257)).await;
-    expect_refusal(outcome, Code::InvalidArgument, "REQUEST_INVALID");
+    expect_error(outcome, Code::InvalidArgument, "REQUEST_INVALID");
 }

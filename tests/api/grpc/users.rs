@@ -3,7 +3,7 @@
 use super::{ADMIN, anybody, authorize, client};
 use e2e::{
     ADMIN_PASSWORD, TestSetup, for_all_deployments,
-    grpc::{acting, expect_refusal},
+    grpc::{authenticated, expect_error},
 };
 use rolegate_proto::auth_v1::{
     BatchAuthorizeRequest, BatchGetUsersRequest, ChangePasswordRequest, DeleteUserRequest,
@@ -19,27 +19,29 @@ for_all_deployments!(
     names_need_no_actor_but_no_bad_one_either,
 );
 
-async fn calls_that_manage_users_answer_what_the_contract_says(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut client = client(&world).await;
-    let (admin, ann) = (world.admin().await, world.user("ann").await);
+async fn calls_that_manage_users_answer_what_the_contract_says(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut client = client(&app).await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
     let user_id = ann.id;
-    let request = acting(GetUserRequest { user_id }, &admin.token);
+    let request = authenticated(GetUserRequest { user_id }, &admin.token);
     let user = client.get_user(request).await.expect("found").into_inner().user.expect("a user");
     assert_eq!((user.id, user.username.as_str(), user.role()), (ann.id, "ann", Role::User));
 
     let password = "set by the admin".to_owned();
-    let request = acting(SetPasswordRequest { user_id, password: password.clone() }, &admin.token);
+    let request =
+        authenticated(SetPasswordRequest { user_id, password: password.clone() }, &admin.token);
     let of = client.set_password(request).await.expect("set").into_inner().user;
     assert_eq!(of.as_ref(), Some(&user));
     let old = client.authorize(authorize(&ann.token, anybody())).await;
-    expect_refusal(old, Code::Unauthenticated, "TOKEN_INVALID");
+    expect_error(old, Code::Unauthenticated, "TOKEN_INVALID");
     let request = LoginRequest { username: "ann".into(), password: password.clone() };
     let token = client.login(request).await.expect("logged in").into_inner().access_token;
 
     let message =
         ChangePasswordRequest { current_password: password, new_password: "own".to_owned() };
-    let of = client.change_password(acting(message, &token)).await.expect("changed").into_inner();
+    let of =
+        client.change_password(authenticated(message, &token)).await.expect("changed").into_inner();
     assert_eq!(of.user.as_ref(), Some(&user));
     let items = vec![authorize(&token, anybody()), authorize(&admin.token, anybody())];
     let request = BatchAuthorizeRequest { items };
@@ -48,17 +50,17 @@ async fn calls_that_manage_users_answer_what_the_contract_says(plan: TestSetup) 
     assert_eq!(decided[0].outcome, Some(ended), "a batch judges as a single decision does");
     assert!(matches!(decided[1].outcome, Some(Outcome::User(_))));
 
-    let request = acting(DeleteUserRequest { user_id }, &admin.token);
+    let request = authenticated(DeleteUserRequest { user_id }, &admin.token);
     let gone = client.delete_user(request).await.expect("deleted").into_inner().user;
     assert_eq!(gone, Some(user));
-    assert_eq!(world.database.user("ann").await, None);
+    assert_eq!(app.database.user("ann").await, None);
 }
 
 /// Each request is wrong in what comes later too.
-async fn calls_that_manage_users_refuse_in_the_order_of_the_contract(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut client = client(&world).await;
-    let (admin, ann) = (world.admin().await, world.user("ann").await);
+async fn calls_that_manage_users_refuse_in_the_order_of_the_contract(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut client = client(&app).await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
     let (nobody, of_admin) = (999, admin.id);
     for (actor, user_id, code, reason) in [
         ("", of_admin, Code::Unauthenticated, "TOKEN_INVALID"),
@@ -66,20 +68,20 @@ async fn calls_that_manage_users_refuse_in_the_order_of_the_contract(plan: TestS
         (&*admin.token, nobody, Code::NotFound, "USER_NOT_FOUND"),
         (&*admin.token, i64::MIN, Code::NotFound, "USER_NOT_FOUND"),
     ] {
-        let found = client.get_user(acting(GetUserRequest { user_id }, actor)).await;
-        expect_refusal(found, code, reason);
-        let deleted = client.delete_user(acting(DeleteUserRequest { user_id }, actor)).await;
-        expect_refusal(deleted, code, reason);
+        let found = client.get_user(authenticated(GetUserRequest { user_id }, actor)).await;
+        expect_error(found, code, reason);
+        let deleted = client.delete_user(authenticated(DeleteUserRequest { user_id }, actor)).await;
+        expect_error(deleted, code, reason);
         let message = SetPasswordRequest { user_id, password: String::new() };
-        let set = client.set_password(acting(message, actor)).await;
-        expect_refusal(set, code, reason);
+        let set = client.set_password(authenticated(message, actor)).await;
+        expect_error(set, code, reason);
     }
-    let request = acting(DeleteUserRequest { user_id: of_admin }, &admin.token);
+    let request = authenticated(DeleteUserRequest { user_id: of_admin }, &admin.token);
     let deleted = client.delete_user(request).await;
-    expect_refusal(deleted, Code::FailedPrecondition, "USER_NOT_DELETABLE");
+    expect_error(deleted, Code::FailedPrecondition, "USER_NOT_DELETABLE");
     let message = SetPasswordRequest { user_id: ann.id, password: String::new() };
-    let set = client.set_password(acting(message, &admin.token)).await;
-    expect_refusal(set, Code::InvalidArgument, "PASSWORD_INVALID");
+    let set = client.set_password(authenticated(message, &admin.token)).await;
+    expect_error(set, Code::InvalidArgument, "PASSWORD_INVALID");
     for (actor, new, code, reason) in [
         ("", "", Code::Unauthenticated, "TOKEN_INVALID"),
         (&*ann.token, "", Code::InvalidArgument, "PASSWORD_INVALID"),
@@ -87,39 +89,39 @@ async fn calls_that_manage_users_refuse_in_the_order_of_the_contract(plan: TestS
     ] {
         let (current_password, new_password) = ("wrong".to_owned(), new.to_owned());
         let message = ChangePasswordRequest { current_password, new_password };
-        let changed = client.change_password(acting(message, actor)).await;
-        expect_refusal(changed, code, reason);
+        let changed = client.change_password(authenticated(message, actor)).await;
+        expect_error(changed, code, reason);
     }
-    world.try_log_in("ann", &ann.password).await.expect(200);
+    app.try_log_in("ann", &ann.password).await.expect(200);
 }
 
-async fn an_actor_is_the_bearer_of_the_token_in_the_metadata(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut client = client(&world).await;
-    let (admin, ann) = (world.admin().await, world.user("ann").await);
+async fn an_actor_is_the_bearer_of_the_token_in_the_metadata(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut client = client(&app).await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
     let message = SetUserRoleRequest { user_id: ann.id, role: ADMIN };
     let nobody = client.set_user_role(Request::new(message)).await;
-    expect_refusal(nobody, Code::Unauthenticated, "TOKEN_INVALID");
+    expect_error(nobody, Code::Unauthenticated, "TOKEN_INVALID");
     for value in [String::new(), admin.token.clone(), format!("Basic {}", admin.token)] {
         let mut request = Request::new(message);
         request.metadata_mut().insert("authorization", value.parse().expect("text"));
         let outcome = client.set_user_role(request).await;
-        expect_refusal(outcome, Code::Unauthenticated, "TOKEN_INVALID");
+        expect_error(outcome, Code::Unauthenticated, "TOKEN_INVALID");
     }
-    let mut twice = acting(message, &ann.token);
+    let mut twice = authenticated(message, &ann.token);
     let second = format!("Bearer {}", admin.token).parse().expect("text");
     twice.metadata_mut().append("authorization", second);
     let outcome = client.set_user_role(twice).await;
-    expect_refusal(outcome, Code::Unauthenticated, "TOKEN_INVALID");
-    assert_eq!(world.database.user("ann").await.expect("stored").role, "user");
+    expect_error(outcome, Code::Unauthenticated, "TOKEN_INVALID");
+    assert_eq!(app.database.user("ann").await.expect("stored").role, "user");
     let request = LoginRequest { username: "admin".into(), password: ADMIN_PASSWORD.into() };
     client.login(request).await.expect("the connection is still good");
 }
 
-async fn names_need_no_actor_but_no_bad_one_either(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut client = client(&world).await;
-    let (admin, ann) = (world.admin().await, world.user("ann").await);
+async fn names_need_no_actor_but_no_bad_one_either(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut client = client(&app).await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
     let ids = |ids: &[i64]| BatchGetUsersRequest { ids: ids.to_vec() };
     let name = |id, username: &str| UserName { id, username: username.to_owned() };
     let both = vec![name(admin.id, "admin"), name(ann.id, "ann")];
@@ -131,18 +133,18 @@ async fn names_need_no_actor_but_no_bad_one_either(plan: TestSetup) {
         (vec![999, 998], vec![]),
         ((1..=256).collect(), both),
     ] {
-        let answer = client.batch_get_users(ids(&asked)).await.expect("named").into_inner();
-        assert_eq!(answer.users, named, "{asked:?}");
+        let response = client.batch_get_users(ids(&asked)).await.expect("named").into_inner();
+        assert_eq!(response.users, named, "{asked:?}");
     }
     let many: Vec<i64> = (1..=257).collect();
     let outcome = client.batch_get_users(ids(&many)).await;
-    expect_refusal(outcome, Code::InvalidArgument, "REQUEST_INVALID");
-    client.batch_get_users(acting(ids(&[1]), &ann.token)).await.expect("any user may act");
+    expect_error(outcome, Code::InvalidArgument, "REQUEST_INVALID");
+    client.batch_get_users(authenticated(ids(&[1]), &ann.token)).await.expect("any user may act");
     for actor in ["nonsense", ""] {
-        let outcome = client.batch_get_users(acting(ids(&many), actor)).await;
-        expect_refusal(outcome, Code::Unauthenticated, "TOKEN_INVALID");
+        let outcome = client.batch_get_users(authenticated(ids(&many), actor)).await;
+        expect_error(outcome, Code::Unauthenticated, "TOKEN_INVALID");
     }
-    world.database.delete("ann").await;
-    let outcome = client.batch_get_users(acting(ids(&[1]), &ann.token)).await;
-    expect_refusal(outcome, Code::Unauthenticated, "TOKEN_USER_NOT_FOUND");
+    app.database.delete("ann").await;
+    let outcome = client.batch_get_users(authenticated(ids(&[1]), &ann.token)).await;
+    expect_error(outcome, Code::Unauthenticated, "TOKEN_USER_NOT_FOUND");
 }

@@ -1,15 +1,15 @@
 //! Databases that cannot be meant, or are no store of the service that is sent there.
 
 use super::{
-    AllInOne, AuthService, PostsService, Program, QUIET, Settings, expect_each_refused,
-    expect_refusal, good,
+    AuthService, PostsService, Program, QUIET, Rolegate, Settings, expect_each_refused,
+    expect_rejected, good,
 };
 use e2e::{Process, Store, TestDatabase, TestSetup};
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 #[tokio::test]
 async fn a_database_that_cannot_be_meant_is_refused() {
-    let owners = &[AuthService, AllInOne][..];
+    let owners = &[AuthService, Rolegate][..];
     expect_each_refused(&[
         (owners, "DATABASE_URL", ""),
         (owners, "DATABASE_URL", "hunter2"),
@@ -31,10 +31,10 @@ async fn a_database_that_cannot_be_meant_is_refused() {
         ),
         (&[PostsService], "DATABASE_URL", ""),
         (&[PostsService], "DATABASE_URL", "postgres://localhost/posts?sslmode=hunter2"),
-        (&[AllInOne], "POSTS_DATABASE_URL", "postgres://localhost/posts?hunter2"),
+        (&[Rolegate], "POSTS_DATABASE_URL", "postgres://localhost/posts?hunter2"),
         (&[PostsService], "DATABASE_URL", "mysql://root:hunter2@localhost/posts"),
-        (&[AllInOne], "POSTS_DATABASE_URL", ""),
-        (&[AllInOne], "POSTS_DATABASE_URL", "hunter2"),
+        (&[Rolegate], "POSTS_DATABASE_URL", ""),
+        (&[Rolegate], "POSTS_DATABASE_URL", "hunter2"),
     ])
     .await;
 }
@@ -45,22 +45,22 @@ async fn posts_service_asks_for_its_database_and_for_one_source_of_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = good(PostsService, &database);
     settings.insert("DATABASE_URL_FILE".to_owned(), "/nowhere/at/all".to_owned());
-    expect_refusal(PostsService, &settings, folder.path(), "DATABASE_URL").await;
+    expect_rejected(PostsService, &settings, folder.path(), "DATABASE_URL").await;
     settings.remove("DATABASE_URL");
-    expect_refusal(PostsService, &settings, folder.path(), "DATABASE_URL_FILE").await;
+    expect_rejected(PostsService, &settings, folder.path(), "DATABASE_URL_FILE").await;
     settings.remove("DATABASE_URL_FILE");
-    expect_refusal(PostsService, &settings, folder.path(), "DATABASE_URL").await;
-    let mut settings = good(AllInOne, &database);
+    expect_rejected(PostsService, &settings, folder.path(), "DATABASE_URL").await;
+    let mut settings = good(Rolegate, &database);
     settings.insert("POSTS_DATABASE_URL_FILE".to_owned(), "/nowhere/at/all".to_owned());
-    expect_refusal(AllInOne, &settings, folder.path(), "POSTS_DATABASE_URL_FILE").await;
+    expect_rejected(Rolegate, &settings, folder.path(), "POSTS_DATABASE_URL_FILE").await;
 }
 
 /// Each program that keeps a store, and the setting that says where.
 const KEEPERS: [(Program, &str); 4] = [
     (AuthService, "DATABASE_URL"),
     (PostsService, "DATABASE_URL"),
-    (AllInOne, "DATABASE_URL"),
-    (AllInOne, "POSTS_DATABASE_URL"),
+    (Rolegate, "DATABASE_URL"),
+    (Rolegate, "POSTS_DATABASE_URL"),
 ];
 
 /// Expects a refusal of this URL that says why.
@@ -70,7 +70,7 @@ async fn expect_no_store(program: Program, setting: &str, url: &str, why: &str) 
     let mut settings = good(program, &database);
     settings
         .extend([QUIET, (setting, url)].map(|(name, value)| (name.to_owned(), value.to_owned())));
-    let line = expect_refusal(program, &settings, folder.path(), setting).await;
+    let line = expect_rejected(program, &settings, folder.path(), setting).await;
     assert!(line.contains(why), "{program:?} does not say {why:?}: {line}");
 }
 
@@ -126,7 +126,7 @@ async fn a_file_of_another_of_our_services_is_told_by_its_owner() {
     store_of_users(&users, Store::Sqlite).await;
     for (program, setting) in KEEPERS {
         let is_of_users = (program, setting) == (AuthService, "DATABASE_URL")
-            || (program, setting) == (AllInOne, "DATABASE_URL");
+            || (program, setting) == (Rolegate, "DATABASE_URL");
         let (url, why) = if is_of_users {
             (posts.url(), "belongs to posts-service, not to auth-service")
         } else {
@@ -160,11 +160,11 @@ async fn a_schema_of_another_owner_in_postgres_is_told_and_left_as_it_is() {
         )
         .await;
     let (of_users, of_posts) = ("made its table \"user\"", "made its table \"post\"");
-    for (program, setting) in [(AuthService, "DATABASE_URL"), (AllInOne, "DATABASE_URL")] {
+    for (program, setting) in [(AuthService, "DATABASE_URL"), (Rolegate, "DATABASE_URL")] {
         expect_no_store(program, setting, &in_posts, "belongs to posts-service").await;
         expect_no_store(program, setting, &foreign.url(), of_users).await;
     }
-    for (program, setting) in [(PostsService, "DATABASE_URL"), (AllInOne, "POSTS_DATABASE_URL")] {
+    for (program, setting) in [(PostsService, "DATABASE_URL"), (Rolegate, "POSTS_DATABASE_URL")] {
         expect_no_store(program, setting, &foreign.url(), of_posts).await;
     }
     // Nobody began a history of migrations there.
@@ -194,10 +194,10 @@ async fn users_and_posts_in_one_file_are_refused_before_anything_is_made() {
         (vec![("POSTS_DATABASE_URL", in_data_dir("rolegate.db"))], "POSTS_DATABASE_URL"),
         (vec![("DATABASE_URL", in_data_dir("posts.db"))], "DATABASE_URL"),
     ] {
-        let mut settings: Settings = good(AllInOne, &TestDatabase::create(Store::Sqlite).await);
+        let mut settings: Settings = good(Rolegate, &TestDatabase::create(Store::Sqlite).await);
         settings.remove("DATABASE_URL");
         settings.extend(given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
-        let line = expect_refusal(AllInOne, &settings, folder.path(), blamed).await;
+        let line = expect_rejected(Rolegate, &settings, folder.path(), blamed).await;
         assert!(line.contains("name another file"), "{line}");
         assert!(!at("data").exists(), "a folder was made: {given:?}");
         assert_eq!(fs::read_dir(at("a")).expect("a folder").count(), 0, "made: {given:?}");

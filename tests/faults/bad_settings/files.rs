@@ -1,11 +1,11 @@
 //! Secrets, their files and the folder of data.
 
-use super::{AllInOne, AuthService, Program, QUIET, expect_each_refused, expect_refusal, good};
+use super::{AuthService, Program, QUIET, Rolegate, expect_each_refused, expect_rejected, good};
 use e2e::{ADMIN_PASSWORD, Process, SIGNING_SECRET, Store, TestDatabase};
 
 #[tokio::test]
 async fn a_secret_that_cannot_work_is_refused_without_showing_it() {
-    let owners = &[AuthService, AllInOne][..];
+    let owners = &[AuthService, Rolegate][..];
     let long = format!("hunter2{}", "x".repeat(66));
     expect_each_refused(&[
         (owners, "SIGNING_SECRET", "hunter2"),
@@ -29,7 +29,7 @@ async fn what_is_required_is_asked_for() {
         let mut settings = good(AuthService, &database);
         settings.insert(QUIET.0.to_owned(), QUIET.1.to_owned());
         settings.remove(variable);
-        expect_refusal(AuthService, &settings, folder.path(), variable).await;
+        expect_rejected(AuthService, &settings, folder.path(), variable).await;
     }
 }
 
@@ -40,14 +40,14 @@ async fn a_secret_file_that_cannot_be_read_or_is_one_too_many_is_refused() {
     for variable in
         ["SIGNING_SECRET", "SIGNING_SECRETS_ACCEPTED", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"]
     {
-        for program in [AuthService, AllInOne] {
+        for program in [AuthService, Rolegate] {
             let mut settings = good(program, &database);
             let file = format!("{variable}_FILE");
             settings.entry(variable.to_owned()).or_insert_with(|| SIGNING_SECRET.to_owned());
             settings.insert(file.clone(), "/nowhere/at/all".to_owned());
-            expect_refusal(program, &settings, folder.path(), variable).await;
+            expect_rejected(program, &settings, folder.path(), variable).await;
             settings.remove(variable);
-            expect_refusal(program, &settings, folder.path(), &file).await;
+            expect_rejected(program, &settings, folder.path(), &file).await;
         }
     }
 }
@@ -67,13 +67,13 @@ async fn a_file_of_keys_that_are_none_is_refused_by_the_name_of_its_setting() {
         ("SIGNING_SECRETS_ACCEPTED_FILE", &format!("{good_key}\n\n")),
     ] {
         std::fs::write(&path, content).expect("written");
-        for program in [AuthService, AllInOne] {
+        for program in [AuthService, Rolegate] {
             let mut settings = good(program, &database);
             if variable == "SIGNING_SECRET_FILE" {
                 settings.remove("SIGNING_SECRET");
             }
             settings.insert(variable.to_owned(), path.display().to_string());
-            expect_refusal(program, &settings, folder.path(), variable).await;
+            expect_rejected(program, &settings, folder.path(), variable).await;
         }
     }
 }
@@ -114,20 +114,20 @@ async fn a_file_that_is_no_secret_is_refused() {
     let (empty, newline) = (file("empty", b""), file("newline", b"\n"));
     let of_the_file = [no_text, too_large, folder.path().display().to_string(), "/dev/null".into()];
     for variable in ["SIGNING_SECRET", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"] {
-        for program in [AuthService, AllInOne] {
+        for program in [AuthService, Rolegate] {
             let mut settings = good(program, &database);
             settings.remove(variable);
             let name = format!("{variable}_FILE");
             for path in &of_the_file {
                 settings.insert(name.clone(), path.clone());
-                expect_refusal(program, &settings, folder.path(), &name).await;
+                expect_rejected(program, &settings, folder.path(), &name).await;
             }
             // A file that can be read holds a value, which is judged like any other. Keys are read
             // again and again, and blame their file.
             let blamed = if variable == "SIGNING_SECRET" { &name } else { variable };
             for path in [&empty, &newline] {
                 settings.insert(name.clone(), path.clone());
-                expect_refusal(program, &settings, folder.path(), blamed).await;
+                expect_rejected(program, &settings, folder.path(), blamed).await;
             }
         }
     }
@@ -138,6 +138,6 @@ async fn a_data_folder_that_cannot_be_one_is_refused() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path = file.path().display().to_string();
     let below = format!("{path}/data");
-    expect_each_refused(&[(&[AllInOne], "DATA_DIR", &path), (&[AllInOne], "DATA_DIR", &below)])
+    expect_each_refused(&[(&[Rolegate], "DATA_DIR", &path), (&[Rolegate], "DATA_DIR", &below)])
         .await;
 }

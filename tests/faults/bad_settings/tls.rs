@@ -1,10 +1,10 @@
 //! Settings of encryption that contradict each other, or name files that are no good.
 
-use super::{expect_refusal, good};
-use e2e::{Authority, Program, Store, TestDatabase, Valid};
+use super::{expect_rejected, good};
+use e2e::{Authority, Program, Store, TestDatabase, Validity};
 use std::path::Path;
 
-use Program::{AllInOne, AuthService, Gateway, PostsService};
+use Program::{AuthService, Gateway, PostsService, Rolegate};
 
 /// Good settings of an encrypted port or connection, but for what each case changes (`None` for
 /// without).
@@ -23,7 +23,7 @@ async fn expect_tls_refused(
             Some(path) => settings.insert((*changed).to_owned(), text(path)),
             None => settings.remove(*changed),
         };
-        expect_refusal(program, &settings, folder.path(), blamed).await;
+        expect_rejected(program, &settings, folder.path(), blamed).await;
     }
 }
 
@@ -40,8 +40,8 @@ const TO_POSTS: [&str; 3] =
 #[tokio::test]
 async fn files_of_encryption_that_are_half_there_or_no_good_are_refused() {
     let authority = Authority::new();
-    let one = authority.certify("one", &["127.0.0.1"], Valid::Today);
-    let two = authority.certify("two", &["127.0.0.1"], Valid::Today);
+    let one = authority.issue("one", &["127.0.0.1"], Validity::Current);
+    let two = authority.issue("two", &["127.0.0.1"], Validity::Current);
     let ca = authority.file();
     let folder = tempfile::tempdir().expect("a folder");
     let garbage = folder.path().join("garbage");
@@ -53,8 +53,8 @@ async fn files_of_encryption_that_are_half_there_or_no_good_are_refused() {
     for (program, [cert, key, authorities], url) in [
         (AuthService, OF_AUTH, None),
         (PostsService, OF_POSTS, None),
-        (AllInOne, OF_AUTH, None),
-        (AllInOne, OF_POSTS, None),
+        (Rolegate, OF_AUTH, None),
+        (Rolegate, OF_POSTS, None),
         (Gateway, TO_AUTH, Some("AUTH_SERVICE_URL")),
         (PostsService, TO_AUTH, Some("AUTH_SERVICE_URL")),
         (Gateway, TO_POSTS, Some("POSTS_SERVICE_URL")),
@@ -95,7 +95,7 @@ async fn authorities_alone_and_encryption_without_them_are_refused() {
 #[tokio::test]
 async fn files_for_connections_to_a_service_that_nobody_named_are_refused() {
     let authority = Authority::new();
-    let one = authority.certify("one", &["127.0.0.1"], Valid::Today);
+    let one = authority.issue("one", &["127.0.0.1"], Validity::Current);
     let ca = authority.file();
     let [cert, key, authorities] = TO_POSTS;
     let url = "POSTS_SERVICE_URL";

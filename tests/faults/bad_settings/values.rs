@@ -1,16 +1,16 @@
 //! Values that are none: addresses, numbers, switches, URLs of other services.
 
 use super::{
-    AllInOne, AuthService, Gateway, PostsService, QUIET, expect_each_refused,
-    expect_each_refused_with, expect_refusal, good,
+    AuthService, Gateway, PostsService, QUIET, Rolegate, expect_each_refused,
+    expect_each_refused_with, expect_rejected, good,
 };
 use e2e::{Process, Store, TestDatabase};
 use std::net::TcpListener;
 
 #[tokio::test]
 async fn an_address_that_is_none_is_refused() {
-    let every = &[AuthService, Gateway, AllInOne][..];
-    let (owners, public) = (&[AuthService, AllInOne][..], &[Gateway, AllInOne][..]);
+    let every = &[AuthService, Gateway, Rolegate][..];
+    let (owners, public) = (&[AuthService, Rolegate][..], &[Gateway, Rolegate][..]);
     expect_each_refused(&[
         (every, "OPS_LISTEN_ADDR", "hunter2"),
         (every, "OPS_LISTEN_ADDR", ""),
@@ -25,8 +25,8 @@ async fn an_address_that_is_none_is_refused() {
 
 #[tokio::test]
 async fn a_number_out_of_bounds_is_refused() {
-    let every = &[AuthService, Gateway, AllInOne][..];
-    let owners = &[AuthService, AllInOne][..];
+    let every = &[AuthService, Gateway, Rolegate][..];
+    let owners = &[AuthService, Rolegate][..];
     expect_each_refused(&[
         (owners, "BCRYPT_COST", "11"),
         (owners, "BCRYPT_COST", "17"),
@@ -42,7 +42,7 @@ async fn a_number_out_of_bounds_is_refused() {
 
 #[tokio::test]
 async fn telemetry_that_cannot_work_is_refused() {
-    let every = &[AuthService, PostsService, Gateway, AllInOne][..];
+    let every = &[AuthService, PostsService, Gateway, Rolegate][..];
     expect_each_refused(&[
         (every, "LOG_FORMAT", "xml"),
         (every, "LOG_FORMAT", "JSON"),
@@ -80,7 +80,7 @@ async fn an_address_of_auth_service_that_is_no_url_is_refused() {
 
 #[tokio::test]
 async fn a_switch_is_on_or_off() {
-    let public = &[Gateway, AllInOne][..];
+    let public = &[Gateway, Rolegate][..];
     expect_each_refused(&[
         (public, "API_DOCS", ""),
         (public, "API_DOCS", "On"),
@@ -96,10 +96,10 @@ async fn an_address_in_use_is_refused() {
     let taken = taken.local_addr().map(|address| (address.to_string(), taken)).expect("bound");
     expect_each_refused_with(
         &[
-            (&[AuthService, AllInOne], "AUTH_LISTEN_ADDR", &taken.0),
-            (&[Gateway, AllInOne], "BEARER_LISTEN_ADDR", &taken.0),
-            (&[Gateway, AllInOne], "BASIC_LISTEN_ADDR", &taken.0),
-            (&[AuthService, Gateway, AllInOne], "OPS_LISTEN_ADDR", &taken.0),
+            (&[AuthService, Rolegate], "AUTH_LISTEN_ADDR", &taken.0),
+            (&[Gateway, Rolegate], "BEARER_LISTEN_ADDR", &taken.0),
+            (&[Gateway, Rolegate], "BASIC_LISTEN_ADDR", &taken.0),
+            (&[AuthService, Gateway, Rolegate], "OPS_LISTEN_ADDR", &taken.0),
         ],
         Some(QUIET),
     )
@@ -108,7 +108,7 @@ async fn an_address_in_use_is_refused() {
 
 #[tokio::test]
 async fn what_the_operator_cannot_have_meant_is_refused() {
-    let owners = &[AuthService, AllInOne][..];
+    let owners = &[AuthService, Rolegate][..];
     let only_auth = &[AuthService][..];
     expect_each_refused(&[
         (owners, "BCRYPT_THREADS", "0"),
@@ -128,8 +128,8 @@ async fn what_the_operator_cannot_have_meant_is_refused() {
         (owners, "PASSWORD_MIN_LENGTH", ""),
         (only_auth, "TRUSTED_GATEWAYS", "localhost"),
         (only_auth, "TRUSTED_GATEWAYS", "10.0.0.0/8;192.168.0.0/16"),
-        (&[AllInOne], "TRUSTED_PROXIES", "10.0.0.0/33"),
-        (&[Gateway, AllInOne], "LAME_DUCK_SECONDS", "301"),
+        (&[Rolegate], "TRUSTED_PROXIES", "10.0.0.0/33"),
+        (&[Gateway, Rolegate], "LAME_DUCK_SECONDS", "301"),
         (only_auth, "LAME_DUCK_SECONDS", "0x2"),
     ])
     .await;
@@ -137,7 +137,7 @@ async fn what_the_operator_cannot_have_meant_is_refused() {
 
 #[tokio::test]
 async fn a_gateway_without_any_public_address_is_refused() {
-    let public = &[Gateway, AllInOne][..];
+    let public = &[Gateway, Rolegate][..];
     let off = Some(("BASIC_LISTEN_ADDR", "off"));
     expect_each_refused_with(&[(public, "BEARER_LISTEN_ADDR", "off")], off).await;
 }
@@ -182,7 +182,7 @@ async fn a_setting_given_as_a_flag_is_refused_in_the_same_words() {
 
 #[tokio::test]
 async fn what_posts_cannot_work_with_is_refused() {
-    let (only, both) = (&[PostsService][..], &[PostsService, AllInOne][..]);
+    let (only, both) = (&[PostsService][..], &[PostsService, Rolegate][..]);
     expect_each_refused(&[
         (only, "OPS_LISTEN_ADDR", "hunter2"),
         (only, "LAME_DUCK_SECONDS", "301"),
@@ -203,7 +203,7 @@ async fn what_posts_cannot_work_with_is_refused() {
 async fn an_address_of_posts_in_use_is_refused() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("bound").to_string();
-    let both = &[PostsService, AllInOne][..];
+    let both = &[PostsService, Rolegate][..];
     expect_each_refused_with(&[(both, "POSTS_LISTEN_ADDR", &address)], Some(QUIET)).await;
 }
 
@@ -221,11 +221,11 @@ async fn an_error_suggests_what_is_right_for_its_own_setting() {
         (Gateway, "OPS_LISTEN_ADDR", "127.0.0.1:9000"),
         (Gateway, "AUTH_SERVICE_URL", "http://auth-service:50051"),
         (Gateway, "POSTS_SERVICE_URL", "http://posts-service:50052"),
-        (AllInOne, "POSTS_LISTEN_ADDR", "127.0.0.1:50052, or off"),
+        (Rolegate, "POSTS_LISTEN_ADDR", "127.0.0.1:50052, or off"),
     ] {
         let mut settings = good(program, &database);
         settings.insert(variable.to_owned(), "hunter2".to_owned());
-        let line = expect_refusal(program, &settings, folder.path(), variable).await;
+        let line = expect_rejected(program, &settings, folder.path(), variable).await;
         assert!(line.ends_with(&format!("such as {right}\n")), "{line}");
     }
 }

@@ -32,18 +32,18 @@ async fn main() {
     let mut arguments = std::env::args().skip(1);
     let pairs: usize =
         arguments.next().map_or(1000, |text| text.parse().expect("a number of pairs"));
-    let plan = TestSetup::split(Store::Sqlite);
-    let plan = match arguments.next().as_deref() {
-        Some("cheap") => plan,
-        _ => plan.with_real_hashes(),
+    let setup = TestSetup::split(Store::Sqlite);
+    let setup = match arguments.next().as_deref() {
+        Some("cheap") => setup,
+        _ => setup.with_real_hashes(),
     };
-    let world = plan.start().await;
-    world.user("ann").await;
+    let app = setup.start().await;
+    app.user("ann").await;
     println!("{pairs} of each; t is Welch's, of unknown usernames against wrong passwords");
     for half_loaded in [false, true] {
         for burst in [1, BURST] {
-            let load = Load::start(&world.bearer, half_loaded);
-            let (unknown, wrong) = measure(&world.bearer, pairs, burst).await;
+            let load = Load::start(&app.bearer, half_loaded);
+            let (unknown, wrong) = measure(&app.bearer, pairs, burst).await;
             load.stop().await;
             report(half_loaded, burst, &unknown, &wrong);
         }
@@ -109,9 +109,9 @@ async fn measure(api: &Api, pairs: usize, burst: usize) -> (Vec<f64>, Vec<f64>) 
 async fn log_in(api: &Api, username: &str, password: &str) -> f64 {
     let body = json!({ "username": username, "password": password });
     let start = Instant::now();
-    let answer = api.post("/login", &body).await;
+    let response = api.post("/login", &body).await;
     let seconds = start.elapsed().as_secs_f64();
-    answer.expect_detail(401, "Invalid username or password.");
+    response.expect_detail(401, "Invalid username or password.");
     seconds
 }
 

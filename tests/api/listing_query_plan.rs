@@ -1,14 +1,14 @@
 //! How PostgreSQL finds a page of users: by an index, from where the page before ended.
 
-use e2e::{TestApp, TestDatabase, TestSetup, on_postgres};
+use e2e::{TestApp, TestDatabase, TestSetup, for_postgres_deployments};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
-on_postgres!(a_page_is_read_from_an_index_wherever_it_is);
+for_postgres_deployments!(a_page_is_read_from_an_index_wherever_it_is);
 
 const USERS: i64 = 200_000;
 
-async fn connect(world: &TestApp) -> PgConnection {
-    let TestDatabase::Postgres(url) = &world.database else { panic!("planned on PostgreSQL") };
+async fn connect(app: &TestApp) -> PgConnection {
+    let TestDatabase::Postgres(url) = &app.database else { panic!("planned on PostgreSQL") };
     PgConnection::connect(url.as_str()).await.expect("connected")
 }
 
@@ -42,14 +42,14 @@ async fn plan_of(
 }
 
 async fn a_page_is_read_from_an_index_wherever_it_is(plan: TestSetup) {
-    let world = plan.start().await;
-    let mut connection = connect(&world).await;
+    let app = plan.start().await;
+    let mut connection = connect(&app).await;
     let fill = r#"INSERT INTO "user" (username, password, role)
         SELECT 'user ' || n, '-', CASE WHEN n % 1000 = 0 THEN 'author' ELSE 'user' END
         FROM generate_series(1, $1) AS n"#;
     sqlx::query(fill).bind(USERS).execute(&mut connection).await.expect("filled");
     sqlx::query(r#"VACUUM (ANALYZE) "user""#).execute(&mut connection).await.expect("analyzed");
-    let admin = world.bearer.with_token(&world.admin().await.token);
+    let admin = app.bearer.with_token(&app.admin().await.token);
 
     for (query, types, values, index, condition) in [
         ("limit=50", "bigint, bigint", "0, 51", "user_pkey", "(id > "),

@@ -6,36 +6,36 @@ use sqlx::{Connection as _, SqliteConnection};
 
 #[tokio::test]
 async fn what_was_told_to_have_failed_is_not_done_afterwards() {
-    let world = TestSetup::split(Store::Sqlite).start().await;
-    let admin = world.admin().await;
-    let api = world.bearer.with_token(&admin.token);
+    let app = TestSetup::split(Store::Sqlite).start().await;
+    let admin = app.admin().await;
+    let api = app.bearer.with_token(&admin.token);
     let draft = |title: &str| json!({ "title": title, "content": "Content." });
     api.post("/posts", &draft("First")).await.expect(201);
     let mut others = Vec::new();
-    for url in [world.database.url(), world.database.posts_url()] {
+    for url in [app.database.url(), app.database.posts_url()] {
         let mut other = SqliteConnection::connect(&url).await.expect("opened");
         sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.expect("locked");
         others.push(other);
     }
-    let person = |name: &str| json!({ "username": name, "password": "open sesame" });
+    let user = |name: &str| json!({ "username": name, "password": "open sesame" });
     let (ann, draft_of_second, other_password) =
-        (person("ann"), draft("Second"), json!({ "password": "another one" }));
+        (user("ann"), draft("Second"), json!({ "password": "another one" }));
     let path = format!("/users/{}/password", admin.id);
     let (registered, posted, set) = tokio::join!(
-        world.bearer.post("/register", &ann),
+        app.bearer.post("/register", &ann),
         api.post("/posts", &draft_of_second),
         api.put(&path, &other_password),
     );
-    for answer in [registered, posted, set] {
-        answer.expect_detail(503, "Service temporarily unavailable.");
+    for response in [registered, posted, set] {
+        response.expect_detail(503, "Service temporarily unavailable.");
     }
     for other in others {
         other.close().await.expect("unlocked");
     }
     // One writes at a time: what was left behind would be done before these.
-    world.bearer.post("/register", &person("bob")).await.expect(200);
+    app.bearer.post("/register", &user("bob")).await.expect(200);
     api.post("/posts", &draft("Third")).await.expect(201);
-    assert_eq!(world.database.user("ann").await, None);
+    assert_eq!(app.database.user("ann").await, None);
     let titles: Vec<_> = api.get("/posts").await.expect(200).json()["posts"]
         .as_array()
         .expect("a list")
@@ -43,5 +43,5 @@ async fn what_was_told_to_have_failed_is_not_done_afterwards() {
         .map(|post| post["title"].clone())
         .collect();
     assert_eq!(titles, ["First", "Third"]);
-    world.bearer.with_token(&admin.token).get("/profile").await.expect(200);
+    app.bearer.with_token(&admin.token).get("/profile").await.expect(200);
 }

@@ -1,6 +1,6 @@
 //! What an encrypted port of gRPC offers, and to whom.
 
-use e2e::{ADMIN_PASSWORD, Authority, Certificate, Process, TestApp, TestSetup, Valid};
+use e2e::{ADMIN_PASSWORD, Authority, Certificate, Process, TestApp, TestSetup, Validity};
 use rolegate_proto::{
     auth_v1::{LoginRequest, auth_service_client::AuthServiceClient},
     posts_v1::{ListPostsRequest, post_service_client::PostServiceClient},
@@ -29,13 +29,13 @@ pub(crate) struct Certified {
 impl Certified {
     pub(crate) fn new() -> Self {
         let authority = Authority::new();
-        let own = authority.certify("own", &["127.0.0.1", "localhost"], Valid::Today);
-        let caller = authority.certify("gateway", &[], Valid::Today);
+        let own = authority.issue("own", &["127.0.0.1", "localhost"], Validity::Current);
+        let caller = authority.issue("gateway", &[], Validity::Current);
         Self { authority, own, caller }
     }
 
-    pub(crate) fn of(&self, plan: TestSetup) -> TestSetup {
-        plan.with_tls(&self.authority, &self.own, &self.caller)
+    pub(crate) fn of(&self, setup: TestSetup) -> TestSetup {
+        setup.with_tls(&self.authority, &self.own, &self.caller)
     }
 
     pub(crate) fn good_client(&self) -> ClientTlsConfig {
@@ -51,18 +51,18 @@ pub(crate) enum Port {
 }
 
 impl Port {
-    pub(crate) fn process(self, world: &TestApp) -> &Process {
+    pub(crate) fn process(self, app: &TestApp) -> &Process {
         match self {
-            Self::Auth => world.auth(),
-            Self::Posts => world.posts(),
+            Self::Auth => app.auth(),
+            Self::Posts => app.posts(),
         }
     }
 
     /// Its URL.
-    pub(crate) fn address(self, world: &TestApp) -> String {
+    pub(crate) fn address(self, app: &TestApp) -> String {
         match self {
-            Self::Auth => world.auth().address("grpc"),
-            Self::Posts => world.posts_address(),
+            Self::Auth => app.auth().address("grpc"),
+            Self::Posts => app.posts_address(),
         }
     }
 
@@ -89,16 +89,16 @@ impl Port {
         let question = ServerReflectionRequest { host: String::new(), message_request: question };
         let mut reflection = ServerReflectionClient::new(channel.clone());
         let reflection = async {
-            let answers = reflection.server_reflection_info(once(question)).await?;
-            answers.into_inner().message().await.map(drop)
+            let responses = reflection.server_reflection_info(once(question)).await?;
+            responses.into_inner().message().await.map(drop)
         };
         [call, health.map(drop), reflection.await]
     }
 
     pub(crate) async fn expect_everything(self, address: &str, tls: Option<ClientTlsConfig>) {
         let channel = channel(address, tls).await.expect("it is let in");
-        for answer in self.everything(&channel).await {
-            answer.expect("it is let in");
+        for response in self.everything(&channel).await {
+            response.expect("it is let in");
         }
     }
 
@@ -109,8 +109,8 @@ impl Port {
         who: &str,
     ) {
         let Ok(channel) = channel(address, tls).await else { return };
-        for answer in self.everything(&channel).await {
-            let status = answer.expect_err(who);
+        for response in self.everything(&channel).await {
+            let status = response.expect_err(who);
             assert!(status.get_details_error_info().is_none(), "{who} was answered: {status:?}");
         }
     }

@@ -2,8 +2,8 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use e2e::{
-    ADMIN_PASSWORD, Answer, Api, SIGNING_SECRET, TestApp, TestUser,
-    grpc::{self, acting},
+    ADMIN_PASSWORD, Api, SIGNING_SECRET, TestApp, TestResponse, TestUser,
+    grpc::{self, authenticated},
 };
 use reqwest::{Method, header::CONTENT_TYPE};
 use rolegate_proto::{auth_v1, posts_v1, posts_v1::post_service_client::PostServiceClient};
@@ -17,28 +17,28 @@ const BROKEN_PASSWORD: &str = "planted-broken-password-0c3e";
 const POST: &str = "planted-post-6e41";
 
 /// Returns what must not be seen.
-pub(super) async fn tour(world: &TestApp) -> Vec<String> {
-    for api in [&world.bearer, &world.basic] {
+pub(super) async fn exercise_all(app: &TestApp) -> Vec<String> {
+    for api in [&app.bearer, &app.basic] {
         registrations(api).await;
     }
-    let admin = world.admin().await;
-    let ann = log_in(world).await;
-    let bob = world.user("bob").await;
+    let admin = app.admin().await;
+    let ann = log_in(app).await;
+    let bob = app.user("bob").await;
     let broken = [format!("{}x", ann.token), ann.token[1..].to_owned()];
     for token in [&ann.token, &admin.token].into_iter().chain(&broken) {
-        with_a_token(&world.bearer.with_token(token), &ann, &bob).await;
+        with_a_token(&app.bearer.with_token(token), &ann, &bob).await;
     }
     for token in [&ann.token, &admin.token].into_iter().chain(&broken) {
-        posts(world, token).await;
+        posts(app, token).await;
     }
-    others_post(world, &admin, &ann).await;
+    others_post(app, &admin, &ann).await;
     for password in [PASSWORD, WRONG_PASSWORD] {
-        world.basic.with_basic("ann", password).get("/protected").await;
-        world.basic.with_basic("nobody", password).get("/protected").await;
+        app.basic.with_basic("ann", password).get("/protected").await;
+        app.basic.with_basic("nobody", password).get("/protected").await;
     }
-    users_over_grpc(world, &admin, &ann, &bob).await;
-    posts_over_grpc(world, &ann).await;
-    passwords_and_a_deletion(world, &admin, &ann, &bob).await;
+    users_over_grpc(app, &admin, &ann, &bob).await;
+    posts_over_grpc(app, &ann).await;
+    passwords_and_a_deletion(app, &admin, &ann, &bob).await;
     [PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, BROKEN_PASSWORD, POST, ADMIN_PASSWORD, SIGNING_SECRET]
         .map(str::to_owned)
         .into_iter()
@@ -61,11 +61,11 @@ async fn registrations(api: &Api) {
     api.get(&format!("/nowhere?password={BROKEN_PASSWORD}")).await.expect(404);
 }
 
-async fn log_in(world: &TestApp) -> TestUser {
-    malformed(&world.bearer, Method::POST, "/login").await.expect(400);
-    world.try_log_in("ann", WRONG_PASSWORD).await.expect(401);
-    world.try_log_in("nobody", WRONG_PASSWORD).await.expect(401);
-    TestUser::log_in(&world.bearer, "ann", PASSWORD).await
+async fn log_in(app: &TestApp) -> TestUser {
+    malformed(&app.bearer, Method::POST, "/login").await.expect(400);
+    app.try_log_in("ann", WRONG_PASSWORD).await.expect(401);
+    app.try_log_in("nobody", WRONG_PASSWORD).await.expect(401);
+    TestUser::log_in(&app.bearer, "ann", PASSWORD).await
 }
 
 /// What admins may, anybody with any token, or nobody; the admin's makes ann an author.
@@ -88,8 +88,8 @@ async fn with_a_token(api: &Api, ann: &TestUser, bob: &TestUser) {
 }
 
 /// A post of whoever may write: made, changed, read, refused and deleted.
-async fn posts(world: &TestApp, token: &str) {
-    let api = world.bearer.with_token(token);
+async fn posts(app: &TestApp, token: &str) {
+    let api = app.bearer.with_token(token);
     let post = json!({ "title": POST, "content": POST });
     let id = api.post("/posts", &post).await;
     let id = if id.status == 201 { id.json()["id"].to_string() } else { "999".to_owned() };
@@ -113,82 +113,77 @@ async fn posts(world: &TestApp, token: &str) {
 }
 
 /// What an author may not.
-async fn others_post(world: &TestApp, admin: &TestUser, ann: &TestUser) {
+async fn others_post(app: &TestApp, admin: &TestUser, ann: &TestUser) {
     let post = json!({ "title": POST, "content": POST });
-    let made = world.bearer.with_token(&admin.token).post("/posts", &post).await;
+    let made = app.bearer.with_token(&admin.token).post("/posts", &post).await;
     let path = format!("/posts/{}", made.expect(201).json()["id"]);
-    let api = world.bearer.with_token(&ann.token);
+    let api = app.bearer.with_token(&ann.token);
     api.put(&path, &post).await.expect(403);
     delete(&api, &path).await.expect(403);
     let own = api.post("/posts", &post).await;
     own.expect(201);
 }
 
-async fn passwords_and_a_deletion(
-    world: &TestApp,
-    admin: &TestUser,
-    ann: &TestUser,
-    bob: &TestUser,
-) {
+async fn passwords_and_a_deletion(app: &TestApp, admin: &TestUser, ann: &TestUser, bob: &TestUser) {
     let change = json!({ "current_password": PASSWORD, "new_password": NEW_PASSWORD });
-    world.bearer.with_token(&ann.token).put("/profile/password", &change).await.expect(200);
-    world.bearer.with_token(&ann.token).get("/profile").await.expect(401);
-    let as_admin = world.bearer.with_token(&admin.token);
+    app.bearer.with_token(&ann.token).put("/profile/password", &change).await.expect(200);
+    app.bearer.with_token(&ann.token).get("/profile").await.expect(401);
+    let as_admin = app.bearer.with_token(&admin.token);
     let set = json!({ "password": NEW_PASSWORD });
     as_admin.put(&format!("/users/{}/password", bob.id), &set).await.expect(200);
     delete(&as_admin, &format!("/users/{}", bob.id)).await.expect(200);
-    world.bearer.with_token(&bob.token).get("/profile").await.expect(401);
+    app.bearer.with_token(&bob.token).get("/profile").await.expect(401);
 }
 
-async fn delete(api: &Api, path: &str) -> Answer {
+async fn delete(api: &Api, path: &str) -> TestResponse {
     api.send(api.request(Method::DELETE, path)).await
 }
 
 /// A body that ends too early.
-async fn malformed(api: &Api, method: Method, path: &str) -> Answer {
+async fn malformed(api: &Api, method: Method, path: &str) -> TestResponse {
     let body =
         format!("{{\"username\":\"ann\",\"title\":\"{POST}\",\"password\":\"{BROKEN_PASSWORD}\"");
     let request = api.request(method, path).header(CONTENT_TYPE, "application/json");
     api.send(request.body(body)).await
 }
 
-async fn users_over_grpc(world: &TestApp, admin: &TestUser, ann: &TestUser, bob: &TestUser) {
-    let mut client = grpc::client(&world.auth().address("grpc")).await;
+async fn users_over_grpc(app: &TestApp, admin: &TestUser, ann: &TestUser, bob: &TestUser) {
+    let mut client = grpc::client(&app.auth().address("grpc")).await;
     let username = "ann".to_owned();
     let request = auth_v1::LoginRequest { username, password: WRONG_PASSWORD.to_owned() };
     client.login(request).await.expect_err("a wrong password");
     let page = auth_v1::ListUsersRequest::default();
-    client.list_users(acting(page, &ann.token)).await.expect_err("not an admin");
+    client.list_users(authenticated(page, &ann.token)).await.expect_err("not an admin");
     let user_id = bob.id;
     let broken = BROKEN_PASSWORD.repeat(4);
     for token in [&*ann.token, &admin.token, "nonsense"] {
-        let _ = client.get_user(acting(auth_v1::GetUserRequest { user_id }, token)).await;
+        let _ = client.get_user(authenticated(auth_v1::GetUserRequest { user_id }, token)).await;
         let message = auth_v1::SetPasswordRequest { user_id, password: broken.clone() };
-        client.set_password(acting(message, token)).await.expect_err("it is too long");
+        client.set_password(authenticated(message, token)).await.expect_err("it is too long");
         let message = auth_v1::ChangePasswordRequest {
             current_password: WRONG_PASSWORD.to_owned(),
             new_password: NEW_PASSWORD.to_owned(),
         };
-        client.change_password(acting(message, token)).await.expect_err("a wrong password");
+        client.change_password(authenticated(message, token)).await.expect_err("a wrong password");
         let message = auth_v1::DeleteUserRequest { user_id: admin.id };
-        client.delete_user(acting(message, token)).await.expect_err("nobody deletes admin");
+        client.delete_user(authenticated(message, token)).await.expect_err("nobody deletes admin");
         let names = auth_v1::BatchGetUsersRequest { ids: vec![user_id] };
-        let _ = client.batch_get_users(acting(names, token)).await;
+        let _ = client.batch_get_users(authenticated(names, token)).await;
     }
 }
 
-async fn posts_over_grpc(world: &TestApp, ann: &TestUser) {
-    let mut client = PostServiceClient::new(grpc::channel(&world.posts_address()).await);
+async fn posts_over_grpc(app: &TestApp, ann: &TestUser) {
+    let mut client = PostServiceClient::new(grpc::channel(&app.posts_address()).await);
     let draft =
         |title: &str| posts_v1::CreatePostRequest { title: title.to_owned(), content: POST.into() };
-    client.create_post(acting(draft(POST), "nonsense")).await.expect_err("a bad token");
+    client.create_post(authenticated(draft(POST), "nonsense")).await.expect_err("a bad token");
     let two_lines = format!("{POST}\n");
-    client.create_post(acting(draft(&two_lines), &ann.token)).await.expect_err("two lines");
-    let made = client.create_post(acting(draft(POST), &ann.token)).await.expect("created");
+    client.create_post(authenticated(draft(&two_lines), &ann.token)).await.expect_err("two lines");
+    let made = client.create_post(authenticated(draft(POST), &ann.token)).await.expect("created");
     let post_id = made.into_inner().post.expect("a post").id;
     client.get_post(posts_v1::GetPostRequest { post_id }).await.expect("there");
     let post_ids = vec![post_id, 999];
     client.batch_get_posts(posts_v1::BatchGetPostsRequest { post_ids }).await.expect("there");
-    let request = acting(posts_v1::DeletePostRequest { post_id }, &ann.token);
+    let request = authenticated(posts_v1::DeletePostRequest { post_id }, &ann.token);
     client.delete_post(request).await.expect("deleted");
 }

@@ -1,7 +1,7 @@
 //! Admins who act on each other at the same moment: one is first, and the other one is no admin any
 //! more, or no user.
 
-use e2e::{Answer, TestApp, TestSetup, TestUser, for_all_deployments};
+use e2e::{TestApp, TestResponse, TestSetup, TestUser, for_all_deployments};
 use reqwest::Method;
 use serde_json::json;
 
@@ -20,8 +20,8 @@ enum Act {
     Demote,
 }
 
-async fn act(world: &TestApp, act: Act, actor: &TestUser, whom: &TestUser) -> Answer {
-    let api = world.bearer.with_token(&actor.token);
+async fn act(app: &TestApp, act: Act, actor: &TestUser, whom: &TestUser) -> TestResponse {
+    let api = app.bearer.with_token(&actor.token);
     let path = format!("/users/{}", whom.id);
     match act {
         Act::Delete => api.send(api.request(Method::DELETE, &path)).await,
@@ -29,21 +29,19 @@ async fn act(world: &TestApp, act: Act, actor: &TestUser, whom: &TestUser) -> An
     }
 }
 
-async fn race(plan: TestSetup, one_does: Act, other_does: Act) {
-    let world = plan.start().await;
+async fn race(setup: TestSetup, one_does: Act, other_does: Act) {
+    let app = setup.start().await;
     for round in 0..ROUNDS {
         let names = [format!("one {round}"), format!("other {round}")];
-        let (one, other) = (world.user(&names[0]).await, world.user(&names[1]).await);
+        let (one, other) = (app.user(&names[0]).await, app.user(&names[1]).await);
         for name in &names {
-            world.database.set_role(name, "admin").await;
+            app.database.set_role(name, "admin").await;
         }
-        let (first, second) = tokio::join!(
-            act(&world, one_does, &one, &other),
-            act(&world, other_does, &other, &one)
-        );
+        let (first, second) =
+            tokio::join!(act(&app, one_does, &one, &other), act(&app, other_does, &other, &one));
         let mut admins = 0;
         for name in &names {
-            let user = world.database.user(name).await;
+            let user = app.database.user(name).await;
             admins += usize::from(user.is_some_and(|user| user.role == "admin"));
         }
         assert_eq!(admins, 1, "round {round}\n{first}\n{second}");
@@ -56,14 +54,14 @@ async fn race(plan: TestSetup, one_does: Act, other_does: Act) {
     }
 }
 
-async fn two_admins_who_delete_each_other_never_leave_none(plan: TestSetup) {
-    race(plan, Act::Delete, Act::Delete).await;
+async fn two_admins_who_delete_each_other_never_leave_none(setup: TestSetup) {
+    race(setup, Act::Delete, Act::Delete).await;
 }
 
-async fn a_deletion_and_a_demotion_of_each_other_never_leave_none(plan: TestSetup) {
-    race(plan, Act::Delete, Act::Demote).await;
+async fn a_deletion_and_a_demotion_of_each_other_never_leave_none(setup: TestSetup) {
+    race(setup, Act::Delete, Act::Demote).await;
 }
 
-async fn two_admins_who_demote_each_other_never_leave_none(plan: TestSetup) {
-    race(plan, Act::Demote, Act::Demote).await;
+async fn two_admins_who_demote_each_other_never_leave_none(setup: TestSetup) {
+    race(setup, Act::Demote, Act::Demote).await;
 }

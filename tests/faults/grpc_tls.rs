@@ -1,9 +1,9 @@
 //! Who may speak to auth-service and posts-service where gRPC is encrypted, and what everybody else gets.
 
-use crate::encrypted_port::{Certified, Port, channel, login_request};
+use crate::tls_port::{Certified, Port, channel, login_request};
 use e2e::{
-    ADMIN_PASSWORD, Authority, Process, Store, TestApp, TestDatabase, TestSetup, Valid, eventually,
-    within_bounds,
+    ADMIN_PASSWORD, Authority, Process, Store, TestApp, TestDatabase, TestSetup, Validity,
+    eventually, within_bounds,
 };
 use rolegate_proto::auth_v1::auth_service_client::AuthServiceClient;
 use std::time::Duration;
@@ -14,15 +14,15 @@ use tokio::{
 use tonic::{Request, transport::ClientTlsConfig};
 use tonic_types::StatusExt as _;
 
-async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake(plan: TestSetup) {
+async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake(setup: TestSetup) {
     let certified = Certified::new();
-    let world = certified.of(plan).start().await;
+    let app = certified.of(setup).start().await;
     let Certified { authority, .. } = &certified;
     let elsewhere = Authority::new();
-    let stranger = elsewhere.certify("stranger", &[], Valid::Today);
-    let expired = authority.certify("expired", &[], Valid::Once);
+    let stranger = elsewhere.issue("stranger", &[], Validity::Current);
+    let expired = authority.issue("expired", &[], Validity::Expired);
     for port in [Port::Auth, Port::Posts] {
-        let address = port.address(&world);
+        let address = port.address(&app);
         assert!(address.starts_with("https://"), "{address}");
         for (who, tls) in [
             ("nobody", Some(authority.client(None))),
@@ -38,33 +38,33 @@ async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake(plan: Test
         garbage.write_all(&[0xff; 4096]).await.expect("sent");
         let _ = within_bounds("the end", garbage.read_to_end(&mut Vec::new())).await;
         port.expect_everything(&address, Some(certified.good_client())).await;
-        let log = port.process(&world).stderr();
+        let log = port.process(&app).stderr();
         assert!(!log.contains("panicked"), "{log}");
     }
 }
 
 #[tokio::test]
 async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake_in_two_processes() {
-    let plan = TestSetup::split(Store::Sqlite);
-    only_who_shows_a_good_certificate_gets_more_than_a_handshake(plan).await;
+    let setup = TestSetup::split(Store::Sqlite);
+    only_who_shows_a_good_certificate_gets_more_than_a_handshake(setup).await;
 }
 
 #[tokio::test]
 async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake_in_one_process() {
-    let plan = TestSetup::all_in_one(Store::Sqlite);
-    only_who_shows_a_good_certificate_gets_more_than_a_handshake(plan).await;
+    let setup = TestSetup::all_in_one(Store::Sqlite);
+    only_who_shows_a_good_certificate_gets_more_than_a_handshake(setup).await;
 }
 
 #[tokio::test]
 async fn who_connects_and_says_nothing_keeps_nobody_out() {
     let certified = Certified::new();
-    let world = certified.of(TestSetup::split(Store::Sqlite)).start().await;
-    let address = world.auth().socket_address("grpc");
+    let app = certified.of(TestSetup::split(Store::Sqlite)).start().await;
+    let address = app.auth().socket_address("grpc");
     let mut silent = Vec::new();
     for _ in 0..200 {
         silent.push(TcpStream::connect(address).await.expect("the kernel answers"));
     }
-    let url = world.auth().address("grpc");
+    let url = app.auth().address("grpc");
     let good = Port::Auth.expect_everything(&url, Some(certified.good_client()));
     // Well before the silent ones are let go.
     tokio::time::timeout(Duration::from_secs(8), good).await.expect("nobody waits for them");
@@ -74,9 +74,9 @@ async fn who_connects_and_says_nothing_keeps_nobody_out() {
 #[tokio::test]
 async fn a_tls_client_at_a_plain_port_ends_clean() {
     let certified = Certified::new();
-    let world = TestSetup::split(Store::Sqlite).start().await;
+    let app = TestSetup::split(Store::Sqlite).start().await;
     for port in [Port::Auth, Port::Posts] {
-        let address = port.address(&world);
+        let address = port.address(&app);
         let encrypted = address.replace("http", "https");
         let tls = Some(certified.good_client());
         port.expect_nothing(&encrypted, tls, "a client with TLS").await;
@@ -89,29 +89,29 @@ async fn a_tls_client_at_a_plain_port_ends_clean() {
 #[tokio::test]
 async fn a_gateway_trusts_only_who_proves_to_be_its_auth_service() {
     for (why, other, hosts, valid) in [
-        ("another authority", true, &["127.0.0.1"][..], Valid::Today),
-        ("another name", false, &["auth.example", "127.0.0.2"], Valid::Today),
-        ("too old", false, &["127.0.0.1"], Valid::Once),
+        ("another authority", true, &["127.0.0.1"][..], Validity::Current),
+        ("another name", false, &["auth.example", "127.0.0.2"], Validity::Current),
+        ("too old", false, &["127.0.0.1"], Validity::Expired),
     ] {
         let certified = Certified::new();
         let elsewhere = Authority::new();
         let signer = if other { &elsewhere } else { &certified.authority };
-        let wrong = signer.certify("wrong", hosts, valid);
-        let good = certified.authority.certify("good", &["127.0.0.1"], Valid::Today);
+        let wrong = signer.issue("wrong", hosts, valid);
+        let good = certified.authority.issue("good", &["127.0.0.1"], Validity::Current);
         certified.own.replace_with(&wrong);
-        let world = certified.of(TestSetup::split(Store::Sqlite)).start().await;
-        let answer = world.try_log_in("admin", ADMIN_PASSWORD).await;
-        answer.expect_detail(503, "Service temporarily unavailable.");
+        let app = certified.of(TestSetup::split(Store::Sqlite)).start().await;
+        let response = app.try_log_in("admin", ADMIN_PASSWORD).await;
+        response.expect_detail(503, "Service temporarily unavailable.");
         let complaint = "no secure connection to auth-service";
-        world.front().logs(why, |line| line.contains(complaint) && line.contains("WARN")).await;
+        app.gateway().logs(why, |line| line.contains(complaint) && line.contains("WARN")).await;
 
         // Mended without a restart of either.
         certified.own.replace_with(&good);
-        world.auth().hang_up();
-        world.auth().logs(why, |line| line.contains("certificates of gRPC were read again")).await;
+        app.auth().reload();
+        app.auth().logs(why, |line| line.contains("certificates of gRPC were read again")).await;
         eventually("auth-service to be trusted", async || {
-            let answer = world.try_log_in("admin", ADMIN_PASSWORD).await;
-            (answer.status == 200).then_some(())
+            let response = app.try_log_in("admin", ADMIN_PASSWORD).await;
+            (response.status == 200).then_some(())
         })
         .await;
     }
@@ -120,37 +120,37 @@ async fn a_gateway_trusts_only_who_proves_to_be_its_auth_service() {
 #[tokio::test]
 async fn certificates_that_cannot_be_read_change_nothing() {
     let certified = Certified::new();
-    let world = certified.of(TestSetup::split(Store::Sqlite)).start().await;
-    let other = certified.authority.certify("other", &["127.0.0.1"], Valid::Today);
+    let app = certified.of(TestSetup::split(Store::Sqlite)).start().await;
+    let other = certified.authority.issue("other", &["127.0.0.1"], Validity::Current);
     std::fs::copy(&other.key, &certified.own.key).expect("copied");
     std::fs::write(&certified.caller.certificate, "no certificate").expect("written");
-    for process in world.processes() {
-        process.hang_up();
+    for process in app.processes() {
+        process.reload();
         process.logs("that they stay", |line| line.contains("certificates of gRPC stay")).await;
     }
-    let log = world.auth().stderr() + &world.front().stderr();
+    let log = app.auth().stderr() + &app.gateway().stderr();
     for said in ["is not the key of", "holds no certificate"] {
         assert!(log.contains(said), "nothing says {said}: {log}");
     }
-    world.admin().await;
-    let (_, way) = world.auth_and_way();
+    app.admin().await;
+    let (_, way) = app.auth_and_proxy();
     // New connections too are made with what was read before.
     way.cut();
     eventually("the outage", async || {
-        (world.try_log_in("admin", ADMIN_PASSWORD).await.status == 503).then_some(())
+        (app.try_log_in("admin", ADMIN_PASSWORD).await.status == 503).then_some(())
     })
     .await;
-    let mut world = world;
-    world.auth_proxy().open();
+    let mut app = app;
+    app.auth_proxy().open();
     eventually("the way back", async || {
-        (world.try_log_in("admin", ADMIN_PASSWORD).await.status == 200).then_some(())
+        (app.try_log_in("admin", ADMIN_PASSWORD).await.status == 200).then_some(())
     })
     .await;
 }
 
 /// Guesses wrong four times for one client, then once for another.
-async fn last_reason(world: &TestApp, tls: ClientTlsConfig) -> String {
-    let channel = channel(&world.auth().address("grpc"), Some(tls)).await.expect("connected");
+async fn last_reason(app: &TestApp, tls: ClientTlsConfig) -> String {
+    let channel = channel(&app.auth().address("grpc"), Some(tls)).await.expect("connected");
     let mut client = AuthServiceClient::new(channel);
     let mut reason = String::new();
     for end_user in ["192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"] {
@@ -165,22 +165,22 @@ async fn last_reason(world: &TestApp, tls: ClientTlsConfig) -> String {
 #[tokio::test]
 async fn a_verified_certificate_makes_a_caller_trusted_and_encryption_alone_does_not() {
     let certified = Certified::new();
-    let plan = || {
-        let plan = TestSetup::split(Store::Sqlite).with("LOGIN_FAILURE_LIMIT", "3");
-        plan.with("TRUSTED_GATEWAYS", "192.0.2.0/24")
+    let setup = || {
+        let setup = TestSetup::split(Store::Sqlite).with("LOGIN_FAILURE_LIMIT", "3");
+        setup.with("TRUSTED_GATEWAYS", "192.0.2.0/24")
     };
-    let world = certified.of(plan()).start().await;
-    assert_eq!(last_reason(&world, certified.good_client()).await, "CREDENTIALS_INVALID");
+    let app = certified.of(setup()).start().await;
+    assert_eq!(last_reason(&app, certified.good_client()).await, "CREDENTIALS_INVALID");
 
     let own = &certified.own;
-    let one_sided = plan()
+    let one_sided = setup()
         .with_file("AUTH_TLS_CERT_FILE", &own.certificate)
         .with_file("AUTH_TLS_KEY_FILE", &own.key)
         .with_file("AUTH_CLIENT_TLS_CA_FILE", &certified.authority.file());
-    let world = one_sided.start().await;
-    world.admin().await;
+    let app = one_sided.start().await;
+    app.admin().await;
     // A certificate that nobody asked for proves nothing.
-    assert_eq!(last_reason(&world, certified.good_client()).await, "TOO_MANY_ATTEMPTS");
+    assert_eq!(last_reason(&app, certified.good_client()).await, "TOO_MANY_ATTEMPTS");
 }
 
 #[tokio::test]
@@ -188,22 +188,22 @@ async fn plain_text_that_others_could_read_is_warned_of() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let warns = |log: &str| log.matches("gRPC is not encrypted here").count();
-    for plan in [TestSetup::all_in_one(Store::Sqlite), TestSetup::split(Store::Sqlite)] {
-        let start = async |plan: &TestSetup| {
-            let settings = plan.auth_settings(&database.url());
-            let process = Process::start(plan.auth_program(), &settings, folder.path());
+    for setup in [TestSetup::all_in_one(Store::Sqlite), TestSetup::split(Store::Sqlite)] {
+        let start = async |setup: &TestSetup| {
+            let settings = setup.auth_settings(&database.url());
+            let process = Process::start(setup.auth_program(), &settings, folder.path());
             let process = process.ready().await;
             let port = process.socket_address("grpc").port();
             let address = process.address("grpc").replace("0.0.0.0", "127.0.0.1");
             assert!(address.ends_with(&port.to_string()), "{address}");
             (process, address)
         };
-        let open = plan.clone().with("AUTH_LISTEN_ADDR", "0.0.0.0:0");
+        let open = setup.clone().with("AUTH_LISTEN_ADDR", "0.0.0.0:0");
         let (process, _) = start(&open).await;
         process.logs("a warning", |line| warns(line) == 1 && line.contains("WARN")).await;
         assert_eq!(warns(&process.stderr()), 1);
 
-        let (process, address) = start(&plan).await;
+        let (process, address) = start(&setup).await;
         channel(&address, None).await.expect("it serves");
         assert_eq!(warns(&process.stderr()), 0, "on loopback");
         let certified = Certified::new();

@@ -1,8 +1,8 @@
 //! TLS to PostgreSQL: used as `sslmode` says, and never less.
 
-use Program::{AllInOne, FastHashAuthService, PostsService};
+use Program::{FastHashAuthService, PostsService, Rolegate};
 use e2e::{
-    Authority, Exit, Process, Program, Store, TestSetup, Valid, eventually, postgres::OwnCluster,
+    Authority, Exit, Process, Program, Store, TestSetup, Validity, eventually, postgres::OwnCluster,
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::{collections::BTreeMap, fs, path::Path};
@@ -11,11 +11,11 @@ const ADDRESS: &str = "127.0.0.1";
 
 /// Settings of this program on this database.
 fn settings(program: Program, url: &str) -> BTreeMap<String, String> {
-    let plan = TestSetup::split(Store::Postgres);
+    let setup = TestSetup::split(Store::Postgres);
     match program {
-        PostsService => plan.posts_settings(url, "127.0.0.1:1".parse().expect("an address")),
-        AllInOne => TestSetup::all_in_one(Store::Postgres).auth_settings(url),
-        _ => plan.auth_settings(url),
+        PostsService => setup.posts_settings(url, "127.0.0.1:1".parse().expect("an address")),
+        Rolegate => TestSetup::all_in_one(Store::Postgres).auth_settings(url),
+        _ => setup.auth_settings(url),
     }
 }
 
@@ -37,7 +37,7 @@ fn verifying(mode: &str, authority: &Authority) -> String {
 #[tokio::test]
 async fn the_way_to_the_database_is_encrypted_as_sslmode_says() {
     let authority = Authority::new();
-    let own = authority.certify("postgres", &[ADDRESS], Valid::Today);
+    let own = authority.issue("postgres", &[ADDRESS], Validity::Current);
     let (cluster, folder) = (OwnCluster::start(Some(&own)), std::env::temp_dir());
     for (host, parameters, is_encrypted) in [
         (ADDRESS, "", true),
@@ -70,10 +70,10 @@ async fn the_way_to_the_database_is_encrypted_as_sslmode_says() {
 }
 
 /// One line that names the setting, and the same from doctor.
-async fn expect_refusal(program: Program, setting: &str, url: &str, why: &str) {
+async fn expect_rejected(program: Program, setting: &str, url: &str, why: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = settings(program, url);
-    if program == AllInOne {
+    if program == Rolegate {
         settings.remove("DATABASE_URL");
         settings.insert("RUST_LOG".to_owned(), "warn".to_owned());
     }
@@ -97,13 +97,13 @@ async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
 const KEEPERS: [(Program, &str); 3] = [
     (FastHashAuthService, "DATABASE_URL"),
     (PostsService, "DATABASE_URL"),
-    (AllInOne, "POSTS_DATABASE_URL"),
+    (Rolegate, "POSTS_DATABASE_URL"),
 ];
 
 #[tokio::test]
 async fn a_server_that_cannot_prove_who_it_is_is_refused_at_once() {
     let (authority, other) = (Authority::new(), Authority::new());
-    let own = authority.certify("postgres", &[ADDRESS], Valid::Today);
+    let own = authority.issue("postgres", &[ADDRESS], Validity::Current);
     let cluster = OwnCluster::start(Some(&own));
     for (host, parameters, why) in [
         (ADDRESS, &*verifying("verify-full", &other), "invalid peer certificate: "),
@@ -113,7 +113,7 @@ async fn a_server_that_cannot_prove_who_it_is_is_refused_at_once() {
         ("localhost", &*verifying("verify-full", &authority), "not valid for name \"localhost\""),
     ] {
         for (program, setting) in KEEPERS {
-            expect_refusal(program, setting, &cluster.url_by(host, parameters), why).await;
+            expect_rejected(program, setting, &cluster.url_by(host, parameters), why).await;
         }
     }
 }
@@ -125,7 +125,7 @@ async fn a_server_without_tls_is_refused_where_tls_is_demanded() {
     for parameters in ["sslmode=require", &verifying("verify-full", &authority)] {
         for (program, setting) in KEEPERS {
             let url = cluster.url_by(ADDRESS, parameters);
-            expect_refusal(program, setting, &url, "server does not support TLS").await;
+            expect_rejected(program, setting, &url, "server does not support TLS").await;
         }
     }
     for parameters in ["", "sslmode=prefer"] {
@@ -137,8 +137,8 @@ async fn a_server_without_tls_is_refused_where_tls_is_demanded() {
 #[tokio::test]
 async fn a_certificate_that_has_expired_is_waited_for_until_the_server_has_another() {
     let authority = Authority::new();
-    let expired = authority.certify("once", &[ADDRESS], Valid::Once);
-    let good = authority.certify("today", &[ADDRESS], Valid::Today);
+    let expired = authority.issue("once", &[ADDRESS], Validity::Expired);
+    let good = authority.issue("today", &[ADDRESS], Validity::Current);
     let (cluster, folder) = (OwnCluster::start(Some(&expired)), std::env::temp_dir());
     let url = cluster.url_by(ADDRESS, &verifying("verify-full", &authority));
     let start = |program| Process::start(program, &settings(program, &url), &folder);

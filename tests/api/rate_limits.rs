@@ -1,0 +1,81 @@
+//! Limits on guessing passwords.
+
+use e2e::{ADMIN_PASSWORD, TestResponse, TestSetup, for_all_deployments};
+
+for_all_deployments!(
+    after_too_many_failures_even_the_right_password_waits,
+    one_address_cannot_try_one_guess_on_everybody,
+    guesses_at_the_same_time_count_like_guesses_in_turn,
+    the_right_password_does_not_count,
+);
+
+fn with_limit(setup: TestSetup, limit: &str) -> TestSetup {
+    setup.with("LOGIN_FAILURE_LIMIT", limit)
+}
+
+#[track_caller]
+fn expect_too_many(response: &TestResponse) {
+    response.expect_detail(429, "Too many attempts, try again later.");
+    response.expect_header("www-authenticate", None);
+    let again = response.header("retry-after").and_then(|text| text.parse::<u32>().ok());
+    assert!(again.is_some_and(|seconds| (1..=60).contains(&seconds)), "{response}");
+}
+
+async fn after_too_many_failures_even_the_right_password_waits(setup: TestSetup) {
+    let app = with_limit(setup, "3").start().await;
+    let ann = app.user("ann").await;
+    for name in ["admin", "nobody"] {
+        for _ in 0..3 {
+            app.try_log_in(name, "wrong").await.expect(401);
+        }
+        expect_too_many(&app.try_log_in(name, "wrong").await);
+    }
+    expect_too_many(&app.try_log_in("admin", ADMIN_PASSWORD).await);
+    // Others are not locked out, and tokens go on.
+    app.try_log_in("ann", &ann.password).await.expect(200);
+    app.bearer.with_token(&ann.token).get("/profile").await.expect(200);
+    let basic = |password: &str| app.basic.with_basic("ann", password);
+    for _ in 0..3 {
+        basic("wrong").get("/protected").await.expect(401);
+    }
+    expect_too_many(&basic("wrong").get("/protected").await);
+}
+
+async fn one_address_cannot_try_one_guess_on_everybody(setup: TestSetup) {
+    let app = with_limit(setup, "1").start().await;
+    for index in 0..15 {
+        app.try_log_in(&format!("user {index}"), "password1").await.expect(401);
+    }
+    expect_too_many(&app.try_log_in("user 15", "password1").await);
+}
+
+async fn guesses_at_the_same_time_count_like_guesses_in_turn(setup: TestSetup) {
+    let app = with_limit(setup, "3").start().await;
+    let guesses: Vec<_> = (0..20)
+        .map(|_| {
+            let api = app.bearer.clone();
+            let body = serde_json::json!({ "username": "admin", "password": "wrong" });
+            tokio::spawn(async move { api.post("/login", &body).await })
+        })
+        .collect();
+    let mut tried = 0;
+    for guess in guesses {
+        let response = guess.await.expect("it was answered");
+        if response.status == 401 {
+            tried += 1;
+        } else {
+            expect_too_many(&response);
+        }
+    }
+    assert_eq!(tried, 3);
+}
+
+async fn the_right_password_does_not_count(setup: TestSetup) {
+    let app = with_limit(setup, "2").start().await;
+    for _ in 0..5 {
+        app.try_log_in("admin", ADMIN_PASSWORD).await.expect(200);
+        let response = app.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await;
+        response.expect(200);
+    }
+    app.try_log_in("admin", "wrong").await.expect(401);
+}

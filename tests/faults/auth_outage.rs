@@ -1,0 +1,95 @@
+//! auth-service is gone: the gateway says so, never "no" and never "yes".
+
+use e2e::{Api, TestApp, TestResponse, TestSetup, TestUser, eventually, for_split_deployments};
+use serde_json::json;
+
+for_split_deployments!(
+    without_auth_service_everything_protected_is_503,
+    the_gateway_works_again_when_auth_service_is_back,
+    a_gateway_without_auth_service_is_alive_and_ready,
+    an_auth_service_that_says_nothing_is_504_within_seconds,
+);
+
+async fn ask_everything(app: &TestApp, admin: &TestUser) -> Vec<TestResponse> {
+    let bearer = app.bearer.with_token(&admin.token);
+    let new = json!({ "username": "new", "password": "pw" });
+    let basic = app.basic.with_basic("admin", &admin.password);
+    vec![
+        app.try_log_in("admin", &admin.password).await,
+        app.try_log_in("admin", "wrong").await,
+        app.bearer.post("/register", &new).await,
+        app.basic.post("/register", &new).await,
+        bearer.get("/profile").await,
+        bearer.get("/author").await,
+        bearer.get("/admin").await,
+        bearer.get("/users").await,
+        bearer.put("/users/1/role", &json!({ "role": "user" })).await,
+        app.bearer.with_token("nonsense").get("/profile").await,
+        basic.get("/protected").await,
+        app.basic.with_basic("admin", "wrong").get("/protected").await,
+    ]
+}
+
+async fn expect_outage(app: &TestApp, admin: &TestUser) {
+    for response in ask_everything(app, admin).await {
+        response.expect_detail(503, "Service temporarily unavailable.");
+        response.expect_header("www-authenticate", None);
+        let again = response.header("retry-after").and_then(|text| text.parse::<u32>().ok());
+        assert!(again.is_some_and(|seconds| (1..=60).contains(&seconds)), "{response}");
+    }
+    app.bearer.get("/").await.expect(200);
+    app.basic.get("/public").await.expect(200);
+    // Whoever presents nothing needs no decision.
+    app.bearer.get("/profile").await.expect_detail(401, "Not authenticated.");
+}
+
+async fn without_auth_service_everything_protected_is_503(setup: TestSetup) {
+    let mut app = setup.start().await;
+    let admin = app.admin().await;
+    app.kill_auth().await;
+    expect_outage(&app, &admin).await;
+}
+
+async fn the_gateway_works_again_when_auth_service_is_back(setup: TestSetup) {
+    let mut app = setup.start().await;
+    let admin = app.admin().await;
+    for _ in 0..2 {
+        app.kill_auth().await;
+        expect_outage(&app, &admin).await;
+        app.start_auth(None).await;
+        eventually("the gateway to find auth-service", async || {
+            let response = app.bearer.with_token(&admin.token).get("/admin").await;
+            assert!([200, 503].contains(&response.status), "{response}");
+            (response.status == 200).then_some(())
+        })
+        .await;
+        app.admin().await;
+    }
+}
+
+async fn a_gateway_without_auth_service_is_alive_and_ready(setup: TestSetup) {
+    let mut app = setup.start().await;
+    let admin = app.admin().await;
+    app.kill_auth().await;
+    expect_outage(&app, &admin).await;
+    let ops = Api::at(&app.gateway().address("ops"));
+    ops.get("/livez").await.expect(200);
+    ops.get("/readyz").await.expect(200);
+}
+
+async fn an_auth_service_that_says_nothing_is_504_within_seconds(setup: TestSetup) {
+    let mut app = setup.start().await;
+    let admin = app.admin().await;
+    app.auth_proxy().silence();
+    let started = std::time::Instant::now();
+    let response = app.bearer.with_token(&admin.token).get("/admin").await;
+    response.expect_detail(504, "Upstream timed out.");
+    assert!(started.elapsed().as_secs() < 15, "{:?}", started.elapsed());
+    app.auth_proxy().open();
+    eventually("the gateway to find auth-service", async || {
+        let response = app.bearer.with_token(&admin.token).get("/admin").await;
+        assert!([200, 503, 504].contains(&response.status), "{response}");
+        (response.status == 200).then_some(())
+    })
+    .await;
+}
