@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-for_all_deployments!(everybody_gets_what_the_table_says_and_nothing_else);
+for_all_deployments!(each_documented_operation_admits_exactly_its_documented_callers);
 
 /// Which of the two addresses.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,7 +107,9 @@ impl Body {
     }
 }
 
-pub(crate) async fn everybody_gets_what_the_table_says_and_nothing_else(setup: TestSetup) {
+pub(crate) async fn each_documented_operation_admits_exactly_its_documented_callers(
+    setup: TestSetup,
+) {
     let app = setup.start().await;
     let target = app.user("target").await;
     let another = app.user_with_role("another author", "author").await;

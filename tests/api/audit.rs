@@ -12,10 +12,10 @@ use rolegate_proto::auth_v1::{
 use serde_json::{Value, json};
 
 for_all_deployments!(
-    everything_that_must_be_told_is_told,
-    the_limit_on_guessing_is_told_once_for_its_window,
+    every_audited_event_is_logged,
+    reaching_the_login_rate_limit_is_logged_once_per_window,
 );
-for_postgres_deployments!(an_act_whose_caller_left_is_told_all_the_same);
+for_postgres_deployments!(write_of_a_cancelled_call_is_still_logged);
 
 /// The lines of the audit about events of this kind, when there are this many, without what changes
 /// from run to run.
@@ -64,7 +64,7 @@ pub(crate) async fn leave_in_the_middle<T: Send + 'static>(
     locked.unlock().await;
 }
 
-async fn everything_that_must_be_told_is_told(setup: TestSetup) {
+async fn every_audited_event_is_logged(setup: TestSetup) {
     let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
     let app = setup.start().await;
     let ann = app.user("ann").await;
@@ -125,7 +125,7 @@ async fn everything_that_must_be_told_is_told(setup: TestSetup) {
     assert_eq!(lines, expected);
 }
 
-async fn the_limit_on_guessing_is_told_once_for_its_window(setup: TestSetup) {
+async fn reaching_the_login_rate_limit_is_logged_once_per_window(setup: TestSetup) {
     let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
     let app = setup.with("LOGIN_FAILURE_LIMIT", "2").start().await;
     let statuses = [
@@ -143,7 +143,7 @@ async fn the_limit_on_guessing_is_told_once_for_its_window(setup: TestSetup) {
     assert_eq!(reasons, ["wrong_password", "wrong_password", "too_many_attempts", "none"]);
 }
 
-async fn an_act_whose_caller_left_is_told_all_the_same(setup: TestSetup) {
+async fn write_of_a_cancelled_call_is_still_logged(setup: TestSetup) {
     let app = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
     let (ann, admin) = (app.user("ann").await, app.admin().await);
     let client = grpc::client(&app.auth().address("grpc")).await;

@@ -4,11 +4,11 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use e2e::{ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, for_all_deployments, raw_http};
 
 for_all_deployments!(
-    the_name_of_the_scheme_is_case_insensitive,
-    a_bearer_header_of_another_form_is_no_authentication,
-    a_basic_header_of_another_form_is_no_authentication,
-    basic_credentials_that_could_be_nobody_s_look_like_a_wrong_password,
-    two_headers_are_no_authentication,
+    scheme_name_is_case_insensitive,
+    malformed_bearer_header_is_not_authenticated,
+    malformed_basic_header_is_not_authenticated,
+    impossible_basic_credentials_are_answered_like_a_wrong_password,
+    two_authorization_headers_are_not_authenticated,
 );
 
 fn basic(credentials: impl AsRef<[u8]>) -> String {
@@ -29,7 +29,7 @@ async fn basic_says(app: &TestApp, header: &[u8]) -> TestResponse {
     raw_http::exchange(app.basic.base(), &request).await
 }
 
-async fn the_name_of_the_scheme_is_case_insensitive(setup: TestSetup) {
+async fn scheme_name_is_case_insensitive(setup: TestSetup) {
     let app = setup.start().await;
     let token = app.admin().await.token;
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
@@ -42,7 +42,7 @@ async fn the_name_of_the_scheme_is_case_insensitive(setup: TestSetup) {
     }
 }
 
-async fn a_bearer_header_of_another_form_is_no_authentication(setup: TestSetup) {
+async fn malformed_bearer_header_is_not_authenticated(setup: TestSetup) {
     let app = setup.start().await;
     let token = app.admin().await.token;
     let mut headers: Vec<Vec<u8>> = [
@@ -76,7 +76,7 @@ async fn a_bearer_header_of_another_form_is_no_authentication(setup: TestSetup) 
     }
 }
 
-async fn a_basic_header_of_another_form_is_no_authentication(setup: TestSetup) {
+async fn malformed_basic_header_is_not_authenticated(setup: TestSetup) {
     let app = setup.start().await;
     let (token, good) = (app.admin().await.token, admin_basic());
     for header in [
@@ -105,7 +105,7 @@ async fn a_basic_header_of_another_form_is_no_authentication(setup: TestSetup) {
     }
 }
 
-async fn basic_credentials_that_could_be_nobody_s_look_like_a_wrong_password(setup: TestSetup) {
+async fn impossible_basic_credentials_are_answered_like_a_wrong_password(setup: TestSetup) {
     let app = setup.start().await;
     let header = |credentials: &[u8]| format!("Authorization: Basic {}", basic(credentials));
     let wrong = basic_says(&app, header(b"admin:wrong").as_bytes()).await;
@@ -132,7 +132,7 @@ async fn basic_credentials_that_could_be_nobody_s_look_like_a_wrong_password(set
     }
 }
 
-async fn two_headers_are_no_authentication(setup: TestSetup) {
+async fn two_authorization_headers_are_not_authenticated(setup: TestSetup) {
     let app = setup.start().await;
     let bearer = format!("Authorization: Bearer {}", app.admin().await.token);
     let basic = format!("Authorization: Basic {}", admin_basic());

@@ -4,16 +4,16 @@ use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments};
 use serde_json::json;
 
 for_all_deployments!(
-    the_right_password_is_welcome,
-    an_unknown_name_and_a_wrong_password_look_the_same,
-    a_password_may_have_colons,
-    users_are_shared_by_both_variants,
-    a_user_whose_row_is_gone_is_refused_at_once,
-    a_changed_password_decides_at_once,
-    registration_has_the_same_rules,
+    correct_password_is_accepted,
+    unknown_user_and_wrong_password_get_the_same_response,
+    password_may_contain_colons,
+    both_variants_share_the_users,
+    user_deleted_by_sql_is_rejected_at_once,
+    password_changed_by_sql_takes_effect_at_once,
+    registration_applies_the_same_rules_on_both_variants,
 );
 
-async fn the_right_password_is_welcome(setup: TestSetup) {
+async fn correct_password_is_accepted(setup: TestSetup) {
     let app = setup.start().await;
     let admin = app.basic.with_basic("admin", ADMIN_PASSWORD);
     for _ in 0..3 {
@@ -22,7 +22,7 @@ async fn the_right_password_is_welcome(setup: TestSetup) {
     app.basic.with_basic("admin", "wrong").get("/protected").await.expect(401);
 }
 
-async fn an_unknown_name_and_a_wrong_password_look_the_same(setup: TestSetup) {
+async fn unknown_user_and_wrong_password_get_the_same_response(setup: TestSetup) {
     let app = setup.start().await;
     app.user("ann").await;
     let unknown = app.basic.with_basic("nobody", "a password").get("/protected").await;
@@ -32,7 +32,7 @@ async fn an_unknown_name_and_a_wrong_password_look_the_same(setup: TestSetup) {
     assert_eq!(unknown.comparable(), wrong.comparable());
 }
 
-async fn a_password_may_have_colons(setup: TestSetup) {
+async fn password_may_contain_colons(setup: TestSetup) {
     let app = setup.start().await;
     for (name, password) in [("ann", ":"), ("bob", "a:b:c"), ("cem", ":x"), ("dan", "p\u{e9}")] {
         let body = json!({ "username": name, "password": password });
@@ -43,7 +43,7 @@ async fn a_password_may_have_colons(setup: TestSetup) {
     }
 }
 
-async fn users_are_shared_by_both_variants(setup: TestSetup) {
+async fn both_variants_share_the_users(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let response = app.basic.with_basic("ann", &ann.password).get("/protected").await;
@@ -58,7 +58,7 @@ async fn users_are_shared_by_both_variants(setup: TestSetup) {
     assert_eq!(app.database.user("bob").await.expect("stored").role, "user");
 }
 
-async fn a_user_whose_row_is_gone_is_refused_at_once(setup: TestSetup) {
+async fn user_deleted_by_sql_is_rejected_at_once(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let api = app.basic.with_basic("ann", &ann.password);
@@ -71,7 +71,7 @@ async fn a_user_whose_row_is_gone_is_refused_at_once(setup: TestSetup) {
     api.get("/protected").await.expect_detail(401, "Invalid username or password.");
 }
 
-async fn a_changed_password_decides_at_once(setup: TestSetup) {
+async fn password_changed_by_sql_takes_effect_at_once(setup: TestSetup) {
     let app = setup.start().await;
     let (ann, bob) = (app.user("ann").await, app.user("bob").await);
     let protected =
@@ -86,7 +86,7 @@ async fn a_changed_password_decides_at_once(setup: TestSetup) {
     }
 }
 
-async fn registration_has_the_same_rules(setup: TestSetup) {
+async fn registration_applies_the_same_rules_on_both_variants(setup: TestSetup) {
     let app = setup.start().await;
     let (long_name, long_password) = ("x".repeat(256), "x".repeat(73));
     for (name, password) in [

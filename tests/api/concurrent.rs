@@ -8,15 +8,15 @@ use std::sync::{
 };
 
 for_all_deployments!(
-    no_answer_shows_a_role_older_than_its_request,
-    everybody_gets_the_own_answer_among_hostile_neighbours,
+    no_response_shows_a_role_older_than_its_request,
+    concurrent_requests_do_not_affect_each_other,
 );
 
 const ROLES: [&str; 3] = ["user", "author", "admin"];
 
 /// The epoch is odd while a change is under way, and even when it is acknowledged: a request that
 /// began and ended in one even epoch can have seen one role only.
-async fn no_answer_shows_a_role_older_than_its_request(setup: TestSetup) {
+async fn no_response_shows_a_role_older_than_its_request(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let epoch = Arc::new(AtomicUsize::new(0));
@@ -61,7 +61,7 @@ async fn no_answer_shows_a_role_older_than_its_request(setup: TestSetup) {
     assert!(judged > 0, "no request fell between two changes");
 }
 
-async fn everybody_gets_the_own_answer_among_hostile_neighbours(setup: TestSetup) {
+async fn concurrent_requests_do_not_affect_each_other(setup: TestSetup) {
     let app = setup.start().await;
     let mut users = Vec::new();
     for (index, role) in (0..12).zip(ROLES.into_iter().cycle()) {

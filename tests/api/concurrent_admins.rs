@@ -6,9 +6,9 @@ use reqwest::Method;
 use serde_json::json;
 
 for_all_deployments!(
-    two_admins_who_delete_each_other_never_leave_none,
-    a_deletion_and_a_demotion_of_each_other_never_leave_none,
-    two_admins_who_demote_each_other_never_leave_none,
+    two_admins_deleting_each_other_leave_one,
+    one_admin_deleting_and_the_other_demoting_leave_one,
+    two_admins_demoting_each_other_leave_one,
 );
 
 const ROUNDS: usize = 40;
@@ -54,14 +54,14 @@ async fn race(setup: TestSetup, one_does: Act, other_does: Act) {
     }
 }
 
-async fn two_admins_who_delete_each_other_never_leave_none(setup: TestSetup) {
+async fn two_admins_deleting_each_other_leave_one(setup: TestSetup) {
     race(setup, Act::Delete, Act::Delete).await;
 }
 
-async fn a_deletion_and_a_demotion_of_each_other_never_leave_none(setup: TestSetup) {
+async fn one_admin_deleting_and_the_other_demoting_leave_one(setup: TestSetup) {
     race(setup, Act::Delete, Act::Demote).await;
 }
 
-async fn two_admins_who_demote_each_other_never_leave_none(setup: TestSetup) {
+async fn two_admins_demoting_each_other_leave_one(setup: TestSetup) {
     race(setup, Act::Demote, Act::Demote).await;
 }

@@ -4,9 +4,9 @@ use e2e::{Api, Process, Program, for_all_deployments};
 use serde_json::json;
 use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path};
 
-for_all_deployments!(hashes_have_cost_12_unless_told_otherwise);
+for_all_deployments!(default_bcrypt_cost_is_12);
 
-async fn hashes_have_cost_12_unless_told_otherwise(setup: e2e::TestSetup) {
+async fn default_bcrypt_cost_is_12(setup: e2e::TestSetup) {
     let app = setup.with_real_hashes().start().await;
     app.try_register("ann", "a password").await.expect(200);
     for name in ["ann", "admin"] {
@@ -28,7 +28,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[tokio::test]
-async fn without_settings_it_says_where_everything_is_and_the_generated_password_works() {
+async fn start_without_settings_prints_addresses_and_a_working_admin_password() {
     let folder = tempfile::tempdir().expect("a folder");
     let process = Process::start(Program::Rolegate, &settings(), folder.path()).ready().await;
     let data = folder.path().join("data");
@@ -58,7 +58,7 @@ async fn without_settings_it_says_where_everything_is_and_the_generated_password
 }
 
 #[tokio::test]
-async fn a_second_start_without_settings_goes_on_where_the_first_ended() {
+async fn second_start_keeps_the_data_of_the_first() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut first =
         Process::start(Program::FastHashRolegate, &settings(), folder.path()).ready().await;
@@ -87,7 +87,7 @@ async fn log_in(bearer: &Api, username: &str, password: &str) -> Api {
 }
 
 #[tokio::test]
-async fn the_file_of_the_generated_password_goes_when_the_admin_has_another_one() {
+async fn generated_admin_password_file_is_removed_when_the_password_changes() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("data/initial-admin-password");
     let mut process =

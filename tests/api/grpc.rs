@@ -15,7 +15,7 @@ use rolegate_proto::auth_v1::{
 };
 use tonic::{Code, transport::Channel};
 
-for_all_deployments!(every_call_answers_what_the_contract_says, every_refusal_carries_its_reason,);
+for_all_deployments!(every_call_returns_what_the_contract_says, every_error_carries_its_reason,);
 
 async fn client(app: &TestApp) -> AuthServiceClient<Channel> {
     grpc::client(&app.auth().address("grpc")).await
@@ -32,7 +32,7 @@ fn authorize(token: &str, requirement: impl Into<Option<Requirement>>) -> Author
 const AUTHOR: i32 = Role::Author as i32;
 const ADMIN: i32 = Role::Admin as i32;
 
-async fn every_call_answers_what_the_contract_says(setup: TestSetup) {
+async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
     let (username, password) = ("ann".to_owned(), "pw".to_owned());
@@ -74,7 +74,7 @@ async fn every_call_answers_what_the_contract_says(setup: TestSetup) {
     assert_eq!(page.next_after, Some(page.users[0].id));
 }
 
-async fn every_refusal_carries_its_reason(setup: TestSetup) {
+async fn every_error_carries_its_reason(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);

@@ -8,14 +8,14 @@ use tonic_health::pb::{
 use tonic_reflection::pb::{v1, v1alpha};
 
 for_all_deployments!(
-    a_program_that_serves_is_alive_and_ready,
-    grpc_health_says_serving,
-    reflection_lists_the_service_in_both_versions,
+    serving_process_is_live_and_ready,
+    grpc_health_reports_serving,
+    reflection_lists_the_service_in_v1_and_v1alpha,
 );
 
 const SERVICE: &str = "rolegate.auth.v1.AuthService";
 
-async fn a_program_that_serves_is_alive_and_ready(setup: TestSetup) {
+async fn serving_process_is_live_and_ready(setup: TestSetup) {
     let app = setup.start().await;
     for process in app.processes() {
         let ops = Api::at(&process.address("ops"));
@@ -26,7 +26,7 @@ async fn a_program_that_serves_is_alive_and_ready(setup: TestSetup) {
     }
 }
 
-async fn grpc_health_says_serving(setup: TestSetup) {
+async fn grpc_health_reports_serving(setup: TestSetup) {
     let app = setup.start().await;
     let client = HealthClient::new(grpc::channel(&app.auth().address("grpc")).await);
     for service in ["", SERVICE] {
@@ -74,7 +74,7 @@ macro_rules! listed {
     }};
 }
 
-async fn reflection_lists_the_service_in_both_versions(setup: TestSetup) {
+async fn reflection_lists_the_service_in_v1_and_v1alpha(setup: TestSetup) {
     let app = setup.start().await;
     for services in [listed!(v1, app), listed!(v1alpha, app)] {
         assert!(services.iter().any(|name| name == SERVICE), "{services:?}");

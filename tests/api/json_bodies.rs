@@ -5,13 +5,13 @@ use reqwest::{Method, header::CONTENT_TYPE};
 use serde_json::json;
 
 for_all_deployments!(
-    a_missing_body_is_refused,
-    malformed_json_is_refused,
-    json_that_is_no_object_of_strings_is_refused,
-    nul_is_text_like_any_other,
-    another_content_type_is_refused,
-    json_by_its_other_names_is_accepted,
-    a_client_that_sends_5_megabytes_sees_the_413,
+    missing_body_is_rejected,
+    malformed_json_is_rejected,
+    json_other_than_an_object_of_strings_is_rejected,
+    nul_in_a_string_is_handled_like_any_other_character,
+    other_content_type_is_rejected,
+    content_type_variants_of_json_are_accepted,
+    client_that_sends_5_megabytes_receives_413,
     unknown_fields_are_ignored,
 );
 
@@ -62,7 +62,7 @@ impl Endpoint {
     }
 }
 
-async fn a_missing_body_is_refused(setup: TestSetup) {
+async fn missing_body_is_rejected(setup: TestSetup) {
     let app = setup.start().await;
     for endpoint in endpoints(&app).await {
         endpoint.send(JSON, "").await.expect_error(400);
@@ -72,7 +72,7 @@ async fn a_missing_body_is_refused(setup: TestSetup) {
     }
 }
 
-async fn malformed_json_is_refused(setup: TestSetup) {
+async fn malformed_json_is_rejected(setup: TestSetup) {
     let app = setup.start().await;
     for endpoint in endpoints(&app).await {
         let good = endpoint.good;
@@ -111,7 +111,7 @@ async fn malformed_json_is_refused(setup: TestSetup) {
     assert_eq!(app.database.count_users().await, 1, "nobody but the admin");
 }
 
-async fn json_that_is_no_object_of_strings_is_refused(setup: TestSetup) {
+async fn json_other_than_an_object_of_strings_is_rejected(setup: TestSetup) {
     let app = setup.start().await;
     for endpoint in endpoints(&app).await {
         for body in [
@@ -147,7 +147,7 @@ async fn json_that_is_no_object_of_strings_is_refused(setup: TestSetup) {
     assert_eq!(app.database.count_users().await, 1, "nobody but the admin");
 }
 
-async fn nul_is_text_like_any_other(setup: TestSetup) {
+async fn nul_in_a_string_is_handled_like_any_other_character(setup: TestSetup) {
     let app = setup.start().await;
     let admin = app.bearer.with_token(&app.admin().await.token);
     let escaped = [
@@ -164,7 +164,7 @@ async fn nul_is_text_like_any_other(setup: TestSetup) {
     }
 }
 
-async fn another_content_type_is_refused(setup: TestSetup) {
+async fn other_content_type_is_rejected(setup: TestSetup) {
     let app = setup.start().await;
     for endpoint in endpoints(&app).await {
         for content_type in [
@@ -183,7 +183,7 @@ async fn another_content_type_is_refused(setup: TestSetup) {
     assert_eq!(app.database.count_users().await, 1, "nobody but the admin");
 }
 
-async fn json_by_its_other_names_is_accepted(setup: TestSetup) {
+async fn content_type_variants_of_json_are_accepted(setup: TestSetup) {
     let app = setup.start().await;
     for endpoint in endpoints(&app).await.into_iter().filter(|one| one.path != "/register") {
         for content_type in [
@@ -196,7 +196,7 @@ async fn json_by_its_other_names_is_accepted(setup: TestSetup) {
     }
 }
 
-async fn a_client_that_sends_5_megabytes_sees_the_413(setup: TestSetup) {
+async fn client_that_sends_5_megabytes_receives_413(setup: TestSetup) {
     let app = setup.start().await;
     let huge = format!("{{\"x\":\"{}\"}}", "x".repeat(5 * 1024 * 1024));
     for endpoint in endpoints(&app).await {

@@ -5,11 +5,11 @@ use reqwest::Url;
 use serde_json::{Value, json};
 
 for_all_deployments!(
-    users_come_by_id_with_name_and_role_and_nothing_else,
-    pages_follow_each_other_without_gaps,
-    a_prefix_is_taken_literally,
-    a_role_selects,
-    parameters_out_of_bounds_are_refused,
+    users_are_listed_by_id_with_name_and_role_only,
+    pages_have_no_gaps_and_no_overlap,
+    username_prefix_is_matched_literally,
+    role_filters,
+    out_of_range_parameters_are_rejected,
 );
 
 async fn admin_api(app: &TestApp) -> Api {
@@ -28,7 +28,7 @@ async fn names(api: &Api, query: &[(&str, &str)]) -> Vec<String> {
     users.iter().map(|user| user["username"].as_str().expect("a name").to_owned()).collect()
 }
 
-async fn users_come_by_id_with_name_and_role_and_nothing_else(setup: TestSetup) {
+async fn users_are_listed_by_id_with_name_and_role_only(setup: TestSetup) {
     let app = setup.start().await;
     let api = admin_api(&app).await;
     let admin_id = app.admin().await.id;
@@ -41,7 +41,7 @@ async fn users_come_by_id_with_name_and_role_and_nothing_else(setup: TestSetup) 
     api.get("/users").await.expect_json(200, &json!({ "users": users, "next": null }));
 }
 
-async fn pages_follow_each_other_without_gaps(setup: TestSetup) {
+async fn pages_have_no_gaps_and_no_overlap(setup: TestSetup) {
     let app = setup.start().await;
     let api = admin_api(&app).await;
     for index in 0..54 {
@@ -71,7 +71,7 @@ async fn pages_follow_each_other_without_gaps(setup: TestSetup) {
     beyond.expect_json(200, &json!({ "users": [], "next": null }));
 }
 
-async fn a_prefix_is_taken_literally(setup: TestSetup) {
+async fn username_prefix_is_matched_literally(setup: TestSetup) {
     let app = setup.start().await;
     let api = admin_api(&app).await;
     for name in ["ann", "anna", "Ann", "a%", "a_b", "a\\b", "a'b", "an", "änne", "*a"] {
@@ -97,7 +97,7 @@ async fn a_prefix_is_taken_literally(setup: TestSetup) {
     list(&api, &[("username", "a\0")]).await.expect_error(400);
 }
 
-async fn a_role_selects(setup: TestSetup) {
+async fn role_filters(setup: TestSetup) {
     let app = setup.start().await;
     let api = admin_api(&app).await;
     app.user("ann").await;
@@ -112,7 +112,7 @@ async fn a_role_selects(setup: TestSetup) {
     }
 }
 
-async fn parameters_out_of_bounds_are_refused(setup: TestSetup) {
+async fn out_of_range_parameters_are_rejected(setup: TestSetup) {
     let app = setup.start().await;
     let api = admin_api(&app).await;
     let many = "9".repeat(30);

@@ -3,7 +3,7 @@
 use e2e::{TestApp, TestDatabase, TestSetup, for_postgres_deployments};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
-for_postgres_deployments!(a_page_is_read_from_an_index_wherever_it_is);
+for_postgres_deployments!(every_page_is_read_through_an_index);
 
 const USERS: i64 = 200_000;
 
@@ -41,7 +41,7 @@ async fn plan_of(
     rows.into_iter().map(|(line,)| line).collect::<Vec<_>>().join("\n")
 }
 
-async fn a_page_is_read_from_an_index_wherever_it_is(plan: TestSetup) {
+async fn every_page_is_read_through_an_index(plan: TestSetup) {
     let app = plan.start().await;
     let mut connection = connect(&app).await;
     let fill = r#"INSERT INTO "user" (username, password, role)

@@ -4,14 +4,14 @@ use e2e::{TestSetup, eventually, for_all_deployments, token};
 use serde_json::{Value, json};
 
 for_all_deployments!(
-    the_right_password_gets_a_token_with_four_claims,
-    an_unknown_name_and_a_wrong_password_look_the_same,
-    a_name_or_password_that_could_not_be_registered_looks_the_same_too,
-    a_new_login_carries_the_new_role,
-    a_hash_of_another_cost_is_renewed_by_a_good_login_and_by_no_other,
+    correct_password_gets_a_token_with_four_claims,
+    unknown_user_and_wrong_password_get_the_same_response,
+    impossible_credentials_get_the_same_response,
+    new_login_carries_the_new_role,
+    successful_login_rehashes_a_hash_of_another_cost,
 );
 
-async fn the_right_password_gets_a_token_with_four_claims(setup: TestSetup) {
+async fn correct_password_gets_a_token_with_four_claims(setup: TestSetup) {
     let app = setup.start().await;
     let before = token::now();
     let ann = app.user("ann").await;
@@ -26,7 +26,7 @@ async fn the_right_password_gets_a_token_with_four_claims(setup: TestSetup) {
     assert_eq!(token::header(&ann.token).get("crit"), None);
 }
 
-async fn an_unknown_name_and_a_wrong_password_look_the_same(setup: TestSetup) {
+async fn unknown_user_and_wrong_password_get_the_same_response(setup: TestSetup) {
     let app = setup.start().await;
     app.user("ann").await;
     let unknown = app.try_log_in("nobody", "a password").await;
@@ -36,7 +36,7 @@ async fn an_unknown_name_and_a_wrong_password_look_the_same(setup: TestSetup) {
     assert_eq!(unknown.comparable(), wrong.comparable());
 }
 
-async fn a_name_or_password_that_could_not_be_registered_looks_the_same_too(setup: TestSetup) {
+async fn impossible_credentials_get_the_same_response(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let wrong = app.try_log_in("ann", "a password").await;
@@ -59,7 +59,7 @@ async fn a_name_or_password_that_could_not_be_registered_looks_the_same_too(setu
     }
 }
 
-async fn a_new_login_carries_the_new_role(setup: TestSetup) {
+async fn new_login_carries_the_new_role(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user_with_role("ann", "author").await;
     let again = app.try_log_in(&ann.username, &ann.password).await;
@@ -69,7 +69,7 @@ async fn a_new_login_carries_the_new_role(setup: TestSetup) {
     assert_eq!(token::claims(&ann.token)["role"], Value::from("user"), "the old one says the old");
 }
 
-async fn a_hash_of_another_cost_is_renewed_by_a_good_login_and_by_no_other(setup: TestSetup) {
+async fn successful_login_rehashes_a_hash_of_another_cost(setup: TestSetup) {
     // "sesame" at cost 5; the programs of this test hash at cost 4.
     const OLD: &str = "$2b$05$abcdefghijklmnopqrstuuKcS.CYWVYVaLiiCKrrc0A5s3mGesJ9O";
     let app = setup.start().await;

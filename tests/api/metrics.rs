@@ -11,9 +11,9 @@ use std::{
 };
 
 for_all_deployments!(
-    what_happens_is_counted,
-    what_is_done_with_posts_is_counted,
-    no_label_holds_what_a_client_chose,
+    requests_and_logins_are_counted,
+    post_operations_are_counted,
+    no_label_holds_client_input,
 );
 
 /// Where this is set, a machine without promtool fails instead of skipping.
@@ -44,7 +44,7 @@ async fn use_everything(app: &TestApp) {
     }
 }
 
-async fn what_happens_is_counted(setup: TestSetup) {
+async fn requests_and_logins_are_counted(setup: TestSetup) {
     let app = setup.start().await;
     use_everything(&app).await;
     let front = scrape(app.gateway()).await;
@@ -97,7 +97,7 @@ fn expect_pool(metrics: &str, store: &str) {
     assert!(open[0] + open[1] > 0.9, "nothing is open:\n{metrics}");
 }
 
-async fn what_is_done_with_posts_is_counted(setup: TestSetup) {
+async fn post_operations_are_counted(setup: TestSetup) {
     let app = setup.start().await;
     let admin = app.admin().await;
     let api = app.bearer.with_token(&admin.token);
@@ -124,7 +124,7 @@ async fn what_is_done_with_posts_is_counted(setup: TestSetup) {
     expect_pool(&posts, "posts");
 }
 
-async fn no_label_holds_what_a_client_chose(setup: TestSetup) {
+async fn no_label_holds_client_input(setup: TestSetup) {
     let app = setup.start().await;
     let admin = app.admin().await;
     let request = |method: &[u8], path: &str| {
@@ -172,7 +172,7 @@ fn families(metrics: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn the_dashboard_shows_every_metric_and_no_other() {
+async fn dashboard_shows_exactly_the_exported_metrics() {
     let app = TestSetup::all_in_one(Store::Sqlite).start().await;
     use_everything(&app).await;
     let exported = families(&scrape(app.auth()).await);
@@ -211,7 +211,7 @@ fn documented(program: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn the_document_knows_which_program_tells_what() {
+async fn documentation_lists_the_metrics_of_each_program() {
     let app = TestSetup::split(Store::Sqlite).start().await;
     use_everything(&app).await;
     app.bearer.get("/posts").await.expect(200);
@@ -229,7 +229,7 @@ fn not_checked(why: &std::io::Error) {
 }
 
 #[tokio::test]
-async fn promtool_finds_nothing_to_complain_about() {
+async fn promtool_accepts_the_metrics() {
     let app = TestSetup::split(Store::Sqlite).start().await;
     use_everything(&app).await;
     for process in app.processes() {

@@ -4,7 +4,7 @@ use e2e::{Api, TestSetup, for_all_deployments};
 use reqwest::Method;
 use serde_json::Value;
 
-for_all_deployments!(every_documented_operation_is_served, the_pages_come_with_their_headers);
+for_all_deployments!(every_documented_operation_is_served, docs_pages_have_their_headers);
 
 async fn document(api: &Api) -> Value {
     api.get("/openapi.json").await.expect(200).json()
@@ -40,7 +40,7 @@ async fn every_documented_operation_is_served(setup: TestSetup) {
     }
 }
 
-async fn the_pages_come_with_their_headers(setup: TestSetup) {
+async fn docs_pages_have_their_headers(setup: TestSetup) {
     let app = setup.start().await;
     for api in [&app.bearer, &app.basic] {
         let page = api.get("/docs/").await;

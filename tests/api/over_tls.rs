@@ -10,21 +10,21 @@ async fn over_tls<F: Future<Output = ()>>(case: impl FnOnce(TestSetup) -> F) {
 }
 
 #[tokio::test]
-async fn everybody_gets_what_the_table_says() {
-    over_tls(crate::access::everybody_gets_what_the_table_says_and_nothing_else).await;
+async fn each_documented_operation_admits_exactly_its_documented_callers() {
+    over_tls(crate::access::each_documented_operation_admits_exactly_its_documented_callers).await;
 }
 
 #[tokio::test]
-async fn a_new_role_decides_at_once() {
-    over_tls(crate::roles::a_new_role_decides_at_once_with_the_old_token).await;
+async fn new_role_takes_effect_at_once_with_the_old_token() {
+    over_tls(crate::roles::new_role_takes_effect_at_once_with_the_old_token).await;
 }
 
 #[tokio::test]
-async fn every_role_can_become_every_role() {
-    over_tls(crate::roles::every_role_can_become_every_role).await;
+async fn any_role_can_be_changed_to_any_role() {
+    over_tls(crate::roles::any_role_can_be_changed_to_any_role).await;
 }
 
 #[tokio::test]
-async fn an_author_writes_reads_changes_and_deletes_a_post() {
-    over_tls(crate::posts::an_author_writes_reads_changes_and_deletes_a_post).await;
+async fn author_creates_reads_updates_and_deletes_a_post() {
+    over_tls(crate::posts::author_creates_reads_updates_and_deletes_a_post).await;
 }

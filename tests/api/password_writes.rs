@@ -7,9 +7,9 @@ use serde_json::json;
 use std::time::Duration;
 use tokio::time::sleep;
 
-for_all_deployments!(who_may_not_set_a_password_any_more_sets_none);
+for_all_deployments!(actor_who_lost_the_permission_sets_no_password);
 
-async fn who_may_not_set_a_password_any_more_sets_none(setup: TestSetup) {
+async fn actor_who_lost_the_permission_sets_no_password(setup: TestSetup) {
     let app = setup.start().await;
     let (ann, bob) = (app.user("ann").await, app.user("bob").await);
     let file = tempfile::NamedTempFile::new().expect("a file");
@@ -33,7 +33,7 @@ async fn who_may_not_set_a_password_any_more_sets_none(setup: TestSetup) {
 }
 
 #[tokio::test]
-async fn a_change_that_was_slow_to_write_ends_what_was_issued_meanwhile() {
+async fn slow_password_change_revokes_tokens_issued_meanwhile() {
     let app = TestSetup::split(Store::Postgres).start().await;
     let ann = app.user("ann").await;
     let mut locked = app.database.lock(r#""user""#).await;

@@ -5,15 +5,15 @@ use reqwest::{Method, header::CONTENT_TYPE};
 use serde_json::json;
 
 for_all_deployments!(
-    a_change_ends_the_old_token_and_password_at_once_and_the_next_login_works_at_once,
-    every_change_ends_the_tokens_of_the_one_before_however_soon_it_comes,
-    an_admin_sets_a_password_and_ends_the_tokens_of_that_user_alone,
-    an_admin_who_sets_the_own_password_needs_a_new_login,
-    a_wrong_current_password_is_refused_and_changes_nothing,
-    a_rule_that_the_new_password_breaks_is_named_before_the_current_one_is_looked_at,
-    guesses_of_the_current_password_count_like_logins,
-    of_many_changes_at_once_one_is_done,
-    a_login_with_the_old_password_that_races_the_change_wins_nothing,
+    change_revokes_old_credentials_at_once_and_the_next_login_works,
+    every_change_revokes_earlier_tokens_however_fast_changes_follow,
+    admin_sets_a_password_and_revokes_the_tokens_of_that_user_only,
+    admin_who_sets_their_own_password_needs_a_new_login,
+    wrong_current_password_is_rejected_and_changes_nothing,
+    rule_of_the_new_password_is_checked_before_the_current_password,
+    wrong_current_passwords_count_towards_the_login_rate_limit,
+    one_of_many_concurrent_changes_succeeds,
+    login_racing_a_password_change_gets_no_valid_token,
     checks_run_in_the_documented_order,
 );
 
@@ -43,9 +43,7 @@ async fn expect_ended(app: &TestApp, token: &str) {
     }
 }
 
-async fn a_change_ends_the_old_token_and_password_at_once_and_the_next_login_works_at_once(
-    setup: TestSetup,
-) {
+async fn change_revokes_old_credentials_at_once_and_the_next_login_works(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let old_basic = app.basic.with_basic("ann", &ann.password);
@@ -69,7 +67,7 @@ async fn a_change_ends_the_old_token_and_password_at_once_and_the_next_login_wor
     expect_ended(&app, &new.token).await;
 }
 
-async fn every_change_ends_the_tokens_of_the_one_before_however_soon_it_comes(setup: TestSetup) {
+async fn every_change_revokes_earlier_tokens_however_fast_changes_follow(setup: TestSetup) {
     let app = setup.start().await;
     let mut ann = app.user("ann").await;
     let mut ended = Vec::new();
@@ -85,7 +83,7 @@ async fn every_change_ends_the_tokens_of_the_one_before_however_soon_it_comes(se
     }
 }
 
-async fn an_admin_sets_a_password_and_ends_the_tokens_of_that_user_alone(setup: TestSetup) {
+async fn admin_sets_a_password_and_revokes_the_tokens_of_that_user_only(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann, bob) = (app.admin().await, app.user("ann").await, app.user("bob").await);
     app.basic.with_basic("ann", &ann.password).get("/protected").await.expect(200);
@@ -102,7 +100,7 @@ async fn an_admin_sets_a_password_and_ends_the_tokens_of_that_user_alone(setup: 
     }
 }
 
-async fn an_admin_who_sets_the_own_password_needs_a_new_login(setup: TestSetup) {
+async fn admin_who_sets_their_own_password_needs_a_new_login(setup: TestSetup) {
     let app = setup.start().await;
     let admin = app.admin().await;
     set(&app, &admin, admin.id, "another").await.expect_message(DONE);
@@ -112,7 +110,7 @@ async fn an_admin_who_sets_the_own_password_needs_a_new_login(setup: TestSetup) 
     app.bearer.with_token(&admin.token).get("/admin").await.expect(200);
 }
 
-async fn a_wrong_current_password_is_refused_and_changes_nothing(setup: TestSetup) {
+async fn wrong_current_password_is_rejected_and_changes_nothing(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let stored = app.database.user("ann").await;
@@ -126,9 +124,7 @@ async fn a_wrong_current_password_is_refused_and_changes_nothing(setup: TestSetu
     app.try_log_in("ann", &ann.password).await.expect(200);
 }
 
-async fn a_rule_that_the_new_password_breaks_is_named_before_the_current_one_is_looked_at(
-    setup: TestSetup,
-) {
+async fn rule_of_the_new_password_is_checked_before_the_current_password(setup: TestSetup) {
     let app = setup.with("PASSWORD_MIN_LENGTH", "8").with("LOGIN_FAILURE_LIMIT", "1").start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let stored = app.database.user("ann").await;
@@ -149,7 +145,7 @@ async fn a_rule_that_the_new_password_breaks_is_named_before_the_current_one_is_
     change(&app, &ann.token, &ann.password, "12345678").await.expect_message(DONE);
 }
 
-async fn guesses_of_the_current_password_count_like_logins(setup: TestSetup) {
+async fn wrong_current_passwords_count_towards_the_login_rate_limit(setup: TestSetup) {
     let app = setup.with("LOGIN_FAILURE_LIMIT", "3").start().await;
     let (ann, bob) = (app.user("ann").await, app.user("bob").await);
     let too_many = "Too many attempts, try again later.";
@@ -180,7 +176,7 @@ async fn guesses_of_the_current_password_count_like_logins(setup: TestSetup) {
     expect_good(&app, &ann.token).await;
 }
 
-async fn of_many_changes_at_once_one_is_done(setup: TestSetup) {
+async fn one_of_many_concurrent_changes_succeeds(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let changes: Vec<_> = (0..8)
@@ -205,7 +201,7 @@ async fn of_many_changes_at_once_one_is_done(setup: TestSetup) {
     expect_ended(&app, &ann.token).await;
 }
 
-async fn a_login_with_the_old_password_that_races_the_change_wins_nothing(setup: TestSetup) {
+async fn login_racing_a_password_change_gets_no_valid_token(setup: TestSetup) {
     let app = setup.start().await;
     let mut ann = app.user("ann").await;
     for round in 0..10 {

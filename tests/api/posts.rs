@@ -6,16 +6,16 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 for_all_deployments!(
-    an_author_writes_reads_changes_and_deletes_a_post,
-    credentials_do_not_matter_to_readers,
-    an_author_writes_their_own_posts_and_an_admin_everybody_s,
-    a_demoted_author_can_change_nothing_any_more,
-    posts_of_a_deleted_user_stay_without_a_name,
-    the_checks_come_in_their_order,
-    what_breaks_a_rule_is_refused_and_changes_nothing,
-    the_longest_post_fits_however_it_is_escaped,
-    an_id_is_an_integer,
-    each_change_is_later_than_the_one_before,
+    author_creates_reads_updates_and_deletes_a_post,
+    reading_ignores_credentials,
+    author_changes_own_posts_and_admin_changes_all,
+    demoted_author_cannot_write,
+    posts_of_a_deleted_user_stay_without_author_name,
+    checks_run_in_the_documented_order,
+    invalid_post_is_rejected_and_changes_nothing,
+    longest_post_is_accepted_in_any_escaping,
+    id_must_be_an_integer,
+    updated_at_increases_with_every_change,
 );
 
 async fn author(app: &TestApp, name: &str) -> (TestUser, Api) {
@@ -51,7 +51,7 @@ fn is_time(value: &Value) -> bool {
     })
 }
 
-pub(crate) async fn an_author_writes_reads_changes_and_deletes_a_post(setup: TestSetup) {
+pub(crate) async fn author_creates_reads_updates_and_deletes_a_post(setup: TestSetup) {
     let app = setup.start().await;
     let (ann, api) = author(&app, "ann").await;
     let response = api.post("/posts", &draft("A title", "Line one\n\tline two")).await;
@@ -89,7 +89,7 @@ pub(crate) async fn an_author_writes_reads_changes_and_deletes_a_post(setup: Tes
     assert_ne!(write(&api, "the next").await.0, path, "ids are not given out twice");
 }
 
-async fn credentials_do_not_matter_to_readers(setup: TestSetup) {
+async fn reading_ignores_credentials(setup: TestSetup) {
     let app = setup.start().await;
     let (ann, api) = author(&app, "ann").await;
     let (path, post) = write(&api, "title").await;
@@ -101,7 +101,7 @@ async fn credentials_do_not_matter_to_readers(setup: TestSetup) {
     basic.get(&path).await.expect_detail(404, "Not Found");
 }
 
-async fn an_author_writes_their_own_posts_and_an_admin_everybody_s(setup: TestSetup) {
+async fn author_changes_own_posts_and_admin_changes_all(setup: TestSetup) {
     let app = setup.start().await;
     let ((_, ann), (_, bob)) = (author(&app, "ann").await, author(&app, "bob").await);
     let admin = app.bearer.with_token(&app.admin().await.token);
@@ -118,7 +118,7 @@ async fn an_author_writes_their_own_posts_and_an_admin_everybody_s(setup: TestSe
     ann.put(&of_admin, &draft("t", "c")).await.expect_detail(403, "Insufficient privileges.");
 }
 
-async fn a_demoted_author_can_change_nothing_any_more(setup: TestSetup) {
+async fn demoted_author_cannot_write(setup: TestSetup) {
     let app = setup.start().await;
     let ((ann, api), admin) = (author(&app, "ann").await, app.admin().await);
     let (path, post) = write(&api, "title").await;
@@ -135,7 +135,7 @@ async fn a_demoted_author_can_change_nothing_any_more(setup: TestSetup) {
     delete(&api, &path).await.expect(200);
 }
 
-async fn posts_of_a_deleted_user_stay_without_a_name(setup: TestSetup) {
+async fn posts_of_a_deleted_user_stay_without_author_name(setup: TestSetup) {
     let app = setup.start().await;
     let (ann, api) = author(&app, "ann").await;
     let (path, mut post) = write(&api, "title").await;
@@ -150,7 +150,7 @@ async fn posts_of_a_deleted_user_stay_without_a_name(setup: TestSetup) {
     assert_eq!((&changed["author"], changed["author_id"].as_i64()), (&Value::Null, Some(ann.id)));
 }
 
-async fn the_checks_come_in_their_order(setup: TestSetup) {
+async fn checks_run_in_the_documented_order(setup: TestSetup) {
     let app = setup.start().await;
     let ((_, ann), (_, bob)) = (author(&app, "ann").await, author(&app, "bob").await);
     let user = app.bearer.with_token(&app.user("some user").await.token);
@@ -172,7 +172,7 @@ async fn the_checks_come_in_their_order(setup: TestSetup) {
     ann.put(&path, &invalid).await.expect_detail(400, "Title must have 1 to 200 characters.");
 }
 
-async fn what_breaks_a_rule_is_refused_and_changes_nothing(setup: TestSetup) {
+async fn invalid_post_is_rejected_and_changes_nothing(setup: TestSetup) {
     let app = setup.start().await;
     let (_, api) = author(&app, "ann").await;
     let (path, post) = write(&api, "title").await;
@@ -207,7 +207,7 @@ async fn what_breaks_a_rule_is_refused_and_changes_nothing(setup: TestSetup) {
     }
 }
 
-async fn the_longest_post_fits_however_it_is_escaped(setup: TestSetup) {
+async fn longest_post_is_accepted_in_any_escaping(setup: TestSetup) {
     let app = setup.start().await;
     let (_, api) = author(&app, "ann").await;
     let send = async |body: String| {
@@ -225,7 +225,7 @@ async fn the_longest_post_fits_however_it_is_escaped(setup: TestSetup) {
     send(body).await.expect_detail(413, "Request body too large.");
 }
 
-async fn an_id_is_an_integer(setup: TestSetup) {
+async fn id_must_be_an_integer(setup: TestSetup) {
     let app = setup.start().await;
     let (_, api) = author(&app, "ann").await;
     let (path, post) = write(&api, "title").await;
@@ -245,7 +245,7 @@ async fn an_id_is_an_integer(setup: TestSetup) {
     app.bearer.get(&path).await.expect_json(200, &post);
 }
 
-async fn each_change_is_later_than_the_one_before(setup: TestSetup) {
+async fn updated_at_increases_with_every_change(setup: TestSetup) {
     let app = setup.start().await;
     let (_, api) = author(&app, "ann").await;
     let (path, post) = write(&api, "title").await;

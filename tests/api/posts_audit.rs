@@ -10,11 +10,11 @@ use rolegate_proto::posts_v1::{CreatePostRequest, post_service_client::PostServi
 use serde_json::{Value, json};
 
 for_all_deployments!(
-    every_act_on_a_post_is_told,
-    the_address_is_the_client_s_and_not_the_gateway_s,
-    no_line_holds_what_a_client_wrote,
+    every_change_of_a_post_is_logged,
+    logged_address_is_the_client_s,
+    no_log_line_contains_post_content,
 );
-for_postgres_deployments!(an_act_whose_caller_left_is_told_all_the_same);
+for_postgres_deployments!(write_of_a_cancelled_call_is_still_logged);
 
 /// What each line of these cases is about.
 const POSTS: &str = "post_";
@@ -27,7 +27,7 @@ async fn delete(api: &Api, path: &str) -> TestResponse {
     api.send(api.request(Method::DELETE, path)).await
 }
 
-async fn every_act_on_a_post_is_told(setup: TestSetup) {
+async fn every_change_of_a_post_is_logged(setup: TestSetup) {
     let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
     let app = setup.start().await;
     let (ann, admin) = (app.user_with_role("ann", "author").await, app.admin().await);
@@ -83,7 +83,7 @@ async fn every_act_on_a_post_is_told(setup: TestSetup) {
     assert_eq!(lines, expected);
 }
 
-async fn the_address_is_the_client_s_and_not_the_gateway_s(setup: TestSetup) {
+async fn logged_address_is_the_client_s(setup: TestSetup) {
     let setup = setup.with("LOG_FORMAT", "json").with("TRUSTED_PROXIES", "127.0.0.1/32");
     let app = setup.start().await;
     let api = app.bearer.with_token(&app.admin().await.token);
@@ -96,7 +96,7 @@ async fn the_address_is_the_client_s_and_not_the_gateway_s(setup: TestSetup) {
     app.posts().logs("where the client is", is_it).await;
 }
 
-async fn no_line_holds_what_a_client_wrote(setup: TestSetup) {
+async fn no_log_line_contains_post_content(setup: TestSetup) {
     for format in ["json", "pretty"] {
         let app = setup.clone().with("LOG_FORMAT", format).start().await;
         let ann = app.user_with_role("ann", "author").await;
@@ -130,7 +130,7 @@ async fn no_line_holds_what_a_client_wrote(setup: TestSetup) {
     }
 }
 
-async fn an_act_whose_caller_left_is_told_all_the_same(setup: TestSetup) {
+async fn write_of_a_cancelled_call_is_still_logged(setup: TestSetup) {
     let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
     let app = setup.start().await;
     let ann = app.user_with_role("ann", "author").await;

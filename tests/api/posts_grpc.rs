@@ -14,8 +14,8 @@ use tonic_health::pb::{
 };
 
 for_all_deployments!(
-    every_call_answers_what_the_contract_says,
-    every_refusal_carries_its_reason_in_the_order_of_the_checks,
+    every_call_returns_what_the_contract_says,
+    every_error_carries_its_reason_in_the_order_of_the_checks,
     health_and_reflection_name_the_service,
 );
 
@@ -37,7 +37,7 @@ async fn create(client: &mut PostServiceClient<Channel>, token: &str) -> Post {
     response.into_inner().post.expect("a post")
 }
 
-async fn every_call_answers_what_the_contract_says(setup: TestSetup) {
+async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user_with_role("ann", "author").await;
     let mut client = client(&app).await;
@@ -66,7 +66,7 @@ async fn every_call_answers_what_the_contract_says(setup: TestSetup) {
     expect_error(gone, Code::NotFound, "POST_NOT_FOUND");
 }
 
-async fn every_refusal_carries_its_reason_in_the_order_of_the_checks(setup: TestSetup) {
+async fn every_error_carries_its_reason_in_the_order_of_the_checks(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user_with_role("ann", "author").await;
     let bob = app.user_with_role("bob", "author").await;

@@ -4,10 +4,10 @@ use e2e::{Api, TestApp, TestSetup, for_all_deployments};
 use serde_json::{Value, json};
 
 for_all_deployments!(
-    pages_follow_each_other_without_gaps,
-    an_author_selects,
-    a_page_of_long_posts_ends_early,
-    parameters_out_of_bounds_are_refused,
+    pages_have_no_gaps_and_no_overlap,
+    author_filters,
+    page_of_long_posts_is_shorter,
+    out_of_range_parameters_are_rejected,
 );
 
 async fn author(app: &TestApp, name: &str) -> (i64, Api) {
@@ -40,7 +40,7 @@ async fn pages(api: &Api, query: &str) -> Vec<Vec<i64>> {
     }
 }
 
-async fn pages_follow_each_other_without_gaps(setup: TestSetup) {
+async fn pages_have_no_gaps_and_no_overlap(setup: TestSetup) {
     let app = setup.start().await;
     let (_, ann) = author(&app, "ann").await;
     app.bearer.get("/posts").await.expect_json(200, &json!({ "posts": [], "next": null }));
@@ -66,7 +66,7 @@ async fn pages_follow_each_other_without_gaps(setup: TestSetup) {
     beyond.expect_json(200, &json!({ "posts": [], "next": null }));
 }
 
-async fn an_author_selects(setup: TestSetup) {
+async fn author_filters(setup: TestSetup) {
     let app = setup.start().await;
     let ((ann, by_ann), (bob, by_bob)) = (author(&app, "ann").await, author(&app, "bob").await);
     let mut written = (Vec::new(), Vec::new());
@@ -89,7 +89,7 @@ async fn an_author_selects(setup: TestSetup) {
     }
 }
 
-async fn a_page_of_long_posts_ends_early(setup: TestSetup) {
+async fn page_of_long_posts_is_shorter(setup: TestSetup) {
     let app = setup.start().await;
     let (ann, by_ann) = author(&app, "ann").await;
     let longest = "🦀".repeat(50_000);
@@ -107,7 +107,7 @@ async fn a_page_of_long_posts_ends_early(setup: TestSetup) {
     assert_eq!(pages(&app.bearer, "limit=6").await.len(), 2);
 }
 
-async fn parameters_out_of_bounds_are_refused(setup: TestSetup) {
+async fn out_of_range_parameters_are_rejected(setup: TestSetup) {
     let app = setup.start().await;
     let many = "9".repeat(30);
     for name in ["limit", "after", "author_id"] {

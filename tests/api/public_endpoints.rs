@@ -3,25 +3,25 @@
 use e2e::{TestSetup, for_all_deployments};
 
 for_all_deployments!(
-    each_variant_says_what_it_is,
-    public_is_public_on_both_variants,
-    public_routes_ignore_bad_credentials
+    index_names_the_variant,
+    public_endpoint_exists_on_both_variants,
+    public_routes_ignore_invalid_credentials
 );
 
-async fn each_variant_says_what_it_is(setup: TestSetup) {
+async fn index_names_the_variant(setup: TestSetup) {
     let app = setup.start().await;
     app.bearer.get("/").await.expect_message("Role-Based Authorization API");
     app.basic.get("/").await.expect_message("Authentication API");
 }
 
-async fn public_is_public_on_both_variants(setup: TestSetup) {
+async fn public_endpoint_exists_on_both_variants(setup: TestSetup) {
     let app = setup.start().await;
     for api in [&app.bearer, &app.basic] {
         api.get("/public").await.expect_message("This is a public endpoint.");
     }
 }
 
-async fn public_routes_ignore_bad_credentials(setup: TestSetup) {
+async fn public_routes_ignore_invalid_credentials(setup: TestSetup) {
     let app = setup.start().await;
     for api in [&app.bearer, &app.basic] {
         for value in ["Bearer nonsense", "Basic !!!", "nonsense", ""] {

@@ -3,10 +3,10 @@
 use e2e::{ADMIN_PASSWORD, TestResponse, TestSetup, for_all_deployments};
 
 for_all_deployments!(
-    after_too_many_failures_even_the_right_password_waits,
-    one_address_cannot_try_one_guess_on_everybody,
-    guesses_at_the_same_time_count_like_guesses_in_turn,
-    the_right_password_does_not_count,
+    correct_password_is_limited_after_too_many_failures,
+    failures_on_many_usernames_are_limited_per_address,
+    concurrent_failures_count_like_sequential_ones,
+    successful_logins_do_not_count,
 );
 
 fn with_limit(setup: TestSetup, limit: &str) -> TestSetup {
@@ -21,7 +21,7 @@ fn expect_too_many(response: &TestResponse) {
     assert!(again.is_some_and(|seconds| (1..=60).contains(&seconds)), "{response}");
 }
 
-async fn after_too_many_failures_even_the_right_password_waits(setup: TestSetup) {
+async fn correct_password_is_limited_after_too_many_failures(setup: TestSetup) {
     let app = with_limit(setup, "3").start().await;
     let ann = app.user("ann").await;
     for name in ["admin", "nobody"] {
@@ -41,7 +41,7 @@ async fn after_too_many_failures_even_the_right_password_waits(setup: TestSetup)
     expect_too_many(&basic("wrong").get("/protected").await);
 }
 
-async fn one_address_cannot_try_one_guess_on_everybody(setup: TestSetup) {
+async fn failures_on_many_usernames_are_limited_per_address(setup: TestSetup) {
     let app = with_limit(setup, "1").start().await;
     for index in 0..15 {
         app.try_log_in(&format!("user {index}"), "password1").await.expect(401);
@@ -49,7 +49,7 @@ async fn one_address_cannot_try_one_guess_on_everybody(setup: TestSetup) {
     expect_too_many(&app.try_log_in("user 15", "password1").await);
 }
 
-async fn guesses_at_the_same_time_count_like_guesses_in_turn(setup: TestSetup) {
+async fn concurrent_failures_count_like_sequential_ones(setup: TestSetup) {
     let app = with_limit(setup, "3").start().await;
     let guesses: Vec<_> = (0..20)
         .map(|_| {
@@ -70,7 +70,7 @@ async fn guesses_at_the_same_time_count_like_guesses_in_turn(setup: TestSetup) {
     assert_eq!(tried, 3);
 }
 
-async fn the_right_password_does_not_count(setup: TestSetup) {
+async fn successful_logins_do_not_count(setup: TestSetup) {
     let app = with_limit(setup, "2").start().await;
     for _ in 0..5 {
         app.try_log_in("admin", ADMIN_PASSWORD).await.expect(200);

@@ -4,26 +4,26 @@ use e2e::{TestSetup, for_all_deployments, token};
 use serde_json::json;
 
 for_all_deployments!(
-    a_new_user_has_the_role_user,
-    a_taken_name_is_refused,
-    a_role_in_the_body_has_no_effect,
-    names_are_compared_byte_for_byte,
-    unusual_names_are_kept_as_they_are,
-    a_name_that_breaks_a_rule_is_refused_and_the_rule_named,
-    passwords_have_1_to_72_bytes,
-    a_password_is_taken_exactly_as_sent,
+    new_user_has_the_role_user,
+    taken_username_is_rejected,
+    role_in_the_body_has_no_effect,
+    usernames_are_compared_byte_for_byte,
+    unusual_usernames_are_stored_unchanged,
+    invalid_username_is_rejected_with_the_rule,
+    password_must_have_1_to_72_bytes,
+    password_is_used_exactly_as_sent,
     only_the_bcrypt_hash_is_stored,
-    of_64_registrations_of_one_name_at_once_one_succeeds,
+    one_of_64_concurrent_registrations_of_a_username_succeeds,
 );
 
-async fn a_new_user_has_the_role_user(setup: TestSetup) {
+async fn new_user_has_the_role_user(setup: TestSetup) {
     let app = setup.start().await;
     let response = app.try_register("ann", "a password").await;
     response.expect_message("User registered successfully.");
     assert_eq!(app.database.user("ann").await.expect("she is stored").role, "user");
 }
 
-async fn a_taken_name_is_refused(setup: TestSetup) {
+async fn taken_username_is_rejected(setup: TestSetup) {
     let app = setup.start().await;
     app.try_register("ann", "a password").await.expect(200);
     for (name, password) in [("ann", "a password"), ("ann", "another password"), ("admin", "x")] {
@@ -34,7 +34,7 @@ async fn a_taken_name_is_refused(setup: TestSetup) {
     app.try_log_in("ann", "another password").await.expect(401);
 }
 
-async fn a_role_in_the_body_has_no_effect(setup: TestSetup) {
+async fn role_in_the_body_has_no_effect(setup: TestSetup) {
     let app = setup.start().await;
     let roles = [json!("admin"), json!("author"), json!("nonsense"), json!(7), json!(null)];
     for (index, role) in roles.into_iter().enumerate() {
@@ -45,7 +45,7 @@ async fn a_role_in_the_body_has_no_effect(setup: TestSetup) {
     }
 }
 
-async fn names_are_compared_byte_for_byte(setup: TestSetup) {
+async fn usernames_are_compared_byte_for_byte(setup: TestSetup) {
     let app = setup.start().await;
     for name in ["ann", "Ann", "ANN", "änn", "ann ann", "ａnn", "Admin", "аdmin"] {
         app.try_register(name, "pw").await.expect(200);
@@ -54,7 +54,7 @@ async fn names_are_compared_byte_for_byte(setup: TestSetup) {
     assert_eq!(app.database.count_users().await, 9);
 }
 
-async fn unusual_names_are_kept_as_they_are(setup: TestSetup) {
+async fn unusual_usernames_are_stored_unchanged(setup: TestSetup) {
     let app = setup.start().await;
     let longest = "x".repeat(255);
     let longest_of_two_bytes = format!("{}x", "é".repeat(127));
@@ -72,7 +72,7 @@ async fn unusual_names_are_kept_as_they_are(setup: TestSetup) {
     }
 }
 
-async fn a_name_that_breaks_a_rule_is_refused_and_the_rule_named(setup: TestSetup) {
+async fn invalid_username_is_rejected_with_the_rule(setup: TestSetup) {
     let app = setup.start().await;
     let (too_long, too_many_bytes) = ("x".repeat(256), "é".repeat(128));
     let lengths = ["", &*too_long, &*too_many_bytes];
@@ -95,7 +95,7 @@ async fn a_name_that_breaks_a_rule_is_refused_and_the_rule_named(setup: TestSetu
     assert_eq!(app.database.count_users().await, 1, "nobody but the admin");
 }
 
-async fn passwords_have_1_to_72_bytes(setup: TestSetup) {
+async fn password_must_have_1_to_72_bytes(setup: TestSetup) {
     let app = setup.start().await;
     let (longest, of_three_bytes) = ("p".repeat(72), "€".repeat(24));
     for (index, good) in ["p", &longest, &of_three_bytes, "\n\t", ":"].into_iter().enumerate() {
@@ -114,7 +114,7 @@ async fn passwords_have_1_to_72_bytes(setup: TestSetup) {
     assert_eq!(app.database.user("bad").await, None);
 }
 
-async fn a_password_is_taken_exactly_as_sent(setup: TestSetup) {
+async fn password_is_used_exactly_as_sent(setup: TestSetup) {
     let app = setup.start().await;
     for (index, password) in [" pw ", "PW", "e\u{301}", "\u{e9}"].into_iter().enumerate() {
         let name = format!("user {index}");
@@ -137,7 +137,7 @@ async fn only_the_bcrypt_hash_is_stored(setup: TestSetup) {
     assert_ne!(ann, bob, "each hash has a salt of its own");
 }
 
-async fn of_64_registrations_of_one_name_at_once_one_succeeds(setup: TestSetup) {
+async fn one_of_64_concurrent_registrations_of_a_username_succeeds(setup: TestSetup) {
     let app = setup.start().await;
     let all: Vec<_> = (0..64)
         .map(|index| {

@@ -5,10 +5,8 @@ use reqwest::Method;
 use serde_json::Value;
 use std::collections::HashSet;
 
-for_all_deployments!(every_answer_has_an_id_of_its_own, only_a_trusted_proxy_may_name_a_request);
-for_postgres_deployments!(
-    a_fault_is_told_in_both_services_under_the_ids_of_all_requests_that_shared_it
-);
+for_all_deployments!(every_response_has_a_unique_id, only_a_trusted_proxy_may_set_the_request_id);
+for_postgres_deployments!(failed_batch_is_logged_by_both_services_with_all_its_request_ids);
 
 async fn told(app: &TestApp, id: &str) -> String {
     let request = app.bearer.request(Method::GET, "/public").header("x-request-id", id);
@@ -16,7 +14,7 @@ async fn told(app: &TestApp, id: &str) -> String {
     response.expect(200).header("x-request-id").expect("an id").to_owned()
 }
 
-async fn every_answer_has_an_id_of_its_own(setup: TestSetup) {
+async fn every_response_has_a_unique_id(setup: TestSetup) {
     let app = setup.start().await;
     let mut ids = HashSet::new();
     for api in [&app.bearer, &app.basic] {
@@ -32,7 +30,7 @@ async fn every_answer_has_an_id_of_its_own(setup: TestSetup) {
     }
 }
 
-async fn only_a_trusted_proxy_may_name_a_request(setup: TestSetup) {
+async fn only_a_trusted_proxy_may_set_the_request_id(setup: TestSetup) {
     let app = setup.clone().start().await;
     assert_ne!(told(&app, "from-a-stranger").await, "from-a-stranger");
     let app = setup.with("TRUSTED_PROXIES", "127.0.0.0/8").start().await;
@@ -44,9 +42,7 @@ async fn only_a_trusted_proxy_may_name_a_request(setup: TestSetup) {
     }
 }
 
-async fn a_fault_is_told_in_both_services_under_the_ids_of_all_requests_that_shared_it(
-    setup: TestSetup,
-) {
+async fn failed_batch_is_logged_by_both_services_with_all_its_request_ids(setup: TestSetup) {
     let mut app = setup.with("LOG_FORMAT", "json").with_database_proxy().start().await;
     let admin = app.admin().await;
     let bearer = app.bearer.with_token(&admin.token);

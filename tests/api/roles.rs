@@ -5,12 +5,12 @@ use reqwest::{Method, header::CONTENT_TYPE};
 use serde_json::json;
 
 for_all_deployments!(
-    a_new_role_decides_at_once_with_the_old_token,
-    a_role_changed_by_sql_decides_at_once_with_the_old_token,
-    a_user_whose_row_is_gone_is_not_found,
-    every_role_can_become_every_role,
-    an_admin_can_give_up_the_role_and_loses_it_at_once,
-    only_the_three_names_are_roles,
+    new_role_takes_effect_at_once_with_the_old_token,
+    role_changed_by_sql_takes_effect_at_once_with_the_old_token,
+    user_deleted_by_sql_is_not_found,
+    any_role_can_be_changed_to_any_role,
+    admin_can_demote_themselves_with_immediate_effect,
+    unknown_role_is_rejected,
     checks_run_in_the_documented_order,
 );
 
@@ -24,7 +24,7 @@ async fn author_endpoint(app: &TestApp, user: &TestUser) -> TestResponse {
     app.bearer.with_token(&user.token).get("/author").await
 }
 
-pub(crate) async fn a_new_role_decides_at_once_with_the_old_token(setup: TestSetup) {
+pub(crate) async fn new_role_takes_effect_at_once_with_the_old_token(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     for _ in 0..20 {
@@ -38,7 +38,7 @@ pub(crate) async fn a_new_role_decides_at_once_with_the_old_token(setup: TestSet
     }
 }
 
-async fn a_role_changed_by_sql_decides_at_once_with_the_old_token(setup: TestSetup) {
+async fn role_changed_by_sql_takes_effect_at_once_with_the_old_token(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
     for _ in 0..10 {
@@ -52,7 +52,7 @@ async fn a_role_changed_by_sql_decides_at_once_with_the_old_token(setup: TestSet
     }
 }
 
-async fn a_user_whose_row_is_gone_is_not_found(setup: TestSetup) {
+async fn user_deleted_by_sql_is_not_found(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     profile_says(&app, &ann, "user").await;
@@ -70,7 +70,7 @@ async fn a_user_whose_row_is_gone_is_not_found(setup: TestSetup) {
     app.bearer.with_token(&ann.token).get("/profile").await.expect(401);
 }
 
-pub(crate) async fn every_role_can_become_every_role(setup: TestSetup) {
+pub(crate) async fn any_role_can_be_changed_to_any_role(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     for from in ["user", "author", "admin"] {
@@ -83,7 +83,7 @@ pub(crate) async fn every_role_can_become_every_role(setup: TestSetup) {
     }
 }
 
-async fn an_admin_can_give_up_the_role_and_loses_it_at_once(setup: TestSetup) {
+async fn admin_can_demote_themselves_with_immediate_effect(setup: TestSetup) {
     let app = setup.start().await;
     let admin = app.admin().await;
     app.set_role(&admin, &admin, "author").await.expect(200);
@@ -91,7 +91,7 @@ async fn an_admin_can_give_up_the_role_and_loses_it_at_once(setup: TestSetup) {
     profile_says(&app, &admin, "author").await;
 }
 
-async fn only_the_three_names_are_roles(setup: TestSetup) {
+async fn unknown_role_is_rejected(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     for role in [

@@ -4,12 +4,12 @@ use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments};
 use reqwest::Method;
 
 for_all_deployments!(
-    an_unknown_path_is_not_found,
-    a_wrong_method_is_told_the_right_ones,
+    unknown_path_is_not_found,
+    wrong_method_gets_405_with_the_allowed_methods,
     each_variant_serves_its_own_endpoints_only,
 );
 
-async fn an_unknown_path_is_not_found(setup: TestSetup) {
+async fn unknown_path_is_not_found(setup: TestSetup) {
     let app = setup.start().await;
     for api in [&app.bearer, &app.basic] {
         for path in [
@@ -30,7 +30,7 @@ async fn an_unknown_path_is_not_found(setup: TestSetup) {
     }
 }
 
-async fn a_wrong_method_is_told_the_right_ones(setup: TestSetup) {
+async fn wrong_method_gets_405_with_the_allowed_methods(setup: TestSetup) {
     let app = setup.start().await;
     let (bearer, basic) = (&app.bearer, &app.basic);
     for (api, path, right, wrong) in [

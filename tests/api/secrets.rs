@@ -5,14 +5,14 @@ mod exercise_all;
 use e2e::{Api, Collector, TestSetup, for_all_deployments};
 use exercise_all::exercise_all;
 
-for_all_deployments!(nothing_secret_is_printed_at_trace, nothing_secret_is_told_to_programs);
+for_all_deployments!(no_secret_is_logged_at_trace, no_secret_is_in_json_logs_spans_or_metrics);
 
-async fn nothing_secret_is_printed_at_trace(setup: TestSetup) {
+async fn no_secret_is_logged_at_trace(setup: TestSetup) {
     nothing_secret_is_printed(setup.with("RUST_LOG", "trace")).await;
 }
 
 /// Lines of JSON, spans and metrics.
-async fn nothing_secret_is_told_to_programs(setup: TestSetup) {
+async fn no_secret_is_in_json_logs_spans_or_metrics(setup: TestSetup) {
     let collector = Collector::start().await;
     let setup = setup
         .with("RUST_LOG", "trace")

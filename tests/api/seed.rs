@@ -3,11 +3,11 @@
 use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments};
 
 for_all_deployments!(
-    the_admin_exists_once_with_the_given_password,
-    a_restart_changes_nothing_of_the_admin
+    admin_is_seeded_once_with_the_configured_password,
+    restart_does_not_change_the_admin
 );
 
-async fn the_admin_exists_once_with_the_given_password(setup: TestSetup) {
+async fn admin_is_seeded_once_with_the_configured_password(setup: TestSetup) {
     let app = setup.start().await;
     assert_eq!(app.database.count_users().await, 1);
     assert_eq!(app.database.user("admin").await.expect("seeded").role, "admin");
@@ -16,7 +16,7 @@ async fn the_admin_exists_once_with_the_given_password(setup: TestSetup) {
     response.expect_message("Welcome Admin!");
 }
 
-async fn a_restart_changes_nothing_of_the_admin(setup: TestSetup) {
+async fn restart_does_not_change_the_admin(setup: TestSetup) {
     let mut app = setup.start().await;
     app.admin().await;
     app.database.set_role("admin", "user").await;

@@ -12,7 +12,7 @@ async fn connect(base: &str) -> TcpStream {
 }
 
 #[tokio::test]
-async fn half_a_request_head_is_given_up_after_10_seconds() {
+async fn incomplete_request_head_times_out_after_10_seconds() {
     let app = TestSetup::all_in_one(Store::Sqlite).start().await;
     let started = Instant::now();
     let mut slow = connect(app.bearer.base()).await;
@@ -37,7 +37,7 @@ async fn half_a_request_head_is_given_up_after_10_seconds() {
 }
 
 #[tokio::test]
-async fn idle_connections_keep_nobody_out() {
+async fn idle_connections_do_not_block_others() {
     let app = TestSetup::all_in_one(Store::Sqlite).start().await;
     let mut idle = Vec::new();
     for _ in 0..300 {

@@ -6,15 +6,15 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 for_all_deployments!(
-    a_token_without_kid_signed_with_our_secret_is_accepted,
-    the_role_in_a_token_decides_nothing,
-    an_expired_token_is_refused_to_the_second,
-    other_secrets_and_algorithms_are_refused,
-    headers_that_ask_for_more_are_refused,
-    a_sub_that_is_no_canonical_id_is_refused,
-    an_exp_that_is_no_instant_is_refused,
-    what_is_no_token_is_refused,
-    a_tampered_token_is_refused,
+    token_without_kid_signed_with_our_secret_is_accepted,
+    role_claim_has_no_effect,
+    expired_token_is_rejected_to_the_second,
+    other_secrets_and_algorithms_are_rejected,
+    unknown_kid_and_crit_are_rejected,
+    sub_other_than_a_canonical_id_is_rejected,
+    exp_other_than_an_integer_is_rejected,
+    malformed_token_is_rejected,
+    tampered_token_is_rejected,
 );
 
 const SECRET: &str = SIGNING_SECRET;
@@ -61,7 +61,7 @@ fn without(mut value: Value, name: &str) -> Value {
     value
 }
 
-async fn a_token_without_kid_signed_with_our_secret_is_accepted(setup: TestSetup) {
+async fn token_without_kid_signed_with_our_secret_is_accepted(setup: TestSetup) {
     let app = setup.start().await;
     let claims = admin_claims(&app).await;
     let minted = token::signed(&token::plain_header(), &claims, SECRET);
@@ -71,7 +71,7 @@ async fn a_token_without_kid_signed_with_our_secret_is_accepted(setup: TestSetup
     app.bearer.with_token(&without_typ).get("/admin").await.expect(200);
 }
 
-async fn the_role_in_a_token_decides_nothing(setup: TestSetup) {
+async fn role_claim_has_no_effect(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let claims = with(token::claims_of(ann.id), "role", json!("admin"));
@@ -83,7 +83,7 @@ async fn the_role_in_a_token_decides_nothing(setup: TestSetup) {
     api.get("/profile").await.expect_json(200, &profile);
 }
 
-async fn an_expired_token_is_refused_to_the_second(setup: TestSetup) {
+async fn expired_token_is_rejected_to_the_second(setup: TestSetup) {
     let app = setup.start().await;
     let claims = admin_claims(&app).await;
     for exp in [token::now() - 1, token::now(), token::now() - 3600, 0, 1] {
@@ -91,7 +91,7 @@ async fn an_expired_token_is_refused_to_the_second(setup: TestSetup) {
     }
 }
 
-async fn other_secrets_and_algorithms_are_refused(setup: TestSetup) {
+async fn other_secrets_and_algorithms_are_rejected(setup: TestSetup) {
     let app = setup.start().await;
     let claims = admin_claims(&app).await;
     let payload = claims.to_string();
@@ -113,7 +113,7 @@ async fn other_secrets_and_algorithms_are_refused(setup: TestSetup) {
     }
 }
 
-async fn headers_that_ask_for_more_are_refused(setup: TestSetup) {
+async fn unknown_kid_and_crit_are_rejected(setup: TestSetup) {
     let app = setup.start().await;
     let claims = admin_claims(&app).await;
     for header in [
@@ -129,7 +129,7 @@ async fn headers_that_ask_for_more_are_refused(setup: TestSetup) {
     }
 }
 
-async fn a_sub_that_is_no_canonical_id_is_refused(setup: TestSetup) {
+async fn sub_other_than_a_canonical_id_is_rejected(setup: TestSetup) {
     let app = setup.start().await;
     let admin = app.admin().await;
     let claims = token::claims_of(admin.id);
@@ -167,7 +167,7 @@ async fn a_sub_that_is_no_canonical_id_is_refused(setup: TestSetup) {
     }
 }
 
-async fn an_exp_that_is_no_instant_is_refused(setup: TestSetup) {
+async fn exp_other_than_an_integer_is_rejected(setup: TestSetup) {
     let app = setup.start().await;
     let claims = admin_claims(&app).await;
     let later = (token::now() + 60).to_string();
@@ -184,7 +184,7 @@ async fn an_exp_that_is_no_instant_is_refused(setup: TestSetup) {
     }
 }
 
-async fn what_is_no_token_is_refused(setup: TestSetup) {
+async fn malformed_token_is_rejected(setup: TestSetup) {
     let app = setup.start().await;
     let claims = admin_claims(&app).await;
     let good = token::signed(&token::plain_header(), &claims, SECRET);
@@ -231,7 +231,7 @@ async fn what_is_no_token_is_refused(setup: TestSetup) {
     }
 }
 
-async fn a_tampered_token_is_refused(setup: TestSetup) {
+async fn tampered_token_is_rejected(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let parts: Vec<_> = ann.token.split('.').collect();

@@ -4,9 +4,9 @@ use e2e::{CollectedSpan, Collector, Store, TestApp, TestSetup, for_all_deploymen
 use std::collections::BTreeMap;
 
 for_all_deployments!(
-    a_decision_is_one_trace_from_http_to_the_query,
-    a_login_is_one_trace_and_names_nobody,
-    a_stranger_s_trace_is_not_followed_and_a_trusted_proxy_s_is,
+    authorization_is_one_trace_from_http_to_the_query,
+    login_is_one_trace_without_credentials,
+    traceparent_is_followed_only_from_a_trusted_proxy,
 );
 
 async fn traced(setup: TestSetup) -> (TestApp, Collector) {
@@ -36,7 +36,7 @@ fn expect(span: &CollectedSpan, attributes: &[(&str, &str)]) {
 
 const AUTH: &str = "rolegate.auth.v1.AuthService";
 
-async fn a_decision_is_one_trace_from_http_to_the_query(setup: TestSetup) {
+async fn authorization_is_one_trace_from_http_to_the_query(setup: TestSetup) {
     let (system, is_apart) = (system(setup.store()), !setup.is_all_in_one());
     let (app, collector) = traced(setup).await;
     let admin = app.admin().await;
@@ -71,7 +71,7 @@ async fn a_decision_is_one_trace_from_http_to_the_query(setup: TestSetup) {
     }
 }
 
-async fn a_login_is_one_trace_and_names_nobody(setup: TestSetup) {
+async fn login_is_one_trace_without_credentials(setup: TestSetup) {
     let (app, collector) = traced(setup).await;
     app.try_log_in("ann", "planted-password").await.expect(401);
     let root = collector.span("the request", |span| span.name == "POST /login").await;
@@ -87,7 +87,7 @@ async fn a_login_is_one_trace_and_names_nobody(setup: TestSetup) {
     assert!(!all.contains("planted") && !all.contains("ann\""), "{all}");
 }
 
-async fn a_stranger_s_trace_is_not_followed_and_a_trusted_proxy_s_is(setup: TestSetup) {
+async fn traceparent_is_followed_only_from_a_trusted_proxy(setup: TestSetup) {
     let trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
     for (proxies, is_followed) in [("192.0.2.0/24", false), ("127.0.0.0/8", true)] {
         let (app, collector) = traced(setup.clone().with("TRUSTED_PROXIES", proxies)).await;
@@ -103,7 +103,7 @@ async fn a_stranger_s_trace_is_not_followed_and_a_trusted_proxy_s_is(setup: Test
 }
 
 #[tokio::test]
-async fn spans_that_wait_are_sent_at_the_end_and_a_collector_that_hangs_holds_nobody_up() {
+async fn pending_spans_are_exported_at_shutdown_and_a_hanging_collector_does_not_delay_it() {
     let collector = Collector::start().await;
     // Accepts connections, since the system does, and never says anything.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");

@@ -4,9 +4,9 @@ use e2e::{TestSetup, for_all_deployments};
 use reqwest::Method;
 use serde_json::json;
 
-for_all_deployments!(what_is_no_integer_is_a_bad_request, an_integer_that_is_nobody_s_is_not_found);
+for_all_deployments!(id_other_than_an_integer_is_a_bad_request, unknown_id_is_not_found);
 
-async fn what_is_no_integer_is_a_bad_request(setup: TestSetup) {
+async fn id_other_than_an_integer_is_a_bad_request(setup: TestSetup) {
     let app = setup.start().await;
     let admin = app.bearer.with_token(&app.admin().await.token);
     for id in ["abc", "1.5", "%00", "%D9%A1", "-", "%ff", "1%2F2"] {
@@ -25,7 +25,7 @@ async fn what_is_no_integer_is_a_bad_request(setup: TestSetup) {
     }
 }
 
-async fn an_integer_that_is_nobody_s_is_not_found(setup: TestSetup) {
+async fn unknown_id_is_not_found(setup: TestSetup) {
     let app = setup.start().await;
     let admin = app.bearer.with_token(&app.admin().await.token);
     let (large, negative) = ("9".repeat(30), format!("-{}", "9".repeat(30)));

@@ -5,8 +5,8 @@ use rolegate_auth_client::{AuthClient, CallContext};
 use std::collections::HashMap;
 
 for_all_deployments!(
-    names_of_any_number_of_users_are_told_and_nobody_s_are_left_out,
-    a_name_is_gone_for_whoever_asks_after_the_deletion,
+    any_number_of_ids_can_be_looked_up_and_unknown_ids_are_left_out,
+    name_of_a_deleted_user_is_not_returned,
 );
 
 fn client(app: &TestApp) -> AuthClient {
@@ -17,7 +17,7 @@ async fn names(client: &AuthClient, ids: &[i64]) -> HashMap<i64, String> {
     client.get_usernames(ids, CallContext::default()).await.expect("names")
 }
 
-async fn names_of_any_number_of_users_are_told_and_nobody_s_are_left_out(setup: TestSetup) {
+async fn any_number_of_ids_can_be_looked_up_and_unknown_ids_are_left_out(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let client = client(&app);
@@ -36,7 +36,7 @@ async fn names_of_any_number_of_users_are_told_and_nobody_s_are_left_out(setup: 
     }
 }
 
-async fn a_name_is_gone_for_whoever_asks_after_the_deletion(setup: TestSetup) {
+async fn name_of_a_deleted_user_is_not_returned(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let client = client(&app);

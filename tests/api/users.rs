@@ -7,12 +7,12 @@ use reqwest::Method;
 use serde_json::json;
 
 for_all_deployments!(
-    an_admin_sees_one_user_as_in_the_list,
-    everybody_is_welcome_where_a_token_is_enough,
-    a_deleted_user_is_gone_at_once_with_token_password_and_all,
-    a_name_may_be_registered_anew_and_inherits_nothing,
-    nobody_deletes_themselves_or_the_user_named_admin,
-    the_id_of_the_newest_user_is_not_given_out_again,
+    single_user_is_shown_as_in_the_list,
+    protected_admits_any_user,
+    deleted_user_loses_all_access_at_once,
+    reregistered_username_inherits_nothing,
+    own_account_and_the_user_named_admin_cannot_be_deleted,
+    id_of_a_deleted_user_is_not_reused,
 );
 
 async fn delete(app: &TestApp, actor: &TestUser, id: i64) -> TestResponse {
@@ -20,7 +20,7 @@ async fn delete(app: &TestApp, actor: &TestUser, id: i64) -> TestResponse {
     api.send(api.request(Method::DELETE, &format!("/users/{id}"))).await
 }
 
-async fn an_admin_sees_one_user_as_in_the_list(setup: TestSetup) {
+async fn single_user_is_shown_as_in_the_list(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user_with_role("ann", "author").await;
     let admin = app.bearer.with_token(&app.admin().await.token);
@@ -36,7 +36,7 @@ async fn an_admin_sees_one_user_as_in_the_list(setup: TestSetup) {
     admin.get(&format!("/users/{}", ann.id)).await.expect_json(200, &now);
 }
 
-async fn everybody_is_welcome_where_a_token_is_enough(setup: TestSetup) {
+async fn protected_admits_any_user(setup: TestSetup) {
     let app = setup.start().await;
     let name = "Žofie \"日本\" <b>";
     let user = app.user(name).await;
@@ -44,7 +44,7 @@ async fn everybody_is_welcome_where_a_token_is_enough(setup: TestSetup) {
     response.expect_message(&format!("Welcome {name}!"));
 }
 
-async fn a_deleted_user_is_gone_at_once_with_token_password_and_all(setup: TestSetup) {
+async fn deleted_user_loses_all_access_at_once(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let basic = app.basic.with_basic("ann", &ann.password);
@@ -72,7 +72,7 @@ async fn a_deleted_user_is_gone_at_once_with_token_password_and_all(setup: TestS
     assert_eq!(app.database.user("ann").await, None);
 }
 
-async fn a_name_may_be_registered_anew_and_inherits_nothing(setup: TestSetup) {
+async fn reregistered_username_inherits_nothing(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, old) = (app.admin().await, app.user_with_role("ann", "admin").await);
     delete(&app, &admin, old.id).await.expect(200);
@@ -86,7 +86,7 @@ async fn a_name_may_be_registered_anew_and_inherits_nothing(setup: TestSetup) {
     app.bearer.with_token(&new.token).get("/profile").await.expect(200);
 }
 
-async fn nobody_deletes_themselves_or_the_user_named_admin(setup: TestSetup) {
+async fn own_account_and_the_user_named_admin_cannot_be_deleted(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user_with_role("ann", "admin").await);
     let refused = "This user cannot be deleted.";
@@ -102,7 +102,7 @@ async fn nobody_deletes_themselves_or_the_user_named_admin(setup: TestSetup) {
     delete(&app, &ann, other.id).await.expect(200);
 }
 
-async fn the_id_of_the_newest_user_is_not_given_out_again(setup: TestSetup) {
+async fn id_of_a_deleted_user_is_not_reused(setup: TestSetup) {
     let mut app = setup.start().await;
     let mut highest = 0;
     for round in 0..5 {

@@ -4,10 +4,10 @@ use e2e::{Api, TestApp, TestResponse, TestSetup, TestUser, eventually, for_split
 use serde_json::json;
 
 for_split_deployments!(
-    without_auth_service_everything_protected_is_503,
-    the_gateway_works_again_when_auth_service_is_back,
-    a_gateway_without_auth_service_is_alive_and_ready,
-    an_auth_service_that_says_nothing_is_504_within_seconds,
+    protected_routes_return_503_without_auth_service,
+    gateway_recovers_when_auth_service_returns,
+    gateway_without_auth_service_is_live_and_ready,
+    unresponsive_auth_service_is_504_after_the_timeout,
 );
 
 async fn ask_everything(app: &TestApp, admin: &TestUser) -> Vec<TestResponse> {
@@ -43,14 +43,14 @@ async fn expect_outage(app: &TestApp, admin: &TestUser) {
     app.bearer.get("/profile").await.expect_detail(401, "Not authenticated.");
 }
 
-async fn without_auth_service_everything_protected_is_503(setup: TestSetup) {
+async fn protected_routes_return_503_without_auth_service(setup: TestSetup) {
     let mut app = setup.start().await;
     let admin = app.admin().await;
     app.kill_auth().await;
     expect_outage(&app, &admin).await;
 }
 
-async fn the_gateway_works_again_when_auth_service_is_back(setup: TestSetup) {
+async fn gateway_recovers_when_auth_service_returns(setup: TestSetup) {
     let mut app = setup.start().await;
     let admin = app.admin().await;
     for _ in 0..2 {
@@ -67,7 +67,7 @@ async fn the_gateway_works_again_when_auth_service_is_back(setup: TestSetup) {
     }
 }
 
-async fn a_gateway_without_auth_service_is_alive_and_ready(setup: TestSetup) {
+async fn gateway_without_auth_service_is_live_and_ready(setup: TestSetup) {
     let mut app = setup.start().await;
     let admin = app.admin().await;
     app.kill_auth().await;
@@ -77,7 +77,7 @@ async fn a_gateway_without_auth_service_is_alive_and_ready(setup: TestSetup) {
     ops.get("/readyz").await.expect(200);
 }
 
-async fn an_auth_service_that_says_nothing_is_504_within_seconds(setup: TestSetup) {
+async fn unresponsive_auth_service_is_504_after_the_timeout(setup: TestSetup) {
     let mut app = setup.start().await;
     let admin = app.admin().await;
     app.auth_proxy().silence();

@@ -72,7 +72,7 @@ async fn expect_each_refused_with(
 
 /// A setting that is added without a case in one of the rooms is noticed here.
 #[tokio::test]
-async fn every_setting_has_a_case_here() {
+async fn every_setting_has_a_case() {
     let cases = [
         include_str!("bad_settings/databases.rs"),
         include_str!("bad_settings/files.rs"),

@@ -5,10 +5,10 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 for_postgres_deployments!(
-    without_the_database_everything_is_503_and_works_again_after,
-    without_the_database_the_process_is_alive_and_not_ready,
-    a_database_that_says_nothing_is_an_outage_within_seconds,
-    connections_that_died_without_a_word_do_not_keep_new_ones_out,
+    database_outage_is_503_and_ends_with_the_outage,
+    process_without_database_is_live_but_not_ready,
+    unresponsive_database_is_an_outage_after_the_timeout,
+    dead_connections_do_not_block_new_ones,
 );
 
 /// The statuses of everything that needs the database, asked with good and with bad credentials.
@@ -35,7 +35,7 @@ async fn statuses(app: &TestApp, token: &str) -> Vec<u16> {
     responses.iter().map(|response| response.status).collect()
 }
 
-async fn without_the_database_everything_is_503_and_works_again_after(setup: TestSetup) {
+async fn database_outage_is_503_and_ends_with_the_outage(setup: TestSetup) {
     let mut app = setup.with_database_proxy().start().await;
     let admin = app.admin().await;
     app.database_proxy().cut();
@@ -55,7 +55,7 @@ async fn without_the_database_everything_is_503_and_works_again_after(setup: Tes
     assert_eq!(statuses(&app, &admin.token).await, wanted);
 }
 
-async fn without_the_database_the_process_is_alive_and_not_ready(setup: TestSetup) {
+async fn process_without_database_is_live_but_not_ready(setup: TestSetup) {
     let mut app = setup.with_database_proxy().start().await;
     let ops = Api::at(&app.auth().address("ops"));
     let readiness = async |wanted: u16| {
@@ -73,7 +73,7 @@ async fn without_the_database_the_process_is_alive_and_not_ready(setup: TestSetu
     app.admin().await;
 }
 
-async fn a_database_that_says_nothing_is_an_outage_within_seconds(setup: TestSetup) {
+async fn unresponsive_database_is_an_outage_after_the_timeout(setup: TestSetup) {
     let mut app = setup.with_database_proxy().start().await;
     let admin = app.admin().await;
     app.database_proxy().silence();
@@ -93,7 +93,7 @@ async fn a_database_that_says_nothing_is_an_outage_within_seconds(setup: TestSet
     .await;
 }
 
-async fn connections_that_died_without_a_word_do_not_keep_new_ones_out(setup: TestSetup) {
+async fn dead_connections_do_not_block_new_ones(setup: TestSetup) {
     let mut app = setup.with_database_proxy().start().await;
     let admin = app.admin().await;
     let bearer = app.bearer.with_token(&admin.token);

@@ -35,7 +35,7 @@ fn verifying(mode: &str, authority: &Authority) -> String {
 }
 
 #[tokio::test]
-async fn the_way_to_the_database_is_encrypted_as_sslmode_says() {
+async fn sslmode_decides_about_encryption() {
     let authority = Authority::new();
     let own = authority.issue("postgres", &[ADDRESS], Validity::Current);
     let (cluster, folder) = (OwnCluster::start(Some(&own)), std::env::temp_dir());
@@ -101,7 +101,7 @@ const KEEPERS: [(Program, &str); 3] = [
 ];
 
 #[tokio::test]
-async fn a_server_that_cannot_prove_who_it_is_is_refused_at_once() {
+async fn unverifiable_server_certificate_is_rejected_at_start() {
     let (authority, other) = (Authority::new(), Authority::new());
     let own = authority.issue("postgres", &[ADDRESS], Validity::Current);
     let cluster = OwnCluster::start(Some(&own));
@@ -119,7 +119,7 @@ async fn a_server_that_cannot_prove_who_it_is_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_server_without_tls_is_refused_where_tls_is_demanded() {
+async fn server_without_tls_is_rejected_where_sslmode_requires_it() {
     let authority = Authority::new();
     let cluster = OwnCluster::start(None);
     for parameters in ["sslmode=require", &verifying("verify-full", &authority)] {
@@ -135,7 +135,7 @@ async fn a_server_without_tls_is_refused_where_tls_is_demanded() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_has_expired_is_waited_for_until_the_server_has_another() {
+async fn start_waits_until_an_expired_server_certificate_is_replaced() {
     let authority = Authority::new();
     let expired = authority.issue("once", &[ADDRESS], Validity::Expired);
     let good = authority.issue("today", &[ADDRESS], Validity::Current);

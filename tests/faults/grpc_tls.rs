@@ -3,7 +3,7 @@
 use crate::tls_port::{Certified, Port, channel, login_request};
 use e2e::{
     ADMIN_PASSWORD, Authority, Process, Store, TestApp, TestDatabase, TestSetup, Validity,
-    eventually, within_bounds,
+    eventually, for_sqlite_deployments, within_bounds,
 };
 use rolegate_proto::auth_v1::auth_service_client::AuthServiceClient;
 use std::time::Duration;
@@ -14,7 +14,9 @@ use tokio::{
 use tonic::{Request, transport::ClientTlsConfig};
 use tonic_types::StatusExt as _;
 
-async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake(setup: TestSetup) {
+for_sqlite_deployments!(only_a_valid_client_certificate_gets_past_the_handshake);
+
+async fn only_a_valid_client_certificate_gets_past_the_handshake(setup: TestSetup) {
     let certified = Certified::new();
     let app = certified.of(setup).start().await;
     let Certified { authority, .. } = &certified;
@@ -44,19 +46,7 @@ async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake(setup: Tes
 }
 
 #[tokio::test]
-async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake_in_two_processes() {
-    let setup = TestSetup::split(Store::Sqlite);
-    only_who_shows_a_good_certificate_gets_more_than_a_handshake(setup).await;
-}
-
-#[tokio::test]
-async fn only_who_shows_a_good_certificate_gets_more_than_a_handshake_in_one_process() {
-    let setup = TestSetup::all_in_one(Store::Sqlite);
-    only_who_shows_a_good_certificate_gets_more_than_a_handshake(setup).await;
-}
-
-#[tokio::test]
-async fn who_connects_and_says_nothing_keeps_nobody_out() {
+async fn silent_connections_do_not_block_others() {
     let certified = Certified::new();
     let app = certified.of(TestSetup::split(Store::Sqlite)).start().await;
     let address = app.auth().socket_address("grpc");
@@ -72,7 +62,7 @@ async fn who_connects_and_says_nothing_keeps_nobody_out() {
 }
 
 #[tokio::test]
-async fn a_tls_client_at_a_plain_port_ends_clean() {
+async fn tls_client_at_a_plaintext_port_fails_cleanly() {
     let certified = Certified::new();
     let app = TestSetup::split(Store::Sqlite).start().await;
     for port in [Port::Auth, Port::Posts] {
@@ -87,7 +77,7 @@ async fn a_tls_client_at_a_plain_port_ends_clean() {
 /// The gateway does not believe that it speaks to auth-service, until auth-service shows a
 /// certificate that proves it.
 #[tokio::test]
-async fn a_gateway_trusts_only_who_proves_to_be_its_auth_service() {
+async fn gateway_rejects_an_auth_service_without_a_valid_certificate() {
     for (why, other, hosts, valid) in [
         ("another authority", true, &["127.0.0.1"][..], Validity::Current),
         ("another name", false, &["auth.example", "127.0.0.2"], Validity::Current),
@@ -118,7 +108,7 @@ async fn a_gateway_trusts_only_who_proves_to_be_its_auth_service() {
 }
 
 #[tokio::test]
-async fn certificates_that_cannot_be_read_change_nothing() {
+async fn unreadable_certificates_change_nothing() {
     let certified = Certified::new();
     let app = certified.of(TestSetup::split(Store::Sqlite)).start().await;
     let other = certified.authority.issue("other", &["127.0.0.1"], Validity::Current);
@@ -163,7 +153,7 @@ async fn last_reason(app: &TestApp, tls: ClientTlsConfig) -> String {
 }
 
 #[tokio::test]
-async fn a_verified_certificate_makes_a_caller_trusted_and_encryption_alone_does_not() {
+async fn verified_client_certificate_makes_a_caller_trusted() {
     let certified = Certified::new();
     let setup = || {
         let setup = TestSetup::split(Store::Sqlite).with("LOGIN_FAILURE_LIMIT", "3");
@@ -184,7 +174,7 @@ async fn a_verified_certificate_makes_a_caller_trusted_and_encryption_alone_does
 }
 
 #[tokio::test]
-async fn plain_text_that_others_could_read_is_warned_of() {
+async fn plaintext_on_a_public_address_is_warned_about() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let warns = |log: &str| log.matches("gRPC is not encrypted here").count();

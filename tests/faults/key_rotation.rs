@@ -2,7 +2,7 @@
 
 use e2e::{
     ADMIN_PASSWORD, Api, Process, Program, SIGNING_SECRET, Store, TestDatabase, TestSetup,
-    TestUser, eventually, token,
+    TestUser, eventually, for_sqlite_deployments, token,
 };
 use std::{
     fs,
@@ -14,6 +14,8 @@ use std::{
 };
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
+
+for_sqlite_deployments!(unreadable_keys_change_nothing);
 
 const NEXT_SECRET: &str = "the next signing secret has more than 32 bytes too";
 const READ_AGAIN: &str = "the keys of access tokens were read again";
@@ -152,7 +154,7 @@ impl Clients {
 }
 
 #[tokio::test]
-async fn three_steps_over_two_replicas_lose_no_request_and_end_old_tokens() {
+async fn rotation_over_two_replicas_fails_no_request_and_revokes_old_tokens() {
     let database = TestDatabase::create(Store::Postgres).await;
     let replicas = [Replica::start(&database).await, Replica::start(&database).await];
     let old = replicas[0].token().await;
@@ -198,7 +200,7 @@ async fn three_steps_over_two_replicas_lose_no_request_and_end_old_tokens() {
     }
 }
 
-async fn what_cannot_be_read_changes_nothing(setup: TestSetup) {
+async fn unreadable_keys_change_nothing(setup: TestSetup) {
     let files = KeyFiles::new();
     let app = files.of(setup).start().await;
     let (admin, auth) = (app.admin().await, app.auth());
@@ -247,17 +249,7 @@ async fn what_cannot_be_read_changes_nothing(setup: TestSetup) {
 }
 
 #[tokio::test]
-async fn keys_that_cannot_be_read_change_nothing_in_one_process() {
-    what_cannot_be_read_changes_nothing(TestSetup::all_in_one(Store::Sqlite)).await;
-}
-
-#[tokio::test]
-async fn keys_that_cannot_be_read_change_nothing_in_two_processes() {
-    what_cannot_be_read_changes_nothing(TestSetup::split(Store::Sqlite)).await;
-}
-
-#[tokio::test]
-async fn a_hangup_without_files_is_logged_and_ends_nothing() {
+async fn sighup_without_key_files_is_logged_and_changes_nothing() {
     let app = TestSetup::split(Store::Sqlite).start().await;
     for process in app.processes() {
         process.reload();
@@ -269,7 +261,7 @@ async fn a_hangup_without_files_is_logged_and_ends_nothing() {
 }
 
 #[tokio::test]
-async fn all_in_one_reads_the_secret_that_it_made_again() {
+async fn rolegate_reloads_its_generated_secret() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let setup = TestSetup::all_in_one(Store::Sqlite);

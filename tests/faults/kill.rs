@@ -4,13 +4,13 @@ use e2e::{TestSetup, for_all_deployments};
 use serde_json::json;
 
 for_all_deployments!(
-    an_acknowledged_registration_survives,
-    an_acknowledged_role_change_survives,
-    many_acknowledged_registrations_survive_a_kill_among_them,
-    clients_go_on_when_the_process_they_talk_to_was_killed,
+    acknowledged_registration_survives,
+    acknowledged_role_change_survives,
+    acknowledged_registrations_survive_a_kill_under_load,
+    clients_continue_after_the_gateway_was_killed,
 );
 
-async fn an_acknowledged_registration_survives(setup: TestSetup) {
+async fn acknowledged_registration_survives(setup: TestSetup) {
     let mut app = setup.start().await;
     app.try_register("ann", "a password").await.expect(200);
     app.kill_auth().await;
@@ -20,7 +20,7 @@ async fn an_acknowledged_registration_survives(setup: TestSetup) {
     response.expect_detail(400, "Username already exists.");
 }
 
-async fn an_acknowledged_role_change_survives(setup: TestSetup) {
+async fn acknowledged_role_change_survives(setup: TestSetup) {
     let mut app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     app.set_role(&admin, &ann, "author").await.expect(200);
@@ -30,7 +30,7 @@ async fn an_acknowledged_role_change_survives(setup: TestSetup) {
     response.expect_message("Welcome Author!");
 }
 
-async fn many_acknowledged_registrations_survive_a_kill_among_them(setup: TestSetup) {
+async fn acknowledged_registrations_survive_a_kill_under_load(setup: TestSetup) {
     let mut app = setup.start().await;
     let api = app.bearer.clone();
     let (acknowledged, mut heard) = tokio::sync::mpsc::unbounded_channel();
@@ -70,7 +70,7 @@ async fn many_acknowledged_registrations_survive_a_kill_among_them(setup: TestSe
     }
 }
 
-async fn clients_go_on_when_the_process_they_talk_to_was_killed(setup: TestSetup) {
+async fn clients_continue_after_the_gateway_was_killed(setup: TestSetup) {
     let mut app = setup.start().await;
     let ann = app.user_with_role("ann", "author").await;
     app.restart_gateway().await;

@@ -8,8 +8,8 @@ use serde_json::json;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-for_split_deployments!(what_cannot_be_done_in_time_is_refused_and_is_no_attempt);
-for_postgres_deployments!(who_is_refused_costs_no_query);
+for_split_deployments!(overload_is_503_and_does_not_count_as_an_attempt);
+for_postgres_deployments!(request_rejected_for_overload_costs_no_query);
 
 /// An engine of one lane, with hashes of seconds each.
 fn slow(setup: TestSetup) -> TestSetup {
@@ -46,7 +46,7 @@ fn expect_busy(response: &TestResponse) {
     assert!(again.is_some_and(|seconds| (1..=60).contains(&seconds)), "{response}");
 }
 
-async fn what_cannot_be_done_in_time_is_refused_and_is_no_attempt(setup: TestSetup) {
+async fn overload_is_503_and_does_not_count_as_an_attempt(setup: TestSetup) {
     let app = slow(setup).start().await;
     let waiting = fill(&app).await;
     for _ in 0..5 {
@@ -70,7 +70,7 @@ async fn what_cannot_be_done_in_time_is_refused_and_is_no_attempt(setup: TestSet
     ann.await.expect(200);
 }
 
-async fn who_is_refused_costs_no_query(setup: TestSetup) {
+async fn request_rejected_for_overload_costs_no_query(setup: TestSetup) {
     let mut app = slow(setup).with_database_proxy().start().await;
     let _waiting = fill(&app).await;
     app.database_proxy().cut();

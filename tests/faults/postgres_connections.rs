@@ -41,7 +41,7 @@ async fn backend(connections: &Pool) -> Result<i32, StoreError> {
 }
 
 #[tokio::test]
-async fn what_is_written_after_an_abandoned_transaction_is_written() {
+async fn write_after_a_cancelled_transaction_is_committed() {
     let database = TestDatabase::create(Store::Postgres).await;
     let connections = open(&database).await;
     execute(&connections, "SELECT 1").await;
@@ -62,7 +62,7 @@ async fn what_is_written_after_an_abandoned_transaction_is_written() {
 }
 
 #[tokio::test]
-async fn who_waits_gets_the_first_connection_that_is_free() {
+async fn waiter_gets_the_first_connection_returned() {
     let database = TestDatabase::create(Store::Postgres).await;
     let connections = open(&database).await;
     let limit = connections.stats()[0].limit;
@@ -104,7 +104,7 @@ async fn who_waits_gets_the_first_connection_that_is_free() {
 }
 
 #[tokio::test]
-async fn a_statement_that_is_refused_costs_no_connection_and_an_abandoned_one_does() {
+async fn failed_statement_keeps_its_connection_and_a_cancelled_one_does_not() {
     let database = TestDatabase::create(Store::Postgres).await;
     let connections = open(&database).await;
     let first = backend(&connections).await.expect("a number");

@@ -2,15 +2,16 @@
 
 use e2e::{
     Api, Process, Program, Store, TestApp, TestDatabase, TestResponse, TestSetup, eventually,
-    for_split_deployments,
+    for_both_stores, for_split_deployments,
 };
 use reqwest::Method;
 use serde_json::json;
 
 for_split_deployments!(
-    without_posts_service_only_posts_are_503,
-    without_auth_service_posts_are_503_too,
+    only_posts_return_503_without_posts_service,
+    posts_return_503_without_auth_service,
 );
+for_both_stores!(eight_posts_services_start_at_once_on_an_empty_database);
 
 /// A world with a post, its path, and an author to ask for it.
 async fn with_a_post(setup: TestSetup) -> (TestApp, String, Api) {
@@ -50,7 +51,7 @@ async fn is_read_again(app: &TestApp, path: &str) {
     .await;
 }
 
-async fn without_posts_service_only_posts_are_503(setup: TestSetup) {
+async fn only_posts_return_503_without_posts_service(setup: TestSetup) {
     let (mut app, path, api) = with_a_post(setup).await;
     app.kill_posts().await;
     expect_outage(&ask_everything(&api, &path).await);
@@ -65,7 +66,7 @@ async fn without_posts_service_only_posts_are_503(setup: TestSetup) {
     is_read_again(&app, &path).await;
 }
 
-async fn without_auth_service_posts_are_503_too(setup: TestSetup) {
+async fn posts_return_503_without_auth_service(setup: TestSetup) {
     let (mut app, path, api) = with_a_post(setup).await;
     app.kill_auth().await;
     // A reader is not told that the author was deleted.
@@ -98,7 +99,7 @@ async fn readiness_of_posts_service_follows_its_store() {
 }
 
 /// Beside auth-service, on its database where it is PostgreSQL.
-async fn eight_at_once(store: Store) {
+async fn eight_posts_services_start_at_once_on_an_empty_database(store: Store) {
     let setup = TestSetup::split(store);
     let (database, folder) = (TestDatabase::create(store).await, std::env::temp_dir());
     let auth = Process::start(setup.auth_program(), &setup.auth_settings(&database.url()), &folder);
@@ -114,14 +115,4 @@ async fn eight_at_once(store: Store) {
             .await;
     }
     assert_eq!(database.count_users().await, 1, "the admin alone");
-}
-
-#[tokio::test]
-async fn eight_posts_services_at_once_share_a_fresh_postgres_with_auth_service() {
-    eight_at_once(Store::Postgres).await;
-}
-
-#[tokio::test]
-async fn eight_posts_services_at_once_share_a_fresh_sqlite_file() {
-    eight_at_once(Store::Sqlite).await;
 }

@@ -34,7 +34,7 @@ fn is_complaint(line: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_gateway_trusts_only_who_proves_to_be_its_posts_service() {
+async fn gateway_rejects_a_posts_service_without_a_valid_certificate() {
     for (why, other, hosts, valid) in [
         ("another authority", true, &["127.0.0.1"][..], Validity::Current),
         ("another name", false, &["posts.example", "127.0.0.2"], Validity::Current),
@@ -58,7 +58,7 @@ async fn a_gateway_trusts_only_who_proves_to_be_its_posts_service() {
 }
 
 #[tokio::test]
-async fn a_gateway_without_a_good_certificate_gets_no_posts() {
+async fn gateway_without_a_valid_certificate_gets_no_posts() {
     for (why, other, valid) in [
         ("one of another authority", true, Validity::Current),
         ("one whose time is over", false, Validity::Expired),
@@ -87,7 +87,7 @@ async fn a_gateway_without_a_good_certificate_gets_no_posts() {
 }
 
 #[tokio::test]
-async fn plain_text_and_encryption_do_not_meet() {
+async fn plaintext_and_tls_do_not_connect() {
     let certified = Certified::new();
     let encrypted = setup(&certified, &posts_certificate(&certified));
     let files = |prefix: &str, names: [&str; 3]| names.map(|name| format!("{prefix}_{name}_FILE"));

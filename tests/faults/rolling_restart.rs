@@ -10,8 +10,8 @@ use std::sync::{
 };
 use tokio::task::JoinHandle;
 
-for_all_deployments!(replacing_what_clients_talk_to_drops_nothing);
-for_split_deployments!(replacing_auth_service_drops_nothing);
+for_all_deployments!(replacing_the_gateway_fails_no_request);
+for_split_deployments!(replacing_auth_service_fails_no_request);
 
 /// Clients who ask one thing after the other until they are told to stop.
 struct Clients {
@@ -69,7 +69,7 @@ async fn replace(old: Process, new: &Process, way: &TcpProxy, listener: &str) {
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
 }
 
-async fn replacing_what_clients_talk_to_drops_nothing(setup: TestSetup) {
+async fn replacing_the_gateway_fails_no_request(setup: TestSetup) {
     let mut app = setup.with("LAME_DUCK_SECONDS", "2").start().await;
     let admin = app.admin().await;
     let way = TcpProxy::to(app.gateway().socket_address("bearer"));
@@ -82,7 +82,7 @@ async fn replacing_what_clients_talk_to_drops_nothing(setup: TestSetup) {
     clients.all_were_answered().await;
 }
 
-async fn replacing_auth_service_drops_nothing(setup: TestSetup) {
+async fn replacing_auth_service_fails_no_request(setup: TestSetup) {
     let mut app = setup.with("LAME_DUCK_SECONDS", "2").start().await;
     let admin = app.admin().await;
     let clients = Clients::of(&app.bearer.with_token(&admin.token));

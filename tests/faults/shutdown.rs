@@ -8,13 +8,13 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 
 for_all_deployments!(
-    a_lame_duck_is_not_ready_still_answers_and_asks_to_leave,
-    logins_in_flight_are_finished,
-    an_idle_program_ends_at_once_with_0,
+    lame_duck_is_not_ready_but_serves_and_closes_connections,
+    logins_in_flight_finish,
+    idle_process_exits_with_0,
 );
-for_split_deployments!(an_auth_service_that_stops_finishes_what_the_gateway_asked);
+for_split_deployments!(stopping_auth_service_finishes_the_calls_of_the_gateway);
 
-async fn a_lame_duck_is_not_ready_still_answers_and_asks_to_leave(setup: TestSetup) {
+async fn lame_duck_is_not_ready_but_serves_and_closes_connections(setup: TestSetup) {
     let app = setup.with("LAME_DUCK_SECONDS", "3").start().await;
     let ann = app.user("ann").await;
     let ops = Api::at(&app.gateway().address("ops"));
@@ -46,7 +46,7 @@ fn logins(app: &TestApp) -> Vec<JoinHandle<TestResponse>> {
     (0..4).map(log_in).collect()
 }
 
-async fn logins_in_flight_are_finished(setup: TestSetup) {
+async fn logins_in_flight_finish(setup: TestSetup) {
     let app = slow_logins(setup).start().await;
     let logins = logins(&app);
     app.gateway().terminate();
@@ -58,7 +58,7 @@ async fn logins_in_flight_are_finished(setup: TestSetup) {
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
 }
 
-async fn an_auth_service_that_stops_finishes_what_the_gateway_asked(setup: TestSetup) {
+async fn stopping_auth_service_finishes_the_calls_of_the_gateway(setup: TestSetup) {
     let app = slow_logins(setup).start().await;
     let logins = logins(&app);
     app.auth().terminate();
@@ -71,7 +71,7 @@ async fn an_auth_service_that_stops_finishes_what_the_gateway_asked(setup: TestS
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
 }
 
-async fn an_idle_program_ends_at_once_with_0(setup: TestSetup) {
+async fn idle_process_exits_with_0(setup: TestSetup) {
     let app = setup.start().await;
     // Idle connections must not hold the end up.
     app.bearer.get("/public").await.expect(200);

@@ -5,7 +5,7 @@ use serde_json::json;
 use sqlx::{Connection as _, SqliteConnection};
 
 #[tokio::test]
-async fn what_was_told_to_have_failed_is_not_done_afterwards() {
+async fn write_reported_as_failed_is_not_applied_later() {
     let app = TestSetup::split(Store::Sqlite).start().await;
     let admin = app.admin().await;
     let api = app.bearer.with_token(&admin.token);

@@ -1,14 +1,15 @@
 //! Many instances at once, and a database that comes later.
 
 use e2e::{
-    ADMIN_PASSWORD, Api, Process, Store, TcpProxy, TestDatabase, TestSetup,
+    ADMIN_PASSWORD, Api, Process, Store, TcpProxy, TestDatabase, TestSetup, for_both_stores,
     for_postgres_deployments, grpc,
 };
 use rolegate_proto::auth_v1::LoginRequest;
 
-for_postgres_deployments!(a_database_that_is_not_there_yet_is_waited_for);
+for_postgres_deployments!(start_waits_for_the_database);
+for_both_stores!(eight_instances_start_at_once_on_an_empty_database);
 
-async fn eight_at_once(store: Store) {
+async fn eight_instances_start_at_once_on_an_empty_database(store: Store) {
     let setup = TestSetup::split(store);
     let (program, database) = (setup.auth_program(), TestDatabase::create(store).await);
     let (settings, folder) = (setup.auth_settings(&database.url()), std::env::temp_dir());
@@ -22,17 +23,7 @@ async fn eight_at_once(store: Store) {
     }
 }
 
-#[tokio::test]
-async fn eight_instances_at_once_share_a_fresh_postgres() {
-    eight_at_once(Store::Postgres).await;
-}
-
-#[tokio::test]
-async fn eight_instances_at_once_share_a_fresh_sqlite_file() {
-    eight_at_once(Store::Sqlite).await;
-}
-
-async fn a_database_that_is_not_there_yet_is_waited_for(setup: TestSetup) {
+async fn start_waits_for_the_database(setup: TestSetup) {
     let database = TestDatabase::create(Store::Postgres).await;
     let mut proxy = TcpProxy::refusing(database.address());
     let settings = setup.auth_settings(&database.url_through(proxy.address()));

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_between_changes_has_one_right_answer() {
+    fn read_between_changes_has_one_valid_role() {
         let certain = Ok(Judged { certain: 1, beside_a_change: 0 });
         assert_eq!(judged(31, 35, "author"), certain);
         assert_eq!(judged(51, 99, "admin"), certain);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_beside_a_change_may_see_either_side_and_nothing_older() {
+    fn read_concurrent_with_a_change_may_see_either_role() {
         let either = Ok(Judged { certain: 0, beside_a_change: 1 });
         assert_eq!(judged(35, 45, "author"), either);
         assert_eq!(judged(35, 45, "admin"), either);

@@ -39,12 +39,12 @@ struct Subject {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_read_through_any_gateway_is_older_than_its_request_on_postgres() {
+async fn reads_are_linearizable_on_postgres() {
     roles_are_fresh(Store::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_read_through_any_gateway_is_older_than_its_request_on_sqlite() {
+async fn reads_are_linearizable_on_sqlite() {
     roles_are_fresh(Store::Sqlite).await;
 }
 

@@ -26,7 +26,7 @@ fn program(service: &Value) -> Option<Program> {
 }
 
 #[test]
-fn everything_starts_after_what_it_stands_on() {
+fn services_start_after_their_dependencies() {
     let (healthy, done) = ("service_healthy", "service_completed_successfully");
     let wanted = json!({
         "init-secrets": null,
@@ -52,7 +52,7 @@ fn everything_starts_after_what_it_stands_on() {
 }
 
 #[test]
-fn only_two_ports_are_published_and_any_service_can_be_scaled_behind_them() {
+fn two_ports_are_published_and_every_service_can_be_scaled() {
     let compose = compose();
     for (name, service) in services(&compose) {
         assert_eq!(service["container_name"], Value::Null, "{name} could not be scaled");
@@ -64,7 +64,7 @@ fn only_two_ports_are_published_and_any_service_can_be_scaled_behind_them() {
 }
 
 #[test]
-fn only_those_who_need_secrets_or_the_database_can_reach_them() {
+fn secrets_and_networks_are_reachable_only_where_needed() {
     let compose = compose();
     let who = |has: &dyn Fn(&Value) -> bool| -> Vec<&str> {
         services(&compose).filter(|(_, service)| has(service)).map(|(name, _)| name).collect()
@@ -104,7 +104,7 @@ const SECRETS: [&str; 4] =
 const DATABASE_SECRETS: [&str; 2] = ["database-password", "database-url"];
 
 #[test]
-fn every_file_of_a_secret_is_in_the_folder_that_its_reader_sees() {
+fn every_secret_file_is_in_a_mounted_folder() {
     let mut looked_at = 0;
     for (name, service) in services(&compose()) {
         let environment = service["environment"].as_object().cloned().unwrap_or_default();
@@ -121,7 +121,7 @@ fn every_file_of_a_secret_is_in_the_folder_that_its_reader_sees() {
 }
 
 #[test]
-fn a_new_volume_of_secrets_belongs_to_the_user_of_the_image() {
+fn secret_volumes_belong_to_the_user_of_the_image() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let dockerfile = std::fs::read_to_string(root.join("Dockerfile")).expect("it is there");
     assert!(dockerfile.contains("USER 65532:65532"));
@@ -132,7 +132,7 @@ fn a_new_volume_of_secrets_belongs_to_the_user_of_the_image() {
 }
 
 #[test]
-fn every_container_is_confined_and_has_time_to_end() {
+fn containers_are_confined_and_have_time_to_stop() {
     for (name, service) in services(&compose()) {
         assert_eq!(service["read_only"], true, "{name}");
         assert_eq!(service["cap_drop"], json!(["ALL"]), "{name}");
@@ -148,7 +148,7 @@ fn every_container_is_confined_and_has_time_to_end() {
 }
 
 #[tokio::test]
-async fn every_variable_is_a_setting_of_its_program_with_a_value_that_it_takes() {
+async fn every_variable_is_a_valid_setting_of_its_program() {
     let compose = compose();
     let folder = tempfile::tempdir().expect("a folder");
     let mut looked_at = 0;

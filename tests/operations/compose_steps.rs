@@ -31,7 +31,7 @@ async fn wait_for_health(process: &Process, program: Program, folder: &Path) {
 }
 
 #[tokio::test]
-async fn secrets_schemas_services_gateway_and_the_admin_logs_in_and_writes() {
+async fn compose_steps_lead_to_a_working_deployment() {
     let database = TestDatabase::create(Store::Postgres).await;
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();

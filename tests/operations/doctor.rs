@@ -2,9 +2,11 @@
 
 use e2e::{
     ADMIN_PASSWORD, Api, Exit, Process, Program, SIGNING_SECRET, Store, TcpProxy, TestDatabase,
-    TestSetup, eventually,
+    TestSetup, eventually, for_both_stores,
 };
 use std::{collections::BTreeMap, path::Path};
+
+for_both_stores!(doctor_finds_no_problem_before_the_first_start_and_while_serving);
 
 async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
     let exit = Process::run(Program::AuthService, &["doctor"], settings, folder, "").await;
@@ -22,7 +24,7 @@ pub(crate) fn expect_line(exit: &Exit, mark: &str, text: &str) {
     assert!(found, "no line {mark} … {text}\n{}{}", exit.stdout, exit.stderr);
 }
 
-async fn nothing_is_wrong_before_the_first_start_and_while_it_runs(store: Store) {
+async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store: Store) {
     let setup = TestSetup::split(store);
     let database = TestDatabase::create(store).await;
     let folder = tempfile::tempdir().expect("a folder");
@@ -46,17 +48,7 @@ async fn nothing_is_wrong_before_the_first_start_and_while_it_runs(store: Store)
 }
 
 #[tokio::test]
-async fn nothing_is_wrong_before_the_first_start_and_while_it_runs_on_postgres() {
-    nothing_is_wrong_before_the_first_start_and_while_it_runs(Store::Postgres).await;
-}
-
-#[tokio::test]
-async fn nothing_is_wrong_before_the_first_start_and_while_it_runs_on_sqlite() {
-    nothing_is_wrong_before_the_first_start_and_while_it_runs(Store::Sqlite).await;
-}
-
-#[tokio::test]
-async fn everything_that_is_wrong_is_said_at_once() {
+async fn doctor_reports_all_problems_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let secret = folder.path().join("signing-secret");
     std::fs::write(&secret, "hunter2").expect("written");
@@ -88,7 +80,7 @@ async fn everything_that_is_wrong_is_said_at_once() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_not_there_is_wrong_and_not_waited_for() {
+async fn doctor_does_not_wait_for_the_database() {
     let database = TestDatabase::create(Store::Postgres).await;
     let proxy = TcpProxy::refusing(database.address());
     let setup = TestSetup::split(Store::Postgres);
@@ -103,7 +95,7 @@ async fn a_database_that_is_not_there_is_wrong_and_not_waited_for() {
 }
 
 #[tokio::test]
-async fn an_sqlite_file_is_not_made_by_looking() {
+async fn doctor_does_not_create_the_sqlite_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let setup = TestSetup::split(Store::Sqlite);
     let file = folder.path().join("users.db");
@@ -122,7 +114,7 @@ async fn an_sqlite_file_is_not_made_by_looking() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_no_store_of_users_is_told_as_a_start_tells_it() {
+async fn doctor_and_start_report_a_foreign_database_alike() {
     let folder = tempfile::tempdir().expect("a folder");
     let (posts, other) =
         (TestDatabase::create(Store::Sqlite).await, TestDatabase::create(Store::Sqlite).await);

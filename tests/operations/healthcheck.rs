@@ -41,7 +41,7 @@ async fn healthcheck_follows_readiness(setup: TestSetup) {
 }
 
 #[tokio::test]
-async fn nobody_there_is_not_healthy() {
+async fn healthcheck_fails_where_nothing_listens() {
     // Bound and dropped: nobody listens there.
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("bound").to_string();
@@ -56,7 +56,7 @@ async fn nobody_there_is_not_healthy() {
 }
 
 #[tokio::test]
-async fn a_port_that_is_another_one_at_every_start_cannot_be_asked() {
+async fn healthcheck_rejects_port_0() {
     for program in PROGRAMS {
         let exit = ask(program, "127.0.0.1:0").await;
         assert_eq!(exit.code, Some(64), "{exit:?}");

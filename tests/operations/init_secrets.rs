@@ -29,7 +29,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[tokio::test]
-async fn secrets_are_made_once_for_one_user_and_never_shown() {
+async fn secrets_are_created_once_with_mode_0600_and_never_shown() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path().join("made/for/it");
     let first = init(&folder, &["--postgres", PLACE], &[]).await;
@@ -57,7 +57,7 @@ async fn secrets_are_made_once_for_one_user_and_never_shown() {
 }
 
 #[tokio::test]
-async fn whoever_uses_the_database_gets_a_folder_with_its_secrets_and_no_others() {
+async fn database_secrets_are_copied_to_their_own_folder() {
     let root = tempfile::tempdir().expect("a folder");
     let (folder, copies) = (root.path().join("secrets"), root.path().join("for/the/database"));
     let copies_path = copies.display().to_string();
@@ -78,7 +78,7 @@ async fn whoever_uses_the_database_gets_a_folder_with_its_secrets_and_no_others(
 }
 
 #[tokio::test]
-async fn copies_of_something_else_are_refused() {
+async fn differing_copies_are_rejected() {
     let root = tempfile::tempdir().expect("a folder");
     let (folder, copies) = (root.path().join("secrets"), root.path().join("copies"));
     let copies_path = copies.display().to_string();
@@ -103,7 +103,7 @@ async fn copies_of_something_else_are_refused() {
 }
 
 #[tokio::test]
-async fn eight_at_once_make_one_set_of_secrets() {
+async fn eight_concurrent_runs_create_one_set_of_secrets() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().display().to_string();
     let arguments = ["init-secrets", &path, "--postgres", PLACE];
@@ -119,7 +119,7 @@ async fn eight_at_once_make_one_set_of_secrets() {
 }
 
 #[tokio::test]
-async fn a_generated_password_follows_the_rules_of_the_settings() {
+async fn generated_password_obeys_the_minimum_length() {
     let folder = tempfile::tempdir().expect("a folder");
     let exit = init(folder.path(), &[], &[("PASSWORD_MIN_LENGTH", "40")]).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
@@ -140,13 +140,13 @@ async fn expect_rejected(spoil: impl FnOnce(&Path), subject: &str, problem: &str
 }
 
 #[tokio::test]
-async fn a_folder_that_others_can_write_to_is_refused() {
+async fn folder_writable_by_others_is_rejected() {
     expect_rejected(|folder| set_mode(folder, 0o777), "DIRECTORY", "others may write").await;
     expect_rejected(|folder| set_mode(folder, 0o720), "DIRECTORY", "others may write").await;
 }
 
 #[tokio::test]
-async fn a_folder_that_is_a_file_is_refused() {
+async fn file_in_place_of_the_folder_is_rejected() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let exit = init(file.path(), &[], &[]).await;
     assert_eq!(exit.code, Some(64), "{exit:?}");
@@ -157,7 +157,7 @@ async fn a_folder_that_is_a_file_is_refused() {
 }
 
 #[tokio::test]
-async fn a_secret_that_is_not_one_is_refused() {
+async fn invalid_secret_is_rejected() {
     let write = |name: &'static str, text: &'static str| {
         move |folder: &Path| fs::write(folder.join(name), text).expect("written")
     };
@@ -181,7 +181,7 @@ async fn a_secret_that_is_not_one_is_refused() {
 }
 
 #[tokio::test]
-async fn an_argument_that_makes_no_sense_is_refused() {
+async fn invalid_argument_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().display().to_string();
     for arguments in [

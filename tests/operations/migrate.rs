@@ -1,13 +1,19 @@
 //! `migrate` of the services that keep something.
 
-use e2e::{Process, Program, Store, TcpProxy, TestDatabase, TestSetup};
+use e2e::{Process, Program, Store, TcpProxy, TestDatabase, TestSetup, for_both_stores};
 use std::collections::BTreeMap;
+
+for_both_stores!(
+    migrate_creates_the_tables_without_users,
+    migrate_of_posts_creates_its_tables,
+    concurrent_migrations_and_starts_succeed
+);
 
 fn only_the_database(url: String) -> BTreeMap<String, String> {
     BTreeMap::from([("DATABASE_URL".to_owned(), url)])
 }
 
-async fn migrate_makes_the_tables_and_nobody(store: Store) {
+async fn migrate_creates_the_tables_without_users(store: Store) {
     let database = TestDatabase::create(store).await;
     let folder = tempfile::tempdir().expect("a folder");
     let settings = only_the_database(database.url());
@@ -25,17 +31,7 @@ async fn migrate_makes_the_tables_and_nobody(store: Store) {
     assert_eq!(database.count_users().await, 1);
 }
 
-#[tokio::test]
-async fn migrate_makes_the_tables_and_nobody_on_postgres() {
-    migrate_makes_the_tables_and_nobody(Store::Postgres).await;
-}
-
-#[tokio::test]
-async fn migrate_makes_the_tables_and_nobody_on_sqlite() {
-    migrate_makes_the_tables_and_nobody(Store::Sqlite).await;
-}
-
-async fn migrate_of_posts_makes_the_tables_that_a_start_finds(store: Store) {
+async fn migrate_of_posts_creates_its_tables(store: Store) {
     let database = TestDatabase::create(store).await;
     let folder = tempfile::tempdir().expect("a folder");
     let settings = only_the_database(database.url());
@@ -55,17 +51,7 @@ async fn migrate_of_posts_makes_the_tables_that_a_start_finds(store: Store) {
     Process::start(Program::PostsService, &settings, folder.path()).ready().await;
 }
 
-#[tokio::test]
-async fn migrate_of_posts_makes_the_tables_that_a_start_finds_on_postgres() {
-    migrate_of_posts_makes_the_tables_that_a_start_finds(Store::Postgres).await;
-}
-
-#[tokio::test]
-async fn migrate_of_posts_makes_the_tables_that_a_start_finds_on_sqlite() {
-    migrate_of_posts_makes_the_tables_that_a_start_finds(Store::Sqlite).await;
-}
-
-async fn migrations_and_starts_at_once_do_not_meet(store: Store) {
+async fn concurrent_migrations_and_starts_succeed(store: Store) {
     let setup = TestSetup::split(store);
     let database = TestDatabase::create(store).await;
     let settings = setup.auth_settings(&database.url());
@@ -92,17 +78,7 @@ async fn all_at_once(program: Program, settings: &BTreeMap<String, String>) {
 }
 
 #[tokio::test]
-async fn migrations_and_starts_at_once_do_not_meet_on_postgres() {
-    migrations_and_starts_at_once_do_not_meet(Store::Postgres).await;
-}
-
-#[tokio::test]
-async fn migrations_and_starts_at_once_do_not_meet_on_sqlite() {
-    migrations_and_starts_at_once_do_not_meet(Store::Sqlite).await;
-}
-
-#[tokio::test]
-async fn a_migration_that_is_stopped_while_it_waits_has_failed() {
+async fn stopping_a_waiting_migration_exits_with_1() {
     let database = TestDatabase::create(Store::Postgres).await;
     let proxy = TcpProxy::refusing(database.address());
     let settings = only_the_database(database.url_through(proxy.address()));
@@ -117,7 +93,7 @@ async fn a_migration_that_is_stopped_while_it_waits_has_failed() {
 }
 
 #[tokio::test]
-async fn a_migration_needs_a_database() {
+async fn migrate_requires_a_database_url() {
     let folder = tempfile::tempdir().expect("a folder");
     let nothing = BTreeMap::new();
     for program in [Program::AuthService, Program::PostsService] {

@@ -1,8 +1,13 @@
 //! `posts-service doctor`: all that is wrong at one look, and nothing changed by it.
 
 use crate::doctor::expect_line;
-use e2e::{Api, Exit, Process, Program, Store, TcpProxy, TestDatabase, TestSetup, eventually};
+use e2e::{
+    Api, Exit, Process, Program, Store, TcpProxy, TestDatabase, TestSetup, eventually,
+    for_both_stores,
+};
 use std::{collections::BTreeMap, net::SocketAddr, path::Path};
+
+for_both_stores!(doctor_finds_no_problem_before_the_first_start_and_while_serving);
 
 async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
     let exit = Process::run(Program::PostsService, &["doctor"], settings, folder, "").await;
@@ -16,7 +21,7 @@ fn nobody() -> SocketAddr {
     "127.0.0.1:1".parse().expect("an address")
 }
 
-async fn nothing_is_wrong_before_the_first_start_and_while_it_runs(store: Store) {
+async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store: Store) {
     let setup = TestSetup::split(store);
     let database = TestDatabase::create(store).await;
     let folder = tempfile::tempdir().expect("a folder");
@@ -41,17 +46,7 @@ async fn nothing_is_wrong_before_the_first_start_and_while_it_runs(store: Store)
 }
 
 #[tokio::test]
-async fn nothing_is_wrong_before_the_first_start_and_while_it_runs_on_postgres() {
-    nothing_is_wrong_before_the_first_start_and_while_it_runs(Store::Postgres).await;
-}
-
-#[tokio::test]
-async fn nothing_is_wrong_before_the_first_start_and_while_it_runs_on_sqlite() {
-    nothing_is_wrong_before_the_first_start_and_while_it_runs(Store::Sqlite).await;
-}
-
-#[tokio::test]
-async fn everything_that_is_wrong_is_said_at_once() {
+async fn doctor_reports_all_problems_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let key = folder.path().join("key.pem");
     std::fs::write(&key, "hunter2").expect("written");
@@ -83,7 +78,7 @@ async fn everything_that_is_wrong_is_said_at_once() {
 }
 
 #[tokio::test]
-async fn whoever_cannot_be_asked_is_named_and_not_waited_for() {
+async fn doctor_does_not_wait_for_unreachable_services() {
     let database = TestDatabase::create(Store::Postgres).await;
     let proxy = TcpProxy::refusing(database.address());
     let setup = TestSetup::split(Store::Postgres);
@@ -97,7 +92,7 @@ async fn whoever_cannot_be_asked_is_named_and_not_waited_for() {
 }
 
 #[tokio::test]
-async fn the_users_are_no_store_of_posts() {
+async fn database_of_users_is_rejected() {
     let setup = TestSetup::split(Store::Sqlite);
     let users = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");

@@ -4,9 +4,9 @@ use e2e::{ADMIN_PASSWORD, Exit, Process, Program, TestApp, TestSetup, for_all_de
 use std::collections::BTreeMap;
 
 for_all_deployments!(
-    a_role_that_the_operator_sets_counts_from_the_next_request,
-    a_password_that_the_operator_sets_is_the_only_one,
-    what_cannot_be_done_is_said_and_nothing_changes,
+    set_role_takes_effect_with_the_next_request,
+    reset_password_replaces_the_password,
+    invalid_command_is_reported_and_changes_nothing,
 );
 
 const NEW_PASSWORD: &str = "planted-new-password-5b1e";
@@ -21,7 +21,7 @@ async fn user(app: &TestApp, arguments: &[&str], input: &str, more: &[(&str, &st
     Process::run(program, &arguments, &settings, folder.path(), input).await
 }
 
-async fn a_role_that_the_operator_sets_counts_from_the_next_request(setup: TestSetup) {
+async fn set_role_takes_effect_with_the_next_request(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let ann_asks = app.bearer.with_token(&ann.token);
@@ -35,7 +35,7 @@ async fn a_role_that_the_operator_sets_counts_from_the_next_request(setup: TestS
     ann_asks.get("/admin").await.expect(200);
 }
 
-async fn a_password_that_the_operator_sets_is_the_only_one(setup: TestSetup) {
+async fn reset_password_replaces_the_password(setup: TestSetup) {
     let app = setup.start().await;
     // Remembered by Basic: a new hash must miss.
     app.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(200);
@@ -63,7 +63,7 @@ async fn a_password_that_the_operator_sets_is_the_only_one(setup: TestSetup) {
 /// Arguments, standard input, further settings, exit code and a part of what is said.
 type Case<'a> = (&'a [&'a str], &'a str, &'a [(&'a str, &'a str)], i32, &'a str);
 
-async fn what_cannot_be_done_is_said_and_nothing_changes(setup: TestSetup) {
+async fn invalid_command_is_reported_and_changes_nothing(setup: TestSetup) {
     let app = setup.start().await;
     let before = app.database.user("admin").await;
     let long = "x".repeat(73);
@@ -104,7 +104,7 @@ async fn what_cannot_be_done_is_said_and_nothing_changes(setup: TestSetup) {
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_there_is_no_empty_database() {
+async fn missing_sqlite_file_is_not_created() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("mistyped.db");
     let url = format!("sqlite://{}", file.display());
@@ -117,7 +117,7 @@ async fn a_file_that_is_not_there_is_no_empty_database() {
 }
 
 #[tokio::test]
-async fn a_first_password_that_all_in_one_left_is_told_and_goes_at_its_next_start() {
+async fn stale_initial_admin_password_is_mentioned_and_removed_at_the_next_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let addresses = ["BEARER", "BASIC", "AUTH", "POSTS", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()));

@@ -1,75 +1,79 @@
-//! One case, a named test for each world. The cases stay ordinary functions; one that is not listed
-//! is dead code, which clippy refuses.
+//! One case, a named test for each deployment. The cases stay ordinary functions; a case that is not
+//! listed is dead code, which clippy rejects.
 
-/// Makes four tests of each `async fn(TestSetup)`, such as
-/// `register::a_taken_name_is_refused::on_postgres_in_two_processes`.
+/// A test of each `async fn(TestSetup)` on both stores, in one process and split, such as
+/// `register::taken_username_is_rejected::on_postgres_split`.
 #[macro_export]
 macro_rules! for_all_deployments {
     ($($case:ident),+ $(,)?) => {$(
-        mod $case {
-            use $crate::{TestSetup, Store};
-
-            #[tokio::test]
-            async fn on_postgres_all_in_one() {
-                super::$case(TestSetup::all_in_one(Store::Postgres)).await;
-            }
-
-            #[tokio::test]
-            async fn on_postgres_split() {
-                super::$case(TestSetup::split(Store::Postgres)).await;
-            }
-
-            #[tokio::test]
-            async fn on_sqlite_all_in_one() {
-                super::$case(TestSetup::all_in_one(Store::Sqlite)).await;
-            }
-
-            #[tokio::test]
-            async fn on_sqlite_split() {
-                super::$case(TestSetup::split(Store::Sqlite)).await;
-            }
-        }
+        $crate::deployments!($case:
+            on_postgres_all_in_one = all_in_one(Postgres),
+            on_postgres_split = split(Postgres),
+            on_sqlite_all_in_one = all_in_one(Sqlite),
+            on_sqlite_split = split(Sqlite),
+        );
     )+};
 }
 
-/// Makes two tests of each `async fn(TestSetup)`: on both stores, in two processes; for what has no
-/// meaning in one.
+/// For faults between the services: split, on both stores.
 #[macro_export]
 macro_rules! for_split_deployments {
     ($($case:ident),+ $(,)?) => {$(
-        mod $case {
-            use $crate::{TestSetup, Store};
+        $crate::deployments!($case:
+            on_postgres = split(Postgres),
+            on_sqlite = split(Sqlite),
+        );
+    )+};
+}
 
+/// For what needs a database server: on PostgreSQL, in one process and split.
+#[macro_export]
+macro_rules! for_postgres_deployments {
+    ($($case:ident),+ $(,)?) => {$(
+        $crate::deployments!($case: all_in_one = all_in_one(Postgres), split = split(Postgres));
+    )+};
+}
+
+/// For what does not depend on the store: on SQLite, in one process and split.
+#[macro_export]
+macro_rules! for_sqlite_deployments {
+    ($($case:ident),+ $(,)?) => {$(
+        $crate::deployments!($case: all_in_one = all_in_one(Sqlite), split = split(Sqlite));
+    )+};
+}
+
+/// A test of each `async fn(Store)` on both stores, for cases that start their own processes.
+#[macro_export]
+macro_rules! for_both_stores {
+    ($($case:ident),+ $(,)?) => {$(
+        mod $case {
             #[tokio::test]
             async fn on_postgres() {
-                super::$case(TestSetup::split(Store::Postgres)).await;
+                super::$case($crate::Store::Postgres).await;
             }
 
             #[tokio::test]
             async fn on_sqlite() {
-                super::$case(TestSetup::split(Store::Sqlite)).await;
+                super::$case($crate::Store::Sqlite).await;
             }
         }
     )+};
 }
 
-/// Makes two tests of each `async fn(TestSetup)`: on PostgreSQL, in one process and in two; for what has
-/// no meaning on a file.
+/// What the macros above expand to.
+#[doc(hidden)]
 #[macro_export]
-macro_rules! for_postgres_deployments {
-    ($($case:ident),+ $(,)?) => {$(
+macro_rules! deployments {
+    ($case:ident: $($name:ident = $deployment:ident($store:ident)),+ $(,)?) => {
         mod $case {
-            use $crate::{TestSetup, Store};
+            use $crate::{Store, TestSetup};
 
-            #[tokio::test]
-            async fn all_in_one() {
-                super::$case(TestSetup::all_in_one(Store::Postgres)).await;
-            }
-
-            #[tokio::test]
-            async fn split() {
-                super::$case(TestSetup::split(Store::Postgres)).await;
-            }
+            $(
+                #[tokio::test]
+                async fn $name() {
+                    super::$case(TestSetup::$deployment(Store::$store)).await;
+                }
+            )+
         }
-    )+};
+    };
 }

@@ -9,10 +9,10 @@ use rolegate_proto::auth_v1::{
 use tonic::Code;
 
 for_all_deployments!(
-    authorize_refuses_a_requirement_that_says_nothing,
-    the_stored_role_decides_at_once,
-    hostile_tokens_are_refused_here_too,
-    a_batch_has_an_outcome_of_its_own_for_each_item,
+    authorize_rejects_an_empty_requirement,
+    stored_role_takes_effect_at_once,
+    invalid_tokens_are_rejected,
+    batch_returns_one_outcome_per_item,
 );
 
 const USER: i32 = Role::User as i32;
@@ -21,7 +21,7 @@ fn roles(roles: &[i32]) -> Requirement {
     Requirement::Roles(AllowedRoles { roles: roles.to_vec() })
 }
 
-async fn authorize_refuses_a_requirement_that_says_nothing(setup: TestSetup) {
+async fn authorize_rejects_an_empty_requirement(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
     let admin = app.admin().await.token;
@@ -35,7 +35,7 @@ async fn authorize_refuses_a_requirement_that_says_nothing(setup: TestSetup) {
     }
 }
 
-async fn the_stored_role_decides_at_once(setup: TestSetup) {
+async fn stored_role_takes_effect_at_once(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
     let ann = app.user("ann").await;
@@ -60,7 +60,7 @@ async fn the_stored_role_decides_at_once(setup: TestSetup) {
     }
 }
 
-async fn hostile_tokens_are_refused_here_too(setup: TestSetup) {
+async fn invalid_tokens_are_rejected(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
     let claims = token::claims_of(app.admin().await.id);
@@ -86,7 +86,7 @@ async fn hostile_tokens_are_refused_here_too(setup: TestSetup) {
     }
 }
 
-async fn a_batch_has_an_outcome_of_its_own_for_each_item(setup: TestSetup) {
+async fn batch_returns_one_outcome_per_item(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
     let (admin, ann, gone) = (app.admin().await, app.user("ann").await, app.user("gone").await);

@@ -13,13 +13,13 @@ use rolegate_proto::auth_v1::{
 use tonic::{Code, Request};
 
 for_all_deployments!(
-    calls_that_manage_users_answer_what_the_contract_says,
-    calls_that_manage_users_refuse_in_the_order_of_the_contract,
-    an_actor_is_the_bearer_of_the_token_in_the_metadata,
-    names_need_no_actor_but_no_bad_one_either,
+    user_management_calls_return_what_the_contract_says,
+    user_management_calls_check_in_the_order_of_the_contract,
+    actor_is_identified_by_the_token_in_the_metadata,
+    username_lookup_needs_no_actor_but_rejects_an_invalid_one,
 );
 
-async fn calls_that_manage_users_answer_what_the_contract_says(setup: TestSetup) {
+async fn user_management_calls_return_what_the_contract_says(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
@@ -57,7 +57,7 @@ async fn calls_that_manage_users_answer_what_the_contract_says(setup: TestSetup)
 }
 
 /// Each request is wrong in what comes later too.
-async fn calls_that_manage_users_refuse_in_the_order_of_the_contract(setup: TestSetup) {
+async fn user_management_calls_check_in_the_order_of_the_contract(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
@@ -95,7 +95,7 @@ async fn calls_that_manage_users_refuse_in_the_order_of_the_contract(setup: Test
     app.try_log_in("ann", &ann.password).await.expect(200);
 }
 
-async fn an_actor_is_the_bearer_of_the_token_in_the_metadata(setup: TestSetup) {
+async fn actor_is_identified_by_the_token_in_the_metadata(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
@@ -118,7 +118,7 @@ async fn an_actor_is_the_bearer_of_the_token_in_the_metadata(setup: TestSetup) {
     client.login(request).await.expect("the connection is still good");
 }
 
-async fn names_need_no_actor_but_no_bad_one_either(setup: TestSetup) {
+async fn username_lookup_needs_no_actor_but_rejects_an_invalid_one(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);

@@ -8,7 +8,7 @@ use e2e::{Process, Store, TestDatabase, TestSetup};
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 #[tokio::test]
-async fn a_database_that_cannot_be_meant_is_refused() {
+async fn invalid_database_url_is_rejected() {
     let owners = &[AuthService, Rolegate][..];
     expect_each_refused(&[
         (owners, "DATABASE_URL", ""),
@@ -40,7 +40,7 @@ async fn a_database_that_cannot_be_meant_is_refused() {
 }
 
 #[tokio::test]
-async fn posts_service_asks_for_its_database_and_for_one_source_of_it() {
+async fn posts_service_requires_exactly_one_source_of_its_database_url() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = good(PostsService, &database);
@@ -79,7 +79,7 @@ fn sqlite(file: &Path) -> String {
 }
 
 #[tokio::test]
-async fn a_path_that_can_be_no_database_is_a_wrong_setting() {
+async fn path_that_is_no_database_file_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let (text, nowhere) = (folder.path().join("text"), folder.path().join("nowhere/users.db"));
     fs::write(&text, "this is no database, whatever its name says").expect("written");
@@ -119,7 +119,7 @@ async fn store_of_users(database: &TestDatabase, store: Store) {
 }
 
 #[tokio::test]
-async fn a_file_of_another_of_our_services_is_told_by_its_owner() {
+async fn database_file_of_another_service_is_rejected_by_owner() {
     let (posts, users) =
         (TestDatabase::create(Store::Sqlite).await, TestDatabase::create(Store::Sqlite).await);
     store_of_posts(&posts).await;
@@ -137,7 +137,7 @@ async fn a_file_of_another_of_our_services_is_told_by_its_owner() {
 }
 
 #[tokio::test]
-async fn a_file_of_another_program_is_left_as_it_is() {
+async fn database_file_of_another_program_is_rejected_unchanged() {
     let database = TestDatabase::create(Store::Sqlite).await;
     database.execute("CREATE TABLE bookmark (url TEXT)").await;
     let before = fs::read(database.file()).expect("it is there");
@@ -149,7 +149,7 @@ async fn a_file_of_another_program_is_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_schema_of_another_owner_in_postgres_is_told_and_left_as_it_is() {
+async fn postgres_schema_of_another_owner_is_rejected_unchanged() {
     let database = TestDatabase::create(Store::Postgres).await;
     store_of_posts(&database).await;
     let in_posts = format!("{}?options=-c%20search_path%3Dposts", database.url());
@@ -174,7 +174,7 @@ async fn a_schema_of_another_owner_in_postgres_is_told_and_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn users_and_posts_in_one_file_are_refused_before_anything_is_made() {
+async fn users_and_posts_in_one_file_are_rejected_before_anything_is_created() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     fs::create_dir(at("a")).expect("made");

@@ -4,7 +4,7 @@ use super::{AuthService, Program, QUIET, Rolegate, expect_each_refused, expect_r
 use e2e::{ADMIN_PASSWORD, Process, SIGNING_SECRET, Store, TestDatabase};
 
 #[tokio::test]
-async fn a_secret_that_cannot_work_is_refused_without_showing_it() {
+async fn invalid_secret_is_rejected_without_being_shown() {
     let owners = &[AuthService, Rolegate][..];
     let long = format!("hunter2{}", "x".repeat(66));
     expect_each_refused(&[
@@ -22,7 +22,7 @@ async fn a_secret_that_cannot_work_is_refused_without_showing_it() {
 }
 
 #[tokio::test]
-async fn what_is_required_is_asked_for() {
+async fn missing_required_setting_is_rejected() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     for variable in ["DATABASE_URL", "SIGNING_SECRET", "DEFAULT_ADMIN_PASSWORD"] {
@@ -34,7 +34,7 @@ async fn what_is_required_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_secret_file_that_cannot_be_read_or_is_one_too_many_is_refused() {
+async fn unreadable_or_duplicate_secret_file_is_rejected() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     for variable in
@@ -53,7 +53,7 @@ async fn a_secret_file_that_cannot_be_read_or_is_one_too_many_is_refused() {
 }
 
 #[tokio::test]
-async fn a_file_of_keys_that_are_none_is_refused_by_the_name_of_its_setting() {
+async fn invalid_key_file_is_rejected_by_the_name_of_its_setting() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("keys");
@@ -79,7 +79,7 @@ async fn a_file_of_keys_that_are_none_is_refused_by_the_name_of_its_setting() {
 }
 
 #[tokio::test]
-async fn a_secret_may_come_from_a_file_with_a_newline_at_its_end() {
+async fn trailing_newline_of_a_secret_file_is_ignored() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = good(Program::AuthService, &database);
@@ -101,7 +101,7 @@ async fn a_secret_may_come_from_a_file_with_a_newline_at_its_end() {
 
 /// Files that hold no secret, each in the place of each secret.
 #[tokio::test]
-async fn a_file_that_is_no_secret_is_refused() {
+async fn file_without_a_secret_is_rejected() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str, content: &[u8]| {
@@ -134,7 +134,7 @@ async fn a_file_that_is_no_secret_is_refused() {
 }
 
 #[tokio::test]
-async fn a_data_folder_that_cannot_be_one_is_refused() {
+async fn unusable_data_dir_is_rejected() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path = file.path().display().to_string();
     let below = format!("{path}/data");

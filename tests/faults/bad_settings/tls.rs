@@ -38,7 +38,7 @@ const TO_POSTS: [&str; 3] =
     ["POSTS_CLIENT_TLS_CERT_FILE", "POSTS_CLIENT_TLS_KEY_FILE", "POSTS_CLIENT_TLS_CA_FILE"];
 
 #[tokio::test]
-async fn files_of_encryption_that_are_half_there_or_no_good_are_refused() {
+async fn incomplete_or_invalid_tls_files_are_rejected() {
     let authority = Authority::new();
     let one = authority.issue("one", &["127.0.0.1"], Validity::Current);
     let two = authority.issue("two", &["127.0.0.1"], Validity::Current);
@@ -77,7 +77,7 @@ async fn files_of_encryption_that_are_half_there_or_no_good_are_refused() {
 }
 
 #[tokio::test]
-async fn authorities_alone_and_encryption_without_them_are_refused() {
+async fn client_ca_without_certificate_and_https_without_ca_are_rejected() {
     let authority = Authority::new();
     let ca = authority.file();
     for (program, [cert, _, authorities]) in [(AuthService, OF_AUTH), (PostsService, OF_POSTS)] {
@@ -93,7 +93,7 @@ async fn authorities_alone_and_encryption_without_them_are_refused() {
 }
 
 #[tokio::test]
-async fn files_for_connections_to_a_service_that_nobody_named_are_refused() {
+async fn client_tls_files_without_a_service_url_are_rejected() {
     let authority = Authority::new();
     let one = authority.issue("one", &["127.0.0.1"], Validity::Current);
     let ca = authority.file();

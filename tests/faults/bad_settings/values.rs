@@ -8,7 +8,7 @@ use e2e::{Process, Store, TestDatabase};
 use std::net::TcpListener;
 
 #[tokio::test]
-async fn an_address_that_is_none_is_refused() {
+async fn invalid_listen_address_is_rejected() {
     let every = &[AuthService, Gateway, Rolegate][..];
     let (owners, public) = (&[AuthService, Rolegate][..], &[Gateway, Rolegate][..]);
     expect_each_refused(&[
@@ -24,7 +24,7 @@ async fn an_address_that_is_none_is_refused() {
 }
 
 #[tokio::test]
-async fn a_number_out_of_bounds_is_refused() {
+async fn out_of_range_number_is_rejected() {
     let every = &[AuthService, Gateway, Rolegate][..];
     let owners = &[AuthService, Rolegate][..];
     expect_each_refused(&[
@@ -41,7 +41,7 @@ async fn a_number_out_of_bounds_is_refused() {
 }
 
 #[tokio::test]
-async fn telemetry_that_cannot_work_is_refused() {
+async fn invalid_telemetry_setting_is_rejected() {
     let every = &[AuthService, PostsService, Gateway, Rolegate][..];
     expect_each_refused(&[
         (every, "LOG_FORMAT", "xml"),
@@ -62,7 +62,7 @@ async fn telemetry_that_cannot_work_is_refused() {
 }
 
 #[tokio::test]
-async fn an_address_of_auth_service_that_is_no_url_is_refused() {
+async fn invalid_gateway_setting_is_rejected() {
     let only = &[Gateway][..];
     expect_each_refused(&[
         (only, "AUTH_SERVICE_URL", "auth-service:50051"),
@@ -79,7 +79,7 @@ async fn an_address_of_auth_service_that_is_no_url_is_refused() {
 }
 
 #[tokio::test]
-async fn a_switch_is_on_or_off() {
+async fn switch_must_be_on_or_off() {
     let public = &[Gateway, Rolegate][..];
     expect_each_refused(&[
         (public, "API_DOCS", ""),
@@ -91,7 +91,7 @@ async fn a_switch_is_on_or_off() {
 }
 
 #[tokio::test]
-async fn an_address_in_use_is_refused() {
+async fn address_in_use_is_rejected() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let taken = taken.local_addr().map(|address| (address.to_string(), taken)).expect("bound");
     expect_each_refused_with(
@@ -107,7 +107,7 @@ async fn an_address_in_use_is_refused() {
 }
 
 #[tokio::test]
-async fn what_the_operator_cannot_have_meant_is_refused() {
+async fn invalid_limit_or_network_is_rejected() {
     let owners = &[AuthService, Rolegate][..];
     let only_auth = &[AuthService][..];
     expect_each_refused(&[
@@ -136,14 +136,14 @@ async fn what_the_operator_cannot_have_meant_is_refused() {
 }
 
 #[tokio::test]
-async fn a_gateway_without_any_public_address_is_refused() {
+async fn gateway_without_any_public_address_is_rejected() {
     let public = &[Gateway, Rolegate][..];
     let off = Some(("BASIC_LISTEN_ADDR", "off"));
     expect_each_refused_with(&[(public, "BEARER_LISTEN_ADDR", "off")], off).await;
 }
 
 #[tokio::test]
-async fn further_addresses_of_auth_service_that_cannot_work_are_refused() {
+async fn invalid_auth_service_url_is_rejected() {
     let only = &[Gateway][..];
     expect_each_refused(&[
         (only, "AUTH_SERVICE_URL", "http://auth-service"),
@@ -157,7 +157,7 @@ async fn further_addresses_of_auth_service_that_cannot_work_are_refused() {
 }
 
 #[tokio::test]
-async fn a_setting_given_as_a_flag_is_refused_in_the_same_words() {
+async fn flag_is_rejected_with_the_same_message_as_the_variable() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     for arguments in [
@@ -181,7 +181,7 @@ async fn a_setting_given_as_a_flag_is_refused_in_the_same_words() {
 }
 
 #[tokio::test]
-async fn what_posts_cannot_work_with_is_refused() {
+async fn invalid_posts_setting_is_rejected() {
     let (only, both) = (&[PostsService][..], &[PostsService, Rolegate][..]);
     expect_each_refused(&[
         (only, "OPS_LISTEN_ADDR", "hunter2"),
@@ -200,7 +200,7 @@ async fn what_posts_cannot_work_with_is_refused() {
 }
 
 #[tokio::test]
-async fn an_address_of_posts_in_use_is_refused() {
+async fn posts_address_in_use_is_rejected() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("bound").to_string();
     let both = &[PostsService, Rolegate][..];
@@ -208,7 +208,7 @@ async fn an_address_of_posts_in_use_is_refused() {
 }
 
 #[tokio::test]
-async fn an_error_suggests_what_is_right_for_its_own_setting() {
+async fn error_suggests_a_valid_value_of_its_setting() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     for (program, variable, right) in [
