@@ -112,8 +112,8 @@ pub struct ServiceSettings {
     pub login_failure_limit: u32,
 
     /// Seconds for which a right Basic password is remembered, as a keyed digest; 0 for not at all.
-    #[arg(long, env = "BASIC_MEMORY_SECONDS", default_value = "300", value_parser = basic_memory_seconds)]
-    pub basic_memory_seconds: u32,
+    #[arg(long, env = "BASIC_CACHE_TTL_SECONDS", default_value = "300", value_parser = basic_cache_ttl_seconds)]
+    pub basic_cache_ttl_seconds: u32,
 
     /// Whether anybody may register.
     #[arg(long, env = "REGISTRATION", default_value = "open", value_parser = ["open", "closed"])]
@@ -144,7 +144,7 @@ fn limit(text: &str) -> Result<u32, String> {
     number_between(text, 0, 1_000_000)
 }
 
-fn basic_memory_seconds(text: &str) -> Result<u32, String> {
+fn basic_cache_ttl_seconds(text: &str) -> Result<u32, String> {
     number_between(text, 0, 86_400)
 }
 
@@ -195,7 +195,7 @@ impl ServiceSettings {
         Policy {
             password_min_length: self.password_min_length,
             login_failure_limit: self.login_failure_limit,
-            basic_cache_ttl: Duration::from_secs(self.basic_memory_seconds.into()),
+            basic_cache_ttl: Duration::from_secs(self.basic_cache_ttl_seconds.into()),
             registration_open: self.registration == "open",
             registration_limit: self.registration_limit,
         }

@@ -6,7 +6,7 @@ use rolegate_telemetry::audit_line;
 
 /// What was done to a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum PostAction {
     /// It was created.
     Created,
     /// Its title and content were replaced.
@@ -15,7 +15,7 @@ pub enum Act {
     Deleted,
 }
 
-impl Act {
+impl PostAction {
     fn event(self) -> &'static str {
         match self {
             Self::Created => "post_created",
@@ -26,6 +26,6 @@ impl Act {
 }
 
 /// Tells that `actor` has done this to the post with this id, which `author_id` wrote.
-pub fn tell(act: Act, actor: &User, post_id: i64, author_id: i64) {
-    audit_line!(act.event(), post_id, author_id, actor_id = actor.id, actor = actor.username);
+pub fn record(action: PostAction, actor: &User, post_id: i64, author_id: i64) {
+    audit_line!(action.event(), post_id, author_id, actor_id = actor.id, actor = actor.username);
 }

@@ -35,7 +35,7 @@ impl PostsGrpc {
     }
 }
 
-type Answer<M> = Result<Response<M>, Status>;
+type RpcResult<M> = Result<Response<M>, Status>;
 
 /// The access token of whoever acts.
 fn actor_of<M>(request: &Request<M>) -> SecretString {
@@ -44,30 +44,39 @@ fn actor_of<M>(request: &Request<M>) -> SecretString {
 
 #[tonic::async_trait]
 impl PostService for PostsGrpc {
-    async fn create_post(&self, request: Request<CreatePostRequest>) -> Answer<CreatePostResponse> {
+    async fn create_post(
+        &self,
+        request: Request<CreatePostRequest>,
+    ) -> RpcResult<CreatePostResponse> {
         create_post::call(&self.posts, request).await
     }
 
-    async fn get_post(&self, request: Request<GetPostRequest>) -> Answer<GetPostResponse> {
+    async fn get_post(&self, request: Request<GetPostRequest>) -> RpcResult<GetPostResponse> {
         get_post::call(&self.posts, request).await
     }
 
     async fn batch_get_posts(
         &self,
         request: Request<BatchGetPostsRequest>,
-    ) -> Answer<BatchGetPostsResponse> {
+    ) -> RpcResult<BatchGetPostsResponse> {
         batch_get_posts::call(&self.posts, request).await
     }
 
-    async fn list_posts(&self, request: Request<ListPostsRequest>) -> Answer<ListPostsResponse> {
+    async fn list_posts(&self, request: Request<ListPostsRequest>) -> RpcResult<ListPostsResponse> {
         list_posts::call(&self.posts, request).await
     }
 
-    async fn update_post(&self, request: Request<UpdatePostRequest>) -> Answer<UpdatePostResponse> {
+    async fn update_post(
+        &self,
+        request: Request<UpdatePostRequest>,
+    ) -> RpcResult<UpdatePostResponse> {
         update_post::call(&self.posts, request).await
     }
 
-    async fn delete_post(&self, request: Request<DeletePostRequest>) -> Answer<DeletePostResponse> {
+    async fn delete_post(
+        &self,
+        request: Request<DeletePostRequest>,
+    ) -> RpcResult<DeletePostResponse> {
         delete_post::call(&self.posts, request).await
     }
 }

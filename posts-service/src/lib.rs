@@ -10,15 +10,15 @@
 //! - [`posts`]: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: where posts are kept: one trait, two engines; [`clock`]: what time it is.
 //! - [`audit`]: who did what; `metrics`: how much of it.
-//! - [`post`], [`draft`]: what everything above speaks of: posts as they are, and as they are to be.
+//! - [`post`], [`post_content`]: what everything above speaks of: posts as they are, and as they are to be.
 
 pub mod audit;
 pub mod clock;
 mod commands;
-pub mod draft;
 pub mod grpc;
 mod metrics;
 pub mod post;
+pub mod post_content;
 pub mod posts;
 mod program;
 pub mod service;

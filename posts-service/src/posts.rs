@@ -3,7 +3,7 @@
 //! One file per use case. They know neither tonic nor SQL; their outcomes are [`PostError`]s. `actor`
 //! asks auth-service who acts and which posts they may write.
 
-mod actor;
+mod access;
 mod create;
 mod delete;
 mod error;
@@ -11,7 +11,7 @@ mod list;
 mod read;
 mod update;
 
-pub use crate::draft::{Draft, PostRule};
+pub use crate::post_content::{PostContent, PostContentError};
 pub use error::PostError;
 pub use list::{PageRequest, PostPage};
 

@@ -12,7 +12,7 @@ pub use open::open;
 pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 
-use crate::{draft::Draft, post::Post};
+use crate::{post::Post, post_content::PostContent};
 use async_trait::async_trait;
 use rolegate_sql_store::{PoolStats, StoreError};
 
@@ -25,7 +25,7 @@ pub struct NewPost {
     /// Who writes it.
     pub author_id: i64,
     /// What they write.
-    pub draft: Draft,
+    pub content: PostContent,
     /// When, in milliseconds since 1970-01-01T00:00:00Z.
     pub now: i64,
 }
@@ -34,7 +34,7 @@ pub struct NewPost {
 #[derive(Clone, Debug)]
 pub struct PostUpdate {
     /// Title and content.
-    pub draft: Draft,
+    pub content: PostContent,
     /// When, in milliseconds since 1970-01-01T00:00:00Z.
     pub now: i64,
 }
@@ -99,12 +99,12 @@ pub trait PostStore: Send + Sync + 'static {
     /// Changes a post and moves its `updated_at` forward; `None` when there is no such post.
     async fn update(
         &self,
-        target: PostSelector,
-        change: PostUpdate,
+        selector: PostSelector,
+        update: PostUpdate,
     ) -> Result<Option<Post>, StoreError>;
 
     /// Deletes a post; who wrote it, or `None` when there is no such post.
-    async fn delete(&self, target: PostSelector) -> Result<Option<i64>, StoreError>;
+    async fn delete(&self, selector: PostSelector) -> Result<Option<i64>, StoreError>;
 
     /// Who wrote the post with this id; `None` when nobody did.
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError>;

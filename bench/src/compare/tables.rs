@@ -37,7 +37,7 @@ pub(crate) fn report(results: &Results, pace: Pace, machine: Vec<String>) -> Vec
     blocks.push(match &results.basic {
         Some(heat) => Block::Table(web_table(std::slice::from_ref(heat))),
         None => Block::Paragraph(
-            "Not measured: every Basic request costs a bcrypt (BASIC_MEMORY_SECONDS is 0, or this \
+            "Not measured: every Basic request costs a bcrypt (BASIC_CACHE_TTL_SECONDS is 0, or this \
              build does not remember)."
                 .to_owned(),
         ),

@@ -1,6 +1,6 @@
 //! `BatchGetPosts`.
 
-use super::Answer;
+use super::RpcResult;
 use crate::posts::Posts;
 use rolegate_proto::posts_v1::{BatchGetPostsRequest, BatchGetPostsResponse};
 use tonic::{Request, Response};
@@ -8,7 +8,7 @@ use tonic::{Request, Response};
 pub(super) async fn call(
     posts: &Posts,
     request: Request<BatchGetPostsRequest>,
-) -> Answer<BatchGetPostsResponse> {
+) -> RpcResult<BatchGetPostsResponse> {
     let posts = posts.read_all(&request.into_inner().post_ids).await?;
     let posts = posts.into_iter().map(Into::into).collect();
     Ok(Response::new(BatchGetPostsResponse { posts }))

@@ -1,6 +1,6 @@
 //! `DeletePost`.
 
-use super::{Answer, actor_of};
+use super::{RpcResult, actor_of};
 use crate::posts::Posts;
 use rolegate_proto::posts_v1::{DeletePostRequest, DeletePostResponse};
 use tonic::{Request, Response};
@@ -8,7 +8,7 @@ use tonic::{Request, Response};
 pub(super) async fn call(
     posts: &Posts,
     request: Request<DeletePostRequest>,
-) -> Answer<DeletePostResponse> {
+) -> RpcResult<DeletePostResponse> {
     let actor = actor_of(&request);
     posts.delete(&actor, request.into_inner().post_id).await?;
     Ok(Response::new(DeletePostResponse {}))

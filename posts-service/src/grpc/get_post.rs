@@ -1,6 +1,6 @@
 //! `GetPost`.
 
-use super::Answer;
+use super::RpcResult;
 use crate::posts::Posts;
 use rolegate_proto::posts_v1::{GetPostRequest, GetPostResponse};
 use tonic::{Request, Response};
@@ -8,7 +8,7 @@ use tonic::{Request, Response};
 pub(super) async fn call(
     posts: &Posts,
     request: Request<GetPostRequest>,
-) -> Answer<GetPostResponse> {
+) -> RpcResult<GetPostResponse> {
     let post = posts.read(request.into_inner().post_id).await?;
     Ok(Response::new(GetPostResponse { post: Some(post.into()) }))
 }

@@ -1,6 +1,6 @@
 //! `ListPosts`.
 
-use super::Answer;
+use super::RpcResult;
 use crate::posts::{PageRequest, Posts};
 use rolegate_proto::posts_v1::{ListPostsRequest, ListPostsResponse};
 use tonic::{Request, Response};
@@ -8,7 +8,7 @@ use tonic::{Request, Response};
 pub(super) async fn call(
     posts: &Posts,
     request: Request<ListPostsRequest>,
-) -> Answer<ListPostsResponse> {
+) -> RpcResult<ListPostsResponse> {
     let ListPostsRequest { page_size, after, author_id } = request.into_inner();
     let page = posts.list(PageRequest { size: page_size, after, author_id }).await?;
     let posts = page.posts.into_iter().map(Into::into).collect();

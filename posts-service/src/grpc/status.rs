@@ -17,7 +17,7 @@ fn reason_of(error: &PostError) -> Reason {
     match error {
         PostError::Actor(reason) => *reason,
         PostError::NotFound => Reason::PostNotFound,
-        PostError::OthersPost => Reason::RoleInsufficient,
+        PostError::NotOwner => Reason::RoleInsufficient,
         PostError::Invalid(_) => Reason::PostInvalid,
         PostError::RequestInvalid(_) => Reason::RequestInvalid,
         PostError::AuthUnavailable(_) => Reason::AuthUnavailable,

@@ -1,6 +1,6 @@
 //! `UpdatePost`.
 
-use super::{Answer, actor_of};
+use super::{RpcResult, actor_of};
 use crate::posts::Posts;
 use rolegate_proto::posts_v1::{UpdatePostRequest, UpdatePostResponse};
 use tonic::{Request, Response};
@@ -8,7 +8,7 @@ use tonic::{Request, Response};
 pub(super) async fn call(
     posts: &Posts,
     request: Request<UpdatePostRequest>,
-) -> Answer<UpdatePostResponse> {
+) -> RpcResult<UpdatePostResponse> {
     let actor = actor_of(&request);
     let UpdatePostRequest { post_id, title, content } = request.into_inner();
     let post = posts.update(&actor, post_id, title, content).await?;

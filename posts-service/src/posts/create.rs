@@ -1,8 +1,8 @@
 //! Creating a post.
 
-use super::{Draft, PostError, Posts};
+use super::{PostContent, PostError, Posts};
 use crate::{
-    audit::{self, Act},
+    audit::{self, PostAction},
     post::PostWithAuthor,
     store::NewPost,
 };
@@ -18,13 +18,13 @@ impl Posts {
         title: String,
         content: String,
     ) -> Result<PostWithAuthor, PostError> {
-        let writer = self.writer(actor).await?;
-        let draft = Draft::new(title, content)?;
-        let new = NewPost { author_id: writer.id, draft, now: self.clock.unix_millis() };
+        let writer = self.require_writer(actor).await?;
+        let content = PostContent::new(title, content)?;
+        let new = NewPost { author_id: writer.id, content, now: self.clock.unix_millis() };
         let store = Arc::clone(&self.store);
         let written = RequestContext::run_to_completion(async move {
             let post = store.insert(new).await?;
-            audit::tell(Act::Created, &writer, post.id, post.author_id);
+            audit::record(PostAction::Created, &writer, post.id, post.author_id);
             Ok(PostWithAuthor { post, author: Some(writer.username) })
         });
         written.await

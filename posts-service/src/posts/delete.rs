@@ -1,7 +1,7 @@
 //! Deleting a post.
 
-use super::{PostError, Posts, actor::target};
-use crate::audit::{self, Act};
+use super::{PostError, Posts, access::selector};
+use crate::audit::{self, PostAction};
 use rolegate_sql_store::StoreError;
 use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
@@ -10,16 +10,16 @@ use std::sync::Arc;
 impl Posts {
     /// Deletes a post for good.
     pub async fn delete(&self, actor: &SecretString, id: i64) -> Result<(), PostError> {
-        let writer = self.writer(actor).await?;
-        let target = target(&writer, id);
+        let writer = self.require_writer(actor).await?;
+        let selector = selector(&writer, id);
         let store = Arc::clone(&self.store);
         let deleted = RequestContext::run_to_completion(async move {
-            let author_id = store.delete(target).await?;
+            let author_id = store.delete(selector).await?;
             if let Some(author_id) = author_id {
-                audit::tell(Act::Deleted, &writer, id, author_id);
+                audit::record(PostAction::Deleted, &writer, id, author_id);
             }
             Ok::<_, StoreError>(author_id.is_some())
         });
-        if deleted.await? { Ok(()) } else { Err(self.why_not(target).await?) }
+        if deleted.await? { Ok(()) } else { Err(self.denial_reason(selector).await?) }
     }
 }

@@ -1,6 +1,6 @@
 //! Every way in which a use case can end without success.
 
-use super::PostRule;
+use super::PostContentError;
 use rolegate_auth_client::{CallError, Reason};
 use rolegate_sql_store::StoreError;
 
@@ -15,10 +15,10 @@ pub enum PostError {
     NotFound,
     /// The post is another author's, and the actor is no admin.
     #[error("another author's post")]
-    OthersPost,
+    NotOwner,
     /// The title or the content breaks this rule.
     #[error("{0}")]
-    Invalid(#[from] PostRule),
+    Invalid(#[from] PostContentError),
     /// The request is out of bounds.
     #[error("{0}")]
     RequestInvalid(&'static str),

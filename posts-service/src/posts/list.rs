@@ -44,6 +44,6 @@ impl Posts {
         };
         let page = self.store.page(&filter).await?;
         let next_after = page.posts.last().filter(|_| page.has_more).map(|post| post.id);
-        Ok(PostPage { posts: self.sign_all(page.posts).await?, next_after })
+        Ok(PostPage { posts: self.with_authors(page.posts).await?, next_after })
     }
 }

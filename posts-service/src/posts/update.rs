@@ -1,8 +1,8 @@
 //! Changing a post.
 
-use super::{Draft, PostError, Posts, actor::target};
+use super::{PostContent, PostError, Posts, access::selector};
 use crate::{
-    audit::{self, Act},
+    audit::{self, PostAction},
     post::{Post, PostWithAuthor},
     store::{PostSelector, PostUpdate},
 };
@@ -21,41 +21,41 @@ impl Posts {
         title: String,
         content: String,
     ) -> Result<PostWithAuthor, PostError> {
-        let writer = self.writer(actor).await?;
-        let target = target(&writer, id);
-        let draft = match Draft::new(title, content) {
-            Ok(draft) => draft,
+        let writer = self.require_writer(actor).await?;
+        let selector = selector(&writer, id);
+        let content = match PostContent::new(title, content) {
+            Ok(content) => content,
             // Whether there is such a post, and whose it is, comes before what is to stand in it.
             Err(rule) => {
                 let author = self.store.author_of(id).await?.ok_or(PostError::NotFound)?;
-                let may = target.author_id.is_none_or(|only| only == author);
-                return Err(if may { rule.into() } else { PostError::OthersPost });
+                let may = selector.author_id.is_none_or(|only| only == author);
+                return Err(if may { rule.into() } else { PostError::NotOwner });
             }
         };
-        let change = PostUpdate { draft, now: self.clock.unix_millis() };
-        match self.change(&writer, target, change).await? {
+        let update = PostUpdate { content, now: self.clock.unix_millis() };
+        match self.write(&writer, selector, update).await? {
             Some(post) if post.author_id == writer.id => {
                 Ok(PostWithAuthor { post, author: Some(writer.username) })
             }
-            Some(post) => self.sign(post).await,
-            None => Err(self.why_not(target).await?),
+            Some(post) => self.with_author(post).await,
+            None => Err(self.denial_reason(selector).await?),
         }
     }
 
-    async fn change(
+    async fn write(
         &self,
         writer: &User,
-        target: PostSelector,
-        change: PostUpdate,
+        selector: PostSelector,
+        update: PostUpdate,
     ) -> Result<Option<Post>, StoreError> {
         let (store, writer) = (Arc::clone(&self.store), writer.clone());
-        let changed = RequestContext::run_to_completion(async move {
-            let changed = store.update(target, change).await?;
-            if let Some(post) = &changed {
-                audit::tell(Act::Updated, &writer, post.id, post.author_id);
+        let written = RequestContext::run_to_completion(async move {
+            let updated = store.update(selector, update).await?;
+            if let Some(post) = &updated {
+                audit::record(PostAction::Updated, &writer, post.id, post.author_id);
             }
-            Ok(changed)
+            Ok(updated)
         });
-        changed.await
+        written.await
     }
 }

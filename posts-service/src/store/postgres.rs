@@ -53,8 +53,8 @@ impl PostStore for PostgresStore {
             RETURNING id, author_id, title, content, created_at, updated_at";
         let insert = sqlx::query(sql)
             .bind(post.author_id)
-            .bind(post.draft.title)
-            .bind(post.draft.content)
+            .bind(post.content.title)
+            .bind(post.content.content)
             .bind(post.now)
             .try_map(|row| post_from_row(&row));
         self.pool.run(|connection| Box::pin(insert.fetch_one(connection))).await
@@ -86,8 +86,8 @@ impl PostStore for PostgresStore {
 
     async fn update(
         &self,
-        target: PostSelector,
-        change: PostUpdate,
+        selector: PostSelector,
+        update: PostUpdate,
     ) -> Result<Option<Post>, StoreError> {
         // A clock that went back does not take the post back in time.
         let sql = "UPDATE posts.post
@@ -95,19 +95,19 @@ impl PostStore for PostgresStore {
             WHERE id = $1 AND ($2::bigint IS NULL OR author_id = $2)
             RETURNING id, author_id, title, content, created_at, updated_at";
         let update = sqlx::query(sql)
-            .bind(target.id)
-            .bind(target.author_id)
-            .bind(change.draft.title)
-            .bind(change.draft.content)
-            .bind(change.now)
+            .bind(selector.id)
+            .bind(selector.author_id)
+            .bind(update.content.title)
+            .bind(update.content.content)
+            .bind(update.now)
             .try_map(|row| post_from_row(&row));
         self.pool.run(|connection| Box::pin(update.fetch_optional(connection))).await
     }
 
-    async fn delete(&self, target: PostSelector) -> Result<Option<i64>, StoreError> {
+    async fn delete(&self, selector: PostSelector) -> Result<Option<i64>, StoreError> {
         let sql = "DELETE FROM posts.post
             WHERE id = $1 AND ($2::bigint IS NULL OR author_id = $2) RETURNING author_id";
-        let delete = sqlx::query_scalar(sql).bind(target.id).bind(target.author_id);
+        let delete = sqlx::query_scalar(sql).bind(selector.id).bind(selector.author_id);
         self.pool.run(|connection| Box::pin(delete.fetch_optional(connection))).await
     }
 

@@ -2,14 +2,14 @@
 
 /// A title and a content that keep the rules; both are taken exactly as sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draft {
+pub struct PostContent {
     pub(crate) title: String,
     pub(crate) content: String,
 }
 
 /// The rule that a text breaks. Prints as a sentence for its author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PostRule {
+pub enum PostContentError {
     /// Empty, or more than 200 characters.
     #[error("Title must have 1 to 200 characters.")]
     TitleLength,
@@ -27,24 +27,24 @@ pub enum PostRule {
     ContentNul,
 }
 
-impl Draft {
+impl PostContent {
     /// The longest title, in Unicode scalar values.
     pub const LONGEST_TITLE: usize = 200;
     /// The longest content, in Unicode scalar values.
     pub const LONGEST_CONTENT: usize = 50_000;
 
     /// Checks the rules, those of the title first.
-    pub fn new(title: String, content: String) -> Result<Self, PostRule> {
+    pub fn new(title: String, content: String) -> Result<Self, PostContentError> {
         if !has_characters(&title, Self::LONGEST_TITLE) {
-            Err(PostRule::TitleLength)
+            Err(PostContentError::TitleLength)
         } else if title.chars().any(char::is_control) {
-            Err(PostRule::TitleControl)
+            Err(PostContentError::TitleControl)
         } else if title.trim().is_empty() {
-            Err(PostRule::TitleBlank)
+            Err(PostContentError::TitleBlank)
         } else if !has_characters(&content, Self::LONGEST_CONTENT) {
-            Err(PostRule::ContentLength)
+            Err(PostContentError::ContentLength)
         } else if content.contains('\0') {
-            Err(PostRule::ContentNul)
+            Err(PostContentError::ContentNul)
         } else {
             Ok(Self { title, content })
         }
@@ -57,30 +57,30 @@ fn has_characters(text: &str, most: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Draft, PostRule};
+    use super::{PostContent, PostContentError};
 
-    fn check(title: &str, content: &str) -> Result<(), PostRule> {
-        Draft::new(title.to_owned(), content.to_owned()).map(drop)
+    fn check(title: &str, content: &str) -> Result<(), PostContentError> {
+        PostContent::new(title.to_owned(), content.to_owned()).map(drop)
     }
 
     #[test]
     fn lengths_count_characters_not_bytes() {
         for character in ["a", "é", "漢", "🦀"] {
             assert_eq!(check(&character.repeat(200), &character.repeat(50_000)), Ok(()));
-            assert_eq!(check(&character.repeat(201), "c"), Err(PostRule::TitleLength));
-            assert_eq!(check("t", &character.repeat(50_001)), Err(PostRule::ContentLength));
+            assert_eq!(check(&character.repeat(201), "c"), Err(PostContentError::TitleLength));
+            assert_eq!(check("t", &character.repeat(50_001)), Err(PostContentError::ContentLength));
         }
-        assert_eq!(check("", "c"), Err(PostRule::TitleLength));
-        assert_eq!(check("t", ""), Err(PostRule::ContentLength));
+        assert_eq!(check("", "c"), Err(PostContentError::TitleLength));
+        assert_eq!(check("t", ""), Err(PostContentError::ContentLength));
     }
 
     #[test]
     fn a_title_is_one_line_that_can_be_seen() {
         for control in ["a\0", "a\nb", "\ta", "a\r", "\u{1b}[31m", "\u{7f}", "\u{85}"] {
-            assert_eq!(check(control, "c"), Err(PostRule::TitleControl), "{control:?}");
+            assert_eq!(check(control, "c"), Err(PostContentError::TitleControl), "{control:?}");
         }
         for blank in [" ", "  ", "\u{a0}", "\u{3000}"] {
-            assert_eq!(check(blank, "c"), Err(PostRule::TitleBlank), "{blank:?}");
+            assert_eq!(check(blank, "c"), Err(PostContentError::TitleBlank), "{blank:?}");
         }
         for fine in [" a ", "<script>", "'; DROP TABLE post; --", "%_\\", "👩‍👩‍👧"] {
             assert_eq!(check(fine, "c"), Ok(()), "{fine:?}");
@@ -92,6 +92,6 @@ mod tests {
         for fine in ["\n", "a\r\n\tb", " ", "\u{1b}"] {
             assert_eq!(check("t", fine), Ok(()), "{fine:?}");
         }
-        assert_eq!(check("t", "a\0b"), Err(PostRule::ContentNul));
+        assert_eq!(check("t", "a\0b"), Err(PostContentError::ContentNul));
     }
 }
