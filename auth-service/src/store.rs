@@ -173,23 +173,6 @@ pub trait UserStore: Send + Sync + 'static {
     async fn close(&self);
 }
 
-impl UserFilter {
-    /// The prefix as a half-open range of usernames in byte order, which both engines can answer
-    /// from the index and where no character is special: from the prefix to the first text after
-    /// all that start with it; `None` for no end.
-    fn username_range(&self) -> (&str, Option<String>) {
-        let mut end: Vec<char> = self.username_prefix.chars().collect();
-        while let Some(last) = end.pop() {
-            // UTF-8 orders as code points do; the step over the surrogates is part of the range.
-            if let Some(next) = (last..=char::MAX).nth(1) {
-                end.push(next);
-                return (&self.username_prefix, Some(end.into_iter().collect()));
-            }
-        }
-        (&self.username_prefix, None)
-    }
-}
-
 /// The one to write to, out of the rows of `actor` and `id`; an error where the actor may not write.
 fn require_admin(rows: &[User], actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
     let row = |id| rows.iter().find(|user| user.id == id);
@@ -218,22 +201,4 @@ fn role_from_text(text: &str) -> sqlx::Result<Role> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::UserFilter;
-
-    fn range(prefix: &str) -> (String, Option<String>) {
-        let filter = UserFilter { username_prefix: prefix.into(), ..UserFilter::default() };
-        let (start, end) = filter.username_range();
-        (start.to_owned(), end)
-    }
-
-    #[test]
-    fn a_prefix_is_a_range_in_byte_order() {
-        assert_eq!(range(""), (String::new(), None));
-        assert_eq!(range("ab"), ("ab".into(), Some("ac".into())));
-        assert_eq!(range("a%"), ("a%".into(), Some("a&".into())));
-        assert_eq!(range("\u{d7ff}"), ("\u{d7ff}".into(), Some("\u{e000}".into())));
-        assert_eq!(range("a\u{10ffff}"), ("a\u{10ffff}".into(), Some("b".into())));
-        assert_eq!(range("\u{10ffff}"), ("\u{10ffff}".into(), None));
-    }
-}
+pub(crate) mod tests;

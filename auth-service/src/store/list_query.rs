@@ -19,7 +19,7 @@ where
     let mut query = QueryBuilder::new(columns);
     query.push_bind(filter.after);
     if !filter.username_prefix.is_empty() {
-        let (start, end) = filter.username_range();
+        let (start, end) = prefix_range(&filter.username_prefix);
         query.push(" AND username >= ").push_bind(start.to_owned());
         if let Some(end) = end {
             query.push(" AND username < ").push_bind(end);
@@ -30,4 +30,37 @@ where
     }
     query.push(" ORDER BY id LIMIT ").push_bind(filter.limit);
     query
+}
+
+/// The usernames with a prefix as a half-open range in byte order, which both engines answer from
+/// the index and in which no character is special; no end where no text follows the prefix.
+fn prefix_range(prefix: &str) -> (&str, Option<String>) {
+    let mut end: Vec<char> = prefix.chars().collect();
+    while let Some(last) = end.pop() {
+        // UTF-8 sorts by code point; the range skips the surrogates.
+        if let Some(next) = (last..=char::MAX).nth(1) {
+            end.push(next);
+            return (prefix, Some(end.into_iter().collect()));
+        }
+    }
+    (prefix, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prefix_range;
+
+    #[test]
+    fn prefix_is_a_range_in_byte_order() {
+        for (prefix, end) in [
+            ("", None),
+            ("ab", Some("ac")),
+            ("a%", Some("a&")),
+            ("\u{d7ff}", Some("\u{e000}")),
+            ("a\u{10ffff}", Some("b")),
+            ("\u{10ffff}", None),
+        ] {
+            assert_eq!(prefix_range(prefix), (prefix, end.map(str::to_owned)));
+        }
+    }
 }

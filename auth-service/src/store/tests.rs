@@ -1,0 +1,256 @@
+//! What every store of users does, on each engine and in memory.
+
+mod memory;
+
+pub(crate) use memory::MemoryStore;
+
+use super::{
+    ActorError, InsertError, NewPassword, NewUser, PasswordWriter, UserFilter, UserStore, open,
+};
+use crate::user::User;
+use rolegate_proto::Role;
+use rolegate_sql_store::DatabaseUrl;
+use secrecy::ExposeSecret;
+use tokio::join;
+
+/// Runs each case on every store.
+macro_rules! conformance {
+    ($($case:ident),+ $(,)?) => {$(
+        mod $case {
+            #[tokio::test]
+            async fn in_memory() {
+                super::$case(&super::MemoryStore::default()).await;
+            }
+
+            #[tokio::test]
+            async fn on_sqlite() {
+                let folder = tempfile::tempdir().expect("a folder");
+                let file = folder.path().join("users.db");
+                let url = super::DatabaseUrl::from_file("DATABASE_URL", file);
+                let store = super::open(&url).await.expect("opened");
+                super::$case(&*store).await;
+                store.close().await;
+            }
+        }
+    )+};
+}
+
+conformance! {
+    ids_ascend_and_are_never_reused,
+    usernames_are_unique_byte_for_byte,
+    one_of_several_concurrent_inserts_wins,
+    lookups_omit_unknown_keys,
+    set_role_requires_an_admin,
+    set_role_without_actor_is_allowed,
+    delete_requires_an_admin,
+    one_of_two_admins_deletes_the_other,
+    set_password_requires_what_its_writer_saw,
+    set_password_advances_tokens_not_before,
+    replace_password_compares_the_old_hash,
+    pages_are_ordered_and_filtered,
+    prefix_is_literal,
+    closed_store_is_unavailable,
+}
+
+async fn insert(store: &dyn UserStore, username: &str, role: Role) -> User {
+    let new = NewUser { username: username.into(), password_hash: "hash".into(), role };
+    store.insert(new).await.expect("inserted")
+}
+
+async fn get(store: &dyn UserStore, id: i64) -> Option<User> {
+    store.users_by_id(&[id]).await.expect("read").pop()
+}
+
+async fn hash(store: &dyn UserStore, username: &str) -> String {
+    let found = store.credentials_by_username(&[username.into()]).await.expect("read");
+    found[0].password_hash.expose_secret().to_owned()
+}
+
+async fn ids_ascend_and_are_never_reused(store: &dyn UserStore) {
+    let admin = insert(store, "admin", Role::Admin).await;
+    let first = insert(store, "ann", Role::User).await;
+    assert!(admin.id >= 1 && first.id > admin.id);
+    store.delete(admin.id, first.id).await.expect("deleted");
+    assert!(insert(store, "ann", Role::User).await.id > first.id);
+}
+
+async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::Author).await;
+    assert_eq!((&*ann.username, ann.role, ann.tokens_not_before), ("ann", Role::Author, 0));
+    insert(store, "Ann", Role::User).await;
+    insert(store, "ann ", Role::User).await;
+    let taken = NewUser { username: "ann".into(), password_hash: "x".into(), role: Role::Admin };
+    let refused = store.insert(taken).await;
+    assert!(matches!(refused, Err(InsertError::UsernameTaken)), "{refused:?}");
+    assert_eq!(get(store, ann.id).await, Some(ann));
+    assert_eq!(hash(store, "ann").await, "hash");
+}
+
+async fn one_of_several_concurrent_inserts_wins(store: &dyn UserStore) {
+    let insert = || {
+        store.insert(NewUser {
+            username: "ann".into(),
+            password_hash: "hash".into(),
+            role: Role::User,
+        })
+    };
+    let results: [_; 4] = join!(insert(), insert(), insert(), insert()).into();
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
+}
+
+async fn lookups_omit_unknown_keys(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::User).await;
+    let bob = insert(store, "bob", Role::Author).await;
+    let mut found = store.users_by_id(&[bob.id, 999, ann.id, -1]).await.expect("read");
+    found.sort_by_key(|user| user.id);
+    assert_eq!(found, [ann.clone(), bob]);
+    assert_eq!(store.users_by_id(&[]).await.expect("read"), []);
+    let names = ["carl".to_owned(), "ann".to_owned(), "Bob".to_owned(), "a'\"\\".to_owned()];
+    let found = store.credentials_by_username(&names).await.expect("read");
+    assert_eq!(found.into_iter().map(|row| row.user).collect::<Vec<_>>(), [ann]);
+}
+
+async fn set_role_requires_an_admin(store: &dyn UserStore) {
+    let admin = insert(store, "admin", Role::Admin).await;
+    let ann = insert(store, "ann", Role::Author).await;
+    let set = async |actor, id| store.set_role(Some(actor), id, Role::User).await;
+    let missing = set(999, ann.id).await;
+    assert!(matches!(missing, Err(ActorError::NotFound)), "{missing:?}");
+    let refused = set(ann.id, admin.id).await;
+    assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
+    assert_eq!(set(admin.id, 999).await.expect("allowed"), None);
+    let changed = set(admin.id, ann.id).await.expect("allowed");
+    assert_eq!(changed, Some(User { role: Role::User, ..ann.clone() }));
+    assert_eq!(get(store, ann.id).await, changed);
+    set(admin.id, admin.id).await.expect("an admin may give up the role");
+    let refused = set(admin.id, ann.id).await;
+    assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
+}
+
+async fn set_role_without_actor_is_allowed(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::User).await;
+    let changed = store.set_role(None, ann.id, Role::Admin).await.expect("allowed");
+    assert_eq!(changed.map(|user| user.role), Some(Role::Admin));
+    assert_eq!(store.set_role(None, 999, Role::Admin).await.expect("allowed"), None);
+}
+
+async fn delete_requires_an_admin(store: &dyn UserStore) {
+    let admin = insert(store, "admin", Role::Admin).await;
+    let ann = insert(store, "ann", Role::Author).await;
+    let missing = store.delete(999, ann.id).await;
+    assert!(matches!(missing, Err(ActorError::NotFound)), "{missing:?}");
+    let refused = store.delete(ann.id, admin.id).await;
+    assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
+    let deleted = store.delete(admin.id, ann.id).await.expect("allowed");
+    assert_eq!(deleted, Some(ann.clone()));
+    assert_eq!(get(store, ann.id).await, None);
+    assert_eq!(store.delete(admin.id, ann.id).await.expect("allowed"), None);
+}
+
+async fn one_of_two_admins_deletes_the_other(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::Admin).await;
+    let bob = insert(store, "bob", Role::Admin).await;
+    let results: [_; 2] = join!(store.delete(ann.id, bob.id), store.delete(bob.id, ann.id)).into();
+    assert_eq!(results.iter().filter(|result| matches!(result, Ok(Some(_)))).count(), 1);
+    let late = results.iter().filter(|result| matches!(result, Err(ActorError::NotFound)));
+    assert_eq!(late.count(), 1, "{results:?}");
+}
+
+async fn set_password_requires_what_its_writer_saw(store: &dyn UserStore) {
+    let admin = insert(store, "admin", Role::Admin).await;
+    let ann = insert(store, "ann", Role::Author).await;
+    let set = async |id, writer| {
+        let new = NewPassword { hash: "new".into(), tokens_not_before: 5 };
+        store.set_password(id, new, writer).await.expect("an answer")
+    };
+    assert_eq!(set(ann.id, PasswordWriter::Admin(ann.id)).await, None, "not an admin");
+    assert_eq!(set(ann.id, PasswordWriter::Admin(999)).await, None, "no such actor");
+    assert_eq!(set(ann.id, PasswordWriter::Owner { seen: 1 }).await, None, "changed since");
+    assert_eq!(set(999, PasswordWriter::Admin(admin.id)).await, None, "no such user");
+    assert_eq!(set(999, PasswordWriter::Operator).await, None, "no such user");
+    assert_eq!(hash(store, "ann").await, "hash");
+    for (writer, tokens_not_before) in [
+        (PasswordWriter::Owner { seen: 0 }, 5),
+        (PasswordWriter::Admin(admin.id), 6),
+        (PasswordWriter::Operator, 7),
+    ] {
+        let changed = set(ann.id, writer).await;
+        assert_eq!(changed, Some(User { tokens_not_before, ..ann.clone() }), "{writer:?}");
+        assert_eq!(get(store, ann.id).await, changed);
+    }
+    assert_eq!(hash(store, "ann").await, "new");
+    assert_eq!(hash(store, "admin").await, "hash");
+}
+
+async fn set_password_advances_tokens_not_before(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::User).await;
+    for (given, stored) in [(1_000, 1_000), (10, 1_001), (2_000, 2_000)] {
+        let new = NewPassword { hash: "new".into(), tokens_not_before: given };
+        let changed = store.set_password(ann.id, new, PasswordWriter::Operator).await;
+        assert_eq!(changed.expect("set").map(|user| user.tokens_not_before), Some(stored));
+    }
+}
+
+async fn replace_password_compares_the_old_hash(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::User).await;
+    let replace = async |id, old: &str| {
+        store.replace_password(id, &old.into(), "rehashed".into()).await.expect("an answer")
+    };
+    assert!(!replace(ann.id, "other").await);
+    assert!(!replace(999, "hash").await);
+    assert!(replace(ann.id, "hash").await);
+    assert!(!replace(ann.id, "hash").await);
+    assert_eq!(hash(store, "ann").await, "rehashed");
+    assert_eq!(get(store, ann.id).await, Some(ann), "the password is the same: tokens stay valid");
+}
+
+async fn names(store: &dyn UserStore, filter: &UserFilter) -> Vec<String> {
+    let users = store.list(filter).await.expect("read");
+    users.into_iter().map(|user| user.username).collect()
+}
+
+async fn pages_are_ordered_and_filtered(store: &dyn UserStore) {
+    let first = insert(store, "carl", Role::Author).await.id;
+    for (username, role) in [("ann", Role::User), ("bob", Role::Author), ("anne", Role::Author)] {
+        insert(store, username, role).await;
+    }
+    let all = UserFilter { limit: 10, ..UserFilter::default() };
+    assert_eq!(names(store, &all).await, ["carl", "ann", "bob", "anne"]);
+    let page = UserFilter { after: first, limit: 2, ..all.clone() };
+    assert_eq!(names(store, &page).await, ["ann", "bob"]);
+    assert!(names(store, &UserFilter { after: 999, ..all.clone() }).await.is_empty());
+    let authors = UserFilter { role: Some(Role::Author), ..all.clone() };
+    assert_eq!(names(store, &authors).await, ["carl", "bob", "anne"]);
+    let prefix = UserFilter { username_prefix: "ann".into(), ..all };
+    assert_eq!(names(store, &prefix).await, ["ann", "anne"]);
+    let both = UserFilter { role: Some(Role::Author), ..prefix };
+    assert_eq!(names(store, &both).await, ["anne"]);
+}
+
+async fn prefix_is_literal(store: &dyn UserStore) {
+    let usernames = ["a%b", "a_b", "axb", "A", "é", "\u{d7ff}x", "\u{e000}", "\u{10ffff}x", "'"];
+    for username in usernames {
+        insert(store, username, Role::User).await;
+    }
+    for (prefix, found) in [
+        ("a%", vec!["a%b"]),
+        ("a_", vec!["a_b"]),
+        ("a", vec!["a%b", "a_b", "axb"]),
+        ("é", vec!["é"]),
+        ("\u{d7ff}", vec!["\u{d7ff}x"]),
+        ("\u{10ffff}", vec!["\u{10ffff}x"]),
+        ("'", vec!["'"]),
+        ("", usernames.to_vec()),
+    ] {
+        let username_prefix = prefix.to_owned();
+        let filter = UserFilter { username_prefix, limit: 100, ..UserFilter::default() };
+        assert_eq!(names(store, &filter).await, found, "{prefix:?}");
+    }
+}
+
+async fn closed_store_is_unavailable(store: &dyn UserStore) {
+    store.ping().await.expect("open");
+    store.close().await;
+    store.ping().await.expect_err("closed");
+    store.users_by_id(&[1]).await.expect_err("closed");
+}

@@ -1,0 +1,155 @@
+//! Users in memory, for tests of the use cases.
+
+use super::super::{
+    ActorError, InsertError, NewPassword, NewUser, PasswordWriter, StoreError, UserFilter,
+    UserStore, require_admin,
+};
+use crate::user::{Credentials, User};
+use async_trait::async_trait;
+use rolegate_proto::Role;
+use rolegate_sql_store::PoolStats;
+use secrecy::{ExposeSecret, SecretString};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard},
+};
+
+/// Users in memory; passes the same conformance suite as the SQL stores.
+#[derive(Debug, Default)]
+pub(crate) struct MemoryStore(Mutex<Users>);
+
+#[derive(Debug, Default)]
+struct Users {
+    by_id: BTreeMap<i64, Credentials>,
+    last_id: i64,
+    is_down: bool,
+}
+
+impl MemoryStore {
+    /// From now on every call fails with [`StoreError::TimedOut`], or succeeds again.
+    pub(crate) fn set_down(&self, is_down: bool) {
+        self.0.lock().expect("not poisoned").is_down = is_down;
+    }
+
+    fn users(&self) -> Result<MutexGuard<'_, Users>, StoreError> {
+        let users = self.0.lock().expect("not poisoned");
+        if users.is_down { Err(StoreError::TimedOut) } else { Ok(users) }
+    }
+}
+
+impl Users {
+    /// The user to change, if there is one and the actor may change it.
+    fn find(&self, actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
+        let rows: Vec<User> = self.by_id.values().map(|row| row.user.clone()).collect();
+        require_admin(&rows, actor, id)
+    }
+}
+
+#[async_trait]
+impl UserStore for MemoryStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.users().map(drop)
+    }
+
+    async fn insert(&self, new: NewUser) -> Result<User, InsertError> {
+        let mut users = self.users()?;
+        if users.by_id.values().any(|row| row.user.username == new.username) {
+            return Err(InsertError::UsernameTaken);
+        }
+        users.last_id += 1;
+        let id = users.last_id;
+        let user = User { id, username: new.username, role: new.role, tokens_not_before: 0 };
+        let row = Credentials { user: user.clone(), password_hash: new.password_hash };
+        users.by_id.insert(id, row);
+        Ok(user)
+    }
+
+    async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError> {
+        let users = self.users()?;
+        let found = users.by_id.values().filter(|row| ids.contains(&row.user.id));
+        Ok(found.map(|row| row.user.clone()).collect())
+    }
+
+    async fn credentials_by_username(
+        &self,
+        usernames: &[String],
+    ) -> Result<Vec<Credentials>, StoreError> {
+        let users = self.users()?;
+        let found = users.by_id.values().filter(|row| usernames.contains(&row.user.username));
+        Ok(found.cloned().collect())
+    }
+
+    async fn set_role(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        role: Role,
+    ) -> Result<Option<User>, ActorError> {
+        let mut users = self.users()?;
+        users.find(actor, id)?;
+        Ok(users.by_id.get_mut(&id).map(|row| {
+            row.user.role = role;
+            row.user.clone()
+        }))
+    }
+
+    async fn delete(&self, actor: i64, id: i64) -> Result<Option<User>, ActorError> {
+        let mut users = self.users()?;
+        users.find(Some(actor), id)?;
+        Ok(users.by_id.remove(&id).map(|row| row.user))
+    }
+
+    async fn set_password(
+        &self,
+        id: i64,
+        new: NewPassword,
+        writer: PasswordWriter,
+    ) -> Result<Option<User>, StoreError> {
+        let mut users = self.users()?;
+        if users.find(writer.admin(), id).is_err() {
+            return Ok(None);
+        }
+        let row = users.by_id.get_mut(&id);
+        let is_unchanged = |row: &&mut Credentials| {
+            writer.seen().is_none_or(|seen| seen == row.user.tokens_not_before)
+        };
+        Ok(row.filter(is_unchanged).map(|row| {
+            row.password_hash = new.hash;
+            row.user.tokens_not_before = new.tokens_not_before.max(row.user.tokens_not_before + 1);
+            row.user.clone()
+        }))
+    }
+
+    async fn replace_password(
+        &self,
+        id: i64,
+        old: &SecretString,
+        new: SecretString,
+    ) -> Result<bool, StoreError> {
+        let mut users = self.users()?;
+        let is_old =
+            |row: &&mut Credentials| row.password_hash.expose_secret() == old.expose_secret();
+        let row = users.by_id.get_mut(&id).filter(is_old);
+        Ok(row.map(|row| row.password_hash = new).is_some())
+    }
+
+    async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError> {
+        let users = self.users()?;
+        let all = users.by_id.values().map(|row| &row.user);
+        let found = all.filter(|user| {
+            user.id > filter.after
+                && user.username.starts_with(&filter.username_prefix)
+                && filter.role.is_none_or(|role| role == user.role)
+        });
+        let limit = usize::try_from(filter.limit).unwrap_or(0);
+        Ok(found.take(limit).cloned().collect())
+    }
+
+    fn pools(&self) -> Vec<PoolStats> {
+        Vec::new()
+    }
+
+    async fn close(&self) {
+        self.set_down(true);
+    }
+}
