@@ -6,8 +6,8 @@ use crate::{
 };
 use rolegate_proto::Reason;
 use rolegate_telemetry::metrics::{
-    Histogram, IntCounter, IntCounterVec, IntGauge, SECONDS, before_scrape, counter, counters,
-    gauge, histogram, raise, set_count,
+    Histogram, IntCounter, IntCounterVec, IntGauge, LATENCY_BUCKETS, advance_to, before_scrape,
+    counter, counter_vec, gauge, histogram, set_count,
 };
 use std::sync::{Arc, LazyLock};
 
@@ -16,12 +16,12 @@ type Metric<M> = LazyLock<M>;
 static LOGINS: Metric<IntCounterVec> = Metric::new(|| {
     let help = "Checks of a username and a password by method (login, basic) and outcome: OK or a reason \
                 of the contract.";
-    counters("rolegate_logins_total", help, &["method", "outcome"])
+    counter_vec("rolegate_logins_total", help, &["method", "outcome"])
 });
 
 static AUTHORIZATIONS: Metric<IntCounterVec> = Metric::new(|| {
     let help = "Role decisions by outcome: OK or a reason of the contract.";
-    counters("rolegate_authorizations_total", help, &["outcome"])
+    counter_vec("rolegate_authorizations_total", help, &["outcome"])
 });
 
 static ALLOWED: Metric<IntCounter> = Metric::new(|| AUTHORIZATIONS.with_label_values(&[OK]));
@@ -35,17 +35,17 @@ pub(crate) static BASIC_CACHE_HITS: Metric<IntCounter> = Metric::new(|| {
 
 static LIMITS: Metric<IntCounterVec> = Metric::new(|| {
     let help = "RateLimiter refused by a limit: of failed logins, or of registrations.";
-    counters("rolegate_limit_refusals_total", help, &["limit"])
+    counter_vec("rolegate_limit_refusals_total", help, &["limit"])
 });
 
 pub(crate) static HASHING_WAIT: Metric<Histogram> = Metric::new(|| {
     let help = "Time that a password waited for a lane.";
-    histogram("rolegate_hashing_wait_seconds", help, SECONDS)
+    histogram("rolegate_hashing_wait_seconds", help, LATENCY_BUCKETS)
 });
 
 pub(crate) static HASHING_RUN: Metric<Histogram> = Metric::new(|| {
     let help = "Time that a password was in a lane.";
-    histogram("rolegate_hashing_run_seconds", help, SECONDS)
+    histogram("rolegate_hashing_run_seconds", help, LATENCY_BUCKETS)
 });
 
 static HASHING_QUEUED: Metric<IntGauge> =
@@ -60,7 +60,7 @@ static HASHING_LANES: Metric<IntGauge> =
 static HASHING_JOBS: Metric<IntCounterVec> = Metric::new(|| {
     let help = "Passwords by what became of them: completed, refused (no capacity in time), expired, \
                 dropped (the caller left).";
-    counters("rolegate_hashing_jobs_total", help, &["outcome"])
+    counter_vec("rolegate_hashing_jobs_total", help, &["outcome"])
 });
 
 static HASHING_PANICS: Metric<IntCounter> = Metric::new(|| {
@@ -115,7 +115,7 @@ fn update_hashing_metrics(hasher: &Hasher) {
         ("expired", stats.expired),
         ("dropped", stats.dropped),
     ] {
-        raise(&HASHING_JOBS.with_label_values(&[outcome]), count);
+        advance_to(&HASHING_JOBS.with_label_values(&[outcome]), count);
     }
-    raise(&HASHING_PANICS, stats.panics);
+    advance_to(&HASHING_PANICS, stats.panics);
 }

@@ -1,11 +1,7 @@
 //! What the binary runs.
 
 use crate::{
-    AuthService,
-    accounts::InitialPassword,
-    commands::{self, Command},
-    service::Config,
-    settings::Settings,
+    AuthService, accounts::InitialPassword, commands, service::Config, settings::Settings,
 };
 use rolegate_grpc_server::{Connections, GrpcListener};
 use rolegate_proto::SERVICE_NAME;
@@ -23,7 +19,7 @@ use std::process::ExitCode;
 
 /// Runs auth-service with the settings of this process, `adjust`ed by whoever embeds it.
 pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
-    let line = command_line::parse_for(Command::wants_all_faults).map(|mut line| {
+    let line = command_line::parse().map(|mut line| {
         adjust(&mut line.settings);
         line
     });
@@ -42,19 +38,21 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         () = shutdown.lame_duck() => return Ok(()),
     };
     let grpc = GrpcListener::bind("AUTH_LISTEN_ADDR", settings.service.auth_listen_addr).await?;
-    let grpc = grpc.encrypted(tls.clone());
+    let grpc = grpc.with_tls(tls.clone());
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
-    let readiness = Readiness::starting(&shutdown);
+    let readiness = Readiness::new(&shutdown);
     print(&format!(
         "Rolegate auth-service {}, users in {store_url}\n{}{}",
         env!("CARGO_PKG_VERSION"),
-        grpc.line("grpc", SERVICE_NAME),
+        grpc.banner_line("grpc", SERVICE_NAME),
         listener_line("ops", Some(ops.address()), "/livez /readyz /metrics"),
     ));
     let probes = AdminServer::start(ops, readiness.clone());
-    let read_again = || {
+    let reload = || {
         service.read_keys_again();
-        rolegate_grpc_server::load_again(tls.as_deref());
+        if let Some(tls) = &tls {
+            tls.reload();
+        }
     };
     let serving = async {
         tokio::join!(
@@ -64,10 +62,10 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     };
     let (outcome, ()) = tokio::select! {
         served = serving => served,
-        never = reload_signal.each(read_again) => match never {},
+        never = reload_signal.on_each(reload) => match never {},
     };
     service.close().await;
-    probes.end().await;
+    probes.stop().await;
     outcome
 }
 

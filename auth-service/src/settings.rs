@@ -13,7 +13,7 @@ use rolegate_grpc_tls::ServerTls;
 use rolegate_service_runtime::{
     cidr_set::CidrSet,
     program::{CommonSettings, ProgramSettings},
-    secret::{self, Source},
+    secret::{self, SecretSource},
     settings::{SettingError, number_between, socket_address},
 };
 use rolegate_sql_store::DatabaseUrl;
@@ -155,7 +155,7 @@ fn password_min_length(text: &str) -> Result<usize, String> {
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "auth-service";
 
-    fn life(&self) -> &CommonSettings {
+    fn common(&self) -> &CommonSettings {
         &self.life
     }
 
@@ -184,7 +184,7 @@ impl ServiceSettings {
             prefix: "AUTH_TLS",
             certificate: self.auth_tls_cert_file.clone(),
             key: self.auth_tls_key_file.clone(),
-            callers: self.auth_tls_client_ca_file.clone(),
+            client_ca: self.auth_tls_client_ca_file.clone(),
         };
         files.load()
     }
@@ -213,11 +213,12 @@ impl ServiceSettings {
     /// `SIGNING_SECRET` does not.
     pub fn key_source(
         &self,
-        otherwise: impl FnOnce() -> Result<Source, SettingError>,
+        otherwise: impl FnOnce() -> Result<SecretSource, SettingError>,
     ) -> Result<KeySource, SettingError> {
         let file = self.signing_secret_file.as_deref();
-        let signing = Source::of("SIGNING_SECRET", self.signing_secret.clone(), file)?;
-        let accepted = Source::of(
+        let signing =
+            SecretSource::from_setting("SIGNING_SECRET", self.signing_secret.clone(), file)?;
+        let accepted = SecretSource::from_setting(
             "SIGNING_SECRETS_ACCEPTED",
             self.signing_secrets_accepted.clone(),
             self.signing_secrets_accepted_file.as_deref(),

@@ -5,7 +5,7 @@ use axum::Router;
 use rolegate_auth_client::AuthClient;
 use rolegate_posts_client::PostsClient;
 use rolegate_service_runtime::{
-    http_server::{HttpListener, Limits},
+    http_server::HttpListener,
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };
@@ -68,7 +68,7 @@ async fn bind(
 
 async fn serve(listener: Option<HttpListener>, router: Router, shutdown: Shutdown) {
     if let Some(listener) = listener {
-        listener.serve(router, Limits::default(), shutdown).await;
+        listener.serve(router, shutdown).await;
     }
 }
 

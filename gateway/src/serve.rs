@@ -1,7 +1,7 @@
 //! The life of the program `gateway`.
 
 use crate::{Gateway, settings::Settings};
-use rolegate_auth_client::settings::read_again;
+use rolegate_auth_client::ClientTls;
 use rolegate_service_runtime::{
     admin_server::AdminServer,
     http_server::HttpListener,
@@ -23,20 +23,20 @@ pub async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
     print(&greeting(&settings, &gateway, &ops));
 
-    let readiness = Readiness::starting(&shutdown);
-    readiness.set_able(true);
+    let readiness = Readiness::new(&shutdown);
+    readiness.set_healthy(true);
     let probes = AdminServer::start(ops, readiness);
-    let read_again = || {
+    let reload = || {
         if auth_tls.is_none() && posts_tls.is_none() {
-            tracing::info!("SIGHUP: there are no files to read again");
+            tracing::info!("SIGHUP: no files to reload");
         }
-        read_again(auth_tls.iter().chain(&posts_tls));
+        auth_tls.iter().chain(&posts_tls).for_each(ClientTls::reload);
     };
     tokio::select! {
         () = gateway.serve(auth, posts, shutdown) => {}
-        never = reload_signal.each(read_again) => match never {},
+        never = reload_signal.on_each(reload) => match never {},
     }
-    probes.end().await;
+    probes.stop().await;
     Ok(())
 }
 

@@ -60,7 +60,7 @@ pub struct Settings {
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "gateway";
 
-    fn life(&self) -> &CommonSettings {
+    fn common(&self) -> &CommonSettings {
         &self.life
     }
 
@@ -152,7 +152,9 @@ mod tests {
         assert_eq!(settings.life.lame_duck_seconds, 2);
         assert!(settings.public.api_docs);
         assert_eq!(settings.public.cors_allowed_origins, AllowedOrigins::Disabled);
-        assert!(!settings.public.trusted_proxies.contain("127.0.0.1".parse().expect("an address")));
+        assert!(
+            !settings.public.trusted_proxies.contains("127.0.0.1".parse().expect("an address"))
+        );
     }
 
     #[test]

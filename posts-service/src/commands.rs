@@ -24,24 +24,17 @@ pub(crate) enum Command {
     Doctor,
 }
 
-impl Command {
-    /// The doctor lists all that is wrong; others stop at the first.
-    pub(crate) fn wants_all_faults(&self) -> bool {
-        matches!(self, Self::Doctor)
-    }
-}
-
 /// Does what was asked for.
 pub(crate) async fn run(
     line: CommandLine<Settings, Command>,
     shutdown: Shutdown,
 ) -> Result<(), Failure> {
-    let CommandLine { settings, command, wrong } = line;
+    let CommandLine { settings, command } = line;
     match command.unwrap_or(Command::Serve) {
         Command::Serve => serve(settings, shutdown).await,
         Command::Migrate => cancel_on_shutdown(&shutdown, migrate(&settings)).await,
         Command::Healthcheck => healthcheck::run(settings.ops_listen_addr).await,
-        Command::Doctor => cancel_on_shutdown(&shutdown, doctor::run(&settings, &wrong)).await,
+        Command::Doctor => cancel_on_shutdown(&shutdown, doctor::run(&settings)).await,
     }
 }
 

@@ -1,11 +1,6 @@
 //! What the binary runs.
 
-use crate::{
-    PostsService,
-    commands::{self, Command},
-    settings::Settings,
-};
-use rolegate_auth_client::settings::read_again;
+use crate::{PostsService, commands, settings::Settings};
 use rolegate_grpc_server::{Connections, GrpcListener};
 use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
 use rolegate_service_runtime::{
@@ -22,7 +17,7 @@ use std::process::ExitCode;
 /// Runs posts-service with the settings of this process.
 #[must_use]
 pub fn program() -> ExitCode {
-    program::run(command_line::parse_for(Command::wants_all_faults), commands::run)
+    program::run(command_line::parse(), commands::run)
 }
 
 /// Opens the store, binds, says where, and serves until `shutdown` is over.
@@ -41,23 +36,27 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         () = shutdown.lame_duck() => return Ok(()),
     };
     let grpc = GrpcListener::bind("POSTS_LISTEN_ADDR", settings.posts_listen_addr).await?;
-    let grpc = grpc.encrypted(own_tls.clone());
+    let grpc = grpc.with_tls(own_tls.clone());
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
-    let readiness = Readiness::starting(&shutdown);
+    let readiness = Readiness::new(&shutdown);
     print(&format!(
         "Rolegate posts-service {}, posts in {store_url}, asking auth-service at {}\n{}{}",
         env!("CARGO_PKG_VERSION"),
         settings.auth_service_url,
-        grpc.line("grpc", SERVICE_NAME),
+        grpc.banner_line("grpc", SERVICE_NAME),
         listener_line("ops", Some(ops.address()), "/livez /readyz /metrics"),
     ));
     let probes = AdminServer::start(ops, readiness.clone());
-    let read_again = || {
+    let reload = || {
         if own_tls.is_none() && auth_tls.is_none() {
-            tracing::info!("SIGHUP: there are no files to read again");
+            tracing::info!("SIGHUP: no files to reload");
         }
-        rolegate_grpc_server::load_again(own_tls.as_deref());
-        read_again(&auth_tls);
+        if let Some(tls) = &own_tls {
+            tls.reload();
+        }
+        if let Some(tls) = &auth_tls {
+            tls.reload();
+        }
     };
     let serving = async {
         tokio::join!(
@@ -67,9 +66,9 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     };
     let (outcome, ()) = tokio::select! {
         served = serving => served,
-        never = reload_signal.each(read_again) => match never {},
+        never = reload_signal.on_each(reload) => match never {},
     };
     service.close().await;
-    probes.end().await;
+    probes.stop().await;
     outcome
 }

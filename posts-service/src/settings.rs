@@ -83,7 +83,7 @@ impl ServerTlsSettings {
             prefix: "POSTS_TLS",
             certificate: self.posts_tls_cert_file.clone(),
             key: self.posts_tls_key_file.clone(),
-            callers: self.posts_tls_client_ca_file.clone(),
+            client_ca: self.posts_tls_client_ca_file.clone(),
         };
         files.load()
     }
@@ -92,7 +92,7 @@ impl ServerTlsSettings {
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "posts-service";
 
-    fn life(&self) -> &CommonSettings {
+    fn common(&self) -> &CommonSettings {
         &self.life
     }
 

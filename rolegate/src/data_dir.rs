@@ -2,7 +2,7 @@
 
 use rolegate_auth_service::{accounts::InitialPassword, secret_generation};
 use rolegate_service_runtime::{
-    secret::{self, Source},
+    secret::{self, SecretSource},
     settings::SettingError,
 };
 use std::{
@@ -37,13 +37,13 @@ impl DataDir {
 
     /// The secret that signs access tokens: made at the first start (0600), then the same at every
     /// start, so that tokens outlive a restart, until somebody writes another one there.
-    pub(crate) fn signing_secret(&self) -> Result<Source, SettingError> {
+    pub(crate) fn signing_secret(&self) -> Result<SecretSource, SettingError> {
         let path = self.0.join("signing-secret");
-        secret::make_or_read(&path, secret_generation::signing_secret).map_err(|error| {
+        secret::read_or_create(&path, secret_generation::signing_secret).map_err(|error| {
             let path = path.display();
             SettingError::new("DATA_DIR", format!("{path} cannot be made or read: {error}"))
         })?;
-        Ok(Source::file("DATA_DIR", &path))
+        Ok(SecretSource::from_file("DATA_DIR", &path))
     }
 }
 

@@ -36,7 +36,7 @@ impl Posts {
         let listener = match address {
             ListenAddress::On(address) => {
                 let listener = GrpcListener::bind("POSTS_LISTEN_ADDR", address).await?;
-                Some(listener.encrypted(tls))
+                Some(listener.with_tls(tls))
             }
             ListenAddress::Off => None,
         };
@@ -46,7 +46,7 @@ impl Posts {
     /// The line that tells people where it listens.
     pub(crate) fn line(&self) -> String {
         match &self.listener {
-            Some(listener) => listener.line("posts", SERVICE_NAME),
+            Some(listener) => listener.banner_line("posts", SERVICE_NAME),
             None => listener_line("posts", None, SERVICE_NAME),
         }
     }
@@ -71,7 +71,7 @@ impl Posts {
                 None => Ok(()),
             }
         };
-        let readiness = Readiness::starting(&shutdown);
+        let readiness = Readiness::new(&shutdown);
         let (tcp, memory, ()) = tokio::join!(
             from_elsewhere,
             service.serve(in_memory, life.clone()),

@@ -66,17 +66,17 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         () = shutdown.lame_duck() => return Ok(()),
     };
     let grpc = GrpcListener::bind("AUTH_LISTEN_ADDR", settings.service.auth_listen_addr).await?;
-    let grpc = grpc.encrypted(tls.clone());
+    let grpc = grpc.with_tls(tls.clone());
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
     let gateway = Gateway::bind(&settings.public).await?;
     let addresses = Addresses {
         bearer: gateway.bearer_address(),
         basic: gateway.basic_address(),
-        grpc: grpc.line("grpc", SERVICE_NAME),
+        grpc: grpc.banner_line("grpc", SERVICE_NAME),
         posts: posts.line(),
         ops: ops.address(),
     };
-    let readiness = Readiness::starting(&shutdown);
+    let readiness = Readiness::new(&shutdown);
     let admin = match (password_file.exists(), has_own_store || !was_there) {
         (false, _) => WhereIsPassword::Elsewhere,
         (true, true) => WhereIsPassword::In(&password_file),
@@ -100,10 +100,14 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
         outcome
     };
     // Direct callers of gRPC leave at the same time as clients of the gateway.
-    let read_again = || {
+    let reload = || {
         service.read_keys_again();
-        rolegate_grpc_server::load_again(tls.as_deref());
-        rolegate_grpc_server::load_again(posts_tls.as_deref());
+        if let Some(tls) = &tls {
+            tls.reload();
+        }
+        if let Some(tls) = &posts_tls {
+            tls.reload();
+        }
     };
     let serving = async {
         tokio::join!(
@@ -116,10 +120,10 @@ async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     };
     let (tcp, memory, posts, (), ()) = tokio::select! {
         served = serving => served,
-        never = reload_signal.each(read_again) => match never {},
+        never = reload_signal.on_each(reload) => match never {},
     };
     service.close().await;
-    probes.end().await;
+    probes.stop().await;
     tcp.and(memory).and(posts)
 }
 

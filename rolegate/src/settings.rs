@@ -66,7 +66,7 @@ pub struct Settings {
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "rolegate";
 
-    fn life(&self) -> &CommonSettings {
+    fn common(&self) -> &CommonSettings {
         &self.life
     }
 

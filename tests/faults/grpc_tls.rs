@@ -98,7 +98,7 @@ async fn gateway_rejects_an_auth_service_without_a_valid_certificate() {
         // Mended without a restart of either.
         certified.own.replace_with(&good);
         app.auth().reload();
-        app.auth().logs(why, |line| line.contains("certificates of gRPC were read again")).await;
+        app.auth().logs(why, |line| line.contains("reloaded the gRPC certificates")).await;
         eventually("auth-service to be trusted", async || {
             let response = app.try_log_in("admin", ADMIN_PASSWORD).await;
             (response.status == 200).then_some(())
@@ -116,10 +116,12 @@ async fn unreadable_certificates_change_nothing() {
     std::fs::write(&certified.caller.certificate, "no certificate").expect("written");
     for process in app.processes() {
         process.reload();
-        process.logs("that they stay", |line| line.contains("certificates of gRPC stay")).await;
+        process
+            .logs("that they stay", |line| line.contains("cannot reload the gRPC certificates"))
+            .await;
     }
     let log = app.auth().stderr() + &app.gateway().stderr();
-    for said in ["is not the key of", "holds no certificate"] {
+    for said in ["is not the key of", "contains no PEM certificate"] {
         assert!(log.contains(said), "nothing says {said}: {log}");
     }
     app.admin().await;

@@ -92,7 +92,7 @@ impl Accounts {
         let Some(password) = presented.password().cloned() else { return };
         let (accounts, user_id) = (self.clone(), stored.user.id);
         let old = stored.password_hash.clone();
-        tokio::spawn(RequestContext::carried(async move {
+        tokio::spawn(RequestContext::propagate(async move {
             let renewed = async {
                 let new = accounts.hasher.hash(&password, origin).await?;
                 Ok::<_, AccountError>(accounts.store.replace_password(user_id, &old, new).await?)

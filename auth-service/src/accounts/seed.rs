@@ -75,7 +75,7 @@ impl Accounts {
             AdminPassword::GeneratedInto(path) => {
                 let source = |source| SeedError::File { path: path.clone(), source };
                 let generate = || secret_generation::password(self.policy.password_min_length);
-                let (text, made) = secret::make_or_read(path, generate).map_err(source)?;
+                let (text, made) = secret::read_or_create(path, generate).map_err(source)?;
                 (text, made.then_some(path))
             }
         };

@@ -8,13 +8,11 @@ use crate::settings::Settings;
 use rolegate_service_runtime::{
     doctor::{self, addresses},
     program::Failure,
-    settings::SettingError,
 };
 
 /// Prints a line for each check; fails when one found something wrong.
-pub(super) async fn run(settings: &Settings, unread: &[SettingError]) -> Result<(), Failure> {
-    let mut findings = doctor::settings(unread);
-    findings.extend(secrets::check(settings));
+pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
+    let mut findings = secrets::check(settings);
     findings.extend(database::check(settings).await);
     let grpc = ("AUTH_LISTEN_ADDR", settings.service.auth_listen_addr);
     findings.extend(addresses(grpc, settings.ops_listen_addr).await);

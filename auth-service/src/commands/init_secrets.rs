@@ -136,7 +136,7 @@ impl<'a> Folder<'a> {
         make: impl FnOnce() -> io::Result<SecretString>,
     ) -> Result<SecretString, SettingError> {
         let path = self.0.join(name);
-        let (secret, is_new) = secret::make_or_read(&path, make)
+        let (secret, is_new) = secret::read_or_create(&path, make)
             .map_err(|error| self.unusable(name, format!("cannot be made or read: {error}")))?;
         let metadata = fs::symlink_metadata(&path)
             .map_err(|error| self.unusable(name, format!("cannot be looked at: {error}")))?;

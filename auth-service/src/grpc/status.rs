@@ -1,14 +1,14 @@
 //! The one place where outcomes of use cases become gRPC statuses.
 
 use crate::{accounts::AccountError, store::StoreError};
-use rolegate_grpc_server::refusal;
+use rolegate_grpc_server::error_status;
 use rolegate_proto::Reason;
 use std::time::Duration;
 use tonic::Status;
 
 impl From<AccountError> for Status {
     fn from(error: AccountError) -> Self {
-        refusal(reason_of(&error), &error, retry_after(&error))
+        error_status(reason_of(&error), &error, retry_after(&error))
     }
 }
 

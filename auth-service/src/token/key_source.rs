@@ -1,27 +1,27 @@
 //! Where the keys come from, and are read from again.
 
 use super::{Keyring, keyring::MIN_KEY_BYTES};
-use rolegate_service_runtime::{secret::Source, settings::SettingError};
+use rolegate_service_runtime::{secret::SecretSource, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
 
 /// The secrets of `SIGNING_SECRET` and `SIGNING_SECRETS_ACCEPTED`, as values or files.
 #[derive(Clone, Debug)]
 pub struct KeySource {
-    signing: Source,
-    accepted: Option<Source>,
+    signing: SecretSource,
+    accepted: Option<SecretSource>,
 }
 
 impl KeySource {
     /// The one that signs, and those that are accepted besides, separated by commas or newlines.
     #[must_use]
-    pub fn new(signing: Source, accepted: Option<Source>) -> Self {
+    pub fn new(signing: SecretSource, accepted: Option<SecretSource>) -> Self {
         Self { signing, accepted }
     }
 
     /// Whether the keys may be others when they are read again.
     #[must_use]
     pub fn is_reloadable(&self) -> bool {
-        self.signing.is_file() || self.accepted.as_ref().is_some_and(Source::is_file)
+        self.signing.is_file() || self.accepted.as_ref().is_some_and(SecretSource::is_file)
     }
 
     /// Reads all of them. Everything must be good: half a ring would refuse good tokens.
@@ -31,14 +31,14 @@ impl KeySource {
             Some(source) => list(source)?,
             None => Vec::new(),
         };
-        Keyring::new(&signing, &accepted).map_err(|error| self.signing.wrong(&error.to_string()))
+        Keyring::new(&signing, &accepted).map_err(|error| self.signing.invalid(&error.to_string()))
     }
 }
 
 /// Secrets separated by commas or newlines, each exactly as it stands there. A short one is refused
 /// rather than left out: a missing key would be noticed by those whose tokens it does not verify.
 /// An empty value is none; an empty file may be one that is being written, and is refused too.
-fn list(source: &Source) -> Result<Vec<SecretString>, SettingError> {
+fn list(source: &SecretSource) -> Result<Vec<SecretString>, SettingError> {
     let text = source.read()?;
     if text.expose_secret().is_empty() && !source.is_file() {
         return Ok(Vec::new());
@@ -50,7 +50,7 @@ fn list(source: &Source) -> Result<Vec<SecretString>, SettingError> {
                 "secret {number} of the list has fewer than {MIN_KEY_BYTES} bytes; secrets are \
                  separated by commas or newlines"
             );
-            return Err(source.wrong(&problem));
+            return Err(source.invalid(&problem));
         }
         Ok(SecretString::from(secret))
     });
@@ -60,7 +60,7 @@ fn list(source: &Source) -> Result<Vec<SecretString>, SettingError> {
 #[cfg(test)]
 mod tests {
     use super::KeySource;
-    use rolegate_service_runtime::secret::Source;
+    use rolegate_service_runtime::secret::SecretSource;
     use secrecy::SecretString;
     use std::{fs, path::Path};
 
@@ -68,11 +68,13 @@ mod tests {
     const TWO: &str = "two secrets of more than 32 bytes ";
     const THREE: &str = "three secrets of more than 32 bytes";
 
-    fn given(name: &str, secret: &str) -> Source {
-        Source::of(name, Some(SecretString::from(secret)), None).expect("one").expect("given")
+    fn given(name: &str, secret: &str) -> SecretSource {
+        SecretSource::from_setting(name, Some(SecretString::from(secret)), None)
+            .expect("one")
+            .expect("given")
     }
 
-    fn accepting(accepted: Source) -> Result<Vec<String>, String> {
+    fn accepting(accepted: SecretSource) -> Result<Vec<String>, String> {
         let source = KeySource::new(given("SIGNING_SECRET", THREE), Some(accepted));
         let keyring = source.read().map_err(|error| error.to_string())?;
         Ok(keyring.kids().map(str::to_owned).collect())
@@ -86,7 +88,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("accepted");
         fs::write(&path, text).expect("written");
-        accepting(Source::file("SIGNING_SECRETS_ACCEPTED_FILE", &path))
+        accepting(SecretSource::from_file("SIGNING_SECRETS_ACCEPTED_FILE", &path))
     }
 
     #[test]
@@ -128,7 +130,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_names_its_setting() {
-        let nowhere = Source::file("SIGNING_SECRETS_ACCEPTED_FILE", Path::new("/nowhere/x"));
+        let nowhere =
+            SecretSource::from_file("SIGNING_SECRETS_ACCEPTED_FILE", Path::new("/nowhere/x"));
         let error = accepting(nowhere).expect_err("missing");
         assert_eq!(error, "SIGNING_SECRETS_ACCEPTED_FILE: /nowhere/x does not exist");
         let short = KeySource::new(given("SIGNING_SECRET", "hunter2"), None);

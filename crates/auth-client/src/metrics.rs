@@ -2,17 +2,17 @@
 //! users of one client, as rolegate has; the numbers are those of all of them.
 
 use crate::AuthClient;
-use rolegate_telemetry::metrics::{Histogram, SIZES, histogram, observe_size};
+use rolegate_telemetry::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use std::sync::LazyLock;
 
 static DECISIONS: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Role decisions in one call to auth-service.";
-    histogram("rolegate_client_batch_size_decisions", help, SIZES)
+    histogram("rolegate_client_batch_size_decisions", help, SIZE_BUCKETS)
 });
 
 static USERNAMES: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Look-ups of one username each that shared a call to auth-service.";
-    histogram("rolegate_client_batch_size_usernames", help, SIZES)
+    histogram("rolegate_client_batch_size_usernames", help, SIZE_BUCKETS)
 });
 
 /// Begins to count how many decisions share each call of this client.

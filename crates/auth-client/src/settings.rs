@@ -2,7 +2,7 @@
 
 mod client_tls_files;
 
-pub use client_tls_files::{ClientTlsFiles, read_again};
+pub use client_tls_files::ClientTlsFiles;
 
 use crate::{AuthClient, ClientTls};
 use rolegate_service_runtime::settings::SettingError;

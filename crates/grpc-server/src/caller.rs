@@ -12,7 +12,7 @@ use tonic::{Request, metadata::MetadataMap};
 #[must_use]
 pub fn is_trusted<M>(request: &Request<M>, trusted: &CidrSet) -> bool {
     request.peer_certs().is_some_and(|certificates| !certificates.is_empty())
-        || request.remote_addr().is_some_and(|caller| trusted.contain(caller.ip()))
+        || request.remote_addr().is_some_and(|caller| trusted.contains(caller.ip()))
         || request.extensions().get::<InProcessPeer>().is_some()
 }
 

@@ -10,15 +10,15 @@
 //! - [`refusal`]: a reason of the contract as a status.
 
 pub mod actor;
+mod call_layer;
 pub mod caller;
-mod every_call;
+mod error_status;
 mod guests;
 mod in_process;
-mod refusal;
+mod readiness_monitor;
 mod server;
-mod store_watch;
 mod tls_files;
 
-pub use refusal::refusal;
+pub use error_status::error_status;
 pub use server::{Connections, GrpcListener, GrpcServer};
-pub use tls_files::{TlsFiles, load_again};
+pub use tls_files::TlsFiles;

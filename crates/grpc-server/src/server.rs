@@ -1,7 +1,7 @@
 //! gRPC over HTTP/2: the service itself, `grpc.health.v1` and reflection, under limits.
 
 use crate::{
-    every_call::CallLayer,
+    call_layer::CallLayer,
     guests::{self, Limits},
     in_process::InProcess,
 };
@@ -11,7 +11,7 @@ use rolegate_service_runtime::{
     program::Failure,
     program::{encrypted_listener_line, listener_line},
     settings::SettingError,
-    shutdown::{DRAIN_TIME, Shutdown},
+    shutdown::{DRAIN_TIMEOUT, Shutdown},
 };
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{io::DuplexStream, net::TcpListener, sync::mpsc};
@@ -54,7 +54,7 @@ impl GrpcListener {
 
     /// The same, encrypted if there is something to encrypt with.
     #[must_use]
-    pub fn encrypted(self, tls: Option<Arc<ServerTls>>) -> Self {
+    pub fn with_tls(self, tls: Option<Arc<ServerTls>>) -> Self {
         Self { tls, ..self }
     }
 
@@ -66,7 +66,7 @@ impl GrpcListener {
 
     /// The line that tells people where `what` is, under this name.
     #[must_use]
-    pub fn line(&self, name: &str, what: &str) -> String {
+    pub fn banner_line(&self, name: &str, what: &str) -> String {
         match self.tls {
             Some(_) => encrypted_listener_line(name, self.address, what),
             None => listener_line(name, Some(self.address), what),
@@ -80,7 +80,7 @@ pub struct GrpcServer {
     health: HealthReporter,
     /// The server as a whole, and the service by name (grpc.health.v1).
     health_names: [&'static str; 2],
-    every_call: CallLayer,
+    calls: CallLayer,
 }
 
 impl GrpcServer {
@@ -100,9 +100,9 @@ impl GrpcServer {
         } else {
             tracing::error!("reflection is off: the descriptors of the contract are malformed");
         }
-        let every_call = CallLayer::new(descriptors);
-        let server = Self { routes, health: reporter, health_names: ["", name], every_call };
-        server.report(false).await;
+        let calls = CallLayer::new(descriptors);
+        let server = Self { routes, health: reporter, health_names: ["", name], calls };
+        server.set_serving(false).await;
         server
     }
 
@@ -110,12 +110,12 @@ impl GrpcServer {
     /// clients and traces. Without this nobody is believed who is not in this process.
     #[must_use]
     pub fn trusting(mut self, trusted: &CidrSet) -> Self {
-        self.every_call.believe(trusted.clone());
+        self.calls.trust(trusted.clone());
         self
     }
 
     /// Tells the health service whether we serve.
-    pub async fn report(&self, serving: bool) {
+    pub async fn set_serving(&self, serving: bool) {
         let status = if serving { ServingStatus::Serving } else { ServingStatus::NotServing };
         for name in self.health_names {
             self.health.set_service_status(name, status).await;
@@ -123,7 +123,7 @@ impl GrpcServer {
     }
 
     /// Says no more about anything; whoever watches learns that nothing will follow.
-    pub async fn forget(&self) {
+    pub async fn clear_health(&self) {
         let mut health = self.health.clone();
         for name in self.health_names {
             health.clear_service_status(name).await;
@@ -131,10 +131,9 @@ impl GrpcServer {
     }
 
     /// Serves one kind of connections until `shutdown` says stop; then finishes what is in flight,
-    /// for [`DRAIN_TIME`] at the most.
+    /// for [`DRAIN_TIMEOUT`] at the most.
     pub async fn serve(&self, connections: Connections, shutdown: Shutdown) -> Result<(), Failure> {
-        let server =
-            limited_server().layer(self.every_call.clone()).add_routes(self.routes.clone());
+        let server = limited_server().layer(self.calls.clone()).add_routes(self.routes.clone());
         let stopping = shutdown.stopping();
         let serving = async {
             match connections {
@@ -162,7 +161,7 @@ impl GrpcServer {
         };
         let drained = async {
             shutdown.stopping().await;
-            tokio::time::sleep(DRAIN_TIME).await;
+            tokio::time::sleep(DRAIN_TIMEOUT).await;
         };
         tokio::select! {
             outcome = serving => outcome.map_err(|error| Failure::Other(Box::new(error))),

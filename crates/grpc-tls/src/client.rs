@@ -1,10 +1,10 @@
-//! The end that calls.
+//! The client side.
 
-use crate::{FileError, HTTP_2, Identity, VERSIONS, files, provider};
+use crate::{FileError, HTTP_2, Identity, VERSIONS, files, provider, reloadable::Reloadable};
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{
@@ -13,53 +13,45 @@ use tokio_rustls::{
     rustls::{ClientConfig, client::Resumption, pki_types::ServerName},
 };
 
-/// How connections are made. Clones read their files again together.
+/// Opens TLS connections. Clones share the files, so that one reload is for all.
 #[derive(Clone, Debug)]
-pub struct ClientTls(Arc<Parts>);
-
-#[derive(Debug)]
-struct Parts {
-    authorities: PathBuf,
-    identity: Option<Identity>,
-    config: RwLock<Arc<ClientConfig>>,
-}
+pub struct ClientTls(Arc<Reloadable<ClientConfig>>);
 
 impl ClientTls {
-    /// Trusts the authorities of this file, and shows an identity where there is one.
-    pub fn load(authorities: PathBuf, identity: Option<Identity>) -> Result<Self, FileError> {
-        let config = RwLock::new(config(&authorities, identity.as_ref())?);
-        Ok(Self(Arc::new(Parts { authorities, identity, config })))
+    /// Trusts the CAs of this PEM file and presents `identity` to servers that ask for one.
+    pub fn load(ca_bundle: PathBuf, identity: Option<Identity>) -> Result<Self, FileError> {
+        let config = Reloadable::load(move || config(&ca_bundle, identity.as_ref()))?;
+        Ok(Self(Arc::new(config)))
     }
 
-    /// Reads the files again, for the connections that come.
-    pub fn load_again(&self) -> Result<(), FileError> {
-        let config = config(&self.0.authorities, self.0.identity.as_ref())?;
-        *self.0.config.write().unwrap_or_else(PoisonError::into_inner) = config;
-        Ok(())
+    /// Reloads the files for new connections, and logs the outcome. Files that cannot be used
+    /// change nothing.
+    pub fn reload(&self) {
+        self.0.reload();
     }
 
-    /// Makes a connection of the stream, to somebody who can prove to be `host` (a name, or an
-    /// address without brackets).
+    /// Performs the handshake. The certificate of the server must be for `host`: a DNS name, or an IP
+    /// address without brackets.
     pub async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         host: &str,
         stream: S,
     ) -> io::Result<TlsStream<S>> {
         let host = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-        let config = Arc::clone(&self.0.config.read().unwrap_or_else(PoisonError::into_inner));
-        let stream = TlsConnector::from(config).connect(host, stream).await?;
+        let stream = TlsConnector::from(self.0.current()).connect(host, stream).await?;
         if stream.get_ref().1.alpn_protocol() != Some(HTTP_2) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it does not speak HTTP/2"));
+            let problem = "the server does not speak HTTP/2";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
         }
         Ok(stream)
     }
 }
 
-fn config(authorities: &Path, identity: Option<&Identity>) -> Result<Arc<ClientConfig>, FileError> {
-    let trusted = files::authorities(authorities)?;
+fn config(ca_bundle: &Path, identity: Option<&Identity>) -> Result<ClientConfig, FileError> {
+    let trusted = files::read_ca_bundle(ca_bundle)?;
     let builder = ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(VERSIONS)
-        .map_err(|error| FileError::no_verifier(authorities, &error))?
+        .map_err(|error| FileError::unusable_ca_bundle(ca_bundle, &error))?
         .with_root_certificates(trusted);
     let mut config = match identity {
         Some(identity) => {
@@ -70,5 +62,5 @@ fn config(authorities: &Path, identity: Option<&Identity>) -> Result<Arc<ClientC
     };
     config.alpn_protocols = vec![HTTP_2.to_vec()];
     config.resumption = Resumption::disabled();
-    Ok(Arc::new(config))
+    Ok(config)
 }

@@ -1,21 +1,18 @@
-//! TLS of gRPC, from files. TLS 1.3 and HTTP/2 only, with rustls and ring.
+//! TLS of gRPC from PEM files: TLS 1.3 and HTTP/2 only, with rustls and ring.
 //!
-//! - [`ServerTls`]: the end that is called; demands a certificate of its callers where it is told
-//!   whose.
-//! - [`ClientTls`]: the end that calls; trusts the authorities of one file and no others.
-//! - [`Identity`]: a certificate and its key; [`FileError`]: a file that cannot be used.
-//!
-//! Both can read their files again while connections are open: those stay as they are, new ones
-//! are made with what was read. What cannot be used changes nothing.
+//! - [`ServerTls`]: the server side; with a client CA it requires client certificates.
+//! - [`ClientTls`]: the client side; trusts one CA bundle and no other CA.
+//! - [`Identity`]: a certificate and its key. [`FileError`]: a file that cannot be used.
+//! - `reloadable`: both sides reload their files at run time. Open connections keep what they have.
 
 mod client;
 mod files;
+mod reloadable;
 mod server;
 
 pub use client::ClientTls;
 pub use files::{File, FileError, Identity};
 pub use server::ServerTls;
-pub use tokio_rustls::TlsAcceptor;
 
 use std::sync::Arc;
 use tokio_rustls::rustls::{
@@ -24,9 +21,9 @@ use tokio_rustls::rustls::{
     version::TLS13,
 };
 
-/// Both ends are ours or generated gRPC clients, none of which needs what is older.
+/// Peers are ours or generated gRPC clients; none needs an older version.
 const VERSIONS: &[&SupportedProtocolVersion] = &[&TLS13];
-/// HTTP/2 in the negotiation of protocols (RFC 7301; RFC 9113, section 3.2).
+/// The ALPN id of HTTP/2 (RFC 7301; RFC 9113, section 3.2).
 const HTTP_2: &[u8] = b"h2";
 
 fn provider() -> Arc<CryptoProvider> {

@@ -4,11 +4,7 @@
 //! database does not get every replica restarted. `GET /readyz`: 200 when new work is welcome,
 //! else 503. `GET /metrics`: numbers for Prometheus.
 
-use crate::{
-    http_server::{HttpListener, Limits},
-    readiness::Readiness,
-    shutdown::Shutdown,
-};
+use crate::{http_server::HttpListener, readiness::Readiness, shutdown::Shutdown};
 use axum::{Router, extract::State, routing::get};
 use http::{HeaderName, StatusCode, header::CONTENT_TYPE};
 use rolegate_telemetry::metrics;
@@ -31,12 +27,12 @@ impl AdminServer {
     #[must_use]
     pub fn start(listener: HttpListener, readiness: Readiness) -> Self {
         let life = Shutdown::new();
-        let serving = listener.serve(router(readiness), Limits::default(), life.clone());
+        let serving = listener.serve(router(readiness), life.clone());
         Self { life, serving: tokio::spawn(serving) }
     }
 
     /// Answers nobody any more. The last call was finished before.
-    pub async fn end(self) {
+    pub async fn stop(self) {
         self.life.stop_now();
         let _ = self.serving.await;
     }

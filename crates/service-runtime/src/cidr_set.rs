@@ -22,7 +22,7 @@ impl CidrSet {
     /// Whether the address belongs to one of the networks. An IPv4 address mapped into IPv6
     /// (`::ffff:10.0.0.1`, what a dual-stack socket reports) counts as the IPv4 address.
     #[must_use]
-    pub fn contain(&self, address: IpAddr) -> bool {
+    pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
@@ -58,24 +58,27 @@ mod tests {
     fn an_address_is_found_in_a_cidr_or_as_itself() {
         let networks = networks("10.0.0.0/8, 192.0.2.7,fd00::/8");
         for inside in ["10.1.2.3", "::ffff:10.1.2.3", "192.0.2.7", "fd12::1"] {
-            assert!(networks.contain(inside.parse::<IpAddr>().expect("an address")), "{inside}");
+            assert!(networks.contains(inside.parse::<IpAddr>().expect("an address")), "{inside}");
         }
         for outside in ["11.0.0.1", "192.0.2.8", "fe80::1"] {
-            assert!(!networks.contain(outside.parse::<IpAddr>().expect("an address")), "{outside}");
+            assert!(
+                !networks.contains(outside.parse::<IpAddr>().expect("an address")),
+                "{outside}"
+            );
         }
     }
 
     #[test]
     fn loopback_is_this_machine() {
         for inside in ["127.0.0.1", "127.9.9.9", "::1"] {
-            assert!(CidrSet::loopback().contain(inside.parse().expect("an address")), "{inside}");
+            assert!(CidrSet::loopback().contains(inside.parse().expect("an address")), "{inside}");
         }
-        assert!(!CidrSet::loopback().contain("10.0.0.1".parse().expect("an address")));
+        assert!(!CidrSet::loopback().contains("10.0.0.1".parse().expect("an address")));
     }
 
     #[test]
     fn empty_text_is_nobody_and_nonsense_is_refused() {
-        assert!(!networks("").contain("127.0.0.1".parse().expect("an address")));
+        assert!(!networks("").contains("127.0.0.1".parse().expect("an address")));
         for wrong in ["localhost", "10.0.0.0/33", "10.0.0", "*"] {
             assert!(wrong.parse::<CidrSet>().is_err(), "{wrong}");
         }

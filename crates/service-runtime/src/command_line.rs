@@ -1,35 +1,28 @@
-//! What a program was started with: its settings, and which of its commands is asked for.
+//! The command line of a program: settings and an optional command.
 
 use crate::{
     healthcheck,
     program::{self, CommonSettings, Failure, ProgramSettings},
-    settings::{ParseOutcome, SettingError, parse_outcome},
+    settings::{ParseOutcome, parse_outcome},
     shutdown::Shutdown,
 };
-use clap::{Command, Parser, Subcommand};
-use std::{
-    ffi::{OsStr, OsString},
-    net::SocketAddr,
-    process::ExitCode,
-};
+use clap::{Parser, Subcommand};
+use std::{ffi::OsString, net::SocketAddr, process::ExitCode};
 
-/// The settings and the command of a program. Flags may stand on either side of the command.
+/// The settings and the command of a program. Flags may precede or follow the command.
 #[derive(Debug)]
 pub struct CommandLine<S, C> {
     /// From flags and environment.
     pub settings: S,
-    /// `None` when no command was named: then a program serves.
+    /// `None` means serve.
     pub command: Option<C>,
-    /// Variables of the environment that are wrong; [`Self::settings`] has their defaults. Empty
-    /// but for commands that want to know all of them.
-    pub wrong: Vec<SettingError>,
 }
 
 impl<S: ProgramSettings, C> ProgramSettings for CommandLine<S, C> {
     const PROGRAM: &'static str = S::PROGRAM;
 
-    fn life(&self) -> &CommonSettings {
-        self.settings.life()
+    fn common(&self) -> &CommonSettings {
+        self.settings.common()
     }
 
     fn ops_listen_addr(&self) -> SocketAddr {
@@ -40,9 +33,9 @@ impl<S: ProgramSettings, C> ProgramSettings for CommandLine<S, C> {
 /// The commands of a program that has no others.
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum ServeOrHealthcheck {
-    /// Serve; the same as no command
+    /// Serve; the default without a command
     Serve,
-    /// Ask the program that runs with these settings whether it is ready: exit 0 or 1
+    /// Exit with 0 if the program that runs with these settings is ready, else with 1
     Healthcheck,
 }
 
@@ -63,69 +56,27 @@ where
     })
 }
 
-/// Reads the arguments of this process and its environment. The first wrong setting ends it.
+/// Parses the arguments and the environment of this process.
 pub fn parse<S: Parser, C: Subcommand>() -> Result<CommandLine<S, C>, ParseOutcome> {
-    parse_for(|_command| false)
+    parse_from(std::env::args_os()).map_err(|error| parse_outcome(&error))
 }
 
-/// The same, but goes on without the variables that are wrong when the command `wants_all_faults`.
-pub fn parse_for<S: Parser, C: Subcommand>(
-    wants_all_faults: fn(&C) -> bool,
-) -> Result<CommandLine<S, C>, ParseOutcome> {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
-    let every_setting = S::command().mut_args(|argument| argument.global(true));
-    read(C::augment_subcommands(every_setting), &arguments, wants_all_faults)
-}
-
-fn read<S: Parser, C: Subcommand>(
-    mut program: Command,
-    arguments: &[OsString],
-    wants_all_faults: fn(&C) -> bool,
-) -> Result<CommandLine<S, C>, ParseOutcome> {
-    let mut wrong: Vec<SettingError> = Vec::new();
-    loop {
-        let error = match read_once(program.clone(), arguments) {
-            Ok((settings, command)) => {
-                let is_welcome = wrong.is_empty() || command.as_ref().is_some_and(wants_all_faults);
-                return if is_welcome {
-                    Ok(CommandLine { settings, command, wrong })
-                } else {
-                    Err(ParseOutcome::Invalid(wrong.swap_remove(0)))
-                };
-            }
-            Err(error) => match parse_outcome(&error) {
-                ParseOutcome::Invalid(error) => error,
-                asked @ ParseOutcome::Help(_) => return Err(asked),
-            },
-        };
-        let variable = OsStr::new(error.variable());
-        let of_the_environment = program.get_arguments().find(|it| it.get_env() == Some(variable));
-        let Some(argument) = of_the_environment.map(|argument| argument.get_id().clone()) else {
-            // A flag or an argument, which cannot be left out.
-            wrong.push(error);
-            return Err(ParseOutcome::Invalid(wrong.swap_remove(0)));
-        };
-        program = program.mut_arg(argument, |argument| argument.env(None::<&str>));
-        wrong.push(error);
-    }
-}
-
-fn read_once<S: Parser, C: Subcommand>(
-    program: Command,
-    arguments: &[OsString],
-) -> Result<(S, Option<C>), clap::Error> {
-    let mut matches = program.try_get_matches_from(arguments)?;
+fn parse_from<S: Parser, C: Subcommand>(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<CommandLine<S, C>, clap::Error> {
+    let global_flags = S::command().mut_args(|argument| argument.global(true));
+    let mut matches = C::augment_subcommands(global_flags).try_get_matches_from(arguments)?;
     let settings = S::from_arg_matches_mut(&mut matches)?;
     let has_command = matches.subcommand_name().is_some();
     let command = has_command.then(|| C::from_arg_matches_mut(&mut matches)).transpose()?;
-    Ok((settings, command))
+    Ok(CommandLine { settings, command })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CommandLine, ServeOrHealthcheck, read};
-    use crate::settings::{ParseOutcome, SettingError, number_between};
-    use clap::{Parser, Subcommand as _};
+    use super::{CommandLine, ServeOrHealthcheck, parse_from};
+    use crate::settings::{ParseOutcome, number_between, parse_outcome};
+    use clap::Parser;
     use std::ffi::OsString;
 
     #[derive(Debug, Parser)]
@@ -136,70 +87,54 @@ mod tests {
         second: u8,
     }
 
-    /// `PATH` and `HOME` are set wherever tests run, and are no numbers.
+    /// `PATH` is set on every machine, and is not a number.
     #[derive(Debug, Parser)]
-    struct Faulty {
-        #[arg(long, env = "PATH", value_name = "PATH", default_value = "2", value_parser = small)]
-        second: u8,
-        #[arg(long, env = "HOME", value_name = "HOME", default_value = "3", value_parser = small)]
-        third: u8,
+    struct InvalidEnvironment {
+        #[arg(long, env = "PATH", value_name = "PATH", value_parser = small)]
+        _first: u8,
     }
 
     fn small(text: &str) -> Result<u8, String> {
         number_between(text, 0, 9)
     }
 
-    fn parsed<S: Parser>(arguments: &str) -> Result<CommandLine<S, ServeOrHealthcheck>, String> {
-        let arguments: Vec<OsString> = arguments.split(' ').map(OsString::from).collect();
-        let every_setting = S::command().mut_args(|argument| argument.global(true));
-        let program = ServeOrHealthcheck::augment_subcommands(every_setting);
-        let tolerates = |command: &_| matches!(command, ServeOrHealthcheck::Healthcheck);
-        read(program, &arguments, tolerates).map_err(|error| match error {
+    fn parse<S: Parser>(arguments: &str) -> Result<CommandLine<S, ServeOrHealthcheck>, String> {
+        let arguments = arguments.split(' ').map(OsString::from);
+        parse_from(arguments).map_err(|error| match parse_outcome(&error) {
             ParseOutcome::Invalid(error) => error.to_string(),
             ParseOutcome::Help(text) => text,
         })
     }
 
     #[test]
-    fn flags_may_stand_on_either_side_of_the_command() {
+    fn flags_may_precede_or_follow_the_command() {
         for arguments in [
             "sample --first 7 --second 8 serve",
             "sample serve --first 7 --second 8",
             "sample --first 7 serve --second 8",
             "sample --first 7 --second 8",
         ] {
-            let line = parsed::<Settings>(arguments).expect(arguments);
+            let line = parse::<Settings>(arguments).expect(arguments);
             assert_eq!((line.settings.first, line.settings.second), (7, 8), "{arguments}");
             assert_eq!(line.command.is_some(), arguments.contains("serve"));
         }
     }
 
     #[test]
-    fn the_first_wrong_variable_ends_it_and_a_command_may_ask_for_all() {
-        let error = parsed::<Faulty>("sample serve").expect_err("neither is a number");
+    fn invalid_variables_flags_and_commands_are_rejected() {
+        let error = parse::<InvalidEnvironment>("sample serve").expect_err("not a number");
         assert_eq!(error, "PATH: must be a whole number from 0 to 9");
-        let line = parsed::<Faulty>("sample healthcheck").expect("they are collected");
-        let wrong: Vec<_> = line.wrong.iter().map(SettingError::variable).collect();
-        assert_eq!(wrong, ["PATH", "HOME"]);
-        assert_eq!((line.settings.second, line.settings.third), (2, 3), "the defaults");
-    }
-
-    #[test]
-    fn a_wrong_flag_or_command_ends_it_always() {
         for arguments in ["sample healthcheck --first many", "sample --first many healthcheck"] {
-            let error = parsed::<Settings>(arguments).expect_err(arguments);
+            let error = parse::<Settings>(arguments).expect_err(arguments);
             assert!(error.ends_with(": must be a whole number from 0 to 9"), "{error}");
         }
-        let error = parsed::<Settings>("sample --second 1 serf").expect_err("no such command");
+        let error = parse::<Settings>("sample --second 1 serf").expect_err("no such command");
         assert!(error.contains("no such flag or subcommand"), "{error}");
     }
 
     #[test]
-    fn help_is_not_an_error() {
-        assert!(
-            parsed::<Settings>("sample --help")
-                .expect_err("clap reports it so")
-                .contains("healthcheck")
-        );
+    fn help_lists_the_commands() {
+        let help = parse::<Settings>("sample --help").expect_err("clap reports help as an error");
+        assert!(help.contains("healthcheck"), "{help}");
     }
 }

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Nobody told what `/readyz` says.
 #[derive(Debug, thiserror::Error)]
 #[error("http://{address}/readyz does not answer")]
-pub struct Silent {
+pub struct Unreachable {
     /// Where it was asked for.
     address: SocketAddr,
     source: Box<dyn Error + Send + Sync>,
@@ -39,28 +39,28 @@ pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
             Ok(())
         }
         Ok(false) => Err(Failure::Other("not ready".into())),
-        Err(silent) => Err(Failure::Other(Box::new(silent))),
+        Err(error) => Err(Failure::Other(Box::new(error))),
     }
 }
 
 /// What `/readyz` says on a program's `OPS_LISTEN_ADDR`.
-pub async fn is_ready(ops: SocketAddr) -> Result<bool, Silent> {
+pub async fn is_ready(ops: SocketAddr) -> Result<bool, Unreachable> {
     let mut outcome = None;
-    for address in ways_to(ops) {
+    for address in probe_addresses(ops) {
         let asked = tokio::time::timeout(PATIENCE, ask(address)).await;
         let asked = asked.unwrap_or_else(|_elapsed| Err("no answer in time".into()));
         match asked {
             Ok(ready) => return Ok(ready),
-            Err(source) => outcome.get_or_insert(Silent { address, source }),
+            Err(source) => outcome.get_or_insert(Unreachable { address, source }),
         };
     }
     // There is always one way at least.
-    Err(outcome.unwrap_or_else(|| Silent { address: ops, source: "no way there".into() }))
+    Err(outcome.unwrap_or_else(|| Unreachable { address: ops, source: "no way there".into() }))
 }
 
 /// How to reach who listens there from this machine: every address of it means loopback. A socket
 /// on `::` may be reached by IPv4 alone, where IPv6 is switched off.
-fn ways_to(listen: SocketAddr) -> Vec<SocketAddr> {
+fn probe_addresses(listen: SocketAddr) -> Vec<SocketAddr> {
     let at = |address: IpAddr| SocketAddr::new(address, listen.port());
     let (v4, v6) = (at(Ipv4Addr::LOCALHOST.into()), at(Ipv6Addr::LOCALHOST.into()));
     match listen.ip() {
@@ -80,12 +80,9 @@ async fn ask(address: SocketAddr) -> Result<bool, Box<dyn Error + Send + Sync>> 
 
 #[cfg(test)]
 mod tests {
-    use super::{is_ready, run, ways_to};
+    use super::{is_ready, probe_addresses, run};
     use crate::{
-        admin_server,
-        http_server::{HttpListener, Limits},
-        program::Failure,
-        readiness::Readiness,
+        admin_server, http_server::HttpListener, program::Failure, readiness::Readiness,
         shutdown::Shutdown,
     };
     use std::net::SocketAddr;
@@ -96,9 +93,12 @@ mod tests {
 
     #[test]
     fn a_program_that_listens_everywhere_is_asked_on_loopback() {
-        assert_eq!(ways_to(address("0.0.0.0:9000")), [address("127.0.0.1:9000")]);
-        assert_eq!(ways_to(address("[::]:9")), [address("[::1]:9"), address("127.0.0.1:9")]);
-        assert_eq!(ways_to(address("10.1.2.3:9000")), [address("10.1.2.3:9000")]);
+        assert_eq!(probe_addresses(address("0.0.0.0:9000")), [address("127.0.0.1:9000")]);
+        assert_eq!(
+            probe_addresses(address("[::]:9")),
+            [address("[::1]:9"), address("127.0.0.1:9")]
+        );
+        assert_eq!(probe_addresses(address("10.1.2.3:9000")), [address("10.1.2.3:9000")]);
     }
 
     #[tokio::test]
@@ -106,11 +106,11 @@ mod tests {
         let listener = HttpListener::bind("OPS_LISTEN_ADDR", address("127.0.0.1:0")).await;
         let listener = listener.expect("bound");
         let (ops, life) = (listener.address(), Shutdown::new());
-        let readiness = Readiness::starting(&Shutdown::new());
+        let readiness = Readiness::new(&Shutdown::new());
         let router = admin_server::router(readiness.clone());
-        let serving = tokio::spawn(listener.serve(router, Limits::default(), life.clone()));
+        let serving = tokio::spawn(listener.serve(router, life.clone()));
         assert!(!is_ready(ops).await.expect("it answers"));
-        readiness.set_able(true);
+        readiness.set_healthy(true);
         assert!(is_ready(ops).await.expect("it answers"));
         life.stop_now();
         serving.await.expect("it ends");

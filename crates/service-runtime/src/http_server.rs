@@ -4,7 +4,7 @@
 use crate::{
     connection_deadlines::{ConnectionDeadlines, InRequest},
     settings::SettingError,
-    shutdown::{DRAIN_TIME, Shutdown},
+    shutdown::{DRAIN_TIMEOUT, Shutdown},
 };
 use axum::{Router, extract::ConnectInfo, response::Response};
 use http::{HeaderValue, Request, header::CONNECTION};
@@ -20,33 +20,21 @@ use tokio::{
 };
 use tower::ServiceExt;
 
-/// Bounds on what clients may take.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Connections at one time; more wait in the kernel's backlog.
-    pub connections: usize,
-    /// From the first byte of a request head to its end.
-    pub head: Duration,
-    /// For a peer to take the next part of an answer.
-    pub write: Duration,
-    /// Between two requests on one connection. Longer than the 60 s for which balancers commonly
-    /// keep idle connections, so that it is they who close them.
-    pub idle: Duration,
-    /// Bytes of a request head.
-    pub head_bytes: usize,
-}
+/// Further connections wait in the backlog of the kernel.
+const MAX_CONNECTIONS: usize = 10_000;
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connections: 10_000,
-            head: Duration::from_secs(10),
-            write: Duration::from_secs(30),
-            idle: Duration::from_secs(75),
-            head_bytes: 64 * 1024,
-        }
-    }
-}
+/// In bytes.
+const MAX_HEAD: usize = 64 * 1024;
+
+/// From the first byte of a request head to its end.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Between two requests on one connection. Longer than the 60 s for which load balancers commonly
+/// keep idle connections, so that it is they who close them.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
+
+/// For a client to accept the next part of a response.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A bound listener that does not accept yet.
 #[derive(Debug)]
@@ -75,10 +63,10 @@ impl HttpListener {
     }
 
     /// Serves `router` until `shutdown` says stop; then finishes what is in flight, for
-    /// [`DRAIN_TIME`] at the most. Handlers find the peer's address as `ConnectInfo<SocketAddr>`.
-    pub async fn serve(self, router: Router, limits: Limits, shutdown: Shutdown) {
+    /// [`DRAIN_TIMEOUT`] at the most. Handlers find the peer's address as `ConnectInfo<SocketAddr>`.
+    pub async fn serve(self, router: Router, shutdown: Shutdown) {
         let graceful = GracefulShutdown::new();
-        let places = Arc::new(Semaphore::new(limits.connections));
+        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let mut stopping = std::pin::pin!(shutdown.stopping());
         loop {
             let next = async {
@@ -96,7 +84,7 @@ impl HttpListener {
                     continue;
                 }
             };
-            let connection = connection(stream, peer, router.clone(), limits, shutdown.clone());
+            let connection = connection(stream, peer, router.clone(), shutdown.clone());
             let watched = graceful.watch(connection);
             tokio::spawn(async move {
                 if let Err(error) = watched.await {
@@ -106,7 +94,7 @@ impl HttpListener {
             });
         }
         drop(self.listener);
-        if tokio::time::timeout(DRAIN_TIME, graceful.shutdown()).await.is_err() {
+        if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
             tracing::warn!(address = %self.address, "connections were cut at the end of the drain time");
         }
     }
@@ -118,17 +106,16 @@ fn connection(
     stream: TcpStream,
     peer: SocketAddr,
     router: Router,
-    limits: Limits,
     shutdown: Shutdown,
 ) -> Connection {
     // Small answers must not wait for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
     let in_request = InRequest::default();
-    let stream = ConnectionDeadlines::new(stream, in_request.clone(), limits.head, limits.write);
+    let stream = ConnectionDeadlines::new(stream, in_request.clone(), HEAD_TIMEOUT, WRITE_TIMEOUT);
     http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(limits.idle)
-        .max_buf_size(limits.head_bytes)
+        .header_read_timeout(IDLE_TIMEOUT)
+        .max_buf_size(MAX_HEAD)
         .serve_connection(
             TokioIo::new(stream),
             PerConnection { router, peer, in_request, shutdown },

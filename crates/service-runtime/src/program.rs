@@ -54,7 +54,7 @@ pub trait ProgramSettings {
     /// The name of the program.
     const PROGRAM: &'static str;
     /// What every program is told alike.
-    fn life(&self) -> &CommonSettings;
+    fn common(&self) -> &CommonSettings;
     /// Where `/readyz` is served.
     fn ops_listen_addr(&self) -> SocketAddr;
 }
@@ -82,14 +82,15 @@ where
     };
     let telemetry = {
         let _within = runtime.enter();
-        match Telemetry::start(S::PROGRAM, env!("CARGO_PKG_VERSION"), &settings.life().telemetry) {
+        match Telemetry::start(S::PROGRAM, env!("CARGO_PKG_VERSION"), &settings.common().telemetry)
+        {
             Ok(telemetry) => telemetry,
             Err(error) => return refuse(&SettingError::new(error.variable, error.problem)),
         }
     };
     metrics::describe_process(S::PROGRAM, env!("CARGO_PKG_VERSION"));
     use_small_pages();
-    let lame_duck = Duration::from_secs(settings.life().lame_duck_seconds.into());
+    let lame_duck = Duration::from_secs(settings.common().lame_duck_seconds.into());
     let outcome = runtime.block_on(async move {
         let shutdown = Shutdown::new();
         // From here on no SIGHUP ends the process, whether or not the program has a use for it.
@@ -110,7 +111,7 @@ where
             () = second_signal => None,
         }
     });
-    telemetry.end();
+    telemetry.shutdown();
     // Blocking work that nobody waits for any more must not hold the exit up.
     runtime.shutdown_background();
     match outcome {

@@ -9,25 +9,25 @@ use std::sync::{
 /// The readiness of one program. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Readiness {
-    able: Arc<AtomicBool>,
+    healthy: Arc<AtomicBool>,
     shutdown: Shutdown,
 }
 
 impl Readiness {
     /// Not able yet; never ready once `shutdown` has begun.
     #[must_use]
-    pub fn starting(shutdown: &Shutdown) -> Self {
-        Self { able: Arc::new(AtomicBool::new(false)), shutdown: shutdown.clone() }
+    pub fn new(shutdown: &Shutdown) -> Self {
+        Self { healthy: Arc::new(AtomicBool::new(false)), shutdown: shutdown.clone() }
     }
 
     /// Says whether the program can do its work: it has started, and what it stands on answers.
-    pub fn set_able(&self, able: bool) {
-        self.able.store(able, Ordering::Release);
+    pub fn set_healthy(&self, healthy: bool) {
+        self.healthy.store(healthy, Ordering::Release);
     }
 
     /// Whether a balancer should send new work here.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.able.load(Ordering::Acquire) && !self.shutdown.is_lame_duck()
+        self.healthy.load(Ordering::Acquire) && !self.shutdown.is_lame_duck()
     }
 }

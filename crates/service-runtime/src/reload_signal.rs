@@ -1,7 +1,7 @@
-//! SIGHUP: read again what may be read again.
+//! SIGHUP: reload files.
 //!
-//! Without a handler the signal would end the process. [`crate::program::run`] makes one before
-//! anything else, so that it never does, in any program.
+//! The default action of the signal ends the process. [`crate::program::run`] installs a handler
+//! first, so that no program ends on it.
 
 use std::convert::Infallible;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -11,19 +11,19 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub struct ReloadSignal(Signal);
 
 impl ReloadSignal {
-    /// Begins to listen. Made before what may be read again is read for the first time: a file that
-    /// changes in between is then read twice, and not missed.
+    /// Starts to listen. Create it before the files are read for the first time: a change in between
+    /// then leads to a second read and is not missed.
     ///
     /// # Panics
     ///
-    /// If the process may not handle signals, and outside a tokio runtime.
+    /// If the process cannot handle signals, and outside a tokio runtime.
     #[must_use]
     pub fn listen() -> Self {
         Self(signal(SignalKind::hangup()).expect("SIGHUP can be handled"))
     }
 
-    /// Runs `act` on every SIGHUP; signals that arrive meanwhile are coalesced.
-    pub async fn each(mut self, act: impl Fn()) -> Infallible {
+    /// Runs `act` on every signal. Signals that arrive meanwhile are coalesced.
+    pub async fn on_each(mut self, act: impl Fn()) -> Infallible {
         loop {
             match self.0.recv().await {
                 Some(()) => act(),

@@ -22,21 +22,21 @@ pub fn parse(text: &str) -> Result<SecretString, std::convert::Infallible> {
 
 /// Where a secret is, so that it can be read again.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SecretSource {
     /// The setting that says so.
     variable: String,
-    place: Place,
+    location: SecretLocation,
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum SecretLocation {
     Value(SecretString),
     File(PathBuf),
 }
 
-impl Source {
+impl SecretSource {
     /// The secret `name` is this value, or is in the file that `name_FILE` names. Both is an error.
-    pub fn of(
+    pub fn from_setting(
         name: &str,
         value: Option<SecretString>,
         file: Option<&Path>,
@@ -47,40 +47,40 @@ impl Source {
                 format!("is set, and so is {name}_FILE; set one of the two"),
             )),
             (Some(value), None) => {
-                Ok(Some(Self { variable: name.to_owned(), place: Place::Value(value) }))
+                Ok(Some(Self { variable: name.to_owned(), location: SecretLocation::Value(value) }))
             }
-            (None, Some(path)) => Ok(Some(Self::file(&format!("{name}_FILE"), path))),
+            (None, Some(path)) => Ok(Some(Self::from_file(&format!("{name}_FILE"), path))),
             (None, None) => Ok(None),
         }
     }
 
     /// The secret is in this file; the setting `variable` led there.
     #[must_use]
-    pub fn file(variable: &str, path: &Path) -> Self {
-        Self { variable: variable.to_owned(), place: Place::File(path.to_owned()) }
+    pub fn from_file(variable: &str, path: &Path) -> Self {
+        Self { variable: variable.to_owned(), location: SecretLocation::File(path.to_owned()) }
     }
 
     /// Whether it may be another one when it is read again.
     #[must_use]
     pub fn is_file(&self) -> bool {
-        matches!(self.place, Place::File(_))
+        matches!(self.location, SecretLocation::File(_))
     }
 
     /// Reads the secret. One newline at the end of a file is not part of it.
     pub fn read(&self) -> Result<SecretString, SettingError> {
-        match &self.place {
-            Place::Value(value) => Ok(value.clone()),
-            Place::File(path) => read_file(path)
+        match &self.location {
+            SecretLocation::Value(value) => Ok(value.clone()),
+            SecretLocation::File(path) => read_file(path)
                 .map_err(|error| SettingError::new(self.variable.as_str(), explain(path, &error))),
         }
     }
 
     /// What was read is no good: `problem` goes on from "the secret …".
     #[must_use]
-    pub fn wrong(&self, problem: &str) -> SettingError {
-        match &self.place {
-            Place::Value(_) => SettingError::new(self.variable.as_str(), problem),
-            Place::File(path) => {
+    pub fn invalid(&self, problem: &str) -> SettingError {
+        match &self.location {
+            SecretLocation::Value(_) => SettingError::new(self.variable.as_str(), problem),
+            SecretLocation::File(path) => {
                 SettingError::new(self.variable.as_str(), format!("{}: {problem}", path.display()))
             }
         }
@@ -94,7 +94,7 @@ pub fn read(
     value: Option<SecretString>,
     file: Option<&Path>,
 ) -> Result<Option<SecretString>, SettingError> {
-    Source::of(name, value, file)?.map(|source| source.read()).transpose()
+    SecretSource::from_setting(name, value, file)?.map(|source| source.read()).transpose()
 }
 
 /// Reads a secret file; one newline at its end is not part of the secret.
@@ -110,7 +110,7 @@ pub fn read_file(path: &Path) -> io::Result<SecretString> {
 /// Makes a secret and puts it into the file, for this user alone (0600), or reads the one that is
 /// there. The second value tells whether it was made now. Of two programs that start at once, the
 /// second one reads what the first one made.
-pub fn make_or_read(
+pub fn read_or_create(
     path: &Path,
     make: impl FnOnce() -> io::Result<SecretString>,
 ) -> io::Result<(SecretString, bool)> {

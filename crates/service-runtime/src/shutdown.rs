@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// Longest time that work in flight gets to finish after the lame-duck time.
-pub const DRAIN_TIME: Duration = Duration::from_secs(20);
+pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What a server watches to know when to leave. Clones watch the same life.
 #[derive(Clone, Debug, Default)]

@@ -42,7 +42,7 @@ impl DatabaseCheck<'_> {
                 Ok(true) => {}
                 Ok(false) => {
                     let new = "does not exist yet; migrate or the first start makes it";
-                    let new = Check::good(SUBJECT, format!("{} {new}", file.display()));
+                    let new = Check::ok(SUBJECT, format!("{} {new}", file.display()));
                     return CheckReport { findings: vec![new], answer: Some(false) };
                 }
                 Err(problem) => return unusable(&url.invalid(problem)),
@@ -52,18 +52,18 @@ impl DatabaseCheck<'_> {
             Ok(found) => self.judge(url, &found),
             Err(InspectError::OpenError(OpenError::Setting(error))) => unusable(&error),
             Err(error) => {
-                let findings = vec![Check::wrong(SUBJECT, error.to_string())];
+                let findings = vec![Check::failed(SUBJECT, error.to_string())];
                 CheckReport { findings, answer: None }
             }
         }
     }
 
     fn judge(self, url: &DatabaseUrl, found: &Inspection) -> CheckReport {
-        let mut findings = vec![Check::good(SUBJECT, format!("{url} answers"))];
+        let mut findings = vec![Check::ok(SUBJECT, format!("{url} answers"))];
         findings.push(self.schema(url, &found.schema));
         if !found.takes_writes {
             let why = "it takes no writes (a standby, or a read-only file); use the primary";
-            findings.push(Check::wrong(SUBJECT, why));
+            findings.push(Check::failed(SUBJECT, why));
         }
         findings.push(clock(self.now, found.clock, self.harm_of_clocks));
         let is_to_be_made = matches!(found.schema, Schema::Missing { .. });
@@ -71,7 +71,7 @@ impl DatabaseCheck<'_> {
     }
 
     fn schema(self, url: &DatabaseUrl, schema: &Schema) -> Check {
-        let good = |text: &str| Check::good(SUBJECT, text);
+        let good = |text: &str| Check::ok(SUBJECT, text);
         match schema {
             Schema::Current => good("the schema is up to date"),
             Schema::Missing { can_create: true } => {
@@ -82,7 +82,7 @@ impl DatabaseCheck<'_> {
                 let problem = "there is no schema yet, and this database user may not make it";
                 let right =
                     format!("GRANT CREATE on the {target}, or let the user own the database");
-                Check::wrong(SUBJECT, format!("{problem}; {right}"))
+                Check::failed(SUBJECT, format!("{problem}; {right}"))
             }
             Schema::Older { missing } => {
                 let right = "migrate or the next start applies them";
@@ -100,5 +100,5 @@ fn unusable(error: &SettingError) -> CheckReport {
 
 /// In the words of a start.
 fn wrong_setting(error: &SettingError) -> Check {
-    Check::wrong(SUBJECT, error.to_string())
+    Check::failed(SUBJECT, error.to_string())
 }

@@ -2,24 +2,25 @@
 
 use crate::PoolStats;
 use rolegate_telemetry::metrics::{
-    Histogram, HistogramVec, IntGaugeVec, SIZES, before_scrape, gauges, histograms, set_count,
+    Histogram, HistogramVec, IntGaugeVec, SIZE_BUCKETS, before_scrape, gauge_vec, histogram_vec,
+    set_count,
 };
 use std::sync::{Arc, LazyLock};
 
 static READ_BATCHES: LazyLock<HistogramVec> = LazyLock::new(|| {
     let help =
         "Keys that one statement of shared look-ups asks for, by store and by what they are.";
-    histograms("rolegate_read_batch_size_keys", help, &["store", "key"], SIZES)
+    histogram_vec("rolegate_read_batch_size_keys", help, &["store", "key"], SIZE_BUCKETS)
 });
 
 static POOL: LazyLock<IntGaugeVec> = LazyLock::new(|| {
     let help = "Connections to a store by pool and state (in_use, idle).";
-    gauges("rolegate_store_connections", help, &["store", "pool", "state"])
+    gauge_vec("rolegate_store_connections", help, &["store", "pool", "state"])
 });
 
 static POOL_LIMIT: LazyLock<IntGaugeVec> = LazyLock::new(|| {
     let help = "The most connections to a store, by pool.";
-    gauges("rolegate_store_connections_limit", help, &["store", "pool"])
+    gauge_vec("rolegate_store_connections_limit", help, &["store", "pool"])
 });
 
 /// How many keys the statements ask for that look up by `key` in the store of this name.

@@ -78,7 +78,7 @@ impl Telemetry {
 
     /// Sends the spans that are left, within bounds. Blocks; the runtime must still be there, but not
     /// be the one that this thread works for.
-    pub fn end(self) {
+    pub fn shutdown(self) {
         if let Some(traces) = self.traces
             && let Err(error) = traces.shutdown_with_timeout(LAST_EXPORT)
         {

@@ -15,11 +15,11 @@ use std::{
 
 /// Upper bounds for times of requests, in seconds: from a decision in a warm process to the longest
 /// that a call may take.
-pub const SECONDS: &[f64] =
+pub const LATENCY_BUCKETS: &[f64] =
     &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
 /// Upper bounds for how many share something.
-pub const SIZES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+pub const SIZE_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::new);
 
@@ -35,7 +35,7 @@ pub fn counter(name: &str, help: &str) -> IntCounter {
 
 /// A counter for each combination of labels.
 #[must_use]
-pub fn counters(name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
+pub fn counter_vec(name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
     registered(IntCounterVec::new(Opts::new(name, help), labels))
 }
 
@@ -47,7 +47,7 @@ pub fn gauge(name: &str, help: &str) -> IntGauge {
 
 /// A number that goes up and down for each combination of labels.
 #[must_use]
-pub fn gauges(name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
+pub fn gauge_vec(name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
     registered(IntGaugeVec::new(Opts::new(name, help), labels))
 }
 
@@ -59,7 +59,7 @@ pub fn histogram(name: &str, help: &str, buckets: &[f64]) -> Histogram {
 
 /// The same for each combination of labels.
 #[must_use]
-pub fn histograms(name: &str, help: &str, labels: &[&str], buckets: &[f64]) -> HistogramVec {
+pub fn histogram_vec(name: &str, help: &str, labels: &[&str], buckets: &[f64]) -> HistogramVec {
     let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
     registered(HistogramVec::new(options, labels))
 }
@@ -89,7 +89,7 @@ pub fn before_scrape(name: &'static str, look: impl Fn() + Send + Sync + 'static
 }
 
 /// Raises a counter to what was counted elsewhere.
-pub fn raise(counter: &IntCounter, total: u64) {
+pub fn advance_to(counter: &IntCounter, total: u64) {
     counter.inc_by(total.saturating_sub(counter.get()));
 }
 
@@ -109,7 +109,7 @@ pub fn text() -> String {
 pub fn describe_process(program: &str, version: &str) {
     static BUILD: LazyLock<IntGaugeVec> = LazyLock::new(|| {
         let help = "Always 1; the labels tell which program this is.";
-        gauges("rolegate_build_info", help, &["program", "version"])
+        gauge_vec("rolegate_build_info", help, &["program", "version"])
     });
     static STARTED: LazyLock<IntGauge> = LazyLock::new(|| {
         gauge("process_start_time_seconds", "When the process started, since the Unix epoch.")
@@ -137,15 +137,15 @@ fn resident_bytes() -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{before_scrape, counter, describe_process, raise, text};
+    use super::{advance_to, before_scrape, counter, describe_process, text};
 
     #[test]
     fn a_scrape_looks_first_and_counters_never_go_back() {
         let counter = counter("test_looks_total", "Looks.");
         let seen = counter.clone();
-        before_scrape("test", move || raise(&seen, 3));
+        before_scrape("test", move || advance_to(&seen, 3));
         assert!(text().contains("\ntest_looks_total 3\n"), "{}", text());
-        raise(&counter, 2);
+        advance_to(&counter, 2);
         assert_eq!(counter.get(), 3);
     }
 

@@ -47,7 +47,7 @@ impl RequestContext {
     pub async fn run_to_completion<T: Send + 'static>(
         work: impl Future<Output = T> + Send + 'static,
     ) -> T {
-        let done = tokio::spawn(Self::carried(work).in_current_span()).await;
+        let done = tokio::spawn(Self::propagate(work).in_current_span()).await;
         match done.map_err(JoinError::try_into_panic) {
             Ok(outcome) => outcome,
             Err(Ok(panic)) => resume_unwind(panic),
@@ -57,7 +57,7 @@ impl RequestContext {
     }
 
     /// Takes the request along into a task of its own, for work that goes on after the answer.
-    pub fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    pub fn propagate<F: Future>(work: F) -> impl Future<Output = F::Output> {
         let current = Self::with_current(Clone::clone);
         async move {
             match current {
@@ -88,12 +88,12 @@ mod tests {
         let served = context.scope(async {
             tokio::task::yield_now().await;
             let spawned = tokio::spawn(async { id() }).await.expect("no panic");
-            let carried = tokio::spawn(RequestContext::carried(async { id() }));
+            let carried = tokio::spawn(RequestContext::propagate(async { id() }));
             (id(), spawned, carried.await.expect("no panic"))
         });
         let r1 = Some("r1".to_owned());
         assert_eq!(served.await, (r1.clone(), None, r1));
-        assert_eq!(RequestContext::carried(async { id() }).await, None);
+        assert_eq!(RequestContext::propagate(async { id() }).await, None);
     }
 
     #[tokio::test]

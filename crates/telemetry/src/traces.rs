@@ -114,7 +114,7 @@ where
 
 /// Makes `span` part of the trace that the headers tell of (W3C Trace Context). For headers of
 /// callers who are believed; has an effect only before the span is first entered.
-pub fn follow(span: &Span, headers: &HeaderMap) {
+pub fn set_remote_parent(span: &Span, headers: &HeaderMap) {
     if span.is_disabled() {
         return;
     }

@@ -18,7 +18,7 @@ pub(crate) fn resolve(peer: IpAddr, headers: &HeaderMap, trusted: &CidrSet) -> I
         .filter(|hop| !hop.is_empty());
     let mut client = peer.to_canonical();
     for hop in hops {
-        if !trusted.contain(client) {
+        if !trusted.contains(client) {
             break;
         }
         let Some(address) = parse(hop) else { break };

@@ -6,26 +6,26 @@ use http::{Method, StatusCode};
 use rolegate_auth_client::{AuthClient, metrics::count_decisions};
 use rolegate_posts_client::PostsClient;
 use rolegate_telemetry::metrics::{
-    Histogram, HistogramVec, IntCounterVec, SECONDS, SIZES, counters, histogram, histograms,
-    observe_size,
+    Histogram, HistogramVec, IntCounterVec, LATENCY_BUCKETS, SIZE_BUCKETS, counter_vec, histogram,
+    histogram_vec, observe_size,
 };
 use std::{sync::LazyLock, time::Instant};
 
 static REQUESTS: LazyLock<IntCounterVec> = LazyLock::new(|| {
     let help = "HTTP requests by variant, route, method and status; status \"none\": the client left \
                 before the answer.";
-    counters("rolegate_http_requests_total", help, &["variant", "route", "method", "status"])
+    counter_vec("rolegate_http_requests_total", help, &["variant", "route", "method", "status"])
 });
 
 static DURATIONS: LazyLock<HistogramVec> = LazyLock::new(|| {
     let help = "Time from the head of a request to the head of its answer.";
     let labels = &["variant", "route", "method"];
-    histograms("rolegate_http_request_duration_seconds", help, labels, SECONDS)
+    histogram_vec("rolegate_http_request_duration_seconds", help, labels, LATENCY_BUCKETS)
 });
 
 static POSTS: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Reads of posts in one call to posts-service.";
-    histogram("rolegate_client_batch_size_posts", help, SIZES)
+    histogram("rolegate_client_batch_size_posts", help, SIZE_BUCKETS)
 });
 
 /// Begins to count requests, and what these clients ask.

@@ -23,7 +23,7 @@ impl RequestOrigin {
     pub(crate) fn of(request: &Request, trusted: &CidrSet) -> Self {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
         let headers = request.headers();
-        let is_trusted = peer.is_some_and(|peer| trusted.contain(peer));
+        let is_trusted = peer.is_some_and(|peer| trusted.contains(peer));
         let word = is_trusted.then(|| parse_request_id(headers)).flatten();
         Self {
             is_trusted,

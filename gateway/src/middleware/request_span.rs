@@ -33,7 +33,7 @@ pub(crate) fn start(
         rolegate.request_id = who.request_id.as_str(),
     );
     if who.is_trusted {
-        traces::follow(&span, request.headers());
+        traces::set_remote_parent(&span, request.headers());
     }
     span
 }

@@ -10,13 +10,11 @@ use rolegate_auth_client::CallContext;
 use rolegate_service_runtime::{
     doctor::{self, Check, addresses, secret_files},
     program::Failure,
-    settings::SettingError,
 };
 
 /// Prints a line for each check; fails when one found something wrong.
-pub(super) async fn run(settings: &Settings, unread: &[SettingError]) -> Result<(), Failure> {
-    let mut findings = doctor::settings(unread);
-    findings.extend(doctor::certificate(settings.tls.load()));
+pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
+    let mut findings: Vec<Check> = doctor::certificate(settings.tls.load()).into_iter().collect();
     findings.extend(secret_files(&[
         ("DATABASE_URL_FILE", settings.database_url_file.as_deref()),
         ("POSTS_TLS_KEY_FILE", settings.tls.posts_tls_key_file.as_deref()),
@@ -35,7 +33,7 @@ async fn database(settings: &Settings) -> Vec<Check> {
             let now = SystemClock.unix_millis().unsigned_abs() / 1000;
             examine(&url, now).await.findings
         }
-        Err(error) => vec![Check::wrong("database", error.to_string())],
+        Err(error) => vec![Check::failed("database", error.to_string())],
     }
 }
 
@@ -45,12 +43,12 @@ async fn auth_service(settings: &Settings) -> Check {
     let url = &settings.auth_service_url;
     let auth = match settings.auth_tls.client(url) {
         Ok((auth, _tls)) => auth,
-        Err(error) => return Check::wrong(SUBJECT, error.to_string()),
+        Err(error) => return Check::failed(SUBJECT, error.to_string()),
     };
     match auth.get_usernames(&[1], CallContext::default()).await {
-        Ok(_names) => Check::good(SUBJECT, format!("auth-service at {url} answers")),
+        Ok(_names) => Check::ok(SUBJECT, format!("auth-service at {url} answers")),
         Err(error) => {
-            Check::wrong(SUBJECT, format!("auth-service at {url} cannot be asked: {error}"))
+            Check::failed(SUBJECT, format!("auth-service at {url} cannot be asked: {error}"))
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::posts::PostError;
 use rolegate_auth_client::Reason;
-use rolegate_grpc_server::refusal;
+use rolegate_grpc_server::error_status;
 use rolegate_sql_store::StoreError;
 use tonic::Status;
 
 impl From<PostError> for Status {
     fn from(error: PostError) -> Self {
-        refusal(reason_of(&error), &error, None)
+        error_status(reason_of(&error), &error, None)
     }
 }
 

@@ -11,7 +11,7 @@ use rolegate_service_runtime::doctor::Check;
 pub(super) async fn check(settings: &Settings) -> Vec<Check> {
     let url = match settings.store_url() {
         Ok(url) => url,
-        Err(error) => return vec![Check::wrong("database", error.to_string())],
+        Err(error) => return vec![Check::failed("database", error.to_string())],
     };
     let examined = examine(&url, SystemClock.unix_seconds()).await;
     let mut findings = examined.findings;
@@ -22,16 +22,16 @@ pub(super) async fn check(settings: &Settings) -> Vec<Check> {
 fn admin(settings: &Settings, exists: bool) -> Check {
     const SUBJECT: &str = "admin";
     if exists {
-        return Check::good(SUBJECT, "the user admin exists");
+        return Check::ok(SUBJECT, "the user admin exists");
     }
     match settings.service.admin_password() {
-        Ok(AdminPassword::Missing) => Check::wrong(
+        Ok(AdminPassword::Missing) => Check::failed(
             SUBJECT,
             "there is no user admin; DEFAULT_ADMIN_PASSWORD is needed to create it",
         ),
-        Ok(_) => Check::good(SUBJECT, "there is no user admin yet; the first start creates it"),
+        Ok(_) => Check::ok(SUBJECT, "there is no user admin yet; the first start creates it"),
         Err(_) => {
-            Check::wrong(SUBJECT, "there is no user admin, and no password to create it with")
+            Check::failed(SUBJECT, "there is no user admin, and no password to create it with")
         }
     }
 }

@@ -14,21 +14,18 @@ pub(super) fn check(settings: &Settings) -> Vec<Check> {
     let signing = match service.key_source(missing).and_then(|keys| keys.read()) {
         Ok(keyring) => {
             let accepted = keyring.kids().count();
-            Check::good(
-                SUBJECT,
-                format!("SIGNING_SECRET is long enough; keys accepted: {accepted}"),
-            )
+            Check::ok(SUBJECT, format!("SIGNING_SECRET is long enough; keys accepted: {accepted}"))
         }
-        Err(error) => Check::wrong(SUBJECT, error.to_string()),
+        Err(error) => Check::failed(SUBJECT, error.to_string()),
     };
     let tls = certificate(service.tls());
     let admin = match service.admin_password() {
-        Ok(AdminPassword::Missing) => Check::good(
+        Ok(AdminPassword::Missing) => Check::ok(
             SUBJECT,
             "DEFAULT_ADMIN_PASSWORD is not set: needed until the user admin exists",
         ),
-        Ok(_) => Check::good(SUBJECT, "DEFAULT_ADMIN_PASSWORD can be a password"),
-        Err(error) => Check::wrong(SUBJECT, error.to_string()),
+        Ok(_) => Check::ok(SUBJECT, "DEFAULT_ADMIN_PASSWORD can be a password"),
+        Err(error) => Check::failed(SUBJECT, error.to_string()),
     };
     let files = secret_files(&[
         ("SIGNING_SECRET_FILE", service.signing_secret_file.as_deref()),

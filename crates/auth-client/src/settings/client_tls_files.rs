@@ -61,7 +61,7 @@ impl ClientTlsFiles {
         }
         let tls = ClientTls::load(authorities, identity).map_err(|error| {
             let name = match error.file {
-                File::Authorities => "CA",
+                File::CaBundle => "CA",
                 File::Certificate => "CERT",
                 File::Key => "KEY",
             };
@@ -72,17 +72,5 @@ impl ClientTlsFiles {
 
     fn setting(&self, name: &str) -> String {
         format!("{}_{name}_FILE", self.prefix)
-    }
-}
-
-/// Reads the files again, at SIGHUP, and says in the log what came of it.
-pub fn read_again<'a>(all: impl IntoIterator<Item = &'a ClientTls>) {
-    for tls in all {
-        match tls.load_again() {
-            Ok(()) => tracing::info!("the certificates of gRPC were read again"),
-            Err(error) => {
-                tracing::error!(%error, "the certificates of gRPC stay as they were");
-            }
-        }
     }
 }

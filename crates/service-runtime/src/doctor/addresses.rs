@@ -16,7 +16,7 @@ pub async fn addresses(grpc: (&str, SocketAddr), ops: SocketAddr) -> Vec<Check> 
         _ => None,
     };
     let same = (grpc == ops && ops.port() != 0)
-        .then(|| Check::wrong(SUBJECT, format!("{name} and OPS_LISTEN_ADDR are the same")));
+        .then(|| Check::failed(SUBJECT, format!("{name} and OPS_LISTEN_ADDR are the same")));
     let grpc = address(name, grpc, running).await;
     let ops = address("OPS_LISTEN_ADDR", ops, running).await;
     [grpc, ops].into_iter().chain(same).collect()
@@ -26,16 +26,16 @@ pub async fn addresses(grpc: (&str, SocketAddr), ops: SocketAddr) -> Vec<Check> 
 async fn address(name: &str, address: SocketAddr, running: Option<bool>) -> Check {
     let place = format!("{name} {address}");
     match TcpListener::bind(address).await {
-        Ok(_free_again) => Check::good(SUBJECT, format!("{place} is free")),
+        Ok(_free_again) => Check::ok(SUBJECT, format!("{place} is free")),
         Err(error) if error.kind() == ErrorKind::AddrInUse => match running {
             Some(true) => {
-                Check::good(SUBJECT, format!("{place} is served; OPS_LISTEN_ADDR says ready"))
+                Check::ok(SUBJECT, format!("{place} is served; OPS_LISTEN_ADDR says ready"))
             }
             Some(false) => {
-                Check::wrong(SUBJECT, format!("{place} is served; OPS_LISTEN_ADDR says not ready"))
+                Check::failed(SUBJECT, format!("{place} is served; OPS_LISTEN_ADDR says not ready"))
             }
-            None => Check::wrong(SUBJECT, format!("{place} is taken by another program")),
+            None => Check::failed(SUBJECT, format!("{place} is taken by another program")),
         },
-        Err(error) => Check::wrong(SUBJECT, format!("{place} cannot be listened on: {error}")),
+        Err(error) => Check::failed(SUBJECT, format!("{place} cannot be listened on: {error}")),
     }
 }

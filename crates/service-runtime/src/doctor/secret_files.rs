@@ -20,11 +20,11 @@ fn mode(name: &str, file: &Path) -> Option<Check> {
     let mode = fs::metadata(file).ok()?.mode() & 0o777;
     let path = file.display();
     Some(if mode & FORBIDDEN == 0 {
-        Check::good(SUBJECT, format!("{name}: {path} is readable by few ({mode:04o})"))
+        Check::ok(SUBJECT, format!("{name}: {path} is readable by few ({mode:04o})"))
     } else {
         let why = "others may read it or change it";
         let text = format!("{name}: {path} has mode {mode:04o}, {why}; chmod 600 it");
-        Check::wrong(SUBJECT, text)
+        Check::failed(SUBJECT, text)
     })
 }
 
@@ -50,7 +50,7 @@ mod tests {
         ] {
             set_permissions(file.path(), Permissions::from_mode(bits)).expect("set");
             let finding = mode("SAMPLE_FILE", file.path()).expect("it is there");
-            assert_eq!(finding.is_wrong(), is_wrong, "{bits:o}: {finding:?}");
+            assert_eq!(finding.has_failed(), is_wrong, "{bits:o}: {finding:?}");
         }
     }
 }

@@ -3,7 +3,9 @@
 use http::HeaderMap;
 use prost::Message as _;
 use prost_types::FileDescriptorSet;
-use rolegate_telemetry::metrics::{HistogramVec, IntCounterVec, SECONDS, counters, histograms};
+use rolegate_telemetry::metrics::{
+    HistogramVec, IntCounterVec, LATENCY_BUCKETS, counter_vec, histogram_vec,
+};
 use std::{
     collections::HashSet,
     sync::{Arc, LazyLock},
@@ -15,13 +17,13 @@ use tracing::{Span, field::Empty, info_span};
 static CALLS: LazyLock<IntCounterVec> = LazyLock::new(|| {
     let help =
         "gRPC calls by method and status code; code \"CANCELLED\" also where the caller left.";
-    counters("rolegate_grpc_requests_total", help, &["service", "method", "code"])
+    counter_vec("rolegate_grpc_requests_total", help, &["service", "method", "code"])
 });
 
 static DURATIONS: LazyLock<HistogramVec> = LazyLock::new(|| {
     let help = "Time from the head of a gRPC call to the head of its answer.";
     let labels = &["service", "method"];
-    histograms("rolegate_grpc_request_duration_seconds", help, labels, SECONDS)
+    histogram_vec("rolegate_grpc_request_duration_seconds", help, labels, LATENCY_BUCKETS)
 });
 
 /// Shows the metrics of calls from now on.

@@ -34,27 +34,27 @@ impl CallLayer {
         Self { trusted: Arc::default(), known: Arc::new(KnownCalls::of(descriptors)) }
     }
 
-    pub(crate) fn believe(&mut self, trusted: CidrSet) {
+    pub(crate) fn trust(&mut self, trusted: CidrSet) {
         self.trusted = Arc::new(trusted);
     }
 }
 
 impl<S> Layer<S> for CallLayer {
-    type Service = Around<S>;
+    type Service = CallService<S>;
 
-    fn layer(&self, inner: S) -> Around<S> {
-        Around { inner, layer: self.clone() }
+    fn layer(&self, inner: S) -> CallService<S> {
+        CallService { inner, layer: self.clone() }
     }
 }
 
 /// A service with the layer around it.
 #[derive(Clone)]
-pub(crate) struct Around<S> {
+pub(crate) struct CallService<S> {
     inner: S,
     layer: CallLayer,
 }
 
-impl<S, B, A> Service<Request<B>> for Around<S>
+impl<S, B, A> Service<Request<B>> for CallService<S>
 where
     S: Service<Request<B>, Response = Response<A>>,
     S::Future: Send + 'static,
@@ -71,7 +71,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let call = self.layer.known.call(request.uri().path());
-        let (context, span, request) = self.layer.about(&call, request);
+        let (context, span, request) = self.layer.prepare(&call, request);
         let answer = self.inner.call(request);
         let served = async move {
             let answer = answer.await;
@@ -86,7 +86,7 @@ where
 
 impl CallLayer {
     /// The request whose work this is, its span, and the call itself, unchanged.
-    fn about<B>(&self, call: &Call, request: Request<B>) -> (RequestContext, Span, Request<B>) {
+    fn prepare<B>(&self, call: &Call, request: Request<B>) -> (RequestContext, Span, Request<B>) {
         let (mut head, body) = request.into_parts();
         let metadata = MetadataMap::from_headers(mem::take(&mut head.headers));
         let view = tonic::Request::from_parts(metadata, mem::take(&mut head.extensions), ());
@@ -100,7 +100,7 @@ impl CallLayer {
         let request_id = told.unwrap_or_else(new_id);
         let span = call.span();
         if is_trusted {
-            traces::follow(&span, &head.headers);
+            traces::set_remote_parent(&span, &head.headers);
         }
         let context = RequestContext { request_id, client_address };
         (context, span, Request::from_parts(head, body))
@@ -136,9 +136,9 @@ mod tests {
         let info = TcpConnectInfo { local_addr: None, remote_addr };
         let request = request.extension(info).body("body").expect("a request");
         let mut layer = CallLayer::new(rolegate_proto::AUTH_DESCRIPTORS);
-        layer.believe("10.0.0.0/8".parse().expect("a network"));
+        layer.trust("10.0.0.0/8".parse().expect("a network"));
         let call = layer.known.call(request.uri().path());
-        let (context, _, request) = layer.about(&call, request);
+        let (context, _, request) = layer.prepare(&call, request);
         assert_eq!(request.headers().get_all("x-request-id").iter().count(), told.len());
         assert!(request.extensions().get::<TcpConnectInfo>().is_some(), "nothing is lost");
         assert_eq!(*request.body(), "body");

@@ -7,7 +7,7 @@ use tonic_types::{ErrorDetails, StatusExt};
 
 /// The status that says `reason`, with the text of `error`; the text and the causes of a fault of
 /// ours stand in the log only. `retry_after` becomes `google.rpc.RetryInfo`.
-pub fn refusal(
+pub fn error_status(
     reason: Reason,
     error: &(dyn Error + 'static),
     retry_after: Option<Duration>,

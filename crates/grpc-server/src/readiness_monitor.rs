@@ -29,17 +29,17 @@ impl GrpcServer {
                 tracing::info!("ready: the store answers again");
             }
             was_able = able;
-            readiness.set_able(able);
-            self.report(readiness.is_ready()).await;
+            readiness.set_healthy(able);
+            self.set_serving(readiness.is_ready()).await;
             tokio::select! {
                 () = &mut lame_duck => break,
                 () = tokio::time::sleep(STORE_CHECK) => {}
             }
         }
-        self.report(false).await;
+        self.set_serving(false).await;
         last_call.stopping().await;
         // Watchers wait for the next change for ever; told that there is none, they go, and the
         // server can end.
-        self.forget().await;
+        self.clear_health().await;
     }
 }

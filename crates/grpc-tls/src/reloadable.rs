@@ -1,0 +1,47 @@
+//! A TLS configuration that can be read from its files again.
+
+use crate::FileError;
+use std::{
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+type Load<C> = dyn Fn() -> Result<C, FileError> + Send + Sync;
+
+pub(crate) struct Reloadable<C> {
+    load: Box<Load<C>>,
+    current: RwLock<Arc<C>>,
+}
+
+impl<C> Reloadable<C> {
+    pub(crate) fn load(
+        load: impl Fn() -> Result<C, FileError> + Send + Sync + 'static,
+    ) -> Result<Self, FileError> {
+        let current = RwLock::new(Arc::new(load()?));
+        Ok(Self { load: Box::new(load), current })
+    }
+
+    /// The configuration for a new connection.
+    pub(crate) fn current(&self) -> Arc<C> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Keeps the current configuration if the files cannot be used. Logs either outcome.
+    pub(crate) fn reload(&self) {
+        match (self.load)() {
+            Ok(config) => {
+                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+                tracing::info!("reloaded the gRPC certificates");
+            }
+            Err(error) => {
+                tracing::error!(%error, "cannot reload the gRPC certificates; keeping the old ones");
+            }
+        }
+    }
+}
+
+impl<C> fmt::Debug for Reloadable<C> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Reloadable").finish_non_exhaustive()
+    }
+}
