@@ -1,4 +1,4 @@
-//! Decisions without HTTP: many callers in one process ask auth-service through auth-client.
+//! Decisions without HTTP: concurrent callers in one process use auth-client.
 
 use crate::{Failure, users::LoadUser};
 use futures_util::future::try_join_all;
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Authorizations per second of so many callers, each of whom asks again as soon as it knows.
+/// Authorizations per second of concurrent callers in a closed loop.
 pub(crate) async fn per_second(
     client: &AuthClient,
     users: &[LoadUser],
@@ -23,12 +23,12 @@ pub(crate) async fn per_second(
         let (client, tokens) = (client.clone(), Arc::clone(&tokens));
         tokio::spawn(async move {
             let mut count = 0_u32;
-            // A step that has no factor in common with the number of users reaches all of them.
+            // The step is coprime to the number of users, so all of them are reached.
             let mut next = caller * tokens.len() / callers;
             while start.elapsed() < time {
                 next = (next + 7919) % tokens.len();
-                let nobody = CallContext::default();
-                client.authorize(&tokens[next], Requirement::AnyAuthenticated, nobody).await?;
+                let context = CallContext::default();
+                client.authorize(&tokens[next], Requirement::AnyAuthenticated, context).await?;
                 count += 1;
             }
             Ok::<u32, CallError>(count)

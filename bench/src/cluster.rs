@@ -1,18 +1,18 @@
-//! The PostgreSQL that is measured with.
+//! The PostgreSQL cluster of the benchmarks.
 
 use crate::Failure;
 use postgres_cluster::StartError;
 
 pub(crate) use postgres_cluster::Cluster;
 
-/// All that differs from the defaults (`fsync` is on, `shared_buffers` are 128 MB): 128 clients of
-/// pgbench and the pools of four programs must find a place.
+/// The only setting that differs from the defaults: 128 clients of pgbench and the pools of four
+/// programs need connections.
 pub(crate) const SETTINGS: &str = "max_connections=300";
 
-/// Makes and starts a cluster.
+/// Creates and starts a cluster.
 pub(crate) fn start() -> Result<Cluster, Failure> {
     Cluster::start(&[SETTINGS]).map_err(|error| match error {
-        StartError::NotInstalled => format!("{error}; tests/load/run installs it").into(),
+        StartError::NotInstalled => format!("{error}; bench/run installs it").into(),
         error => error.into(),
     })
 }

@@ -1,88 +1,88 @@
-//! What a flood of logins does to everybody else. Open loop: requests arrive when they arrive.
+//! The effect of a login flood on other requests, with open-loop load.
 //!
-//! - `clients`, `connections`: the people and their connections; `open_loop`: when they come.
-//! - `logins`: what logins cost at rest; `processors`: who used the processors meanwhile.
-//! - `results`: what was measured and what must be reached.
+//! - `clients`, `connections`: users and their connections; `open_loop`: arrival of requests.
+//! - `logins`: login capacity without a flood; `cpu_usage`: CPU time by program.
+//! - `results`: measurements and marks.
 
 mod clients;
 mod connections;
+mod cpu_usage;
 mod logins;
 mod open_loop;
-mod processors;
 mod results;
 
-use crate::{Failure, cluster, console, machine, noise::Noise, report, subject, usage, users};
+use crate::{Failure, cluster, console, machine, noise::Noise, report, target, usage, users};
 use clients::Clients;
+use cpu_usage::CpuUsage;
 use logins::{capacity, logins_per_second, lone};
 use open_loop::open_loop;
-use processors::Processors;
 use results::Results;
 use std::{path::PathBuf, time::Duration};
 
 const PROFILES_PER_SECOND: f64 = 200.0;
 const PROFILE_USERS: usize = 1000;
-/// Times the capacity.
-const FLOOD: f64 = 10.0;
+/// Arrival rate of logins in multiples of the capacity.
+const FLOOD_FACTOR: f64 = 10.0;
 
-/// Asks for profiles while logins arrive at ten times what can be done, and prints a table.
+/// Requests profiles during a login flood of ten times the capacity, and prints a table.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FloodOptions {
-    /// A minute instead of three: to see that it works, not to quote
+    /// Take one minute instead of three; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
     /// Write docs/performance-flood.md
     #[arg(long)]
     write: bool,
-    /// Write the table as Markdown into this file
+    /// Write the table as Markdown to this file
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 }
 
-/// Measures, prints, writes.
+/// Runs the benchmark and writes the report.
 pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
-    console::note("starting PostgreSQL, auth-service and gateway");
+    console::progress("starting PostgreSQL, auth-service and gateway");
     let users = users::with_tokens()?;
     let cluster = cluster::start()?;
-    // Declared after the cluster, so that it is dropped before.
-    let split = subject::split(&cluster, folder.path()).await?;
+    // Declared after the cluster, so that it is dropped before it.
+    let split = target::split(&cluster, folder.path()).await?;
     let clients = Clients::new(users, split.bearer);
     let seconds = |long, quick| Duration::from_secs(if options.quick { quick } else { long });
 
-    let noise = Noise::listen(&cluster);
-    console::note("lone logins");
+    let noise = Noise::start(&cluster);
+    console::progress("lone logins");
     let lone = lone(&clients, if options.quick { 4 } else { 20 }).await?;
     let time = seconds(30, 10);
     let profiles = async |clients: &Clients| {
         let request = |number| clients.clone().profile(number, PROFILE_USERS);
         open_loop(PROFILES_PER_SECOND, time, request).await
     };
-    console::note("calm: /profile alone");
-    let before = Processors::used(&cluster, &split);
+    console::progress("calm: /profile alone");
+    let before = CpuUsage::used(&cluster, &split);
     let calm = profiles(&clients).await?;
-    let calm_processors = Processors::used(&cluster, &split).since(&before, time);
+    let calm_cpu_usage = CpuUsage::used(&cluster, &split).since(&before, time);
 
-    let mut at_rest = Vec::new();
+    let mut idle_memory = Vec::new();
     for program in &split.programs {
-        usage::forget_peak_memory(program.pid)?;
-        at_rest.push(usage::memory(program.pid)?);
+        usage::reset_peak_memory(program.pid)?;
+        idle_memory.push(usage::memory(program.pid)?);
     }
-    console::note("capacity: logins and the engine alone, closed loop");
-    let turns = if options.quick { 1 } else { 4 };
-    let capacity = capacity(&clients, turns, seconds(8, 4)).await?;
-    console::note("capacity beside /profile");
+    console::progress("capacity: logins and the engine alone, closed loop");
+    let rounds = if options.quick { 1 } else { 4 };
+    let capacity = capacity(&clients, rounds, seconds(8, 4)).await?;
+    console::progress("capacity beside /profile");
     let (beside, _) = tokio::try_join!(logins_per_second(&clients, time), profiles(&clients),)?;
-    let arrivals = FLOOD * capacity.logins.median;
-    console::note(&format!("flood: {arrivals:.0} logins/s of {:.1}", capacity.logins.median));
+    let arrivals = FLOOD_FACTOR * capacity.logins.median;
+    console::progress(&format!("flood: {arrivals:.0} logins/s of {:.1}", capacity.logins.median));
     let logins = open_loop(arrivals, time, |number| clients.clone().log_in(number));
-    let before = Processors::used(&cluster, &split);
-    let processors = async {
+    let before = CpuUsage::used(&cluster, &split);
+    let cpu_usage = async {
         tokio::time::sleep(time).await;
-        Ok(Processors::used(&cluster, &split).since(&before, time))
+        Ok(CpuUsage::used(&cluster, &split).since(&before, time))
     };
-    let (flooded, logins, flood_processors) =
-        tokio::try_join!(profiles(&clients), logins, processors)?;
-    let growth = split.programs.iter().zip(at_rest).map(|(program, before)| {
+    let (flooded, logins, flood_cpu_usage) =
+        tokio::try_join!(profiles(&clients), logins, cpu_usage)?;
+    let growth = split.programs.iter().zip(idle_memory).map(|(program, before)| {
         Ok((program.name, usage::peak_memory(program.pid)?.saturating_sub(before)))
     });
     let growth = growth.collect::<Result<_, Failure>>()?;
@@ -92,28 +92,28 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
         capacity,
         capacity_beside_profiles: beside,
         calm,
-        calm_processors,
+        calm_cpu_usage,
         flooded,
-        flood_processors,
+        flood_cpu_usage,
         logins,
         time,
         growth,
     };
     let how = format!(
-        "Open loop, latency from the time at which a request was due. {PROFILES_PER_SECOND} \
-         /profile a second from {PROFILE_USERS} users for {0} s, calm; then the same for {0} s \
-         with logins at {FLOOD} times capacity, with right passwords from a thousand addresses, \
-         LOGIN_FAILURE_LIMIT=0. Capacity: {1} clients, closed loop, in \
-         turns with the engine alone under the same load; then {0} s beside the same /profile. Logins \
-         per second count from the first end on. Growth of memory: from rest to the peak. Each \
-         program has a session of its own. The load generator runs on the same machine.",
+        "Open loop; latency counts from the time a request was due. {PROFILES_PER_SECOND} /profile per \
+         second from {PROFILE_USERS} users for {0} s without logins, then for {0} s with logins at \
+         {FLOOD_FACTOR} times the capacity, with correct passwords from a thousand addresses and \
+         LOGIN_FAILURE_LIMIT=0. Capacity: {1} clients in a closed loop, alternating with the engine \
+         alone under the same load, then for {0} s beside the same /profile. Logins per second count \
+         from the first completion. Memory growth is from idle to peak. Each program has its own \
+         session. The load generator runs on the same machine.",
         time.as_secs(),
         logins::CLOSED_LOOP_CLIENTS,
     );
     let mut machine = machine::description(&cluster.programs);
-    machine.push(noise.told(&cluster));
+    machine.push(noise.report(&cluster));
     let blocks = results.report(how, machine);
-    console::say(&report::plain(&blocks));
+    console::print(&report::plain(&blocks));
     let by_default = options.write.then(|| PathBuf::from("docs/performance-flood.md"));
     if let Some(file) = options.table.or(by_default) {
         report::write(&file, &report::markdown(&blocks))?;

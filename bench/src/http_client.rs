@@ -1,4 +1,4 @@
-//! One HTTP/1.1 connection that is kept alive, for everything that must look at answers.
+//! A persistent HTTP/1.1 connection, for requests whose responses are inspected.
 
 use crate::Failure;
 use http::{
@@ -12,16 +12,16 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use tokio::net::TcpStream;
 
-/// A connection. Dropped, it is closed.
+/// A connection, closed when dropped.
 #[derive(Debug)]
 pub(crate) struct Connection {
     sender: SendRequest<String>,
     host: String,
 }
 
-/// An answer, whole.
+/// A response with its JSON body.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) body: Value,
 }
@@ -36,12 +36,12 @@ impl Connection {
         Ok(Self { sender, host: address.to_string() })
     }
 
-    /// `GET` with this `Authorization`, or without.
+    /// `GET`, optionally with an `Authorization` header.
     pub(crate) async fn get(
         &mut self,
         path: &str,
         authorization: Option<&str>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, Failure> {
         let request = Request::get(path).header(HOST, &self.host);
         let request = match authorization {
             Some(value) => request.header(AUTHORIZATION, value),
@@ -50,13 +50,13 @@ impl Connection {
         self.send(request.body(String::new())?).await
     }
 
-    /// `POST /login` for a client at this address, as a proxy would pass it on.
+    /// `POST /login` with `X-Forwarded-For: client_address`, as from a proxy.
     pub(crate) async fn log_in(
         &mut self,
         username: &str,
         password: &str,
         client_address: &str,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, Failure> {
         let body = serde_json::json!({ "username": username, "password": password }).to_string();
         let request = Request::post("/login")
             .header(HOST, &self.host)
@@ -65,10 +65,10 @@ impl Connection {
         self.send(request.body(body)?).await
     }
 
-    async fn send(&mut self, request: Request<String>) -> Result<Answer, Failure> {
+    async fn send(&mut self, request: Request<String>) -> Result<Response, Failure> {
         self.sender.ready().await?;
         let (head, body) = self.sender.send_request(request).await?.into_parts();
         let body = serde_json::from_slice(&body.collect().await?.to_bytes())?;
-        Ok(Answer { status: head.status, body })
+        Ok(Response { status: head.status, body })
     }
 }

@@ -1,8 +1,8 @@
-//! What the numbers were measured on.
+//! A description of the machine.
 
 use std::{fs, path::Path, process::Command, thread::available_parallelism};
 
-/// The machine, one fact a line.
+/// Hardware and software, one fact per line.
 pub(crate) fn description(postgresql_programs: &Path) -> Vec<String> {
     let cores = available_parallelism().map_or(0, usize::from);
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
@@ -10,13 +10,12 @@ pub(crate) fn description(postgresql_programs: &Path) -> Vec<String> {
         format!("{} × {cores}", field("/proc/cpuinfo", "model name")),
         format!("{} of memory", gibibytes(&field("/proc/meminfo", "MemTotal"))),
         format!("Linux {}, scheduler autogroup {}", kernel.trim(), autogroup()),
-        said(Command::new(postgresql_programs.join("postgres")).arg("--version")),
-        said(Command::new("rustc").arg("--version")),
+        first_line(Command::new(postgresql_programs.join("postgres")).arg("--version")),
+        first_line(Command::new("rustc").arg("--version")),
     ]
 }
 
-/// With autogroup, Linux weighs a niced thread only against its own session: to everybody else it is
-/// as important as any other (sched(7)).
+/// With autogroup, a nice value applies only within its own session (sched(7)).
 fn autogroup() -> &'static str {
     match fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").as_deref() {
         Ok("1\n") => "on",
@@ -24,8 +23,8 @@ fn autogroup() -> &'static str {
     }
 }
 
-/// The first line that a program says about itself.
-fn said(command: &mut Command) -> String {
+/// The first line of a command's output.
+fn first_line(command: &mut Command) -> String {
     let output = command.output().map(|output| output.stdout).unwrap_or_default();
     String::from_utf8_lossy(&output).lines().next().unwrap_or("unknown").trim().to_owned()
 }
@@ -40,7 +39,7 @@ fn field(file: &str, name: &str) -> String {
     value.unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// From `24684096 kB`.
+/// Converts a value such as `24684096 kB`.
 fn gibibytes(kilobytes: &str) -> String {
     let number = kilobytes.split_whitespace().next().and_then(|word| word.parse::<u32>().ok());
     number.map_or_else(

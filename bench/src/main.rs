@@ -1,20 +1,20 @@
-//! Measures the services on this machine, in one run, against a yardstick.
+//! Benchmarks of the services on this machine, relative to a baseline.
 //!
-//! `tests/load/run` builds everything and starts this; `tests/load/run --help` tells the options.
+//! `bench/run` builds everything and starts this program; `bench/run --help` lists the options.
 //!
-//! - [`compare`]: live role decisions: the services and the yardstick by turns, as a table and a
-//!   chart. [`flood`]: what a flood of logins does to everybody else. [`paging`]: pages of a million
-//!   users. [`posts`]: reading posts.
-//! - [`yardstick`]: a monolith written for this measurement.
-//! - [`subject`], [`services`], [`program`], [`cluster`], [`users`]: what is started, and with whom
-//!   in it; nothing outlives this process.
-//! - [`wrk`], [`pgbench`], [`authorizations`], [`http_client`]: who makes the load;
-//!   [`check_answers`]: whether what is loaded answers right.
-//! - [`usage`], [`machine`], [`noise`], [`statistics`], [`verdict`], [`report`], [`console`]: what
-//!   is told.
+//! - [`compare`]: live role decisions of the services and the baseline, as a table and a chart.
+//!   [`flood`]: the effect of a login flood on other requests. [`paging`]: pages of a million users.
+//!   [`posts`]: reading posts.
+//! - [`baseline`]: a monolith written for comparison.
+//! - [`target`], [`services`], [`program`], [`cluster`], [`users`]: the systems under test and their
+//!   data; all of them end with this process.
+//! - [`wrk`], [`pgbench`], [`authorizations`], [`http_client`]: load generators;
+//!   [`verify_responses`]: checks that the systems under load respond correctly.
+//! - [`usage`], [`machine`], [`noise`], [`statistics`], [`verdict`], [`report`], [`console`]:
+//!   measurements and output.
 
 mod authorizations;
-mod check_answers;
+mod baseline;
 mod cluster;
 mod compare;
 mod console;
@@ -29,13 +29,14 @@ mod program;
 mod report;
 mod services;
 mod statistics;
-mod subject;
+mod target;
 mod usage;
 mod users;
 mod verdict;
+mod verify_responses;
 mod wrk;
-mod yardstick;
 
+use baseline::BaselineOptions;
 use clap::Parser;
 use compare::CompareOptions;
 use flood::FloodOptions;
@@ -43,18 +44,17 @@ use paging::PagingOptions;
 use posts::PostsOptions;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
-use yardstick::YardstickOptions;
 
-/// The allocator of the programs that are measured: the yardstick is to have it too.
+/// The same allocator as in the services, for a fair baseline.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Whatever goes wrong ends the measurement, and says so.
+/// Any error ends the benchmark.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Measures the services against a yardstick, on this machine; without a command: compare
+/// Benchmarks the services against a baseline; the default command is `compare`
 #[derive(Debug, Parser)]
-#[command(name = "tests/load/run", args_conflicts_with_subcommands = true)]
+#[command(name = "bench/run", args_conflicts_with_subcommands = true)]
 struct Options {
     #[command(subcommand)]
     command: Option<Command>,
@@ -64,17 +64,17 @@ struct Options {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// GET /profile of the services and of the yardstick by turns
+    /// GET /profile of the services and the baseline
     Compare(CompareOptions),
-    /// GET /profile while logins arrive at ten times what can be done
+    /// GET /profile during a login flood of ten times the capacity
     Flood(FloodOptions),
-    /// GET /posts/{id} through two services, and GET /profile through one, by turns
+    /// GET /posts/{id}, which involves two services, relative to GET /profile
     Posts(PostsOptions),
     /// GET /users and GET /users/{id} with a million users
     Paging(PagingOptions),
-    /// The yardstick itself
+    /// Serve the baseline
     #[command(hide = true)]
-    Yardstick(YardstickOptions),
+    Baseline(BaselineOptions),
 }
 
 #[tokio::main]
@@ -87,24 +87,24 @@ async fn main() -> ExitCode {
             Some(Command::Flood(options)) => flood::flood(options).await,
             Some(Command::Posts(options)) => posts::posts(options).await,
             Some(Command::Paging(options)) => paging::paging(options).await,
-            Some(Command::Yardstick(options)) => yardstick::serve(options).await,
+            Some(Command::Baseline(options)) => baseline::serve(options).await,
         }
     };
-    // Dropped, the work takes everything that it has started along.
+    // Dropping the future ends every process it has started.
     let outcome = tokio::select! {
         outcome = work => outcome,
-        () = asked_to_stop() => Err("stopped".into()),
+        () = stop_signal() => Err("stopped".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            console::note(&failure.to_string());
+            console::progress(&failure.to_string());
             ExitCode::FAILURE
         }
     }
 }
 
-async fn asked_to_stop() {
+async fn stop_signal() {
     let on = |kind| async move {
         match signal(kind) {
             Ok(mut signal) => drop(signal.recv().await),

@@ -1,4 +1,4 @@
-//! Who else used the machine meanwhile: numbers of a busy machine are worth little.
+//! CPU usage of other processes: results from a busy machine are unreliable.
 
 use crate::{cluster::Cluster, usage};
 use std::{
@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Listens from its start on.
+/// Measures from its start.
 #[derive(Debug)]
 pub(crate) struct Noise {
     since: Instant,
@@ -16,20 +16,20 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
-    /// Begins to listen. What was started before belongs to us, as what is started later.
-    pub(crate) fn listen(cluster: &Cluster) -> Self {
+    /// Starts measuring. Child processes started before or later count as our own.
+    pub(crate) fn start(cluster: &Cluster) -> Self {
         let (others, stolen) = now(cluster);
         Self { since: Instant::now(), others, stolen }
     }
 
-    /// What was heard, as a share of all cores.
-    pub(crate) fn told(&self, cluster: &Cluster) -> String {
+    /// CPU usage by others so far, as a share of all cores.
+    pub(crate) fn report(&self, cluster: &Cluster) -> String {
         let (others, stolen) = now(cluster);
         let cores = u32::try_from(available_parallelism().map_or(1, NonZero::get)).unwrap_or(1);
         let all = self.since.elapsed().as_secs_f64() * f64::from(cores);
         let share = |time: Duration| time.as_secs_f64() * 100.0 / all;
         format!(
-            "meanwhile other programs used {:.1} % of the processors, other machines {:.1} %",
+            "other processes used {:.1} % of the CPUs, other virtual machines {:.1} %",
             share(others.saturating_sub(self.others)),
             share(stolen.saturating_sub(self.stolen)),
         )
@@ -37,7 +37,7 @@ impl Noise {
 }
 
 fn now(cluster: &Cluster) -> (Duration, Duration) {
-    let (busy, stolen) = usage::cpu_of_everybody();
+    let (busy, stolen) = usage::cpu_of_all();
     let ours = usage::cpu_of_family(std::process::id()) + usage::cpu_of_family(cluster.pid);
     (busy.saturating_sub(ours), stolen)
 }

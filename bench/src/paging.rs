@@ -1,4 +1,4 @@
-//! Pages of a million users: `GET /users` at the start and in the middle against `GET /users/{id}`.
+//! Pages of a million users: `GET /users` relative to `GET /users/{id}`.
 
 use crate::{
     Failure, cluster, console,
@@ -10,7 +10,7 @@ use crate::{
     services,
     statistics::{millis, percentile, spread},
     users::PASSWORD,
-    verdict::{self, Target, Verdict},
+    verdict::{self, Mark, Verdict},
 };
 use http::StatusCode;
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
@@ -21,17 +21,17 @@ use std::{
 };
 
 const USERS: i64 = 1_000_000;
-/// Far from the ids that the services have given out.
+/// Above the ids that the services assigned.
 const FIRST_ID: i64 = 1001;
-/// The usual size of a page.
+/// The default page size.
 const PAGE: usize = 50;
-/// Every request once, by turns: a slow moment of the machine is a moment for all of them.
-const TURNS: usize = 5;
+/// The requests alternate, so that a slow moment of the machine affects all of them.
+const ROUNDS: usize = 5;
 
-/// Asks for users and for pages of users, by turns, and prints a table.
+/// Requests users and pages of users alternately, and prints a table.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PagingOptions {
-    /// A tenth of the requests: to see that it works, not to quote
+    /// Send a tenth of the requests; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
     /// Write docs/performance-paging.md
@@ -39,18 +39,23 @@ pub(crate) struct PagingOptions {
     write: bool,
 }
 
-/// What is asked for.
+/// The kinds of requests.
 #[derive(Clone, Copy)]
-enum Asked {
+enum RequestKind {
     One,
     FirstPage,
     MiddlePage,
     MiddlePageOfRole,
 }
 
-const ALL: [Asked; 4] = [Asked::One, Asked::FirstPage, Asked::MiddlePage, Asked::MiddlePageOfRole];
+const ALL: [RequestKind; 4] = [
+    RequestKind::One,
+    RequestKind::FirstPage,
+    RequestKind::MiddlePage,
+    RequestKind::MiddlePageOfRole,
+];
 
-impl Asked {
+impl RequestKind {
     fn name(self) -> &'static str {
         match self {
             Self::One => "GET /users/{id}",
@@ -60,7 +65,7 @@ impl Asked {
         }
     }
 
-    /// A little elsewhere each time, so that not one page of the database answers all.
+    /// Varies with `number`, so that requests read different database pages.
     fn path(self, number: usize) -> Result<String, Failure> {
         let middle = FIRST_ID + USERS / 2 + i64::try_from(number * PAGE % 100_000)?;
         Ok(match self {
@@ -87,22 +92,22 @@ impl Asked {
         };
         let wanted = if matches!(self, Self::One) { 1 } else { PAGE };
         if (answer.status, found) != (StatusCode::OK, wanted) {
-            return Err(format!("{path} was answered {} {}", answer.status, answer.body).into());
+            return Err(format!("{path} returned {} {}", answer.status, answer.body).into());
         }
         Ok(time)
     }
 }
 
-/// The latencies of one subject: for each of [`ALL`], turn by turn.
+/// The latencies of one target: for each of [`ALL`], round by round.
 struct Measured {
-    subject: &'static str,
+    target: &'static str,
     times: [Vec<Vec<Duration>>; ALL.len()],
 }
 
-/// Measures, prints, writes.
+/// Runs the benchmark and writes the report.
 pub(crate) async fn paging(options: PagingOptions) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
-    console::note("starting PostgreSQL and the services, with a million users in each store");
+    console::progress("starting PostgreSQL and the services, with a million users in each store");
     let cluster = cluster::start()?;
     let url = cluster.url("postgres");
     let auth_service = services::auth_service(&url, folder.path()).await?;
@@ -113,33 +118,33 @@ pub(crate) async fn paging(options: PagingOptions) -> Result<(), Failure> {
     let embedded = services::all_in_one("rolegate", &embedded, folder.path()).await?;
     fill_sqlite(&file).await?;
 
-    let noise = Noise::listen(&cluster);
+    let noise = Noise::start(&cluster);
     let requests = if options.quick { 40 } else { 400 };
     let mut measured = Vec::new();
-    for (subject, program) in
+    for (target, program) in
         [("gateway + auth-service, PostgreSQL", &gateway), ("rolegate, SQLite", &embedded)]
     {
-        console::note(subject);
-        measured.push(measure(subject, program, requests).await?);
+        console::progress(target);
+        measured.push(measure(target, program, requests).await?);
     }
 
     let how = format!(
-        "{USERS} users in each store. One connection, one request at a time, the four requests \
-         by turns; {TURNS} times {requests} of each. A page has {PAGE} users; every request is \
-         made at another place of the middle."
+        "{USERS} users in each store. One connection, one request at a time, four kinds of requests \
+         alternating; {ROUNDS} rounds of {requests} each. A page has {PAGE} users; each request reads \
+         another position."
     );
     let mut machine = machine::description(&cluster.programs);
-    machine.push(noise.told(&cluster));
+    machine.push(noise.report(&cluster));
     let blocks = vec![
-        Block::Heading("What must be reached by pages of a million users".to_owned()),
+        Block::Heading("Marks for pages of a million users".to_owned()),
         Block::Table(verdict::table(&measured.iter().flat_map(verdicts).collect::<Vec<_>>())),
         Block::Heading("Latencies".to_owned()),
         Block::Table(latencies(&measured)),
-        Block::Heading("How, and on what".to_owned()),
+        Block::Heading("Method and machine".to_owned()),
         Block::Paragraph(how),
         Block::List(machine),
     ];
-    console::say(&report::plain(&blocks));
+    console::print(&report::plain(&blocks));
     if options.write {
         report::write(&PathBuf::from("docs/performance-paging.md"), &report::markdown(&blocks))?;
     }
@@ -147,67 +152,65 @@ pub(crate) async fn paging(options: PagingOptions) -> Result<(), Failure> {
 }
 
 async fn measure(
-    subject: &'static str,
+    target: &'static str,
     program: &Program,
     requests: usize,
 ) -> Result<Measured, Failure> {
     let address: SocketAddr = program.address("bearer")?;
     let mut connection = Connection::open(address).await?;
     let login = connection.log_in("admin", PASSWORD, "127.0.0.1").await?;
-    let token = login.body["access_token"].as_str().ok_or("the admin cannot log in")?;
+    let token = login.body["access_token"].as_str().ok_or("cannot log in as admin")?;
     let token = format!("Bearer {token}");
     for number in 0..requests {
-        for asked in ALL {
-            asked.ask(&mut connection, &token, number).await?;
+        for kind in ALL {
+            kind.ask(&mut connection, &token, number).await?;
         }
     }
     let mut times: [Vec<Vec<Duration>>; ALL.len()] = Default::default();
-    for turn in 0..TURNS {
+    for round in 0..ROUNDS {
         for times in &mut times {
             times.push(Vec::with_capacity(requests));
         }
-        for number in turn * requests..(turn + 1) * requests {
-            for (asked, times) in ALL.into_iter().zip(&mut times) {
-                let time = asked.ask(&mut connection, &token, number).await?;
-                times[turn].push(time);
+        for number in round * requests..(round + 1) * requests {
+            for (kind, times) in ALL.into_iter().zip(&mut times) {
+                let time = kind.ask(&mut connection, &token, number).await?;
+                times[round].push(time);
             }
         }
     }
-    Ok(Measured { subject, times })
+    Ok(Measured { target, times })
 }
 
 fn verdicts(measured: &Measured) -> Vec<Verdict> {
-    let medians = |asked: Asked| {
-        measured.times[asked as usize].iter().map(|times| millis(percentile(times, 50)))
+    let medians = |kind: RequestKind| {
+        measured.times[kind as usize].iter().map(|times| millis(percentile(times, 50)))
     };
-    let ratio = |one: Asked, other: Asked, most: f64| Verdict {
-        claim: format!("{}: {} / {}", measured.subject, one.name(), other.name()),
+    let ratio = |one: RequestKind, other: RequestKind, most: f64| Verdict {
+        claim: format!("{}: {} / {}", measured.target, one.name(), other.name()),
         value: spread(medians(one).zip(medians(other)).map(|(one, other)| one / other)),
-        target: Target::AtMost(most),
+        mark: Mark::AtMost(most),
         unit: "×",
     };
     vec![
-        ratio(Asked::FirstPage, Asked::One, 3.0),
-        ratio(Asked::MiddlePage, Asked::One, 3.0),
-        ratio(Asked::MiddlePageOfRole, Asked::One, 3.0),
+        ratio(RequestKind::FirstPage, RequestKind::One, 3.0),
+        ratio(RequestKind::MiddlePage, RequestKind::One, 3.0),
+        ratio(RequestKind::MiddlePageOfRole, RequestKind::One, 3.0),
     ]
 }
 
 fn latencies(measured: &[Measured]) -> Table {
-    let row = |subject: &str, asked: Asked, turns: &[Vec<Duration>]| {
-        let times = turns.concat();
+    let row = |target: &str, kind: RequestKind, rounds: &[Vec<Duration>]| {
+        let times = rounds.concat();
         let at = |percent| format!("{:.2}", millis(percentile(&times, percent)));
-        vec![format!("{subject}: {}", asked.name()), at(50), at(99)]
+        vec![format!("{target}: {}", kind.name()), at(50), at(99)]
     };
     let rows = measured.iter().flat_map(|measured| {
-        ALL.into_iter()
-            .zip(&measured.times)
-            .map(|(asked, times)| row(measured.subject, asked, times))
+        ALL.into_iter().zip(&measured.times).map(|(kind, times)| row(measured.target, kind, times))
     });
     Table { head: vec!["Requests", "p50 ms", "p99 ms"], rows: rows.collect() }
 }
 
-/// The table was made by auth-service. Nobody logs in as these users.
+/// Fills the table created by auth-service. These users cannot log in.
 async fn fill_postgresql(url: &str) -> Result<(), Failure> {
     let sql = r#"INSERT INTO "user" (id, username, password, role)
         SELECT n, 'load-user-' || n, '-', CASE WHEN n % 10 = 0 THEN 'author' ELSE 'user' END
@@ -215,12 +218,12 @@ async fn fill_postgresql(url: &str) -> Result<(), Failure> {
     let mut connection = PgConnection::connect(url).await?;
     let insert = sqlx::query(sql).bind(FIRST_ID).bind(FIRST_ID + USERS - 1);
     insert.execute(&mut connection).await?;
-    // What autovacuum would do in the middle of a measurement.
+    // Otherwise autovacuum would run during the measurement.
     sqlx::query(r#"VACUUM (ANALYZE) "user""#).execute(&mut connection).await?;
     Ok(connection.close().await?)
 }
 
-/// The table was made by rolegate.
+/// Fills the table created by rolegate.
 async fn fill_sqlite(file: &Path) -> Result<(), Failure> {
     let sql = r#"INSERT INTO "user" (id, username, password, role)
         WITH RECURSIVE series(n) AS (VALUES(?1) UNION ALL SELECT n + 1 FROM series WHERE n < ?2)

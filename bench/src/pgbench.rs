@@ -1,4 +1,4 @@
-//! What the same PostgreSQL does when it is asked directly: `pgbench -S -M prepared`.
+//! The same PostgreSQL without a service: `pgbench -S -M prepared`.
 
 use crate::{Failure, cluster::Cluster};
 use std::num::NonZero;
@@ -6,13 +6,13 @@ use tokio::process::Command;
 
 const DATABASE: &str = "pgbench";
 
-/// Makes pgbench's tables: 100,000 accounts.
+/// Creates pgbench's tables with 100,000 accounts.
 pub(crate) async fn prepare(cluster: &Cluster) -> Result<(), Failure> {
     run(cluster, "psql", &["-q", "-c", "CREATE DATABASE pgbench", "postgres"]).await?;
     run(cluster, "pgbench", &["-i", "-q", "-s", "1", DATABASE]).await.map(drop)
 }
 
-/// Transactions per second; each reads one row by its key. Over TCP, as the services do.
+/// Transactions per second over TCP; each reads one row by its key.
 pub(crate) async fn transactions_per_second(
     cluster: &Cluster,
     clients: usize,
@@ -23,9 +23,9 @@ pub(crate) async fn transactions_per_second(
         (clients.to_string(), threads.to_string(), seconds.to_string());
     let arguments =
         ["-n", "-S", "-M", "prepared", "-c", &clients, "-j", &threads, "-T", &seconds, DATABASE];
-    let said = run(cluster, "pgbench", &arguments).await?;
-    let rate = said.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next());
-    Ok(rate.ok_or("pgbench tells no tps")?.parse()?)
+    let output = run(cluster, "pgbench", &arguments).await?;
+    let rate = output.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next());
+    Ok(rate.ok_or("no tps in the output of pgbench")?.parse()?)
 }
 
 async fn run(cluster: &Cluster, program: &str, arguments: &[&str]) -> Result<String, Failure> {

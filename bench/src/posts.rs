@@ -1,5 +1,5 @@
-//! Reading posts: gateway, posts-service, auth-service and two tables, against `GET /profile`, which
-//! is gateway, auth-service and one.
+//! Reading posts, which involves gateway, posts-service, auth-service and two tables, relative to
+//! `GET /profile`, which involves gateway, auth-service and one table.
 
 use crate::{
     Failure, cluster, console,
@@ -9,30 +9,30 @@ use crate::{
     services,
     statistics::rate,
     users::{self, COUNT},
-    wrk::{Seen, Wrk},
+    wrk::{Wrk, WrkResult},
 };
 use serde_json::json;
 use sqlx::{Connection as _, PgConnection};
 use std::net::SocketAddr;
 
-/// Posts, one of each user.
+/// One post of each user.
 const POSTS: i64 = 10_000;
 const CONNECTIONS: [usize; 2] = [32, 128];
-/// Half the throughput must be reached.
+/// Minimum ratio of throughput.
 const MARK: f64 = 0.5;
 
-/// Reads posts and profiles by turns, and prints the ratio.
+/// Reads posts and profiles alternately, and prints the ratio.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PostsOptions {
-    /// A quarter of the time: to see that it works, not to quote
+    /// Take a quarter of the time; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
 }
 
-/// Measures and prints.
+/// Runs the benchmark and prints the results.
 pub(crate) async fn posts(options: PostsOptions) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
-    console::note("starting PostgreSQL, auth-service, posts-service and gateway");
+    console::progress("starting PostgreSQL, auth-service, posts-service and gateway");
     let users = users::with_tokens()?;
     let cluster = cluster::start()?;
     let url = cluster.url("postgres");
@@ -47,35 +47,35 @@ pub(crate) async fn posts(options: PostsOptions) -> Result<(), Failure> {
     let profile = Wrk::new("/profile", users.iter().map(users::LoadUser::bearer), folder.path())?;
     let paths = (1..=POSTS).map(|id| format!("/posts/{id}"));
     let post = Wrk::new("/posts", paths, folder.path())?;
-    let noise = Noise::listen(&cluster);
+    let noise = Noise::start(&cluster);
     let seconds = if options.quick { 2 } else { 8 };
     for connections in CONNECTIONS {
         let load = async |wrk: &Wrk| wrk.load(address, connections, seconds).await;
         load(&profile).await?;
         load(&post).await?;
-        // A B B A: what drifts, drifts for both.
+        // A B B A, so that drift of the machine affects both equally.
         let (profile_1, post_1) = (load(&profile).await?, load(&post).await?);
         let (post_2, profile_2) = (load(&post).await?, load(&profile).await?);
-        let per_second = |seen: &Seen| rate(seen.requests, seen.time);
+        let per_second = |seen: &WrkResult| rate(seen.requests, seen.time);
         let profiles = f64::midpoint(per_second(&profile_1), per_second(&profile_2));
         let posts = f64::midpoint(per_second(&post_1), per_second(&post_2));
         let ratio = posts / profiles;
         let verdict = if ratio >= MARK { "reached" } else { "NOT reached" };
-        console::say(&format!(
-            "{connections:>3} connections: {profiles:>6.0} /profile a second, {posts:>6.0} \
-             /posts/{{id}} a second, ratio {ratio:.2} (mark {MARK}: {verdict}); median {:?} and \
+        console::print(&format!(
+            "{connections:>3} connections: {profiles:>6.0} /profile per second, {posts:>6.0} \
+             /posts/{{id}} per second, ratio {ratio:.2} (mark {MARK}: {verdict}); median {:?} and \
              {:?}, p99 {:?} and {:?}",
             profile_2.median, post_2.median, profile_2.p99, post_2.p99,
         ));
     }
     for line in machine::description(&cluster.programs) {
-        console::say(&line);
+        console::print(&line);
     }
-    console::say(&noise.told(&cluster));
+    console::print(&noise.report(&cluster));
     Ok(())
 }
 
-/// Puts posts of a usual length into the table that posts-service has made.
+/// Fills the table created by posts-service with posts of typical length.
 async fn insert(url: &str) -> Result<(), Failure> {
     let sql = r#"INSERT INTO posts.post (author_id, title, content, created_at, updated_at)
         SELECT u.id, 'Post of ' || u.username, repeat('All work and no play. ', 20), 0, 0
@@ -85,12 +85,12 @@ async fn insert(url: &str) -> Result<(), Failure> {
     if (i64::try_from(inserted)?, COUNT) != (POSTS, usize::try_from(POSTS)?) {
         return Err(format!("{inserted} posts were inserted, not {POSTS}").into());
     }
-    // What autovacuum would do in the middle of a measurement.
+    // Otherwise autovacuum would run during the measurement.
     sqlx::query("VACUUM (ANALYZE) posts.post").execute(&mut connection).await?;
     Ok(connection.close().await?)
 }
 
-/// What is counted must be right: the name comes from auth-service.
+/// Verifies responses: the author's name comes from auth-service.
 async fn check(address: SocketAddr) -> Result<(), Failure> {
     let mut connection = Connection::open(address).await?;
     for id in [1, 2, POSTS] {

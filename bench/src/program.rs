@@ -1,4 +1,4 @@
-//! A program under test: started with its settings alone, killed when it is dropped.
+//! A process under test: started with only its own settings, killed when dropped.
 
 use crate::Failure;
 use std::{
@@ -15,25 +15,25 @@ use tokio::{
     time::timeout,
 };
 
-/// Longest time from its start until it has said where it listens.
-const START: Duration = Duration::from_secs(30);
+/// Timeout from the start until all addresses are printed.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running program.
 #[derive(Debug)]
 pub(crate) struct Program {
-    /// What it is called in the report.
+    /// Its name in the report.
     pub(crate) name: &'static str,
-    /// Its process.
+    /// Its process id.
     pub(crate) pid: u32,
     listeners: HashMap<String, SocketAddr>,
     _child: Child,
-    /// Open, so that whatever it says later finds a reader.
+    /// Kept open so that later output does not fail.
     _stdout: BufReader<ChildStdout>,
 }
 
 /// How to start a program.
 pub(crate) struct Launch<'a> {
-    /// What it is called in the report.
+    /// Its name in the report.
     pub(crate) name: &'static str,
     /// Its executable.
     pub(crate) file: PathBuf,
@@ -41,17 +41,16 @@ pub(crate) struct Launch<'a> {
     pub(crate) arguments: &'a [&'a str],
     /// Its whole environment.
     pub(crate) settings: &'a [(&'a str, &'a str)],
-    /// The first words of the lines with which it says where it listens; it is ready after them.
+    /// Names of its listeners; it is ready when it has printed the address of each.
     pub(crate) listeners: &'a [&'a str],
 }
 
 impl Program {
-    /// Starts it and waits until it listens. Its log goes into a file of `folder`.
+    /// Starts it and waits until it listens. Its log goes to a file in `folder`.
     pub(crate) async fn start(launch: Launch<'_>, folder: &Path) -> Result<Self, Failure> {
         let log = folder.join(format!("{}.log", launch.name.replace(' ', "-")));
-        // A session of its own, as a service manager or a container gives it: with autogroup Linux
-        // shares the processors among sessions first. However this process ends, the kernel ends
-        // the program with it.
+        // A session of its own, as under a service manager or in a container: with autogroup, Linux
+        // divides CPU time among sessions first. The kernel kills the program when this process ends.
         let mut child = Command::new("setsid")
             .args(["setpriv", "--pdeathsig", "KILL", "--"])
             .arg(&launch.file)
@@ -66,24 +65,24 @@ impl Program {
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| format!("cannot start {}: {error}", launch.file.display()))?;
-        let pid = child.id().ok_or("it has ended already")?;
+        let pid = child.id().ok_or("the process has already ended")?;
         let mut stdout = BufReader::new(child.stdout.take().ok_or("its stdout is piped")?);
-        let heard = timeout(START, listeners(&mut stdout, launch.listeners)).await;
-        let Ok(Some(listeners)) = heard else {
+        let printed = timeout(START_TIMEOUT, listeners(&mut stdout, launch.listeners)).await;
+        let Ok(Some(listeners)) = printed else {
             let log = std::fs::read_to_string(&log).unwrap_or_default();
             return Err(format!("{} did not start\n{log}", launch.name).into());
         };
         Ok(Self { name: launch.name, pid, listeners, _child: child, _stdout: stdout })
     }
 
-    /// Where the listener of this name listens.
+    /// The address of a listener.
     pub(crate) fn address(&self, listener: &str) -> Result<SocketAddr, Failure> {
         let address = self.listeners.get(listener);
-        address.copied().ok_or_else(|| format!("{} has no {listener}", self.name).into())
+        address.copied().ok_or_else(|| format!("{} has no listener {listener}", self.name).into())
     }
 }
 
-/// Reads lines such as `  bearer  http://127.0.0.1:43211` until all `wanted` have come.
+/// Reads lines such as `  bearer  http://127.0.0.1:43211` until all `wanted` listeners are found.
 async fn listeners(
     stdout: &mut BufReader<ChildStdout>,
     wanted: &[&str],
@@ -96,8 +95,8 @@ async fn listeners(
             return None;
         }
         let mut words = line.split_whitespace();
-        let (name, place) = (words.next(), words.next());
-        let address = place.and_then(|place| place.strip_prefix("http://")?.parse().ok());
+        let (name, url) = (words.next(), words.next());
+        let address = url.and_then(|url| url.strip_prefix("http://")?.parse().ok());
         if let (Some(name), Some(address)) = (name, address)
             && wanted.contains(&name)
         {

@@ -1,28 +1,28 @@
-//! A report for people: plain text for the terminal, Markdown for `docs/`.
+//! Reports as plain text for the terminal and Markdown for `docs/`.
 
 use std::{iter::repeat_n, path::Path};
 
-/// A part of a report.
+/// A block of a report.
 #[derive(Debug)]
 pub(crate) enum Block {
     /// A heading.
     Heading(String),
     /// A paragraph.
     Paragraph(String),
-    /// A list of short facts.
+    /// A list.
     List(Vec<String>),
-    /// Rows and columns.
+    /// A table.
     Table(Table),
 }
 
-/// Rows and columns; the first column holds text, the others numbers.
+/// A table; the first column holds text, the others numbers.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) head: Vec<&'static str>,
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// For the terminal.
+/// Formats as plain text.
 pub(crate) fn plain(blocks: &[Block]) -> String {
     let blocks = blocks.iter().map(|block| match block {
         Block::Heading(text) => format!("{text}\n{}", "=".repeat(text.chars().count())),
@@ -33,7 +33,7 @@ pub(crate) fn plain(blocks: &[Block]) -> String {
     blocks.collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-/// For `docs/`.
+/// Formats as Markdown.
 pub(crate) fn markdown(blocks: &[Block]) -> String {
     let blocks = blocks.iter().map(|block| match block {
         Block::Heading(text) => format!("## {text}"),
@@ -44,7 +44,7 @@ pub(crate) fn markdown(blocks: &[Block]) -> String {
     blocks.collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-/// Writes a file whole, with the folders that lead to it.
+/// Writes a file, creating its folder.
 pub(crate) fn write(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -81,7 +81,7 @@ impl Table {
     }
 }
 
-/// With a comma between thousands, rounded.
+/// Rounds and adds thousands separators.
 pub(crate) fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
@@ -99,14 +99,14 @@ mod tests {
     use super::{Block, Table, markdown, plain, thousands};
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_separated() {
         for (number, text) in [(0.4, "0"), (999.0, "999"), (1000.0, "1,000"), (1e6, "1,000,000")] {
             assert_eq!(thousands(number), text);
         }
     }
 
     #[test]
-    fn a_table_reads_well_in_both_forms() {
+    fn a_table_is_aligned_in_both_formats() {
         let rows = vec![vec!["µ".to_owned(), "1".to_owned()], vec!["long".into(), "22".into()]];
         let blocks = [Block::Table(Table { head: vec!["a", "b"], rows })];
         assert_eq!(plain(&blocks), "a      b\n--------\nµ      1\nlong  22\n");

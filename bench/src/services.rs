@@ -1,4 +1,4 @@
-//! The real programs, as they are run: release builds, default settings, every layer on.
+//! The real programs: release builds with default settings and all layers.
 
 use crate::{
     Failure,
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 const ANY_PORT: &str = "127.0.0.1:0";
 
-/// auth-service on the database of this URL.
+/// Starts auth-service on this database.
 pub(crate) async fn auth_service(database_url: &str, folder: &Path) -> Result<Program, Failure> {
     let mut settings = vec![("AUTH_LISTEN_ADDR", ANY_PORT)];
     settings.extend(secrets(database_url));
     let launch = Launch {
         name: "auth-service",
-        file: beside_this_program("auth-service")?,
+        file: sibling_binary("auth-service")?,
         arguments: &[],
         settings: &settings,
         listeners: &["grpc", "ops"],
@@ -23,7 +23,7 @@ pub(crate) async fn auth_service(database_url: &str, folder: &Path) -> Result<Pr
     Program::start(launch, folder).await
 }
 
-/// posts-service on the database of this URL, behind that auth-service.
+/// Starts posts-service on this database with this auth-service.
 pub(crate) async fn posts_service(
     database_url: &str,
     auth_service: &Program,
@@ -38,7 +38,7 @@ pub(crate) async fn posts_service(
     ];
     let launch = Launch {
         name: "posts-service",
-        file: beside_this_program("posts-service")?,
+        file: sibling_binary("posts-service")?,
         arguments: &[],
         settings: &settings,
         listeners: &["grpc", "ops"],
@@ -46,8 +46,7 @@ pub(crate) async fn posts_service(
     Program::start(launch, folder).await
 }
 
-/// A gateway in front of that auth-service, and of that posts-service. Clients on this machine may say
-/// for whom they ask.
+/// Starts a gateway for these services. It trusts `X-Forwarded-For` from this machine.
 pub(crate) async fn gateway(
     auth_service: &Program,
     posts_service: Option<&Program>,
@@ -61,7 +60,7 @@ pub(crate) async fn gateway(
     settings.extend(PUBLIC);
     let launch = Launch {
         name: "gateway",
-        file: beside_this_program("gateway")?,
+        file: sibling_binary("gateway")?,
         arguments: &[],
         settings: &settings,
         listeners: &["bearer", "basic", "ops"],
@@ -69,7 +68,7 @@ pub(crate) async fn gateway(
     Program::start(launch, folder).await
 }
 
-/// rolegate on the database of this URL; what it writes goes into `folder`.
+/// Starts rolegate on this database, with its data in `folder`.
 pub(crate) async fn all_in_one(
     name: &'static str,
     database_url: &str,
@@ -82,7 +81,7 @@ pub(crate) async fn all_in_one(
     settings.extend(PUBLIC);
     let launch = Launch {
         name,
-        file: beside_this_program("rolegate")?,
+        file: sibling_binary("rolegate")?,
         arguments: &[],
         settings: &settings,
         listeners: &["bearer", "basic", "grpc", "ops"],
@@ -103,15 +102,15 @@ fn secrets(database_url: &str) -> [(&'static str, &str); 6] {
         ("SIGNING_SECRET", SIGNING_SECRET),
         ("DEFAULT_ADMIN_PASSWORD", PASSWORD),
         ("LAME_DUCK_SECONDS", "0"),
-        // Floods are made of right passwords; refusals must come from the queue alone.
+        // Floods use correct passwords; only the queue may refuse.
         ("LOGIN_FAILURE_LIMIT", "0"),
     ]
 }
 
-fn beside_this_program(name: &str) -> Result<PathBuf, Failure> {
+fn sibling_binary(name: &str) -> Result<PathBuf, Failure> {
     let file = std::env::current_exe()?.with_file_name(name);
     if file.is_file() {
         return Ok(file);
     }
-    Err(format!("{} is missing: tests/load/run builds it", file.display()).into())
+    Err(format!("{} is missing: bench/run builds it", file.display()).into())
 }

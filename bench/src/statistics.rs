@@ -1,8 +1,8 @@
-//! Middles, tails and spreads of a few numbers.
+//! Medians, percentiles and ranges.
 
 use std::time::Duration;
 
-/// A middle and how far the numbers lie around it.
+/// Median and range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) least: f64,
@@ -10,7 +10,7 @@ pub(crate) struct Spread {
     pub(crate) most: f64,
 }
 
-/// Of any numbers; all NaN for none.
+/// The spread of some numbers; NaN for none.
 pub(crate) fn spread(numbers: impl IntoIterator<Item = f64>) -> Spread {
     let mut sorted: Vec<f64> = numbers.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
@@ -24,7 +24,7 @@ pub(crate) fn spread(numbers: impl IntoIterator<Item = f64>) -> Spread {
     Spread { least: at(0), median, most: at(last) }
 }
 
-/// The time that this many of a hundred do not exceed; zero for no times.
+/// The given percentile; zero for no times.
 pub(crate) fn percentile(times: &[Duration], percent: usize) -> Duration {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
@@ -42,15 +42,15 @@ pub(crate) fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// How many happened in a second.
+/// Events per second.
 #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52")]
 pub(crate) fn rate(count: u64, time: Duration) -> f64 {
     count as f64 / time.as_secs_f64()
 }
 
-/// How many ended in a second, from the first end on: none can end in the time that the first takes.
-/// NaN for fewer than two.
-pub(crate) fn rate_of_ends(mut ends: Vec<Duration>) -> f64 {
+/// Completions per second, measured from the first completion, because nothing can complete before
+/// it. NaN for fewer than two.
+pub(crate) fn completion_rate(mut ends: Vec<Duration>) -> f64 {
     ends.sort_unstable();
     let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else { return f64::NAN };
     let later = ends.iter().filter(|&&end| end > first).count();
@@ -65,11 +65,11 @@ pub(crate) fn mebibytes(bytes: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Spread, percentile, rate_of_ends, spread};
+    use super::{Spread, completion_rate, percentile, spread};
     use std::time::Duration;
 
     #[test]
-    fn the_median_lies_in_the_middle() {
+    fn the_median_is_the_middle_value() {
         assert_eq!(spread([3.0, 1.0, 2.0]), Spread { least: 1.0, median: 2.0, most: 3.0 });
         assert!((spread([4.0, 1.0, 2.0, 3.0]).median - 2.5).abs() < f64::EPSILON);
         assert!(spread([]).median.is_nan());
@@ -84,10 +84,10 @@ mod tests {
         assert_eq!(percentile(&[], 99), Duration::ZERO);
     }
     #[test]
-    fn a_rate_of_ends_begins_with_the_first() {
+    fn the_completion_rate_starts_at_the_first_completion() {
         let ends = [7, 5, 6, 9].map(Duration::from_secs);
-        assert!((rate_of_ends(ends.to_vec()) - 0.75).abs() < f64::EPSILON);
-        assert!(rate_of_ends(ends[..1].to_vec()).is_nan());
-        assert!(rate_of_ends(Vec::new()).is_nan());
+        assert!((completion_rate(ends.to_vec()) - 0.75).abs() < f64::EPSILON);
+        assert!(completion_rate(ends[..1].to_vec()).is_nan());
+        assert!(completion_rate(Vec::new()).is_nan());
     }
 }

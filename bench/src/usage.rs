@@ -1,47 +1,47 @@
-//! What processes use, as `/proc` tells (proc(5)).
+//! CPU time and memory of processes, from `/proc` (proc(5)).
 
 use crate::Failure;
 use std::{fs, time::Duration};
 
-/// A tick of `/proc/<pid>/stat`: `USER_HZ` is 100 wherever Linux runs Rust.
+/// The unit of `/proc/<pid>/stat`: `USER_HZ` is 100 on all relevant platforms.
 const TICK: Duration = Duration::from_millis(10);
 
 struct Stat {
     parent: u32,
-    /// Of the process.
+    /// CPU time of the process.
     own: Duration,
-    /// Of its children that have ended and were waited for.
+    /// CPU time of its children that were waited for.
     ended_children: Duration,
 }
 
 impl Stat {
     fn of(pid: impl std::fmt::Display) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name of the program stands in brackets and may hold anything.
+        // The process name is in parentheses and may contain anything.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-        // Numbered as in proc(5), where the state, the first one here, has the number 3.
+        // Numbered as in proc(5), where the state, the first field here, has number 3.
         let field = |number: usize| fields.get(number - 3)?.parse::<u32>().ok();
         let time = |first| Some(TICK * (field(first)? + field(first + 1)?));
         Some(Self { parent: field(4)?, own: time(14)?, ended_children: time(16)? })
     }
 }
 
-/// The processor time of a process until now; none when it has ended.
+/// The CPU time of a process; zero if it has ended.
 pub(crate) fn cpu(pid: u32) -> Duration {
     Stat::of(pid).map_or(Duration::ZERO, |stat| stat.own)
 }
 
-/// The processor time of this process until now.
+/// The CPU time of this process.
 pub(crate) fn own_cpu() -> Duration {
     cpu(std::process::id())
 }
 
-/// The processor time of the children of this process that have ended.
+/// The CPU time of ended children of this process.
 pub(crate) fn cpu_of_ended_children() -> Duration {
     Stat::of("self").map_or(Duration::ZERO, |stat| stat.ended_children)
 }
 
-/// The processor time of a process and all its children, such as PostgreSQL's.
+/// The CPU time of a process and its children, such as PostgreSQL's.
 pub(crate) fn cpu_of_family(pid: u32) -> Duration {
     let parent = Stat::of(pid).map_or(Duration::ZERO, |stat| stat.own + stat.ended_children);
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -52,9 +52,9 @@ pub(crate) fn cpu_of_family(pid: u32) -> Duration {
     parent + stats.filter(|stat| stat.parent == pid).map(|stat| stat.own).sum::<Duration>()
 }
 
-/// The processor time of all processes since the machine has started, and what other machines on
-/// the same hardware took of ours. Without interrupts, which belong to nobody.
-pub(crate) fn cpu_of_everybody() -> (Duration, Duration) {
+/// The CPU time of all processes since boot, without interrupts, and the time stolen by other virtual
+/// machines.
+pub(crate) fn cpu_of_all() -> (Duration, Duration) {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     let ticks = text.lines().next().unwrap_or_default().split_whitespace().skip(1);
     let ticks: Vec<u32> = ticks.map_while(|word| word.parse().ok()).collect();
@@ -63,18 +63,18 @@ pub(crate) fn cpu_of_everybody() -> (Duration, Duration) {
     (time(0) + time(1) + time(2), time(7))
 }
 
-/// The most memory that a process has had resident, in bytes.
+/// The peak resident memory of a process in bytes.
 pub(crate) fn peak_memory(pid: u32) -> Result<u64, Failure> {
     status_bytes(pid, "VmHWM:")
 }
 
-/// The memory that a process has resident now, in bytes.
+/// The resident memory of a process in bytes.
 pub(crate) fn memory(pid: u32) -> Result<u64, Failure> {
     status_bytes(pid, "VmRSS:")
 }
 
-/// Lets [`peak_memory`] begin anew.
-pub(crate) fn forget_peak_memory(pid: u32) -> Result<(), Failure> {
+/// Resets [`peak_memory`].
+pub(crate) fn reset_peak_memory(pid: u32) -> Result<(), Failure> {
     Ok(fs::write(format!("/proc/{pid}/clear_refs"), "5")?)
 }
 

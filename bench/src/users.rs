@@ -1,4 +1,4 @@
-//! The users who make the requests: the same, with the same tokens, in every store.
+//! The users of the benchmarks, identical in every store.
 
 use crate::Failure;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -13,45 +13,45 @@ use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
 use std::{path::Path, sync::Arc};
 
-/// What tokens are signed with.
+/// The HS256 secret.
 pub(crate) const SIGNING_SECRET: &str = "a signing secret of more than 32 bytes";
-/// The password of every user, `admin` too.
-pub(crate) const PASSWORD: &str = "the password of everybody";
-/// How many there are.
+/// The password of every user, including `admin`.
+pub(crate) const PASSWORD: &str = "the password of every user";
+/// Number of users.
 pub(crate) const COUNT: usize = 10_000;
-/// Far from the ids that the services have given out.
+/// Above the ids that the services assigned.
 const FIRST_ID: i64 = 1001;
 
 /// A user with a token.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadUser {
-    /// As registered.
+    /// Username.
     pub(crate) username: String,
-    /// An access token such as a login gives.
+    /// An access token as issued at login.
     pub(crate) token: String,
     role: Role,
 }
 
 impl LoadUser {
-    /// The body of `GET /profile`.
+    /// The expected body of `GET /profile`.
     pub(crate) fn profile(&self) -> Value {
         json!({ "message": format!("Welcome {}!", self.username), "role": self.role.as_str() })
     }
 
-    /// The header of the bearer variant.
+    /// The `Authorization` header of the bearer variant.
     pub(crate) fn bearer(&self) -> String {
         format!("Bearer {}", self.token)
     }
 
-    /// The header of the Basic variant (RFC 7617).
+    /// The `Authorization` header of the Basic variant (RFC 7617).
     pub(crate) fn basic(&self) -> String {
         format!("Basic {}", STANDARD.encode(format!("{}:{PASSWORD}", self.username)))
     }
 }
 
-/// All users, with tokens that are good for 30 minutes.
+/// All users, with tokens valid for 30 minutes.
 pub(crate) fn with_tokens() -> Result<Vec<LoadUser>, Failure> {
-    // A second installation changes nothing.
+    // Installing the provider twice is harmless.
     let _ = jsonwebtoken::crypto::rust_crypto::DEFAULT_PROVIDER.install_default();
     let keyring = Keyring::new(&SecretString::from(SIGNING_SECRET), &[])?;
     let tokens = Tokens::new(keyring, Arc::new(SystemClock));
@@ -59,7 +59,7 @@ pub(crate) fn with_tokens() -> Result<Vec<LoadUser>, Failure> {
 }
 
 fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
-    // As the SQL below says it.
+    // As in the SQL below.
     let role = if id % 10 == 0 { Role::Author } else { Role::User };
     let username = format!("load-user-{id}");
     let token =
@@ -67,8 +67,8 @@ fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
     Ok(LoadUser { username, token: token.expose_secret().to_owned(), role })
 }
 
-/// Tokens that are good for nothing, and the detail of the 401 that each brings.
-pub(crate) fn wrong_tokens() -> Result<Vec<(String, &'static str)>, Failure> {
+/// Invalid tokens with the detail of their 401 responses.
+pub(crate) fn invalid_tokens() -> Result<Vec<(String, &'static str)>, Failure> {
     const INVALID: &str = "Invalid or expired token.";
     let now = SystemClock.unix_seconds();
     let signed = |id: i64, exp: u64, secret: &str| {
@@ -86,7 +86,7 @@ pub(crate) fn wrong_tokens() -> Result<Vec<(String, &'static str)>, Failure> {
     ])
 }
 
-/// Puts them into PostgreSQL. The table was made by auth-service.
+/// Fills the table created by auth-service.
 pub(crate) async fn insert_into_postgresql(url: &str) -> Result<(), Failure> {
     let sql = r#"INSERT INTO "user" (id, username, password, role)
         SELECT n, 'load-user-' || n, $1, CASE WHEN n % 10 = 0 THEN 'author' ELSE 'user' END
@@ -95,12 +95,12 @@ pub(crate) async fn insert_into_postgresql(url: &str) -> Result<(), Failure> {
     let (first, last) = (FIRST_ID, FIRST_ID + i64::try_from(COUNT)? - 1);
     let insert = sqlx::query(sql).bind(hash()?).bind(first).bind(last);
     insert.execute(&mut connection).await?;
-    // What autovacuum would do in the middle of a measurement.
+    // Otherwise autovacuum would run during the measurement.
     sqlx::query(r#"VACUUM (ANALYZE) "user""#).execute(&mut connection).await?;
     Ok(connection.close().await?)
 }
 
-/// Puts them into SQLite. The table was made by rolegate.
+/// Fills the table created by rolegate.
 pub(crate) async fn insert_into_sqlite(file: &Path) -> Result<(), Failure> {
     let sql = r#"INSERT INTO "user" (id, username, password, role)
         WITH RECURSIVE series(n) AS (VALUES(?2) UNION ALL SELECT n + 1 FROM series WHERE n < ?3)
@@ -113,7 +113,7 @@ pub(crate) async fn insert_into_sqlite(file: &Path) -> Result<(), Failure> {
     Ok(connection.close().await?)
 }
 
-/// One hash for all: what is measured reads it or computes with it, and never compares two.
+/// All users share one hash: no benchmark depends on distinct hashes.
 fn hash() -> Result<String, Failure> {
     Ok(bcrypt::hash_with_result(PASSWORD, 12)?.format_for_version(bcrypt::Version::TwoB))
 }

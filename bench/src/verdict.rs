@@ -1,45 +1,45 @@
-//! What must be reached, and whether it was.
+//! Marks, and whether they are reached.
 
 use crate::{report::Table, statistics::Spread};
 
-/// Where a value must lie.
+/// The bound of a value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Target {
+pub(crate) enum Mark {
     AtLeast(f64),
     AtMost(f64),
 }
 
-/// One value against its target.
+/// A value and its mark.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
-    /// What was compared with what.
+    /// What was compared.
     pub(crate) claim: String,
-    /// Of all rounds.
+    /// Over all rounds.
     pub(crate) value: Spread,
-    pub(crate) target: Target,
-    /// What follows the number: `×`, ` MiB`, ` ms`.
+    pub(crate) mark: Mark,
+    /// The unit, such as `×` or ` ms`.
     pub(crate) unit: &'static str,
 }
 
 impl Verdict {
-    /// Of a value that was measured once.
-    pub(crate) fn once(claim: &str, value: f64, target: Target, unit: &'static str) -> Self {
+    /// A value measured once.
+    pub(crate) fn once(claim: &str, value: f64, mark: Mark, unit: &'static str) -> Self {
         let value = Spread { least: value, median: value, most: value };
-        Self { claim: claim.to_owned(), value, target, unit }
+        Self { claim: claim.to_owned(), value, mark, unit }
     }
 
     fn is_reached(&self) -> bool {
-        match self.target {
-            Target::AtLeast(least) => self.value.median >= least,
-            Target::AtMost(most) => self.value.median <= most,
+        match self.mark {
+            Mark::AtLeast(least) => self.value.median >= least,
+            Mark::AtMost(most) => self.value.median <= most,
         }
     }
 
     fn row(&self) -> Vec<String> {
         let Self { value, unit, .. } = self;
-        let target = match self.target {
-            Target::AtLeast(least) => format!("≥ {least}{unit}"),
-            Target::AtMost(most) => format!("≤ {most:.2}{unit}"),
+        let mark = match self.mark {
+            Mark::AtLeast(least) => format!("≥ {least}{unit}"),
+            Mark::AtMost(most) => format!("≤ {most:.2}{unit}"),
         };
         let rounds = if value.least < value.most {
             format!("{:.2} to {:.2}", value.least, value.most)
@@ -48,14 +48,14 @@ impl Verdict {
         };
         let reached = if self.is_reached() { "reached" } else { "missed" };
         let value = format!("{:.2}{unit}", value.median);
-        vec![self.claim.clone(), value, rounds, target, reached.to_owned()]
+        vec![self.claim.clone(), value, rounds, mark, reached.to_owned()]
     }
 }
 
-/// All of them.
+/// All verdicts as a table.
 pub(crate) fn table(verdicts: &[Verdict]) -> Table {
     Table {
-        head: vec!["What", "Median", "Rounds", "Target", ""],
+        head: vec!["What", "Median", "Rounds", "Mark", ""],
         rows: verdicts.iter().map(Verdict::row).collect(),
     }
 }

@@ -1,6 +1,5 @@
--- A script of wrk: each request has one of the `Authorization` headers of a file (a line each), or
--- asks for one of its paths (a line that begins with a slash) without credentials; picked at random, in
--- the same order in every run.
+-- A wrk script. Each line of a file is an `Authorization` header, or, if it begins with a slash, a path to
+-- request without credentials. Lines are picked at random, in the same order in every run.
 local requests = {}
 local count
 
@@ -17,7 +16,7 @@ function request()
   return requests[math.random(count)]
 end
 
--- Microseconds, and whatever went wrong.
+-- Times are in microseconds; the last two numbers count errors.
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format("RESULT %d %d %d %d %d %d\n",

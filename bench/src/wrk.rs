@@ -1,4 +1,4 @@
-//! Load over HTTP by wrk, a program that costs little itself.
+//! HTTP load by wrk, which needs little CPU time itself.
 
 use crate::{Failure, usage};
 use std::{
@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 const SCRIPT: &str = include_str!("wrk.lua");
 
-/// `GET` of one path with `Authorization` headers picked at random, or of paths picked at random.
+/// `GET` requests for one path with random `Authorization` headers, or for random paths.
 #[derive(Debug)]
 pub(crate) struct Wrk {
     script: PathBuf,
@@ -18,20 +18,20 @@ pub(crate) struct Wrk {
     path: &'static str,
 }
 
-/// What wrk has seen.
+/// Results of wrk.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct WrkResult {
     pub(crate) requests: u64,
     pub(crate) time: Duration,
     pub(crate) median: Duration,
     pub(crate) p99: Duration,
-    /// The processor time of wrk itself.
+    /// CPU time of wrk itself.
     pub(crate) own_cpu: Duration,
 }
 
 impl Wrk {
-    /// Prepares load on this path, or on those that stand in place of headers; what wrk reads is
-    /// written into `folder`.
+    /// Prepares load on this path, or on the paths given in place of headers; the input files of wrk
+    /// go to `folder`.
     pub(crate) fn new(
         path: &'static str,
         headers: impl Iterator<Item = String>,
@@ -44,13 +44,13 @@ impl Wrk {
         Ok(Self { script, headers: file, path })
     }
 
-    /// Loads. Fails when any answer is not a success: what is counted must have been served.
+    /// Runs wrk. Fails if any response is not a success.
     pub(crate) async fn load(
         &self,
         address: SocketAddr,
         connections: usize,
         seconds: u64,
-    ) -> Result<Seen, Failure> {
+    ) -> Result<WrkResult, Failure> {
         let before = usage::cpu_of_ended_children();
         let output = Command::new("wrk")
             .args(["--threads", "1", "--timeout", "10s"])
@@ -64,7 +64,7 @@ impl Wrk {
             .kill_on_drop(true)
             .output()
             .await
-            .map_err(|error| format!("cannot run wrk ({error}); tests/load/run installs it"))?;
+            .map_err(|error| format!("cannot run wrk ({error}); bench/run installs it"))?;
         let own_cpu = usage::cpu_of_ended_children().saturating_sub(before);
         let text = String::from_utf8_lossy(&output.stdout);
         let numbers: Option<Vec<u64>> = text.lines().find_map(|line| {
@@ -74,7 +74,7 @@ impl Wrk {
             let errors = String::from_utf8_lossy(&output.stderr);
             return Err(format!("wrk on {address}{}: {text}{errors}", self.path).into());
         };
-        Ok(Seen {
+        Ok(WrkResult {
             requests,
             time: Duration::from_micros(time),
             median: Duration::from_micros(median),

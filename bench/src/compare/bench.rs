@@ -1,6 +1,6 @@
-//! Everything that is measured, started and ready.
+//! The systems under test, started and ready.
 
-use super::turn::Turn;
+use super::round::Round;
 use crate::{
     Failure, authorizations,
     cluster::{self, Cluster},
@@ -8,7 +8,7 @@ use crate::{
     pgbench,
     program::Program,
     statistics::{micros, rate},
-    subject::{self, Subject},
+    target::{self, Target},
     usage,
     users::{self, LoadUser},
     wrk::Wrk,
@@ -20,12 +20,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Who takes turns.
+/// What is measured alternately.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Contender {
-    /// `GET /profile` of the subject with this index.
+    /// `GET /profile` of the target with this index.
     Profile(usize),
-    /// `GET /protected` of the split, with credentials that were good before.
+    /// `GET /protected` of the split deployment with cached credentials.
     Basic,
     /// `authorize` of auth-client.
     Authorizations,
@@ -33,10 +33,10 @@ pub(crate) enum Contender {
     Pgbench,
 }
 
-/// The stage. Ends with everything on it.
+/// All systems under test, which end when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Bench {
-    pub(crate) subjects: Vec<Subject>,
+    pub(crate) targets: Vec<Target>,
     pub(crate) users: Vec<LoadUser>,
     // After the programs that use it, so that it is dropped after them.
     pub(crate) cluster: Cluster,
@@ -45,52 +45,50 @@ pub(crate) struct Bench {
     client: AuthClient,
 }
 
-/// Users of the Basic variant: the first request of each costs a bcrypt.
+/// Users of the Basic variant; the first request of each costs a bcrypt.
 const BASIC_USERS: usize = 64;
 
 impl Bench {
-    /// Starts everything; files go into `folder`.
+    /// Starts everything; files go to `folder`.
     pub(crate) async fn prepare(folder: &Path) -> Result<Self, Failure> {
         let users = users::with_tokens()?;
         let cluster = cluster::start()?;
-        let subjects = subject::all(&cluster, folder).await?;
+        let targets = target::all(&cluster, folder).await?;
         pgbench::prepare(&cluster).await?;
         let profile = Wrk::new("/profile", users.iter().map(LoadUser::bearer), folder)?;
         let basic = users.iter().take(BASIC_USERS).map(LoadUser::basic);
         let protected = Wrk::new("/protected", basic, folder)?;
-        let grpc = auth_service(&subjects)?.address("grpc")?;
+        let grpc = auth_service(&targets)?.address("grpc")?;
         let client = AuthClient::connect_lazy(&format!("http://{grpc}"))?;
-        Ok(Self { subjects, users, cluster, profile, protected, client })
+        Ok(Self { targets, users, cluster, profile, protected, client })
     }
 
-    /// gateway and auth-service.
-    pub(crate) fn split(&self) -> Result<&Subject, Failure> {
-        split(&self.subjects)
+    /// gateway and auth-service as separate processes.
+    pub(crate) fn split(&self) -> Result<&Target, Failure> {
+        split(&self.targets)
     }
 
-    /// What a contender is called in the report.
+    /// The name of a contender in the report.
     pub(crate) fn name(&self, contender: Contender) -> &'static str {
         match contender {
-            Contender::Profile(index) => {
-                self.subjects.get(index).map_or("", |subject| subject.name)
-            }
+            Contender::Profile(index) => self.targets.get(index).map_or("", |target| target.name),
             Contender::Basic => "Basic, GET /protected",
             Contender::Authorizations => "authorize, by auth-client",
             Contender::Pgbench => "pgbench -S -M prepared",
         }
     }
 
-    /// Loads one contender for a while.
-    pub(crate) async fn turn(
+    /// Measures one contender.
+    pub(crate) async fn round(
         &self,
         contender: Contender,
         connections: usize,
         seconds: u64,
-    ) -> Result<Turn, Failure> {
+    ) -> Result<Round, Failure> {
         match contender {
             Contender::Profile(index) => {
-                let subject = self.subjects.get(index).ok_or("no such subject")?;
-                self.web(&self.profile, subject, subject.bearer, connections, seconds).await
+                let target = self.targets.get(index).ok_or("no such target")?;
+                self.web(&self.profile, target, target.bearer, connections, seconds).await
             }
             Contender::Basic => {
                 let split = self.split()?;
@@ -101,7 +99,7 @@ impl Bench {
             Contender::Pgbench => {
                 let per_second =
                     pgbench::transactions_per_second(&self.cluster, connections, seconds).await?;
-                Ok(Turn { per_second, latency: None, cpu: Vec::new() })
+                Ok(Round { per_second, latency: None, cpu: Vec::new() })
             }
         }
     }
@@ -109,25 +107,25 @@ impl Bench {
     async fn web(
         &self,
         wrk: &Wrk,
-        subject: &Subject,
+        target: &Target,
         address: SocketAddr,
         connections: usize,
         seconds: u64,
-    ) -> Result<Turn, Failure> {
-        let before = self.cpu(subject);
+    ) -> Result<Round, Failure> {
+        let before = self.cpu(target);
         let seen = wrk.load(address, connections, seconds).await?;
-        let mut cpu = self.cpu_since(subject, &before);
+        let mut cpu = self.cpu_since(target, &before);
         cpu.push(("wrk", seen.own_cpu));
         let per_second = rate(seen.requests, seen.time);
         let latency = Some((seen.median, seen.p99));
-        Ok(Turn {
+        Ok(Round {
             per_second,
             latency,
             cpu: per_request(cpu, per_second * seen.time.as_secs_f64()),
         })
     }
 
-    async fn authorizations(&self, callers: usize, seconds: u64) -> Result<Turn, Failure> {
+    async fn authorizations(&self, callers: usize, seconds: u64) -> Result<Round, Failure> {
         let split = self.split()?;
         let (before, own_before, start) = (self.cpu(split), usage::own_cpu(), Instant::now());
         let time = Duration::from_secs(seconds);
@@ -136,14 +134,14 @@ impl Bench {
         let requests = per_second * start.elapsed().as_secs_f64();
         let mut cpu = self.cpu_since(split, &before);
         cpu.retain(|(name, _)| *name != "gateway");
-        cpu.push(("the caller", usage::own_cpu().saturating_sub(own_before)));
-        Ok(Turn { per_second, latency: None, cpu: per_request(cpu, requests) })
+        cpu.push(("caller", usage::own_cpu().saturating_sub(own_before)));
+        Ok(Round { per_second, latency: None, cpu: per_request(cpu, requests) })
     }
 
-    fn cpu(&self, subject: &Subject) -> Vec<(&'static str, Duration)> {
-        let programs = subject.programs.iter();
+    fn cpu(&self, target: &Target) -> Vec<(&'static str, Duration)> {
+        let programs = target.programs.iter();
         let mut cpu: Vec<_> = programs.map(|one| (one.name, usage::cpu(one.pid))).collect();
-        if subject.asks_postgresql {
+        if target.asks_postgresql {
             cpu.push(("PostgreSQL", usage::cpu_of_family(self.cluster.pid)));
         }
         cpu
@@ -151,10 +149,10 @@ impl Bench {
 
     fn cpu_since(
         &self,
-        subject: &Subject,
+        target: &Target,
         before: &[(&'static str, Duration)],
     ) -> Vec<(&'static str, Duration)> {
-        let now = self.cpu(subject).into_iter().zip(before);
+        let now = self.cpu(target).into_iter().zip(before);
         now.map(|((name, now), (_, before))| (name, now.saturating_sub(*before))).collect()
     }
 
@@ -162,7 +160,7 @@ impl Bench {
         self.split()?.programs.first().ok_or("the split has a gateway")?.address("basic")
     }
 
-    /// Lets the split meet the credentials that will be repeated. Whether it remembers them.
+    /// Sends the credentials once, so that they are cached. Returns whether caching is enabled.
     pub(crate) async fn warm_basic(&self) -> Result<bool, Failure> {
         const NO_BCRYPT: Duration = Duration::from_millis(50);
         let mut connection = Connection::open(self.basic_address()?).await?;
@@ -181,14 +179,14 @@ impl Bench {
     }
 }
 
-/// Of the split.
-pub(crate) fn auth_service(subjects: &[Subject]) -> Result<&Program, Failure> {
-    let programs = &split(subjects)?.programs;
-    Ok(programs.iter().find(|program| program.name == "auth-service").ok_or("it was started")?)
+/// auth-service of the split deployment.
+pub(crate) fn auth_service(targets: &[Target]) -> Result<&Program, Failure> {
+    let programs = &split(targets)?.programs;
+    Ok(programs.iter().find(|program| program.name == "auth-service").ok_or("not started")?)
 }
 
-fn split(subjects: &[Subject]) -> Result<&Subject, Failure> {
-    Ok(subjects.iter().find(|subject| subject.name == subject::SPLIT).ok_or("it was started")?)
+fn split(targets: &[Target]) -> Result<&Target, Failure> {
+    Ok(targets.iter().find(|target| target.name == target::SPLIT).ok_or("not started")?)
 }
 
 fn per_request(cpu: Vec<(&'static str, Duration)>, requests: f64) -> Vec<(&'static str, f64)> {

@@ -1,49 +1,49 @@
-//! Requests per second as a chart: bars with their spread, as SVG.
+//! Requests per second as an SVG bar chart with ranges.
 
-use super::turn::{Heat, Turns};
+use super::round::{Comparison, Rounds};
 use crate::{
     report::thousands,
-    subject::{ALL_IN_ONE, EMBEDDED, SHARED_YARDSTICK, SPLIT, YARDSTICK},
+    target::{ALL_IN_ONE, BASELINE, BATCHED_BASELINE, EMBEDDED, SPLIT},
 };
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 800.0;
-/// Where bars begin; names stand to the left.
+/// Left end of the bars; names are to their left.
 const LEFT: f64 = 220.0;
-/// Where the longest bar ends; numbers stand to the right.
+/// Right end of the longest bar; numbers are to its right.
 const RIGHT: f64 = 720.0;
 const BAR: f64 = 20.0;
 const STEP: f64 = 26.0;
 const GROUP_GAP: f64 = 40.0;
 const TOP: f64 = 66.0;
 
-/// What must be told apart has a colour of its own; the yardsticks are grey.
+/// The baselines are grey.
 const COLOURS: [(&str, &str); 5] = [
-    (YARDSTICK, "#9aa0a6"),
-    (SHARED_YARDSTICK, "#c4c8cc"),
+    (BASELINE, "#9aa0a6"),
+    (BATCHED_BASELINE, "#c4c8cc"),
     (SPLIT, "#1f6feb"),
     (ALL_IN_ONE, "#2da44e"),
     (EMBEDDED, "#7bc58e"),
 ];
 
-/// A chart of these heats, the busiest first; `machine` is told below it.
-pub(crate) fn chart(heats: &[Heat], machine: &str) -> String {
-    let mut heats: Vec<&Heat> = heats.iter().collect();
-    heats.sort_by_key(|heat| std::cmp::Reverse(heat.connections));
-    let contenders = || heats.iter().flat_map(|heat| &heat.contenders);
+/// A chart of these comparisons, most connections first, with a footer about the `machine`.
+pub(crate) fn chart(comparisons: &[Comparison], machine: &str) -> String {
+    let mut comparisons: Vec<&Comparison> = comparisons.iter().collect();
+    comparisons.sort_by_key(|comparison| std::cmp::Reverse(comparison.connections));
+    let contenders = || comparisons.iter().flat_map(|comparison| &comparison.contenders);
     let most = contenders().map(|one| one.spread(speed).most).fold(1.0, f64::max);
     let scale = Scale { most };
 
     let mut drawing = String::new();
     let mut y = TOP;
-    for heat in &heats {
-        let title = match heat.connections {
+    for comparison in &comparisons {
+        let title = match comparison.connections {
             1 => "1 connection".to_owned(),
             several => format!("{several} connections"),
         };
         let _ = writeln!(drawing, r#"<text class="group" x="16" y="{y:.0}">{title}</text>"#);
         y += 12.0;
-        for contender in &heat.contenders {
+        for contender in &comparison.contenders {
             drawing += &bar(contender, y, &scale);
             y += STEP;
         }
@@ -79,7 +79,7 @@ impl Scale {
     }
 }
 
-fn bar(contender: &Turns, y: f64, scale: &Scale) -> String {
+fn bar(contender: &Rounds, y: f64, scale: &Scale) -> String {
     let speed = contender.spread(speed);
     let colour =
         COLOURS.iter().find(|(name, _)| *name == contender.name).map_or("#000000", |(_, it)| it);
@@ -96,6 +96,6 @@ fn bar(contender: &Turns, y: f64, scale: &Scale) -> String {
     )
 }
 
-fn speed(turn: &super::turn::Turn) -> f64 {
-    turn.per_second
+fn speed(round: &super::round::Round) -> f64 {
+    round.per_second
 }

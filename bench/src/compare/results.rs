@@ -1,69 +1,70 @@
-//! What was measured, and what must be reached.
+//! Measurements and marks.
 
-use super::turn::{Heat, Turn};
+use super::round::{Comparison, Round};
 use crate::{
     statistics::{Spread, mebibytes},
-    subject::{EMBEDDED, SHARED_YARDSTICK, SPLIT, YARDSTICK},
-    verdict::{Target, Verdict},
+    target::{BASELINE, BATCHED_BASELINE, EMBEDDED, SPLIT},
+    verdict::{Mark, Verdict},
 };
 
-/// Everything that was measured.
+/// All measurements.
 #[derive(Debug)]
 pub(crate) struct Results {
     /// `GET /profile`.
-    pub(crate) profile: Vec<Heat>,
+    pub(crate) profile: Vec<Comparison>,
     /// Decisions against pgbench.
-    pub(crate) decisions: Vec<Heat>,
-    /// Basic against bearer, where Basic remembers.
-    pub(crate) basic: Option<Heat>,
-    /// The most memory of each process of the split, in bytes.
+    pub(crate) decisions: Vec<Comparison>,
+    /// Basic relative to bearer, if the Basic cache is enabled.
+    pub(crate) basic: Option<Comparison>,
+    /// Peak memory of each process of the split deployment, in bytes.
     pub(crate) peak_memory: Vec<(&'static str, u64)>,
-    /// How many answers were looked at; all were right.
-    pub(crate) answers_checked: usize,
+    /// Number of verified responses.
+    pub(crate) verified_responses: usize,
 }
 
-/// Contenders of the heats that are not about `/profile`.
+/// Contenders of the comparisons without `/profile`.
 pub(crate) const DECISIONS: &str = "authorize, by auth-client";
 pub(crate) const PGBENCH: &str = "pgbench -S -M prepared";
 pub(crate) const BASIC: &str = "Basic, GET /protected";
 
-const MOST_MEMORY_MIB: f64 = 64.0;
+const MAX_MEMORY_MIB: f64 = 64.0;
 
 impl Results {
-    /// Every ratio that must be reached.
+    /// Every value with its mark.
     pub(crate) fn verdicts(&self) -> Vec<Verdict> {
         let profile = |connections, one, other, target| {
-            let heat = self.profile.iter().find(|heat| heat.connections == connections)?;
-            let value = heat.ratio(one, other, speed)?;
+            let comparison =
+                self.profile.iter().find(|comparison| comparison.connections == connections)?;
+            let value = comparison.ratio(one, other, speed)?;
             Some(times(format!("/profile at {connections}: {one} / {other}"), value, target))
         };
         let lone = || {
-            let heat = self.profile.iter().find(|heat| heat.connections == 1)?;
-            let value = heat.ratio(SPLIT, YARDSTICK, Turn::median_latency)?;
-            let claim = format!("median latency of a lone request: {SPLIT} / {YARDSTICK}");
-            Some(times(claim, value, Target::AtMost(3.5)))
+            let comparison = self.profile.iter().find(|comparison| comparison.connections == 1)?;
+            let value = comparison.ratio(SPLIT, BASELINE, Round::median_latency)?;
+            let claim = format!("median latency of a lone request: {SPLIT} / {BASELINE}");
+            Some(times(claim, value, Mark::AtMost(3.5)))
         };
-        let decisions = self.decisions.iter().filter_map(|heat| {
-            let value = heat.ratio(DECISIONS, PGBENCH, speed)?;
-            let claim = format!("at {}: {DECISIONS} / {PGBENCH}", heat.connections);
-            Some(times(claim, value, Target::AtLeast(1.2)))
+        let decisions = self.decisions.iter().filter_map(|comparison| {
+            let value = comparison.ratio(DECISIONS, PGBENCH, speed)?;
+            let claim = format!("at {}: {DECISIONS} / {PGBENCH}", comparison.connections);
+            Some(times(claim, value, Mark::AtLeast(1.2)))
         });
         let memory = self.peak_memory.iter().map(|(name, bytes)| {
             let claim = format!("most memory of {name}");
-            let most = Target::AtMost(MOST_MEMORY_MIB);
+            let most = Mark::AtMost(MAX_MEMORY_MIB);
             Verdict::once(&claim, mebibytes(*bytes), most, " MiB")
         });
-        let basic = self.basic.iter().filter_map(|heat| {
-            let value = heat.ratio(BASIC, SPLIT, speed)?;
-            let claim = format!("at {}: {BASIC} / bearer, GET /profile", heat.connections);
-            Some(times(claim, value, Target::AtLeast(0.5)))
+        let basic = self.basic.iter().filter_map(|comparison| {
+            let value = comparison.ratio(BASIC, SPLIT, speed)?;
+            let claim = format!("at {}: {BASIC} / bearer, GET /profile", comparison.connections);
+            Some(times(claim, value, Mark::AtLeast(0.5)))
         });
         [
-            profile(128, SPLIT, YARDSTICK, Target::AtLeast(2.0)),
-            profile(128, SPLIT, SHARED_YARDSTICK, Target::AtLeast(0.75)),
-            profile(32, SPLIT, YARDSTICK, Target::AtLeast(1.25)),
+            profile(128, SPLIT, BASELINE, Mark::AtLeast(2.0)),
+            profile(128, SPLIT, BATCHED_BASELINE, Mark::AtLeast(0.75)),
+            profile(32, SPLIT, BASELINE, Mark::AtLeast(1.25)),
             lone(),
-            profile(128, EMBEDDED, YARDSTICK, Target::AtLeast(1.0)),
+            profile(128, EMBEDDED, BASELINE, Mark::AtLeast(1.0)),
         ]
         .into_iter()
         .flatten()
@@ -74,10 +75,10 @@ impl Results {
     }
 }
 
-fn speed(turn: &Turn) -> f64 {
-    turn.per_second
+fn speed(round: &Round) -> f64 {
+    round.per_second
 }
 
-fn times(claim: String, value: Spread, target: Target) -> Verdict {
-    Verdict { claim, value, target, unit: "×" }
+fn times(claim: String, value: Spread, mark: Mark) -> Verdict {
+    Verdict { claim, value, mark, unit: "×" }
 }

@@ -1,5 +1,5 @@
-//! The people: those who are logged in and ask for their profile, and those who log in, each from
-//! an address of their own, as a proxy passes it on.
+//! Clients that request their profile, and clients that log in, each with its own address in
+//! `X-Forwarded-For`.
 
 use super::connections::Connections;
 use crate::{
@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-/// They share connections of two kinds, so that nobody's profile waits behind a login.
+/// Profiles and logins use separate connections, so that no profile waits behind a login.
 #[derive(Clone, Debug)]
 pub(crate) struct Clients {
     users: Arc<[LoadUser]>,
@@ -27,9 +27,9 @@ impl Clients {
         Self { users: users.into(), profiles, logins }
     }
 
-    /// `GET /profile` by one of the first `among` users.
+    /// `GET /profile` of one of the first `among` users.
     pub(crate) async fn profile(self, number: usize, among: usize) -> Result<StatusCode, Failure> {
-        // A step that has no factor in common with a round number reaches all of them.
+        // The step is coprime to the number of users, so all of them are reached.
         let authorization = self.users[number * 7919 % among].bearer();
         let answer = self
             .profiles
@@ -37,7 +37,7 @@ impl Clients {
         Ok(answer.await?.status)
     }
 
-    /// `POST /login` with the right password.
+    /// `POST /login` with the correct password.
     pub(crate) async fn log_in(self, number: usize) -> Result<StatusCode, Failure> {
         let username = &self.users[number * 7919 % self.users.len()].username;
         let address = client_address(number).to_string();
@@ -48,7 +48,7 @@ impl Clients {
     }
 }
 
-/// One of a thousand addresses: nobody's on this machine, and not one client's flood alone.
+/// One of a thousand client addresses.
 pub(crate) fn client_address(number: usize) -> IpAddr {
     let number = u32::try_from(number % 1000).unwrap_or_default();
     Ipv4Addr::from_bits(Ipv4Addr::new(10, 0, 0, 1).to_bits() + number).into()

@@ -1,15 +1,15 @@
-//! Kept-alive connections to one address, as many as are needed at once.
+//! A pool of persistent connections to one address.
 
 use crate::{
     Failure,
-    http_client::{Answer, Connection},
+    http_client::{Connection, Response},
 };
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Connections. Clones share them.
+/// The pool. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Connections {
     address: SocketAddr,
@@ -17,16 +17,16 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// None yet.
+    /// An empty pool.
     pub(crate) fn to(address: SocketAddr) -> Self {
         Self { address, idle: Arc::default() }
     }
 
-    /// Uses an idle connection, or a new one. One that failed is not used again.
+    /// Uses an idle connection or a new one. A failed connection is closed.
     pub(crate) async fn with(
         &self,
-        request: impl AsyncFnOnce(&mut Connection) -> Result<Answer, Failure>,
-    ) -> Result<Answer, Failure> {
+        request: impl AsyncFnOnce(&mut Connection) -> Result<Response, Failure>,
+    ) -> Result<Response, Failure> {
         let idle = self.lock().pop();
         let mut connection = match idle {
             Some(connection) => connection,

@@ -1,9 +1,9 @@
-//! Logins at rest: how many can be done, and what a lone one costs.
+//! Login capacity without a flood, and the latency of a single login.
 
 use super::clients::{Clients, client_address};
 use crate::{
     Failure,
-    statistics::{Spread, rate_of_ends, spread},
+    statistics::{Spread, completion_rate, spread},
     users::PASSWORD,
 };
 use futures_util::future::try_join_all;
@@ -14,28 +14,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What the services use.
+/// The cost that the services use.
 const COST: u32 = 12;
 
-/// Enough to keep every lane of two cores busy, and below every bound of a queue.
+/// Enough to fill the lanes of two cores, and below every queue limit.
 pub(crate) const CLOSED_LOOP_CLIENTS: usize = 24;
 
-/// Logins per second by HTTP and verified passwords per second of the engine alone, in turns,
-/// when just as many come as can be done.
+/// Logins per second over HTTP and verifications per second of the engine alone, measured
+/// alternately in closed loops.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacity {
-    /// By HTTP.
+    /// Over HTTP.
     pub(crate) logins: Spread,
-    /// By the engine alone, in this process.
+    /// The engine alone, in this process.
     pub(crate) engine: Spread,
-    /// Turn by turn.
+    /// Per round.
     pub(crate) ratio: Spread,
 }
 
-/// Measures both `turns` times for so long, A B B A.
+/// Measures both for `rounds` rounds, A B B A.
 pub(crate) async fn capacity(
     clients: &Clients,
-    turns: usize,
+    rounds: usize,
     time: Duration,
 ) -> Result<Capacity, Failure> {
     let engine = Arc::new(Engine::start(rolegate_bcrypt_lanes::Settings::default())?);
@@ -43,7 +43,7 @@ pub(crate) async fn capacity(
     let verify = |number: usize| {
         let (engine, stored) = (Arc::clone(&engine), Arc::clone(&stored));
         async move {
-            let cost = Cost::new(COST).ok_or("a cost of bcrypt")?;
+            let cost = Cost::new(COST).ok_or("an invalid cost")?;
             let client = ClientKey::from(client_address(number));
             let deadline = Instant::now() + Duration::from_secs(10);
             let verdict = engine.verify(PASSWORD.as_bytes(), Some(&stored), cost, client, deadline);
@@ -51,8 +51,8 @@ pub(crate) async fn capacity(
         }
     };
     let (mut logins, mut verified) = (Vec::new(), Vec::new());
-    for turn in 0..turns {
-        for is_login in [turn % 2 == 0, turn % 2 != 0] {
+    for round in 0..rounds {
+        for is_login in [round % 2 == 0, round % 2 != 0] {
             if is_login {
                 logins.push(logins_per_second(clients, time).await?);
             } else {
@@ -64,7 +64,7 @@ pub(crate) async fn capacity(
     Ok(Capacity { logins: spread(logins), engine: spread(verified), ratio })
 }
 
-/// Logins per second by HTTP when just as many come as can be done.
+/// Logins per second over HTTP in a closed loop.
 pub(crate) async fn logins_per_second(clients: &Clients, time: Duration) -> Result<f64, Failure> {
     let log_in = |number| {
         let login = clients.clone().log_in(number);
@@ -73,7 +73,7 @@ pub(crate) async fn logins_per_second(clients: &Clients, time: Duration) -> Resu
     closed_loop(time, log_in).await
 }
 
-/// Successes per second of clients who each wait for the end of one, and then begin another.
+/// Successes per second of clients in a closed loop.
 async fn closed_loop<F>(time: Duration, work: impl Fn(usize) -> F) -> Result<f64, Failure>
 where
     F: Future<Output = Result<bool, Failure>>,
@@ -90,35 +90,35 @@ where
         Ok::<_, Failure>(ends)
     });
     let ends = try_join_all(clients).await?.concat();
-    let rate = rate_of_ends(ends);
+    let rate = completion_rate(ends);
     if rate.is_finite() { Ok(rate) } else { Err("nothing was completed".into()) }
 }
 
-/// What a lone login takes, against one hash of the `bcrypt` crate and nothing else, in turns.
+/// The latency of a single login and of one hash by the `bcrypt` crate, measured alternately.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lone {
-    /// Of the login over HTTP, in seconds.
+    /// A login over HTTP, in seconds.
     pub(crate) login: Spread,
-    /// Of the hash, in seconds.
+    /// A hash, in seconds.
     pub(crate) hash: Spread,
-    /// Turn by turn.
+    /// Per round.
     pub(crate) ratio: Spread,
 }
 
-/// Measures both `turns` times, A B B A.
-pub(crate) async fn lone(clients: &Clients, turns: usize) -> Result<Lone, Failure> {
+/// Measures both for `rounds` rounds, A B B A.
+pub(crate) async fn lone(clients: &Clients, rounds: usize) -> Result<Lone, Failure> {
     let stored = bcrypt::hash(PASSWORD, COST)?;
     let (mut logins, mut hashes) = (Vec::new(), Vec::new());
-    for turn in 0..turns {
-        for is_login in [turn % 2 == 0, turn % 2 != 0] {
+    for round in 0..rounds {
+        for is_login in [round % 2 == 0, round % 2 != 0] {
             let start = Instant::now();
             let is_right = if is_login {
-                clients.clone().log_in(turn).await? == StatusCode::OK
+                clients.clone().log_in(round).await? == StatusCode::OK
             } else {
                 tokio::task::block_in_place(|| bcrypt::verify(PASSWORD, &stored))?
             };
             if !is_right {
-                return Err("a right password was refused".into());
+                return Err("a correct password was refused".into());
             }
             let times = if is_login { &mut logins } else { &mut hashes };
             times.push(start.elapsed().as_secs_f64());

@@ -1,27 +1,27 @@
-//! Requests that arrive when they arrive, whether or not the ones before were answered.
+//! Open-loop load: requests are sent at a fixed rate, regardless of earlier responses.
 
 use crate::Failure;
 use http::StatusCode;
 use std::time::{Duration, Instant};
 use tokio::{sync::mpsc, task::JoinSet};
 
-/// The end of a request.
+/// A completed request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Answered {
-    /// `None` when there was no answer at all.
+pub(crate) struct Completed {
+    /// `None` if there was no response.
     pub(crate) status: Option<StatusCode>,
-    /// From the time at which it was to be sent: who sends late must not look fast.
+    /// From the time the request was due, to avoid coordinated omission.
     pub(crate) latency: Duration,
-    /// From the start of the first.
+    /// From the start of the first request.
     pub(crate) at: Duration,
 }
 
-/// Sends requests at an even pace for a while, and waits for the answers to all of them.
+/// Sends requests at a constant rate and waits for all responses.
 pub(crate) async fn open_loop<F>(
     per_second: f64,
     time: Duration,
     request: impl Fn(usize) -> F,
-) -> Result<Vec<Answered>, Failure>
+) -> Result<Vec<Completed>, Failure>
 where
     F: Future<Output = Result<StatusCode, Failure>> + Send + 'static,
 {
@@ -34,7 +34,7 @@ where
         number += 1;
         requests.spawn(async move {
             let status = request.await.ok();
-            Answered { status, latency: planned.elapsed(), at: start.elapsed() }
+            Completed { status, latency: planned.elapsed(), at: start.elapsed() }
         });
     }
     let mut answers = Vec::with_capacity(number);
@@ -44,14 +44,14 @@ where
     Ok(answers)
 }
 
-/// Tells the times that have come. A thread, because tokio's timers are a millisecond coarse.
+/// Emits due times. Uses a thread because tokio's timers have a resolution of a millisecond.
 fn pacemaker(start: Instant, pause: Duration, time: Duration) -> mpsc::UnboundedReceiver<Instant> {
-    let (tell, due) = mpsc::unbounded_channel();
+    let (sender, due) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         let mut planned = start;
         while planned < start + time {
             std::thread::sleep(planned.saturating_duration_since(Instant::now()));
-            if tell.send(planned).is_err() {
+            if sender.send(planned).is_err() {
                 break;
             }
             planned += pause;

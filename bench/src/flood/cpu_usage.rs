@@ -1,16 +1,16 @@
-//! Who used the processors.
+//! CPU usage by program.
 
-use crate::{cluster::Cluster, subject::Subject, usage};
+use crate::{cluster::Cluster, target::Target, usage};
 use std::time::Duration;
 
-/// Processor time by program.
+/// CPU time by program.
 #[derive(Clone, Debug)]
-pub(crate) struct Processors(Vec<(&'static str, Duration)>);
+pub(crate) struct CpuUsage(Vec<(&'static str, Duration)>);
 
-impl Processors {
-    /// What each has used until now.
-    pub(crate) fn used(cluster: &Cluster, subject: &Subject) -> Self {
-        let programs = subject.programs.iter();
+impl CpuUsage {
+    /// CPU time so far.
+    pub(crate) fn used(cluster: &Cluster, target: &Target) -> Self {
+        let programs = target.programs.iter();
         let mut used: Vec<_> =
             programs.map(|program| (program.name, usage::cpu(program.pid))).collect();
         used.push(("PostgreSQL", usage::cpu_of_family(cluster.pid)));
@@ -18,7 +18,7 @@ impl Processors {
         Self(used)
     }
 
-    /// How many processors each kept busy in this `time`.
+    /// Average number of CPUs used by each program in `time`.
     pub(crate) fn since(&self, before: &Self, time: Duration) -> Vec<(&'static str, f64)> {
         let both = self.0.iter().zip(&before.0);
         let busy = |now: Duration, then: Duration| now.saturating_sub(then).as_secs_f64();

@@ -1,6 +1,5 @@
-//! What the services are held against: one process that verifies tokens and reads PostgreSQL
-//! itself, written as well as such a service is written with axum and sqlx. Written for this
-//! measurement; only `GET /profile`, with the answers of the services.
+//! The baseline: one process that verifies tokens and reads PostgreSQL directly, a well-written
+//! service on axum and sqlx. It serves only `GET /profile`, with the same responses as the services.
 
 mod reads;
 
@@ -20,16 +19,16 @@ use serde::{Deserialize, Serialize};
 use std::{net::Ipv4Addr, sync::Arc};
 use tokio::net::TcpListener;
 
-/// How the monolith is started, by this program.
+/// Options of the baseline process, set by this program.
 #[derive(Debug, clap::Args)]
-pub(crate) struct YardstickOptions {
-    /// How users are read.
+pub(crate) struct BaselineOptions {
+    /// How to read users
     #[arg(long)]
     reading: Reading,
-    /// Where they are.
+    /// Database URL
     #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
     database_url: String,
-    /// What tokens are signed with.
+    /// HS256 secret of the tokens
     #[arg(long, env = "SIGNING_SECRET", hide_env_values = true)]
     signing_secret: String,
 }
@@ -52,9 +51,9 @@ struct Profile {
     role: String,
 }
 
-/// Serves until it is killed; says where on stdout.
-pub(crate) async fn serve(options: YardstickOptions) -> Result<(), Failure> {
-    // A second installation changes nothing.
+/// Serves until it is killed; prints its address on stdout.
+pub(crate) async fn serve(options: BaselineOptions) -> Result<(), Failure> {
+    // Installing the provider twice is harmless.
     let _ = jsonwebtoken::crypto::rust_crypto::DEFAULT_PROVIDER.install_default();
     let mut validation = Validation::new(Algorithm::HS256);
     validation.leeway = 0;
@@ -64,7 +63,7 @@ pub(crate) async fn serve(options: YardstickOptions) -> Result<(), Failure> {
         validation: Arc::new(validation),
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    console::say(&format!("  bearer http://{}", listener.local_addr()?));
+    console::print(&format!("  bearer http://{}", listener.local_addr()?));
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });

@@ -1,57 +1,59 @@
-//! A pass of its own before anything is measured: whoever answers fast must answer right.
+//! Verifies responses before measuring: a fast wrong response is worthless.
 
 use crate::{
     Failure,
-    http_client::{Answer, Connection},
-    subject::Subject,
+    http_client::{Connection, Response},
+    target::Target,
     users::{self, LoadUser},
 };
 use futures_util::future::try_join_all;
 use http::StatusCode;
 use serde_json::json;
 
-/// As many as share a query.
+/// Concurrent connections, so that requests share queries.
 const CONNECTIONS: usize = 32;
 
-/// Asks for the profile of each of these users, with wrong tokens in between, over many connections
-/// at once, and compares status and body. Returns how many answers were right; all were.
-pub(crate) async fn check_answers(subject: &Subject, users: &[LoadUser]) -> Result<usize, Failure> {
-    let wrong_tokens = users::wrong_tokens()?;
+/// Requests the profile of each user, and invalid tokens in between, over concurrent connections, and
+/// compares status and body. Returns the number of responses; all are correct.
+pub(crate) async fn verify_responses(
+    target: &Target,
+    users: &[LoadUser],
+) -> Result<usize, Failure> {
+    let invalid_tokens = users::invalid_tokens()?;
     let parts = users.chunks(users.len().div_ceil(CONNECTIONS));
     let checks = parts.map(async |users| {
-        let mut connection = Connection::open(subject.bearer).await?;
+        let mut connection = Connection::open(target.bearer).await?;
         let mut count = 0;
         for (index, user) in users.iter().enumerate() {
             let answer = connection.get("/profile", Some(&user.bearer())).await?;
             expect(&answer, StatusCode::OK, &user.profile())?;
             count += 1;
             if index % 16 == 0 {
-                count += check_refusals(&mut connection, &wrong_tokens).await?;
+                count += verify_rejections(&mut connection, &invalid_tokens).await?;
             }
         }
         Ok::<usize, Failure>(count)
     });
-    let counts =
-        try_join_all(checks).await.map_err(|wrong| format!("{}: {wrong}", subject.name))?;
+    let counts = try_join_all(checks).await.map_err(|wrong| format!("{}: {wrong}", target.name))?;
     Ok(counts.into_iter().sum())
 }
 
-async fn check_refusals(
+async fn verify_rejections(
     connection: &mut Connection,
-    wrong_tokens: &[(String, &'static str)],
+    invalid_tokens: &[(String, &'static str)],
 ) -> Result<usize, Failure> {
-    let unauthorized = |answer: &Answer, detail: &str| {
+    let unauthorized = |answer: &Response, detail: &str| {
         expect(answer, StatusCode::UNAUTHORIZED, &json!({ "detail": detail }))
     };
-    for (token, detail) in wrong_tokens {
+    for (token, detail) in invalid_tokens {
         let authorization = format!("Bearer {token}");
         unauthorized(&connection.get("/profile", Some(&authorization)).await?, detail)?;
     }
     unauthorized(&connection.get("/profile", None).await?, "Not authenticated.")?;
-    Ok(wrong_tokens.len() + 1)
+    Ok(invalid_tokens.len() + 1)
 }
 
-fn expect(answer: &Answer, status: StatusCode, body: &serde_json::Value) -> Result<(), Failure> {
+fn expect(answer: &Response, status: StatusCode, body: &serde_json::Value) -> Result<(), Failure> {
     if answer.status == status && answer.body == *body {
         return Ok(());
     }

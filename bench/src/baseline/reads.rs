@@ -1,10 +1,10 @@
-//! How the monolith reads users: a query for each request, or one for all that wait.
+//! How the baseline reads users: one query per request, or batched queries.
 
 use rolegate_batcher::{Batcher, Limits};
 use sqlx::{PgPool, postgres::PgPoolOptions};
 use std::{collections::HashMap, num::NonZero, sync::Arc, time::Duration};
 
-/// As many as auth-service has.
+/// As in auth-service.
 const CONNECTIONS: u32 = 10;
 /// As in auth-service.
 const BATCH: NonZero<usize> = NonZero::new(512).expect("not zero");
@@ -15,12 +15,12 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// As in auth-service.
 const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(4).expect("not zero");
 
-/// How users are read.
+/// How to read users.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Reading {
-    /// A prepared query for each request: what services usually do.
+    /// A prepared query per request, the usual design.
     PerRequest,
-    /// Concurrent requests share a query, by the crate that the services use.
+    /// Concurrent requests share a query, with the batcher of the services.
     Shared,
 }
 
@@ -55,7 +55,7 @@ impl Reads {
     pub(super) async fn open(reading: Reading, database_url: &str) -> sqlx::Result<Self> {
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
-            // sqlx would ask "are you there" before each query, which nearly halves the speed.
+            // A ping before each query would nearly halve the throughput.
             .test_before_acquire(false)
             .connect(database_url)
             .await?;

@@ -1,0 +1,89 @@
+//! The systems under test with `GET /profile`.
+
+use crate::{
+    Failure,
+    baseline::Reading,
+    cluster::Cluster,
+    program::{Launch, Program},
+    services,
+    users::{self, SIGNING_SECRET},
+};
+use std::{net::SocketAddr, path::Path};
+
+/// A system that serves `GET /profile`.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// Its name in the report.
+    pub(crate) name: &'static str,
+    /// The bearer address.
+    pub(crate) bearer: SocketAddr,
+    /// Its processes, without PostgreSQL.
+    pub(crate) programs: Vec<Program>,
+    /// Whether it uses PostgreSQL.
+    pub(crate) asks_postgresql: bool,
+}
+
+/// The baseline with one query per request.
+pub(crate) const BASELINE: &str = "monolith, query per request";
+/// The baseline with batched queries.
+pub(crate) const BATCHED_BASELINE: &str = "monolith, shared query";
+/// gateway and auth-service as separate processes.
+pub(crate) const SPLIT: &str = "gateway + auth-service";
+/// rolegate on PostgreSQL.
+pub(crate) const ALL_IN_ONE: &str = "rolegate, PostgreSQL";
+/// rolegate on SQLite, as `cargo run` starts it.
+pub(crate) const EMBEDDED: &str = "rolegate, SQLite";
+
+/// Starts gateway and auth-service with all users in the database.
+pub(crate) async fn split(cluster: &Cluster, folder: &Path) -> Result<Target, Failure> {
+    let url = cluster.url("postgres");
+    let auth_service = services::auth_service(&url, folder).await?;
+    users::insert_into_postgresql(&url).await?;
+    let gateway = services::gateway(&auth_service, None, folder).await?;
+    target(SPLIT, vec![gateway, auth_service], true)
+}
+
+/// Starts every target with all users in its database, in the order of the report.
+pub(crate) async fn all(cluster: &Cluster, folder: &Path) -> Result<Vec<Target>, Failure> {
+    // First, because it creates the table.
+    let split = split(cluster, folder).await?;
+    let url = cluster.url("postgres");
+    let all_in_one = services::all_in_one(ALL_IN_ONE, &url, folder).await?;
+    let file = folder.join("users.db");
+    let embedded_url = format!("sqlite://{}", file.display());
+    let embedded = services::all_in_one(EMBEDDED, &embedded_url, folder).await?;
+    users::insert_into_sqlite(&file).await?;
+    Ok(vec![
+        baseline(BASELINE, Reading::PerRequest, &url, folder).await?,
+        baseline(BATCHED_BASELINE, Reading::Shared, &url, folder).await?,
+        split,
+        target(ALL_IN_ONE, vec![all_in_one], true)?,
+        target(EMBEDDED, vec![embedded], false)?,
+    ])
+}
+
+async fn baseline(
+    name: &'static str,
+    reading: Reading,
+    database_url: &str,
+    folder: &Path,
+) -> Result<Target, Failure> {
+    let launch = Launch {
+        name,
+        file: std::env::current_exe()?,
+        arguments: &["baseline", "--reading", reading.flag()],
+        settings: &[("DATABASE_URL", database_url), ("SIGNING_SECRET", SIGNING_SECRET)],
+        listeners: &["bearer"],
+    };
+    target(name, vec![Program::start(launch, folder).await?], true)
+}
+
+/// The first program is the one that clients connect to.
+fn target(
+    name: &'static str,
+    programs: Vec<Program>,
+    asks_postgresql: bool,
+) -> Result<Target, Failure> {
+    let bearer = programs.first().ok_or("a target has programs")?.address("bearer")?;
+    Ok(Target { name, bearer, programs, asks_postgresql })
+}
