@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 for_sqlite_deployments!(unreadable_keys_change_nothing);
 
 const NEXT_SECRET: &str = "the next signing secret has more than 32 bytes too";
-const READ_AGAIN: &str = "the keys of access tokens were read again";
+const READ_AGAIN: &str = "reloaded the keys of access tokens";
 const STAY: &str = "the keys of access tokens stay";
 
 /// The two files of one machine. Written beside and renamed, so that nobody reads half of one.
@@ -241,7 +241,7 @@ async fn unreadable_keys_change_nothing(setup: TestSetup) {
     files.accept(&[NEXT_SECRET]);
     auth.reload();
     has_logged(auth, READ_AGAIN, 1).await;
-    has_logged(auth, "are refused at once", 1).await;
+    has_logged(auth, "is not accepted: its tokens are refused", 1).await;
     let refused = app.bearer.with_token(&admin.token).get("/profile").await;
     refused.expect_detail(401, "Invalid or expired token.");
     let admin = app.admin().await;

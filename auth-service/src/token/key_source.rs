@@ -1,10 +1,10 @@
-//! Where the keys come from, and are read from again.
+//! Reads the keys from their settings, at start and at each reload.
 
 use super::{Keyring, keyring::MIN_KEY_BYTES};
 use rolegate_service_runtime::{secret::SecretSource, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
 
-/// The secrets of `SIGNING_SECRET` and `SIGNING_SECRETS_ACCEPTED`, as values or files.
+/// `SIGNING_SECRET` and `SIGNING_SECRETS_ACCEPTED`, as values or files.
 #[derive(Clone, Debug)]
 pub struct KeySource {
     signing: SecretSource,
@@ -12,19 +12,20 @@ pub struct KeySource {
 }
 
 impl KeySource {
-    /// The one that signs, and those that are accepted besides, separated by commas or newlines.
+    /// `accepted` holds further secrets, separated by commas or newlines.
     #[must_use]
     pub fn new(signing: SecretSource, accepted: Option<SecretSource>) -> Self {
         Self { signing, accepted }
     }
 
-    /// Whether the keys may be others when they are read again.
+    /// Whether a reload can change the keys: a file can change, an environment variable cannot.
     #[must_use]
     pub fn is_reloadable(&self) -> bool {
         self.signing.is_file() || self.accepted.as_ref().is_some_and(SecretSource::is_file)
     }
 
-    /// Reads all of them. Everything must be good: half a ring would refuse good tokens.
+    /// Reads all keys. One invalid secret fails the whole ring: a partial one would refuse valid
+    /// tokens.
     pub fn read(&self) -> Result<Keyring, SettingError> {
         let signing = self.signing.read()?;
         let accepted = match &self.accepted {
@@ -35,9 +36,9 @@ impl KeySource {
     }
 }
 
-/// Secrets separated by commas or newlines, each exactly as it stands there. A short one is refused
-/// rather than left out: a missing key would be noticed by those whose tokens it does not verify.
-/// An empty value is none; an empty file may be one that is being written, and is refused too.
+/// Splits a list at commas and newlines, without trimming. A short secret is an error, because a key
+/// left out would refuse valid tokens. An empty value is an empty list; an empty file is an error,
+/// because it may be half written.
 fn list(source: &SecretSource) -> Result<Vec<SecretString>, SettingError> {
     let text = source.read()?;
     if text.expose_secret().is_empty() && !source.is_file() {

@@ -5,16 +5,16 @@ use jsonwebtoken::{DecodingKey, EncodingKey};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
-/// A key shorter than the output of the hash would weaken it (RFC 7518, section 3.2).
+/// HS256 requires a key of at least the size of the hash output (RFC 7518, section 3.2).
 pub(super) const MIN_KEY_BYTES: usize = 32;
 
-/// The key that signs, and every key that is accepted.
+/// The signing key and the accepted keys.
 pub struct Keyring {
     /// The first one signs. Never empty.
     keys: Vec<Key>,
 }
 
-/// A secret that cannot be a key.
+/// A secret is not usable as a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyringError {
     /// Fewer than 32 bytes.
@@ -24,14 +24,14 @@ pub enum KeyringError {
 
 pub(crate) struct Key {
     id: String,
-    /// The first part of every token that it signs.
+    /// The encoded header of every token that it signs.
     header: String,
     encoding: EncodingKey,
     decoding: DecodingKey,
 }
 
 impl Keyring {
-    /// A ring whose first key signs; `accepted` are verified too. A secret given twice is one key.
+    /// A ring that signs with `signing` and verifies with all. Duplicate secrets become one key.
     pub fn new(signing: &SecretString, accepted: &[SecretString]) -> Result<Self, KeyringError> {
         let mut keys: Vec<Key> = Vec::new();
         for secret in std::iter::once(signing).chain(accepted) {
@@ -43,18 +43,18 @@ impl Keyring {
         Ok(Self { keys })
     }
 
-    /// The `kid` of the key that signs.
+    /// The `kid` of the signing key.
     #[must_use]
     pub fn signing_kid(&self) -> &str {
         &self.signing().id
     }
 
-    /// The `kid` of every key that is accepted, the signing one first.
+    /// The `kid` of every accepted key, the signing one first.
     pub fn kids(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(|key| key.id.as_str())
     }
 
-    /// The key that issues tokens with exactly this header part.
+    /// The key whose tokens have exactly this encoded header.
     pub(super) fn by_header(&self, header: &str) -> Option<&Key> {
         self.keys.iter().find(|key| key.header == header)
     }
@@ -63,7 +63,7 @@ impl Keyring {
         &self.keys[0]
     }
 
-    /// The keys that may have signed a token with this `kid`: that one, or, without a `kid`, all.
+    /// The keys to try for a token: the one with this `kid`, or all for a token without one.
     pub(super) fn candidates(&self, kid: Option<&str>) -> impl Iterator<Item = &Key> {
         self.keys.iter().filter(move |key| kid.is_none_or(|kid| kid == key.id))
     }
@@ -98,8 +98,8 @@ impl Key {
     }
 }
 
-/// A short digest, so that replicas agree on the name of a key without being told. The label keeps
-/// it apart from every other use of the same hash.
+/// A short digest of the secret, so that all replicas give a key the same `kid`. The label separates
+/// it from other uses of the same hash.
 fn key_id(secret: &[u8]) -> String {
     let digest = Sha256::new().chain_update(b"rolegate kid\0").chain_update(secret).finalize();
     URL_SAFE_NO_PAD.encode(&digest[..9])

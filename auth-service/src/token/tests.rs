@@ -1,4 +1,6 @@
-use super::{Keyring, KeyringError, TOKEN_TTL_SECONDS, TokenError, Tokens, self_test, user_id};
+use super::{
+    Keyring, KeyringError, TOKEN_TTL_SECONDS, TokenError, Tokens, parse_user_id, self_test,
+};
 use crate::{clock::Clock, user::User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, crypto::sign, encode};
@@ -35,7 +37,6 @@ fn ada() -> User {
     User { id: 7, username: "ada".into(), role: Role::Author, tokens_not_before: 0 }
 }
 
-/// Whose token it is.
 fn verified(tokens: &Tokens, token: &str) -> Result<i64, TokenError> {
     tokens.verify(token).map(|verified| verified.user_id)
 }
@@ -48,8 +49,17 @@ fn hs256(claims: &Value) -> String {
     minted(&Header::new(Algorithm::HS256), claims, SECRET)
 }
 
+/// Signs a header and a payload exactly as given.
+fn signed_text(header: &str, payload: &str) -> String {
+    let (header, payload) = (URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(payload));
+    let message = format!("{header}.{payload}");
+    let key = EncodingKey::from_secret(SECRET.as_bytes());
+    let signature = sign(message.as_bytes(), &key, Algorithm::HS256).expect("signed");
+    format!("{message}.{signature}")
+}
+
 #[test]
-fn an_issued_token_has_exactly_the_four_claims_and_names_its_user() {
+fn issued_token_has_the_four_claims_and_identifies_its_user() {
     let (tokens, _) = tokens(SECRET, &[]);
     let token = tokens.issue(&ada()).expect("issued");
     assert_eq!(verified(&tokens, token.expose_secret()), Ok(7));
@@ -61,7 +71,7 @@ fn an_issued_token_has_exactly_the_four_claims_and_names_its_user() {
 }
 
 #[test]
-fn a_token_is_good_until_the_second_before_its_expiry() {
+fn token_is_valid_until_one_second_before_exp() {
     let (tokens, clock) = tokens(SECRET, &[]);
     let token = tokens.issue(&ada()).expect("issued");
     clock.0.store(NOW + TOKEN_TTL_SECONDS - 1, Ordering::Relaxed);
@@ -71,40 +81,40 @@ fn a_token_is_good_until_the_second_before_its_expiry() {
 }
 
 #[test]
-fn a_change_of_the_password_parts_the_tokens_even_within_one_second() {
+fn password_change_separates_old_and_new_tokens_within_one_second() {
     let (tokens, clock) = tokens(SECRET, &[]);
     let issued = |tokens_not_before| {
         let token = tokens.issue(&User { tokens_not_before, ..ada() }).expect("issued");
-        tokens.verify(token.expose_secret()).expect("good").issued
+        tokens.verify(token.expose_secret()).expect("valid").issued
     };
-    assert_eq!(issued(0), NOW, "what was set long ago changes nothing");
+    assert_eq!(issued(0), NOW, "an older password changes nothing");
     assert_eq!(issued(NOW), NOW);
     let end = tokens.revocation_time();
-    assert!(issued(0) < end, "an old one, issued in the very second of the change");
+    assert!(issued(0) < end, "an old one, issued in the second of the change");
     assert!(issued(end) >= end, "a new one, issued in the same second");
-    assert!(end <= NOW + 2, "a new one lives two seconds longer at the most");
+    assert!(end <= NOW + 2, "a new one lives at most two seconds longer");
     clock.0.store(end, Ordering::Relaxed);
-    assert_eq!(issued(end), end, "and soon no longer than any other");
+    assert_eq!(issued(end), end, "then the usual lifetime again");
     let minted = hs256(&json!({"sub": "7", "exp": end + 60}));
-    assert_eq!(tokens.verify(&minted).expect("good").issued, end + 60 - TOKEN_TTL_SECONDS);
-    let short = tokens.verify(&hs256(&json!({"sub": "7", "exp": u64::MAX}))).expect("good");
+    assert_eq!(tokens.verify(&minted).expect("valid").issued, end + 60 - TOKEN_TTL_SECONDS);
+    let short = tokens.verify(&hs256(&json!({"sub": "7", "exp": u64::MAX}))).expect("valid");
     assert_eq!(short.issued, u64::MAX - TOKEN_TTL_SECONDS);
 }
 
 #[test]
-fn a_change_ends_what_a_replica_whose_clock_is_a_second_ahead_has_issued() {
+fn password_change_revokes_tokens_of_a_replica_one_second_ahead() {
     let (tokens, clock) = tokens(SECRET, &[]);
     let end = tokens.revocation_time();
     clock.0.store(NOW + 1, Ordering::Relaxed);
     let ahead = tokens.issue(&ada()).expect("issued");
-    assert!(tokens.verify(ahead.expose_secret()).expect("good").issued < end);
+    assert!(tokens.verify(ahead.expose_secret()).expect("valid").issued < end);
 }
 
 #[test]
-fn another_secret_or_algorithm_is_refused() {
+fn other_secrets_and_algorithms_are_rejected() {
     let (tokens, _) = tokens(SECRET, &[]);
     let claims = json!({"sub": "7", "exp": NOW + 60});
-    assert_eq!(verified(&tokens, &hs256(&claims)), Ok(7), "without kid every key is tried");
+    assert_eq!(verified(&tokens, &hs256(&claims)), Ok(7), "without kid all keys are tried");
     for (header, secret) in [
         (Header::new(Algorithm::HS256), OTHER),
         (Header::new(Algorithm::HS384), SECRET),
@@ -123,7 +133,7 @@ fn another_secret_or_algorithm_is_refused() {
 }
 
 #[test]
-fn headers_that_ask_for_more_than_we_understand_are_refused() {
+fn unsupported_and_malformed_headers_are_rejected() {
     let (tokens, _) = tokens(SECRET, &[]);
     let claims = json!({"sub": "7", "exp": NOW + 60});
     let mut critical = Header::new(Algorithm::HS256);
@@ -133,17 +143,11 @@ fn headers_that_ask_for_more_than_we_understand_are_refused() {
     for header in [critical, unknown_key] {
         assert_eq!(verified(&tokens, &minted(&header, &claims, SECRET)), Err(TokenError::Invalid));
     }
-    let payload = URL_SAFE_NO_PAD.encode(claims.to_string());
-    let signed = |header: &str| {
-        let message = format!("{}.{payload}", URL_SAFE_NO_PAD.encode(header));
-        let key = EncodingKey::from_secret(SECRET.as_bytes());
-        let signature = sign(message.as_bytes(), &key, Algorithm::HS256).expect("signed");
-        format!("{message}.{signature}")
-    };
+    let signed = |header: &str| signed_text(header, &claims.to_string());
     assert_eq!(
         verified(&tokens, &signed(r#"{"alg":"HS256","more":1}"#)),
         Ok(7),
-        "extensions may be"
+        "unknown members are ignored"
     );
     for header in [
         r#"{"alg":"HS256","crit":null}"#,
@@ -151,6 +155,8 @@ fn headers_that_ask_for_more_than_we_understand_are_refused() {
         r#"{"alg":"HS256","alg":"HS256"}"#,
         r#"{"alg":"HS256","kid":7}"#,
         r#"["HS256",null,null]"#,
+        r#"["HS256",null]"#,
+        r#"{"alg":{"HS256":null}}"#,
         r#"{"typ":"JWT"}"#,
         "",
     ] {
@@ -159,7 +165,7 @@ fn headers_that_ask_for_more_than_we_understand_are_refused() {
 }
 
 #[test]
-fn missing_and_odd_claims_are_refused() {
+fn missing_and_malformed_claims_are_rejected() {
     let (tokens, _) = tokens(SECRET, &[]);
     let later = NOW + 60;
     for claims in [
@@ -174,6 +180,7 @@ fn missing_and_odd_claims_are_refused() {
         json!({"sub": "7", "exp": NOW}),
         json!({"sub": "7", "exp": NOW - 1}),
         json!(["7", later]),
+        json!([later, null, "7", null, null]),
         json!("7"),
     ] {
         assert_eq!(verified(&tokens, &hs256(&claims)), Err(TokenError::Invalid), "{claims}");
@@ -181,18 +188,54 @@ fn missing_and_odd_claims_are_refused() {
 }
 
 #[test]
-fn only_a_canonical_decimal_string_is_an_id() {
-    for (sub, id) in [("7", 7), ("0", 0), ("-5", -5), ("9223372036854775807", i64::MAX)] {
-        assert_eq!(user_id(sub), Ok(id), "{sub}");
+fn duplicate_claims_are_rejected() {
+    let (tokens, _) = tokens(SECRET, &[]);
+    let later = NOW + 60;
+    let signed = |claims: String| signed_text(r#"{"alg":"HS256"}"#, &claims);
+    let valid = signed(format!(r#"{{"sub":"7","exp":{later},"aud":"any","more":1,"more":2}}"#));
+    assert_eq!(verified(&tokens, &valid), Ok(7), "unknown claims");
+    for claims in [
+        format!(r#"{{"sub":"7","sub":"7","exp":{later}}}"#),
+        format!(r#"{{"sub":"7","exp":{later},"exp":{later}}}"#),
+        format!(r#"{{"sub":"7","exp":{later}.0}}"#),
+        format!(r#"{{"sub":"7","exp":{later}}} {{}}"#),
+    ] {
+        assert_eq!(
+            verified(&tokens, &signed(claims.clone())),
+            Err(TokenError::Invalid),
+            "{claims}"
+        );
     }
-    for odd in ["", "+5", "05", "1.5", "-0", "-", " 5", "5 ", "5e0", "٥", "0x5", "--5", "00"] {
-        assert_eq!(user_id(odd), Err(TokenError::Invalid), "{odd}");
-    }
-    assert_eq!(user_id("123456789012345678901234567890"), Err(TokenError::NoSuchUser));
 }
 
 #[test]
-fn text_that_is_no_token_is_refused() {
+fn non_canonical_base64_is_rejected() {
+    let (tokens, _) = tokens(SECRET, &[]);
+    let valid = tokens.issue(&ada()).expect("issued");
+    let valid = valid.expose_secret();
+    // 32 bytes end in a character of which only the upper four bits count.
+    let last = valid.chars().last().expect("a signature");
+    let other = |offset: u8| char::from(last as u8 + offset);
+    let (body, same_bits) = (&valid[..valid.len() - 1], other(1));
+    assert!("AEIMQUYcgkosw048".contains(last), "{last}");
+    for token in [format!("{body}{same_bits}"), format!("{valid}="), format!("{valid}\n")] {
+        assert_eq!(verified(&tokens, &token), Err(TokenError::Invalid), "{token}");
+    }
+}
+
+#[test]
+fn only_a_canonical_decimal_sub_is_an_id() {
+    for (sub, id) in [("7", 7), ("0", 0), ("-5", -5), ("9223372036854775807", i64::MAX)] {
+        assert_eq!(parse_user_id(sub), Ok(id), "{sub}");
+    }
+    for odd in ["", "+5", "05", "1.5", "-0", "-", " 5", "5 ", "5e0", "٥", "0x5", "--5", "00"] {
+        assert_eq!(parse_user_id(odd), Err(TokenError::Invalid), "{odd}");
+    }
+    assert_eq!(parse_user_id("123456789012345678901234567890"), Err(TokenError::NoSuchUser));
+}
+
+#[test]
+fn malformed_tokens_are_rejected() {
     let (tokens, _) = tokens(SECRET, &[]);
     let good = tokens.issue(&ada()).expect("issued");
     let good = good.expose_secret();
@@ -205,7 +248,7 @@ fn text_that_is_no_token_is_refused() {
 }
 
 #[test]
-fn an_accepted_key_verifies_and_does_not_sign() {
+fn accepted_key_verifies_but_does_not_sign() {
     let (old, _) = tokens(OTHER, &[]);
     let (both, _) = tokens(SECRET, &[OTHER]);
     let token = old.issue(&ada()).expect("issued");
@@ -215,7 +258,7 @@ fn an_accepted_key_verifies_and_does_not_sign() {
 }
 
 #[test]
-fn keys_are_replaced_for_every_clone_and_old_tokens_live_as_long_as_their_key_is_accepted() {
+fn replaced_keys_apply_to_clones_and_tokens_of_accepted_keys_stay_valid() {
     let ring = |signing: &str, accepted: &[&str]| {
         let accepted: Vec<_> = accepted.iter().map(|&secret| SecretString::from(secret)).collect();
         Keyring::new(&SecretString::from(signing), &accepted).expect("long enough")
@@ -226,12 +269,12 @@ fn keys_are_replaced_for_every_clone_and_old_tokens_live_as_long_as_their_key_is
     tokens.replace_keys(ring(OTHER, &[SECRET]));
     let new = tokens.issue(&ada()).expect("issued");
     let header = |token: &SecretString| token.expose_secret().split('.').next().map(str::to_owned);
-    assert_ne!(header(&old), header(&new), "each names its own key");
+    assert_ne!(header(&old), header(&new), "each has the kid of its key");
     for token in [&old, &new] {
         assert_eq!(verified(&other, token.expose_secret()), Ok(7));
     }
     let without_kid = hs256(&json!({"sub": "7", "exp": NOW + 60}));
-    assert_eq!(verified(&other, &without_kid), Ok(7), "every key is tried");
+    assert_eq!(verified(&other, &without_kid), Ok(7), "all keys are tried");
     tokens.replace_keys(ring(OTHER, &[OTHER]));
     assert_eq!(verified(&other, new.expose_secret()), Ok(7));
     for refused in [old.expose_secret(), &without_kid] {
@@ -240,7 +283,7 @@ fn keys_are_replaced_for_every_clone_and_old_tokens_live_as_long_as_their_key_is
 }
 
 #[test]
-fn a_short_secret_is_refused_and_none_is_printed() {
+fn short_secret_is_rejected_and_debug_output_hides_secrets() {
     let error = Keyring::new(&SecretString::from(&SECRET[1..]), &[]).expect_err("31 bytes");
     assert_eq!(error, KeyringError::TooShort);
     let keyring = Keyring::new(&SecretString::from(SECRET), &[]).expect("32 bytes");
