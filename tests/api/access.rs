@@ -1,199 +1,182 @@
-//! Who may do what: every endpoint, asked by everybody. One table.
+//! Who may call what: every operation of both `/openapi.json`, called by every kind of caller.
+//!
+//! The documents decide what is called and what is expected: an operation without `security` is
+//! public, the 403 of a protected one names the `roles` that it admits, and the 2xx is the status of success. This file
+//! adds only what a document cannot know: ids and bodies, in [`samples`]. An operation without a
+//! sample, and a sample without an operation, fail the test.
+
+mod samples;
 
 use e2e::{Api, TestApp, TestResponse, TestSetup, for_all_deployments, token};
 use reqwest::Method;
-use serde_json::{Value, json};
-use std::sync::atomic::{AtomicU32, Ordering};
+use samples::{Id, Others, SAMPLES};
+use serde_json::Value;
+use std::collections::BTreeSet;
 
 for_all_deployments!(each_documented_operation_admits_exactly_its_documented_callers);
 
-/// Which of the two addresses.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Variant {
     Bearer,
     Basic,
 }
 
-/// Who asks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Caller {
-    Nobody,
+/// The kinds of callers; the last three are the roles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    NoCredentials,
     BadCredentials,
     User,
     Author,
     Admin,
 }
 
-/// Who may.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Access {
-    Public,
-    Authenticated,
-    Only(&'static [Caller]),
-}
-
-use Access::{Authenticated, Only, Public};
-use Caller::{Admin, Author, BadCredentials, Nobody, User};
-
-struct Endpoint(Variant, Method, &'static str, Access, Body);
-
-/// What is sent.
-#[derive(Clone, Copy)]
-enum Body {
-    None,
-    NewUser,
-    KnownUser,
-    Role,
-    Password,
-    /// Of the caller, who has other tokens afterwards: the last thing that anybody asks.
-    OwnPassword,
-    Post,
-}
-
-/// Every endpoint of both variants. `{id}` is somebody else; `{new}` somebody else each time;
-/// `{own_post}` and `{others_post}` are new each time, of the caller if it can be, and of somebody else.
-const ENDPOINTS: [Endpoint; 24] = [
-    Endpoint(Variant::Bearer, Method::GET, "/", Public, Body::None),
-    Endpoint(Variant::Bearer, Method::POST, "/register", Public, Body::NewUser),
-    Endpoint(Variant::Bearer, Method::POST, "/login", Public, Body::KnownUser),
-    Endpoint(Variant::Bearer, Method::GET, "/public", Public, Body::None),
-    Endpoint(Variant::Bearer, Method::GET, "/profile", Authenticated, Body::None),
-    Endpoint(Variant::Bearer, Method::GET, "/author", Only(&[Author, Admin]), Body::None),
-    Endpoint(Variant::Bearer, Method::GET, "/admin", Only(&[Admin]), Body::None),
-    Endpoint(Variant::Bearer, Method::GET, "/users", Only(&[Admin]), Body::None),
-    Endpoint(Variant::Bearer, Method::GET, "/protected", Authenticated, Body::None),
-    Endpoint(Variant::Bearer, Method::GET, "/users/{id}", Only(&[Admin]), Body::None),
-    Endpoint(Variant::Bearer, Method::DELETE, "/users/{new}", Only(&[Admin]), Body::None),
-    Endpoint(Variant::Bearer, Method::PUT, "/users/{id}/role", Only(&[Admin]), Body::Role),
-    Endpoint(Variant::Bearer, Method::GET, "/posts", Public, Body::None),
-    Endpoint(Variant::Bearer, Method::GET, "/posts/{others_post}", Public, Body::None),
-    Endpoint(Variant::Bearer, Method::POST, "/posts", Only(&[Author, Admin]), Body::Post),
-    Endpoint(Variant::Bearer, Method::PUT, "/posts/{own_post}", Only(&[Author, Admin]), Body::Post),
-    Endpoint(Variant::Bearer, Method::PUT, "/posts/{others_post}", Only(&[Admin]), Body::Post),
-    Endpoint(
-        Variant::Bearer,
-        Method::DELETE,
-        "/posts/{own_post}",
-        Only(&[Author, Admin]),
-        Body::None,
-    ),
-    Endpoint(Variant::Bearer, Method::DELETE, "/posts/{others_post}", Only(&[Admin]), Body::None),
-    Endpoint(Variant::Bearer, Method::PUT, "/users/{id}/password", Only(&[Admin]), Body::Password),
-    Endpoint(Variant::Bearer, Method::PUT, "/profile/password", Authenticated, Body::OwnPassword),
-    Endpoint(Variant::Basic, Method::GET, "/", Public, Body::None),
-    Endpoint(Variant::Basic, Method::POST, "/register", Public, Body::NewUser),
-    Endpoint(Variant::Basic, Method::GET, "/protected", Authenticated, Body::None),
-];
-
-impl Body {
-    fn json(self, own_password: &str) -> Option<Value> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
+impl Kind {
+    fn role(self) -> &'static str {
         match self {
-            Self::None => None,
-            Self::NewUser => {
-                let name = format!("new user {}", COUNT.fetch_add(1, Ordering::Relaxed));
-                Some(json!({ "username": name, "password": "a password" }))
-            }
-            Self::KnownUser => {
-                Some(json!({ "username": "admin", "password": e2e::ADMIN_PASSWORD }))
-            }
-            Self::Role => Some(json!({ "role": "user" })),
-            Self::Post => Some(json!({ "title": "a title", "content": "a content" })),
-            Self::Password => Some(json!({ "password": "another password" })),
-            Self::OwnPassword => {
-                Some(json!({ "current_password": own_password, "new_password": own_password }))
-            }
+            Self::NoCredentials | Self::BadCredentials => "none",
+            Self::User => "user",
+            Self::Author => "author",
+            Self::Admin => "admin",
         }
     }
+}
+
+struct Caller {
+    kind: Kind,
+    /// With this caller's credentials.
+    bearer: Api,
+    basic: Api,
+    password: String,
+}
+
+/// An operation of a document, and what the document says of access.
+struct Operation {
+    /// Such as `GET /users/{user_id}`.
+    name: String,
+    is_protected: bool,
+    /// `None` where any authenticated user is admitted.
+    roles: Option<BTreeSet<String>>,
+    success: u16,
+}
+
+impl Operation {
+    fn parse(method: &str, path: &str, operation: &Value) -> Self {
+        let name = format!("{} {path}", method.to_ascii_uppercase());
+        let responses = operation["responses"].as_object().expect("responses");
+        let success = responses.keys().find_map(|status| status.strip_prefix('2')?.parse().ok());
+        let success: u16 = success.unwrap_or_else(|| panic!("{name} has no 2xx response"));
+        let is_protected = operation.get("security").is_some();
+        // A closed registration is a 403 too, of a public operation.
+        let roles = responses.get("403").filter(|_| is_protected).map(|forbidden| {
+            let description = forbidden["description"].as_str().unwrap_or_default();
+            let quoted = description.split('`').skip(1).step_by(2);
+            let is_role = |word: &&str| ["user", "author", "admin"].contains(word);
+            let roles: BTreeSet<_> = quoted.filter(is_role).map(str::to_owned).collect();
+            assert!(!roles.is_empty(), "the 403 of {name} names no `role`: {description}");
+            roles
+        });
+        Self { name, is_protected, roles, success: 200 + success }
+    }
+
+    fn expect(&self, response: &TestResponse, variant: Variant, kind: Kind, id: Id) {
+        let (unauthenticated, challenge) = match (variant, kind) {
+            (Variant::Bearer, Kind::NoCredentials) => ("Not authenticated.", "Bearer"),
+            (Variant::Bearer, _) => ("Invalid or expired token.", "Bearer error=\"invalid_token\""),
+            (Variant::Basic, Kind::NoCredentials) => ("Not authenticated.", "Basic"),
+            (Variant::Basic, _) => ("Invalid username or password.", "Basic"),
+        };
+        let is_anonymous = [Kind::NoCredentials, Kind::BadCredentials].contains(&kind);
+        if self.is_protected && is_anonymous {
+            response.expect_detail(401, unauthenticated);
+            response.expect_header("www-authenticate", Some(challenge));
+            return;
+        }
+        let has_role = self.roles.as_ref().is_none_or(|roles| roles.contains(kind.role()));
+        // An author may change only their own posts: documented, but in prose.
+        let is_others = self.is_protected && matches!(id, Id::OthersPost) && kind == Kind::Author;
+        if self.is_protected && (!has_role || is_others) {
+            response.expect_detail(403, "Insufficient privileges.");
+        } else {
+            response.expect(self.success);
+        }
+        response.expect_header("www-authenticate", None);
+    }
+}
+
+/// What the document of this address describes.
+async fn documented(api: &Api, variant: Variant) -> Vec<Operation> {
+    let document = api.get("/openapi.json").await.expect(200).json();
+    let scheme = if variant == Variant::Bearer { "bearer" } else { "basic" };
+    let schemes = &document["components"]["securitySchemes"];
+    assert!(schemes.get(scheme).is_some(), "{schemes}");
+    let mut operations = Vec::new();
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        let methods = item.as_object().expect("operations");
+        operations.extend(methods.iter().map(|(method, it)| Operation::parse(method, path, it)));
+    }
+    // Changing the own password revokes the caller's token: after everything else.
+    operations.sort_by_key(|operation| operation.name == "PUT /profile/password");
+    operations
 }
 
 pub(crate) async fn each_documented_operation_admits_exactly_its_documented_callers(
     setup: TestSetup,
 ) {
     let app = setup.start().await;
-    let target = app.user("target").await;
-    let another = app.user_with_role("another author", "author").await;
-    let another = app.bearer.with_token(&another.token);
+    let others = Others::create(&app).await;
     let callers = callers(&app).await;
-    for Endpoint(variant, method, path, access, body) in &ENDPOINTS {
-        for (caller, password, bearer, basic) in &callers {
-            let api = if *variant == Variant::Bearer { bearer } else { basic };
-            let mut path = path.replace("{id}", &target.id.to_string());
-            if path.contains("{new}") {
-                let new = app.user(&format!("for {caller:?}")).await;
-                path = path.replace("{new}", &new.id.to_string());
+    let mut called = BTreeSet::new();
+    for (variant, address) in [(Variant::Bearer, &app.bearer), (Variant::Basic, &app.basic)] {
+        for operation in documented(address, variant).await {
+            let samples = SAMPLES.iter().filter(|(name, ..)| *name == operation.name);
+            let samples: Vec<_> = samples.collect();
+            assert!(!samples.is_empty(), "SAMPLES has none of {}", operation.name);
+            for ((name, id, body), caller) in
+                samples.iter().flat_map(|&sample| callers.iter().map(move |it| (sample, it)))
+            {
+                let id_in_path = id.create(&app, caller, &others).await;
+                let api = if variant == Variant::Bearer { &caller.bearer } else { &caller.basic };
+                let mut response = call(api, name, &id_in_path, body.json(caller)).await;
+                response.request = format!("{} by {:?}", response.request, caller.kind);
+                operation.expect(&response, variant, caller.kind, *id);
             }
-            if path.contains("post}") {
-                let is_own = path.contains("{own_post}") && [Author, Admin].contains(caller);
-                let id = new_post(if is_own { bearer } else { &another }).await;
-                path = path.replace("{own_post}", &id).replace("{others_post}", &id);
-            }
-            let mut request = api.request(method.clone(), &path);
-            if let Some(body) = body.json(password) {
-                request = request.json(&body);
-            }
-            let mut response = api.send(request).await;
-            response.request = format!("{} by {caller:?}", response.request);
-            let success =
-                if (method, path.as_str()) == (&Method::POST, "/posts") { 201 } else { 200 };
-            expect(&response, *variant, *access, *caller, success);
+            called.insert(operation.name);
         }
     }
+    let samples: BTreeSet<_> = SAMPLES.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    assert_eq!(called, samples, "left: documented, right: in SAMPLES");
 }
 
-/// Writes a post and returns its id.
-async fn new_post(author: &Api) -> String {
-    let draft = json!({ "title": "a title", "content": "a content" });
-    author.post("/posts", &draft).await.expect(201).json()["id"].to_string()
+async fn call(api: &Api, operation: &str, id: &str, body: Option<Value>) -> TestResponse {
+    let (method, template) = operation.split_once(' ').expect("a method and a path");
+    let fill =
+        |segment: &str| if segment.starts_with('{') { id.to_owned() } else { segment.into() };
+    let path = template.split('/').map(fill).collect::<Vec<_>>().join("/");
+    let request = api.request(method.parse::<Method>().expect("a method"), &path);
+    api.send(match body {
+        Some(body) => request.json(&body),
+        None => request,
+    })
+    .await
 }
 
-fn expect(response: &TestResponse, variant: Variant, access: Access, caller: Caller, success: u16) {
-    let challenge = match (variant, caller) {
-        (Variant::Basic, _) => "Basic",
-        (Variant::Bearer, BadCredentials) => "Bearer error=\"invalid_token\"",
-        (Variant::Bearer, _) => "Bearer",
-    };
-    let refused = match (variant, caller) {
-        (_, Nobody) => "Not authenticated.",
-        (Variant::Bearer, _) => "Invalid or expired token.",
-        (Variant::Basic, _) => "Invalid username or password.",
-    };
-    match (access, caller) {
-        (Authenticated | Only(_), Nobody | BadCredentials) => {
-            response.expect_detail(401, refused);
-            response.expect_header("www-authenticate", Some(challenge));
-        }
-        (Only(allowed), caller) if !allowed.contains(&caller) => {
-            response.expect_detail(403, "Insufficient privileges.");
-            response.expect_header("www-authenticate", None);
-        }
-        _ => {
-            response.expect(success);
-            response.expect_header("www-authenticate", None);
-        }
-    }
-}
-
-/// Each caller with their password, on the bearer address and on the Basic address.
-async fn callers(app: &TestApp) -> Vec<(Caller, String, Api, Api)> {
-    let forged = token::claims_of(app.admin().await.id);
-    let forged = token::signed(&token::plain_header(), &forged, "not the secret of this service");
+async fn callers(app: &TestApp) -> Vec<Caller> {
+    let claims = token::claims_of(app.admin().await.id);
+    let forged = token::signed(&token::plain_header(), &claims, "not the secret of this service");
+    let caller = |kind, bearer, basic, password| Caller { kind, bearer, basic, password };
+    let bad_basic = app.basic.with_basic("admin", "not the password of the admin");
     let mut callers = vec![
-        (Nobody, String::new(), app.bearer.clone(), app.basic.clone()),
-        (
-            BadCredentials,
-            String::new(),
-            app.bearer.with_token(&forged),
-            app.basic.with_basic("admin", "not the password of the admin"),
-        ),
+        caller(Kind::NoCredentials, app.bearer.clone(), app.basic.clone(), String::new()),
+        caller(Kind::BadCredentials, app.bearer.with_token(&forged), bad_basic, String::new()),
     ];
-    for (caller, user) in [
-        (User, app.user("some user").await),
-        (Author, app.user_with_role("some author", "author").await),
-        (Admin, app.admin().await),
+    for (kind, user) in [
+        (Kind::User, app.user("some user").await),
+        (Kind::Author, app.user_with_role("some author", "author").await),
+        (Kind::Admin, app.admin().await),
     ] {
         let basic = app.basic.with_basic(&user.username, &user.password);
-        callers.push((caller, user.password, app.bearer.with_token(&user.token), basic));
+        callers.push(caller(kind, app.bearer.with_token(&user.token), basic, user.password));
     }
     callers
 }

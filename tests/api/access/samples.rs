@@ -1,0 +1,109 @@
+//! Valid ids and bodies for every operation.
+
+use super::{Caller, Kind};
+use e2e::{ADMIN_PASSWORD, Api, TestApp};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What the parameter in a path stands for.
+#[derive(Clone, Copy)]
+pub(super) enum Id {
+    None,
+    User,
+    /// A user who is created for the call.
+    NewUser,
+    /// A new post of the caller, or of somebody else where the caller cannot write any.
+    OwnPost,
+    /// A new post of somebody else.
+    OthersPost,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Body {
+    None,
+    NewUser,
+    Admin,
+    Role,
+    Password,
+    OwnPassword,
+    Post,
+}
+
+/// Operations with valid ids and bodies. Where there is more than one sample, each is called.
+pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
+    ("GET /", Id::None, Body::None),
+    ("GET /public", Id::None, Body::None),
+    ("POST /register", Id::None, Body::NewUser),
+    ("POST /login", Id::None, Body::Admin),
+    ("GET /profile", Id::None, Body::None),
+    ("PUT /profile/password", Id::None, Body::OwnPassword),
+    ("GET /protected", Id::None, Body::None),
+    ("GET /author", Id::None, Body::None),
+    ("GET /admin", Id::None, Body::None),
+    ("GET /users", Id::None, Body::None),
+    ("GET /users/{user_id}", Id::User, Body::None),
+    ("DELETE /users/{user_id}", Id::NewUser, Body::None),
+    ("PUT /users/{user_id}/role", Id::User, Body::Role),
+    ("PUT /users/{user_id}/password", Id::User, Body::Password),
+    ("GET /posts", Id::None, Body::None),
+    ("POST /posts", Id::None, Body::Post),
+    ("GET /posts/{id}", Id::OthersPost, Body::None),
+    ("PUT /posts/{id}", Id::OwnPost, Body::Post),
+    ("PUT /posts/{id}", Id::OthersPost, Body::Post),
+    ("DELETE /posts/{id}", Id::OwnPost, Body::None),
+    ("DELETE /posts/{id}", Id::OthersPost, Body::None),
+];
+
+/// Users whom the calls are about; none of them is a caller.
+pub(super) struct Others {
+    user_id: i64,
+    author: Api,
+}
+
+impl Others {
+    pub(super) async fn create(app: &TestApp) -> Self {
+        let author = app.user_with_role("other author", "author").await;
+        let user_id = app.user("target").await.id;
+        Self { user_id, author: app.bearer.with_token(&author.token) }
+    }
+}
+
+impl Id {
+    /// Creates what the id stands for; the text for the path, empty where there is no parameter.
+    pub(super) async fn create(self, app: &TestApp, caller: &Caller, others: &Others) -> String {
+        let author = match (self, caller.kind) {
+            (Self::None, _) => return String::new(),
+            (Self::User, _) => return others.user_id.to_string(),
+            (Self::NewUser, _) => return app.user(&unique_name()).await.id.to_string(),
+            (Self::OwnPost, Kind::Author | Kind::Admin) => &caller.bearer,
+            (Self::OwnPost | Self::OthersPost, _) => &others.author,
+        };
+        author.post("/posts", &post()).await.expect(201).json()["id"].to_string()
+    }
+}
+
+impl Body {
+    pub(super) fn json(self, caller: &Caller) -> Option<Value> {
+        match self {
+            Self::None => None,
+            Self::NewUser => Some(json!({ "username": unique_name(), "password": "a password" })),
+            Self::Admin => Some(json!({ "username": "admin", "password": ADMIN_PASSWORD })),
+            Self::Role => Some(json!({ "role": "user" })),
+            Self::Password => Some(json!({ "password": "another password" })),
+            Self::OwnPassword => {
+                let own = &caller.password;
+                Some(json!({ "current_password": own, "new_password": own }))
+            }
+            Self::Post => Some(post()),
+        }
+    }
+}
+
+fn post() -> Value {
+    json!({ "title": "a title", "content": "some content" })
+}
+
+fn unique_name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("new user {}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
