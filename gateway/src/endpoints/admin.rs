@@ -3,7 +3,7 @@
 use super::message::{Message, message};
 use axum::Json;
 
-/// Say hello to admins
+/// Get the welcome message for admins
 #[utoipa::path(
     get,
     path = "/admin",
@@ -11,6 +11,5 @@ use axum::Json;
     responses((status = 200, body = Message, example = json!({"message": "Welcome Admin!"})))
 )]
 pub(crate) async fn admin() -> Json<Message> {
-    // The route table lets admins pass.
     message("Welcome Admin!")
 }

@@ -3,7 +3,7 @@
 use super::message::{Message, message};
 use axum::Json;
 
-/// Say hello to authors and admins
+/// Get the welcome message for authors and admins
 #[utoipa::path(
     get,
     path = "/author",
@@ -11,6 +11,5 @@ use axum::Json;
     responses((status = 200, body = Message, example = json!({"message": "Welcome Author!"})))
 )]
 pub(crate) async fn author() -> Json<Message> {
-    // The route table lets authors and admins pass.
     message("Welcome Author!")
 }

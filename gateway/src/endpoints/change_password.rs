@@ -14,10 +14,11 @@ use rolegate_auth_client::{
     axum::{ApiError, BearerToken, CurrentUser},
 };
 use secrecy::SecretString;
+use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// The password as it is, and as it is to be.
-#[derive(ToSchema)]
+/// The current password and the new one.
+#[derive(Deserialize, ToSchema)]
 pub(crate) struct PasswordChangeRequest {
     #[schema(value_type = String, format = Password, example = "open sesame")]
     current_password: SecretString,
@@ -25,17 +26,10 @@ pub(crate) struct PasswordChangeRequest {
     new_password: SecretString,
 }
 
-impl PasswordChangeRequest {
-    fn read(mut body: JsonBody) -> Result<Self, ApiError> {
-        let current_password = body.secret("current_password")?;
-        Ok(Self { current_password, new_password: body.secret("new_password")? })
-    }
-}
-
-/// Change your own password
+/// Change the current user's password
 ///
-/// Ends your tokens, the one of this request included: log in with the new password. Wrong guesses
-/// of the current one count against the limits of a login.
+/// Revokes all tokens of the user, including the one in this request: log in with the new password.
+/// A wrong current password counts against the login rate limits.
 #[utoipa::path(
     put,
     path = "/profile/password",
@@ -50,8 +44,8 @@ impl PasswordChangeRequest {
         ),
         (
             status = 400,
-            description = "The current password is wrong, or the new one breaks a rule, or the \
-                           request body is malformed.",
+            description = "The current password is wrong, the new one breaks a rule, or the request \
+                           body is malformed.",
             body = ErrorBody,
             example = json!({"detail": "Current password is incorrect."})
         ),
@@ -61,13 +55,12 @@ impl PasswordChangeRequest {
 pub(crate) async fn change_password(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
+    // Rejects an invalid token before the body is read.
     _: CurrentUser,
     BearerToken(token): BearerToken,
-    body: JsonBody,
+    JsonBody(request): JsonBody<PasswordChangeRequest>,
 ) -> Result<Json<Message>, ApiError> {
-    let PasswordChangeRequest { current_password, new_password } =
-        PasswordChangeRequest::read(body)?;
-    // Any user with a good token was let pass before the body was read; auth-service asks again.
+    let PasswordChangeRequest { current_password, new_password } = request?;
     auth.change_password(&token, &current_password, &new_password, context).await?;
     Ok(message("Password updated successfully."))
 }

@@ -1,10 +1,10 @@
 //! `POST /posts`.
 
-use super::{
-    post_request::{PostBody, PostRequest},
-    post_response::PostResponse,
+use super::{post_request::PostRequest, post_response::PostResponse};
+use crate::{
+    extract::json_body::{JsonBody, MAX_POST_BODY},
+    openapi::responses::ErrorBody,
 };
-use crate::openapi::responses::ErrorBody;
 use axum::{Extension, Json, extract::State, response::IntoResponse};
 use http::{StatusCode, header::LOCATION};
 use rolegate_auth_client::{
@@ -13,9 +13,9 @@ use rolegate_auth_client::{
 };
 use rolegate_posts_client::PostsClient;
 
-/// Write a post
+/// Create a post
 ///
-/// Its author is the user who sends it.
+/// The caller becomes its author.
 #[utoipa::path(
     post,
     path = "/posts",
@@ -30,7 +30,7 @@ use rolegate_posts_client::PostsClient;
         ),
         (
             status = 400,
-            description = "A rule for titles or contents is broken, or the request body is malformed.",
+            description = "The title or content breaks a rule, or the request body is malformed.",
             body = ErrorBody,
             example = json!({"detail": "Title must have 1 to 200 characters."})
         )
@@ -40,12 +40,9 @@ pub(crate) async fn create_post(
     State(posts): State<PostsClient>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    body: PostBody,
+    JsonBody(request): JsonBody<PostRequest, MAX_POST_BODY>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let draft = PostRequest::read(body)?.into();
-    // The route table lets authors and admins pass; posts-service has the actor checked once more,
-    // because it trusts no caller with that.
-    let post = posts.create(&actor, draft, context).await?;
+    let post = posts.create(&actor, request?.into(), context).await?;
     let location = [(LOCATION, format!("/posts/{}", post.id))];
     Ok((StatusCode::CREATED, location, Json(PostResponse::from(post))))
 }

@@ -14,7 +14,7 @@ use rolegate_posts_client::PostsClient;
 
 /// Delete a post
 ///
-/// For good. Authors delete their own posts, admins everybody's.
+/// Authors delete their own posts, admins any post.
 #[utoipa::path(
     delete,
     path = "/posts/{id}",

@@ -11,10 +11,9 @@ use rolegate_auth_client::{
     axum::{ApiError, BearerToken},
 };
 
-/// Delete a user for good
+/// Delete a user
 ///
-/// Their tokens and their password are good for nothing from now on. The id is not given out again;
-/// the name may be registered anew.
+/// Revokes all tokens of the user. The id is never reused; the username can be registered again.
 #[utoipa::path(
     delete,
     path = "/users/{user_id}",
@@ -28,7 +27,7 @@ use rolegate_auth_client::{
         ),
         (
             status = 400,
-            description = "The user is the one who asks or the one named `admin`, or the id is no \
+            description = "The user is the caller or the user named `admin`, or the id is not an \
                            integer.",
             body = ErrorBody,
             example = json!({"detail": "This user cannot be deleted."})
@@ -42,7 +41,6 @@ pub(crate) async fn delete_user(
     BearerToken(actor): BearerToken,
     UserId(user_id): UserId,
 ) -> Result<Json<Message>, ApiError> {
-    // The route table lets admins pass; auth-service checks the actor once more.
     auth.delete_user(&actor, user_id, context).await?;
     Ok(message("User deleted successfully."))
 }

@@ -9,17 +9,13 @@ use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{CallContext, axum::ApiError};
 use rolegate_posts_client::PostsClient;
 
-/// Read a post
+/// Get a post
 #[utoipa::path(
     get,
     path = "/posts/{id}",
     tag = "Posts",
     params(("id" = i64, Path, description = "An integer.")),
-    responses(
-        (status = 200, body = PostResponse),
-        PostNotFound,
-        UpstreamUnavailable
-    )
+    responses((status = 200, body = PostResponse), PostNotFound, UpstreamUnavailable)
 )]
 pub(crate) async fn get_post(
     State(posts): State<PostsClient>,

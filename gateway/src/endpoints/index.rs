@@ -3,7 +3,7 @@
 use super::message::{Message, message};
 use axum::Json;
 
-/// Say which API this is
+/// Get the name of the API
 #[utoipa::path(
     get,
     path = "/",
@@ -17,7 +17,7 @@ pub(crate) async fn bearer() -> Json<Message> {
     message("Role-Based Authorization API")
 }
 
-/// Say which API this is
+/// Get the name of the API
 #[utoipa::path(
     get,
     path = "/",

@@ -7,11 +7,11 @@ use crate::{
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{AuthClient, CallContext, axum::ApiError};
 use secrecy::{ExposeSecret, SecretString};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Who somebody says to be.
-#[derive(ToSchema)]
+/// Login credentials.
+#[derive(Deserialize, ToSchema)]
 pub(crate) struct LoginRequest {
     #[schema(example = "ada")]
     username: String,
@@ -19,26 +19,20 @@ pub(crate) struct LoginRequest {
     password: SecretString,
 }
 
-/// The access token and how to present it (RFC 6750).
+/// An access token and its type (RFC 6750).
 #[derive(Serialize, ToSchema)]
 #[schema(as = Login)]
 pub(crate) struct LoginResponse {
-    /// A JWT, good for 30 minutes.
+    /// A JWT, valid for 30 minutes.
     #[schema(example = "eyJhbGciOiJIUzI1NiIs...")]
     access_token: String,
     #[schema(pattern = "^bearer$", example = "bearer")]
     token_type: &'static str,
 }
 
-impl LoginRequest {
-    fn read(mut body: JsonBody) -> Result<Self, ApiError> {
-        Ok(Self { username: body.text("username")?, password: body.secret("password")? })
-    }
-}
-
 /// Log in
 ///
-/// The answer to an unknown username is that to a wrong password.
+/// An unknown username and a wrong password get the same response.
 #[utoipa::path(
     post,
     path = "/login",
@@ -48,7 +42,7 @@ impl LoginRequest {
         (status = 200, body = LoginResponse),
         (
             status = 401,
-            description = "Unknown username or wrong password.",
+            description = "The username is unknown or the password is wrong.",
             headers(("WWW-Authenticate" = String, description = "`Bearer`")),
             body = ErrorBody,
             example = json!({"detail": "Invalid username or password."})
@@ -59,12 +53,10 @@ impl LoginRequest {
 pub(crate) async fn login(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
-    body: JsonBody,
+    JsonBody(request): JsonBody<LoginRequest>,
 ) -> Result<Json<LoginResponse>, ApiError> {
-    let LoginRequest { username, password } = LoginRequest::read(body)?;
-    let (access_token, _) = auth.login(&username, &password, context).await?;
-    Ok(Json(LoginResponse {
-        access_token: access_token.expose_secret().to_owned(),
-        token_type: "bearer",
-    }))
+    let LoginRequest { username, password } = request?;
+    let (token, _) = auth.login(&username, &password, context).await?;
+    let access_token = token.expose_secret().to_owned();
+    Ok(Json(LoginResponse { access_token, token_type: "bearer" }))
 }

@@ -5,13 +5,13 @@ use serde::Serialize;
 use std::borrow::Cow;
 use utoipa::ToSchema;
 
-/// What happened, or a greeting.
+/// The result of the request.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Message {
     message: Cow<'static, str>,
 }
 
-/// `{"message": text}` as `application/json`.
+/// `{"message": text}`.
 pub(crate) fn message(text: impl Into<Cow<'static, str>>) -> Json<Message> {
     Json(Message { message: text.into() })
 }

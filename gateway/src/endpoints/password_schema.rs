@@ -1,14 +1,14 @@
-//! What the document says of a password that is set, wherever one is.
+//! The OpenAPI schema of passwords that are set.
 
 use serde_json::json;
 use utoipa::openapi::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type};
 
-/// As much of the rule as a schema can tell; auth-service has the whole.
+/// The part of the rules that a schema can express; auth-service checks all of them.
 pub(super) fn password() -> Object {
     schema("open sesame")
 }
 
-/// The same, where another password stands beside it.
+/// The same, beside a current password.
 pub(super) fn new_password() -> Object {
     schema("shut sesame")
 }
@@ -19,8 +19,8 @@ fn schema(example: &str) -> Object {
         .schema_type(Type::String)
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Password)))
         .description(Some(
-            "1 to 72 bytes of UTF-8 without NUL, or more than 1 where the service is told so. Taken \
-             exactly\nas sent.",
+            "1 to 72 bytes of UTF-8 without NUL; the service may require more than 1. Used exactly \
+             as sent.",
         ))
         .min_length(Some(1))
         .max_length(Some(72))

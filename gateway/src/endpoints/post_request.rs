@@ -1,18 +1,15 @@
-//! What is to stand in a post.
+//! The content of a post in requests.
 
-use crate::extract::json_body::{JsonBody, MAX_POST_BODY};
-use rolegate_auth_client::axum::ApiError;
 use rolegate_posts_client::PostInput;
+use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// The body of a request that writes a post.
-pub(crate) type PostBody = JsonBody<MAX_POST_BODY>;
-
-/// What is to stand in a post; both taken exactly as sent.
-#[derive(ToSchema)]
+/// The content of a post; both fields are stored exactly as sent.
+// posts-service checks the rules.
+#[derive(Deserialize, ToSchema)]
 #[schema(as = PostDraft)]
 pub(crate) struct PostRequest {
-    /// 1 to 200 characters (Unicode scalar values), no control characters, not all white space.
+    /// 1 to 200 characters (Unicode scalar values), no control characters, not only white space.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -30,15 +27,8 @@ pub(crate) struct PostRequest {
     content: String,
 }
 
-impl PostRequest {
-    /// Takes both out of the body; posts-service judges them in its turn.
-    pub(crate) fn read(mut body: PostBody) -> Result<Self, ApiError> {
-        Ok(Self { title: body.text("title")?, content: body.text("content")? })
-    }
-}
-
 impl From<PostRequest> for PostInput {
-    fn from(draft: PostRequest) -> Self {
-        Self { title: draft.title, content: draft.content }
+    fn from(request: PostRequest) -> Self {
+        Self { title: request.title, content: request.content }
     }
 }

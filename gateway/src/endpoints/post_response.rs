@@ -1,4 +1,4 @@
-//! A post as it is shown.
+//! A post in responses.
 
 use humantime::format_rfc3339_millis;
 use rolegate_posts_client::Post;
@@ -15,16 +15,16 @@ pub(crate) struct PostResponse {
     title: String,
     #[schema(example = "A role counts from the next request.")]
     content: String,
-    /// The user who wrote it.
+    /// The id of the author.
     #[schema(minimum = 1, example = 2)]
     author_id: i64,
-    /// The username of the user who wrote it, null when that user is deleted.
+    /// The username of the author, null if that user is deleted.
     #[schema(required, example = "ada")]
     author: Option<String>,
     /// RFC 3339 in UTC, to the millisecond.
     #[schema(format = DateTime, example = "2026-11-21T06:00:00.000Z")]
     created_at: String,
-    /// RFC 3339 in UTC, to the millisecond; later with each change.
+    /// RFC 3339 in UTC, to the millisecond; increases with every update.
     #[schema(format = DateTime, example = "2026-11-21T06:00:00.000Z")]
     updated_at: String,
 }
@@ -61,11 +61,11 @@ mod tests {
             created_at: UNIX_EPOCH,
             updated_at: UNIX_EPOCH + Duration::from_millis(1_795_240_800_070),
         };
-        let shown = serde_json::to_value(PostResponse::from(post)).expect("JSON");
+        let response = serde_json::to_value(PostResponse::from(post)).expect("JSON");
         let expected = json!({
             "id": 7, "title": "t", "content": "c", "author_id": 2, "author": null,
             "created_at": "1970-01-01T00:00:00.000Z", "updated_at": "2026-11-21T06:00:00.070Z",
         });
-        assert_eq!(shown, expected);
+        assert_eq!(response, expected);
     }
 }

@@ -6,15 +6,16 @@ use rolegate_auth_client::axum::CurrentUser;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A greeting and the role stored now.
+/// The current user's welcome message and stored role.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Profile {
     #[schema(example = "Welcome ada!")]
     message: String,
-    role: RoleName,
+    #[schema(value_type = RoleName)]
+    role: &'static str,
 }
 
-/// Greet the user, with the role that is stored now
+/// Get the current user's profile
 #[utoipa::path(
     get,
     path = "/profile",
@@ -23,5 +24,5 @@ pub(crate) struct Profile {
     responses((status = 200, body = Profile))
 )]
 pub(crate) async fn profile(CurrentUser(user): CurrentUser) -> Json<Profile> {
-    Json(Profile { message: format!("Welcome {}!", user.username), role: user.role.into() })
+    Json(Profile { message: format!("Welcome {}!", user.username), role: user.role.as_str() })
 }

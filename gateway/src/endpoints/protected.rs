@@ -8,7 +8,7 @@ use rolegate_auth_client::{
     axum::{ApiError, CurrentUser},
 };
 
-/// Greet the user
+/// Get the current user's welcome message
 #[utoipa::path(
     get,
     path = "/protected",
@@ -20,9 +20,9 @@ pub(crate) async fn bearer(CurrentUser(user): CurrentUser) -> Json<Message> {
     welcome(&user)
 }
 
-/// Greet the user
+/// Get the current user's welcome message
 ///
-/// The password is checked on every request.
+/// Every request verifies the password.
 #[utoipa::path(
     get,
     path = "/protected",

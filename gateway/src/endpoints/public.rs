@@ -3,9 +3,9 @@
 use super::message::{Message, message};
 use axum::Json;
 
-/// Say hello to anybody
+/// Get the public welcome message
 ///
-/// Looks at no credentials, not even bad ones.
+/// Credentials are ignored, even invalid ones.
 #[utoipa::path(
     get,
     path = "/public",

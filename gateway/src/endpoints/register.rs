@@ -11,14 +11,15 @@ use crate::{
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{AuthClient, CallContext, axum::ApiError};
 use secrecy::SecretString;
+use serde::Deserialize;
 use serde_json::json;
 use utoipa::{
     ToSchema,
     openapi::{Object, ObjectBuilder, Type},
 };
 
-/// A new user. Whatever else the body says, such as a role, has no effect.
-#[derive(ToSchema)]
+/// A new user. Other fields, such as a role, have no effect.
+#[derive(Deserialize, ToSchema)]
 pub(crate) struct RegisterRequest {
     #[schema(schema_with = username)]
     username: String,
@@ -26,9 +27,9 @@ pub(crate) struct RegisterRequest {
     password: SecretString,
 }
 
-/// As much of the rule as a schema can tell; auth-service has the whole.
+/// The part of the rules that a schema can express; auth-service checks all of them.
 fn username() -> Object {
-    // No control character and no colon; at the ends no white space either.
+    // No control characters and no colon; no white space at either end.
     let inside = r"[^\u0000-\u001f:\u007f-\u009f]";
     let end = r"[^\u0000-\u0020:\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
     ObjectBuilder::new()
@@ -44,15 +45,9 @@ fn username() -> Object {
         .build()
 }
 
-impl RegisterRequest {
-    fn read(mut body: JsonBody) -> Result<Self, ApiError> {
-        Ok(Self { username: body.text("username")?, password: body.secret("password")? })
-    }
-}
-
 /// Register a user
 ///
-/// The user has the role `user`. Nobody is logged in by it.
+/// The new user has the role `user` and is not logged in.
 #[utoipa::path(
     post,
     path = "/register",
@@ -66,14 +61,14 @@ impl RegisterRequest {
         ),
         (
             status = 400,
-            description = "The username is taken, or a rule for names or passwords is broken, or the \
+            description = "The username is taken, the username or password breaks a rule, or the \
                            request body is malformed.",
             body = ErrorBody,
             example = json!({"detail": "Username already exists."})
         ),
         (
             status = 403,
-            description = "The service is told to register nobody.",
+            description = "Registration is disabled.",
             body = ErrorBody,
             example = json!({"detail": "Registration is closed."})
         ),
@@ -83,9 +78,9 @@ impl RegisterRequest {
 pub(crate) async fn register(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
-    body: JsonBody,
+    JsonBody(request): JsonBody<RegisterRequest>,
 ) -> Result<Json<Message>, ApiError> {
-    let RegisterRequest { username, password } = RegisterRequest::read(body)?;
+    let RegisterRequest { username, password } = request?;
     auth.register(&username, &password, context).await?;
     Ok(message("User registered successfully."))
 }

@@ -1,42 +1,27 @@
-//! Roles as JSON has them.
+//! The OpenAPI schema of role names.
 
 use rolegate_auth_client::Role;
-use serde::Serialize;
-use utoipa::ToSchema;
+use std::borrow::Cow;
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema, Type},
+};
 
-/// What a user may do.
-#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-#[schema(as = Role)]
-pub(crate) enum RoleName {
-    /// Every registered user.
-    User,
-    /// May write.
-    Author,
-    /// May manage users.
-    Admin,
-}
+/// Stands in schemas for a `String` that holds the name of a [`Role`].
+pub(crate) struct RoleName;
 
-impl From<Role> for RoleName {
-    fn from(role: Role) -> Self {
-        match role {
-            Role::User => Self::User,
-            Role::Author => Self::Author,
-            Role::Admin => Self::Admin,
-        }
+impl PartialSchema for RoleName {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("What a user may do."))
+            .enum_values(Some(Role::ALL.map(Role::as_str)))
+            .into()
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::RoleName;
-    use rolegate_auth_client::Role;
-
-    #[test]
-    fn names_are_those_of_the_contract() {
-        for role in [Role::User, Role::Author, Role::Admin] {
-            let json = serde_json::to_value(RoleName::from(role)).expect("a string");
-            assert_eq!(json, role.as_str());
-        }
+impl ToSchema for RoleName {
+    fn name() -> Cow<'static, str> {
+        "Role".into()
     }
 }

@@ -14,24 +14,19 @@ use rolegate_auth_client::{
     axum::{ApiError, BearerToken},
 };
 use secrecy::SecretString;
+use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// The password that the user is to have.
-#[derive(ToSchema)]
+/// The user's new password.
+#[derive(Deserialize, ToSchema)]
 pub(crate) struct PasswordUpdateRequest {
     #[schema(schema_with = password_schema::password)]
     password: SecretString,
 }
 
-impl PasswordUpdateRequest {
-    fn read(mut body: JsonBody) -> Result<Self, ApiError> {
-        Ok(Self { password: body.secret("password")? })
-    }
-}
-
-/// Set the password of a user
+/// Set a user's password
 ///
-/// Ends the tokens of that user.
+/// Revokes all tokens of that user.
 #[utoipa::path(
     put,
     path = "/users/{user_id}/password",
@@ -46,7 +41,7 @@ impl PasswordUpdateRequest {
         ),
         (
             status = 400,
-            description = "The password breaks a rule, or the id is no integer, or the request \
+            description = "The password breaks a rule, the id is not an integer, or the request \
                            body is malformed.",
             body = ErrorBody,
             example = json!({"detail": "Password must have at most 72 bytes."})
@@ -59,12 +54,10 @@ pub(crate) async fn set_password(
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     user_id: Result<UserId, ApiError>,
-    body: JsonBody,
+    JsonBody(request): JsonBody<PasswordUpdateRequest>,
 ) -> Result<Json<Message>, ApiError> {
     let UserId(user_id) = user_id?;
-    let PasswordUpdateRequest { password } = PasswordUpdateRequest::read(body)?;
-    // The route table lets admins pass; auth-service checks the actor once more, and the rules of
-    // passwords after 404.
+    let PasswordUpdateRequest { password } = request?;
     auth.set_password(&actor, user_id, &password, context).await?;
     Ok(message("Password updated successfully."))
 }

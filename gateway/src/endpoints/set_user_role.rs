@@ -13,24 +13,19 @@ use rolegate_auth_client::{
     AuthClient, CallContext,
     axum::{ApiError, BearerToken},
 };
+use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// The role that the user is to have.
-#[derive(ToSchema)]
+/// The user's new role.
+#[derive(Deserialize, ToSchema)]
 pub(crate) struct RoleUpdateRequest {
     #[schema(value_type = RoleName)]
     role: String,
 }
 
-impl RoleUpdateRequest {
-    fn read(mut body: JsonBody) -> Result<Self, ApiError> {
-        Ok(Self { role: body.text("role")? })
-    }
-}
-
-/// Set the role of a user
+/// Set a user's role
 ///
-/// It counts from the next request of that user, whatever role the token names.
+/// Takes effect on the user's next request, whatever role the token names.
 #[utoipa::path(
     put,
     path = "/users/{user_id}/role",
@@ -45,8 +40,8 @@ impl RoleUpdateRequest {
         ),
         (
             status = 400,
-            description = "There is no such role, or the id is no integer, or the request body is \
-                           malformed.",
+            description = "The role does not exist, the id is not an integer, or the request body \
+                           is malformed.",
             body = ErrorBody,
             example = json!({"detail": "Invalid role."})
         ),
@@ -58,13 +53,11 @@ pub(crate) async fn set_user_role(
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     user_id: Result<UserId, ApiError>,
-    body: JsonBody,
+    JsonBody(request): JsonBody<RoleUpdateRequest>,
 ) -> Result<Json<Message>, ApiError> {
     let UserId(user_id) = user_id?;
-    // A name that is no role is sent as none: 404 comes before `Invalid role.`.
-    let role = RoleUpdateRequest::read(body)?.role.parse().ok();
-    // The route table lets admins pass; auth-service checks the actor once more, because it trusts
-    // no caller with that.
+    // auth-service rejects an unknown role, because 404 comes before `Invalid role.`.
+    let role = request?.role.parse().ok();
     auth.set_user_role(&actor, user_id, role, context).await?;
     Ok(message("User role updated successfully."))
 }

@@ -1,11 +1,11 @@
 //! `PUT /posts/{id}`.
 
-use super::{
-    post_request::{PostBody, PostRequest},
-    post_response::PostResponse,
-};
+use super::{post_request::PostRequest, post_response::PostResponse};
 use crate::{
-    extract::path_id::PostId,
+    extract::{
+        json_body::{JsonBody, MAX_POST_BODY},
+        path_id::PostId,
+    },
     openapi::responses::{ErrorBody, NotPostOwner, PostNotFound},
 };
 use axum::{Extension, Json, extract::State};
@@ -15,9 +15,9 @@ use rolegate_auth_client::{
 };
 use rolegate_posts_client::PostsClient;
 
-/// Rewrite a post
+/// Update a post
 ///
-/// Authors rewrite their own posts, admins everybody's; the author stays who it was.
+/// Authors update their own posts, admins any post. The author does not change.
 #[utoipa::path(
     put,
     path = "/posts/{id}",
@@ -28,7 +28,7 @@ use rolegate_posts_client::PostsClient;
         (status = 200, body = PostResponse),
         (
             status = 400,
-            description = "A rule for titles or contents is broken, or the id is no integer, or the \
+            description = "The title or content breaks a rule, the id is not an integer, or the \
                            request body is malformed.",
             body = ErrorBody,
             example = json!({"detail": "Title must have 1 to 200 characters."})
@@ -42,9 +42,8 @@ pub(crate) async fn update_post(
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     id: Result<PostId, ApiError>,
-    body: PostBody,
+    JsonBody(request): JsonBody<PostRequest, MAX_POST_BODY>,
 ) -> Result<Json<PostResponse>, ApiError> {
     let PostId(id) = id?;
-    let draft = PostRequest::read(body)?.into();
-    Ok(Json(posts.update(&actor, id, draft, context).await?.into()))
+    Ok(Json(posts.update(&actor, id, request?.into(), context).await?.into()))
 }

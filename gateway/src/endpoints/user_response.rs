@@ -1,4 +1,4 @@
-//! A user as admins see them in answers.
+//! A user in responses.
 
 use super::role_name::RoleName;
 use rolegate_auth_client::User;
@@ -13,11 +13,12 @@ pub(crate) struct UserResponse {
     id: i64,
     #[schema(example = "ada")]
     username: String,
-    role: RoleName,
+    #[schema(value_type = RoleName)]
+    role: &'static str,
 }
 
 impl From<User> for UserResponse {
     fn from(user: User) -> Self {
-        Self { id: user.id, username: user.username, role: user.role.into() }
+        Self { id: user.id, username: user.username, role: user.role.as_str() }
     }
 }

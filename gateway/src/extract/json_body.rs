@@ -1,4 +1,6 @@
-//! Request bodies: a JSON object of limited size.
+//! Request bodies: JSON objects of limited size.
+
+mod object;
 
 use axum::{
     body::Body,
@@ -7,74 +9,57 @@ use axum::{
 use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
 use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use object::{BodyError, ObjectDeserializer};
 use rolegate_auth_client::axum::ApiError;
-use secrecy::SecretString;
-use std::{collections::HashMap, error::Error, time::Duration};
+use serde::de::DeserializeOwned;
+use std::{error::Error, time::Duration};
 use tokio::time::timeout;
 
-mod object;
-
-use object::{Field, Object};
-
-/// Largest body of most endpoints, in bytes.
-const DEFAULT_MAX_BODY: usize = 64 * 1024;
-/// Largest body where posts are written, in bytes: the longest content, however it is escaped.
+/// Bytes of a body, unless an endpoint says otherwise.
+const MAX_BODY: usize = 64 * 1024;
+/// Bytes of a body that holds a post: the longest content, however it is escaped.
 pub(crate) const MAX_POST_BODY: usize = 1024 * 1024;
-/// Longest time that a body may take to arrive.
-const DEADLINE: Duration = Duration::from_secs(30);
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The body of a request, a JSON object of at most `MAX_BODY` bytes. Rejects, in this order, with 413, 408,
-/// 415 and 400; no text of a rejection repeats anything of the body, which may hold a password.
-pub(crate) struct JsonBody<const MAX_BODY: usize = DEFAULT_MAX_BODY>(HashMap<String, Field>);
+/// A struct of strings, read from a JSON object of at most `MAX` bytes. Unknown fields are ignored.
+///
+/// Rejects, in this order, with 413, 408, 415 and 400. A field that is missing, repeated or not a
+/// string is not a rejection but the inner error, because handlers check the path before it. No
+/// error repeats anything of the body, which may hold a password.
+pub(crate) struct JsonBody<T, const MAX: usize = MAX_BODY>(pub(crate) Result<T, ApiError>);
 
-impl<const MAX_BODY: usize> JsonBody<MAX_BODY> {
-    /// Takes the string `field` out of the body.
-    pub(crate) fn text(&mut self, field: &'static str) -> Result<String, ApiError> {
-        match self.0.remove(field) {
-            Some(Field::Json(json)) if json.starts_with('"') => {
-                // Fails where an escape is half a character: grammatical, but no text.
-                serde_json::from_str(&json).map_err(|_| not_json())
-            }
-            Some(Field::Repeated) => {
-                Err(ApiError::bad_request(format!("Field \"{field}\" is given more than once.")))
-            }
-            Some(Field::Json(_)) | None => Err(ApiError::bad_request(format!(
-                "Field \"{field}\" is required and must be a string."
-            ))),
-        }
-    }
-
-    /// Takes the string `field`, a secret, out of the body.
-    pub(crate) fn secret(&mut self, field: &'static str) -> Result<SecretString, ApiError> {
-        self.text(field).map(SecretString::from)
-    }
-}
-
-impl<S: Sync, const MAX_BODY: usize> FromRequest<S> for JsonBody<MAX_BODY> {
+impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody<T, MAX> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
-        let bytes = read(body, MAX_BODY).await?;
+        let bytes = read(body, MAX).await?;
         if !is_json(&head.headers) {
             return Err(ApiError::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "Content-Type must be application/json.",
             ));
         }
-        parse(&bytes).map(Self)
+        // serde_json does not check the encoding of ignored values.
+        let text = str::from_utf8(&bytes)
+            .map_err(|_| ApiError::bad_request("Request body is not valid UTF-8."))?;
+        match T::deserialize(ObjectDeserializer(text)) {
+            Ok(value) => Ok(Self(Ok(value))),
+            Err(BodyError::Field(detail)) => Ok(Self(Err(ApiError::bad_request(detail)))),
+            Err(BodyError::Malformed(detail)) => Err(ApiError::bad_request(detail)),
+        }
     }
 }
 
-async fn read(body: Body, most: usize) -> Result<Vec<u8>, ApiError> {
+async fn read(body: Body, max: usize) -> Result<Vec<u8>, ApiError> {
     let too_large = || ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "Request body too large.");
-    // `Content-Length` tells it before a byte was read, and before a 100 (Continue) was sent.
-    if body.size_hint().lower() > most as u64 {
+    // `Content-Length` is checked before the first read, and so before a 100 (Continue) is sent.
+    if body.size_hint().lower() > max as u64 {
         return Err(too_large());
     }
-    let mut body = Limited::new(body, most);
-    let whole = async {
-        // Copied: to keep a handle for each chunk would take many times the bytes of small ones.
+    let mut body = Limited::new(body, max);
+    let read = async {
+        // Copied: keeping many small chunks would take many times their bytes.
         let mut bytes = Vec::new();
         while let Some(frame) = body.frame().await {
             if let Ok(data) = frame?.into_data() {
@@ -83,10 +68,10 @@ async fn read(body: Body, most: usize) -> Result<Vec<u8>, ApiError> {
         }
         Ok::<_, axum::BoxError>(bytes)
     };
-    match timeout(DEADLINE, whole).await {
+    match timeout(BODY_TIMEOUT, read).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if is_over_limit(&*error) => Err(too_large()),
-        Ok(Err(_broken)) => Err(ApiError::bad_request("Request body could not be read.")),
+        Ok(Err(_)) => Err(ApiError::bad_request("Request body could not be read.")),
         Err(_elapsed) => {
             Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "Request body did not arrive in time."))
         }
@@ -105,23 +90,6 @@ fn is_json(headers: &HeaderMap) -> bool {
     let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let Some(subtype) = essence.strip_prefix("application/") else { return false };
     subtype == "json" || subtype.ends_with("+json")
-}
-
-fn parse(bytes: &[u8]) -> Result<HashMap<String, Field>, ApiError> {
-    // serde_json does not look at the encoding of what it skips.
-    let text = str::from_utf8(bytes)
-        .map_err(|_| ApiError::bad_request("Request body is not valid UTF-8."))?;
-    match serde_json::from_str::<Object>(text) {
-        Ok(Object(fields)) => Ok(fields),
-        Err(error) if error.is_data() => {
-            Err(ApiError::bad_request("Request body must be a JSON object."))
-        }
-        Err(_) => Err(not_json()),
-    }
-}
-
-fn not_json() -> ApiError {
-    ApiError::bad_request("Request body is not valid JSON.")
 }
 
 #[cfg(test)]
