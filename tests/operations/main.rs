@@ -2,6 +2,7 @@
 
 mod compose_file;
 mod compose_steps;
+mod configuration_doc;
 mod doctor;
 mod healthcheck;
 mod init_secrets;

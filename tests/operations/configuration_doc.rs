@@ -1,0 +1,65 @@
+//! `docs/configuration.md` against `--help` of every program.
+
+use e2e::{Process, Program};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+/// A variable and its default, where it is a fixed value.
+type Setting = (String, Option<String>);
+
+const PROGRAMS: [Program; 4] =
+    [Program::AuthService, Program::PostsService, Program::Gateway, Program::AllInOne];
+
+#[tokio::test]
+async fn configuration_table_lists_exactly_the_settings_in_help() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
+    let document = std::fs::read_to_string(document).expect("the document");
+    for program in PROGRAMS {
+        let exit = Process::run(program, &["--help"], &BTreeMap::new(), folder.path(), "").await;
+        let (documented, real) = (documented(&document, program.name()), settings(&exit.stdout));
+        assert!(!real.is_empty(), "{exit:?}");
+        let missing: Vec<_> = real.difference(&documented).collect();
+        let stale: Vec<_> = documented.difference(&real).collect();
+        assert!(
+            missing.is_empty() && stale.is_empty(),
+            "docs/configuration.md, {}: missing {missing:?}, not in --help {stale:?}",
+            program.name()
+        );
+    }
+}
+
+/// What the first table says about this program. A default that is more than one code span is a
+/// description, which `--help` need not repeat.
+fn documented(document: &str, program: &str) -> BTreeSet<Setting> {
+    let rows = document.lines().skip_while(|line| !line.starts_with("| Name | Programs | Default"));
+    let mut settings = BTreeSet::new();
+    for row in rows.skip(2).take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        if cells[2].split(", ").any(|name| name == program) {
+            let default = cells[3].strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+            let default = default.filter(|text| !text.contains('`')).map(str::to_owned);
+            for name in cells[1].split(", ") {
+                let is_new = settings.insert((name.trim_matches('`').to_owned(), default.clone()));
+                assert!(is_new, "{name} has two rows for {program}");
+            }
+        }
+    }
+    settings
+}
+
+/// Names and defaults as clap prints them, each on a line of its own.
+fn settings(help: &str) -> BTreeSet<Setting> {
+    let mut settings: Vec<Setting> = Vec::new();
+    for line in help.lines().map(str::trim) {
+        let value = |name: &str| line.strip_prefix(name).and_then(|rest| rest.strip_suffix(']'));
+        if let Some(name) = value("[env: ") {
+            settings.push((name.trim_end_matches('=').to_owned(), None));
+        } else if let (Some(default), Some(last)) = (value("[default: "), settings.last_mut()) {
+            last.1 = Some(default.to_owned());
+        }
+    }
+    settings.into_iter().collect()
+}
