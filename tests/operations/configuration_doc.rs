@@ -10,7 +10,7 @@ use std::{
 type Setting = (String, Option<String>);
 
 const PROGRAMS: [Program; 4] =
-    [Program::AuthService, Program::PostsService, Program::Gateway, Program::AllInOne];
+    [Program::AuthService, Program::PostsService, Program::Gateway, Program::Rolegate];
 
 #[tokio::test]
 async fn configuration_table_lists_exactly_the_settings_in_help() {
