@@ -115,3 +115,6 @@ pub trait PostStore: Send + Sync + 'static {
     /// Finishes what is under way and closes every connection.
     async fn close(&self);
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

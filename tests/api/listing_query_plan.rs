@@ -8,8 +8,8 @@ for_postgres_deployments!(every_page_is_read_through_an_index);
 const USERS: i64 = 200_000;
 
 async fn connect(app: &TestApp) -> PgConnection {
-    let TestDatabase::Postgres(url) = &app.database else { panic!("planned on PostgreSQL") };
-    PgConnection::connect(url.as_str()).await.expect("connected")
+    let TestDatabase::Postgres(database) = &app.database else { panic!("planned on PostgreSQL") };
+    PgConnection::connect(database.url().as_str()).await.expect("connected")
 }
 
 /// The statement that auth-service has sent last, as it stands in the server.

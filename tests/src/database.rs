@@ -1,17 +1,11 @@
 //! A database that belongs to one test: created for it, removed after it.
 
-use crate::postgres;
-use reqwest::Url;
+use postgres_cluster::Database;
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, SqliteConnection,
     sqlite::SqliteConnectOptions,
 };
-use std::{
-    net::SocketAddr,
-    path::PathBuf,
-    sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
-};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use tempfile::TempDir;
 
 /// The two engines.
@@ -27,7 +21,7 @@ pub enum Store {
 #[derive(Debug)]
 pub enum TestDatabase {
     /// A database of the shared server; dropped at the end.
-    Postgres(Url),
+    Postgres(Database),
     /// A file in a folder of its own; removed at the end.
     Sqlite(TempDir),
 }
@@ -47,8 +41,9 @@ pub struct StoredUser {
 macro_rules! connected {
     ($database:expr, $connection:ident => $then:expr) => {
         match $database {
-            Self::Postgres(url) => {
-                let mut $connection = PgConnection::connect(url.as_str()).await.expect("connected");
+            Self::Postgres(database) => {
+                let url = database.url().as_str();
+                let mut $connection = PgConnection::connect(url).await.expect("connected");
                 $then
             }
             Self::Sqlite(_) => {
@@ -68,15 +63,7 @@ impl TestDatabase {
     pub async fn create(store: Store) -> Self {
         match store {
             Store::Sqlite => Self::Sqlite(tempfile::tempdir().expect("a temporary folder")),
-            Store::Postgres => {
-                static COUNT: AtomicU32 = AtomicU32::new(0);
-                let count = COUNT.fetch_add(1, Ordering::Relaxed);
-                let name = format!("rolegate_test_{}_{count}", std::process::id());
-                administer(format!("CREATE DATABASE {name} TEMPLATE template0")).await;
-                let mut url = postgres::url().clone();
-                url.set_path(&name);
-                Self::Postgres(url)
-            }
+            Store::Postgres => Self::Postgres(Database::create().await),
         }
     }
 
@@ -84,7 +71,7 @@ impl TestDatabase {
     #[must_use]
     pub fn url(&self) -> String {
         match self {
-            Self::Postgres(url) => url.to_string(),
+            Self::Postgres(database) => database.url().to_string(),
             Self::Sqlite(_) => format!("sqlite://{}", self.file().display()),
         }
     }
@@ -96,8 +83,8 @@ impl TestDatabase {
     /// On SQLite, which is no server.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        let Self::Postgres(url) = self else { panic!("a file has no address") };
-        let addresses = url.socket_addrs(|| Some(5432)).expect("TCP to PostgreSQL");
+        let Self::Postgres(database) = self else { panic!("a file has no address") };
+        let addresses = database.url().socket_addrs(|| Some(5432)).expect("TCP to PostgreSQL");
         addresses.into_iter().next().expect("an address")
     }
 
@@ -108,8 +95,8 @@ impl TestDatabase {
     /// On SQLite, which is no server.
     #[must_use]
     pub fn url_through(&self, proxy: SocketAddr) -> String {
-        let Self::Postgres(url) = self else { panic!("a file has no address") };
-        let mut url = url.clone();
+        let Self::Postgres(database) = self else { panic!("a file has no address") };
+        let mut url = database.url().clone();
         url.set_ip_host(proxy.ip()).expect("a host can be set");
         url.set_port(Some(proxy.port())).expect("a port can be set");
         url.to_string()
@@ -119,7 +106,7 @@ impl TestDatabase {
     #[must_use]
     pub fn posts_url(&self) -> String {
         match self {
-            Self::Postgres(url) => url.to_string(),
+            Self::Postgres(database) => database.url().to_string(),
             Self::Sqlite(folder) => {
                 format!("sqlite://{}", folder.path().join("posts.db").display())
             }
@@ -130,7 +117,7 @@ impl TestDatabase {
     #[must_use]
     pub fn file(&self) -> PathBuf {
         match self {
-            Self::Postgres(url) => PathBuf::from(url.path()),
+            Self::Postgres(database) => PathBuf::from(database.url().path()),
             Self::Sqlite(folder) => folder.path().join("users.db"),
         }
     }
@@ -194,8 +181,9 @@ impl TestDatabase {
     ///
     /// On SQLite.
     pub async fn lock(&self, table: &'static str) -> LockedTable {
-        let Self::Postgres(url) = self else { panic!("this is for PostgreSQL") };
-        let mut connection = PgConnection::connect(url.as_str()).await.expect("connected");
+        let Self::Postgres(database) = self else { panic!("this is for PostgreSQL") };
+        let mut connection =
+            PgConnection::connect(database.url().as_str()).await.expect("connected");
         let lock = format!("BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE");
         sqlx::raw_sql(AssertSqlSafe(lock)).execute(&mut connection).await.expect("locked");
         LockedTable { connection, table }
@@ -247,23 +235,4 @@ impl LockedTable {
     pub async fn unlock(self) {
         self.connection.close().await.expect("it is closed");
     }
-}
-
-impl Drop for TestDatabase {
-    fn drop(&mut self) {
-        let Self::Postgres(url) = self else { return };
-        let sql = format!("DROP DATABASE {} WITH (FORCE)", url.path().trim_start_matches('/'));
-        // The test's own runtime is busy dropping this.
-        let dropping = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(administer(sql));
-        });
-        let _ = dropping.join();
-    }
-}
-
-async fn administer(sql: String) {
-    let mut connection =
-        PgConnection::connect(postgres::url().as_str()).await.expect("PostgreSQL answers");
-    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("it is done");
 }

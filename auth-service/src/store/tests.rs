@@ -8,9 +8,11 @@ use super::{
     ActorError, InsertError, NewPassword, NewUser, PasswordWriter, UserFilter, UserStore, open,
 };
 use crate::user::User;
+use postgres_cluster::Database;
 use rolegate_proto::Role;
 use rolegate_sql_store::DatabaseUrl;
 use secrecy::ExposeSecret;
+use tempfile::tempdir;
 use tokio::join;
 
 /// Runs each case on every store.
@@ -24,9 +26,17 @@ macro_rules! conformance {
 
             #[tokio::test]
             async fn on_sqlite() {
-                let folder = tempfile::tempdir().expect("a folder");
+                let folder = super::tempdir().expect("a folder");
                 let file = folder.path().join("users.db");
                 let url = super::DatabaseUrl::from_file("DATABASE_URL", file);
+                super::$case(&*super::open(&url).await.expect("opened")).await;
+            }
+
+            #[tokio::test]
+            async fn on_postgres() {
+                let database = super::Database::create().await;
+                let url = Some(database.url().as_str().into());
+                let url = super::DatabaseUrl::required("DATABASE_URL", url, None).expect("a URL");
                 let store = super::open(&url).await.expect("opened");
                 super::$case(&*store).await;
                 store.close().await;

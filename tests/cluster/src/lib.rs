@@ -1,9 +1,13 @@
 //! A throw-away PostgreSQL from the installed programs, for tests and for measurements.
 //!
 //! - [`Cluster`]: one that runs; gone when it is dropped, or when this process ends.
+//! - [`Database`]: a database of one test, on one server for each test executable.
 //! - [`programs`]: where the programs are.
 
+mod database;
 pub mod programs;
+
+pub use database::{Database, TEST_SETTINGS, expect_started, server_url};
 
 use std::{
     fs,

@@ -1,0 +1,197 @@
+//! What every store of posts does, on each engine and in memory.
+
+mod memory;
+
+pub(crate) use memory::MemoryStore;
+
+use super::{NewPost, PostFilter, PostRows, PostSelector, PostStore, PostUpdate, open};
+use crate::{post::Post, post_content::PostContent};
+use postgres_cluster::Database;
+use rolegate_sql_store::DatabaseUrl;
+use tempfile::tempdir;
+
+/// Runs each case on every store.
+macro_rules! conformance {
+    ($($case:ident),+ $(,)?) => {$(
+        mod $case {
+            #[tokio::test]
+            async fn in_memory() {
+                super::$case(&super::MemoryStore::default()).await;
+            }
+
+            #[tokio::test]
+            async fn on_sqlite() {
+                let folder = super::tempdir().expect("a folder");
+                let file = folder.path().join("posts.db");
+                let url = super::DatabaseUrl::from_file("DATABASE_URL", file);
+                super::$case(&*super::open(&url).await.expect("opened")).await;
+            }
+
+            #[tokio::test]
+            async fn on_postgres() {
+                let database = super::Database::create().await;
+                let url = Some(database.url().as_str().into());
+                let url = super::DatabaseUrl::required("DATABASE_URL", url, None).expect("a URL");
+                let store = super::open(&url).await.expect("opened");
+                super::$case(&*store).await;
+                store.close().await;
+            }
+        }
+    )+};
+}
+
+conformance! {
+    ids_ascend_and_are_never_reused,
+    posts_are_stored_to_the_letter,
+    lookups_omit_unknown_ids,
+    update_selects_by_id_and_author,
+    update_advances_updated_at,
+    delete_selects_by_id_and_author,
+    pages_are_ordered_and_filtered,
+    page_ends_after_so_many_bytes,
+    closed_store_is_unavailable,
+}
+
+const ALL: PostFilter =
+    PostFilter { after: 0, author_id: None, limit: 10, content_bytes: 1_000_000 };
+
+/// Selects a post of any author.
+fn any(id: i64) -> PostSelector {
+    PostSelector { id, author_id: None }
+}
+
+fn by(author_id: i64, id: i64) -> PostSelector {
+    PostSelector { id, author_id: Some(author_id) }
+}
+
+fn content_of(title: &str, content: &str) -> PostContent {
+    PostContent::new(title.into(), content.into()).expect("valid")
+}
+
+async fn insert(store: &dyn PostStore, author_id: i64, content: &str) -> Post {
+    let new = NewPost { author_id, content: content_of("title", content), now: 1_000 };
+    store.insert(new).await.expect("inserted")
+}
+
+async fn get(store: &dyn PostStore, id: i64) -> Option<Post> {
+    store.posts_by_id(&[id]).await.expect("read").pop()
+}
+
+async fn ids_ascend_and_are_never_reused(store: &dyn PostStore) {
+    let first = insert(store, 7, "first").await.id;
+    let second = insert(store, 7, "second").await.id;
+    assert!(first >= 1 && second > first);
+    store.delete(any(second)).await.expect("deleted");
+    assert!(insert(store, 7, "third").await.id > second);
+}
+
+async fn posts_are_stored_to_the_letter(store: &dyn PostStore) {
+    let (title, content) = ("'; DROP TABLE post; --", " a\r\n\t\u{1b}🦀\u{10ffff} ");
+    let new = NewPost { author_id: i64::MAX, content: content_of(title, content), now: 1_000 };
+    let post = store.insert(new).await.expect("inserted");
+    let expected = Post {
+        id: post.id,
+        author_id: i64::MAX,
+        title: title.into(),
+        content: content.into(),
+        created_at: 1_000,
+        updated_at: 1_000,
+    };
+    assert_eq!(post, expected);
+    assert_eq!(get(store, post.id).await, Some(expected));
+}
+
+async fn lookups_omit_unknown_ids(store: &dyn PostStore) {
+    let (one, two) = (insert(store, 7, "one").await, insert(store, 8, "two").await);
+    let mut found = store.posts_by_id(&[two.id, 999, one.id, -1]).await.expect("read");
+    found.sort_by_key(|post| post.id);
+    assert_eq!(found, [one.clone(), two]);
+    assert_eq!(store.posts_by_id(&[]).await.expect("read"), []);
+    assert_eq!(store.author_of(one.id).await.expect("read"), Some(7));
+    assert_eq!(store.author_of(999).await.expect("read"), None);
+}
+
+async fn update_selects_by_id_and_author(store: &dyn PostStore) {
+    let post = insert(store, 7, "one").await;
+    let update = async |selector, now| {
+        let update = PostUpdate { content: content_of("new title", "new"), now };
+        store.update(selector, update).await.expect("an answer")
+    };
+    assert_eq!(update(by(8, post.id), 2_000).await, None);
+    assert_eq!(update(any(999), 2_000).await, None);
+    assert_eq!(get(store, post.id).await, Some(post.clone()));
+    for (selector, updated_at) in [(by(7, post.id), 2_000), (any(post.id), 3_000)] {
+        let changed = update(selector, updated_at).await;
+        let (title, content) = ("new title".into(), "new".into());
+        assert_eq!(changed, Some(Post { title, content, updated_at, ..post.clone() }));
+        assert_eq!(get(store, post.id).await, changed);
+    }
+}
+
+async fn update_advances_updated_at(store: &dyn PostStore) {
+    let post = insert(store, 7, "one").await;
+    for (now, updated_at) in [(1_000, 1_001), (5, 1_002), (2_000, 2_000)] {
+        let update = PostUpdate { content: content_of("title", "two"), now };
+        let changed = store.update(any(post.id), update).await.expect("updated");
+        assert_eq!(changed.map(|post| post.updated_at), Some(updated_at));
+    }
+}
+
+async fn delete_selects_by_id_and_author(store: &dyn PostStore) {
+    let (one, two) = (insert(store, 7, "one").await.id, insert(store, 7, "two").await.id);
+    let delete = async |selector| store.delete(selector).await.expect("an answer");
+    assert_eq!(delete(by(8, one)).await, None);
+    assert_eq!(delete(any(999)).await, None);
+    assert_eq!(delete(by(7, one)).await, Some(7));
+    assert_eq!(delete(any(one)).await, None);
+    assert_eq!(delete(any(two)).await, Some(7));
+    assert_eq!(get(store, two).await, None);
+}
+
+async fn page(store: &dyn PostStore, filter: &PostFilter) -> (Vec<String>, bool) {
+    let PostRows { posts, has_more } = store.page(filter).await.expect("read");
+    (posts.into_iter().map(|post| post.content).collect(), has_more)
+}
+
+fn contents(contents: &[&str], has_more: bool) -> (Vec<String>, bool) {
+    (contents.iter().map(|&content| content.to_owned()).collect(), has_more)
+}
+
+async fn pages_are_ordered_and_filtered(store: &dyn PostStore) {
+    assert_eq!(page(store, &ALL).await, contents(&[], false));
+    let first = insert(store, 7, "one").await.id;
+    for (author_id, content) in [(8, "two"), (7, "three"), (8, "four")] {
+        insert(store, author_id, content).await;
+    }
+    assert_eq!(page(store, &ALL).await, contents(&["one", "two", "three", "four"], false));
+    let two = PostFilter { limit: 2, ..ALL };
+    assert_eq!(page(store, &two).await, contents(&["one", "two"], true));
+    let next = PostFilter { after: first, ..two };
+    assert_eq!(page(store, &next).await, contents(&["two", "three"], true));
+    let of_author = PostFilter { author_id: Some(8), ..two };
+    assert_eq!(page(store, &of_author).await, contents(&["two", "four"], false));
+    let last = PostFilter { after: first, author_id: Some(7), ..two };
+    assert_eq!(page(store, &last).await, contents(&["three"], false));
+}
+
+async fn page_ends_after_so_many_bytes(store: &dyn PostStore) {
+    for content in ["ééé", "a", "b"] {
+        insert(store, 7, content).await;
+    }
+    for (content_bytes, found, has_more) in [
+        (1, &["ééé"][..], true),
+        (6, &["ééé"][..], true),
+        (7, &["ééé", "a"][..], true),
+        (8, &["ééé", "a", "b"][..], false),
+    ] {
+        let filter = PostFilter { content_bytes, ..ALL };
+        assert_eq!(page(store, &filter).await, contents(found, has_more), "{content_bytes} bytes");
+    }
+}
+
+async fn closed_store_is_unavailable(store: &dyn PostStore) {
+    store.ping().await.expect("open");
+    store.close().await;
+    store.ping().await.expect_err("closed");
+    store.posts_by_id(&[1]).await.expect_err("closed");
+}

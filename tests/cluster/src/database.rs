@@ -1,0 +1,98 @@
+//! Databases of single tests, on one server for each test executable.
+
+use crate::{Cluster, StartError};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU32, Ordering},
+};
+use url::Url;
+
+/// Settings of a cluster of tests: room for every test at once, and no `fsync`, because tests kill
+/// our own processes and never the machine.
+pub const TEST_SETTINGS: [&str; 6] = [
+    "max_connections=500",
+    "shared_buffers=64MB",
+    "fsync=off",
+    "full_page_writes=off",
+    "synchronous_commit=off",
+    "autovacuum=off",
+];
+
+/// The URL of a database in which others may be created: `TEST_DATABASE_URL`, else a throw-away
+/// cluster from the installed programs.
+///
+/// # Panics
+///
+/// Without PostgreSQL: a store that is not tested must be noticed.
+pub fn server_url() -> &'static Url {
+    // The cluster is never dropped; it ends with this process.
+    static SERVER: OnceLock<(Url, Option<Cluster>)> = OnceLock::new();
+    let server = || {
+        if let Ok(url) = std::env::var("TEST_DATABASE_URL") {
+            return (url.parse().expect("TEST_DATABASE_URL is a postgres:// URL"), None);
+        }
+        let cluster = expect_started(Cluster::start(&TEST_SETTINGS));
+        (cluster.url("postgres").parse().expect("a valid URL"), Some(cluster))
+    };
+    &SERVER.get_or_init(server).0
+}
+
+/// The cluster.
+///
+/// # Panics
+///
+/// Where it did not start, with what to do.
+#[must_use]
+pub fn expect_started(started: Result<Cluster, StartError>) -> Cluster {
+    started.unwrap_or_else(|error| match error {
+        StartError::NotInstalled => {
+            panic!("{error}: tests/run installs it, or set TEST_DATABASE_URL")
+        }
+        error => panic!("{error}"),
+    })
+}
+
+/// An empty database on [`server_url`]; dropped with this value.
+#[derive(Debug)]
+pub struct Database {
+    url: Url,
+}
+
+impl Database {
+    /// Creates a database with a name of its own.
+    pub async fn create() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("rolegate_test_{}_{count}", std::process::id());
+        execute(format!("CREATE DATABASE {name} TEMPLATE template0")).await;
+        let mut url = server_url().clone();
+        url.set_path(&name);
+        Self { url }
+    }
+
+    /// Its URL, as in `DATABASE_URL`.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let name = self.url.path().trim_start_matches('/');
+        let sql = format!("DROP DATABASE {name} WITH (FORCE)");
+        // The runtime of the test is busy with this drop.
+        let dropping = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(execute(sql));
+        });
+        let _ = dropping.join();
+    }
+}
+
+async fn execute(sql: String) {
+    let connection = PgConnection::connect(server_url().as_str()).await;
+    let mut connection = connection.expect("PostgreSQL answers");
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("executed");
+}
