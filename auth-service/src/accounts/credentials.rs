@@ -1,4 +1,4 @@
-//! A username and a password from somewhere, and whether they belong together.
+//! Checks a username and a password: for login, HTTP Basic and a change of one's own password.
 
 use super::{AccountError, Accounts, Username};
 use crate::{
@@ -12,29 +12,25 @@ use rolegate_telemetry::request_context::RequestContext;
 use secrecy::{ExposeSecret, SecretString};
 use std::time::Instant;
 
-/// What somebody claims. A name or a password that nobody can have is kept as `None`: it is checked
-/// like any other, against the stand-in, and is wrong.
+/// Login credentials. An invalid username or password becomes `None`, which never matches but is
+/// checked at the same cost as a valid one.
 pub(super) struct Presented<'a> {
-    /// As sent.
-    pub(super) text: &'a str,
+    /// The username as sent.
+    text: &'a str,
     username: Option<Username>,
     password: Option<Password>,
 }
 
 impl<'a> Presented<'a> {
     pub(super) fn new(username: &'a str, password: SecretString) -> Self {
-        // What may be set is `register`'s rule; what was set under an older rule stays good.
+        // Not PASSWORD_MIN_LENGTH: passwords set before it was raised stay valid.
         let password = Password::new(password, 1).ok();
         Self { text: username, username: Username::new(username).ok(), password }
-    }
-
-    pub(super) fn password(&self) -> Option<&Password> {
-        self.password.as_ref()
     }
 }
 
 impl Accounts {
-    /// The stored credentials of the claimed name.
+    /// The stored credentials of the username.
     pub(super) async fn load(
         &self,
         presented: &Presented<'_>,
@@ -45,8 +41,8 @@ impl Accounts {
         }
     }
 
-    /// The work of a check, counted as a guess unless the password was right, or was not looked at.
-    /// An unknown name costs what a wrong password costs. The audit is told of every verdict.
+    /// Runs bcrypt, also for an unknown username, and records the result in the audit log. Counts as
+    /// an attempt unless the password is correct or was not checked.
     pub(super) async fn verify(
         &self,
         presented: &Presented<'_>,
@@ -56,62 +52,59 @@ impl Accounts {
     ) -> Result<Verification, AccountError> {
         let user = stored.map(|stored| &stored.user);
         let attempt = self.logins.acquire(presented.text, origin.client_key(), Instant::now());
-        let attempt = attempt.inspect_err(|many| {
+        let attempt = attempt.inspect_err(|exceeded| {
             metrics::limit_exceeded("login");
-            // Whoever is refused at the speed of the network must not fill the log as quickly.
-            if many.first_in_window {
-                audit::record(Event::LoginFailed {
-                    user,
-                    method,
-                    reason: Failure::TooManyAttempts,
-                });
+            // Once per window, so that a flood of refusals does not fill the log.
+            if exceeded.first_in_window {
+                let reason = Failure::TooManyAttempts;
+                audit::record(Event::LoginFailed { user, method, reason });
             }
         })?;
         let hash = stored.map(|stored| &stored.password_hash);
-        let checked = self.hasher.verify(presented.password(), hash, origin).await;
-        if checked.as_ref().map_or(true, |checked| checked.is_match) {
+        let verified = self.hasher.verify(presented.password.as_ref(), hash, origin).await;
+        if verified.as_ref().map_or(true, |verified| verified.is_match) {
             attempt.refund();
         }
-        let checked = checked?;
+        let verified = verified?;
         audit::record(match user {
-            Some(user) if checked.is_match => Event::LoginOk { user, method },
+            Some(user) if verified.is_match => Event::LoginOk { user, method },
             Some(_) => Event::LoginFailed { user, method, reason: Failure::WrongPassword },
             None => Event::LoginFailed { user, method, reason: Failure::UnknownUser },
         });
-        Ok(checked)
+        Ok(verified)
     }
 
-    /// Replaces a hash of another cost, now that its password is at hand. In the background: the
-    /// caller has waited for one hash already. Never over a hash that somebody changed meanwhile.
+    /// Replaces a hash of another cost, unless the password has changed meanwhile. In the
+    /// background, because the caller has already waited for one hash.
     pub(super) fn rehash(
         &self,
         presented: &Presented<'_>,
         stored: &Credentials,
         origin: RequestOrigin,
     ) {
-        let Some(password) = presented.password().cloned() else { return };
+        let Some(password) = presented.password.clone() else { return };
         let (accounts, user_id) = (self.clone(), stored.user.id);
         let old = stored.password_hash.clone();
         tokio::spawn(RequestContext::propagate(async move {
-            let renewed = async {
+            let rehashed = async {
                 let new = accounts.hasher.hash(&password, origin).await?;
                 Ok::<_, AccountError>(accounts.store.replace_password(user_id, &old, new).await?)
             };
-            match renewed.await {
-                Ok(replaced) => tracing::info!(user_id, replaced, "renewed a password hash"),
-                Err(error) => tracing::warn!(user_id, %error, "could not renew a password hash"),
+            match rehashed.await {
+                Ok(replaced) => tracing::info!(user_id, replaced, "rehashed a password"),
+                Err(error) => tracing::warn!(user_id, %error, "could not rehash a password"),
             }
         }));
     }
 
-    /// What stands for this check in the cache.
+    /// The cache key of this check; `None` for an invalid password.
     pub(super) fn cache_key(
         &self,
         presented: &Presented<'_>,
         stored: Option<&Credentials>,
     ) -> Option<CacheKey> {
-        let password = presented.password()?;
+        let password = presented.password.as_ref()?;
         let hash = stored.map(|stored| stored.password_hash.expose_secret());
-        Some(self.cache.cache_key(presented.text, hash, password.expose()))
+        Some(self.cache.key(presented.text, hash, password.expose()))
     }
 }

@@ -1,70 +1,102 @@
-//! Checks that came out right, remembered for a while: what makes HTTP Basic affordable.
+//! Caches successful checks of HTTP Basic credentials, so that a request need not run bcrypt.
 //!
-//! Whether a password is right is a pure function of the stored hash and the password. Each request
-//! still reads the stored hash; what is remembered is a keyed digest over name, stored hash and
-//! password, so a changed hash misses by construction, and there is nothing to invalidate. The key
-//! is random and lives in this process only. Failures are never remembered.
+//! Whether a password is correct depends only on the stored hash and the password. Each request
+//! still reads the stored hash, which is part of the key, so a changed hash misses and nothing has
+//! to be invalidated. Failures are never cached.
 
 mod cache_key;
-mod entries;
 mod single_flight;
 
 pub(crate) use cache_key::CacheKey;
 use cache_key::CacheSecret;
-use entries::Entries;
 use single_flight::SingleFlight;
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use moka::sync::Cache;
+use std::{sync::Arc, time::Duration};
 
-/// Remembers right checks, and lets identical checks that run at the same time be one. Clones share
-/// the cache.
+const MAX_ENTRIES: u64 = 64 * 1024;
+
+/// Successful checks, and the checks in progress. Clones share both.
 #[derive(Clone)]
-pub(crate) struct CredentialCache(Arc<Parts>);
-
-struct Parts {
-    key: CacheSecret,
-    entries: Entries,
-    in_flight: SingleFlight,
+pub(crate) struct CredentialCache {
+    secret: Arc<CacheSecret>,
+    /// `None` when caching is off.
+    entries: Option<Cache<CacheKey, ()>>,
+    in_flight: Arc<SingleFlight>,
 }
 
 impl CredentialCache {
-    /// Remembers for `lifetime`; zero remembers nothing.
-    pub(crate) fn new(lifetime: Duration) -> Result<Self, getrandom::Error> {
-        let key = CacheSecret::random()?;
-        let entries = Entries::new(lifetime);
-        Ok(Self(Arc::new(Parts { key, entries, in_flight: SingleFlight::default() })))
+    /// Keeps entries for `ttl`; zero turns caching off. Fails only without system randomness.
+    pub(crate) fn new(ttl: Duration) -> Result<Self, getrandom::Error> {
+        let cache = || Cache::builder().max_capacity(MAX_ENTRIES).time_to_live(ttl).build();
+        Ok(Self {
+            secret: Arc::new(CacheSecret::random()?),
+            entries: (!ttl.is_zero()).then(cache),
+            in_flight: Arc::default(),
+        })
     }
 
-    /// What stands for this check. `stored` is `None` for a name that nobody has.
-    pub(crate) fn cache_key(
-        &self,
-        username: &str,
-        stored: Option<&str>,
-        password: &str,
-    ) -> CacheKey {
-        self.0.key.cache_key(username, stored, password)
+    /// The key of a check. `stored` is `None` for an unknown username.
+    pub(crate) fn key(&self, username: &str, stored: Option<&str>, password: &str) -> CacheKey {
+        self.secret.key(username, stored, password)
     }
 
-    /// Whether this check came out right lately.
-    pub(crate) fn contains(&self, cache_key: &CacheKey, now: Instant) -> bool {
-        self.0.entries.contains(cache_key, now)
+    /// Whether this check succeeded within the TTL.
+    pub(crate) fn contains(&self, key: &CacheKey) -> bool {
+        self.entries.as_ref().is_some_and(|entries| entries.get(key).is_some())
     }
 
-    /// This check came out right.
-    pub(crate) fn insert(&self, cache_key: CacheKey, now: Instant) {
-        self.0.entries.insert(cache_key, now);
+    /// Adds a successful check.
+    pub(crate) fn insert(&self, key: CacheKey) {
+        if let Some(entries) = &self.entries {
+            entries.insert(key, ());
+        }
     }
 
-    /// Runs a check, or waits for the same one that is under way. A key holds the name, so checks
-    /// of two names are never one: sharing the stand-in's work would tell who does not exist.
+    /// Runs a check, or waits for the same one in progress. Keys contain the username: if checks of
+    /// unknown usernames shared their work, its duration would reveal that they are unknown.
     pub(crate) async fn single_flight<E>(
         &self,
-        cache_key: CacheKey,
+        key: CacheKey,
         check: impl Future<Output = Result<bool, E>>,
     ) -> Result<bool, E> {
-        self.0.in_flight.single_flight(cache_key, check).await
+        self.in_flight.run(key, check).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CredentialCache, MAX_ENTRIES};
+    use std::{thread, time::Duration};
+
+    fn cache(ttl: Duration) -> CredentialCache {
+        CredentialCache::new(ttl).expect("randomness")
+    }
+
+    #[test]
+    fn entries_expire_after_the_ttl() {
+        for (ttl, is_cached) in [
+            (Duration::from_mins(5), true),
+            (Duration::from_millis(1), false),
+            (Duration::ZERO, false),
+        ] {
+            let cache = cache(ttl);
+            let key = cache.key("ada", Some("hash"), "sesame");
+            assert!(!cache.contains(&key));
+            cache.insert(key);
+            thread::sleep(Duration::from_millis(5));
+            assert_eq!(cache.contains(&key), is_cached, "{ttl:?}");
+        }
+    }
+
+    #[test]
+    fn number_of_entries_is_bounded() {
+        let cache = cache(Duration::from_mins(5));
+        for name in 0..MAX_ENTRIES * 5 / 4 {
+            cache.insert(cache.key(&name.to_string(), Some("hash"), "sesame"));
+        }
+        let entries = cache.entries.expect("caching is on");
+        entries.run_pending_tasks();
+        assert!(entries.entry_count() <= MAX_ENTRIES, "{}", entries.entry_count());
     }
 }

@@ -1,34 +1,28 @@
-//! The keyed digest that stands for a check.
+//! The keyed digest that identifies a check.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-/// Stands for a name, a stored hash and a password; says nothing about them without the key.
+/// Identifies a username, a stored hash and a password; reveals nothing without the secret.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CacheKey([u8; 32]);
 
-/// The key of this process: a whole block of the hash, which HMAC takes as it is.
+/// The random secret of this process: one block of the hash, which HMAC uses unchanged.
 pub(super) struct CacheSecret(Zeroizing<[u8; 64]>);
 
 impl CacheSecret {
     pub(super) fn random() -> Result<Self, getrandom::Error> {
-        let mut key = Zeroizing::new([0; 64]);
-        getrandom::fill(&mut *key)?;
-        Ok(Self(key))
+        let mut secret = Zeroizing::new([0; 64]);
+        getrandom::fill(&mut *secret)?;
+        Ok(Self(secret))
     }
 
-    /// HMAC-SHA-256 (RFC 2104) over the parts, each after its length, so that no two different
-    /// checks read the same.
-    pub(super) fn cache_key(
-        &self,
-        username: &str,
-        stored: Option<&str>,
-        password: &str,
-    ) -> CacheKey {
+    /// HMAC-SHA-256 (RFC 2104) over the parts, each after its length, so that different parts never
+    /// give the same input.
+    pub(super) fn key(&self, username: &str, stored: Option<&str>, password: &str) -> CacheKey {
         let mut mac = Hmac::<Sha256>::new(&(*self.0).into());
-        let parts = [Some(username), stored, Some(password)];
-        for part in parts {
+        for part in [Some(username), stored, Some(password)] {
             mac.update(&[u8::from(part.is_some())]);
             let part = part.unwrap_or_default();
             mac.update(&part.len().to_be_bytes());
@@ -43,8 +37,8 @@ mod tests {
     use super::CacheSecret;
 
     #[test]
-    fn every_part_counts_and_so_does_where_it_ends() {
-        let key = CacheSecret::random().expect("randomness");
+    fn every_part_and_its_length_changes_the_key() {
+        let secret = CacheSecret::random().expect("randomness");
         let checks = [
             ("ada", Some("hash"), "sesame"),
             ("bob", Some("hash"), "sesame"),
@@ -55,18 +49,17 @@ mod tests {
             ("adah", Some("ash"), "sesame"),
             ("ada", Some("hashs"), "esame"),
         ];
-        let keys = checks.map(|(name, stored, password)| key.cache_key(name, stored, password));
-        for (one, cache_key) in keys.iter().enumerate() {
+        let keys = checks.map(|(name, stored, password)| secret.key(name, stored, password));
+        for (one, key) in keys.iter().enumerate() {
             for (other, other_key) in keys.iter().enumerate() {
-                assert_eq!(cache_key == other_key, one == other, "{one} {other}");
+                assert_eq!(key == other_key, one == other, "{one} {other}");
             }
         }
     }
 
     #[test]
-    fn another_process_has_other_tags() {
-        let cache_key =
-            || CacheSecret::random().expect("randomness").cache_key("ada", Some("hash"), "sesame");
-        assert!(cache_key() != cache_key());
+    fn each_process_has_its_own_keys() {
+        let key = || CacheSecret::random().expect("randomness").key("ada", Some("hash"), "sesame");
+        assert!(key() != key());
     }
 }
