@@ -1,4 +1,4 @@
-//! The HTTP Basic variant: users and one protected endpoint, no roles, no tokens.
+//! The HTTP Basic variant: users and one protected endpoint, without roles and tokens.
 
 use crate::{
     endpoints::{index, protected, public, register},
@@ -17,18 +17,18 @@ const VARIANT: Variant = Variant {
     scheme: Scheme::Basic,
 };
 
-/// Every route; method and path stand with the endpoint. `get` answers HEAD as well.
+/// Routes by the access that they need, as in [`bearer`](crate::bearer).
 fn routes() -> OpenApiRouter<AuthClient> {
     OpenApiRouter::default()
-        // anybody
+        // public
         .routes(routes!(index::basic))
         .routes(routes!(register::register))
         .routes(routes!(public::public))
-        // any user: the handler asks for `BasicCredentials` and has them verified
+        // any user: the handler verifies `BasicCredentials`
         .routes(routes!(protected::basic))
 }
 
-/// The whole variant.
+/// The variant with its middleware.
 pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
     let (routes, paths) = routes().split_for_parts();
     let mut routes = routes.layer(map_response(challenge));
@@ -38,8 +38,8 @@ pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
     middleware::apply("basic", routes, settings).with_state(auth)
 }
 
-/// `ApiError` challenges for a bearer token, which is of no use here. Exactly `Basic`: the API's
-/// contract leaves out the realm that RFC 7617, section 2, asks for.
+/// Replaces the `Bearer` challenge of `ApiError`. The API contract omits the realm that RFC 7617,
+/// section 2, requires.
 async fn challenge(mut response: Response) -> Response {
     if response.status() == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic"));

@@ -1,4 +1,4 @@
-//! The bearer-token variant: users, access tokens, roles.
+//! The bearer-token variant: users, access tokens and roles.
 
 use crate::{
     endpoints::{
@@ -22,19 +22,20 @@ const VARIANT: Variant = Variant {
     scheme: Scheme::Bearer,
 };
 
-/// Every route and who may; method and path stand with the endpoint. `get` answers HEAD as well.
+/// Routes by the access that they need. Method and path are in the endpoint's annotation; `GET` routes
+/// also answer `HEAD`.
 fn routes(auth: &AuthClient, posts: Option<PostsClient>) -> OpenApiRouter<AuthClient> {
     let authors = Guard::any_of(auth, &[Role::Author, Role::Admin]);
     let admins = Guard::any_of(auth, &[Role::Admin]);
 
-    let about_posts = posts.map(|posts| posts::routes(posts, &authors)).unwrap_or_default();
+    let post_routes = posts.map(|posts| posts::routes(posts, &authors)).unwrap_or_default();
     OpenApiRouter::default()
-        // anybody
+        // public
         .routes(routes!(index::bearer))
         .routes(routes!(register::register))
         .routes(routes!(login::login))
         .routes(routes!(public::public))
-        // any authenticated user: the handler asks for `CurrentUser`
+        // any user: the handlers extract `CurrentUser`
         .routes(routes!(profile::profile))
         .routes(routes!(protected::bearer))
         .routes(routes!(change_password::change_password))
@@ -45,10 +46,10 @@ fn routes(auth: &AuthClient, posts: Option<PostsClient>) -> OpenApiRouter<AuthCl
         .routes(admins.protect(routes!(get_user::get_user, delete_user::delete_user)))
         .routes(admins.protect(routes!(set_user_role::set_user_role)))
         .routes(admins.protect(routes!(set_password::set_password)))
-        .merge(about_posts)
+        .merge(post_routes)
 }
 
-/// The whole variant; without posts-service the routes about posts are unknown.
+/// The variant with its middleware. Without posts-service, it has no routes of posts.
 pub(crate) fn router(
     auth: AuthClient,
     posts: Option<PostsClient>,

@@ -1,4 +1,7 @@
-//! One file per endpoint, named as the route table names it.
+//! One file per endpoint: its handler, request and response bodies, and OpenAPI annotation.
+//!
+//! The route tables guard routes by role before the body is read; auth-service and posts-service
+//! check the actor again.
 
 pub(crate) mod admin;
 pub(crate) mod author;

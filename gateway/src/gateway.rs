@@ -11,7 +11,7 @@ use rolegate_service_runtime::{
 };
 use std::net::SocketAddr;
 
-/// The public API, bound but not served yet.
+/// The public API, bound but not yet served.
 #[derive(Debug)]
 pub struct Gateway {
     bearer: Option<HttpListener>,
@@ -20,9 +20,9 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Binds the listeners that are not off.
+    /// Binds the listeners that are not `off`.
     pub async fn bind(settings: &PublicSettings) -> Result<Self, SettingError> {
-        settings.check()?;
+        settings.validate()?;
         Ok(Self {
             bearer: bind("BEARER_LISTEN_ADDR", settings.bearer_listen_addr).await?,
             basic: bind("BASIC_LISTEN_ADDR", settings.basic_listen_addr).await?,
@@ -30,21 +30,20 @@ impl Gateway {
         })
     }
 
-    /// Where the bearer-token variant listens; `None` when it is off.
+    /// The address of the bearer-token variant; `None` if it is off.
     #[must_use]
     pub fn bearer_address(&self) -> Option<SocketAddr> {
         self.bearer.as_ref().map(HttpListener::address)
     }
 
-    /// Where the HTTP Basic variant listens; `None` when it is off.
+    /// The address of the HTTP Basic variant; `None` if it is off.
     #[must_use]
     pub fn basic_address(&self) -> Option<SocketAddr> {
         self.basic.as_ref().map(HttpListener::address)
     }
 
-    /// Serves until `shutdown` says stop and what was in flight is finished, or cut at the end of
-    /// the drain time.
-    /// Without `posts` there are no routes about posts.
+    /// Serves until `shutdown` starts and the requests in flight are complete or the drain timeout has
+    /// passed. Without `posts`, there are no routes of posts.
     pub async fn serve(self, auth: AuthClient, posts: Option<PostsClient>, shutdown: Shutdown) {
         metrics::register(&auth, posts.as_ref());
         let bearer = bearer::router(auth.clone(), posts, &self.settings);

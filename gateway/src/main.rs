@@ -3,8 +3,8 @@
 use rolegate_service_runtime::command_line;
 use std::process::ExitCode;
 
-/// Requests are many small buffers that live for microseconds, freed on another thread as often as
-/// not: what this allocator is made for.
+/// Requests allocate many small, short-lived buffers that other threads free, which mimalloc handles
+/// well.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

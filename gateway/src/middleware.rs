@@ -1,6 +1,12 @@
-//! What happens around every request of both variants.
+//! The middleware around every request of both variants.
+//!
+//! - `request_origin`, `client_ip`: client address, request id and trace context, as far as the
+//!   peer is trusted.
+//! - `request_span`, `metrics`: tracing and Prometheus.
+//! - `drain_body`, `catch_panic`: every request gets a complete response.
+//! - `cors`: Cross-Origin Resource Sharing.
 
-pub(crate) mod catch_panic;
+mod catch_panic;
 mod client_ip;
 pub(crate) mod cors;
 mod drain_body;
@@ -29,17 +35,17 @@ use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 use tracing::Instrument as _;
 
-/// What all requests of a variant have around them.
 #[derive(Clone)]
 struct MiddlewareState {
-    /// The variant's name in metrics.
+    /// The label in metrics.
     variant: &'static str,
     trusted_proxies: Arc<CidrSet>,
 }
 
-/// Adds what both variants share to their routes. One layer, not one for each thing: a layer costs
-/// a request two allocations and a clone of everything below it. CORS, where there is any, stands
-/// within: what it answers itself is a request like any other.
+/// Adds the fallbacks and the middleware of both variants to `routes`.
+///
+/// It is one layer, because every layer costs a request two allocations and a clone of the services
+/// below it. CORS is inside, so that preflights are logged and counted too.
 pub(crate) fn apply<S>(
     variant: &'static str,
     routes: Router<S>,
@@ -59,8 +65,8 @@ where
     routes.layer(from_fn_with_state(MiddlewareState { variant, trusted_proxies }, handle))
 }
 
-/// Reads from the inside out: a panic is answered before the body is drained, and what is logged,
-/// traced and counted is what the client gets.
+/// A panic becomes a response before the body is drained, and logs, spans and metrics describe the
+/// response that the client gets.
 async fn handle(
     State(state): State<MiddlewareState>,
     mut request: Request,
@@ -69,37 +75,36 @@ async fn handle(
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let metrics = RequestMetrics::start(state.variant, &method, route.clone());
-    let origin = RequestOrigin::of(&request, &state.trusted_proxies);
+    let origin = RequestOrigin::from_request(&request, &state.trusted_proxies);
     let span = request_span::start(&request, &method, route.as_ref(), &origin);
     request.extensions_mut().insert(origin.call_context());
     let request_id = origin.request_id_header();
     let context =
         RequestContext { request_id: request_id.clone(), client_address: origin.client_address };
-    let answered = async {
-        let call = |request| catch_panic(next.run(request));
-        let response = drain_unread(request, call).await;
+    let respond = async {
+        let response = drain_unread(request, |request| catch_panic(next.run(request))).await;
         if response.status().is_server_error() {
-            log_fault(&method, route.as_ref(), &response);
+            log_server_error(&method, route.as_ref(), &response);
         }
         request_span::finish(&response);
         response
     };
-    let mut response = context.scope(answered.instrument(span)).await;
-    metrics.end(response.status());
+    let mut response = context.scope(respond.instrument(span)).await;
+    metrics.finish(response.status());
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(X_REQUEST_ID, request_id);
-    // Tokens, facts about users, refusals: nothing is stored unless the endpoint says that it may.
+    // Responses hold tokens and user data, so caching is opt-in for each endpoint.
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
-/// Names the route as it stands in the table, never the URL, which is the client's text.
-fn log_fault(method: &Method, route: Option<&MatchedPath>, response: &Response) {
+/// Logs the route template, never the URL, which may hold secrets.
+fn log_server_error(method: &Method, route: Option<&MatchedPath>, response: &Response) {
     let route = route.map_or("", MatchedPath::as_str);
     let status = response.status().as_u16();
     let cause = response.extensions().get::<CallError>().map(tracing::field::display);
-    tracing::warn!(%method, route, status, cause, "answered with a fault");
+    tracing::warn!(%method, route, status, cause, "request failed");
 }
 
 #[cfg(test)]
@@ -112,20 +117,19 @@ mod tests {
     use axum::{Router, routing::get};
 
     #[tokio::test]
-    async fn a_panic_is_a_problem_without_its_cause_and_the_next_request_is_served() {
+    async fn panic_is_a_500_without_its_cause_and_the_next_request_succeeds() {
         async fn fails() {
             panic!("hunter2");
         }
-        let inner = Router::new().route("/", get(fails)).route("/well", get(async || ()));
+        let inner = Router::new().route("/", get(fails)).route("/ok", get(async || ()));
         for origins in ["", "*"] {
             let settings = Settings::from_args(&["--cors-allowed-origins", origins]).expect("good");
             let router = apply("bearer", inner.clone(), &settings.public);
-            let answer = send(&router, bare("GET", "/")).await;
-            answer.assert_error(500, "Internal server error.");
-            assert_eq!(answer.header("x-content-type-options"), "nosniff");
-            // The page that caused it may read it, where pages may read anything.
-            assert_eq!(answer.header("access-control-allow-origin"), origins);
-            assert_eq!(send(&router, bare("GET", "/well")).await.status, 200);
+            let response = send(&router, bare("GET", "/")).await;
+            response.assert_error(500, "Internal server error.");
+            assert_eq!(response.header("x-content-type-options"), "nosniff");
+            assert_eq!(response.header("access-control-allow-origin"), origins);
+            assert_eq!(send(&router, bare("GET", "/ok")).await.status, 200);
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The OpenAPI document of a variant: what the annotations of its endpoints print, completed by what
-//! holds for all of them, so that no annotation can forget it.
+//! The OpenAPI document of a variant: the annotations of its endpoints, completed by the responses
+//! that follow from the kind of operation.
 //!
-//! - [`problem`]: error responses as the document describes them.
-//! - [`guard`]: lets only some roles through to a route, and documents that.
-//! - [`pages`]: `/openapi.json`, and Swagger UI at `/docs`.
+//! - [`responses`]: error responses.
+//! - [`guard`]: restricts routes to roles and documents that.
+//! - [`docs_ui`]: `/openapi.json`, and Swagger UI at `/docs`.
 
 pub(crate) mod docs_ui;
 pub(crate) mod guard;
@@ -20,18 +20,16 @@ use utoipa::{
     },
 };
 
-/// What one variant is, for people and for tools.
+/// What the document says of a variant as a whole.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variant {
-    /// The title of the document.
     pub(crate) title: &'static str,
     /// Markdown.
     pub(crate) description: &'static str,
-    /// How its users say who they are.
     pub(crate) scheme: Scheme,
 }
 
-/// How users say who they are. Annotations name it by [`Scheme::name`].
+/// The authentication scheme of a variant. Annotations use its [`name`](Self::name).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
     /// An access token (RFC 6750); `security(("bearer" = []))`.
@@ -49,20 +47,20 @@ impl Scheme {
         }
     }
 
-    fn described(self) -> SecurityScheme {
+    fn security_scheme(self) -> SecurityScheme {
         let http = match self {
             Self::Bearer => HttpBuilder::new()
                 .scheme(HttpAuthScheme::Bearer)
                 .bearer_format("JWT")
-                .description(Some("The `access_token` of `POST /login`, good for 30 minutes.")),
+                .description(Some("The `access_token` of `POST /login`, valid for 30 minutes.")),
             Self::Basic => HttpBuilder::new()
                 .scheme(HttpAuthScheme::Basic)
-                .description(Some("Username and password, in UTF-8.")),
+                .description(Some("Username and password in UTF-8.")),
         };
         SecurityScheme::Http(http.build())
     }
 
-    /// Every `detail` of a 401 of a protected route.
+    /// The `detail` texts of a 401.
     fn details(self) -> &'static [&'static str] {
         match self {
             Self::Bearer => &["Not authenticated.", "Invalid or expired token.", "User not found."],
@@ -72,54 +70,64 @@ impl Scheme {
 
     fn challenge(self) -> &'static str {
         match self {
-            Self::Bearer => "`Bearer`, with `error=\"invalid_token\"` where a token was presented.",
+            Self::Bearer => "`Bearer`, with `error=\"invalid_token\"` if a token was presented.",
             Self::Basic => "`Basic`",
         }
     }
 }
 
-/// The document of a variant whose table of routes gave `table`.
-pub(crate) fn document(variant: Variant, mut table: OpenApi) -> OpenApi {
-    table.info = InfoBuilder::new()
+/// Completes `document`, the annotations of a variant's routes.
+pub(crate) fn document(variant: Variant, mut document: OpenApi) -> OpenApi {
+    document.info = InfoBuilder::new()
         .title(variant.title)
         .version(env!("CARGO_PKG_VERSION"))
         .description(Some(variant.description))
         .license(Some(LicenseBuilder::new().name(LICENSE).identifier(Some(LICENSE)).build()))
         .build();
-    table.servers = Some(vec![Server::new("/")]);
-    let components = table.components.get_or_insert_default();
+    document.servers = Some(vec![Server::new("/")]);
+    let components = document.components.get_or_insert_default();
     components.schemas.insert(ErrorBody::name().into(), ErrorBody::schema());
-    components.add_security_scheme(variant.scheme.name(), variant.scheme.described());
-    for operation in table.paths.paths.values_mut().flat_map(operations) {
+    components.add_security_scheme(variant.scheme.name(), variant.scheme.security_scheme());
+    for operation in document.paths.paths.values_mut().flat_map(operations) {
         complete(operation, variant.scheme);
     }
-    table
+    document
 }
 
 const LICENSE: &str = env!("CARGO_PKG_LICENSE");
 
-/// Adds the answers that follow from what an operation is.
+/// Adds the responses that follow from the kind of operation.
 fn complete(operation: &mut Operation, scheme: Scheme) {
     let is_protected = operation.security.is_some();
     let has_body = operation.request_body.is_some();
     if is_protected {
-        let answer = add_response(operation, 401, "Nobody is logged in.", scheme.details());
-        answer.headers.insert("WWW-Authenticate".to_owned(), text(scheme.challenge()));
+        let response =
+            add_response(operation, 401, "The caller is not authenticated.", scheme.details());
+        response.headers.insert("WWW-Authenticate".to_owned(), text(scheme.challenge()));
     }
     for name in path_parameters(operation) {
         let detail = format!("Path parameter \"{name}\" must be an integer.");
         add_response(operation, 400, "The path is malformed.", &[&detail]);
     }
     if has_body {
-        bad_body(operation);
+        body_errors(operation);
     }
     if is_protected || has_body {
         operation.responses.responses.extend(UpstreamUnavailable::responses());
     }
-    let answer =
-        add_response(operation, 405, "For any other method on this path.", &["Method Not Allowed"]);
-    answer.headers.insert("Allow".to_owned(), text("The methods that there are."));
-    add_response(operation, 500, "A fault of the service.", &["Internal server error."]);
+    let response = add_response(
+        operation,
+        405,
+        "The path does not support this method.",
+        &["Method Not Allowed"],
+    );
+    response.headers.insert("Allow".to_owned(), text("Allowed methods."));
+    add_response(
+        operation,
+        500,
+        "An unexpected error in the service.",
+        &["Internal server error."],
+    );
     for response in operation.responses.responses.values_mut() {
         if let RefOr::T(response) = response
             && response.description.is_empty()
@@ -138,19 +146,19 @@ fn path_parameters(operation: &Operation) -> Vec<String> {
     in_path.cloned().collect()
 }
 
-/// What [`JsonBody`](crate::extract::json_body::JsonBody) refuses.
-fn bad_body(operation: &mut Operation) {
+/// The rejections of [`JsonBody`](crate::extract::json_body::JsonBody).
+fn body_errors(operation: &mut Operation) {
     let not_an_object = [
         "Request body is not valid JSON.",
         "Request body must be a JSON object.",
         "Field \"...\" is required and must be a string.",
     ];
     add_response(operation, 400, "The request body is malformed.", &not_an_object);
-    let late = ["Request body did not arrive in time."];
-    add_response(operation, 408, "The request body took more than 30 seconds.", &late);
+    let timed_out = ["Request body did not arrive in time."];
+    add_response(operation, 408, "The request body did not arrive within 30 seconds.", &timed_out);
     add_response(operation, 413, "The request body is too large.", &["Request body too large."]);
     let other_type = ["Content-Type must be application/json."];
-    add_response(operation, 415, "The request body is of another type.", &other_type);
+    add_response(operation, 415, "The request body has another media type.", &other_type);
 }
 
 fn text(description: &str) -> RefOr<Header> {
@@ -158,7 +166,7 @@ fn text(description: &str) -> RefOr<Header> {
     HeaderBuilder::new().schema(Some(text)).description(Some(description)).build().into()
 }
 
-/// Every operation of a path.
+/// The operations of a path.
 pub(crate) fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, put, post, delete, patch, .. } = path;
     [get, put, post, delete, patch].into_iter().flatten()

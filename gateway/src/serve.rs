@@ -1,4 +1,4 @@
-//! The life of the program `gateway`.
+//! Runs the program `gateway`.
 
 use crate::{Gateway, settings::Settings};
 use rolegate_auth_client::ClientTls;
@@ -11,21 +11,21 @@ use rolegate_service_runtime::{
     shutdown::Shutdown,
 };
 
-/// Binds, says where, and serves until `shutdown` is over.
+/// Binds the listeners, prints their addresses, and serves until `shutdown` is complete.
 ///
-/// The gateway is ready as soon as it listens, whether or not auth-service answers: a balancer that
-/// turned away would make refused connections out of an outage that callers can be told about.
+/// The gateway is ready as soon as it listens, even if auth-service is unavailable: if a load
+/// balancer removed it, clients would get refused connections instead of a 503.
 pub async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let reload_signal = ReloadSignal::listen();
     let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
     let (posts, posts_tls) = settings.posts_tls.client(settings.posts_service_url.as_deref())?;
     let gateway = Gateway::bind(&settings.public).await?;
     let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
-    print(&greeting(&settings, &gateway, &ops));
+    print(&banner(&settings, &gateway, &ops));
 
     let readiness = Readiness::new(&shutdown);
     readiness.set_healthy(true);
-    let probes = AdminServer::start(ops, readiness);
+    let admin = AdminServer::start(ops, readiness);
     let reload = || {
         if auth_tls.is_none() && posts_tls.is_none() {
             tracing::info!("SIGHUP: no files to reload");
@@ -36,14 +36,14 @@ pub async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure
         () = gateway.serve(auth, posts, shutdown) => {}
         never = reload_signal.on_each(reload) => match never {},
     }
-    probes.stop().await;
+    admin.stop().await;
     Ok(())
 }
 
-fn greeting(settings: &Settings, gateway: &Gateway, ops: &HttpListener) -> String {
+fn banner(settings: &Settings, gateway: &Gateway, ops: &HttpListener) -> String {
     [
         format!(
-            "Rolegate gateway {}, asking auth-service at {}\n",
+            "Rolegate gateway {}, auth-service at {}\n",
             env!("CARGO_PKG_VERSION"),
             settings.auth_service_url
         ),

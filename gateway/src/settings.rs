@@ -1,4 +1,4 @@
-//! What the gateway can be told, by flag or by environment.
+//! Settings from flags and environment variables.
 
 pub use crate::middleware::cors::AllowedOrigins;
 
@@ -17,33 +17,33 @@ use std::net::SocketAddr;
 
 /// The public JSON API of Rolegate.
 ///
-/// Translates HTTP into gRPC and back. Every flag can be set by the environment variable that is
-/// shown with it.
+/// Translates HTTP into gRPC and back. Every flag can also be set by the environment variable shown
+/// with it.
 #[derive(Clone, Debug, clap::Parser)]
 #[command(name = "gateway", version)]
 pub struct Settings {
-    /// Where the public listeners are.
+    /// The public API.
     #[command(flatten)]
     pub public: PublicSettings,
 
-    /// URL of auth-service's gRPC port; the name may resolve to many replicas
+    /// URL of the gRPC port of auth-service; the host may resolve to several replicas
     #[arg(long, env = "AUTH_SERVICE_URL", default_value = "http://127.0.0.1:50051")]
     pub auth_service_url: String,
 
-    /// How connections to auth-service are encrypted.
+    /// TLS of connections to auth-service.
     #[command(flatten)]
     pub auth_tls: AuthTlsSettings,
 
-    /// URL of posts-service's gRPC port; the name may resolve to many replicas; without it there are
-    /// no routes about posts
+    /// URL of the gRPC port of posts-service; the host may resolve to several replicas; unset: the
+    /// API has no routes of posts
     #[arg(long, env = "POSTS_SERVICE_URL")]
     pub posts_service_url: Option<String>,
 
-    /// How connections to posts-service are encrypted.
+    /// TLS of connections to posts-service.
     #[command(flatten)]
     pub posts_tls: PostsTlsSettings,
 
-    /// IP address and port of /livez, /readyz and /metrics; never make it public
+    /// IP address and port of /livez, /readyz and /metrics; must not be public
     #[arg(
         long,
         env = "OPS_LISTEN_ADDR",
@@ -52,16 +52,16 @@ pub struct Settings {
     )]
     pub ops_listen_addr: SocketAddr,
 
-    /// What every program has.
+    /// Settings of every program.
     #[command(flatten)]
-    pub life: CommonSettings,
+    pub common: CommonSettings,
 }
 
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "gateway";
 
     fn common(&self) -> &CommonSettings {
-        &self.life
+        &self.common
     }
 
     fn ops_listen_addr(&self) -> SocketAddr {
@@ -69,7 +69,7 @@ impl ProgramSettings for Settings {
     }
 }
 
-/// The part that every program with the public API has.
+/// Settings of the public API.
 #[derive(Clone, Debug, clap::Args)]
 pub struct PublicSettings {
     /// IP address and port of the bearer-token variant (users, tokens, roles), or off
@@ -90,12 +90,12 @@ pub struct PublicSettings {
     )]
     pub basic_listen_addr: ListenAddress,
 
-    /// CIDRs of proxies, separated by commas, whose X-Forwarded-For, x-request-id and traceparent
-    /// are believed; empty for none
+    /// CIDRs of proxies whose X-Forwarded-For, x-request-id and traceparent headers are trusted,
+    /// separated by commas; empty for none
     #[arg(long, env = "TRUSTED_PROXIES", default_value = "", hide_default_value = true)]
     pub trusted_proxies: CidrSet,
 
-    /// Whether /openapi.json and the page /docs are served on the public addresses
+    /// Whether the public addresses serve /openapi.json and Swagger UI at /docs
     #[arg(
         long,
         env = "API_DOCS",
@@ -105,15 +105,15 @@ pub struct PublicSettings {
     )]
     pub api_docs: bool,
 
-    /// Origins whose pages may call the API, separated by commas, as browsers send them; * for all,
-    /// empty for none
+    /// Origins that CORS allows, as browsers send them, separated by commas; * for all, empty for
+    /// none
     #[arg(long, env = "CORS_ALLOWED_ORIGINS", default_value = "", hide_default_value = true)]
     pub cors_allowed_origins: AllowedOrigins,
 }
 
 #[cfg(test)]
 impl Settings {
-    /// What these arguments print, whatever the environment of the tests says.
+    /// Parses arguments and ignores the environment of the tests.
     pub(crate) fn from_args(arguments: &[&str]) -> Result<Self, clap::Error> {
         use clap::{CommandFactory as _, FromArgMatches as _};
         Self::command()
@@ -124,12 +124,12 @@ impl Settings {
 }
 
 impl PublicSettings {
-    /// A gateway without any address serves nobody.
-    pub fn check(&self) -> Result<(), SettingError> {
+    /// At least one variant must be on.
+    pub fn validate(&self) -> Result<(), SettingError> {
         if (self.bearer_listen_addr, self.basic_listen_addr)
             == (ListenAddress::Off, ListenAddress::Off)
         {
-            let problem = "is off, and so is BASIC_LISTEN_ADDR; set one of the two to an address";
+            let problem = "is off, and so is BASIC_LISTEN_ADDR; set at least one to an address";
             return Err(SettingError::new("BEARER_LISTEN_ADDR", problem));
         }
         Ok(())
@@ -141,7 +141,7 @@ mod tests {
     use super::{AllowedOrigins, Settings};
 
     #[test]
-    fn without_settings_everything_listens_on_this_machine_only() {
+    fn defaults_listen_on_loopback_only() {
         let settings = Settings::from_args(&[]).expect("every setting has a default");
         let bearer = settings.public.bearer_listen_addr.address().expect("on");
         let basic = settings.public.basic_listen_addr.address().expect("on");
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(basic.to_string(), "127.0.0.1:8001");
         assert_eq!(settings.ops_listen_addr.to_string(), "127.0.0.1:9000");
         assert_eq!(settings.auth_service_url, "http://127.0.0.1:50051");
-        assert_eq!(settings.life.lame_duck_seconds, 2);
+        assert_eq!(settings.common.lame_duck_seconds, 2);
         assert!(settings.public.api_docs);
         assert_eq!(settings.public.cors_allowed_origins, AllowedOrigins::Disabled);
         assert!(
@@ -158,15 +158,15 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_can_be_off() {
+    fn variant_can_be_off() {
         let settings =
             Settings::from_args(&["--basic-listen-addr", "off"]).expect("off is allowed");
         assert_eq!(settings.public.basic_listen_addr.address(), None);
     }
 
     #[test]
-    fn what_is_out_of_bounds_is_refused() {
-        for wrong in [
+    fn invalid_values_are_rejected() {
+        for invalid in [
             ["--lame-duck-seconds", "301"],
             ["--lame-duck-seconds", "-1"],
             ["--bearer-listen-addr", "8000"],
@@ -177,7 +177,7 @@ mod tests {
             ["--api-docs", "true"],
             ["--cors-allowed-origins", "app.example"],
         ] {
-            assert!(Settings::from_args(&wrong).is_err(), "{wrong:?}");
+            assert!(Settings::from_args(&invalid).is_err(), "{invalid:?}");
         }
     }
 }

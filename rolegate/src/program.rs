@@ -43,7 +43,7 @@ pub fn program(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
 
 async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let reload_signal = ReloadSignal::listen();
-    settings.public.check()?;
+    settings.public.validate()?;
     let stores = Stores::of(&settings)?;
     let data_dir = DataDir::open(&settings.data_dir)?;
     let (tls, posts_tls) = (settings.service.tls()?, settings.posts_tls.load()?);

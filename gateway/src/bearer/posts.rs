@@ -1,4 +1,4 @@
-//! The part of the table that is about posts: only where there is a posts-service.
+//! The routes of posts, if posts-service is configured.
 
 use crate::{
     endpoints::{create_post, delete_post, get_post, list_posts, update_post},
@@ -7,13 +7,13 @@ use crate::{
 use rolegate_posts_client::PostsClient;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-/// Every route about posts and who may. Whose post it is, posts-service looks at.
+/// posts-service checks who owns a post.
 pub(super) fn routes<S>(posts: PostsClient, writers: &Guard) -> OpenApiRouter<S>
 where
     S: Clone + Send + Sync + 'static,
 {
     OpenApiRouter::default()
-        // anybody
+        // public
         .routes(routes!(list_posts::list_posts))
         .routes(routes!(get_post::get_post))
         // by role

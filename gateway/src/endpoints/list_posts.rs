@@ -13,22 +13,20 @@ use utoipa::ToSchema;
 #[schema(as = PostPage)]
 pub(crate) struct Page {
     posts: Vec<PostResponse>,
-    /// The `after` of the next page, null on the last.
+    /// The `after` of the next page, null on the last page.
     #[schema(required, example = 7)]
     next: Option<i64>,
 }
 
-/// List posts by ascending id
+/// List posts
+///
+/// Posts come in ascending order of their ids.
 #[utoipa::path(
     get,
     path = "/posts",
     tag = "Posts",
     params(PostListQuery),
-    responses(
-        (status = 200, body = Page),
-        InvalidQuery,
-        UpstreamUnavailable
-    )
+    responses((status = 200, body = Page), InvalidQuery, UpstreamUnavailable)
 )]
 pub(crate) async fn list_posts(
     State(posts): State<PostsClient>,

@@ -15,21 +15,20 @@ use utoipa::ToSchema;
 #[schema(as = UserPage)]
 pub(crate) struct Page {
     users: Vec<UserResponse>,
-    /// The `after` of the next page, null on the last.
+    /// The `after` of the next page, null on the last page.
     #[schema(required, example = 2)]
     next: Option<i64>,
 }
 
-/// List users by ascending id
+/// List users
+///
+/// Users come in ascending order of their ids.
 #[utoipa::path(
     get,
     path = "/users",
     tag = "Users",
     params(UserListQuery),
-    responses(
-        (status = 200, body = Page),
-        InvalidQuery
-    )
+    responses((status = 200, body = Page), InvalidQuery)
 )]
 pub(crate) async fn list_users(
     State(auth): State<AuthClient>,
@@ -37,9 +36,7 @@ pub(crate) async fn list_users(
     BearerToken(actor): BearerToken,
     UserListQuery(query): UserListQuery,
 ) -> Result<Json<Page>, ApiError> {
-    // The route table lets admins pass; auth-service checks the actor once more.
-    let page = auth.list_users(&actor, query, context).await?;
-    Ok(Json(page.into()))
+    Ok(Json(auth.list_users(&actor, query, context).await?.into()))
 }
 
 impl From<UserPage> for Page {

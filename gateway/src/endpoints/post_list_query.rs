@@ -10,7 +10,7 @@ use utoipa::{
     openapi::path::{Parameter, ParameterIn},
 };
 
-/// Which posts to list. Rejects with 400; parameters that it does not know are ignored.
+/// Filters of the list of posts. Rejects with 400; unknown parameters are ignored.
 pub(crate) struct PostListQuery(pub(crate) PostQuery);
 
 impl<S: Sync> FromRequestParts<S> for PostListQuery {
@@ -24,19 +24,19 @@ impl<S: Sync> FromRequestParts<S> for PostListQuery {
 impl IntoParams for PostListQuery {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![
-            limit_parameter("How many posts at most; a page of long posts ends earlier."),
-            id_parameter("after", "Only posts with a larger id."),
-            id_parameter("author_id", "Only posts of this user."),
+            limit_parameter("Maximum number of posts; a page of long posts has fewer."),
+            id_parameter("after", "Only posts with a greater id."),
+            id_parameter("author_id", "Only posts of this author."),
         ]
     }
 }
 
 fn parse(uri: &Uri) -> Result<PostQuery, ApiError> {
-    let parameters = QueryParams::of(uri)?;
+    let params = QueryParams::parse(uri)?;
     Ok(PostQuery {
-        limit: parameters.limit()?,
-        after: parameters.id("after")?,
-        author_id: parameters.id("author_id")?,
+        limit: params.limit()?,
+        after: params.id("after")?,
+        author_id: params.id("author_id")?,
     })
 }
 
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_optional_and_what_is_unknown_is_ignored() {
+    fn all_parameters_are_optional_and_unknown_ones_are_ignored() {
         for query in ["", "page=2", "Limit=0", "author=ann"] {
             assert_eq!(parse(&uri(query)), Ok(PostQuery::default()), "{query}");
         }
@@ -61,15 +61,15 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_that_is_out_of_bounds_empty_or_repeated_is_a_bad_request_that_names_it() {
+    fn invalid_or_repeated_parameter_is_a_bad_request_that_names_it() {
         let ids = ["", "-1", "%2B5", "x", "1.5", "9223372036854775808"];
         let limits = ["", "0", "201", "-1", "ten"];
         for (name, values) in [("limit", &limits[..]), ("after", &ids), ("author_id", &ids)] {
             for value in values.iter().copied().chain(["1&author_id=2&limit=1&after=1"]) {
                 let wrong = format!("{name}={value}");
-                let problem = parse(&uri(&wrong)).expect_err(&wrong);
-                assert_eq!(problem.status(), StatusCode::BAD_REQUEST, "{wrong}");
-                assert!(format!("{problem:?}").contains(name), "{wrong}: {problem:?}");
+                let error = parse(&uri(&wrong)).expect_err(&wrong);
+                assert_eq!(error.status(), StatusCode::BAD_REQUEST, "{wrong}");
+                assert!(format!("{error:?}").contains(name), "{wrong}: {error:?}");
             }
         }
     }

@@ -14,7 +14,7 @@ use utoipa::{
     },
 };
 
-/// Which users to list. Rejects with 400; parameters that it does not know are ignored.
+/// Filters of the list of users. Rejects with 400; unknown parameters are ignored.
 pub(crate) struct UserListQuery(pub(crate) UserQuery);
 
 impl<S: Sync> FromRequestParts<S> for UserListQuery {
@@ -27,29 +27,33 @@ impl<S: Sync> FromRequestParts<S> for UserListQuery {
 
 impl IntoParams for UserListQuery {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        // What no username has. Names have at most 255 bytes, prefixes too.
+        // Usernames have at most 255 bytes and no control characters.
         let prefix = ObjectBuilder::new()
             .schema_type(Type::String)
             .max_length(Some(255))
             .pattern(Some(r"^[^\u0000-\u001f\u007f-\u009f]*$"));
         let role = Ref::from_schema_name(RoleName::name());
         vec![
-            limit_parameter("How many users at most."),
-            id_parameter("after", "Only users with a larger id."),
-            parameter("username", "Only users whose name begins so; no wildcards.", prefix.into()),
+            limit_parameter("Maximum number of users."),
+            id_parameter("after", "Only users with a greater id."),
+            parameter(
+                "username",
+                "Only users whose username starts with this; no wildcards.",
+                prefix.into(),
+            ),
             parameter("role", "Only users with this role.", role.into()),
         ]
     }
 }
 
 fn parse(uri: &Uri) -> Result<UserQuery, ApiError> {
-    let parameters = QueryParams::of(uri)?;
+    let params = QueryParams::parse(uri)?;
     Ok(UserQuery {
-        limit: parameters.limit()?,
-        after: parameters.id("after")?,
-        username_prefix: parameters.value("username")?.unwrap_or_default().to_owned(),
-        role: parameters
-            .value("role")?
+        limit: params.limit()?,
+        after: params.id("after")?,
+        username_prefix: params.get("username")?.unwrap_or_default().to_owned(),
+        role: params
+            .get("role")?
             .map(|name| name.parse().map_err(|_| ApiError::bad_request("Invalid role.")))
             .transpose()?,
     })
@@ -66,17 +70,17 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_optional_and_what_is_unknown_is_ignored() {
+    fn all_parameters_are_optional_and_unknown_ones_are_ignored() {
         for query in ["", "page=2", "Limit=0", "username="] {
             assert_eq!(parse(&uri(query)), Ok(UserQuery::default()), "{query}");
         }
     }
 
     #[test]
-    fn what_is_no_text_is_refused_and_not_replaced() {
+    fn invalid_utf8_is_rejected_and_not_replaced() {
         for query in ["username=%fe", "username=a%C3", "page=%ff", "%ff=1"] {
-            let problem = parse(&uri(query)).expect_err(query);
-            assert_eq!(problem, ApiError::bad_request("The query is not valid UTF-8."), "{query}");
+            let error = parse(&uri(query)).expect_err(query);
+            assert_eq!(error, ApiError::bad_request("The query is not valid UTF-8."), "{query}");
         }
         for query in ["username=%C3%A9", "username=%EF%BF%BD", "username=%zz", "username=%", "a=%4"]
         {
@@ -97,28 +101,28 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_that_is_out_of_bounds_empty_or_repeated_is_a_bad_request_that_names_it() {
+    fn invalid_or_repeated_parameter_is_a_bad_request_that_names_it() {
         for (name, values) in [
             ("limit", ["", "0", "201", "-1", "%2B5", "+5", "ten", "1.5", "99999999999999999999"]),
             ("after", ["", "-1", "%2B5", "+5", "x", "1.5", "0x1", "٣", "9223372036854775808"]),
         ] {
             for value in values {
-                let problem = parse(&uri(&format!("{name}={value}"))).expect_err(value);
-                assert_eq!(problem.status(), StatusCode::BAD_REQUEST, "{name}={value}");
-                assert!(format!("{problem:?}").contains(name), "{name}={value}: {problem:?}");
+                let error = parse(&uri(&format!("{name}={value}"))).expect_err(value);
+                assert_eq!(error.status(), StatusCode::BAD_REQUEST, "{name}={value}");
+                assert!(format!("{error:?}").contains(name), "{name}={value}: {error:?}");
             }
         }
         for twice in ["limit=1&limit=1", "after=1&after=", "username=a&username=a"] {
-            let problem = parse(&uri(twice)).expect_err(twice);
-            assert!(format!("{problem:?}").contains("more than once"), "{problem:?}");
+            let error = parse(&uri(twice)).expect_err(twice);
+            assert!(format!("{error:?}").contains("more than once"), "{error:?}");
         }
     }
 
     #[test]
-    fn a_name_that_is_no_role_is_an_invalid_role() {
+    fn unknown_role_is_an_invalid_role() {
         for name in ["", "root", "Admin", "admin%20", "unspecified"] {
-            let problem = parse(&uri(&format!("role={name}"))).expect_err(name);
-            assert!(format!("{problem:?}").contains("Invalid role."), "{name}: {problem:?}");
+            let error = parse(&uri(&format!("role={name}"))).expect_err(name);
+            assert!(format!("{error:?}").contains("Invalid role."), "{name}: {error:?}");
         }
     }
 }

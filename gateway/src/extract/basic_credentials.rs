@@ -6,19 +6,18 @@ use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use rolegate_auth_client::axum::ApiError;
 use secrecy::{SecretString, zeroize::Zeroizing};
 
-/// The credentials that a request presents. Rejects with 401 `Not authenticated.` where the header
-/// is absent, given twice or not of the form `Basic <base64 of username:password>`; whether they
-/// are anybody's is not decided here.
+/// Unverified credentials. Rejects with 401 `Not authenticated.` if the header is missing, repeated
+/// or not of the form `Basic <base64 of username:password>`.
 #[derive(Clone, Debug)]
 pub(crate) struct BasicCredentials {
-    /// What precedes the first colon.
+    /// The text before the first colon.
     pub(crate) username: String,
-    /// What follows it, further colons included.
+    /// The text after the first colon, which may contain more colons.
     pub(crate) password: SecretString,
 }
 
 impl BasicCredentials {
-    /// The scheme's name is case-insensitive (RFC 9110, section 11.1); base64 may lack its padding.
+    /// The scheme is case-insensitive (RFC 9110, section 11.1); base64 padding is optional.
     fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return None };
@@ -33,8 +32,8 @@ impl BasicCredentials {
     fn from_user_pass(user_pass: &[u8]) -> Option<Self> {
         let colon = user_pass.iter().position(|&byte| byte == b':')?;
         let (username, password) = (&user_pass[..colon], &user_pass[colon + 1..]);
-        // What is not UTF-8 is well-formed, but nobody's. Asking for the empty name, which nobody
-        // has either, gets the answer of a wrong password after the same work.
+        // Credentials that are not UTF-8 are well-formed, but no user has them. The empty username,
+        // which cannot be registered, gets the same response as a wrong password at the same cost.
         let (username, password) = match (str::from_utf8(username), str::from_utf8(password)) {
             (Ok(username), Ok(password)) => (username, password),
             _ => ("", ""),

@@ -1,4 +1,4 @@
-//! A panic in a handler is a 500 for its request and nothing for the others on the connection.
+//! Turns a panic in a handler into a 500, so that other requests on the connection continue.
 
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -6,9 +6,9 @@ use http::StatusCode;
 use rolegate_auth_client::axum::ApiError;
 use std::panic::AssertUnwindSafe;
 
-/// Answers where the handler cannot any more. The panic hook has printed the cause by then.
+/// The panic hook has logged the cause by the time the response is returned.
 pub(crate) async fn catch_panic(handler: impl Future<Output = Response>) -> Response {
-    // What a request shares with others, the client and its connection, survives a panic.
+    // Requests share only the gRPC clients and the connection, which survive a panic.
     AssertUnwindSafe(handler).catch_unwind().await.unwrap_or_else(|_panic| {
         ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.").into_response()
     })

@@ -1,20 +1,20 @@
-//! The address of the client, behind proxies that are trusted.
+//! The IP address of the client behind trusted proxies.
 
 use http::HeaderMap;
 use rolegate_service_runtime::cidr_set::CidrSet;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// Follows `X-Forwarded-For` from the peer backwards for as long as the word of the last hop is
-/// trusted. What is to the left of the first hop that is not trusted may be invented.
+/// Follows `X-Forwarded-For` from right to left, starting at the peer, up to the first hop that is
+/// not trusted. Entries to the left of that hop may be forged.
 pub(crate) fn resolve(peer: IpAddr, headers: &HeaderMap, trusted: &CidrSet) -> IpAddr {
     let hops = headers
         .get_all("x-forwarded-for")
         .iter()
         .rev()
-        // A value that is no text becomes an entry that is no address, and ends the walk there.
+        // A value that is not ASCII becomes an invalid hop, which ends the search.
         .flat_map(|value| value.to_str().unwrap_or("?").rsplit(','))
         .map(str::trim)
-        // Empty list elements count for nothing (RFC 9110, section 5.6.1.2).
+        // Empty list elements are ignored (RFC 9110, section 5.6.1.2).
         .filter(|hop| !hop.is_empty());
     let mut client = peer.to_canonical();
     for hop in hops {
@@ -54,13 +54,13 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_is_not_trusted_is_the_client_whatever_it_claims() {
+    fn untrusted_peer_is_the_client() {
         assert_eq!(client_of("192.0.2.1", &[b"198.51.100.7"]), "192.0.2.1");
         assert_eq!(client_of("::ffff:192.0.2.1", &[]), "192.0.2.1");
     }
 
     #[test]
-    fn behind_a_trusted_proxy_the_right_most_stranger_is_the_client() {
+    fn rightmost_untrusted_hop_behind_a_trusted_proxy_is_the_client() {
         assert_eq!(client_of("10.0.0.1", &[b"203.0.113.9, 198.51.100.7"]), "198.51.100.7");
         assert_eq!(client_of("10.0.0.1", &[b"198.51.100.7, 10.0.0.2,fd00::3"]), "198.51.100.7");
         assert_eq!(client_of("::ffff:10.0.0.1", &[b"::ffff:198.51.100.7"]), "198.51.100.7");
@@ -83,16 +83,16 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_ends_the_walk_at_the_last_good_hop() {
-        for nonsense in ["unknown", "_hidden", "1.2.3", "198.51.100.7:x", "[1.2.3.4]"] {
-            let forwarded = format!("198.51.100.7, {nonsense}, 10.0.0.2");
-            assert_eq!(client_of("10.0.0.1", &[forwarded.as_bytes()]), "10.0.0.2", "{nonsense}");
+    fn invalid_hop_ends_the_search_at_the_last_valid_hop() {
+        for invalid in ["unknown", "_hidden", "1.2.3", "198.51.100.7:x", "[1.2.3.4]"] {
+            let forwarded = format!("198.51.100.7, {invalid}, 10.0.0.2");
+            assert_eq!(client_of("10.0.0.1", &[forwarded.as_bytes()]), "10.0.0.2", "{invalid}");
         }
         assert_eq!(client_of("10.0.0.1", &[b"198.51.100.7", b"\xff"]), "10.0.0.1");
     }
 
     #[test]
-    fn where_everybody_is_trusted_the_first_hop_is_the_client() {
+    fn leftmost_hop_is_the_client_if_all_hops_are_trusted() {
         assert_eq!(client_of("10.0.0.1", &[b"10.0.0.3, 10.0.0.2"]), "10.0.0.3");
         assert_eq!(client_of("10.0.0.1", &[]), "10.0.0.1");
     }

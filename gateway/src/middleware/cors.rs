@@ -1,4 +1,4 @@
-//! Pages of other origins that may call the API (Cross-Origin Resource Sharing).
+//! Cross-Origin Resource Sharing (CORS).
 
 use super::{catch_panic::catch_panic, request_origin::X_REQUEST_ID};
 use axum::{
@@ -6,30 +6,31 @@ use axum::{
     middleware::{Next, from_fn},
 };
 use http::{
-    HeaderValue, Method, Uri,
+    HeaderValue, Method,
     header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use std::{str::FromStr, time::Duration};
 use tower_http::cors::{AllowOrigin, CorsLayer};
+use url::Url;
 
-/// Whose pages may call. Tokens are sent by scripts, which put them into a header; nothing here
-/// uses cookies, so `Access-Control-Allow-Credentials` is never given.
+/// Origins whose scripts may call the API. The API uses no cookies, so
+/// `Access-Control-Allow-Credentials` is never sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AllowedOrigins {
-    /// Pages of the same origin only: no answer has a header of CORS.
+    /// No response has CORS headers, so browsers allow the same origin only.
     Disabled,
-    /// All pages: `*`.
+    /// All origins: `*`.
     Any,
-    /// The pages of these origins.
+    /// These origins, as browsers send them.
     List(Vec<HeaderValue>),
 }
 
-/// How long browsers may remember the answer to a preflight.
+/// How long browsers may cache a preflight response.
 const MAX_AGE: Duration = Duration::from_mins(10);
 
 impl AllowedOrigins {
-    /// Answers preflights (any `OPTIONS`) and tells browsers who may read the answers of `router`,
-    /// errors and panics included. Without allowed origins it adds nothing.
+    /// Answers preflights (any `OPTIONS`) and adds CORS headers to every response of `router`,
+    /// including errors and panics.
     pub(crate) fn layer<S>(&self, router: Router<S>) -> Router<S>
     where
         S: Clone + Send + Sync + 'static,
@@ -51,42 +52,40 @@ impl AllowedOrigins {
 }
 
 impl FromStr for AllowedOrigins {
-    type Err = String;
+    type Err = &'static str;
 
-    /// Nothing, `*`, or origins separated by commas.
-    fn from_str(text: &str) -> Result<Self, String> {
+    /// An empty text, `*`, or origins separated by commas.
+    fn from_str(text: &str) -> Result<Self, &'static str> {
         match text.trim() {
             "" => Ok(Self::Disabled),
             "*" => Ok(Self::Any),
-            list => list.split(',').map(|origin| parse(origin.trim())).collect::<Option<_>>().map_or_else(
-                || {
-                    Err("must be * or origins as browsers send them, such as https://app.example \
-                         or http://localhost:5173, separated by commas"
-                        .to_owned())
-                },
-                |origins| Ok(Self::List(origins)),
-            ),
+            list => {
+                let origins = list.split(',').map(|origin| parse(origin.trim()));
+                origins.collect::<Option<_>>().map(Self::List).ok_or(
+                    "must be empty, *, or origins as browsers send them, separated by commas, such \
+                     as https://app.example,http://localhost:5173 (lower case, no path, no default \
+                     port)",
+                )
+            }
         }
     }
 }
 
-/// An origin as browsers send it (RFC 6454, section 6.2): in lower case, without a path, without the
-/// port that the scheme has anyway. Another spelling would match nobody and be a riddle.
+/// An origin in its serialized form (RFC 6454, section 6.2). Browsers send no other form, so any
+/// other would never match.
 fn parse(origin: &str) -> Option<HeaderValue> {
-    let uri: Uri = origin.parse().ok()?;
-    let (scheme, authority) = (uri.scheme_str()?, uri.authority()?);
-    let port_is_exact = match authority.as_str().strip_prefix(authority.host())? {
-        "" => true,
-        ":80" if scheme == "http" => false,
-        ":443" if scheme == "https" => false,
-        port => authority.port_u16().is_some_and(|number| port == format!(":{number}")),
+    let url = Url::parse(origin).ok()?;
+    let serialized = match url.origin() {
+        // Apps with a web view send the scheme of their own: `capacitor://localhost`.
+        url::Origin::Opaque(_) if url.has_host() => {
+            format!("{}://{}", url.scheme(), url.authority())
+        }
+        origin => origin.ascii_serialization(),
     };
-    let is_exact = port_is_exact
-        && origin == format!("{scheme}://{authority}")
-        && origin == origin.to_ascii_lowercase()
-        && !authority.host().is_empty()
-        && !authority.host().contains('*');
-    is_exact.then(|| HeaderValue::from_str(origin).ok()).flatten()
+    let is_valid = origin == serialized
+        && url.host_str().is_some_and(|host| !host.is_empty())
+        && !origin.contains(|char: char| matches!(char, '*' | '@') || char.is_ascii_uppercase());
+    is_valid.then(|| HeaderValue::from_str(origin).ok()).flatten()
 }
 
 #[cfg(test)]

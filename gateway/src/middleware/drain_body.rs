@@ -1,8 +1,8 @@
-//! Takes in what a client still sends when the answer does not depend on it.
+//! Reads the rest of a request body that the handler did not read.
 //!
-//! An answer that is given while the client is sending reaches nobody: the connection is closed
-//! under bytes that nobody read, TCP resets it, and the client sees a broken pipe in place of its
-//! 413 or 401. So every early answer waits for the rest of the body, within bounds.
+//! If a server responds and closes the connection while the client still sends, TCP resets the
+//! connection and the client sees a broken pipe instead of its 413 or 401. So an early response
+//! waits for the rest of the body, within limits.
 
 use axum::{
     body::{Body, Bytes},
@@ -23,43 +23,42 @@ use std::{
 };
 use tokio::{sync::oneshot, time::timeout};
 
-/// Bytes beyond those that the handler read.
-const MOST: u64 = 8 * 1024 * 1024;
-/// For slow senders.
-const LONGEST: Duration = Duration::from_secs(5);
+/// Bytes, not counting what the handler read.
+const MAX_DRAIN: u64 = 8 * 1024 * 1024;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Lends the body to the handler and reads to the end what the handler left. Where that is too
-/// much, the connection is closed after the answer.
+/// Calls `handler` and reads what it left of the body. Closes the connection after the response if
+/// that exceeds the limits.
 pub(crate) async fn drain_unread<F: Future<Output = Response>>(
     request: Request,
-    handle: impl FnOnce(Request) -> F,
+    handler: impl FnOnce(Request) -> F,
 ) -> Response {
     if request.body().is_end_stream() {
-        return handle(request).await;
+        return handler(request).await;
     }
-    let waits_for_continue = request.headers().contains_key(EXPECT);
-    let (back, mut returned) = oneshot::channel();
-    let request =
-        request.map(|body| Body::new(TrackedBody { body, touched: false, back: Some(back) }));
-    let mut response = handle(request).await;
-    let at_end = match returned.try_recv() {
-        // The client has not started, and does not when it gets a final answer instead of the 100.
-        Ok(rest) if waits_for_continue && !rest.touched => false,
-        // It had its time.
+    let expects_continue = request.headers().contains_key(EXPECT);
+    let (on_drop, mut dropped) = oneshot::channel();
+    let request = request
+        .map(|body| Body::new(TrackedBody { body, is_started: false, on_drop: Some(on_drop) }));
+    let mut response = handler(request).await;
+    let is_drained = match dropped.try_recv() {
+        // The client waits for a 100 (Continue) and sends nothing after a final response.
+        Ok(rest) if expects_continue && !rest.is_started => false,
+        // The client had its time already.
         Ok(_) if response.status() == StatusCode::REQUEST_TIMEOUT => false,
-        Ok(rest) => read_to_end(rest.body).await,
-        // Read to its end.
+        Ok(rest) => drain(rest.body).await,
+        // The handler read the whole body.
         Err(_) => true,
     };
-    if !at_end {
+    if !is_drained {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }
 
-async fn read_to_end(mut body: Body) -> bool {
-    // To read a part of it would help nobody.
-    if body.size_hint().lower() > MOST {
+/// Whether the body ended within the limits.
+async fn drain(mut body: Body) -> bool {
+    if body.size_hint().lower() > MAX_DRAIN {
         return false;
     }
     let read = async {
@@ -67,25 +66,25 @@ async fn read_to_end(mut body: Body) -> bool {
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else { return false };
             bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
-            if bytes > MOST {
+            if bytes > MAX_DRAIN {
                 return false;
             }
         }
         true
     };
-    timeout(LONGEST, read).await.unwrap_or(false)
+    timeout(DRAIN_TIMEOUT, read).await.unwrap_or(false)
 }
 
-/// A body that comes back when its borrower drops it before the end.
+/// Sends the inner body back if it is dropped before its end.
 struct TrackedBody {
     body: Body,
-    touched: bool,
-    back: Option<oneshot::Sender<Rest>>,
+    is_started: bool,
+    on_drop: Option<oneshot::Sender<Unread>>,
 }
 
-struct Rest {
+struct Unread {
     body: Body,
-    touched: bool,
+    is_started: bool,
 }
 
 impl http_body::Body for TrackedBody {
@@ -96,10 +95,10 @@ impl http_body::Body for TrackedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        self.touched = true;
+        self.is_started = true;
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         if matches!(frame, Poll::Ready(None)) {
-            self.back = None;
+            self.on_drop = None;
         }
         frame
     }
@@ -115,8 +114,9 @@ impl http_body::Body for TrackedBody {
 
 impl Drop for TrackedBody {
     fn drop(&mut self) {
-        if let Some(back) = self.back.take() {
-            let _ = back.send(Rest { body: mem::take(&mut self.body), touched: self.touched });
+        if let Some(on_drop) = self.on_drop.take() {
+            let body = mem::take(&mut self.body);
+            let _ = on_drop.send(Unread { body, is_started: self.is_started });
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Requests counted and timed. Labels are ours, never the client's: the route as it stands in the
-//! table, and a method only if HTTP knows it.
+//! Counts and times requests. The labels have a bounded number of values: route templates, and only
+//! the methods that HTTP defines.
 
 use axum::extract::MatchedPath;
 use http::{Method, StatusCode};
@@ -12,13 +12,13 @@ use rolegate_telemetry::metrics::{
 use std::{sync::LazyLock, time::Instant};
 
 static REQUESTS: LazyLock<IntCounterVec> = LazyLock::new(|| {
-    let help = "HTTP requests by variant, route, method and status; status \"none\": the client left \
-                before the answer.";
+    let help = "HTTP requests by variant, route, method and status; status \"none\": the client \
+                disconnected before the response.";
     counter_vec("rolegate_http_requests_total", help, &["variant", "route", "method", "status"])
 });
 
 static DURATIONS: LazyLock<HistogramVec> = LazyLock::new(|| {
-    let help = "Time from the head of a request to the head of its answer.";
+    let help = "Time from the head of a request to the head of its response.";
     let labels = &["variant", "route", "method"];
     histogram_vec("rolegate_http_request_duration_seconds", help, labels, LATENCY_BUCKETS)
 });
@@ -28,7 +28,7 @@ static POSTS: LazyLock<Histogram> = LazyLock::new(|| {
     histogram("rolegate_client_batch_size_posts", help, SIZE_BUCKETS)
 });
 
-/// Begins to count requests, and what these clients ask.
+/// Registers the metrics of requests and of the batched calls of these clients.
 pub(crate) fn register(auth: &AuthClient, posts: Option<&PostsClient>) {
     LazyLock::force(&REQUESTS);
     LazyLock::force(&DURATIONS);
@@ -39,7 +39,7 @@ pub(crate) fn register(auth: &AuthClient, posts: Option<&PostsClient>) {
     }
 }
 
-/// A request under way; counted when it is answered, or dropped because nobody waits any more.
+/// A request in flight. Dropping it without [`finish`](Self::finish) counts it as cancelled.
 pub(crate) struct RequestMetrics {
     variant: &'static str,
     method: &'static str,
@@ -58,7 +58,7 @@ impl RequestMetrics {
         Self { variant, method, route, started: Instant::now(), status: None }
     }
 
-    pub(crate) fn end(mut self, status: StatusCode) {
+    pub(crate) fn finish(mut self, status: StatusCode) {
         self.status = Some(status);
     }
 }
@@ -75,8 +75,7 @@ impl Drop for RequestMetrics {
     }
 }
 
-/// The method, if it is one of those that HTTP defines (RFC 9110, section 9.3, and RFC 5789): a
-/// client could make up any number of others.
+/// The methods of RFC 9110, section 9.3, and RFC 5789; clients can invent any number of others.
 pub(crate) fn method_name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

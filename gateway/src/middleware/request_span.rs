@@ -1,5 +1,5 @@
-//! The span of a request, by OpenTelemetry's conventions for HTTP servers. Never the path or the
-//! query: they are the client's text and may hold what nobody should read. The route tells enough.
+//! The span of a request, by the OpenTelemetry semantic conventions for HTTP servers. It records the
+//! route template, never the path or the query, which may hold secrets.
 
 use super::{metrics::method_name, request_origin::RequestOrigin};
 use axum::{
@@ -10,35 +10,34 @@ use http::Method;
 use rolegate_telemetry::traces;
 use tracing::{Span, field::Empty, info_span};
 
-/// Disabled, and next to free, where nobody traces.
+/// A disabled span, which costs almost nothing, unless tracing is configured.
 pub(crate) fn start(
     request: &Request,
     method: &Method,
     route: Option<&MatchedPath>,
-    who: &RequestOrigin,
+    origin: &RequestOrigin,
 ) -> Span {
     let method = method_name(method);
     let route = route.map(MatchedPath::as_str);
     let span = info_span!(
         "request",
-        // The name is the method alone where no route matched.
-        otel.name = %Name(method, route),
+        otel.name = %SpanName(method, route),
         otel.kind = "server",
         otel.status_code = Empty,
         http.request.method = method,
         http.route = route,
         http.response.status_code = Empty,
         url.scheme = "http",
-        client.address = who.client_address.map(tracing::field::display),
-        rolegate.request_id = who.request_id.as_str(),
+        client.address = origin.client_address.map(tracing::field::display),
+        rolegate.request_id = origin.request_id.as_str(),
     );
-    if who.is_trusted {
+    if origin.is_trusted {
         traces::set_remote_parent(&span, request.headers());
     }
     span
 }
 
-/// Notes the answer on the span of this request, which is the current one.
+/// Records the response on the current span.
 pub(crate) fn finish(response: &Response) {
     let span = Span::current();
     span.record("http.response.status_code", response.status().as_u16());
@@ -47,9 +46,10 @@ pub(crate) fn finish(response: &Response) {
     }
 }
 
-struct Name<'a>(&'a str, Option<&'a str>);
+/// `{method} {route}`, or the method alone if no route matched.
+struct SpanName<'a>(&'a str, Option<&'a str>);
 
-impl std::fmt::Display for Name<'_> {
+impl std::fmt::Display for SpanName<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(self.0)?;
         self.1.map_or(Ok(()), |route| write!(formatter, " {route}"))

@@ -1,4 +1,4 @@
-//! `/openapi.json`, and Swagger UI at `/docs`. All files are in the program.
+//! `/openapi.json`, and Swagger UI at `/docs`, which is embedded in the program.
 
 use axum::{
     Router,
@@ -16,20 +16,21 @@ use std::sync::Arc;
 use utoipa::openapi::OpenApi;
 use utoipa_swagger_ui::{Config, serve};
 
-/// The page loads nothing from elsewhere and can be framed by nobody. Swagger UI styles its
-/// elements in place, and its icons are `data:`.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-                      img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
-                      form-action 'none'; frame-ancestors 'none'";
+/// Allows nothing from other origins and no framing. Swagger UI needs inline styles and `data:`
+/// icons.
+const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \
+                              style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+                              connect-src 'self'; base-uri 'none'; form-action 'none'; \
+                              frame-ancestors 'none'";
 
-/// The routes of the pages; they are not in the document themselves.
+/// These routes are not in the document themselves.
 pub(crate) fn routes<S>(document: &OpenApi) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
 {
     let json = Bytes::from(serde_json::to_vec(document).expect("a document is JSON"));
     let json = async move || ([(CONTENT_TYPE, "application/json")], json);
-    // "none": Swagger UI would send the document's address to a validator on the Internet.
+    // By default, Swagger UI sends the document's URL to a validator on the Internet.
     let config =
         Arc::new(Config::from("/openapi.json").validator_url("none").try_it_out_enabled(true));
     let index = Arc::clone(&config);
@@ -42,7 +43,7 @@ where
             get(async move |name: Result<Path<String>, PathRejection>| {
                 match name {
                     Ok(Path(name)) => file(&name, config),
-                    // What is not UTF-8 names nothing.
+                    // Not UTF-8.
                     Err(_) => ApiError::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
                 }
             }),
@@ -54,15 +55,15 @@ fn file(name: &str, config: Arc<Config<'static>>) -> Response {
         Ok(Some(file)) => {
             let headers = [
                 (CONTENT_TYPE, file.content_type.as_str()),
-                (CONTENT_SECURITY_POLICY, POLICY),
-                // They change with the program only.
+                (CONTENT_SECURITY_POLICY, CONTENT_POLICY),
+                // The files change only with the program.
                 (CACHE_CONTROL, "public, max-age=3600"),
             ];
             (headers, file.bytes).into_response()
         }
         Ok(None) => ApiError::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
         Err(error) => {
-            tracing::error!(%error, name, "a file of Swagger UI cannot be made");
+            tracing::error!(%error, name, "cannot generate a Swagger UI file");
             ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.")
                 .into_response()
         }

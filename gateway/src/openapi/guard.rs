@@ -1,25 +1,25 @@
-//! Who may, in the route and in its documentation at once.
+//! Restricts routes to roles, in the router and in the OpenAPI document at once.
 
 use super::{Scheme, operations, responses::add_response};
 use rolegate_auth_client::{AuthClient, Role, axum::RequireRole};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa_axum::router::{UtoipaMethodRouter, UtoipaMethodRouterExt};
 
-/// Lets only users of some roles through, by the head of a request: before a body is read.
+/// Rejects callers without one of some roles before the request body is read.
 pub(crate) struct Guard {
     layer: RequireRole,
-    who: String,
+    role_names: String,
 }
 
 impl Guard {
-    /// For users with one of these roles.
+    /// A guard that any of these roles passes.
     pub(crate) fn any_of(auth: &AuthClient, roles: &[Role]) -> Self {
         let layer = RequireRole::any_of(auth.clone(), roles.iter().copied());
         let names: Vec<_> = roles.iter().map(|role| format!("`{role}`")).collect();
-        Self { layer, who: names.join(" or ") }
+        Self { layer, role_names: names.join(" or ") }
     }
 
-    /// The same route, guarded.
+    /// Guards `route` and documents its 401 and 403.
     pub(crate) fn protect<S>(&self, route: UtoipaMethodRouter<S>) -> UtoipaMethodRouter<S>
     where
         S: Clone + Send + Sync + 'static,
@@ -27,10 +27,9 @@ impl Guard {
         let (schemas, mut paths, methods) =
             route.map(|methods| methods.route_layer(self.layer.clone()));
         for operation in paths.paths.values_mut().flat_map(operations) {
-            let bearer: [&str; 0] = [];
-            let bearer = SecurityRequirement::new(Scheme::Bearer.name(), bearer);
+            let bearer = SecurityRequirement::new(Scheme::Bearer.name(), [""; 0]);
             operation.security = Some(vec![bearer]);
-            let description = format!("The user's stored role is not {}.", self.who);
+            let description = format!("The user's stored role is not {}.", self.role_names);
             add_response(operation, 403, &description, &["Insufficient privileges."]);
         }
         (schemas, paths, methods)

@@ -1,4 +1,5 @@
-//! Error responses as the document describes them.
+//! Error responses in the OpenAPI document.
+#![expect(dead_code, reason = "the types describe responses and are never constructed")]
 
 use serde_json::json;
 use utoipa::{
@@ -11,24 +12,20 @@ use utoipa::{
 };
 
 /// The body of every error.
+// `rolegate_auth_client::axum::ApiError` serializes it.
 #[derive(ToSchema)]
 #[schema(as = ApiError)]
-#[expect(
-    dead_code,
-    reason = "describes what `rolegate_auth_client::axum::ApiError` is on the wire"
-)]
 pub(crate) struct ErrorBody {
     /// What is wrong, as a sentence.
     #[schema(example = "User not found.")]
     detail: String,
 }
 
-/// What an endpoint may answer that asks another service. Those with a request body or behind
-/// authentication have it without asking for it.
+/// The responses of endpoints that call another service. Operations with authentication or a
+/// request body get them without naming this type.
 #[derive(IntoResponses)]
-#[expect(dead_code, reason = "describes; never made")]
 pub(crate) enum UpstreamUnavailable {
-    /// Who could answer cannot be asked, or has no time.
+    /// An upstream service is unavailable or overloaded.
     #[response(
         status = 503,
         headers(("Retry-After" = u64, description = "Seconds.")),
@@ -38,67 +35,58 @@ pub(crate) enum UpstreamUnavailable {
         )
     )]
     Unavailable(ErrorBody),
-    /// There was no answer in time.
+    /// An upstream service did not respond in time.
     #[response(status = 504, example = json!({"detail": "Upstream timed out."}))]
     TimedOut(ErrorBody),
 }
 
-/// What an endpoint may answer that checks passwords or registers users.
+/// The response of endpoints that verify passwords or register users.
 #[derive(IntoResponses)]
 #[response(
     status = 429,
-    description = "Too many failures from this client lately, or for this username.",
+    description = "Too many recent failures from this client or for this username.",
     headers(("Retry-After" = u64, description = "Seconds.")),
     example = json!({"detail": "Too many attempts, try again later."})
 )]
-#[expect(dead_code, reason = "describes; never made")]
 pub(crate) struct TooManyAttempts(ErrorBody);
 
-/// What an endpoint answers whose path names a user.
 #[derive(IntoResponses)]
 #[response(
     status = 404,
-    description = "Nobody has this id.",
+    description = "No user has this id.",
     example = json!({"detail": "User not found."})
 )]
-#[expect(dead_code, reason = "describes; never made")]
 pub(crate) struct UserNotFound(ErrorBody);
 
-/// What an endpoint answers whose path names a post.
 #[derive(IntoResponses)]
 #[response(
     status = 404,
     description = "No post has this id.",
     example = json!({"detail": "Post not found."})
 )]
-#[expect(dead_code, reason = "describes; never made")]
 pub(crate) struct PostNotFound(ErrorBody);
 
-/// What an endpoint answers that changes a post.
 #[derive(IntoResponses)]
 #[response(
     status = 403,
     description = "The user's stored role is not `author` or `admin`, or the user is an author and \
-                   the post is another's.",
+                   not the owner of the post.",
     example = json!({"detail": "Insufficient privileges."})
 )]
-#[expect(dead_code, reason = "describes; never made")]
 pub(crate) struct NotPostOwner(ErrorBody);
 
-/// What an endpoint answers that lists.
 #[derive(IntoResponses)]
 #[response(
     status = 400,
-    description = "A parameter is out of bounds or given more than once.",
+    description = "A query parameter is invalid or repeated.",
     example = json!({
         "detail": "Query parameter \"limit\" must be a whole number from 1 to 200."
     })
 )]
-#[expect(dead_code, reason = "describes; never made")]
 pub(crate) struct InvalidQuery(ErrorBody);
 
-/// Documents that `operation` may answer with `status` and each of `details`, besides what it says
-/// of this status itself.
+/// Adds `details` as examples to the response of this status. `description` is used if the
+/// operation does not describe the status itself.
 pub(crate) fn add_response<'a>(
     operation: &'a mut Operation,
     status: u16,
@@ -109,7 +97,7 @@ pub(crate) fn add_response<'a>(
     let response =
         responses.entry(status.to_string()).or_insert_with(|| RefOr::T(Response::new(description)));
     let RefOr::T(response) = response else {
-        unreachable!("annotations describe answers in place");
+        unreachable!("annotations describe responses in place");
     };
     let content = response
         .content
@@ -118,7 +106,7 @@ pub(crate) fn add_response<'a>(
     let RefOr::T(content) = content else {
         unreachable!("annotations describe bodies in place");
     };
-    // OpenAPI has one example or several, not both.
+    // OpenAPI allows either one `example` or several `examples`.
     if let Some(only) = content.example.take() {
         let name = only["detail"].as_str().unwrap_or("example").to_owned();
         content.examples.insert(name, example(only));

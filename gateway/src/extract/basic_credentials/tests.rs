@@ -21,7 +21,7 @@ fn pair(username: &str, password: &str) -> (String, String) {
 }
 
 #[test]
-fn the_password_is_everything_after_the_first_colon() {
+fn password_is_everything_after_the_first_colon() {
     assert_eq!(read_user_pass(b"Aladdin:open sesame"), Some(pair("Aladdin", "open sesame")));
     assert_eq!(read_user_pass(b"a::b:"), Some(pair("a", ":b:")));
     assert_eq!(read_user_pass(b":"), Some(pair("", "")));
@@ -30,7 +30,7 @@ fn the_password_is_everything_after_the_first_colon() {
 }
 
 #[test]
-fn the_scheme_is_case_insensitive_and_padding_may_lack() {
+fn scheme_is_case_insensitive_and_padding_is_optional() {
     for value in ["Basic YTpi", "basic YTpi", "BASIC   YTpi ", "Basic YTpi"] {
         assert_eq!(read(&[value.as_bytes()]), Some(pair("a", "b")), "{value}");
     }
@@ -40,14 +40,14 @@ fn the_scheme_is_case_insensitive_and_padding_may_lack() {
 }
 
 #[test]
-fn what_is_not_utf_8_is_well_formed_but_nobody_s() {
+fn invalid_utf8_becomes_the_empty_credentials() {
     for user_pass in [&b"a\xff:b"[..], b"a:\xff", b"\xff:\xff", b"\xc3:\xa9"] {
         assert_eq!(read_user_pass(user_pass), Some(pair("", "")));
     }
 }
 
 #[test]
-fn every_other_form_is_no_credentials() {
+fn other_forms_are_rejected() {
     let forms: [&[u8]; 16] = [
         b"",
         b"Basic",

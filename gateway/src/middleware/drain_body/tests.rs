@@ -1,4 +1,4 @@
-use super::{LONGEST, MOST, drain_unread};
+use super::{DRAIN_TIMEOUT, MAX_DRAIN, drain_unread};
 use axum::{
     Router,
     body::{Body, Bytes},
@@ -17,25 +17,25 @@ use std::{
 use tokio::time::Instant;
 use tower::ServiceExt;
 
-const PIECE: usize = 16 * 1024;
+const CHUNK: usize = 16 * 1024;
 
-/// A body of unknown length that counts the pieces which were taken from it.
-fn body(pieces: usize) -> (Body, Arc<AtomicUsize>) {
-    let taken = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&taken);
-    let pieces = (0..pieces).map(move |_| {
+/// A body of unknown length, and the number of chunks that were read from it.
+fn body(chunks: usize) -> (Body, Arc<AtomicUsize>) {
+    let read = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&read);
+    let chunks = (0..chunks).map(move |_| {
         count.fetch_add(1, Ordering::Relaxed);
-        Ok::<_, Infallible>(Bytes::from_static(&[b' '; PIECE]))
+        Ok::<_, Infallible>(Bytes::from_static(&[b' '; CHUNK]))
     });
-    (Body::from_stream(tokio_stream::iter(pieces)), taken)
+    (Body::from_stream(tokio_stream::iter(chunks)), read)
 }
 
-/// Sends the body to a handler and says whether the connection is to be closed.
+/// Sends the body to a handler and returns whether the response closes the connection.
 async fn closes(path: &str, body: Body, expect: Option<&str>) -> bool {
     let router = Router::new()
-        .route("/refused", post(async || StatusCode::UNAUTHORIZED))
+        .route("/rejected", post(async || StatusCode::UNAUTHORIZED))
         .route("/slow", post(async || StatusCode::REQUEST_TIMEOUT))
-        .route("/begun", post(async |mut body: Body| drop(body.frame().await)))
+        .route("/started", post(async |mut body: Body| drop(body.frame().await)))
         .route("/read", post(async |body: Body| drop(body.collect().await)))
         .layer(from_fn(async |request, next: Next| {
             drain_unread(request, |request| next.run(request)).await
@@ -50,43 +50,43 @@ async fn closes(path: &str, body: Body, expect: Option<&str>) -> bool {
 }
 
 #[tokio::test]
-async fn what_the_handler_left_is_read_to_its_end() {
-    for path in ["/refused", "/begun", "/read"] {
-        let (body, taken) = body(100);
+async fn unread_rest_is_drained() {
+    for path in ["/rejected", "/started", "/read"] {
+        let (body, read) = body(100);
         assert!(!closes(path, body, None).await, "{path}");
-        assert_eq!(taken.load(Ordering::Relaxed), 100, "{path}");
+        assert_eq!(read.load(Ordering::Relaxed), 100, "{path}");
     }
-    assert!(!closes("/refused", Body::empty(), None).await);
+    assert!(!closes("/rejected", Body::empty(), None).await);
 }
 
 #[tokio::test]
-async fn too_much_is_read_up_to_the_bound_and_then_the_connection_closes() {
-    let most = usize::try_from(MOST).expect("it fits") / PIECE;
-    let (exactly, _) = body(most);
-    assert!(!closes("/refused", exactly, None).await);
-    let (too_much, taken) = body(most + 100);
-    assert!(closes("/refused", too_much, None).await);
-    assert_eq!(taken.load(Ordering::Relaxed), most + 1);
-    let announced = Body::from(vec![0; PIECE * (most + 1)]);
-    assert!(closes("/refused", announced, None).await);
+async fn body_over_the_limit_is_read_up_to_it_and_closes_the_connection() {
+    let max = usize::try_from(MAX_DRAIN).expect("it fits") / CHUNK;
+    let (at_limit, _) = body(max);
+    assert!(!closes("/rejected", at_limit, None).await);
+    let (over_limit, read) = body(max + 100);
+    assert!(closes("/rejected", over_limit, None).await);
+    assert_eq!(read.load(Ordering::Relaxed), max + 1);
+    let announced = Body::from(vec![0; CHUNK * (max + 1)]);
+    assert!(closes("/rejected", announced, None).await);
 }
 
 #[tokio::test]
-async fn a_client_that_waits_to_be_told_is_not_asked_for_the_body() {
-    let (waiting, taken) = body(3);
-    assert!(closes("/refused", waiting, Some("100-continue")).await);
-    assert_eq!(taken.load(Ordering::Relaxed), 0);
-    let (begun, taken) = body(3);
-    assert!(!closes("/begun", begun, Some("100-continue")).await);
-    assert_eq!(taken.load(Ordering::Relaxed), 3);
+async fn body_is_not_requested_from_a_client_that_expects_100_continue() {
+    let (waiting, read) = body(3);
+    assert!(closes("/rejected", waiting, Some("100-continue")).await);
+    assert_eq!(read.load(Ordering::Relaxed), 0);
+    let (started, read) = body(3);
+    assert!(!closes("/started", started, Some("100-continue")).await);
+    assert_eq!(read.load(Ordering::Relaxed), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_sender_gets_a_few_seconds_unless_it_had_its_time() {
+async fn slow_sender_gets_the_drain_timeout_unless_it_timed_out_already() {
     let never = || Body::from_stream(tokio_stream::pending::<Result<Bytes, Infallible>>());
     let start = Instant::now();
     assert!(closes("/slow", never(), None).await);
     assert!(start.elapsed().is_zero());
-    assert!(closes("/refused", never(), None).await);
-    assert_eq!(start.elapsed(), LONGEST);
+    assert!(closes("/rejected", never(), None).await);
+    assert_eq!(start.elapsed(), DRAIN_TIMEOUT);
 }
