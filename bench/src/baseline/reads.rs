@@ -2,18 +2,18 @@
 
 use rolegate_batcher::{Batcher, Limits};
 use sqlx::{PgPool, postgres::PgPoolOptions};
-use std::{collections::HashMap, num::NonZero, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 /// As in auth-service.
 const CONNECTIONS: u32 = 10;
 /// As in auth-service.
-const BATCH: NonZero<usize> = NonZero::new(512).expect("not zero");
+const BATCH: usize = 512;
 /// As in auth-service.
-const IN_FLIGHT: NonZero<usize> = NonZero::new(1).expect("not zero");
+const IN_FLIGHT: usize = 1;
 /// As in auth-service.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// As in auth-service.
-const MOST_IN_FLIGHT: NonZero<usize> = NonZero::new(4).expect("not zero");
+const MOST_IN_FLIGHT: usize = 4;
 
 /// How to read users.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -63,10 +63,10 @@ impl Reads {
             Reading::PerRequest => Self::PerRequest(pool),
             Reading::Shared => {
                 let limits = Limits {
-                    batch: BATCH,
-                    in_flight: IN_FLIGHT,
-                    patience: PATIENCE,
-                    most_in_flight: MOST_IN_FLIGHT,
+                    max_batch_size: BATCH,
+                    max_in_flight: IN_FLIGHT,
+                    stall_timeout: PATIENCE,
+                    max_in_flight_stalled: MOST_IN_FLIGHT,
                 };
                 Self::Shared(Batcher::new(limits, move |ids| read_all(pool.clone(), ids)))
             }

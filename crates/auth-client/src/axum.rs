@@ -6,12 +6,12 @@
 //! - [`ApiError`]: an error as a status and `{"detail": …}`; the one place where the contract's
 //!   reasons become HTTP.
 
+mod api_error;
 mod bearer_token;
 mod current_user;
-mod problem;
 mod require_role;
 
+pub use api_error::ApiError;
 pub use bearer_token::BearerToken;
 pub use current_user::CurrentUser;
-pub use problem::ApiError;
 pub use require_role::RequireRole;

@@ -1,75 +1,80 @@
-//! The calls of `rolegate.auth.v1.AuthService`, typed. Those about other users stand in `users`.
+//! The typed calls of `rolegate.auth.v1.AuthService`. Calls about other users are in `users`.
 
 use crate::{
-    CallContext, CallError, Requirement, User,
-    authorizations::Authorizations,
-    call_context::with_actor,
-    connection::Stream,
-    deadline::{PASSWORD, within},
-    place::InvalidAddress,
-    replicas::Replicas,
-    usernames::Usernames,
+    Requirement, User, authorize_batcher::AuthorizeBatcher, username_batcher::UsernameBatcher,
 };
-use rolegate_grpc_tls::ClientTls;
-use rolegate_proto::auth_v1;
+use rolegate_grpc_client::{
+    BalancedChannel, CallContext, CallError, ClientTls, InvalidAddress, PASSWORD_TIMEOUT,
+    ServiceInfo, Stream, authenticated_request, call_with_timeout,
+};
+use rolegate_proto::auth_v1::{
+    ChangePasswordRequest, LoginRequest, RegisterRequest, VerifyCredentialsRequest,
+    auth_service_client::AuthServiceClient, auth_service_server::SERVICE_NAME,
+};
 use secrecy::{ExposeSecret, SecretString};
 use std::{io, sync::Arc};
-use tonic::Request;
 
 mod users;
 
 pub use users::{UserPage, UserQuery};
 
-/// A client of auth-service. Cheap to clone; clones share their connections and their batches.
+const SERVICE: ServiceInfo =
+    ServiceInfo { program: "auth-service", default_port: 50051, health_name: SERVICE_NAME };
+
+/// A client of auth-service. Clones are cheap and share connections and batches.
 #[derive(Clone, Debug)]
 pub struct AuthClient(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
-    replicas: Replicas,
-    authorizations: Authorizations,
-    usernames: Usernames,
+    client: AuthServiceClient<BalancedChannel>,
+    authorize_batcher: AuthorizeBatcher,
+    username_batcher: UsernameBatcher,
 }
 
 impl AuthClient {
-    /// A client of the auth-service at `address`, such as `http://auth-service:50051`, not encrypted.
-    /// Begins to connect at once, in the background. Calls are balanced over every replica that the
-    /// name resolves to, now and later.
+    /// A client of every replica behind `address`, such as `http://auth-service:50051`, in plain text.
+    /// Connects in the background.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
     pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
-        Replicas::connect_lazy(address).map(Self::with)
+        BalancedChannel::connect_lazy(SERVICE, address).map(Self::new)
     }
 
-    /// The same, encrypted, at an address such as `https://auth-service:50051`. Every replica must
-    /// prove to be the host of the address.
+    /// Like [`AuthClient::connect_lazy`], with TLS, for an address such as
+    /// `https://auth-service:50051`. The certificate of every replica must be for that host.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
     pub fn connect_lazy_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
-        Replicas::connect_lazy_tls(address, tls).map(Self::with)
+        BalancedChannel::connect_lazy_tls(SERVICE, address, tls).map(Self::new)
     }
 
-    /// A client of the one auth-service at the far end of whatever `dial` opens: in this process, or
-    /// over a stream of the caller's own making.
+    /// A client of one auth-service over the streams that `connector` opens, for example within a
+    /// process.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn with_connector<F>(dial: impl Fn() -> F + Send + Sync + 'static) -> Self
+    pub fn with_connector<F>(connector: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
     {
-        Self::with(Replicas::with_connector(dial))
+        Self::new(BalancedChannel::with_connector(SERVICE, connector))
     }
 
-    fn with(replicas: Replicas) -> Self {
-        let authorizations = Authorizations::new(replicas.clone());
-        let usernames = Usernames::new(replicas.clone());
-        Self(Arc::new(Parts { replicas, authorizations, usernames }))
+    fn new(channel: BalancedChannel) -> Self {
+        let client = AuthServiceClient::new(channel);
+        let authorize_batcher = AuthorizeBatcher::new(client.clone());
+        let username_batcher = UsernameBatcher::new(client.clone());
+        Self(Arc::new(Parts { client, authorize_batcher, username_batcher }))
+    }
+
+    fn client(&self) -> AuthServiceClient<BalancedChannel> {
+        self.0.client.clone()
     }
 
     /// Creates a user with the role `user`.
@@ -79,17 +84,13 @@ impl AuthClient {
         password: &SecretString,
         context: CallContext,
     ) -> Result<User, CallError> {
-        let message = auth_v1::RegisterRequest {
-            username: username.to_owned(),
-            password: password.expose_secret().to_owned(),
-        };
-        let request = with_context(message, context);
-        let answer = within(PASSWORD, request, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.register(request).await
-        })
-        .await?;
-        User::required(answer.user)
+        let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
+        let request = context.request(RegisterRequest { username, password });
+        let mut client = self.client();
+        let response =
+            call_with_timeout(PASSWORD_TIMEOUT, request, |request| client.register(request))
+                .await?;
+        User::try_from_response(response.user)
     }
 
     /// Checks a username and a password and issues an access token.
@@ -99,17 +100,13 @@ impl AuthClient {
         password: &SecretString,
         context: CallContext,
     ) -> Result<(SecretString, User), CallError> {
-        let message = auth_v1::LoginRequest {
-            username: username.to_owned(),
-            password: password.expose_secret().to_owned(),
-        };
-        let request = with_context(message, context);
-        let answer = within(PASSWORD, request, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.login(request).await
-        })
-        .await?;
-        Ok((SecretString::from(answer.access_token), User::required(answer.user)?))
+        let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
+        let request = context.request(LoginRequest { username, password });
+        let mut client = self.client();
+        let response =
+            call_with_timeout(PASSWORD_TIMEOUT, request, |request| client.login(request)).await?;
+        let user = User::try_from_response(response.user)?;
+        Ok((response.access_token.into(), user))
     }
 
     /// Checks a username and a password, for HTTP Basic (RFC 7617).
@@ -119,44 +116,41 @@ impl AuthClient {
         password: &SecretString,
         context: CallContext,
     ) -> Result<User, CallError> {
-        let message = auth_v1::VerifyCredentialsRequest {
-            username: username.to_owned(),
-            password: password.expose_secret().to_owned(),
-        };
-        let request = with_context(message, context);
-        let answer = within(PASSWORD, request, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.verify_credentials(request).await
+        let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
+        let request = context.request(VerifyCredentialsRequest { username, password });
+        let mut client = self.client();
+        let response = call_with_timeout(PASSWORD_TIMEOUT, request, |request| {
+            client.verify_credentials(request)
         })
         .await?;
-        User::required(answer.user)
+        User::try_from_response(response.user)
     }
 
-    /// Decides whether the bearer of an access token may pass, by a role that was stored when this
-    /// was asked or later. Concurrent decisions share calls, which carry the ids of all the requests
-    /// and no client address.
+    /// Decides whether the bearer of an access token meets a requirement, by the role stored now.
+    /// Concurrent decisions share calls, which carry all request ids and no client address.
     pub async fn authorize(
         &self,
         access_token: &SecretString,
         requirement: Requirement<'_>,
         context: CallContext,
     ) -> Result<User, CallError> {
-        self.0.authorizations.authorize(access_token, requirement, context.request_id).await
+        self.0.authorize_batcher.authorize(access_token, requirement, context.request_id).await
     }
 
-    /// Calls `observer` with the number of decisions in each call that is made for some; for whoever
-    /// counts. The first observer stays.
+    /// Calls `observer` with the number of decisions in each call, for metrics. Only the first observer
+    /// is kept.
     pub fn observe_decisions(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.0.authorizations.observe(observer);
+        self.0.authorize_batcher.observe(observer);
     }
 
-    /// The same for look-ups of one name. Those of several are a call of their own, which is not told.
+    /// The same for lookups of one username each. Lookups of several are not batched further and not
+    /// observed.
     pub fn observe_usernames(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.0.usernames.observe(observer);
+        self.0.username_batcher.observe(observer);
     }
 
-    /// Replaces the password of the bearer of the access token, who must know the current one. Ends
-    /// every token of theirs, this one included.
+    /// Replaces the password of the bearer of `access_token`, given the current one, and revokes all
+    /// of the user's tokens.
     pub async fn change_password(
         &self,
         access_token: &SecretString,
@@ -164,22 +158,15 @@ impl AuthClient {
         new: &SecretString,
         context: CallContext,
     ) -> Result<User, CallError> {
-        let message = auth_v1::ChangePasswordRequest {
+        let message = ChangePasswordRequest {
             current_password: current.expose_secret().to_owned(),
             new_password: new.expose_secret().to_owned(),
         };
-        let request = with_actor(message, access_token, context)?;
-        let answer = within(PASSWORD, request, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.change_password(request).await
-        })
-        .await?;
-        User::required(answer.user)
+        let request = authenticated_request(message, access_token, context)?;
+        let mut client = self.client();
+        let response =
+            call_with_timeout(PASSWORD_TIMEOUT, request, |request| client.change_password(request))
+                .await?;
+        User::try_from_response(response.user)
     }
-}
-
-fn with_context<M>(message: M, context: CallContext) -> Request<M> {
-    let mut request = Request::new(message);
-    context.inject(&mut request);
-    request
 }

@@ -1,31 +1,28 @@
-//! For programs that ask internal services: whether and how their connections are encrypted.
-
-mod client_tls_files;
-
-pub use client_tls_files::ClientTlsFiles;
+//! Settings of programs that call auth-service.
 
 use crate::{AuthClient, ClientTls};
+use rolegate_grpc_client::settings::ClientTlsFiles;
 use rolegate_service_runtime::settings::SettingError;
 use std::path::PathBuf;
 
-/// The files of encrypted connections to auth-service.
+/// The files of TLS connections to auth-service.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct AuthTlsSettings {
-    /// PEM file of the authorities that auth-service's certificate must come from; required for https
+    /// PEM file of the CAs that may issue auth-service's certificate; required for https
     #[arg(long, env = "AUTH_CLIENT_TLS_CA_FILE")]
     pub auth_client_tls_ca_file: Option<PathBuf>,
 
-    /// PEM file of the certificate to show to auth-service, where it demands one
+    /// PEM file of the client certificate, if auth-service requires one
     #[arg(long, env = "AUTH_CLIENT_TLS_CERT_FILE")]
     pub auth_client_tls_cert_file: Option<PathBuf>,
 
-    /// PEM file of its key
+    /// PEM file of the key of the client certificate
     #[arg(long, env = "AUTH_CLIENT_TLS_KEY_FILE")]
     pub auth_client_tls_key_file: Option<PathBuf>,
 }
 
 impl AuthTlsSettings {
-    /// A client of the auth-service at `url`, and what its connections are encrypted with.
+    /// A client of the auth-service at `url`, and the TLS of its connections, which can be reloaded.
     ///
     /// # Panics
     ///
@@ -34,7 +31,7 @@ impl AuthTlsSettings {
         let files = ClientTlsFiles {
             url_setting: "AUTH_SERVICE_URL",
             prefix: "AUTH_CLIENT_TLS",
-            authorities: self.auth_client_tls_ca_file.clone(),
+            ca_bundle: self.auth_client_tls_ca_file.clone(),
             certificate: self.auth_client_tls_cert_file.clone(),
             key: self.auth_client_tls_key_file.clone(),
         };

@@ -1,24 +1,24 @@
-//! A user as auth-service shows them to others.
+//! Users as auth-service returns them.
 
 use crate::{CallError, Role};
 use rolegate_proto::auth_v1;
 
-/// A user; the role is the one stored when the call was answered.
+/// A user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// At least 1; never given out twice.
+    /// At least 1; never reused.
     pub id: i64,
     /// Unique, compared byte for byte.
     pub username: String,
-    /// The stored role.
+    /// The role stored when auth-service answered.
     pub role: Role,
 }
 
 impl TryFrom<auth_v1::User> for User {
     type Error = CallError;
 
-    /// A role this version does not know is a failure, not the least of roles: guessing either way
-    /// would be a decision that nobody made.
+    /// A role of a later version is an error: taking it for any known role would be a guess about
+    /// permissions.
     fn try_from(user: auth_v1::User) -> Result<Self, CallError> {
         let role = Role::try_from(user.role).map_err(|_| CallError::Malformed)?;
         Ok(Self { id: user.id, username: user.username, role })
@@ -26,7 +26,7 @@ impl TryFrom<auth_v1::User> for User {
 }
 
 impl User {
-    pub(crate) fn required(user: Option<auth_v1::User>) -> Result<Self, CallError> {
+    pub(crate) fn try_from_response(user: Option<auth_v1::User>) -> Result<Self, CallError> {
         user.ok_or(CallError::Malformed)?.try_into()
     }
 }

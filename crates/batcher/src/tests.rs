@@ -1,9 +1,8 @@
 //! A store whose value changes while batches are under way, and whose answers wait for the test.
 
-use super::{Batcher, Limits, Lost};
+use crate::{BatchDropped, Batcher, Limits};
 use std::{
     future::poll_fn,
-    num::NonZero,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU32, Ordering},
@@ -15,8 +14,8 @@ use tokio::{
     task::{JoinHandle, yield_now},
 };
 
-const PATIENCE: Duration = Duration::from_secs(10);
-const MOST: NonZero<usize> = NonZero::new(4).unwrap();
+const STALL_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_STALLED: usize = 4;
 
 /// Reads its value when a batch is sent, and answers when the test allows it.
 #[derive(Clone)]
@@ -27,14 +26,18 @@ struct Store {
     reads: Batcher<&'static str, u32>,
 }
 
-fn store(batch: usize, in_flight: usize) -> Store {
-    let (batch, in_flight) = (NonZero::new(batch).unwrap(), NonZero::new(in_flight).unwrap());
+fn store(max_batch_size: usize, max_in_flight: usize) -> Store {
     let value = Arc::new(AtomicU32::new(0));
     let may_answer = Arc::new(Semaphore::new(0));
     let batches = Arc::new(Mutex::new(Vec::new()));
     let reads = {
         let (value, may_answer, batches) = (value.clone(), may_answer.clone(), batches.clone());
-        let limits = Limits { batch, in_flight, patience: PATIENCE, most_in_flight: MOST };
+        let limits = Limits {
+            max_batch_size,
+            max_in_flight,
+            stall_timeout: STALL_TIMEOUT,
+            max_in_flight_stalled: MAX_STALLED,
+        };
         Batcher::new(limits, move |names: Vec<&'static str>| {
             let read = value.load(Ordering::SeqCst);
             batches.lock().unwrap().push(names.clone());
@@ -50,7 +53,7 @@ fn store(batch: usize, in_flight: usize) -> Store {
 }
 
 impl Store {
-    fn read(&self, name: &'static str) -> JoinHandle<Result<u32, Lost>> {
+    fn read(&self, name: &'static str) -> JoinHandle<Result<u32, BatchDropped>> {
         let reads = self.reads.clone();
         tokio::spawn(async move { reads.submit(name).await })
     }
@@ -165,9 +168,9 @@ async fn a_caller_who_leaves_a_batch_in_flight_does_not_take_the_others_along() 
 #[tokio::test]
 async fn a_panic_or_a_missing_answer_loses_its_own_batch_and_no_later_one() {
     let store = store(1, 1);
-    assert_eq!(store.read("panic").await.unwrap(), Err(Lost));
+    assert_eq!(store.read("panic").await.unwrap(), Err(BatchDropped));
     store.answer(2);
-    assert_eq!(store.read("no answer").await.unwrap(), Err(Lost));
+    assert_eq!(store.read("no answer").await.unwrap(), Err(BatchDropped));
     assert_eq!(store.read("a").await.unwrap(), Ok(0));
 }
 
@@ -182,7 +185,7 @@ async fn a_stuck_batch_holds_nobody_up_for_longer_than_the_patience() {
     let after = store.read("b");
     settle().await;
     // Nobody else asks: those who wait see for themselves.
-    tokio::time::advance(PATIENCE).await;
+    tokio::time::advance(STALL_TIMEOUT).await;
     settle().await;
     assert_eq!(store.sent(), [vec!["stuck"], vec!["a", "b"]]);
     // The extra place is used for no second batch while answers come.
@@ -213,10 +216,10 @@ async fn those_who_wait_are_not_woken_while_batches_are_stuck() {
         .collect();
     for _ in 0..20 {
         settle().await;
-        tokio::time::advance(PATIENCE).await;
+        tokio::time::advance(STALL_TIMEOUT).await;
     }
     // Four are in stuck batches, two wait for a place.
-    assert_eq!(store.sent().len(), MOST.get());
+    assert_eq!(store.sent().len(), MAX_STALLED);
     assert_eq!(polls.load(Ordering::SeqCst), 6);
     store.answer(6);
     for caller in callers {
@@ -229,12 +232,12 @@ async fn who_waits_behind_a_stuck_batch_and_one_that_panics_is_not_forgotten() {
     let store = store(1, 1);
     let stuck = store.read("stuck");
     settle().await;
-    tokio::time::advance(PATIENCE).await;
+    tokio::time::advance(STALL_TIMEOUT).await;
     // Both come at once: one takes the extra place, the other waits behind it.
     let (lost, waiting) = (store.read("panic"), store.read("a"));
-    assert_eq!(lost.await.unwrap(), Err(Lost));
+    assert_eq!(lost.await.unwrap(), Err(BatchDropped));
     settle().await;
-    tokio::time::advance(2 * PATIENCE).await;
+    tokio::time::advance(2 * STALL_TIMEOUT).await;
     settle().await;
     assert_eq!(store.sent(), [["stuck"], ["panic"], ["a"]]);
     store.answer(2);
@@ -246,10 +249,10 @@ async fn who_waits_behind_a_stuck_batch_and_one_that_panics_is_not_forgotten() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nobody_is_forgotten_when_requests_come_as_batches_end() {
     let limits = Limits {
-        batch: NonZero::new(4).unwrap(),
-        in_flight: NonZero::new(2).unwrap(),
-        patience: PATIENCE,
-        most_in_flight: MOST,
+        max_batch_size: 4,
+        max_in_flight: 2,
+        stall_timeout: STALL_TIMEOUT,
+        max_in_flight_stalled: MAX_STALLED,
     };
     let reads = Batcher::new(limits, async |batch: Vec<u32>| {
         yield_now().await;

@@ -1,92 +1,100 @@
-//! The calls of `rolegate.posts.v1.PostService`, typed.
+//! The typed calls of `rolegate.posts.v1.PostService`.
 
-use crate::{Post, PostInput, PostPage, PostQuery, reads::Reads, wire::Wire};
-use rolegate_auth_client::{
-    CallContext, CallError, ClientTls, InvalidAddress, Stream,
-    service_client::{DECISION, Replicas, repeat_within, with_actor, within},
+use crate::{Post, PostInput, PostPage, PostQuery, post_batcher::PostBatcher};
+use rolegate_grpc_client::{
+    BalancedChannel, CallContext, CallError, ClientTls, InvalidAddress, READ_TIMEOUT, ServiceInfo,
+    Stream, authenticated_request, call_with_timeout, retry_until,
 };
 use rolegate_proto::posts_v1::{
     CreatePostRequest, DeletePostRequest, ListPostsRequest, UpdatePostRequest,
+    post_service_client::PostServiceClient, post_service_server::SERVICE_NAME,
 };
 use secrecy::SecretString;
 use std::{io, sync::Arc};
 use tokio::time::Instant;
 
-/// A client of posts-service. Cheap to clone; clones share their connections and their batches.
+const SERVICE: ServiceInfo =
+    ServiceInfo { program: "posts-service", default_port: 50052, health_name: SERVICE_NAME };
+
+/// The largest batch of the longest posts has 13 MiB.
+const MAX_RESPONSE_SIZE: usize = 16 * 1024 * 1024;
+
+/// A client of posts-service. Clones are cheap and share connections and batches.
 #[derive(Clone, Debug)]
 pub struct PostsClient(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
-    replicas: Replicas<Wire>,
-    reads: Reads,
+    client: PostServiceClient<BalancedChannel>,
+    post_batcher: PostBatcher,
 }
 
+/// In every call that takes `actor`, it is the access token of an author or an admin. Authors may
+/// change only their own posts.
 impl PostsClient {
-    /// A client of the posts-service at `address`, such as `http://posts-service:50052`, not encrypted.
-    /// Begins to connect at once, in the background. Calls are balanced over every replica that the
-    /// name resolves to, now and later.
+    /// A client of every replica behind `address`, such as `http://posts-service:50052`, in plain text.
+    /// Connects in the background.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
     pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
-        Replicas::connect_lazy(address).map(Self::with)
+        BalancedChannel::connect_lazy(SERVICE, address).map(Self::new)
     }
 
-    /// The same, encrypted, at an address such as `https://posts-service:50052`. Every replica must
-    /// prove to be the host of the address.
+    /// Like [`PostsClient::connect_lazy`], with TLS, for an address such as
+    /// `https://posts-service:50052`. The certificate of every replica must be for that host.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
     pub fn connect_lazy_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
-        Replicas::connect_lazy_tls(address, tls).map(Self::with)
+        BalancedChannel::connect_lazy_tls(SERVICE, address, tls).map(Self::new)
     }
 
-    /// A client of the one posts-service at the far end of whatever `dial` opens.
+    /// A client of one posts-service over the streams that `connector` opens.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn with_connector<F>(dial: impl Fn() -> F + Send + Sync + 'static) -> Self
+    pub fn with_connector<F>(connector: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
     {
-        Self::with(Replicas::with_connector(dial))
+        Self::new(BalancedChannel::with_connector(SERVICE, connector))
     }
 
-    fn with(replicas: Replicas<Wire>) -> Self {
-        let reads = Reads::new(replicas.clone());
-        Self(Arc::new(Parts { replicas, reads }))
+    fn new(channel: BalancedChannel) -> Self {
+        let client = PostServiceClient::new(channel).max_decoding_message_size(MAX_RESPONSE_SIZE);
+        let post_batcher = PostBatcher::new(client.clone());
+        Self(Arc::new(Parts { client, post_batcher }))
     }
 
-    /// Creates a post; `actor`, the access token of an author or admin, becomes its author.
+    /// Creates a post whose author is the actor.
     pub async fn create(
         &self,
         actor: &SecretString,
-        draft: PostInput,
+        post: PostInput,
         context: CallContext,
     ) -> Result<Post, CallError> {
-        let message = CreatePostRequest { title: draft.title, content: draft.content };
-        let request = with_actor(message, actor, context)?;
-        let answer = within(DECISION, request, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.0.create_post(request).await
-        });
-        Post::required(answer.await?.post)
+        let message = CreatePostRequest { title: post.title, content: post.content };
+        let request = authenticated_request(message, actor, context)?;
+        let mut client = self.0.client.clone();
+        let response =
+            call_with_timeout(READ_TIMEOUT, request, |request| client.create_post(request)).await?;
+        Post::try_from_response(response.post)
     }
 
-    /// The post with this id, as it was stored when this was asked or later. Concurrent reads share
-    /// calls.
+    /// The post with this id as it is stored now. Concurrent reads share calls, which carry all
+    /// request ids and no client address.
     pub async fn get_post(&self, id: i64, context: CallContext) -> Result<Post, CallError> {
-        self.0.reads.post(id, context.request_id).await
+        self.0.post_batcher.get(id, context.request_id).await
     }
 
-    /// Calls `observer` with the number of reads in each call that is made for some; for whoever counts.
-    /// The first observer stays.
+    /// Calls `observer` with the number of reads in each call, for metrics. Only the first observer is
+    /// kept.
     pub fn observe_reads(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.0.reads.observe(observer);
+        self.0.post_batcher.observe(observer);
     }
 
     /// Lists posts by ascending id.
@@ -100,45 +108,43 @@ impl PostsClient {
             after: query.after.unwrap_or(0),
             author_id: query.author_id,
         };
-        let answer = repeat_within(Instant::now() + DECISION, message, |mut request| async {
+        let response = retry_until(Instant::now() + READ_TIMEOUT, message, |mut request| {
             context.inject(&mut request);
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.0.list_posts(request).await
+            let mut client = self.0.client.clone();
+            async move { client.list_posts(request).await }
         });
-        let answer = answer.await?;
-        let posts = answer.posts.into_iter().map(Post::try_from).collect::<Result<_, _>>()?;
-        Ok(PostPage { posts, next: answer.next_after })
+        let response = response.await?;
+        let posts = response.posts.into_iter().map(Post::try_from).collect::<Result<_, _>>()?;
+        Ok(PostPage { posts, next: response.next_after })
     }
 
-    /// Replaces title and content; `actor` is the access token of its author or of an admin.
+    /// Replaces the title and the content of a post.
     pub async fn update(
         &self,
         actor: &SecretString,
         post_id: i64,
-        draft: PostInput,
+        post: PostInput,
         context: CallContext,
     ) -> Result<Post, CallError> {
-        let message = UpdatePostRequest { post_id, title: draft.title, content: draft.content };
-        let request = with_actor(message, actor, context)?;
-        let answer = within(DECISION, request, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.0.update_post(request).await
-        });
-        Post::required(answer.await?.post)
+        let message = UpdatePostRequest { post_id, title: post.title, content: post.content };
+        let request = authenticated_request(message, actor, context)?;
+        let mut client = self.0.client.clone();
+        let response =
+            call_with_timeout(READ_TIMEOUT, request, |request| client.update_post(request)).await?;
+        Post::try_from_response(response.post)
     }
 
-    /// Deletes a post for good; `actor` is the access token of its author or of an admin.
+    /// Deletes a post.
     pub async fn delete(
         &self,
         actor: &SecretString,
         post_id: i64,
         context: CallContext,
     ) -> Result<(), CallError> {
-        let request = with_actor(DeletePostRequest { post_id }, actor, context)?;
-        let answer = within(DECISION, request, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.0.delete_post(request).await
-        });
-        answer.await.map(drop)
+        let request = authenticated_request(DeletePostRequest { post_id }, actor, context)?;
+        let mut client = self.0.client.clone();
+        call_with_timeout(READ_TIMEOUT, request, |request| client.delete_post(request))
+            .await
+            .map(drop)
     }
 }

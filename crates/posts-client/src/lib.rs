@@ -1,16 +1,15 @@
-//! How an internal service asks posts-service, as it asks auth-service by `auth-client`: calls are
-//! balanced over all replicas, each has a deadline, errors are the contract's reasons.
+//! The client of posts-service for other services. Calls are balanced over all replicas, each with a
+//! deadline; errors are the contract's reasons.
 //!
-//! - [`PostsClient`]: one method per call; concurrent reads share calls without staleness.
-//! - [`Post`], [`PostInput`], [`PostPage`], [`PostQuery`]: what the calls speak of.
-//! - [`settings`] (feature `settings`): flags and environment of programs that ask posts-service.
+//! - [`PostsClient`]: one method for each call; concurrent reads share calls and are never stale.
+//! - [`Post`], [`PostInput`], [`PostPage`], [`PostQuery`]: the types of these calls.
+//! - [`settings`] (feature `settings`): the settings of programs that call posts-service.
 
 mod client;
 mod post;
-mod reads;
+mod post_batcher;
 #[cfg(feature = "settings")]
 pub mod settings;
-mod wire;
 
 pub use client::PostsClient;
 pub use post::{Post, PostInput, PostPage, PostQuery};

@@ -1,30 +1,30 @@
-//! Posts as posts-service shows them to others.
+//! Posts as posts-service returns them, and the arguments of its calls.
 
 use prost_types::Timestamp;
-use rolegate_auth_client::CallError;
+use rolegate_grpc_client::CallError;
 use rolegate_proto::posts_v1;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Post {
-    /// At least 1; never given out twice.
+    /// At least 1; never reused.
     pub id: i64,
     /// 1 to 200 characters.
     pub title: String,
     /// 1 to 50,000 characters.
     pub content: String,
-    /// Who wrote it.
+    /// The id of the user who created it.
     pub author_id: i64,
-    /// The author's username when the call was answered; `None` when that user is deleted.
+    /// The author's username when posts-service answered; `None` for a deleted user.
     pub author: Option<String>,
-    /// When it was created, to the millisecond.
+    /// In whole milliseconds.
     pub created_at: SystemTime,
-    /// When it was last changed, to the millisecond.
+    /// In whole milliseconds; each change is later than the one before.
     pub updated_at: SystemTime,
 }
 
-/// What is to stand in a post; posts-service judges it.
+/// The title and the content of a post, which posts-service validates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostInput {
     /// 1 to 200 characters.
@@ -36,11 +36,11 @@ pub struct PostInput {
 /// Which posts [`PostsClient::list`](crate::PostsClient::list) returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PostQuery {
-    /// At most this many: 1 to 200; `None` for 50.
+    /// The size of the page, 1 to 200; `None` for 50.
     pub limit: Option<u16>,
-    /// Only greater ids; `None` from the first.
+    /// Only greater ids; `None` for the first page.
     pub after: Option<i64>,
-    /// Only this author's; `None` for all.
+    /// Only posts of this author; `None` for all.
     pub author_id: Option<i64>,
 }
 
@@ -69,18 +69,17 @@ impl TryFrom<posts_v1::Post> for Post {
     }
 }
 
-/// From 1970 to the end of the year 9999: 2,932,897 days.
+/// From 1970 to the end of the year 9999, the last that RFC 3339 can express: 2,932,897 days.
 const YEAR_10000: Duration = Duration::from_hours(70_389_528);
 
 fn time(timestamp: Option<Timestamp>) -> Result<SystemTime, CallError> {
     let time = timestamp.and_then(|time| SystemTime::try_from(time).ok());
-    // What has a form in RFC 3339.
     let years = UNIX_EPOCH..UNIX_EPOCH + YEAR_10000;
     time.filter(|time| years.contains(time)).ok_or(CallError::Malformed)
 }
 
 impl Post {
-    pub(crate) fn required(post: Option<posts_v1::Post>) -> Result<Self, CallError> {
+    pub(crate) fn try_from_response(post: Option<posts_v1::Post>) -> Result<Self, CallError> {
         post.ok_or(CallError::Malformed)?.try_into()
     }
 }

@@ -1,22 +1,22 @@
-//! For programs that ask posts-service: whether they do, and how their connections are encrypted.
+//! Settings of programs that call posts-service.
 
 use crate::PostsClient;
-use rolegate_auth_client::{ClientTls, settings::ClientTlsFiles};
+use rolegate_grpc_client::{ClientTls, settings::ClientTlsFiles};
 use rolegate_service_runtime::settings::SettingError;
 use std::path::PathBuf;
 
-/// The files of encrypted connections to posts-service.
+/// The files of TLS connections to posts-service.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PostsTlsSettings {
-    /// PEM file of the authorities that posts-service's certificate must come from; required for https
+    /// PEM file of the CAs that may issue posts-service's certificate; required for https
     #[arg(long, env = "POSTS_CLIENT_TLS_CA_FILE")]
     pub posts_client_tls_ca_file: Option<PathBuf>,
 
-    /// PEM file of the certificate to show to posts-service, where it demands one
+    /// PEM file of the client certificate, if posts-service requires one
     #[arg(long, env = "POSTS_CLIENT_TLS_CERT_FILE")]
     pub posts_client_tls_cert_file: Option<PathBuf>,
 
-    /// PEM file of its key
+    /// PEM file of the key of the client certificate
     #[arg(long, env = "POSTS_CLIENT_TLS_KEY_FILE")]
     pub posts_client_tls_key_file: Option<PathBuf>,
 }
@@ -24,8 +24,8 @@ pub struct PostsTlsSettings {
 const URL: &str = "POSTS_SERVICE_URL";
 
 impl PostsTlsSettings {
-    /// A client of the posts-service at `url`, if there is one, and what its connections are
-    /// encrypted with.
+    /// A client of the posts-service at `url`, and the TLS of its connections, which can be reloaded.
+    /// Without a URL there is no client, and setting TLS files is an error.
     ///
     /// # Panics
     ///
@@ -37,12 +37,12 @@ impl PostsTlsSettings {
         let files = ClientTlsFiles {
             url_setting: URL,
             prefix: "POSTS_CLIENT_TLS",
-            authorities: self.posts_client_tls_ca_file.clone(),
+            ca_bundle: self.posts_client_tls_ca_file.clone(),
             certificate: self.posts_client_tls_cert_file.clone(),
             key: self.posts_client_tls_key_file.clone(),
         };
         let Some(url) = url else {
-            return match files.given() {
+            return match files.first_set() {
                 Some(name) => {
                     let problem = format!("is required, because {name} is set");
                     Err(SettingError::new(URL, problem))

@@ -1,12 +1,15 @@
 //! Concurrent reads share calls, and nobody's read harms another's.
 
-use rolegate_auth_client::{CallContext, CallError, Reason, Stream};
+use rolegate_grpc_client::{CallContext, CallError, Stream};
 use rolegate_posts_client::{Post, PostsClient};
-use rolegate_proto::posts_v1::{
-    self as proto, BatchGetPostsRequest, BatchGetPostsResponse, CreatePostRequest,
-    CreatePostResponse, DeletePostRequest, DeletePostResponse, GetPostRequest, GetPostResponse,
-    ListPostsRequest, ListPostsResponse, UpdatePostRequest, UpdatePostResponse,
-    post_service_server::{PostService, PostServiceServer},
+use rolegate_proto::{
+    Reason,
+    posts_v1::{
+        self as proto, BatchGetPostsRequest, BatchGetPostsResponse, CreatePostRequest,
+        CreatePostResponse, DeletePostRequest, DeletePostResponse, GetPostRequest, GetPostResponse,
+        ListPostsRequest, ListPostsResponse, UpdatePostRequest, UpdatePostResponse,
+        post_service_server::{PostService, PostServiceServer},
+    },
 };
 use std::{
     io,

@@ -22,7 +22,7 @@ pub enum StoreError {
     TimedOut,
     /// The statement was shared with others, and whoever sent it for all of them broke.
     #[error("a shared look-up broke")]
-    Lost(#[from] rolegate_batcher::Lost),
+    Lost(#[from] rolegate_batcher::BatchDropped),
     /// It answered with an error: a fault of ours or of its data.
     #[error("the database refused a statement")]
     Failed(#[source] Arc<sqlx::Error>),

@@ -1,22 +1,26 @@
-//! Calls about users: what admins do with them, and their names.
+//! Calls about other users: administration, and usernames for display.
 
-use super::{AuthClient, with_actor};
-use crate::{
-    CallContext, CallError, Role, User,
-    deadline::{DECISION, PASSWORD, within},
+use super::AuthClient;
+use crate::{Role, User};
+use rolegate_grpc_client::{
+    CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request,
+    call_with_timeout,
 };
-use rolegate_proto::auth_v1;
+use rolegate_proto::auth_v1::{
+    self, DeleteUserRequest, GetUserRequest, ListUsersRequest, SetPasswordRequest,
+    SetUserRoleRequest,
+};
 use secrecy::{ExposeSecret, SecretString};
 use std::collections::HashMap;
 
 /// Which users [`AuthClient::list_users`] returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserQuery {
-    /// At most this many: 1 to 200; `None` for 50.
+    /// The size of the page, 1 to 200; `None` for 50.
     pub limit: Option<u16>,
-    /// Only greater ids; `None` from the first.
+    /// Only greater ids; `None` for the first page.
     pub after: Option<i64>,
-    /// Only usernames that start with this, taken literally; empty for all.
+    /// Only usernames with this literal prefix; empty for all.
     pub username_prefix: String,
     /// Only this role; `None` for all.
     pub role: Option<Role>,
@@ -31,9 +35,10 @@ pub struct UserPage {
     pub next: Option<i64>,
 }
 
+/// In every call that takes `actor`, it is the access token of an admin.
 impl AuthClient {
-    /// Replaces the role of a user; `actor` is the access token of an admin. `None` stands for a
-    /// name that is no role: auth-service refuses it in its turn, after the checks before it.
+    /// Replaces the role of a user. `None` stands for an unknown role name, which auth-service rejects
+    /// after its earlier checks.
     pub async fn set_user_role(
         &self,
         actor: &SecretString,
@@ -42,73 +47,65 @@ impl AuthClient {
         context: CallContext,
     ) -> Result<User, CallError> {
         let role = role.map_or(auth_v1::Role::Unspecified.into(), i32::from);
-        let message = auth_v1::SetUserRoleRequest { user_id, role };
-        let request = with_actor(message, actor, context)?;
-        let answer = within(DECISION, request, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.set_user_role(request).await
-        })
-        .await?;
-        User::required(answer.user)
+        let message = SetUserRoleRequest { user_id, role };
+        let request = authenticated_request(message, actor, context)?;
+        let mut client = self.client();
+        let response =
+            call_with_timeout(READ_TIMEOUT, request, |request| client.set_user_role(request))
+                .await?;
+        User::try_from_response(response.user)
     }
 
-    /// Lists users by ascending id; `actor` is the access token of an admin.
+    /// Lists users by ascending id.
     pub async fn list_users(
         &self,
         actor: &SecretString,
         query: UserQuery,
         context: CallContext,
     ) -> Result<UserPage, CallError> {
-        let message = auth_v1::ListUsersRequest {
+        let message = ListUsersRequest {
             page_size: query.limit.map_or(0, i32::from),
             after: query.after.unwrap_or(0),
             username_prefix: query.username_prefix,
             role: query.role.map(i32::from),
         };
-        let request = with_actor(message, actor, context)?;
-        let answer = within(DECISION, request, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.list_users(request).await
-        })
-        .await?;
-        let users = answer.users.into_iter().map(User::try_from).collect::<Result<_, _>>()?;
-        Ok(UserPage { users, next: answer.next_after })
+        let request = authenticated_request(message, actor, context)?;
+        let mut client = self.client();
+        let response =
+            call_with_timeout(READ_TIMEOUT, request, |request| client.list_users(request)).await?;
+        let users = response.users.into_iter().map(User::try_from).collect::<Result<_, _>>()?;
+        Ok(UserPage { users, next: response.next_after })
     }
 
-    /// The user with this id; `actor` is the access token of an admin.
+    /// Returns a user.
     pub async fn get_user(
         &self,
         actor: &SecretString,
         user_id: i64,
         context: CallContext,
     ) -> Result<User, CallError> {
-        let request = with_actor(auth_v1::GetUserRequest { user_id }, actor, context)?;
-        let answer = within(DECISION, request, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.get_user(request).await
-        })
-        .await?;
-        User::required(answer.user)
+        let request = authenticated_request(GetUserRequest { user_id }, actor, context)?;
+        let mut client = self.client();
+        let response =
+            call_with_timeout(READ_TIMEOUT, request, |request| client.get_user(request)).await?;
+        User::try_from_response(response.user)
     }
 
-    /// Deletes a user for good and returns who it was; `actor` is the access token of an admin.
+    /// Deletes a user and returns it.
     pub async fn delete_user(
         &self,
         actor: &SecretString,
         user_id: i64,
         context: CallContext,
     ) -> Result<User, CallError> {
-        let request = with_actor(auth_v1::DeleteUserRequest { user_id }, actor, context)?;
-        let answer = within(DECISION, request, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.delete_user(request).await
-        })
-        .await?;
-        User::required(answer.user)
+        let request = authenticated_request(DeleteUserRequest { user_id }, actor, context)?;
+        let mut client = self.client();
+        let response =
+            call_with_timeout(READ_TIMEOUT, request, |request| client.delete_user(request)).await?;
+        User::try_from_response(response.user)
     }
 
-    /// Replaces the password of a user and ends the user's tokens; `actor` is the access token of an
-    /// admin.
+    /// Replaces the password of a user and revokes the user's tokens.
     pub async fn set_password(
         &self,
         actor: &SecretString,
@@ -117,23 +114,22 @@ impl AuthClient {
         context: CallContext,
     ) -> Result<User, CallError> {
         let password = password.expose_secret().to_owned();
-        let message = auth_v1::SetPasswordRequest { user_id, password };
-        let request = with_actor(message, actor, context)?;
-        let answer = within(PASSWORD, request, |request| async {
-            let mut lease = self.0.replicas.lease().await?;
-            lease.client.set_password(request).await
-        })
-        .await?;
-        User::required(answer.user)
+        let message = SetPasswordRequest { user_id, password };
+        let request = authenticated_request(message, actor, context)?;
+        let mut client = self.client();
+        let response =
+            call_with_timeout(PASSWORD_TIMEOUT, request, |request| client.set_password(request))
+                .await?;
+        User::try_from_response(response.user)
     }
 
-    /// The names of the users with these ids; ids that nobody has are left out. Tells no more than a
-    /// service may show to everybody, and so needs no actor. Concurrent look-ups share calls.
+    /// The usernames by id, without ids that do not exist. Needs no actor, because services show
+    /// usernames to everybody. Concurrent lookups of one id share calls.
     pub async fn get_usernames(
         &self,
         ids: &[i64],
         context: CallContext,
     ) -> Result<HashMap<i64, String>, CallError> {
-        self.0.usernames.of(ids, context.request_id).await
+        self.0.username_batcher.get(ids, context.request_id).await
     }
 }

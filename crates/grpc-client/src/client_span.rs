@@ -1,13 +1,14 @@
-//! A span for each call that is made for a request that is traced, and the trace's way to the other
-//! side (W3C Trace Context). Attributes by OpenTelemetry's conventions for RPC.
+//! Client spans of calls with the attributes of OpenTelemetry's RPC conventions, and the trace context
+//! in the request's headers (W3C Trace Context).
 
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use opentelemetry::{Context, global, propagation::Injector};
+use tonic::{Code, Status};
 use tracing::{Span, field::Empty, info_span};
 
-/// The span of this call, which the request now tells the other side about; disabled where nobody
-/// traces. What belongs to no request, such as the watch over a replica's health, is not traced.
-pub(crate) fn of<B>(request: &mut Request<B>) -> Span {
+/// Starts the span of a call and injects its context into the request. The span is disabled outside a
+/// traced request.
+pub(crate) fn start<B>(request: &mut Request<B>) -> Span {
     if Span::current().is_none() {
         return Span::none();
     }
@@ -31,19 +32,20 @@ pub(crate) fn of<B>(request: &mut Request<B>) -> Span {
     span
 }
 
-/// Notes how the call ended. A refusal stands in the head of the answer; an error without any answer
-/// is UNAVAILABLE (14) to the caller.
-pub(crate) fn end<B, E>(span: &Span, answer: &Result<Response<B>, E>) {
-    let code = match answer {
-        Ok(answer) => answer
-            .headers()
-            .get("grpc-status")
-            .map_or(Some(0), |code| code.to_str().ok()?.parse().ok())
-            .unwrap_or(2_i64),
-        Err(_) => 14,
+/// Records the status of a call. Services send errors as `grpc-status` in the response's head; calls
+/// without a response are UNAVAILABLE to the caller.
+pub(crate) fn finish<B>(span: &Span, result: &Result<Response<B>, Status>) {
+    if span.is_disabled() {
+        return;
+    }
+    let code = match result {
+        Ok(response) => {
+            Status::from_header_map(response.headers()).map_or(Code::Ok, |status| status.code())
+        }
+        Err(_) => Code::Unavailable,
     };
-    span.record("rpc.grpc.status_code", code);
-    if code != 0 {
+    span.record("rpc.grpc.status_code", i32::from(code));
+    if code != Code::Ok {
         span.record("otel.status_code", "ERROR");
     }
 }
@@ -52,7 +54,7 @@ struct Headers<'a>(&'a mut HeaderMap);
 
 impl Injector for Headers<'_> {
     fn set(&mut self, key: &str, value: String) {
-        // An empty `tracestate` says nothing.
+        // The propagator also sets an empty `tracestate`.
         if !value.is_empty()
             && let Ok(name) = HeaderName::from_bytes(key.as_bytes())
             && let Ok(value) = HeaderValue::from_str(&value)

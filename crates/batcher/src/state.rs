@@ -1,0 +1,74 @@
+//! The requests that wait, the batches in flight, and their limits.
+
+use std::time::Duration;
+use tokio::{sync::oneshot, time::Instant};
+use tracing::{Span, info_span};
+
+/// The size of batches, and how many may be in flight.
+///
+/// Few batches in flight make large batches, which cost less for each request. But a stalled batch must
+/// not delay the others: when every batch in flight is older than `stall_timeout`, one more may start.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Requests in one batch; at least 1.
+    pub max_batch_size: usize,
+    /// Batches in flight while answers come; at least 1.
+    pub max_in_flight: usize,
+    /// After this time without an answer, a batch counts as stalled.
+    pub stall_timeout: Duration,
+    /// Batches in flight while all are stalled; at least `max_in_flight`.
+    pub max_in_flight_stalled: usize,
+}
+
+pub(crate) struct Waiting<R, A> {
+    pub(crate) request: R,
+    pub(crate) span: Span,
+    pub(crate) reply: oneshot::Sender<A>,
+}
+
+pub(crate) struct State<R, A> {
+    pub(crate) waiting: Vec<Waiting<R, A>>,
+    pub(crate) workers: usize,
+    /// When each batch in flight was sent.
+    pub(crate) sent: Vec<Instant>,
+}
+
+impl<R, A> State<R, A> {
+    /// Whether one more worker may start.
+    pub(crate) fn has_capacity(&self, limits: &Limits) -> bool {
+        let all_stalled = self.sent.len() == self.workers && !self.any_progressing(limits);
+        self.workers < limits.max_in_flight.max(1)
+            || (all_stalled && self.workers < limits.max_in_flight_stalled)
+    }
+
+    /// Whether a worker that started beside stalled batches is one too many, now that others progress.
+    pub(crate) fn has_surplus(&self, limits: &Limits) -> bool {
+        self.workers > limits.max_in_flight.max(1) && self.any_progressing(limits)
+    }
+
+    fn any_progressing(&self, limits: &Limits) -> bool {
+        self.sent.iter().any(|sent| sent.elapsed() < limits.stall_timeout)
+    }
+
+    pub(crate) fn remove_sent(&mut self, sent: Option<Instant>) {
+        if let Some(index) = self.sent.iter().position(|other| Some(*other) == sent) {
+            self.sent.swap_remove(index);
+        }
+    }
+}
+
+/// The span of a batch. A span has one parent, so the batch belongs to the first traced request and is
+/// linked to the others.
+pub(crate) fn batch_span<R, A>(members: &[Waiting<R, A>]) -> Span {
+    let mut traced = members.iter().map(|member| &member.span).filter(|span| !span.is_none());
+    let Some(first) = traced.next() else { return Span::none() };
+    let size = members.len();
+    if size == 1 {
+        return first.clone();
+    }
+    let span = info_span!(parent: first, "batch", otel.kind = "internal", size);
+    for other in traced {
+        span.follows_from(other);
+    }
+    span
+}

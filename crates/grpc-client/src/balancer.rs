@@ -1,0 +1,195 @@
+//! A channel to every replica behind a DNS name.
+//!
+//! The name is resolved again and again, so that replicas may come and go. A call goes to the serving
+//! replica with the fewest calls in flight. Where none is reachable, it fails early, before its
+//! deadline.
+
+use crate::{
+    client_span,
+    connection::{Connector, Stream},
+    discovery::{Discover, DnsTarget, InvalidAddress, ServiceInfo},
+    dns_watcher,
+    replica::{HEALTH_TIMEOUT, monitor},
+    replica_set::{Available, Replica, ReplicaSet},
+};
+use http::{Request, Response, Uri};
+use http_body_util::BodyExt as _;
+use rolegate_grpc_tls::ClientTls;
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::{
+    sync::{Notify, watch},
+    task::AbortHandle,
+    time::timeout,
+};
+use tonic::{Status, body::Body};
+use tower::Service;
+use tracing::Instrument as _;
+
+/// For one more attempt to reconnect when no replica is up. A replica that refuses answers sooner.
+const RECHECK_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// Stands for the address of the only replica of [`BalancedChannel::with_connector`].
+const SINGLE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+
+/// The transport of a generated client. Clones share the connections, which close with the last clone.
+///
+/// It sets the scheme and the authority of each request, so clients need no origin. Errors are
+/// [`Status`]es: UNAVAILABLE where no replica is up, and tonic's mapping of a broken connection.
+#[derive(Clone, Debug)]
+pub struct BalancedChannel(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    available: watch::Receiver<Available>,
+    /// Notified when a call finds no replica.
+    reconnect: Arc<Notify>,
+    /// Where the next choice starts: equally loaded replicas take turns.
+    next_index: AtomicUsize,
+    origin: Uri,
+    watcher: AbortHandle,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.watcher.abort();
+    }
+}
+
+impl BalancedChannel {
+    /// Connects in the background to every replica behind `address`, such as
+    /// `http://auth-service:50051`, in plain text.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn connect_lazy(service: ServiceInfo, address: &str) -> Result<Self, InvalidAddress> {
+        DnsTarget::parse(service, address, None).map(|target| Self::discover(service, target))
+    }
+
+    /// Like [`BalancedChannel::connect_lazy`], with TLS, for an address such as
+    /// `https://auth-service:50051`. The certificate of every replica must be for that host.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn connect_lazy_tls(
+        service: ServiceInfo,
+        address: &str,
+        tls: ClientTls,
+    ) -> Result<Self, InvalidAddress> {
+        DnsTarget::parse(service, address, Some(tls)).map(|target| Self::discover(service, target))
+    }
+
+    /// Connects to a single replica over the streams that `connector` opens.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn with_connector<F>(
+        service: ServiceInfo,
+        connector: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
+    {
+        let connector: Connector = Arc::new(move || Box::pin(connector()));
+        let origin = Uri::from_static("http://in-memory");
+        Self::spawn(origin.clone(), async move |mut set: ReplicaSet| {
+            set.insert(SINGLE);
+            let reconnect = Arc::clone(&set.reconnect);
+            let report = |state| set.update(SINGLE, state);
+            monitor(service, connector, origin, reconnect, report).await;
+        })
+    }
+
+    fn discover(service: ServiceInfo, discovery: impl Discover) -> Self {
+        Self::spawn(discovery.origin(), async move |set| {
+            dns_watcher::run(service, discovery, set).await;
+        })
+    }
+
+    /// Runs `watch`, which keeps the set of replicas current, until the last clone is dropped.
+    fn spawn<F>(origin: Uri, watch: impl FnOnce(ReplicaSet) -> F) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let (sender, available) = watch::channel(None);
+        let reconnect = Arc::new(Notify::new());
+        let set = ReplicaSet::new(sender, Arc::clone(&reconnect));
+        let watcher = tokio::spawn(watch(set)).abort_handle();
+        let next_index = AtomicUsize::new(0);
+        Self(Arc::new(Shared { available, reconnect, next_index, origin, watcher }))
+    }
+
+    /// Picks a replica for a call. Waits for the first health status of new replicas and, where none
+    /// is up, for one more attempt to connect, so that a replica that just came back is found.
+    async fn pick(&self) -> Result<Replica, Status> {
+        if let Some(replica) = self.least_loaded() {
+            return Ok(replica);
+        }
+        let mut available = self.0.available.clone();
+        // Bounded, because replicas that appear one after the other can keep the set pending.
+        let _ = timeout(HEALTH_TIMEOUT, available.wait_for(Option::is_some)).await;
+        if let Some(replica) = self.least_loaded() {
+            return Ok(replica);
+        }
+        self.0.reconnect.notify_waiters();
+        let has_replica = |replicas: &Available| replicas.as_ref().is_some_and(|r| !r.is_empty());
+        let _ = timeout(RECHECK_TIMEOUT, available.wait_for(has_replica)).await;
+        self.least_loaded().ok_or_else(|| Status::unavailable("no replica can be reached"))
+    }
+
+    fn least_loaded(&self) -> Option<Replica> {
+        let replicas = self.0.available.borrow().clone().filter(|all| !all.is_empty())?;
+        let start = self.0.next_index.fetch_add(1, Ordering::Relaxed) % replicas.len();
+        let in_turn = replicas[start..].iter().chain(&replicas[..start]);
+        in_turn.min_by_key(|replica| Arc::strong_count(&replica.calls)).cloned()
+    }
+
+    async fn send(self, mut request: Request<Body>) -> Result<Response<Body>, Status> {
+        let Replica { mut connection, calls } = self.pick().await?;
+        let mut target = self.0.origin.clone().into_parts();
+        target.path_and_query = request.uri().path_and_query().cloned();
+        *request.uri_mut() =
+            Uri::from_parts(target).map_err(|error| Status::internal(error.to_string()))?;
+        let span = client_span::start(&mut request);
+        let response = connection.send_request(request).instrument(span.clone()).await;
+        let response = response.map_err(|error| Status::from_error(error.into()));
+        client_span::finish(&span, &response);
+        // The call counts as in flight until its response is read or dropped.
+        Ok(response?.map(|body| {
+            Body::new(body.map_frame(move |frame| {
+                let _ = &calls;
+                frame
+            }))
+        }))
+    }
+}
+
+impl Service<Request<Body>> for BalancedChannel {
+    type Response = Response<Body>;
+    type Error = Status;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Status>> + Send>>;
+
+    /// Always ready: a call waits for a replica by itself, within its own deadline.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        Box::pin(self.clone().send(request))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+use super::{BalancedChannel, RECHECK_TIMEOUT};
+use crate::{
+    connection::{Connector, Stream, open},
+    discovery::{Discover, ServiceInfo},
+    dns_watcher::{RESOLVE_INTERVAL, RESOLVE_TIMEOUT},
+    replica::{HEALTH_TIMEOUT, ReplicaState},
+    replica_set::{Known, Replica, ReplicaSet},
+};
+use http::Uri;
+use rolegate_proto::{
+    SERVICE_NAME,
+    auth_v1::{LoginRequest, auth_service_client::AuthServiceClient},
+};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{DuplexStream, copy_bidirectional, duplex},
+    sync::{Semaphore, oneshot},
+    task::{AbortHandle, yield_now},
+    time::{sleep, timeout},
+};
+use tonic::{Code, transport::Server};
+use tonic_health::{
+    ServingStatus,
+    pb::{HealthCheckRequest, health_client::HealthClient},
+};
+
+const SERVICE: ServiceInfo =
+    ServiceInfo { program: "auth-service", default_port: 50051, health_name: SERVICE_NAME };
+
+/// The client's end of a connection to a replica that is serving.
+fn replica() -> DuplexStream {
+    let (near, far) = duplex(64 * 1024);
+    let (health, service) = tonic_health::server::health_reporter();
+    tokio::spawn(async move {
+        health.set_service_status(SERVICE_NAME, ServingStatus::Serving).await;
+        let connection = tokio_stream::once(io::Result::Ok(far));
+        Server::builder().add_service(service).serve_with_incoming(connection).await
+    });
+    near
+}
+
+/// The same; aborting the handle cuts the connection.
+fn severable_replica() -> (DuplexStream, AbortHandle) {
+    let (near, mut middle) = duplex(64 * 1024);
+    let mut replica = replica();
+    let relay = tokio::spawn(async move { copy_bidirectional(&mut middle, &mut replica).await });
+    (near, relay.abort_handle())
+}
+
+/// Whether a replica answers a call, with UNIMPLEMENTED because it only has the health service.
+async fn is_answered(channel: &BalancedChannel) -> bool {
+    let result = AuthServiceClient::new(channel.clone()).login(LoginRequest::default()).await;
+    result.expect_err("no replica here implements calls").code() == Code::Unimplemented
+}
+
+async fn serving() -> ReplicaState {
+    let connection = open(Box::new(replica())).await.expect("it answers");
+    ReplicaState::Up { connection, serving: true }
+}
+
+fn address(last: u8) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, last], 1))
+}
+
+/// A channel whose replicas the test sets.
+async fn manual_channel() -> (BalancedChannel, ReplicaSet) {
+    let (sender, set) = oneshot::channel();
+    let origin = Uri::from_static("http://auth-service");
+    let channel = BalancedChannel::spawn(origin, async move |set| {
+        let _ = sender.send(set);
+        std::future::pending::<()>().await;
+    });
+    (channel, set.await.expect("sent"))
+}
+
+fn address_of(replica: &Replica, set: &ReplicaSet) -> SocketAddr {
+    let is_it =
+        |known: &Known| known.as_ref().is_some_and(|(_, calls)| Arc::ptr_eq(calls, &replica.calls));
+    *set.states.iter().find(|(_, known)| is_it(known)).expect("a known one").0
+}
+
+/// Lets every task run until it waits; with paused time nothing else happens.
+async fn settle() {
+    for _ in 0..200 {
+        yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn sequential_calls_use_every_replica() {
+    let (channel, mut set) = manual_channel().await;
+    set.update(address(1), serving().await);
+    set.update(address(2), serving().await);
+    let mut picked = Vec::new();
+    for _ in 0..10 {
+        picked.push(address_of(&channel.pick().await.expect("both serve"), &set));
+    }
+    for last in [1, 2] {
+        let share = picked.iter().filter(|&&picked| picked == address(last)).count();
+        assert_eq!(share, 5, "{picked:?}");
+    }
+}
+
+#[tokio::test]
+async fn calls_in_flight_stay_counted_when_a_replica_reports_a_new_state() {
+    let (channel, mut set) = manual_channel().await;
+    set.update(address(1), serving().await);
+    let mut in_flight = Vec::new();
+    for _ in 0..4 {
+        in_flight.push(channel.pick().await.expect("it serves"));
+    }
+    set.update(address(2), serving().await);
+    set.update(address(1), serving().await);
+    for _ in 0..4 {
+        let replica = channel.pick().await.expect("both serve");
+        assert_eq!(address_of(&replica, &set), address(2), "the other one has four already");
+        in_flight.push(replica);
+    }
+}
+
+#[tokio::test]
+async fn call_is_counted_until_its_response_is_read() {
+    let (channel, mut set) = manual_channel().await;
+    set.update(address(1), serving().await);
+    let count = async || Arc::strong_count(&channel.pick().await.expect("it serves").calls);
+    let idle = count().await;
+    let request = HealthCheckRequest { service: SERVICE_NAME.to_owned() };
+    let updates = HealthClient::new(channel.clone()).watch(request).await.expect("a stream");
+    assert_eq!(count().await, idle + 1);
+    drop(updates);
+    assert_eq!(count().await, idle);
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_waits_for_a_new_replica_instead_of_one_dropped_from_dns() {
+    let (channel, mut set) = manual_channel().await;
+    set.update(address(1), serving().await);
+    set.states.remove(&address(1));
+    set.states.insert(address(2), None);
+    set.publish();
+    let caller = tokio::spawn({
+        let channel = channel.clone();
+        async move { channel.pick().await }
+    });
+    settle().await;
+    assert!(!caller.is_finished(), "the health of the new one is unknown");
+    set.update(address(2), serving().await);
+    let replica = caller.await.expect("no panic").expect("it serves");
+    assert_eq!(address_of(&replica, &set), address(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_waits_no_longer_than_the_health_timeout() {
+    let (channel, mut set) = manual_channel().await;
+    set.states.insert(address(1), None);
+    set.publish();
+    let result = timeout(HEALTH_TIMEOUT + 2 * RECHECK_TIMEOUT, channel.pick()).await;
+    let error = result.expect("in time").expect_err("no replica reports its health");
+    assert_eq!(error.code(), Code::Unavailable);
+}
+
+/// One replica that answers, and one that hangs.
+struct HalfDead(Arc<Mutex<Option<DuplexStream>>>);
+
+impl Discover for HalfDead {
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        Ok(vec![address(1), address(2)])
+    }
+
+    fn connector(&self, replica: SocketAddr) -> Connector {
+        let near = Arc::clone(&self.0);
+        Arc::new(move || {
+            let near =
+                (replica == address(1)).then(|| near.lock().expect("no panic").take()).flatten();
+            Box::pin(async move {
+                match near {
+                    Some(near) => Ok(Box::new(near) as Box<dyn Stream>),
+                    None => std::future::pending().await,
+                }
+            })
+        })
+    }
+
+    fn origin(&self) -> Uri {
+        Uri::from_static("http://auth-service")
+    }
+}
+
+#[tokio::test]
+async fn replica_that_hangs_delays_no_call() {
+    let discovery = HalfDead(Arc::new(Mutex::new(Some(replica()))));
+    let channel = BalancedChannel::discover(SERVICE, discovery);
+    for _ in 0..10 {
+        // Shorter than the timeout of an attempt to connect.
+        let picked = timeout(Duration::from_secs(1), channel.pick()).await.expect("at once");
+        assert!(picked.is_ok(), "one serves");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_waits_while_the_only_replica_reconnects() {
+    let (near, link) = severable_replica();
+    let (first, may_come_back) = (Mutex::new(Some(near)), Arc::new(Semaphore::new(0)));
+    let channel = BalancedChannel::with_connector(SERVICE, {
+        let may_come_back = Arc::clone(&may_come_back);
+        move || {
+            let first = first.lock().expect("no panic").take();
+            let may_come_back = Arc::clone(&may_come_back);
+            async move {
+                if let Some(near) = first {
+                    return Ok(Box::new(near) as Box<dyn Stream>);
+                }
+                may_come_back.acquire().await.expect("open").forget();
+                Ok(Box::new(replica()) as _)
+            }
+        }
+    });
+    assert!(is_answered(&channel).await);
+    sleep(Duration::from_secs(2)).await;
+    link.abort();
+    settle().await;
+    let caller = tokio::spawn(async move { is_answered(&channel).await });
+    settle().await;
+    assert!(!caller.is_finished(), "no replica is up");
+    may_come_back.add_permits(1);
+    assert!(caller.await.expect("no panic"));
+}
+
+/// Replicas with severable connections, and a resolver that hangs at its second resolution.
+#[derive(Clone, Default)]
+struct SilentResolver {
+    resolutions: Arc<AtomicUsize>,
+    links: Arc<Mutex<Vec<(SocketAddr, AbortHandle)>>>,
+}
+
+impl SilentResolver {
+    fn connections_to(&self, replica: SocketAddr) -> usize {
+        let links = self.links.lock().expect("no panic");
+        links.iter().filter(|(address, _)| *address == replica).count()
+    }
+}
+
+impl Discover for SilentResolver {
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        match self.resolutions.fetch_add(1, Ordering::SeqCst) {
+            0 => Ok(vec![address(1)]),
+            1 => std::future::pending().await,
+            _ => Ok(vec![address(1), address(2)]),
+        }
+    }
+
+    fn connector(&self, replica: SocketAddr) -> Connector {
+        let links = Arc::clone(&self.links);
+        Arc::new(move || {
+            let (near, link) = severable_replica();
+            links.lock().expect("no panic").push((replica, link));
+            Box::pin(async move { Ok(Box::new(near) as Box<dyn Stream>) })
+        })
+    }
+
+    fn origin(&self) -> Uri {
+        Uri::from_static("http://auth-service")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn states_of_replicas_arrive_while_the_resolver_is_silent() {
+    let resolver = SilentResolver::default();
+    let channel = BalancedChannel::discover(SERVICE, resolver.clone());
+    assert!(is_answered(&channel).await);
+    sleep(RESOLVE_INTERVAL + Duration::from_secs(1)).await;
+    assert_eq!(resolver.resolutions.load(Ordering::SeqCst), 2, "the second one hangs");
+    resolver.links.lock().expect("no panic").pop().expect("one").1.abort();
+    settle().await;
+    assert!(is_answered(&channel).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn resolution_that_hangs_times_out_and_the_next_one_finds_new_replicas() {
+    let resolver = SilentResolver::default();
+    let channel = BalancedChannel::discover(SERVICE, resolver.clone());
+    assert!(channel.pick().await.is_ok(), "the first serves");
+    sleep(RESOLVE_TIMEOUT + 3 * RESOLVE_INTERVAL).await;
+    let connections = [1, 2].map(|last| resolver.connections_to(address(last)));
+    assert_eq!(connections, [1, 1]);
+}
+
+/// The first connector to its only replica panics.
+struct Panicking(AtomicUsize);
+
+impl Discover for Panicking {
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        Ok(vec![address(1)])
+    }
+
+    fn connector(&self, _: SocketAddr) -> Connector {
+        let is_first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
+        Arc::new(move || {
+            assert!(!is_first, "as the test intends");
+            Box::pin(async { Ok(Box::new(replica()) as Box<dyn Stream>) })
+        })
+    }
+
+    fn origin(&self) -> Uri {
+        Uri::from_static("http://auth-service")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn replica_whose_monitor_panicked_is_found_by_the_next_resolution() {
+    let channel = BalancedChannel::discover(SERVICE, Panicking(AtomicUsize::new(0)));
+    sleep(RESOLVE_INTERVAL + Duration::from_secs(1)).await;
+    let answered = timeout(HEALTH_TIMEOUT, is_answered(&channel)).await;
+    assert!(answered.expect("at once"), "another monitor");
+}

@@ -1,0 +1,124 @@
+//! Concurrent requests share calls.
+
+use crate::{
+    CallError,
+    call_context::id_list,
+    deadline::{READ_TIMEOUT, retry_until},
+};
+use rolegate_batcher::{Batcher, Limits};
+use rolegate_proto::{RequestId, metadata::REQUEST_ID};
+use std::{fmt, iter, time::Duration};
+use tokio::time::{Instant, timeout_at};
+use tonic::{
+    Request, Response, Status,
+    metadata::{Ascii, MetadataValue},
+};
+
+/// A call in flight for longer, at a replica that hangs for example, no longer delays the next one.
+const STALL_TIMEOUT: Duration = Duration::from_millis(20);
+const MAX_IN_FLIGHT_STALLED: usize = 16;
+
+/// Batches requests `R`, which change nothing, into calls. Each request has its own deadline of
+/// [`READ_TIMEOUT`]. By the rule of [`rolegate_batcher`], a request joins only a call that has not been
+/// sent, so its answer `A` is never older than the request. Clones share their calls.
+pub struct CallBatcher<R, A> {
+    batcher: Batcher<Member<R>, Result<A, CallError>>,
+}
+
+struct Member<R> {
+    request: R,
+    deadline: Instant,
+    request_id: Option<RequestId>,
+}
+
+impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
+    /// Batches up to `max_batch_size` requests. `send` makes the call and returns one answer for each
+    /// request, in their order.
+    pub fn new<F>(
+        max_batch_size: usize,
+        send: impl Fn(Vec<R>, BatchCall) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Vec<Result<A, CallError>>> + Send + 'static,
+    {
+        let limits = Limits {
+            max_batch_size,
+            // Largest batches, and so the least work for each request.
+            max_in_flight: 1,
+            stall_timeout: STALL_TIMEOUT,
+            max_in_flight_stalled: MAX_IN_FLIGHT_STALLED,
+        };
+        let batcher = Batcher::new(limits, move |members: Vec<Member<R>>| {
+            let call = BatchCall::new(members.iter().map(|it| (it.deadline, it.request_id)));
+            send(members.into_iter().map(|member| member.request).collect(), call)
+        });
+        Self { batcher }
+    }
+
+    /// Answers a request with the next call.
+    pub async fn submit(&self, request: R, request_id: Option<RequestId>) -> Result<A, CallError> {
+        let deadline = Instant::now() + READ_TIMEOUT;
+        let member = Member { request, deadline, request_id };
+        match timeout_at(deadline, self.batcher.submit(member)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_dropped)) => Err(CallError::Unavailable),
+            Err(_elapsed) => Err(CallError::DeadlineExceeded),
+        }
+    }
+
+    /// See [`Batcher::observe`].
+    pub fn observe(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
+        self.batcher.observe(observer);
+    }
+}
+
+impl<R, A> Clone for CallBatcher<R, A> {
+    fn clone(&self) -> Self {
+        Self { batcher: self.batcher.clone() }
+    }
+}
+
+impl<R, A> fmt::Debug for CallBatcher<R, A> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("CallBatcher").field(&self.batcher).finish()
+    }
+}
+
+/// A call for a batch: it lasts until the latest deadline of the requests and carries their ids.
+#[derive(Debug)]
+pub struct BatchCall {
+    deadline: Instant,
+    request_ids: Option<MetadataValue<Ascii>>,
+}
+
+impl BatchCall {
+    fn new(members: impl Iterator<Item = (Instant, Option<RequestId>)> + Clone) -> Self {
+        let deadline = members.clone().map(|(deadline, _)| deadline).max();
+        let request_ids = id_list(members.filter_map(|(_, id)| id));
+        Self { deadline: deadline.unwrap_or_else(Instant::now), request_ids }
+    }
+
+    /// A call for one request, which is a batch by itself.
+    #[must_use]
+    pub fn single(request_id: Option<RequestId>) -> Self {
+        Self::new(iter::once((Instant::now() + READ_TIMEOUT, request_id)))
+    }
+
+    /// Makes the call, with retries while the service is unavailable.
+    pub async fn send<M: Clone, A, F>(
+        &self,
+        message: M,
+        call: impl Fn(Request<M>) -> F,
+    ) -> Result<A, CallError>
+    where
+        F: Future<Output = Result<Response<A>, Status>>,
+    {
+        retry_until(self.deadline, message, |mut request| {
+            if let Some(ids) = &self.request_ids {
+                request.metadata_mut().insert(REQUEST_ID, ids.clone());
+            }
+            call(request)
+        })
+        .await
+    }
+}

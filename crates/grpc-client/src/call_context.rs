@@ -1,0 +1,99 @@
+//! The metadata of a call: the request that it serves, and the actor.
+
+use crate::CallError;
+use rolegate_proto::{Reason, RequestId, metadata};
+use secrecy::{ExposeSecret, SecretString};
+use std::net::IpAddr;
+use tonic::{
+    Request,
+    metadata::{Ascii, MetadataValue},
+};
+
+/// Bytes of a list of request ids: enough for the largest batch with ids of
+/// [`RequestId::new_random`].
+const MAX_ID_LIST: usize = 9 * 1024;
+
+/// The request that a call serves. Empty for calls that serve none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallContext {
+    /// The address of the end user. Services use it from trusted callers only.
+    pub client_address: Option<IpAddr>,
+    /// The id of the request in the logs of both sides. Services use it from trusted callers only.
+    pub request_id: Option<RequestId>,
+}
+
+impl CallContext {
+    /// Puts the context into the metadata of a request.
+    pub fn inject<M>(self, request: &mut Request<M>) {
+        if let Some(address) = self.client_address
+            && let Ok(value) = MetadataValue::try_from(address.to_string())
+        {
+            request.metadata_mut().insert(metadata::CLIENT_ADDRESS, value);
+        }
+        if let Some(id) = self.request_id
+            && let Ok(value) = MetadataValue::try_from(id.as_str())
+        {
+            request.metadata_mut().insert(metadata::REQUEST_ID, value);
+        }
+    }
+
+    /// A request with this context.
+    pub fn request<M>(self, message: M) -> Request<M> {
+        let mut request = Request::new(message);
+        self.inject(&mut request);
+        request
+    }
+}
+
+/// A request on behalf of the bearer of this access token. A token that metadata cannot carry is
+/// [`Reason::TokenInvalid`].
+pub fn authenticated_request<M>(
+    message: M,
+    actor: &SecretString,
+    context: CallContext,
+) -> Result<Request<M>, CallError> {
+    let header = format!("Bearer {}", actor.expose_secret());
+    let Ok(mut value) = MetadataValue::try_from(header) else {
+        return Err(CallError::local(Reason::TokenInvalid));
+    };
+    value.set_sensitive(true);
+    let mut request = context.request(message);
+    request.metadata_mut().insert(metadata::AUTHORIZATION, value);
+    Ok(request)
+}
+
+/// The ids of requests that share a call, separated by commas; `None` for none. Ids that do not fit
+/// are left out, because a peer rejects calls with too large a header.
+pub(crate) fn id_list(ids: impl Iterator<Item = RequestId>) -> Option<MetadataValue<Ascii>> {
+    let mut list = String::new();
+    for id in ids {
+        if list.len() + 1 + id.as_str().len() > MAX_ID_LIST {
+            break;
+        }
+        if !list.is_empty() {
+            list.push(',');
+        }
+        list.push_str(id.as_str());
+    }
+    (!list.is_empty()).then(|| MetadataValue::try_from(list).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_ID_LIST, id_list};
+    use rolegate_proto::RequestId;
+    use std::iter;
+
+    #[test]
+    fn id_list_is_bounded_and_fits_the_largest_batch() {
+        assert_eq!(id_list(iter::empty()), None);
+        let ids: Vec<RequestId> = (0..256).map(|_| RequestId::new_random()).collect();
+        let list = id_list(ids.iter().copied()).expect("ids");
+        let listed: Vec<&str> = list.to_str().expect("text").split(',').collect();
+        assert_eq!(listed, ids.iter().map(RequestId::as_str).collect::<Vec<_>>());
+        let longest: RequestId = "x".repeat(RequestId::MAX_LEN).parse().expect("an id");
+        let list = id_list(iter::repeat_n(longest, 256)).expect("ids");
+        assert!(list.as_bytes().len() <= MAX_ID_LIST);
+        assert!(list.to_str().expect("text").split(',').all(|id| id == longest.as_str()));
+    }
+}
