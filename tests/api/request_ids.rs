@@ -56,7 +56,7 @@ async fn failed_batch_is_logged_by_both_services_with_all_its_request_ids(setup:
         let response = response.await.expect("no panic");
         ids.push(response.expect(503).header("x-request-id").expect("an id").to_owned());
     }
-    for (process, message) in [(app.gateway(), "request failed"), (app.auth(), "a call failed")] {
+    for (process, message) in [(app.gateway(), "request failed"), (app.auth(), "call failed")] {
         let told = eventually("every id to be told", async || {
             let told = ids_of(&process.stderr(), message);
             ids.iter().all(|id| told.contains(id)).then_some(told)

@@ -1,10 +1,10 @@
-//! Who acts: the access token in the request metadata.
+//! The actor of a call: the access token in its metadata.
 
 use rolegate_proto::metadata::AUTHORIZATION;
 use tonic::metadata::MetadataMap;
 
-/// The token of `authorization: Bearer <token>` (RFC 6750, section 2.1). Anything else is the empty
-/// token, which is nobody's: one way for all to be refused.
+/// The token of `authorization: Bearer <token>` (RFC 6750, section 2.1). Anything else yields the empty
+/// token, which is rejected as any invalid token is.
 #[must_use]
 pub fn token(metadata: &MetadataMap) -> &str {
     let mut values = metadata.get_all(AUTHORIZATION).iter();
@@ -15,7 +15,7 @@ pub fn token(metadata: &MetadataMap) -> &str {
     }
 }
 
-/// The same where there may be none: `None` only when nothing was sent that could be meant as one.
+/// [`token`] for calls that allow anonymous actors: `None` only without `authorization`.
 #[must_use]
 pub fn optional_token(metadata: &MetadataMap) -> Option<&str> {
     metadata.contains_key(AUTHORIZATION).then(|| token(metadata))
@@ -27,7 +27,7 @@ mod tests {
     use tonic::metadata::{MetadataMap, MetadataValue};
 
     #[test]
-    fn only_one_bearer_token_is_an_actor() {
+    fn exactly_one_bearer_token_is_accepted() {
         for (values, expected) in [
             (vec!["Bearer a.b"], "a.b"),
             (vec!["bearer  a.b "], "a.b"),

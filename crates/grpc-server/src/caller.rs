@@ -1,14 +1,13 @@
-//! Whose word is believed, and the end user's address.
+//! Which callers are trusted, and the address of the end user.
 
-use crate::in_process::InProcessPeer;
+use crate::connection::InProcessPeer;
 use rolegate_proto::metadata::CLIENT_ADDRESS;
 use rolegate_service_runtime::cidr_set::CidrSet;
 use std::net::IpAddr;
 use tonic::{Request, metadata::MetadataMap};
 
-/// Whether the caller's word about those it calls for counts: it has one of these addresses, a
-/// certificate that was verified in the handshake, or is in this process. Of whom nothing is known,
-/// nothing is believed.
+/// Whether the caller may report client address, request id and trace: it has an address in `trusted`,
+/// a verified certificate, or is in this process. Unknown peers are untrusted.
 #[must_use]
 pub fn is_trusted<M>(request: &Request<M>, trusted: &CidrSet) -> bool {
     request.peer_certs().is_some_and(|certificates| !certificates.is_empty())
@@ -16,21 +15,22 @@ pub fn is_trusted<M>(request: &Request<M>, trusted: &CidrSet) -> bool {
         || request.extensions().get::<InProcessPeer>().is_some()
 }
 
-/// The end user's address: the caller's word if the caller is trusted, else the caller's own address.
+/// The address of the end user: the one that a trusted caller reports, else that of the caller.
 #[must_use]
 pub fn client_address<M>(request: &Request<M>, trusted: &CidrSet) -> Option<IpAddr> {
-    let word = told(request.metadata()).filter(|_| is_trusted(request, trusted));
-    word.or(request.remote_addr().map(|address| address.ip()))
+    metadata_address(request.metadata())
+        .filter(|_| is_trusted(request, trusted))
+        .or(request.remote_addr().map(|address| address.ip()))
 }
 
-fn told(metadata: &MetadataMap) -> Option<IpAddr> {
+fn metadata_address(metadata: &MetadataMap) -> Option<IpAddr> {
     metadata.get(CLIENT_ADDRESS)?.to_str().ok()?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::{client_address, is_trusted};
-    use crate::in_process::InProcess;
+    use crate::connection::Connection;
     use rolegate_service_runtime::cidr_set::CidrSet;
     use std::net::{IpAddr, SocketAddr};
     use tokio::{
@@ -43,12 +43,12 @@ mod tests {
         transport::server::{Connected as _, TcpConnectInfo},
     };
 
-    /// The end user whom every call here names.
-    const WORD: &str = "192.0.2.1";
+    /// The client address that every call here reports.
+    const REPORTED: &str = "192.0.2.1";
 
     fn call_over(connection: impl Clone + Send + Sync + 'static) -> Request<()> {
         let mut request = Request::new(());
-        request.metadata_mut().insert("x-client-address", MetadataValue::from_static(WORD));
+        request.metadata_mut().insert("x-client-address", MetadataValue::from_static(REPORTED));
         request.extensions_mut().insert(connection);
         request
     }
@@ -67,44 +67,44 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_trusted_or_stands_for_itself() {
+    fn the_address_of_an_untrusted_caller_is_the_client_address() {
         let trusted = networks("10.0.0.0/8");
         assert!(is_trusted(&call_from("10.0.0.1:5"), &trusted));
-        assert_eq!(client_address(&call_from("10.0.0.1:5"), &trusted), Some(ip(WORD)));
+        assert_eq!(client_address(&call_from("10.0.0.1:5"), &trusted), Some(ip(REPORTED)));
         assert!(!is_trusted(&call_from("11.0.0.1:5"), &trusted));
         assert_eq!(client_address(&call_from("11.0.0.1:5"), &trusted), Some(ip("11.0.0.1")));
     }
 
     #[test]
-    fn a_caller_in_this_process_is_trusted_whatever_the_networks_are() {
-        let (_near, far) = duplex(1);
-        let call = call_over(InProcess(far).connect_info());
+    fn a_caller_in_this_process_is_trusted() {
+        let (_client, server) = duplex(1);
+        let call = call_over(Connection::in_process(server).connect_info());
         assert!(is_trusted(&call, &CidrSet::default()));
-        assert_eq!(client_address(&call, &CidrSet::default()), Some(ip(WORD)));
+        assert_eq!(client_address(&call, &CidrSet::default()), Some(ip(REPORTED)));
     }
 
     #[test]
-    fn a_stream_without_that_mark_is_not_trusted_for_having_no_address() {
-        let everybody = networks("0.0.0.0/0,::/0");
-        // What tonic says of a bare stream in memory.
-        assert!(!is_trusted(&call_over(()), &everybody));
-        assert!(!is_trusted(&Request::new(()), &everybody));
+    fn a_caller_without_an_address_is_untrusted() {
+        let all = networks("0.0.0.0/0,::/0");
+        // The connect info that tonic has for a stream in memory.
+        assert!(!is_trusted(&call_over(()), &all));
+        assert!(!is_trusted(&Request::new(()), &all));
     }
 
-    /// Who sends a call and resets the connection may be gone before anybody asks for the address.
+    /// A caller that resets its connection may leave a socket without a peer address.
     #[tokio::test]
-    async fn a_socket_whose_peer_cannot_be_told_any_more_is_not_believed() {
+    async fn a_socket_that_its_peer_has_reset_is_untrusted() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
-        let caller = TcpStream::connect(address).await.expect("the kernel answers");
+        let caller = TcpStream::connect(address).await.expect("connected");
         let (mut accepted, _) = listener.accept().await.expect("accepted");
         caller.set_zero_linger().expect("set");
         drop(caller);
         accepted.read_u8().await.expect_err("a reset");
         let info = accepted.connect_info();
         assert_eq!(info.remote_addr, None, "the kernel still knows it");
-        let everybody = networks("0.0.0.0/0,::/0");
-        assert!(!is_trusted(&call_over(info.clone()), &everybody));
-        assert_eq!(client_address(&call_over(info), &everybody), None);
+        let all = networks("0.0.0.0/0,::/0");
+        assert!(!is_trusted(&call_over(info.clone()), &all));
+        assert_eq!(client_address(&call_over(info), &all), None);
     }
 }

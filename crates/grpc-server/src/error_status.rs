@@ -5,19 +5,18 @@ use std::{collections::HashMap, error::Error, fmt, time::Duration};
 use tonic::Status;
 use tonic_types::{ErrorDetails, StatusExt};
 
-/// The status that says `reason`, with the text of `error`; the text and the causes of a fault of
-/// ours stand in the log only. `retry_after` becomes `google.rpc.RetryInfo`.
+/// The status for `reason` with the text of `error` and `google.rpc.ErrorInfo`. The cause of a server
+/// error is only logged. `retry_after` becomes `google.rpc.RetryInfo`.
 pub fn error_status(
     reason: Reason,
     error: &(dyn Error + 'static),
     retry_after: Option<Duration>,
 ) -> Status {
     match reason {
-        // The caller learns that it was us; the cause stands here and nowhere else.
         Reason::Internal | Reason::AuthUnavailable | Reason::StoreUnavailable => {
-            tracing::error!(cause = %Causes(error), "a call failed");
+            tracing::error!(cause = %Causes(error), "call failed");
         }
-        _ => tracing::debug!(reason = reason.as_str(), "a call was refused"),
+        _ => tracing::debug!(reason = reason.as_str(), "call rejected"),
     }
     let text = match reason {
         Reason::Internal => "internal error".to_owned(),
@@ -30,7 +29,7 @@ pub fn error_status(
     Status::with_error_details(reason.code(), text, details)
 }
 
-/// An error and what caused it, for the log.
+/// An error and its sources, for the log.
 struct Causes<'a>(&'a (dyn Error + 'static));
 
 impl fmt::Display for Causes<'_> {

@@ -1,24 +1,26 @@
-//! How an internal service is served: gRPC over HTTP/2, with health and reflection.
+//! A gRPC server with health, reflection, limits and telemetry.
 //!
-//! - [`GrpcServer`], [`GrpcListener`], [`Connections`]: one service, `grpc.health.v1` and reflection,
-//!   under limits; over TCP or within the process.
-//! - `guests`: TCP connections under limits, with [`TlsFiles`] as the settings of their encryption;
-//!   `in_process`: those of this process.
-//! - [`caller`]: whose word about the end user, the request and the trace is believed; `every_call`:
-//!   what happens around every call.
-//! - [`actor`]: who acts: the access token in the metadata of a request.
-//! - [`refusal`]: a reason of the contract as a status.
+//! - [`GrpcServer`]: one service with `grpc.health.v1` and reflection; `readiness_monitor`: its health
+//!   follows its store.
+//! - [`GrpcListener`], [`Connections`]: TCP sockets or streams within the process; `incoming` and
+//!   `connection`: their limits; [`TlsFiles`]: the settings of their encryption.
+//! - `call_layer`: metrics, trace and request context of every call.
+//! - [`caller`]: which callers are trusted, and the client address that they report.
+//! - [`actor`]: the access token in the metadata of a call.
+//! - [`error_status`]: a reason of the contract as a gRPC status.
 
 pub mod actor;
 mod call_layer;
 pub mod caller;
+mod connection;
 mod error_status;
-mod guests;
-mod in_process;
+mod incoming;
+mod listener;
 mod readiness_monitor;
 mod server;
 mod tls_files;
 
 pub use error_status::error_status;
-pub use server::{Connections, GrpcListener, GrpcServer};
+pub use listener::{Connections, GrpcListener};
+pub use server::GrpcServer;
 pub use tls_files::TlsFiles;

@@ -90,7 +90,7 @@ mod tests {
     /// `PATH` is set on every machine, and is not a number.
     #[derive(Debug, Parser)]
     struct InvalidEnvironment {
-        #[arg(long, env = "PATH", value_name = "PATH", value_parser = small)]
+        #[arg(long, env = "PATH", value_name = "PATH", default_value = "1", value_parser = small)]
         _first: u8,
     }
 

@@ -1,10 +1,10 @@
-//! Deadlines for what a connection's peer has to do: send the head of a request, read an answer.
+//! Deadlines of an HTTP/1.1 connection: for a request head to arrive, for a response to be read.
 //!
-//! hyper has one timer for both "no request yet" and "half a request head". A balancer keeps idle
-//! connections open for a minute and must not find them closed under its next request, whereas half
-//! a head for a minute is an attack. So hyper's timer bounds idleness, and this stream bounds the
-//! head: from its first byte (from the accept, for the first request) to the call of the service.
-//! hyper has no timer for a peer who does not read its answers, and so would wait for ever.
+//! hyper has one timer for both an idle connection and an incomplete request head. A load balancer
+//! keeps idle connections for a minute, but an incomplete head for a minute is an attack (slowloris).
+//! So the timer of hyper bounds idle time, and this stream bounds the head: from its first byte (for
+//! the first request from the accept) to the call of the service. hyper has no timer for a client that
+//! does not read its response.
 
 use std::{
     future::Future,
@@ -22,7 +22,7 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
-/// Whether a request is being answered on a connection: set by its service, read by its stream.
+/// Whether a connection serves a request now: set by its service, read by its stream.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InRequest(Arc<AtomicBool>);
 
@@ -39,11 +39,11 @@ impl InRequest {
 pub(crate) struct ConnectionDeadlines<S> {
     stream: S,
     in_request: InRequest,
-    head_limit: Duration,
-    write_limit: Duration,
-    /// Set while a head is under way.
+    head_timeout: Duration,
+    write_timeout: Duration,
+    /// Runs while a head arrives.
     head: Deadline,
-    /// Set while the peer takes nothing of an answer.
+    /// Runs while the peer does not read.
     write: Deadline,
 }
 
@@ -52,9 +52,9 @@ pub(crate) struct ConnectionDeadlines<S> {
 struct Deadline(Option<Pin<Box<Sleep>>>);
 
 impl Deadline {
-    fn set(&mut self, limit: Duration) {
+    fn start(&mut self, timeout: Duration) {
         if self.0.is_none() {
-            self.0 = Some(Box::pin(sleep_until(Instant::now() + limit)));
+            self.0 = Some(Box::pin(sleep_until(Instant::now() + timeout)));
         }
     }
 
@@ -62,7 +62,7 @@ impl Deadline {
         self.0 = None;
     }
 
-    /// Fails when the time is over; otherwise the task is woken when it is.
+    /// Fails after the deadline; before it, registers the task to be woken at the deadline.
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         let is_over = self.0.as_mut().is_some_and(|timer| timer.as_mut().poll(cx).is_ready());
         if is_over { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
@@ -73,17 +73,17 @@ impl<S> ConnectionDeadlines<S> {
     pub(crate) fn new(
         stream: S,
         in_request: InRequest,
-        head_limit: Duration,
-        write_limit: Duration,
+        head_timeout: Duration,
+        write_timeout: Duration,
     ) -> Self {
         let mut head = Deadline::default();
-        head.set(head_limit);
-        Self { stream, in_request, head_limit, write_limit, head, write: Deadline::default() }
+        head.start(head_timeout);
+        Self { stream, in_request, head_timeout, write_timeout, head, write: Deadline::default() }
     }
 }
 
 impl<S: Unpin> ConnectionDeadlines<S> {
-    /// Passes on what the stream says of an answer, with a timer for as long as it says "wait".
+    /// Runs the timer as long as `write` is pending.
     fn write<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -93,7 +93,7 @@ impl<S: Unpin> ConnectionDeadlines<S> {
         if written.is_ready() {
             self.write.clear();
         } else {
-            self.write.set(self.write_limit);
+            self.write.start(self.write_timeout);
             self.write.check(cx)?;
         }
         written
@@ -113,7 +113,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ConnectionDeadlines<S> {
         this.head.check(cx)?;
         ready!(Pin::new(&mut this.stream).poll_read(cx, buffer))?;
         if !this.in_request.get() {
-            this.head.set(this.head_limit);
+            this.head.start(this.head_timeout);
         }
         Poll::Ready(Ok(()))
     }
@@ -158,47 +158,51 @@ mod tests {
         time::{Instant, advance},
     };
 
-    const HEAD: Duration = Duration::from_secs(10);
-    const WRITE: Duration = Duration::from_secs(30);
+    const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+    const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
     fn connection() -> (DuplexStream, ConnectionDeadlines<DuplexStream>, InRequest) {
         let (client, server) = duplex(8);
         let in_request = InRequest::default();
-        (client, ConnectionDeadlines::new(server, in_request.clone(), HEAD, WRITE), in_request)
+        (
+            client,
+            ConnectionDeadlines::new(server, in_request.clone(), HEAD_TIMEOUT, WRITE_TIMEOUT),
+            in_request,
+        )
     }
 
     #[tokio::test(start_paused = true)]
-    async fn half_a_head_is_not_waited_for() {
+    async fn an_incomplete_head_times_out() {
         let (mut client, mut server, _) = connection();
         let start = Instant::now();
         client.write_all(b"GET").await.expect("sent");
         assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 3);
-        let error = server.read(&mut [0; 8]).await.expect_err("no more comes");
+        let error = server.read(&mut [0; 8]).await.expect_err("incomplete");
         assert_eq!(error.kind(), ErrorKind::TimedOut);
-        assert_eq!(start.elapsed(), HEAD);
+        assert_eq!(start.elapsed(), HEAD_TIMEOUT);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_under_way_and_the_time_after_it_have_no_head_deadline() {
+    async fn a_running_request_and_an_idle_connection_have_no_head_deadline() {
         let (mut client, mut server, in_request) = connection();
         client.write_all(b"GET").await.expect("sent");
         assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 3);
         in_request.set(true);
-        advance(HEAD * 2).await;
+        advance(HEAD_TIMEOUT * 2).await;
         client.write_all(b"body").await.expect("sent");
         assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 4);
         in_request.set(false);
-        advance(HEAD * 2).await;
+        advance(HEAD_TIMEOUT * 2).await;
         client.write_all(b"GET").await.expect("sent");
         assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 3);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_who_does_not_read_is_not_waited_for() {
+    async fn a_peer_that_does_not_read_times_out() {
         let (_client, mut server, _) = connection();
         let start = Instant::now();
-        let error = server.write_all(&[0; 9]).await.expect_err("eight fit");
+        let error = server.write_all(&[0; 9]).await.expect_err("8 bytes fit");
         assert_eq!(error.kind(), ErrorKind::TimedOut);
-        assert_eq!(start.elapsed(), WRITE);
+        assert_eq!(start.elapsed(), WRITE_TIMEOUT);
     }
 }

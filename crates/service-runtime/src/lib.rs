@@ -23,6 +23,7 @@ mod connection_deadlines;
 pub mod doctor;
 pub mod healthcheck;
 pub mod http_server;
+pub mod incoming;
 pub mod program;
 pub mod readiness;
 pub mod reload_signal;

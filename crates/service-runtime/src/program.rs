@@ -180,7 +180,7 @@ pub fn listener_line(name: &str, address: Option<std::net::SocketAddr>, what: &s
 
 /// The same for a listener that speaks TLS.
 #[must_use]
-pub fn encrypted_listener_line(name: &str, address: std::net::SocketAddr, what: &str) -> String {
+pub fn tls_listener_line(name: &str, address: std::net::SocketAddr, what: &str) -> String {
     let place = format!("https://{address}");
     format!("  {name:<7} {place:<24} {what}\n")
 }

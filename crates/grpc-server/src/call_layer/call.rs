@@ -1,124 +1,82 @@
-//! One call, from its head to its answer: counted, timed, and a span of its request's trace.
+//! One call: counted, timed, and a span of a trace.
 
-use http::HeaderMap;
-use prost::Message as _;
-use prost_types::FileDescriptorSet;
+use http::{HeaderMap, Response};
 use rolegate_telemetry::metrics::{
     HistogramVec, IntCounterVec, LATENCY_BUCKETS, counter_vec, histogram_vec,
 };
-use std::{
-    collections::HashSet,
-    sync::{Arc, LazyLock},
-    time::Instant,
-};
+use std::{future::poll_fn, pin::pin, sync::LazyLock, time::Instant};
 use tonic::Code;
 use tracing::{Span, field::Empty, info_span};
 
 static CALLS: LazyLock<IntCounterVec> = LazyLock::new(|| {
-    let help =
-        "gRPC calls by method and status code; code \"CANCELLED\" also where the caller left.";
+    let help = "gRPC calls by method and status code; CANCELLED also if the caller left.";
     counter_vec("rolegate_grpc_requests_total", help, &["service", "method", "code"])
 });
 
 static DURATIONS: LazyLock<HistogramVec> = LazyLock::new(|| {
-    let help = "Time from the head of a gRPC call to the head of its answer.";
+    let help = "Time from the head of a gRPC request to the head of its response.";
     let labels = &["service", "method"];
     histogram_vec("rolegate_grpc_request_duration_seconds", help, labels, LATENCY_BUCKETS)
 });
 
-/// Shows the metrics of calls from now on.
-pub(super) fn begin() {
+pub(super) fn register_metrics() {
     LazyLock::force(&CALLS);
     LazyLock::force(&DURATIONS);
 }
 
-/// The paths of calls that somebody serves here: a client could make up any number of others.
-pub(super) struct KnownCalls(HashSet<Arc<str>>);
-
-/// What a server serves beside its own contract.
-const OTHERS: [&str; 4] = [
-    "/grpc.health.v1.Health/Check",
-    "/grpc.health.v1.Health/Watch",
-    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
-    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-];
-
-impl KnownCalls {
-    /// Those of the contract with these descriptors, and what every server has.
-    pub(super) fn of(descriptors: &[u8]) -> Self {
-        let files = FileDescriptorSet::decode(descriptors).unwrap_or_default().file;
-        let mut known: HashSet<Arc<str>> = OTHERS.map(Arc::from).into();
-        for file in &files {
-            for service in &file.service {
-                let calls = service.method.iter().map(|call| {
-                    format!("/{}.{}/{}", file.package(), service.name(), call.name()).into()
-                });
-                known.extend(calls);
-            }
-        }
-        Self(known)
-    }
-
-    /// A call that begins now.
-    pub(super) fn call(&self, path: &str) -> Call {
-        Call { path: self.0.get(path).cloned(), started: Instant::now(), code: None }
-    }
+/// `service/method` of a path, without the leading slash.
+fn split(path: &str) -> Option<(&str, &str)> {
+    path.strip_prefix('/')?.split_once('/')
 }
 
-/// A call under way; counted when it is answered, or dropped because nobody waits any more.
+/// A call in progress. It is counted when it is dropped.
 pub(super) struct Call {
-    /// `None` for what nobody serves, whatever it is called.
-    path: Option<Arc<str>>,
+    path: String,
+    /// Whether the path names a method of this server. Other paths are no label: clients could
+    /// create any number of them.
+    is_known: bool,
     started: Instant,
     code: Option<Code>,
 }
 
 impl Call {
-    /// `rolegate.auth.v1.AuthService/Login`
-    fn name(&self) -> &str {
-        self.path.as_deref().map_or("_OTHER/_OTHER", |path| path.trim_start_matches('/'))
+    pub(super) fn start(path: &str) -> Self {
+        Self { path: path.to_owned(), is_known: false, started: Instant::now(), code: None }
     }
 
-    fn service_and_method(&self) -> (&str, &str) {
-        self.name().split_once('/').unwrap_or(("_OTHER", "_OTHER"))
-    }
-
-    /// By OpenTelemetry's conventions for RPC; calls of the contract only. Disabled, and next to
-    /// free, where nobody traces.
-    pub(super) fn span(&self) -> Span {
-        let (service, method) = self.service_and_method();
-        if service.starts_with("grpc.") || self.path.is_none() {
-            return Span::none();
-        }
-        info_span!(
-            "served call",
-            otel.name = self.name(),
-            otel.kind = "server",
-            otel.status_code = Empty,
-            rpc.system = "grpc",
-            rpc.service = service,
-            rpc.method = method,
-            rpc.grpc.status_code = Empty,
-        )
-    }
-
-    /// A refusal stands in the head of the answer; what has none there went well until now.
-    pub(super) fn end(mut self, headers: &HeaderMap) {
-        let code =
-            headers.get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()));
+    /// Waits for the response. tonic answers unknown methods with UNIMPLEMENTED and without waiting,
+    /// which no handler does: so a call that waits, or has another status, is of a known method.
+    pub(super) async fn measure<A, E>(
+        mut self,
+        response: impl Future<Output = Result<Response<A>, E>>,
+    ) -> Result<Response<A>, E> {
+        let mut response = pin!(response);
+        let response = poll_fn(|cx| {
+            let poll = response.as_mut().poll(cx);
+            self.is_known |= poll.is_pending();
+            poll
+        })
+        .await?;
+        let code = status(response.headers());
+        self.is_known |= code != Code::Unimplemented;
+        self.code = Some(code);
         let span = Span::current();
         span.record("rpc.grpc.status_code", code as i32);
-        if is_fault(code) {
+        if is_server_error(code) {
             span.record("otel.status_code", "ERROR");
         }
-        self.code = Some(code);
+        Ok(response)
+    }
+
+    fn labels(&self) -> (&str, &str) {
+        split(&self.path).filter(|_| self.is_known).unwrap_or(("_OTHER", "_OTHER"))
     }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        let (service, method) = self.service_and_method();
-        let code = name_of(self.code.unwrap_or(Code::Cancelled));
+        let (service, method) = self.labels();
+        let code = code_name(self.code.unwrap_or(Code::Cancelled));
         CALLS.with_label_values(&[service, method, code]).inc();
         if self.code.is_some() {
             let seconds = self.started.elapsed().as_secs_f64();
@@ -127,14 +85,38 @@ impl Drop for Call {
     }
 }
 
-/// What is an error of the server rather than an answer to the caller.
-fn is_fault(code: Code) -> bool {
+/// A span by OpenTelemetry's conventions for RPC, for the calls of our contracts. Without a collector
+/// it is disabled.
+pub(super) fn span(path: &str) -> Span {
+    const MAX_PATH: usize = 128;
+    let Some((service, method)) = split(path) else { return Span::none() };
+    if !service.starts_with("rolegate.") || path.len() > MAX_PATH {
+        return Span::none();
+    }
+    info_span!(
+        "served call",
+        otel.name = &path[1..],
+        otel.kind = "server",
+        otel.status_code = Empty,
+        rpc.system = "grpc",
+        rpc.service = service,
+        rpc.method = method,
+        rpc.grpc.status_code = Empty,
+    )
+}
+
+/// A response without a status in its head has its status in the trailers; errors are in the head.
+fn status(headers: &HeaderMap) -> Code {
+    headers.get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()))
+}
+
+fn is_server_error(code: Code) -> bool {
     use Code::{DataLoss, DeadlineExceeded, Internal, Unavailable, Unimplemented, Unknown};
     matches!(code, Unknown | DeadlineExceeded | Unimplemented | Internal | Unavailable | DataLoss)
 }
 
-/// As gRPC's own documents write it.
-fn name_of(code: Code) -> &'static str {
+/// The name in the gRPC specification.
+fn code_name(code: Code) -> &'static str {
     match code {
         Code::Ok => "OK",
         Code::Cancelled => "CANCELLED",
@@ -158,16 +140,38 @@ fn name_of(code: Code) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::KnownCalls;
+    use super::super::CallLayer;
+    use http::Request;
+    use rolegate_telemetry::metrics;
+    use std::{
+        pin::pin,
+        task::{Context, Waker},
+    };
+    use tonic::{body::Body, service::Routes};
+    use tower::{Layer as _, Service as _};
 
-    #[test]
-    fn a_call_that_nobody_serves_has_no_name_of_its_own() {
-        let known = KnownCalls::of(rolegate_proto::AUTH_DESCRIPTORS);
-        for path in ["/rolegate.auth.v1.AuthService/Login", "/grpc.health.v1.Health/Check"] {
-            assert_eq!(known.call(path).name(), &path[1..]);
+    /// Also holds tonic to what [`super::Call::measure`] assumes: unknown methods do not wait.
+    #[tokio::test]
+    async fn unknown_methods_are_answered_at_once_and_share_one_label() {
+        let (_reporter, health) = tonic_health::server::health_reporter();
+        let mut service = CallLayer::new().layer(Routes::new(health).prepare());
+        let mut call = |path: &str| {
+            let request = Request::builder().uri(path).header("content-type", "application/grpc");
+            service.call(request.body(Body::empty()).expect("a request"))
+        };
+        for path in ["/grpc.health.v1.Health/Planted", "/planted.Service/Planted", "/planted", "/"]
+        {
+            let response = pin!(call(path)).poll(&mut Context::from_waker(Waker::noop()));
+            assert!(response.is_ready(), "{path}");
         }
-        for path in ["/rolegate.auth.v1.AuthService/Nothing", "/x", "", "/a/b/c"] {
-            assert_eq!(known.call(path).service_and_method(), ("_OTHER", "_OTHER"), "{path}");
+        call("/grpc.health.v1.Health/Check").await.expect("infallible");
+        let text = metrics::text();
+        assert!(!text.to_lowercase().contains("planted"), "{text}");
+        for series in [
+            r#"{code="UNIMPLEMENTED",method="_OTHER",service="_OTHER"} 4"#,
+            r#"method="Check",service="grpc.health.v1.Health"}"#,
+        ] {
+            assert!(text.contains(series), "{series}: {text}");
         }
     }
 }

@@ -1,0 +1,56 @@
+//! Where calls come from: a TCP listener, or streams within this process.
+
+use crate::incoming::MAX_CONNECTIONS;
+use rolegate_grpc_tls::ServerTls;
+use rolegate_service_runtime::{
+    incoming::Incoming,
+    program::{listener_line, tls_listener_line},
+    settings::SettingError,
+};
+use std::{io, net::SocketAddr, sync::Arc};
+use tokio::{io::DuplexStream, sync::mpsc};
+
+/// Where calls come from.
+#[derive(Debug)]
+pub enum Connections {
+    /// A TCP socket.
+    Tcp(GrpcListener),
+    /// Streams whose other ends are in this process.
+    InMemory(mpsc::Receiver<io::Result<DuplexStream>>),
+}
+
+/// A bound gRPC socket that does not accept yet.
+#[derive(Debug)]
+pub struct GrpcListener {
+    pub(crate) incoming: Incoming,
+    pub(crate) tls: Option<Arc<ServerTls>>,
+}
+
+impl GrpcListener {
+    /// Binds the address of the setting `variable`.
+    pub async fn bind(variable: &str, address: SocketAddr) -> Result<Self, SettingError> {
+        let incoming = Incoming::bind(variable, address, MAX_CONNECTIONS).await?;
+        Ok(Self { incoming, tls: None })
+    }
+
+    /// Requires TLS, if `tls` is given.
+    #[must_use]
+    pub fn with_tls(self, tls: Option<Arc<ServerTls>>) -> Self {
+        Self { tls, ..self }
+    }
+
+    /// The bound address, with the real port if the setting has port 0.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.incoming.address()
+    }
+
+    /// The line of the banner for this listener.
+    #[must_use]
+    pub fn banner_line(&self, name: &str, what: &str) -> String {
+        match self.tls {
+            Some(_) => tls_listener_line(name, self.address(), what),
+            None => listener_line(name, Some(self.address()), what),
+        }
+    }
+}
