@@ -88,7 +88,7 @@ where
             Err(error) => return refuse(&SettingError::new(error.variable, error.problem)),
         }
     };
-    metrics::describe_process(S::PROGRAM, env!("CARGO_PKG_VERSION"));
+    metrics::register_build_info(S::PROGRAM, env!("CARGO_PKG_VERSION"));
     use_small_pages();
     let lame_duck = Duration::from_secs(settings.common().lame_duck_seconds.into());
     let outcome = runtime.block_on(async move {
