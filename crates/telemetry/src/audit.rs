@@ -1,13 +1,12 @@
-//! The audit: who did what, told alike by every service that keeps something.
+//! The audit log: which actor did what.
 
 pub use crate::logs::AUDIT;
 
 #[doc(hidden)]
 pub use tracing;
 
-/// Writes a line of the audit: the event, its own fields, and the end user's address where it is known.
-/// It is written whatever `RUST_LOG` says, and the log adds the request's id. Fields that are `None`
-/// are left out.
+/// Writes an audit line: the event, its fields, and the client address if known. `RUST_LOG` does not
+/// filter it, and the log adds the request id. Fields that are `None` are omitted.
 ///
 /// ```
 /// let (user_id, username) = (1, "ann");

@@ -1,11 +1,12 @@
-//! Logs, audit log, metrics and traces of a process. [`Telemetry`] starts and ends logs and traces;
-//! metrics are pulled.
+//! Logs, audit log, metrics and traces of a process.
 //!
 //! - [`logs`]: structured lines on stderr.
 //! - [`audit`]: the audit log, which no log level silences.
-//! - [`metrics`]: the registry of this process, in Prometheus' text format.
+//! - [`metrics`]: metrics in Prometheus' text format.
 //! - [`traces`]: spans for an OpenTelemetry collector.
-//! - [`request_context`]: the request that log lines are about.
+//! - [`request_context`]: the request that log lines belong to.
+//!
+//! [`Telemetry`] starts and ends logs and traces. Metrics are scraped and need neither.
 
 pub mod audit;
 pub mod logs;
@@ -19,27 +20,27 @@ use std::time::Duration;
 use traces::Endpoint;
 use tracing_subscriber::{layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
-/// Longest time for the last spans to leave. A collector that hangs holds no exit up for longer.
-const LAST_EXPORT: Duration = Duration::from_secs(2);
+/// For the last spans. A collector that hangs delays the exit by no more.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Settings of logs and traces; every program has them.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct TelemetrySettings {
-    /// How log lines on stderr look
+    /// Format of log lines on stderr
     #[arg(long, env = "LOG_FORMAT", value_enum, default_value_t)]
     pub log_format: LogFormat,
 
-    /// Which lines: a level, and targets with levels, such as `debug` or `info,h2=debug`
+    /// Log level, or targets with levels, such as `debug` or `info,h2=debug`
     #[arg(long, env = "RUST_LOG", default_value = "info")]
     pub rust_log: LogFilter,
 
-    /// URL of a collector that takes OpenTelemetry traces over gRPC, such as `http://127.0.0.1:4317`;
-    /// none: no traces
+    /// URL of an OpenTelemetry collector that accepts traces over gRPC, such as
+    /// `http://127.0.0.1:4317`; without it no traces are exported
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
     pub otel_exporter_otlp_endpoint: Option<Endpoint>,
 }
 
-/// A setting that traces cannot start with.
+/// A setting that prevents traces.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{variable}: {problem}")]
 pub struct StartError {
@@ -49,15 +50,15 @@ pub struct StartError {
     pub problem: String,
 }
 
-/// Logs and traces of a running program.
+/// The running logs and traces of a program.
 #[derive(Debug)]
 pub struct Telemetry {
     traces: Option<SdkTracerProvider>,
 }
 
 impl Telemetry {
-    /// Starts logs and, where a collector is named, traces. `program` is the name of the service
-    /// unless `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES` says otherwise.
+    /// Starts logs and, if a collector is set, traces. `program` is the service name unless
+    /// `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES` has another.
     ///
     /// # Panics
     ///
@@ -68,7 +69,8 @@ impl Telemetry {
         settings: &TelemetrySettings,
     ) -> Result<Self, StartError> {
         let endpoint = settings.otel_exporter_otlp_endpoint.as_ref().and_then(Endpoint::url);
-        let traces = endpoint.map(|url| traces::exporting(url, program, version)).transpose()?;
+        let traces =
+            endpoint.map(|url| traces::otlp_provider(url, program, version)).transpose()?;
         let mut layers = logs::layers(settings.log_format, &settings.rust_log);
         layers.extend(traces.as_ref().map(traces::layer));
         // A second start in one process (tests) keeps the first subscriber.
@@ -76,13 +78,12 @@ impl Telemetry {
         Ok(Self { traces })
     }
 
-    /// Sends the spans that are left, within bounds. Blocks; the runtime must still be there, but not
-    /// be the one that this thread works for.
+    /// Exports the remaining spans, within 2 s. Blocks; the runtime must still run, on other threads.
     pub fn shutdown(self) {
         if let Some(traces) = self.traces
-            && let Err(error) = traces.shutdown_with_timeout(LAST_EXPORT)
+            && let Err(error) = traces.shutdown_with_timeout(EXPORT_TIMEOUT)
         {
-            tracing::warn!(%error, "the last spans did not reach the collector");
+            tracing::warn!(%error, "the last spans were not exported");
         }
     }
 }

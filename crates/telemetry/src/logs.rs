@@ -1,11 +1,11 @@
-//! Structured logs on stderr; stdout is left to what a program has to say to a person.
+//! Structured logs on stderr; stdout is for the user of a program.
 //!
-//! Lines of the target `audit` tell who did what. They are always written: `RUST_LOG` has no say.
+//! Lines of the target `audit` are always written, whatever `RUST_LOG` is.
 
-mod line;
+mod format;
 
 use clap::ValueEnum;
-use line::Line;
+use format::LineFormatter;
 use std::{
     io::{self, IsTerminal as _},
     str::FromStr,
@@ -17,43 +17,42 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// The target of lines that must not be lost.
+/// The target of the audit log.
 pub const AUDIT: &str = "audit";
 
-/// The prefix of all targets of this project; a bare level in `RUST_LOG` applies to these.
+/// The prefix of our targets, to which a bare level in `RUST_LOG` applies.
 const OWN_TARGETS: &str = "rolegate";
 
-/// How lines look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// For people.
+    /// For a terminal.
     #[default]
     Pretty,
-    /// One JSON object in a line, for programs.
+    /// One JSON object per line.
     Json,
 }
 
-/// Which lines are written: what `RUST_LOG` says, and it makes sense. A bare level such as `trace` is
-/// meant for our own targets: libraries below us print request headers and query arguments at trace,
-/// so they stay at info unless they are named.
+/// A valid `RUST_LOG`. A bare level such as `trace` applies to our own targets: libraries log request
+/// headers and query arguments at trace, so they stay at info unless they are named.
 #[derive(Clone, Debug, Default)]
 pub struct LogFilter(String);
 
 impl FromStr for LogFilter {
     type Err = String;
 
-    fn from_str(wanted: &str) -> Result<Self, String> {
-        let filter = Self(wanted.to_owned());
-        let right = "must be a level and targets with levels, such as debug or info,h2=debug; \
-                     levels are off, error, warn, info, debug and trace";
-        filter.directives().map(|_| filter).map_err(|_| right.to_owned())
+    fn from_str(text: &str) -> Result<Self, String> {
+        let filter = Self(text.to_owned());
+        let problem = "must be a level or targets with levels, such as debug or info,h2=debug; \
+                       levels are off, error, warn, info, debug and trace";
+        filter.directives().map(|_| filter).map_err(|_| problem.to_owned())
     }
 }
 
-/// Writes the lines that are wanted, and all of the audit.
+/// One layer for the lines that pass the filter, one for the audit log.
 pub(crate) fn layers<S>(
     format: LogFormat,
-    wanted: &LogFilter,
+    filter: &LogFilter,
 ) -> Vec<Box<dyn Layer<S> + Send + Sync>>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
@@ -63,29 +62,28 @@ where
         tracing_subscriber::fmt::layer()
             .with_ansi(is_terminal && format == LogFormat::Pretty)
             .with_writer(io::stderr)
-            .event_format(Line::of(format))
+            .event_format(LineFormatter(format))
     };
-    let not_audit = only(LevelFilter::TRACE, |what| what.is_event() && what.target() != AUDIT);
-    // It was parsed before; without settings (tests) it is empty.
-    let ordinary = wanted.directives().unwrap_or_else(|_| EnvFilter::new("info"));
+    let not_audit = only(LevelFilter::TRACE, |item| item.is_event() && item.target() != AUDIT);
+    let ordinary = filter.directives().unwrap_or_else(|_| EnvFilter::new("info"));
     let ordinary = ordinary.and(not_audit);
-    let audit = only(LevelFilter::INFO, |what| what.is_event() && what.target() == AUDIT);
+    let audit = only(LevelFilter::INFO, |item| item.is_event() && item.target() == AUDIT);
     vec![writer().with_filter(ordinary).boxed(), writer().with_filter(audit).boxed()]
 }
 
-/// Spans are for the traces: not even their names are looked at here. Nothing below `least` is meant,
-/// which spares the libraries below us, who trace every frame, the question.
+/// Events that `matches` accepts. The level hint disables everything below `level` at its call site,
+/// which matters for libraries that trace every frame.
 fn only(
-    least: LevelFilter,
-    is_it: fn(&Metadata<'_>) -> bool,
+    level: LevelFilter,
+    matches: fn(&Metadata<'_>) -> bool,
 ) -> FilterFn<fn(&Metadata<'_>) -> bool> {
-    filter_fn(is_it).with_max_level_hint(least)
+    filter_fn(matches).with_max_level_hint(level)
 }
 
 impl LogFilter {
     fn directives(&self) -> Result<EnvFilter, ParseError> {
-        let Self(wanted) = self;
-        let directives: Vec<String> = wanted
+        let Self(text) = self;
+        let directives: Vec<String> = text
             .split(',')
             .map(str::trim)
             .filter(|directive| !directive.is_empty())
@@ -94,9 +92,9 @@ impl LogFilter {
                 Err(_) => directive.to_owned(),
             })
             .collect();
-        // An empty list of directives would silence everything, errors included.
-        // PostgreSQL's notices are about its own bookkeeping, such as a table that exists already.
-        let base = if wanted.trim() == "off" { "off" } else { "info,sqlx::postgres::notice=warn" };
+        // Without a base, an empty list would silence everything, errors included. PostgreSQL's notices
+        // are about its own bookkeeping, such as a table that exists already.
+        let base = if text.trim() == "off" { "off" } else { "info,sqlx::postgres::notice=warn" };
         EnvFilter::try_new(format!("{base},{}", directives.join(",")))
     }
 }
@@ -105,13 +103,13 @@ impl LogFilter {
 mod tests {
     use super::LogFilter;
 
-    fn filter(wanted: &str) -> String {
-        let filter: LogFilter = wanted.parse().expect(wanted);
-        filter.directives().expect(wanted).to_string()
+    fn filter(text: &str) -> String {
+        let filter: LogFilter = text.parse().expect(text);
+        filter.directives().expect(text).to_string()
     }
 
     #[test]
-    fn a_bare_level_is_for_our_own_targets_and_libraries_stay_at_info() {
+    fn a_bare_level_applies_to_our_targets_only() {
         let filter = filter("trace");
         assert!(filter.contains("rolegate=trace"), "{filter}");
         assert!(filter.contains("info"), "{filter}");
@@ -119,20 +117,20 @@ mod tests {
     }
 
     #[test]
-    fn a_named_target_is_taken_as_it_is() {
+    fn a_named_target_keeps_its_level() {
         assert!(filter("h2=debug").contains("h2=debug"));
         assert!(filter(" warn , h2=debug,").contains("rolegate=warn"));
     }
 
     #[test]
-    fn nothing_is_the_default() {
+    fn empty_text_means_info() {
         assert!(filter("").contains("info"));
     }
 
     #[test]
-    fn nonsense_is_refused() {
-        for wanted in ["a=b=c", "info,h2=loud", "[", "warn,auth_service=9x"] {
-            assert!(wanted.parse::<LogFilter>().is_err(), "{wanted}");
+    fn invalid_directives_are_rejected() {
+        for text in ["a=b=c", "info,h2=loud", "[", "warn,auth_service=9x"] {
+            assert!(text.parse::<LogFilter>().is_err(), "{text}");
         }
     }
 }

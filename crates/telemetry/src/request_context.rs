@@ -1,7 +1,7 @@
-//! What a log line says about the request that it belongs to.
+//! The request that log lines belong to.
 //!
-//! Kept beside the task, not in a span: a span costs every request several allocations, and most
-//! requests write no line at all.
+//! It is task-local and not a span: a span costs every request several allocations, and most requests
+//! log nothing.
 
 use http::HeaderValue;
 use std::{
@@ -12,12 +12,12 @@ use std::{
 use tokio::task::JoinError;
 use tracing::Instrument as _;
 
-/// A request that is being served.
+/// A request in progress.
 #[derive(Clone, Debug)]
 pub struct RequestContext {
-    /// Its id; several, separated by commas, where requests share a call.
+    /// Its id; several, separated by commas, if requests share a call.
     pub request_id: HeaderValue,
-    /// The address of the end user, where it is known.
+    /// The address of the end user, if known.
     pub client_address: Option<IpAddr>,
 }
 
@@ -26,24 +26,24 @@ tokio::task_local! {
 }
 
 impl RequestContext {
-    /// Does the work of this request: lines that it writes carry the request's id.
+    /// Runs `work` with this context: its log lines carry the request id.
     pub fn scope<F: Future>(self, work: F) -> impl Future<Output = F::Output> {
         CURRENT.scope(self, work)
     }
 
-    /// Looks at the request that this task serves, if it serves one.
-    pub fn with_current<T>(look: impl FnOnce(&Self) -> T) -> Option<T> {
-        CURRENT.try_with(look).ok()
+    /// Reads the context of the current task, if it has one.
+    pub fn with_current<T>(read: impl FnOnce(&Self) -> T) -> Option<T> {
+        CURRENT.try_with(read).ok()
     }
 
-    /// The address of the end user of the request that this task serves.
+    /// The client address in the context of the current task.
     #[must_use]
     pub fn client_address() -> Option<IpAddr> {
         Self::with_current(|current| current.client_address).flatten()
     }
 
-    /// Does work to its end even where its caller leaves before: what was done must be told of, too. A
-    /// caller who stays gets the outcome.
+    /// Runs `work` to completion even if the caller drops this future, so that a committed change is
+    /// also audited.
     pub async fn run_to_completion<T: Send + 'static>(
         work: impl Future<Output = T> + Send + 'static,
     ) -> T {
@@ -51,12 +51,12 @@ impl RequestContext {
         match done.map_err(JoinError::try_into_panic) {
             Ok(outcome) => outcome,
             Err(Ok(panic)) => resume_unwind(panic),
-            // The runtime is ending, and with it whoever asked.
+            // The runtime shuts down, and the caller with it.
             Err(Err(_cancelled)) => pending().await,
         }
     }
 
-    /// Takes the request along into a task of its own, for work that goes on after the answer.
+    /// Gives `work` the current context, for a task that outlives the request.
     pub fn propagate<F: Future>(work: F) -> impl Future<Output = F::Output> {
         let current = Self::with_current(Clone::clone);
         async move {
@@ -81,15 +81,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_is_known_while_it_is_served_and_where_it_is_carried_to() {
+    async fn propagated_work_has_the_context_of_its_request() {
         assert_eq!(id(), None);
         let request_id = HeaderValue::from_static("r1");
         let context = RequestContext { request_id, client_address: None };
         let served = context.scope(async {
             tokio::task::yield_now().await;
             let spawned = tokio::spawn(async { id() }).await.expect("no panic");
-            let carried = tokio::spawn(RequestContext::propagate(async { id() }));
-            (id(), spawned, carried.await.expect("no panic"))
+            let propagated = tokio::spawn(RequestContext::propagate(async { id() }));
+            (id(), spawned, propagated.await.expect("no panic"))
         });
         let r1 = Some("r1".to_owned());
         assert_eq!(served.await, (r1.clone(), None, r1));
@@ -97,19 +97,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_done_to_the_end_outlives_its_caller_and_knows_its_request() {
+    async fn completed_work_outlives_its_caller_and_has_its_context() {
         let request_id = HeaderValue::from_static("r1");
         let context = RequestContext { request_id, client_address: None };
-        let (go_on, may_go_on) = oneshot::channel::<()>();
-        let (tell, told) = oneshot::channel();
+        let (resume, resumed) = oneshot::channel::<()>();
+        let (sender, received) = oneshot::channel();
         let work = async {
-            let _ = may_go_on.await;
-            let _ = tell.send(id());
+            let _ = resumed.await;
+            let _ = sender.send(id());
         };
         let caller = context.clone().scope(RequestContext::run_to_completion(work));
-        timeout(Duration::ZERO, caller).await.expect_err("the caller leaves at once");
-        go_on.send(()).expect("the work goes on without its caller");
-        assert_eq!(told.await.expect("it comes to its end"), Some("r1".to_owned()));
+        timeout(Duration::ZERO, caller).await.expect_err("the caller is dropped");
+        resume.send(()).expect("the work continues");
+        assert_eq!(received.await.expect("it completes"), Some("r1".to_owned()));
         let outcome = context.scope(RequestContext::run_to_completion(async { id() })).await;
         assert_eq!(outcome, Some("r1".to_owned()));
     }

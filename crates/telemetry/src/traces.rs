@@ -1,7 +1,7 @@
-//! Spans for OpenTelemetry, and the way of a trace from one program to the next.
+//! Export of spans to an OpenTelemetry collector, and trace context between programs.
 //!
-//! A span that has the field `otel.kind` is exported; logs look at no span at all. While no collector
-//! is named nobody wants such spans, and making one costs a look at a flag.
+//! Spans with the field `otel.kind` are exported; logs ignore spans. Without a collector such spans are
+//! disabled, and creating one costs the check of a flag.
 
 use crate::StartError;
 use http::{HeaderMap, Uri};
@@ -20,12 +20,12 @@ use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
 
-/// Where spans are sent; the empty text is nowhere, as OpenTelemetry has it.
+/// The URL of a collector; empty text means none, as in the OpenTelemetry specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint(Option<String>);
 
 impl Endpoint {
-    /// The URL, unless it is nowhere.
+    /// The URL, if there is one.
     #[must_use]
     pub fn url(&self) -> Option<&str> {
         self.0.as_deref()
@@ -36,26 +36,28 @@ impl FromStr for Endpoint {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const RIGHT: &str = "must be the URL of a collector that takes OTLP over gRPC, \
-                             such as http://127.0.0.1:4317";
+        const EXPECTED: &str = "must be the URL of a collector that accepts OTLP over gRPC, \
+                                such as http://127.0.0.1:4317";
         if text.is_empty() {
             return Ok(Self(None));
         }
-        let url: Uri = text.parse().map_err(|_| RIGHT)?;
+        let url: Uri = text.parse().map_err(|_| EXPECTED)?;
         let has_user = url.authority().is_some_and(|authority| authority.as_str().contains('@'));
         let has_path = url.path_and_query().is_some_and(|path| path != "/");
         let has_host = url.host().is_some_and(|host| !host.is_empty());
         match url.scheme_str() {
-            Some("https") => Err("https is not supported; send to a collector nearby over http"),
+            Some("https") => {
+                Err("https is not supported; use a collector on this host or network over http")
+            }
             Some("http") if has_host && !has_user && !has_path => Ok(Self(Some(text.to_owned()))),
-            _ => Err(RIGHT),
+            _ => Err(EXPECTED),
         }
     }
 }
 
-/// Sends spans in batches, from a thread of its own. What the collector does not take is lost, with a
-/// line in the log; requests never wait for it.
-pub(crate) fn exporting(
+/// Exports spans in batches from its own thread. Spans that the collector does not accept are lost,
+/// and logged; requests never wait for the export.
+pub(crate) fn otlp_provider(
     url: &str,
     program: &'static str,
     version: &'static str,
@@ -63,7 +65,7 @@ pub(crate) fn exporting(
     if let Ok(protocol) = env::var(PROTOCOL)
         && !["", "grpc"].contains(&protocol.as_str())
     {
-        let problem = "must be grpc, or not be set".to_owned();
+        let problem = "must be grpc or unset".to_owned();
         return Err(StartError { variable: PROTOCOL, problem });
     }
     let exporter = SpanExporter::builder()
@@ -71,7 +73,6 @@ pub(crate) fn exporting(
         .with_endpoint(url)
         .build()
         .map_err(|error| StartError { variable: ENDPOINT, problem: error.to_string() })?;
-    // Each program of Rolegate believes its callers by settings of its own before it asks this.
     global::set_text_map_propagator(TraceContextPropagator::new());
     Ok(SdkTracerProvider::builder()
         .with_batch_exporter(exporter)
@@ -79,18 +80,18 @@ pub(crate) fn exporting(
         .build())
 }
 
-/// What the environment says about this service, and where it says nothing what we know ourselves.
+/// The attributes in the environment; service name and version are ours unless they are set there.
 fn resource(program: &'static str, version: &'static str) -> Resource {
-    let given = Resource::builder().build();
-    let says = |name: &'static str| {
-        given.get(&Key::new(name)).is_some_and(|value| {
-            // What the library makes up when nobody says anything.
+    let configured = Resource::builder().build();
+    let is_set = |name: &'static str| {
+        configured.get(&Key::new(name)).is_some_and(|value| {
+            // The default of the library.
             !value.as_str().starts_with("unknown_service")
         })
     };
     let ours = [("service.name", program), ("service.version", version)]
         .into_iter()
-        .filter(|(name, _)| !says(name))
+        .filter(|(name, _)| !is_set(name))
         .map(|(name, value)| KeyValue::new(name, value));
     Resource::builder().with_attributes(ours).build()
 }
@@ -99,7 +100,7 @@ pub(crate) fn layer<S>(provider: &SdkTracerProvider) -> Box<dyn Layer<S> + Send 
 where
     S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
 {
-    let wanted = filter_fn(|what| what.is_span() && what.fields().field("otel.kind").is_some())
+    let exported = filter_fn(|item| item.is_span() && item.fields().field("otel.kind").is_some())
         .with_max_level_hint(LevelFilter::INFO);
     tracing_opentelemetry::layer()
         .with_tracer(provider.tracer("rolegate"))
@@ -108,23 +109,23 @@ where
         .with_tracked_inactivity(false)
         .with_level(false)
         .with_target(false)
-        .with_filter(wanted)
+        .with_filter(exported)
         .boxed()
 }
 
-/// Makes `span` part of the trace that the headers tell of (W3C Trace Context). For headers of
-/// callers who are believed; has an effect only before the span is first entered.
+/// Makes `span` a child of the span in `headers` (W3C Trace Context). Only for headers of trusted
+/// callers, and only before the span is first entered.
 pub fn set_remote_parent(span: &Span, headers: &HeaderMap) {
     if span.is_disabled() {
         return;
     }
     let parent = TraceContextPropagator::new().extract(&Headers::of(headers));
-    // Without a collector the span is disabled, and the layer is always there with one.
+    // An enabled span implies a collector, and with it the layer that this call needs.
     let _ = span.set_parent(parent);
 }
 
-/// The two headers of a trace. `traceparent` given twice is none (W3C Trace Context, section 3.2);
-/// several `tracestate` are one list (section 3.3.1.5).
+/// The headers of a trace. Two `traceparent` count as none (W3C Trace Context, section 3.2); several
+/// `tracestate` are one list (section 3.3.1.5).
 struct Headers {
     parent: Option<String>,
     state: Option<String>,
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_followed_only_when_it_is_told_once_and_well() {
+    fn only_a_single_valid_traceparent_is_accepted() {
         let id = "4bf92f3577b34da6a3ce929d0e0e4736".to_owned();
         assert_eq!(trace(&[("traceparent", GOOD)]), Some((id.clone(), String::new())));
         let two = [("traceparent", GOOD), ("tracestate", "a=1"), ("tracestate", "b=2")];
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_is_a_plain_url_or_nothing() {
+    fn an_endpoint_is_an_http_url_or_empty() {
         let url = |text: &str| text.parse::<Endpoint>().map(|endpoint| endpoint.0);
         assert_eq!(url(""), Ok(None));
         for good in ["http://127.0.0.1:4317", "http://collector:4317/", "http://collector"] {

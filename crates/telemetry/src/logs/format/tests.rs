@@ -1,4 +1,4 @@
-use super::{Line, LogFormat};
+use super::{LineFormatter, LogFormat};
 use crate::request_context::RequestContext;
 use http::HeaderValue;
 use serde_json::{Value, json};
@@ -22,14 +22,14 @@ impl io::Write for Memory {
     }
 }
 
-/// What a program with this format writes.
-fn written(format: LogFormat, program: impl FnOnce()) -> String {
+/// The lines that `program` logs in this format.
+fn logged(format: LogFormat, program: impl FnOnce()) -> String {
     let memory = Memory::default();
     let writer = memory.clone();
     let layer = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .with_writer(move || writer.clone())
-        .event_format(Line::of(format))
+        .event_format(LineFormatter(format))
         .boxed();
     let subscriber = tracing_subscriber::registry().with(layer);
     tracing::subscriber::with_default(subscriber, program);
@@ -37,7 +37,7 @@ fn written(format: LogFormat, program: impl FnOnce()) -> String {
     String::from_utf8(bytes).expect("text")
 }
 
-fn in_a_request(work: impl FnOnce()) {
+fn in_request(work: impl FnOnce()) {
     let request_id = HeaderValue::from_static("r1");
     let context = RequestContext { request_id, client_address: None };
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -46,8 +46,8 @@ fn in_a_request(work: impl FnOnce()) {
 
 #[test]
 fn a_json_line_is_one_object_with_typed_fields() {
-    let text = written(LogFormat::Json, || {
-        in_a_request(
+    let text = logged(LogFormat::Json, || {
+        in_request(
             || tracing::warn!(target: "t", status = 503, ok = false, who = "a\"b", "said\n"),
         );
     });
@@ -63,24 +63,24 @@ fn a_json_line_is_one_object_with_typed_fields() {
 }
 
 #[test]
-fn a_pretty_line_ends_with_the_request() {
-    let text = written(LogFormat::Pretty, || {
-        in_a_request(|| tracing::info!(target: "t", status = 200, "said"));
+fn a_pretty_line_ends_with_the_request_id() {
+    let text = logged(LogFormat::Pretty, || {
+        in_request(|| tracing::info!(target: "t", status = 200, "said"));
     });
     assert!(text.ends_with("  INFO t: said status=200 request_id=r1\n"), "{text:?}");
 }
 
 #[test]
-fn a_line_outside_of_requests_names_none() {
+fn a_line_outside_requests_has_no_request_id() {
     for format in [LogFormat::Json, LogFormat::Pretty] {
-        let text = written(format, || tracing::info!("said"));
+        let text = logged(format, || tracing::info!("said"));
         assert!(text.contains("said") && !text.contains("request_id"), "{text}");
     }
 }
 
 #[test]
-fn a_pretty_line_stays_one_line_and_harmless_to_a_terminal() {
-    let text = written(LogFormat::Pretty, || tracing::info!(name = "a\nb\u{1b}[31m", "said"));
+fn a_pretty_line_escapes_control_characters() {
+    let text = logged(LogFormat::Pretty, || tracing::info!(name = "a\nb\u{1b}[31m", "said"));
     assert_eq!(text.lines().count(), 1, "{text:?}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
 }

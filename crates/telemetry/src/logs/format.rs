@@ -1,4 +1,4 @@
-//! One event as one line.
+//! One log line per event.
 
 use super::LogFormat;
 use crate::request_context::RequestContext;
@@ -18,18 +18,10 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// Writes events: when, how grave, from where, what, and for which request.
-pub(super) struct Line {
-    format: LogFormat,
-}
+/// Writes time, level, target, message and fields of an event, then request and trace.
+pub(super) struct LineFormatter(pub(super) LogFormat);
 
-impl Line {
-    pub(super) fn of(format: LogFormat) -> Self {
-        Self { format }
-    }
-}
-
-impl<S, N> FormatEvent<S, N> for Line
+impl<S, N> FormatEvent<S, N> for LineFormatter
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
     N: for<'writer> FormatFields<'writer> + 'static,
@@ -40,11 +32,11 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        match self.format {
+        match self.0 {
             LogFormat::Pretty => {
                 pretty_head(&mut writer, event)?;
                 context.field_format().format_fields(writer.by_ref(), event)?;
-                for (name, value) in about_request() {
+                for (name, value) in request_fields() {
                     write!(writer, " {name}={value}")?;
                 }
             }
@@ -70,8 +62,8 @@ fn pretty_head(writer: &mut Writer<'_>, event: &Event<'_>) -> fmt::Result {
     write!(writer, " \x1b[{color}m{level:>5}\x1b[0m \x1b[2m{target}:\x1b[0m ")
 }
 
-/// The request that is served, and the trace that it is part of.
-fn about_request() -> Vec<(&'static str, String)> {
+/// The ids of the current request and trace.
+fn request_fields() -> Vec<(&'static str, String)> {
     let id = RequestContext::with_current(|current| {
         String::from_utf8_lossy(current.request_id.as_bytes()).into_owned()
     });
@@ -85,8 +77,8 @@ fn about_request() -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// `{"timestamp", "level", "target", "message", …fields, "request_id", "trace_id"}`, the latter two
-/// where there is a request or a trace.
+/// `{"timestamp", "level", "target", "message", …fields, "request_id", "trace_id"}`, the last two
+/// if there is a request and a trace.
 fn json(event: &Event<'_>) -> String {
     let mut timestamp = String::new();
     let _ = SystemTime.format_time(&mut Writer::new(&mut timestamp));
@@ -95,13 +87,13 @@ fn json(event: &Event<'_>) -> String {
     object.add("level", event.metadata().level().as_str());
     object.add("target", event.metadata().target());
     event.record(&mut object);
-    for (name, value) in about_request() {
+    for (name, value) in request_fields() {
         object.add(name, value);
     }
     object.end()
 }
 
-/// A JSON object in the order in which it is written.
+/// A JSON object that keeps the order of its fields.
 struct Object(String);
 
 impl Object {
