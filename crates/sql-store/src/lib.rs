@@ -1,22 +1,24 @@
-//! What every store does alike, on PostgreSQL and on SQLite. Knows no tables.
+//! PostgreSQL and SQLite databases for stores; knows no tables.
 //!
-//! - [`DatabaseUrl`], [`DatabaseTarget`]: from the text of a setting to a database that can be opened.
-//! - [`Tables`]: the tables of one service, from the texts in its folder of migrations.
-//! - [`DatabaseUrl::open`], [`Opened`]: migrations under a lock, pools with limits; [`OpenError`]: what is
-//!   said when there is none. [`postgres`], [`sqlite`]: what is particular to each.
-//! - [`Schema`]: what a database holds, against the tables of a service; [`Inspection`]: a look at it;
-//!   [`DatabaseCheck`]: what `doctor` says of it.
-//! - [`within`], [`StoreError`]: a statement within its time, and what its errors mean.
-//! - [`PoolStats`]: how connections are used; [`register_pool_metrics`] tells it in numbers.
-//! - [`BatchedReads`]: concurrent look-ups by key share one statement, without staleness.
+//! - [`DatabaseUrl`], [`DatabaseTarget`]: a setting such as `DATABASE_URL`, parsed and validated.
+//! - [`Tables`]: the tables of one service, as migrations.
+//! - [`DatabaseUrl::open`], [`Opened`], [`OpenError`]: opens a database and migrates its schema.
+//! - [`postgres`], [`sqlite`]: connection pools; `same_file`: identity of SQLite files.
+//! - [`Schema`], [`Inspection`]: the state of a database, read without changing it.
+//! - [`with_timeout`], [`StoreError`]: statements, their timeout and their errors; `transient`
+//!   classifies these.
+//! - [`PoolStats`], [`register_pool_metrics`]: the state of pools, as metrics.
+//! - [`BatchedReads`]: concurrent reads by key share one statement.
 
 mod batched_reads;
+mod error;
 mod examination;
 mod inspection;
 mod metrics;
 mod open;
 mod pool_stats;
 pub mod postgres;
+mod same_file;
 mod schema;
 pub mod sqlite;
 mod statement;
@@ -25,10 +27,11 @@ mod transient;
 mod url;
 
 pub use batched_reads::BatchedReads;
+pub use error::OpenError;
 pub use examination::{CheckReport, DatabaseCheck};
 pub use inspection::{InspectError, Inspection, ProbeQuery};
 pub use metrics::register_pool_metrics;
-pub use open::{OpenError, Opened};
+pub use open::Opened;
 pub use pool_stats::PoolStats;
 pub use schema::Schema;
 pub use statement::{QueryFuture, STATEMENT_TIMEOUT, StoreError, with_timeout};

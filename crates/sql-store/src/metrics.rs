@@ -1,4 +1,4 @@
-//! What stores tell in numbers. One process may have several: each has a name of its own.
+//! Metrics of stores. A process may have several; each has its own name.
 
 use crate::PoolStats;
 use rolegate_telemetry::metrics::{
@@ -8,28 +8,26 @@ use rolegate_telemetry::metrics::{
 use std::sync::{Arc, LazyLock};
 
 static READ_BATCHES: LazyLock<HistogramVec> = LazyLock::new(|| {
-    let help =
-        "Keys that one statement of shared look-ups asks for, by store and by what they are.";
+    let help = "Keys per statement of batched reads, by store and kind of key.";
     histogram_vec("rolegate_read_batch_size_keys", help, &["store", "key"], SIZE_BUCKETS)
 });
 
 static POOL: LazyLock<IntGaugeVec> = LazyLock::new(|| {
-    let help = "Connections to a store by pool and state (in_use, idle).";
+    let help = "Open connections to a store, by pool and state (in_use, idle).";
     gauge_vec("rolegate_store_connections", help, &["store", "pool", "state"])
 });
 
 static POOL_LIMIT: LazyLock<IntGaugeVec> = LazyLock::new(|| {
-    let help = "The most connections to a store, by pool.";
+    let help = "Maximum number of connections to a store, by pool.";
     gauge_vec("rolegate_store_connections_limit", help, &["store", "pool"])
 });
 
-/// How many keys the statements ask for that look up by `key` in the store of this name.
+/// The histogram of keys per statement, for reads by `key` in `store`.
 pub(crate) fn read_batches(store: &str, key: &str) -> Histogram {
     READ_BATCHES.with_label_values(&[store, key])
 }
 
-/// Tells at each scrape how the connections of the store of this name are used, as long as there is
-/// that store.
+/// Exports the pools of the store `name` at each scrape, until the store is dropped.
 pub fn register_pool_metrics<S: ?Sized + Send + Sync + 'static>(
     name: &'static str,
     store: &Arc<S>,

@@ -1,47 +1,20 @@
-//! From a URL to an open store, and what is said when there is none.
+//! Opens a database.
 
-use crate::{DatabaseTarget, DatabaseUrl, Tables, postgres, sqlite};
+use crate::{
+    DatabaseTarget, DatabaseUrl, OpenError, Tables,
+    error::OpenFailure,
+    postgres::{self, Pool},
+    sqlite::{self, Pools},
+};
 use rolegate_service_runtime::{program::Failure, settings::SettingError};
 
-/// An open store, its schema up to date.
+/// An open database whose schema is up to date.
 #[derive(Clone, Debug)]
 pub enum Opened {
-    /// In PostgreSQL.
-    Postgres(postgres::Pool),
+    /// On a PostgreSQL server.
+    Postgres(Pool),
     /// In an SQLite file.
-    Sqlite(sqlite::Pools),
-}
-
-/// Why a store was not opened: one line, which names it.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The setting leads to what can be no store of this service, however often it is tried.
-    #[error(transparent)]
-    Setting(#[from] SettingError),
-    /// The setting may be right: the machine, or we, failed.
-    #[error("cannot open {target}: {error}")]
-    Failed {
-        /// The database.
-        target: DatabaseTarget,
-        /// What it, or the system, says.
-        error: sqlx::Error,
-    },
-}
-
-/// What [`OpenError`] is before it knows which setting led here.
-#[derive(Debug)]
-pub(crate) enum OpenFailure {
-    /// Goes on from the name of the setting.
-    Setting(String),
-    /// Goes on from the name of the database.
-    Unrecognized(String),
-    Failed(sqlx::Error),
-}
-
-impl From<sqlx::Error> for OpenFailure {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Failed(error)
-    }
+    Sqlite(Pools),
 }
 
 impl From<OpenError> for Failure {
@@ -54,8 +27,8 @@ impl From<OpenError> for Failure {
 }
 
 impl DatabaseUrl {
-    /// Opens the store and brings its schema up to date. A PostgreSQL that is not there (yet) is
-    /// waited for, saying so; an SQLite file that cannot be opened will not get better by waiting.
+    /// Opens the database and migrates its schema. Retries while a PostgreSQL server is unavailable,
+    /// with a log line each time; an SQLite file that cannot be opened is an error at once.
     pub async fn open(&self, tables: &Tables) -> Result<Opened, OpenError> {
         let opened = match self.target() {
             DatabaseTarget::Postgres(options) => {
@@ -63,26 +36,26 @@ impl DatabaseUrl {
             }
             DatabaseTarget::Sqlite(file) => sqlite::open(file, tables).await.map(Opened::Sqlite),
         };
-        opened.map_err(|trouble| self.not_opened(trouble))
+        opened.map_err(|failure| self.open_error(failure))
     }
 
-    /// What an error of this database says about it, in the words of [`DatabaseUrl::open`].
+    /// Maps an error of this database as [`DatabaseUrl::open`] does.
     #[must_use]
     pub fn explain(&self, error: sqlx::Error) -> OpenError {
-        self.not_opened(match self.target() {
+        self.open_error(match self.target() {
             DatabaseTarget::Postgres(options) => postgres::explain(options, error),
             DatabaseTarget::Sqlite(file) => sqlite::explain(file, error),
         })
     }
 
-    /// The setting leads to a database with a [`Schema::Unrecognized`](crate::Schema::Unrecognized).
+    /// The error of a database with a [`Schema::Unrecognized`](crate::Schema::Unrecognized).
     #[must_use]
     pub fn unrecognized(&self, why: &str) -> SettingError {
         self.invalid(format!("{} {why}", self.target()))
     }
 
-    fn not_opened(&self, trouble: OpenFailure) -> OpenError {
-        match trouble {
+    fn open_error(&self, failure: OpenFailure) -> OpenError {
+        match failure {
             OpenFailure::Setting(problem) => self.invalid(problem).into(),
             OpenFailure::Unrecognized(why) => self.unrecognized(&why).into(),
             OpenFailure::Failed(error) => {

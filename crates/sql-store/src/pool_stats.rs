@@ -1,15 +1,15 @@
-//! How connections are used.
+//! Snapshots of connection pools.
 
-/// A pool of connections at one moment.
+/// A connection pool at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolStats {
-    /// What the pool is for.
+    /// The purpose of the pool.
     pub name: &'static str,
-    /// Connections that are open.
+    /// Open connections.
     pub open: usize,
-    /// Those of them that nobody uses.
+    /// Open connections that run no statement.
     pub idle: usize,
-    /// The most that may be open.
+    /// Most connections that may be open.
     pub limit: usize,
 }
 
@@ -18,7 +18,7 @@ impl PoolStats {
         let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         let open = size(pool.size());
         let limit = size(pool.options().get_max_connections());
-        // The two are counted one after the other, while connections come and go.
+        // The two are not read atomically.
         Self { name, open, idle: pool.num_idle().min(open), limit }
     }
 }

@@ -1,70 +1,75 @@
-//! Opening PostgreSQL, and its connections.
+//! PostgreSQL servers: opening, and the connection pool.
 
 mod pool;
 mod tls_mismatch;
 
 pub use pool::Pool;
 
-use crate::{DatabaseTarget, STATEMENT_TIMEOUT, Schema, Tables, open::OpenFailure, transient};
+use crate::{
+    DatabaseTarget, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, transient::is_transient,
+};
 use sqlx::{
     ConnectOptions, Connection, PgConnection,
     migrate::Migrate,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 use std::time::Duration;
+use tls_mismatch::is_tls_mismatch;
 
-/// Pool to the database. Concurrent look-ups share statements, so few carry much.
-const CONNECTIONS: u32 = 10;
+/// Batched reads share statements, so a few connections carry a high load.
+const MAX_CONNECTIONS: u32 = 10;
 
-/// Connects, brings the schema up to date and makes the pool. Eight instances may do so at once:
-/// the migrator holds an advisory lock. A server that is not there (yet) is waited for, saying so;
-/// one that does not do TLS as it is told to is not.
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(5);
+
+/// Migrates the schema and creates the pool. Retries while the server is unavailable; a server that
+/// does not offer the TLS of the URL is an error at once. Instances that start together take turns.
 pub(crate) async fn open(options: &PgConnectOptions, tables: &Tables) -> Result<Pool, OpenFailure> {
     let options = options.clone().application_name(&format!("rolegate {}", tables.owner));
-    let mut pause = Duration::from_millis(100);
+    let mut delay = MIN_RETRY_DELAY;
     loop {
         match try_open(options.clone(), tables).await {
-            Err(OpenFailure::Failed(error)) if tls_mismatch::is_tls_mismatch(&error) => {
+            Err(OpenFailure::Failed(error)) if is_tls_mismatch(&error) => {
                 return Err(explain(&options, error));
             }
-            Err(OpenFailure::Failed(error)) if transient::is_transient(&error) => {
+            Err(OpenFailure::Failed(error)) if is_transient(&error) => {
                 let store = DatabaseTarget::Postgres(Box::new(options.clone()));
                 tracing::warn!(%store, %error, "waiting for the database");
             }
-            opened => return opened,
+            outcome => return outcome,
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_secs(5));
+        tokio::time::sleep(delay).await;
+        delay = (delay * 2).min(MAX_RETRY_DELAY);
     }
 }
 
-/// What PostgreSQL, or the way to it, says about a connection that was not made.
+/// Tells a mismatch of the URL and the server from a failure of the server.
 pub(crate) fn explain(options: &PgConnectOptions, error: sqlx::Error) -> OpenFailure {
-    if !tls_mismatch::is_tls_mismatch(&error) {
+    if !is_tls_mismatch(&error) {
         return OpenFailure::Failed(error);
     }
     let target = DatabaseTarget::Postgres(Box::new(options.clone()));
-    OpenFailure::Setting(format!("{target} does not do TLS as the URL demands: {error}"))
+    OpenFailure::Setting(format!("{target} does not offer the TLS that the URL requires: {error}"))
 }
 
 async fn try_open(options: PgConnectOptions, tables: &Tables) -> Result<Pool, OpenFailure> {
     let mut connection: PgConnection = options.connect().await?;
-    // The lock of the migrator, taken earlier: whoever looks while another one migrates would find
-    // half of it. It ends with the connection.
+    // The advisory lock of sqlx's migrator, taken early: without it this instance could inspect a
+    // schema that another one has migrated halfway. It ends with the connection.
     connection.lock().await.map_err(sqlx::Error::from)?;
     if let Schema::Unrecognized(why) = Schema::in_postgres(&mut connection, tables).await? {
         return Err(OpenFailure::Unrecognized(why));
     }
     tables.postgres().run(&mut connection).await.map_err(sqlx::Error::from)?;
     connection.close().await?;
-    // The server ends a statement that we stopped waiting for, and a transaction whose next
-    // statement does not come.
+    // The server cancels a statement whose caller has timed out, and ends a transaction that waits
+    // for its next statement.
     let timeout = format!("{}ms", STATEMENT_TIMEOUT.as_millis());
     let timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
     let options = options.options(timeouts.map(|name| (name, &timeout)));
-    // What is kept, and for how long, is not the pool's affair: see `Pool`.
+    // `Pool` keeps the connections and limits their lifetime.
     let pool = PgPoolOptions::new()
-        .max_connections(CONNECTIONS)
+        .max_connections(MAX_CONNECTIONS)
         .acquire_timeout(STATEMENT_TIMEOUT)
         .idle_timeout(None)
         .max_lifetime(None)

@@ -1,17 +1,16 @@
-//! Opening an SQLite file.
+//! SQLite files: opening, transactions, pools.
 //!
-//! One writer, readers apart: in WAL mode readers never wait for the writer and see every commit
-//! that came before their statement. Writes must be read to their end (`fetch_all`, never
-//! `fetch_optional`): only then the commit has happened, and its failure is seen. `synchronous=FULL`:
-//! what was acknowledged survives a power cut.
+//! One connection writes and the others read: in WAL mode readers never wait for the writer and see
+//! every earlier commit. Statements that write must be read to their end (`fetch_all`, never
+//! `fetch_optional`): only then has the commit happened, and its failure been seen.
+//! `synchronous=FULL`: an acknowledged write survives a power failure.
 
 mod file;
 
 pub use file::file_exists;
-pub(crate) use file::same_file;
 
 use crate::{
-    PoolStats, QueryFuture, STATEMENT_TIMEOUT, Schema, StoreError, Tables, open::OpenFailure,
+    PoolStats, QueryFuture, STATEMENT_TIMEOUT, Schema, StoreError, Tables, error::OpenFailure,
     with_timeout,
 };
 use file::{lock_exclusive, private_file};
@@ -21,11 +20,11 @@ use sqlx::{
 };
 use std::path::Path;
 
-/// Begins a transaction as the writer. One that began as a reader would fail at its first write if
-/// anybody, in another process say, wrote in between.
+/// Starts a transaction as the writer. A deferred one would fail at its first write if another
+/// process wrote after its first read.
 const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 
-/// Connections that read; each has a thread of its own.
+/// Connections that read; each has its own thread.
 const READERS: u32 = 4;
 
 const PERM: i32 = 3;
@@ -34,35 +33,34 @@ const CANTOPEN: i32 = 14;
 const AUTH: i32 = 23;
 const NOTADB: i32 = 26;
 
-/// An open file. Several processes of one machine may share it.
+/// An open file. Processes of one machine may share it.
 #[derive(Clone, Debug)]
 pub struct Pools {
     /// The one connection that writes.
     writer: SqlitePool,
-    /// Those that read.
+    /// The connections that read.
     pub readers: SqlitePool,
 }
 
-/// Opens the file, made if it is missing (0600), and brings the schema up to date. Eight processes
-/// may do so at once: they take turns by a lock on a file beside it. What is not ours stays as it is.
+/// Opens the file, created if it is missing, and migrates its schema. Processes that do so at once
+/// take turns. A file with an unrecognized schema stays unchanged.
 pub(crate) async fn open(file: &Path, tables: &Tables) -> Result<Pools, OpenFailure> {
-    let there = || file_exists(file).map_err(OpenFailure::Setting);
-    there()?;
-    let turn = lock_exclusive(file).await?;
-    if there()? {
-        let schema = look(file, tables).await.map_err(|error| explain(file, error))?;
+    let exists = || file_exists(file).map_err(OpenFailure::Setting);
+    exists()?;
+    let lock = lock_exclusive(file).await?;
+    if exists()? {
+        let schema = read_schema(file, tables).await.map_err(|error| explain(file, error))?;
         if let Schema::Unrecognized(why) = schema {
             return Err(OpenFailure::Unrecognized(why));
         }
     }
     private_file(file)?;
-    let pools = pools(file, tables).await.map_err(|error| explain(file, error));
-    drop(turn);
+    let pools = open_pools(file, tables).await.map_err(|error| explain(file, error));
+    drop(lock);
     pools
 }
 
-/// What the file holds. It must exist, and does not change.
-async fn look(file: &Path, tables: &Tables) -> sqlx::Result<Schema> {
+async fn read_schema(file: &Path, tables: &Tables) -> sqlx::Result<Schema> {
     let options = SqliteConnectOptions::new().filename(file).read_only(true);
     let mut connection: SqliteConnection = options.connect().await?;
     let schema = Schema::in_sqlite(&mut connection, tables).await?;
@@ -70,32 +68,25 @@ async fn look(file: &Path, tables: &Tables) -> sqlx::Result<Schema> {
     Ok(schema)
 }
 
-async fn pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
+async fn open_pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
     let options = SqliteConnectOptions::new()
         .filename(file)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(STATEMENT_TIMEOUT);
-    let writer = SqlitePoolOptions::new()
-        .max_connections(1)
-        .acquire_timeout(STATEMENT_TIMEOUT)
-        .connect_with(options.clone())
-        .await?;
+    let pool = || SqlitePoolOptions::new().acquire_timeout(STATEMENT_TIMEOUT);
+    let writer = pool().max_connections(1).connect_with(options.clone()).await?;
     tables.sqlite().run(&writer).await?;
-    let readers = SqlitePoolOptions::new()
-        .max_connections(READERS)
-        .acquire_timeout(STATEMENT_TIMEOUT)
-        .test_before_acquire(false)
-        .connect_with(options.read_only(true))
-        .await?;
+    let readers = pool().max_connections(READERS).test_before_acquire(false);
+    let readers = readers.connect_with(options.read_only(true)).await?;
     Ok(Pools { writer, readers })
 }
 
-/// What SQLite says about a file that it cannot open, or that is none of its own.
+/// Tells a file that can never be a database from a failure of the machine.
 pub(crate) fn explain(file: &Path, error: sqlx::Error) -> OpenFailure {
     let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
     let file = file.display();
-    // Result codes of SQLite; the low byte is the primary one.
+    // SQLite result codes; the low byte is the primary code.
     match code.map(|code| code & 0xff) {
         Some(NOTADB) => OpenFailure::Setting(format!("{file} is not an SQLite database")),
         Some(PERM | READONLY | CANTOPEN | AUTH) => {
@@ -106,32 +97,31 @@ pub(crate) fn explain(file: &Path, error: sqlx::Error) -> OpenFailure {
 }
 
 impl Pools {
-    /// Runs statements as one transaction, within [`STATEMENT_TIMEOUT`]. Whoever is told that there was
-    /// no time, or does not wait, leaves nothing behind: a lone statement would still be carried out
-    /// when it is its turn.
+    /// Runs statements as one transaction within [`STATEMENT_TIMEOUT`]. A timeout or a dropped future
+    /// rolls back; a statement outside a transaction would still run when its turn comes.
     pub async fn write<T: Send>(
         &self,
         statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send,
     ) -> Result<T, StoreError> {
         with_timeout(async {
             let mut transaction = self.writer.begin_with(IMMEDIATE).await?;
-            let answer = statements(&mut transaction).await?;
+            let value = statements(&mut transaction).await?;
             transaction.commit().await?;
-            Ok(answer)
+            Ok(value)
         })
         .await
     }
 
-    /// How the connections are used now.
+    /// The state of both pools.
     #[must_use]
     pub fn stats(&self) -> Vec<PoolStats> {
         vec![PoolStats::of("readers", &self.readers), PoolStats::of("writer", &self.writer)]
     }
 
-    /// Finishes what is under way and closes every connection.
+    /// Finishes running statements and closes every connection.
     pub async fn close(&self) {
         self.readers.close().await;
-        // Last, so that it can fold the log back into the file.
+        // Last, so that it can checkpoint the WAL.
         self.writer.close().await;
     }
 }

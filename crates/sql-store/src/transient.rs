@@ -1,7 +1,6 @@
-//! Which errors of a database mean "not now" rather than "not like this".
+//! Classifies database errors as transient or permanent.
 
 use sqlx::{Error, error::DatabaseError};
-use std::borrow::Cow;
 
 /// Whether the same statement may succeed later.
 pub(crate) fn is_transient(error: &Error) -> bool {
@@ -19,16 +18,15 @@ pub(crate) fn is_transient(error: &Error) -> bool {
 }
 
 fn is_outage(error: &dyn DatabaseError) -> bool {
-    let code = error.code().unwrap_or(Cow::Borrowed(""));
+    let code = error.code().unwrap_or_default();
     if error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
-        // PostgreSQL, appendix A. Connection, authorization and resources; operator intervention
-        // (57014 is the statement timeout); a standby that takes no writes; a system error.
+        // PostgreSQL, appendix A. Connection, authorization, resources, operator intervention
+        // (57014 is the statement timeout), system error; a standby; a missing database.
         let classes = ["08", "28", "53", "57", "58"];
-        return code == "25006"
-            || code == "3D000"
+        return matches!(&*code, "25006" | "3D000")
             || classes.iter().any(|class| code.starts_with(class));
     }
-    // SQLite, result codes: the low byte is the primary code. BUSY, LOCKED, READONLY, IOERR, FULL,
+    // SQLite result codes; the low byte is the primary code: BUSY, LOCKED, READONLY, IOERR, FULL,
     // CANTOPEN.
     code.parse::<i32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 8 | 10 | 13 | 14))
 }

@@ -1,8 +1,11 @@
-//! From the text of a setting such as `DATABASE_URL` to a database that can be opened.
+//! Database URLs, as in the setting `DATABASE_URL`.
 
+mod invalid_url;
 mod postgres;
 
-use crate::sqlite::same_file;
+pub use invalid_url::InvalidUrl;
+
+use crate::same_file::same_file;
 use rolegate_service_runtime::{secret, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::PgConnectOptions;
@@ -11,14 +14,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A database that can be opened, and the setting that led to it. Prints without its password.
+/// A database to open, and the setting that names it. Prints without its password.
 #[derive(Clone)]
 pub struct DatabaseUrl {
     setting: &'static str,
     target: DatabaseTarget,
 }
 
-/// Where a database is. Prints without its password.
+/// The location of a database. Prints without its password.
 #[derive(Clone)]
 pub enum DatabaseTarget {
     /// `postgres://user:password@host:5432/database`
@@ -27,49 +30,8 @@ pub enum DatabaseTarget {
     Sqlite(PathBuf),
 }
 
-/// The text is no URL of a database that we know. Says what would be right, never the text.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidUrl {
-    /// Another scheme, or none.
-    #[error("must be postgres://user:password@host:5432/database or sqlite://path/to/file.db")]
-    UnknownScheme,
-    /// `postgres://` with something after it that makes no sense.
-    #[error("is not a valid PostgreSQL URL; expected postgres://user:password@host:5432/database")]
-    InvalidPostgres,
-    /// A misspelt `sslmode` would be plain text, so nothing that is not known is passed over. Not
-    /// named: it may be a part of a password with a question mark.
-    #[error(
-        "has a parameter that is not known; known are {}, and options[NAME]",
-        postgres::PARAMETERS.join(", ")
-    )]
-    UnknownParameter,
-    /// How far the connection is encrypted cannot be told.
-    #[error("sslmode must be one of disable, prefer, require, verify-ca and verify-full")]
-    SslMode,
-    /// The authority would not be asked.
-    #[error("sslrootcert is of no effect with this sslmode; use sslmode=verify-full")]
-    UnusedAuthority,
-    /// Anybody has a certificate of a public authority, for a name of their own.
-    #[error("sslmode=verify-ca needs sslrootcert; for public authorities use sslmode=verify-full")]
-    AnyAuthority,
-    /// Half of an identity.
-    #[error("sslcert and sslkey must be given together")]
-    HalfIdentity,
-    /// A file of TLS cannot be used.
-    #[error("{parameter}: {problem}")]
-    File {
-        /// Which one.
-        parameter: &'static str,
-        /// With its path; never what is in it.
-        problem: String,
-    },
-    /// `sqlite://` without a file. A database in memory would lose everything at each restart.
-    #[error("must name a file, as in sqlite://path/to/file.db, without parameters")]
-    InvalidSqlite,
-}
-
 impl DatabaseUrl {
-    /// The database of the setting `name` or of the file that `name_FILE` names, if one is given.
+    /// Reads the setting `name`, or the file that `name_FILE` names, if one is set.
     pub fn from_setting(
         name: &'static str,
         value: Option<SecretString>,
@@ -81,31 +43,31 @@ impl DatabaseUrl {
         Ok(Some(Self { setting: name, target }))
     }
 
-    /// The same for a service that cannot do without.
+    /// Reads the setting; it is an error if neither is set.
     pub fn required(
         name: &'static str,
         value: Option<SecretString>,
         file: Option<&Path>,
     ) -> Result<Self, SettingError> {
         Self::from_setting(name, value, file)?.ok_or_else(|| {
-            let right = "postgres://user:password@host:5432/database or sqlite://path/to/file.db";
-            SettingError::new(name, format!("is required, such as {right}"))
+            let example = "postgres://user:password@host:5432/database or sqlite://path/to/file.db";
+            SettingError::new(name, format!("is required, such as {example}"))
         })
     }
 
-    /// An SQLite file that `setting` led to without being a URL.
+    /// An SQLite file that `setting` names other than by a URL.
     #[must_use]
     pub fn from_file(setting: &'static str, file: PathBuf) -> Self {
         Self { setting, target: DatabaseTarget::Sqlite(file) }
     }
 
-    /// Where it is.
+    /// The location.
     #[must_use]
     pub fn target(&self) -> &DatabaseTarget {
         &self.target
     }
 
-    /// Whether both are one SQLite file, whatever they call it. Neither need exist.
+    /// Whether both are the same SQLite file, by any path. Neither need exist.
     #[must_use]
     pub fn is_same_file_as(&self, other: &Self) -> bool {
         match (&self.target, &other.target) {
@@ -114,7 +76,7 @@ impl DatabaseUrl {
         }
     }
 
-    /// The setting leads to something that this cannot be.
+    /// An error of the setting; `problem` follows its name.
     #[must_use]
     pub fn invalid(&self, problem: impl Into<String>) -> SettingError {
         SettingError::new(self.setting, problem)
@@ -122,7 +84,7 @@ impl DatabaseUrl {
 }
 
 impl DatabaseTarget {
-    /// Reads a URL.
+    /// Parses a URL.
     pub fn parse(url: &SecretString) -> Result<Self, InvalidUrl> {
         let url = url.expose_secret();
         if let Some(path) = url.strip_prefix("sqlite:") {
@@ -187,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn a_url_prints_without_its_password() {
+    fn url_prints_without_its_password() {
         let url = parse("postgres://rolegate:hunter2@db.example:5433/users").expect("valid");
         assert_eq!(url.to_string(), "PostgreSQL at db.example:5433/users");
         assert!(!format!("{url:?}").contains("hunter2"));
     }
 
     #[test]
-    fn an_sqlite_url_names_a_file() {
+    fn sqlite_url_names_a_file() {
         for url in ["sqlite://a/b.db", "sqlite:a/b.db"] {
             assert_eq!(parse(url).expect("valid").to_string(), "SQLite in a/b.db");
         }
@@ -212,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused_without_being_quoted() {
+    fn other_urls_are_rejected_without_being_quoted() {
         for url in ["", "mysql://root:hunter2@db/users", "/a/b.db", "Postgres://x", "postgres:x"] {
             let error = parse(url).expect_err(url);
             assert_eq!(error, InvalidUrl::UnknownScheme);

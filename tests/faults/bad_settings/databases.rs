@@ -86,10 +86,10 @@ async fn path_that_is_no_database_file_is_rejected() {
     fs::create_dir(folder.path().join("folder")).expect("made");
     for (path, why) in [
         (&*folder.path().join("folder"), "is a folder; name a file in it"),
-        (&nowhere, "cannot be made: there is no folder"),
+        (&nowhere, "cannot be created: there is no folder"),
         (&text.join("users.db"), "cannot be opened"),
         (&folder.path().join("x".repeat(300)), "cannot be opened"),
-        (Path::new("/proc/users.db"), "cannot be opened or made"),
+        (Path::new("/proc/users.db"), "cannot be opened or created"),
         (Path::new("/dev/null"), "is not a file"),
         (&text, "is not an SQLite database"),
     ] {
@@ -128,9 +128,9 @@ async fn database_file_of_another_service_is_rejected_by_owner() {
         let is_of_users = (program, setting) == (AuthService, "DATABASE_URL")
             || (program, setting) == (Rolegate, "DATABASE_URL");
         let (url, why) = if is_of_users {
-            (posts.url(), "belongs to posts-service, not to auth-service")
+            (posts.url(), "first migration of its owner is \"post\"")
         } else {
-            (users.url(), "belongs to auth-service, not to posts-service")
+            (users.url(), "first migration of its owner is \"user\"")
         };
         expect_no_store(program, setting, &url, why).await;
     }
@@ -159,9 +159,10 @@ async fn postgres_schema_of_another_owner_is_rejected_unchanged() {
             "CREATE TABLE \"user\" (name text); CREATE SCHEMA posts; CREATE TABLE posts.post ()",
         )
         .await;
-    let (of_users, of_posts) = ("made its table \"user\"", "made its table \"post\"");
+    let (of_users, of_posts) = ("created its table \"user\"", "created its table \"post\"");
     for (program, setting) in [(AuthService, "DATABASE_URL"), (Rolegate, "DATABASE_URL")] {
-        expect_no_store(program, setting, &in_posts, "belongs to posts-service").await;
+        expect_no_store(program, setting, &in_posts, "first migration of its owner is \"post\"")
+            .await;
         expect_no_store(program, setting, &foreign.url(), of_users).await;
     }
     for (program, setting) in [(PostsService, "DATABASE_URL"), (Rolegate, "POSTS_DATABASE_URL")] {

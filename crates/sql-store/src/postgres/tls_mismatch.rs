@@ -1,22 +1,22 @@
-//! Which errors of a connection mean that the server and the URL do not agree about TLS.
+//! Recognizes a server whose TLS does not match the URL.
 
 use sqlx::Error;
 use tokio_rustls::rustls::{self, CertificateError};
 
-/// Whether only another URL, or another server, would help. A certificate that is not good at this
-/// time is none of these: the server gets another one, or the clock is set.
+/// Whether only another URL or server would help. An expired certificate does not count: the server
+/// may renew it, or the clock may be corrected.
 pub(super) fn is_tls_mismatch(error: &Error) -> bool {
     match error {
         Error::Tls(_) => true,
         Error::Io(error) => {
-            let of_tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-            of_tls.is_some_and(|error| !is_about_time(error))
+            let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+            tls.is_some_and(|error| !is_out_of_validity(error))
         }
         _ => false,
     }
 }
 
-fn is_about_time(error: &rustls::Error) -> bool {
+fn is_out_of_validity(error: &rustls::Error) -> bool {
     use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
     matches!(
         error,
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn what_time_mends_is_told_from_what_it_does_not() {
+    fn certificate_out_of_its_validity_period_is_not_a_mismatch() {
         for error in [
             certificate(CertificateError::UnknownIssuer),
             certificate(CertificateError::NotValidForName),

@@ -17,60 +17,53 @@ fn ours() -> Vec<Applied> {
     applied.collect()
 }
 
-fn look(applied: Vec<Applied>, has_marker: bool, has_others: bool) -> Schema {
+fn compare_with(applied: Vec<Applied>, has_marker: bool, has_others: bool) -> Schema {
     let found = Found { applied, has_marker, has_others, can_create: true };
     compare(&TABLES, &TABLES.sqlite(), &found)
 }
 
 #[track_caller]
 fn expect_unrecognized(schema: &Schema, why: &str) {
-    let Schema::Unrecognized(said) = schema else { panic!("{schema:?} is not foreign") };
-    assert!(said.contains(why), "{said}");
+    let Schema::Unrecognized(text) = schema else { panic!("{schema:?} is recognized") };
+    assert!(text.contains(why), "{text}");
 }
 
 #[test]
-fn a_schema_is_told_from_older_and_newer_ones() {
-    assert_eq!(look(ours(), true, true), Schema::Current);
-    assert_eq!(look(ours()[..1].to_vec(), true, true), Schema::Older { missing: 1 });
+fn older_and_newer_schemas_are_recognized() {
+    assert_eq!(compare_with(ours(), true, true), Schema::Current);
+    assert_eq!(compare_with(ours()[..1].to_vec(), true, true), Schema::Older { missing: 1 });
     let mut newer = ours();
     newer.push((1_000_000, "later".to_owned(), true, Vec::new()));
-    assert_eq!(look(newer, true, true), Schema::Newer);
+    assert_eq!(compare_with(newer, true, true), Schema::Newer);
 }
 
 #[test]
-fn what_no_migration_puts_right_is_told() {
+fn damaged_schema_is_unrecognized() {
     let mut failed = ours();
     failed[1].2 = false;
-    expect_unrecognized(&look(failed, true, true), "begun and not finished");
+    expect_unrecognized(&compare_with(failed, true, true), "started and not finished");
     for migration in [0, 1] {
         let mut altered = ours();
         altered[migration].3[0] ^= 1;
-        expect_unrecognized(&look(altered, true, true), "or an altered one, made its tables");
+        expect_unrecognized(&compare_with(altered, true, true), "its migrations differ");
     }
-    expect_unrecognized(&look(ours(), false, true), "its table \"user\" is gone");
+    expect_unrecognized(&compare_with(ours(), false, true), "its table \"user\" is missing");
 }
 
 #[test]
-fn a_store_of_another_service_is_told_by_its_name() {
-    let posts = vec![(1, "post".to_owned(), true, vec![7])];
-    let schema = look(posts, false, true);
-    assert_eq!(
-        schema,
-        Schema::Unrecognized("belongs to posts-service, not to auth-service".to_owned())
-    );
+fn schema_of_another_program_is_unrecognized() {
+    let created = "another program created its table \"user\"";
+    expect_unrecognized(&compare_with(Vec::new(), true, true), created);
+    expect_unrecognized(&compare_with(Vec::new(), false, true), "it has tables of another program");
+    for (version, name) in [(1, "post"), (20_240_101, "accounts")] {
+        let other = vec![(version, name.to_owned(), true, vec![7])];
+        let why = format!("the first migration of its owner is {name:?}");
+        expect_unrecognized(&compare_with(other, false, true), &why);
+    }
 }
 
 #[test]
-fn tables_of_another_program_are_none_of_ours() {
-    expect_unrecognized(&look(Vec::new(), true, true), "another program made its table \"user\"");
-    expect_unrecognized(&look(Vec::new(), false, true), "it has tables of another program");
-    // Another user of the same migrator, who counts versions by the day.
-    let other = vec![(20_240_101, "accounts".to_owned(), true, vec![7])];
-    expect_unrecognized(&look(other, false, true), "another program, or an altered one");
-}
-
-#[test]
-fn an_empty_database_is_no_fault() {
+fn empty_database_is_missing_its_schema() {
     for can_create in [true, false] {
         let found = Found { applied: Vec::new(), has_marker: false, has_others: false, can_create };
         let schema = compare(&TABLES, &TABLES.sqlite(), &found);

@@ -1,29 +1,13 @@
-//! `postgres://…`. sqlx reads it; here is judged what it would pass over in silence.
+//! `postgres://` URLs. sqlx parses them; this module rejects what sqlx silently ignores.
 
-use super::InvalidUrl;
+use super::invalid_url::{InvalidUrl, PARAMETERS};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use std::{borrow::Cow, fs, io, path::Path, str::FromStr};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use url::Url;
 
-/// What sqlx knows, by the names of libpq.
-pub(super) const PARAMETERS: [&str; 12] = [
-    "sslmode",
-    "sslrootcert",
-    "sslcert",
-    "sslkey",
-    "application_name",
-    "options",
-    "host",
-    "hostaddr",
-    "port",
-    "dbname",
-    "user",
-    "password",
-];
-
-/// A chain of certificates is a few; a larger file is a mistake (the wrong path, a device).
-const LARGEST_FILE: u64 = 1024 * 1024;
+/// Far more than a certificate chain; a larger file is a mistake, such as a device.
+const MAX_FILE_SIZE: u64 = 1024 * 1024;
 
 pub(super) fn parse(url: &str) -> Result<PgConnectOptions, InvalidUrl> {
     let parsed = Url::parse(url).map_err(|_| InvalidUrl::InvalidPostgres)?;
@@ -46,17 +30,17 @@ pub(super) fn parse(url: &str) -> Result<PgConnectOptions, InvalidUrl> {
         return Err(InvalidUrl::HalfIdentity);
     }
     for (name, value) in parsed.query_pairs() {
-        let (parameter, is_good): (_, fn(&[u8]) -> bool) = match &*name {
+        let (parameter, is_valid): (_, fn(&[u8]) -> bool) = match &*name {
             "sslrootcert" => ("sslrootcert", has_certificates),
             "sslcert" => ("sslcert", has_certificates),
             "sslkey" => ("sslkey", has_key),
             _ => continue,
         };
         let file = Path::new(&*value);
-        let judged = read(file).and_then(|pem| {
-            is_good(&pem).then_some(()).ok_or(Cow::Borrowed("holds no PEM of what it is for"))
+        let checked = read(file).and_then(|pem| {
+            is_valid(&pem).then_some(()).ok_or(Cow::Borrowed("contains no valid PEM of its kind"))
         });
-        judged.map_err(|problem| {
+        checked.map_err(|problem| {
             let problem = format!("{} {problem}", file.display());
             InvalidUrl::File { parameter, problem }
         })?;
@@ -64,17 +48,17 @@ pub(super) fn parse(url: &str) -> Result<PgConnectOptions, InvalidUrl> {
     Ok(options)
 }
 
-/// sqlx reads the files at each connection, where one that is missing looks like a missing server.
+/// sqlx reads the files at each connect, where a missing file looks like an unavailable server.
 fn read(file: &Path) -> Result<Vec<u8>, Cow<'static, str>> {
     let read = fs::metadata(file).and_then(|metadata| {
-        if !metadata.is_file() || metadata.len() > LARGEST_FILE {
+        if !metadata.is_file() || metadata.len() > MAX_FILE_SIZE {
             return Err(io::Error::other("is not a file of at most 1 MiB"));
         }
         fs::read(file)
     });
     read.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => "does not exist".into(),
-        io::ErrorKind::PermissionDenied => "may not be read by this user".into(),
+        io::ErrorKind::PermissionDenied => "is not readable by this user".into(),
         _ => format!("cannot be read: {error}").into(),
     })
 }
@@ -92,7 +76,7 @@ fn has_key(pem: &[u8]) -> bool {
 mod tests {
     use super::{super::InvalidUrl, parse};
 
-    fn refusal(parameters: &str) -> InvalidUrl {
+    fn rejection(parameters: &str) -> InvalidUrl {
         let url = format!("postgres://rolegate:hunter2@db/users?{parameters}");
         let error = parse(&url).expect_err(parameters);
         assert!(!error.to_string().contains("hunter2"), "{error}");
@@ -100,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_not_be_as_safe_as_it_looks_is_refused() {
+    fn url_that_looks_safer_than_it_is_is_rejected() {
         for (parameters, error) in [
             ("sslmode=on", InvalidUrl::SslMode),
             ("sslmode=", InvalidUrl::SslMode),
@@ -116,26 +100,26 @@ mod tests {
             ("sslmode=verify-full&sslkey=me.key", InvalidUrl::HalfIdentity),
             ("port=many", InvalidUrl::InvalidPostgres),
         ] {
-            assert_eq!(refusal(parameters), error, "{parameters}");
+            assert_eq!(rejection(parameters), error, "{parameters}");
         }
     }
 
     #[test]
-    fn a_file_that_is_none_is_named_with_its_parameter() {
+    fn unusable_file_is_named_with_its_parameter() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), "-----BEGIN hunter2\nhunter2").expect("written");
         for (path, why) in [
             ("/nowhere/at/all", "does not exist"),
             ("/tmp", "is not a file"),
-            (&file.path().display().to_string(), "holds no PEM"),
+            (&file.path().display().to_string(), "contains no valid PEM"),
         ] {
-            let error = refusal(&format!("sslmode=verify-full&sslrootcert={path}")).to_string();
+            let error = rejection(&format!("sslmode=verify-full&sslrootcert={path}")).to_string();
             assert!(error.starts_with("sslrootcert: ") && error.contains(why), "{error}");
         }
     }
 
     #[test]
-    fn every_way_to_say_it_is_understood() {
+    fn valid_parameters_are_accepted() {
         for parameters in [
             "",
             "?sslmode=disable",

@@ -1,0 +1,69 @@
+//! Identity of files that need not exist.
+
+use std::{
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+/// The symbolic links that Linux follows in one path.
+const MAX_LINKS: usize = 40;
+
+/// Whether two paths lead to the same file, also through links and through links to folders.
+pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
+    let inode = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
+    match (inode(one), inode(other)) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => resolve(one, MAX_LINKS) == resolve(other, MAX_LINKS),
+        _ => false,
+    }
+}
+
+/// The canonical form of a path of which only the first part need exist. A dangling link resolves to
+/// the file that opening it would create.
+fn resolve(path: &Path, links: usize) -> PathBuf {
+    if let Ok(found) = path.canonicalize() {
+        return found;
+    }
+    let Some(parent) = path.parent() else { return path.to_owned() };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let mut folder = resolve(parent, links);
+    let Some(name) = path.file_name() else {
+        // The path ends in `..`.
+        folder.pop();
+        return folder;
+    };
+    let file = folder.join(name);
+    match file.read_link() {
+        Ok(target) if links > 0 => resolve(&folder.join(target), links - 1),
+        _ => file,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_file;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn every_path_to_a_file_is_the_same_file_before_and_after_its_creation() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("a")).expect("created");
+        symlink("a", at("link-to-a")).expect("linked");
+        symlink("a/users.db", at("link")).expect("linked");
+        symlink("link", at("link-to-link")).expect("linked");
+        let names =
+            ["a/users.db", "./a/../a//users.db", "link-to-a/users.db", "link", "link-to-link"];
+        for exists in [false, true] {
+            for name in names {
+                assert!(same_file(&at("a/users.db"), &at(name)), "{name}, exists: {exists}");
+                assert!(!same_file(&at("a/posts.db"), &at(name)), "{name}, exists: {exists}");
+            }
+            std::fs::write(at("a/users.db"), "").expect("written");
+        }
+        std::fs::hard_link(at("a/users.db"), at("hard")).expect("linked");
+        assert!(same_file(&at("a/users.db"), &at("hard")));
+        assert!(same_file(&at("not/made/x.db"), &at("a/../not/./made/../made/x.db")));
+        assert!(!same_file(&at("not/made/x.db"), &at("not/x.db")));
+    }
+}
