@@ -1,8 +1,11 @@
-//! Where users are kept: one small trait, two engines.
+//! The database of users: the trait [`UserStore`], for PostgreSQL and for SQLite.
 //!
-//! PostgreSQL is the real one; SQLite is the embedded default, so that one command runs everything.
-//! Look-ups return what there is, writes say what kept them from happening. Nothing above this
-//! module sees SQL, and nothing here decides.
+//! PostgreSQL is for production; SQLite is the embedded default, so that one command runs
+//! everything. Reads return `Option`s and lists, writes return typed errors. SQL stays in this module.
+//!
+//! - [`open()`]: the store of a URL; `inspection`: its state, without changing it.
+//! - `postgres`, `sqlite`: the engines; `list_query`: the query that both share.
+//! - [`BatchedReads`]: concurrent reads of single users share statements.
 
 mod batched_reads;
 mod inspection;
@@ -15,22 +18,22 @@ pub use batched_reads::BatchedReads;
 pub(crate) use inspection::{examine, inspect};
 pub use open::open;
 pub use postgres::PostgresStore;
-use rolegate_sql_store::PoolStats;
 pub use rolegate_sql_store::StoreError;
 pub use sqlite::SqliteStore;
 
 use crate::user::{Credentials, User};
 use async_trait::async_trait;
 use rolegate_proto::Role;
+use rolegate_sql_store::PoolStats;
 use secrecy::SecretString;
 
-/// What metrics call this store.
+/// The label of this store in metrics.
 pub(crate) const NAME: &str = "users";
 
 /// Why a user was not inserted.
 #[derive(Debug, thiserror::Error)]
 pub enum InsertError {
-    /// The unique constraint says so; nobody checks first.
+    /// By the unique index; there is no check before the insert.
     #[error("the username is taken")]
     UsernameTaken,
     /// The store failed.
@@ -38,15 +41,15 @@ pub enum InsertError {
     Store(#[from] StoreError),
 }
 
-/// Why a write on behalf of an admin did not happen. The actor is looked at in the same transaction
-/// as the write, so admins who act on each other take turns, and the second one is refused.
+/// Why an admin's write failed. The transaction of the write locks and checks the actor, so of two
+/// admins who delete each other, the second one fails.
 #[derive(Debug, thiserror::Error)]
 pub enum ActorError {
-    /// The actor does not exist any more.
-    #[error("the actor is gone")]
+    /// The actor no longer exists.
+    #[error("the actor does not exist")]
     NotFound,
-    /// The actor is no admin any more.
-    #[error("the actor is no admin")]
+    /// The actor is no longer an admin.
+    #[error("the actor is not an admin")]
     NotAdmin,
     /// The store failed.
     #[error(transparent)]
@@ -58,32 +61,30 @@ pub enum ActorError {
 pub struct NewPassword {
     /// A bcrypt hash.
     pub hash: SecretString,
-    /// Tokens issued earlier are ended, in Unix seconds. What is stored is this, or one more than
-    /// was stored before, whichever is later.
+    /// Unix seconds: tokens issued earlier are revoked. The stored value always grows: it is at least
+    /// one more than before.
     pub tokens_not_before: u64,
 }
 
-/// Who sets a password, and what must still hold when it is written.
+/// Who sets a password, and the condition that the write checks again.
 #[derive(Clone, Copy, Debug)]
 pub enum PasswordWriter {
-    /// The user with this id, as an admin.
+    /// The user with this id, who is an admin.
     Admin(i64),
-    /// The user themselves: nobody else has set another one, so that `tokens_not_before` is `seen`.
+    /// The user themselves, whose password has not changed since it was verified.
     Owner {
-        /// As it was when the password was checked.
+        /// `tokens_not_before` at the time of the verification.
         seen: u64,
     },
-    /// Whoever can open the database.
+    /// A person with access to the database; no condition.
     Operator,
 }
 
 impl PasswordWriter {
-    /// Who must be an admin.
     fn admin(self) -> Option<i64> {
         if let Self::Admin(id) = self { Some(id) } else { None }
     }
 
-    /// What `tokens_not_before` must be.
     fn seen(self) -> Option<u64> {
         if let Self::Owner { seen } = self { Some(seen) } else { None }
     }
@@ -92,15 +93,15 @@ impl PasswordWriter {
 /// A user to insert; the database assigns the id.
 #[derive(Debug)]
 pub struct NewUser {
-    /// Has passed the rules.
+    /// Validated.
     pub username: String,
     /// A bcrypt hash.
     pub password_hash: SecretString,
-    /// The first role.
+    /// The role.
     pub role: Role,
 }
 
-/// Which users to list.
+/// Selects a page of users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserFilter {
     /// Only greater ids.
@@ -113,16 +114,16 @@ pub struct UserFilter {
     pub role: Option<Role>,
 }
 
-/// What auth-service needs of a database of users.
+/// A database of users.
 ///
-/// Reads by key take many keys, because concurrent look-ups share a statement; the results come in
-/// no particular order, and unknown keys are simply absent.
+/// Reads by key take many keys, for [`BatchedReads`]; they return rows in any order and omit unknown
+/// keys.
 #[async_trait]
 pub trait UserStore: Send + Sync + 'static {
-    /// Succeeds when a statement can be answered now.
+    /// Succeeds if the database answers a statement.
     async fn ping(&self) -> Result<(), StoreError>;
 
-    /// Inserts a user; the username's uniqueness is the database's to keep.
+    /// Inserts a user.
     async fn insert(&self, user: NewUser) -> Result<User, InsertError>;
 
     /// The users with these ids.
@@ -134,8 +135,8 @@ pub trait UserStore: Send + Sync + 'static {
         usernames: &[String],
     ) -> Result<Vec<Credentials>, StoreError>;
 
-    /// Replaces the role of a user, while `actor` is an admin, or for the operator (`None`), who need
-    /// not be anybody; `None` when nobody has this id.
+    /// Sets the role of a user if `actor` is an admin, or without an actor, for the operator. `None` if
+    /// there is no such user.
     async fn set_role(
         &self,
         actor: Option<i64>,
@@ -143,11 +144,11 @@ pub trait UserStore: Send + Sync + 'static {
         role: Role,
     ) -> Result<Option<User>, ActorError>;
 
-    /// Deletes a user, while `actor` is an admin; who it was, or `None` when nobody has this id. The
-    /// id is never given out again.
+    /// Deletes and returns a user if `actor` is an admin. `None` if there is no such user. Ids are
+    /// never reused.
     async fn delete(&self, actor: i64, id: i64) -> Result<Option<User>, ActorError>;
 
-    /// Sets a password, while what `writer` says still holds. `None` when it was not set.
+    /// Sets a password if the condition of `writer` holds; otherwise, or without such a user, `None`.
     async fn set_password(
         &self,
         id: i64,
@@ -155,7 +156,7 @@ pub trait UserStore: Send + Sync + 'static {
         writer: PasswordWriter,
     ) -> Result<Option<User>, StoreError>;
 
-    /// Replaces a hash by another one of the same password, if it still is `old`; whether it was.
+    /// Replaces the hash `old` with another one of the same password; whether it still was `old`.
     async fn replace_password(
         &self,
         id: i64,
@@ -166,14 +167,14 @@ pub trait UserStore: Send + Sync + 'static {
     /// Users by ascending id.
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError>;
 
-    /// The pools of connections, and how they are used now.
+    /// The state of the connection pools.
     fn pools(&self) -> Vec<PoolStats>;
 
-    /// Finishes what is under way and closes every connection.
+    /// Finishes running statements and closes every connection.
     async fn close(&self);
 }
 
-/// The one to write to, out of the rows of `actor` and `id`; an error where the actor may not write.
+/// The user `id` out of the rows of both, if `actor` may write.
 fn require_admin(rows: &[User], actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
     let row = |id| rows.iter().find(|user| user.id == id);
     if let Some(actor) = actor {
@@ -190,12 +191,12 @@ fn seconds_to_store(seconds: u64) -> i64 {
     seconds.try_into().unwrap_or(i64::MAX)
 }
 
-/// Unix seconds from the store, whose constraint keeps them from being negative.
+/// Unix seconds from the store; a constraint forbids negative ones.
 fn seconds_from_store(seconds: i64) -> sqlx::Result<u64> {
     seconds.try_into().map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
-/// A role as the store holds it. The table's constraint admits no other text.
+/// The role of a stored name; a constraint forbids other names.
 fn role_from_text(text: &str) -> sqlx::Result<Role> {
     text.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }

@@ -1,7 +1,4 @@
-//! Where posts are kept: one small trait, two engines.
-//!
-//! Look-ups return what there is, writes say whether they happened. Nothing above this module sees
-//! SQL, and nothing here decides.
+//! The database of posts: the trait [`PostStore`], for PostgreSQL and for SQLite. SQL stays here.
 
 mod open;
 mod postgres;
@@ -16,39 +13,39 @@ use crate::{post::Post, post_content::PostContent};
 use async_trait::async_trait;
 use rolegate_sql_store::{PoolStats, StoreError};
 
-/// What metrics call this store.
+/// The label of this store in metrics.
 pub(crate) const NAME: &str = "posts";
 
 /// A post to insert; the database assigns the id.
 #[derive(Clone, Debug)]
 pub struct NewPost {
-    /// Who writes it.
+    /// The author.
     pub author_id: i64,
-    /// What they write.
+    /// Title and content.
     pub content: PostContent,
-    /// When, in milliseconds since 1970-01-01T00:00:00Z.
+    /// The time of the write, in milliseconds since 1970-01-01T00:00:00Z.
     pub now: i64,
 }
 
-/// What is to stand in a post from now on.
+/// The new content of a post.
 #[derive(Clone, Debug)]
 pub struct PostUpdate {
     /// Title and content.
     pub content: PostContent,
-    /// When, in milliseconds since 1970-01-01T00:00:00Z.
+    /// The time of the write, in milliseconds since 1970-01-01T00:00:00Z.
     pub now: i64,
 }
 
-/// Which post is written. Both conditions are part of the statement that writes.
+/// Selects the post to write. The statement that writes checks both conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PostSelector {
-    /// The post with this id,
+    /// The id.
     pub id: i64,
-    /// if it is this author's; `None` whoever wrote it.
+    /// The author; `None` for any.
     pub author_id: Option<i64>,
 }
 
-/// Which posts to list.
+/// Selects a page of posts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PostFilter {
     /// Only greater ids.
@@ -57,7 +54,7 @@ pub struct PostFilter {
     pub author_id: Option<i64>,
     /// At most this many.
     pub limit: i64,
-    /// No more after the one that brings the contents to so many bytes.
+    /// The page ends after the post whose content reaches this total, in bytes.
     pub content_bytes: i64,
 }
 
@@ -66,13 +63,13 @@ pub struct PostFilter {
 pub struct PostRows {
     /// The posts.
     pub posts: Vec<Post>,
-    /// Whether the filter holds for more.
+    /// Whether more posts match the filter.
     pub has_more: bool,
 }
 
 impl PostRows {
-    /// From rows that were asked for with one more than the limit; `found` were there before the
-    /// contents were measured.
+    /// `posts` and `found` come from a query for one row more than `limit`; `found` counts the rows
+    /// before `content_bytes` cut them off.
     fn new(mut posts: Vec<Post>, found: i64, limit: i64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         posts.truncate(limit);
@@ -81,10 +78,10 @@ impl PostRows {
     }
 }
 
-/// What posts-service needs of a database of posts.
+/// A database of posts.
 #[async_trait]
 pub trait PostStore: Send + Sync + 'static {
-    /// Succeeds when a statement can be answered now.
+    /// Succeeds if the database answers a statement.
     async fn ping(&self) -> Result<(), StoreError>;
 
     /// Inserts a post.
@@ -96,23 +93,23 @@ pub trait PostStore: Send + Sync + 'static {
     /// A page of posts.
     async fn page(&self, filter: &PostFilter) -> Result<PostRows, StoreError>;
 
-    /// Changes a post and moves its `updated_at` forward; `None` when there is no such post.
+    /// Changes a post and advances its `updated_at`; `None` if there is no such post.
     async fn update(
         &self,
         selector: PostSelector,
         update: PostUpdate,
     ) -> Result<Option<Post>, StoreError>;
 
-    /// Deletes a post; who wrote it, or `None` when there is no such post.
+    /// Deletes a post and returns its author; `None` if there is no such post.
     async fn delete(&self, selector: PostSelector) -> Result<Option<i64>, StoreError>;
 
-    /// Who wrote the post with this id; `None` when nobody did.
+    /// The author of a post; `None` if there is no such post.
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError>;
 
-    /// The pools of connections, and how they are used now.
+    /// The state of the connection pools.
     fn pools(&self) -> Vec<PoolStats>;
 
-    /// Finishes what is under way and closes every connection.
+    /// Finishes running statements and closes every connection.
     async fn close(&self);
 }
 

@@ -1,10 +1,10 @@
-//! Concurrent look-ups of single users share one statement: see [`rolegate_sql_store::BatchedReads`].
+//! Concurrent reads of single users share statements: see [`rolegate_sql_store::BatchedReads`].
 
 use super::{NAME, StoreError, UserStore};
 use crate::user::{Credentials, User};
 use std::sync::Arc;
 
-/// Look-ups of single users. Clones share their statements.
+/// Reads of single users. Clones share their statements.
 #[derive(Clone, Debug)]
 pub struct BatchedReads {
     users: rolegate_sql_store::BatchedReads<i64, User>,
@@ -12,7 +12,7 @@ pub struct BatchedReads {
 }
 
 impl BatchedReads {
-    /// Look-ups in this store.
+    /// Reads from this store.
     pub fn new(store: &Arc<dyn UserStore>) -> Self {
         let by_id = Arc::clone(store);
         let users = rolegate_sql_store::BatchedReads::new(

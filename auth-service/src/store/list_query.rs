@@ -1,8 +1,7 @@
-//! The one query that lists users, for both engines.
+//! The query that lists users, for both engines.
 //!
-//! Keyset paging: a page begins where the one before ended, by an index in the order of the page, so
-//! the last page costs what the first one costs. Only what is filtered by stands in the query: a
-//! condition that is true for everybody would be one more thing for a planner to be wrong about.
+//! Keyset pagination on an index: the last page costs as much as the first. The query contains only
+//! the filters in use, because conditions that are always true mislead query planners.
 
 use super::UserFilter;
 use rolegate_proto::Role;

@@ -12,20 +12,20 @@ use rolegate_sql_store::{Migrations, PoolStats, postgres::Pool};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{Connection, PgConnection, Row, postgres::PgRow};
 
-/// The schema, step by step.
+/// The migrations; applied ones must not change, not even their comments.
 pub(super) const MIGRATIONS: Migrations = &[
     (1, "user", include_str!("../../migrations/postgres/0001_user.sql")),
     (2, "tokens not before", include_str!("../../migrations/postgres/0002_tokens_not_before.sql")),
 ];
 
-/// Users in PostgreSQL. Replicas on one database share them.
+/// Users in PostgreSQL, shared by all replicas.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     pool: Pool,
 }
 
 impl PostgresStore {
-    /// The store behind these connections.
+    /// The store on this pool.
     #[must_use]
     pub fn new(pool: Pool) -> Self {
         Self { pool }
@@ -169,9 +169,8 @@ async fn delete(
     Ok(found)
 }
 
-/// The rows of an actor and of whom they act on, which nobody else writes until the end of the
-/// transaction. Locked in one order, whoever acts on whom: two who act on each other never wait for
-/// each other.
+/// Reads and locks the rows of an actor and a user, always in the same order, so that two admins who
+/// act on each other cannot deadlock.
 async fn lock(
     connection: &mut PgConnection,
     actor: Option<i64>,

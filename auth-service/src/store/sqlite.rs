@@ -1,7 +1,6 @@
 //! Users in an SQLite file.
 //!
-//! Writes are read to their end (`fetch_all`, never `fetch_optional`): only then the commit has
-//! happened, and its failure is seen.
+//! Writes use `fetch_all`, never `fetch_optional`: see [`rolegate_sql_store::sqlite`].
 
 use super::{
     ActorError, InsertError, NewPassword, NewUser, PasswordWriter, StoreError, UserFilter,
@@ -15,13 +14,13 @@ use rolegate_sql_store::{Migrations, PoolStats, sqlite::Pools, with_timeout};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 
-/// The schema, step by step.
+/// The migrations; applied ones must not change, not even their comments.
 pub(super) const MIGRATIONS: Migrations = &[
     (1, "user", include_str!("../../migrations/sqlite/0001_user.sql")),
     (2, "tokens not before", include_str!("../../migrations/sqlite/0002_tokens_not_before.sql")),
 ];
 
-/// Users in an SQLite file. Several processes of one machine may share the file.
+/// Users in an SQLite file. Processes of one machine may share it.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     pools: Pools,
@@ -171,8 +170,7 @@ async fn delete(
     Ok(found)
 }
 
-/// The rows of an actor and of whom they act on. Read in a transaction that
-/// writes: nobody else does until its end.
+/// Reads the rows of an actor and a user. There is one writer, so the transaction needs no lock.
 async fn lock(
     connection: &mut SqliteConnection,
     actor: Option<i64>,
@@ -206,7 +204,7 @@ mod tests {
     use rolegate_sql_store::{DatabaseUrl, Opened};
     use sqlx::{AssertSqlSafe, Sqlite};
 
-    /// The plan as SQLite tells it, a step a line.
+    /// The query plan, one step per line.
     async fn plan(store: &SqliteStore, filter: &UserFilter) -> String {
         let query = list_query::<Sqlite>(filter);
         let explain = format!("EXPLAIN QUERY PLAN {}", query.sql().as_str());
@@ -218,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_is_read_from_an_index_and_never_sorted() {
+    async fn page_is_read_from_an_index_and_never_sorted() {
         let folder = tempfile::tempdir().expect("a folder");
         let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
         let opened = url.open(&TABLES).await.expect("opened");

@@ -1,10 +1,10 @@
-//! From a URL to an open store.
+//! Opens the store of a URL.
 
 use super::{PostStore, PostgresStore, SqliteStore, postgres, sqlite};
 use rolegate_sql_store::{CheckReport, DatabaseCheck, DatabaseUrl, OpenError, Opened, Tables};
 use std::sync::Arc;
 
-/// The tables of this service.
+/// The tables of posts-service.
 const TABLES: Tables = Tables {
     owner: "posts-service",
     marker_table: "post",
@@ -13,7 +13,7 @@ const TABLES: Tables = Tables {
     sqlite: sqlite::MIGRATIONS,
 };
 
-/// Opens the store and brings its schema up to date: see [`DatabaseUrl::open`].
+/// Opens the store and migrates its schema: see [`DatabaseUrl::open`].
 pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn PostStore>, OpenError> {
     Ok(match url.open(&TABLES).await? {
         Opened::Postgres(pool) => Arc::new(PostgresStore::new(pool)),

@@ -1,4 +1,4 @@
-//! Posts in PostgreSQL, in a schema of their own: the database may be that of the users.
+//! Posts in PostgreSQL, in a schema of their own, because users may be in the same database.
 
 use super::{NewPost, PostFilter, PostRows, PostSelector, PostStore, PostUpdate};
 use crate::post::Post;
@@ -6,26 +6,26 @@ use async_trait::async_trait;
 use rolegate_sql_store::{Migrations, PoolStats, StoreError, postgres::Pool};
 use sqlx::{Row, postgres::PgRow};
 
-/// The schema, step by step.
+/// The migrations; applied ones must not change, not even their comments.
 pub(super) const MIGRATIONS: Migrations =
     &[(1, "post", include_str!("../../migrations/postgres/0001_post.sql"))];
 
-/// Posts in PostgreSQL. Replicas on one database share them.
+/// Posts in PostgreSQL, shared by all replicas.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     pool: Pool,
 }
 
 impl PostgresStore {
-    /// The store behind these connections.
+    /// The store on this pool.
     #[must_use]
     pub fn new(pool: Pool) -> Self {
         Self { pool }
     }
 }
 
-/// The statement of a page; `$1` after, `$2` one more than the limit, `$3` bytes of contents. Only
-/// the contents of posts that are sent are read.
+/// Selects a page: `$1` after, `$2` one more than the limit, `$3` bytes of contents. Reads only the
+/// contents of the posts that it returns.
 macro_rules! page {
     ($of_author:literal) => {
         concat!(
@@ -68,7 +68,7 @@ impl PostStore for PostgresStore {
     }
 
     async fn page(&self, filter: &PostFilter) -> Result<PostRows, StoreError> {
-        // One more than asked for tells whether there is a next page.
+        // One row more than the limit shows whether there is a next page.
         let select = match filter.author_id {
             None => sqlx::query(page!("")),
             Some(_) => sqlx::query(page!("author_id = $4 AND")),
@@ -89,7 +89,7 @@ impl PostStore for PostgresStore {
         selector: PostSelector,
         update: PostUpdate,
     ) -> Result<Option<Post>, StoreError> {
-        // A clock that went back does not take the post back in time.
+        // `updated_at` grows even if the clock goes back.
         let sql = "UPDATE posts.post
             SET title = $3, content = $4, updated_at = greatest($5, updated_at + 1)
             WHERE id = $1 AND ($2::bigint IS NULL OR author_id = $2)
@@ -137,7 +137,7 @@ fn post_from_row(row: &PgRow) -> sqlx::Result<Post> {
     })
 }
 
-/// A post of a page, and how many were found for it.
+/// A post of a page, and the number of rows before `content_bytes` cut them off.
 fn found(row: &PgRow) -> sqlx::Result<(Post, i64)> {
     Ok((post_from_row(row)?, row.try_get("found")?))
 }

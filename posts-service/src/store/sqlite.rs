@@ -1,7 +1,6 @@
 //! Posts in an SQLite file.
 //!
-//! Writes are read to their end (`fetch_all`, never `fetch_optional`): only then the commit has
-//! happened, and its failure is seen.
+//! Writes use `fetch_all`, never `fetch_optional`: see [`rolegate_sql_store::sqlite`].
 
 use super::{NewPost, PostFilter, PostRows, PostSelector, PostStore, PostUpdate};
 use crate::post::Post;
@@ -9,11 +8,11 @@ use async_trait::async_trait;
 use rolegate_sql_store::{Migrations, PoolStats, StoreError, sqlite::Pools, with_timeout};
 use sqlx::{Row, sqlite::SqliteRow};
 
-/// The schema, step by step.
+/// The migrations; applied ones must not change, not even their comments.
 pub(super) const MIGRATIONS: Migrations =
     &[(1, "post", include_str!("../../migrations/sqlite/0001_post.sql"))];
 
-/// Posts in an SQLite file. Several processes of one machine may share the file.
+/// Posts in an SQLite file. Processes of one machine may share it.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     pools: Pools,
@@ -27,7 +26,7 @@ impl SqliteStore {
     }
 }
 
-/// The statement of a page; `?1` after, `?2` one more than the limit, `?3` bytes of contents.
+/// Selects a page: `?1` after, `?2` one more than the limit, `?3` bytes of contents.
 macro_rules! page {
     ($of_author:literal) => {
         concat!(
@@ -72,7 +71,7 @@ impl PostStore for SqliteStore {
     }
 
     async fn page(&self, filter: &PostFilter) -> Result<PostRows, StoreError> {
-        // One more than asked for tells whether there is a next page.
+        // One row more than the limit shows whether there is a next page.
         let select = match filter.author_id {
             None => sqlx::query(page!("")),
             Some(_) => sqlx::query(page!("author_id = ?4 AND")),
@@ -93,7 +92,7 @@ impl PostStore for SqliteStore {
         selector: PostSelector,
         update: PostUpdate,
     ) -> Result<Option<Post>, StoreError> {
-        // A clock that went back does not take the post back in time.
+        // `updated_at` grows even if the clock goes back.
         let sql = "UPDATE post
             SET title = ?3, content = ?4, updated_at = max(?5, updated_at + 1)
             WHERE id = ?1 AND (?2 IS NULL OR author_id = ?2)
@@ -140,7 +139,7 @@ fn post_from_row(row: &SqliteRow) -> sqlx::Result<Post> {
     })
 }
 
-/// A post of a page, and how many were found for it.
+/// A post of a page, and the number of rows before `content_bytes` cut them off.
 fn found(row: &SqliteRow) -> sqlx::Result<(Post, i64)> {
     Ok((post_from_row(row)?, row.try_get("found")?))
 }
