@@ -3,19 +3,28 @@
 use crate::{
     endpoints::{index, protected, public, register},
     middleware,
-    openapi::{Scheme, Variant, docs_ui, document},
+    openapi::{Variant, docs_ui, document},
     settings::PublicSettings,
 };
 use axum::{Router, middleware::map_response, response::Response};
 use http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE};
 use rolegate_auth_client::AuthClient;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-const VARIANT: Variant = Variant {
-    title: "Rolegate, HTTP Basic",
-    description: include_str!("basic/description.md"),
-    scheme: Scheme::Basic,
-};
+fn variant() -> Variant {
+    Variant {
+        title: "Rolegate, HTTP Basic",
+        description: include_str!("basic/description.md"),
+        scheme_name: "basic",
+        scheme: HttpBuilder::new()
+            .scheme(HttpAuthScheme::Basic)
+            .description(Some("Username and password in UTF-8."))
+            .build(),
+        unauthenticated: &["Not authenticated.", "Invalid username or password."],
+        challenge: "`Basic`",
+    }
+}
 
 /// Routes by the access that they need, as in [`bearer`](crate::bearer).
 fn routes() -> OpenApiRouter<AuthClient> {
@@ -33,7 +42,7 @@ pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
     let (routes, paths) = routes().split_for_parts();
     let mut routes = routes.layer(map_response(challenge));
     if settings.api_docs {
-        routes = routes.merge(docs_ui::routes(&document(VARIANT, paths)));
+        routes = routes.merge(docs_ui::routes(&document(variant(), paths)));
     }
     middleware::apply("basic", routes, settings).with_state(auth)
 }

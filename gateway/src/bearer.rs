@@ -6,21 +6,31 @@ use crate::{
         protected, public, register, set_password, set_user_role,
     },
     middleware,
-    openapi::{Scheme, Variant, docs_ui, document, guard::Guard},
+    openapi::{Variant, docs_ui, document, guard::Guard},
     settings::PublicSettings,
 };
 use axum::Router;
 use rolegate_auth_client::{AuthClient, Role};
 use rolegate_posts_client::PostsClient;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 mod posts;
 
-const VARIANT: Variant = Variant {
-    title: "Rolegate, bearer tokens",
-    description: include_str!("bearer/description.md"),
-    scheme: Scheme::Bearer,
-};
+fn variant() -> Variant {
+    Variant {
+        title: "Rolegate, bearer tokens",
+        description: include_str!("bearer/description.md"),
+        scheme_name: "bearer",
+        scheme: HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .bearer_format("JWT")
+            .description(Some("The `access_token` of `POST /login`, valid for 30 minutes."))
+            .build(),
+        unauthenticated: &["Not authenticated.", "Invalid or expired token.", "User not found."],
+        challenge: "`Bearer`, with `error=\"invalid_token\"` if a token was presented.",
+    }
+}
 
 /// Routes by the access that they need. Method and path are in the endpoint's annotation; `GET` routes
 /// also answer `HEAD`.
@@ -57,7 +67,7 @@ pub(crate) fn router(
 ) -> Router {
     let (mut routes, paths) = routes(&auth, posts).split_for_parts();
     if settings.api_docs {
-        routes = routes.merge(docs_ui::routes(&document(VARIANT, paths)));
+        routes = routes.merge(docs_ui::routes(&document(variant(), paths)));
     }
     middleware::apply("bearer", routes, settings).with_state(auth)
 }

@@ -16,64 +16,22 @@ use utoipa::{
         Header, HeaderBuilder, InfoBuilder, LicenseBuilder, OpenApi, RefOr, Server, Type,
         path::{Operation, ParameterIn, PathItem},
         schema::ObjectBuilder,
-        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+        security::{Http, SecurityScheme},
     },
 };
 
 /// What the document says of a variant as a whole.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Variant {
     pub(crate) title: &'static str,
     /// Markdown.
     pub(crate) description: &'static str,
-    pub(crate) scheme: Scheme,
-}
-
-/// The authentication scheme of a variant. Annotations use its [`name`](Self::name).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scheme {
-    /// An access token (RFC 6750); `security(("bearer" = []))`.
-    Bearer,
-    /// Username and password (RFC 7617); `security(("basic" = []))`.
-    Basic,
-}
-
-impl Scheme {
-    /// The name in `components.securitySchemes`.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Bearer => "bearer",
-            Self::Basic => "basic",
-        }
-    }
-
-    fn security_scheme(self) -> SecurityScheme {
-        let http = match self {
-            Self::Bearer => HttpBuilder::new()
-                .scheme(HttpAuthScheme::Bearer)
-                .bearer_format("JWT")
-                .description(Some("The `access_token` of `POST /login`, valid for 30 minutes.")),
-            Self::Basic => HttpBuilder::new()
-                .scheme(HttpAuthScheme::Basic)
-                .description(Some("Username and password in UTF-8.")),
-        };
-        SecurityScheme::Http(http.build())
-    }
-
+    /// The name in `components.securitySchemes` that annotations use.
+    pub(crate) scheme_name: &'static str,
+    pub(crate) scheme: Http,
     /// The `detail` texts of a 401.
-    fn details(self) -> &'static [&'static str] {
-        match self {
-            Self::Bearer => &["Not authenticated.", "Invalid or expired token.", "User not found."],
-            Self::Basic => &["Not authenticated.", "Invalid username or password."],
-        }
-    }
-
-    fn challenge(self) -> &'static str {
-        match self {
-            Self::Bearer => "`Bearer`, with `error=\"invalid_token\"` if a token was presented.",
-            Self::Basic => "`Basic`",
-        }
-    }
+    pub(crate) unauthenticated: &'static [&'static str],
+    /// The `WWW-Authenticate` header of a 401.
+    pub(crate) challenge: &'static str,
 }
 
 /// Completes `document`, the annotations of a variant's routes.
@@ -85,25 +43,25 @@ pub(crate) fn document(variant: Variant, mut document: OpenApi) -> OpenApi {
         .license(Some(LicenseBuilder::new().name(LICENSE).identifier(Some(LICENSE)).build()))
         .build();
     document.servers = Some(vec![Server::new("/")]);
+    for operation in document.paths.paths.values_mut().flat_map(operations) {
+        complete(operation, &variant);
+    }
     let components = document.components.get_or_insert_default();
     components.schemas.insert(ErrorBody::name().into(), ErrorBody::schema());
-    components.add_security_scheme(variant.scheme.name(), variant.scheme.security_scheme());
-    for operation in document.paths.paths.values_mut().flat_map(operations) {
-        complete(operation, variant.scheme);
-    }
+    components.add_security_scheme(variant.scheme_name, SecurityScheme::Http(variant.scheme));
     document
 }
 
 const LICENSE: &str = env!("CARGO_PKG_LICENSE");
 
 /// Adds the responses that follow from the kind of operation.
-fn complete(operation: &mut Operation, scheme: Scheme) {
+fn complete(operation: &mut Operation, variant: &Variant) {
     let is_protected = operation.security.is_some();
     let has_body = operation.request_body.is_some();
     if is_protected {
-        let response =
-            add_response(operation, 401, "The caller is not authenticated.", scheme.details());
-        response.headers.insert("WWW-Authenticate".to_owned(), text(scheme.challenge()));
+        let description = "The caller is not authenticated.";
+        let response = add_response(operation, 401, description, variant.unauthenticated);
+        response.headers.insert("WWW-Authenticate".to_owned(), header(variant.challenge));
     }
     for name in path_parameters(operation) {
         let detail = format!("Path parameter \"{name}\" must be an integer.");
@@ -121,7 +79,7 @@ fn complete(operation: &mut Operation, scheme: Scheme) {
         "The path does not support this method.",
         &["Method Not Allowed"],
     );
-    response.headers.insert("Allow".to_owned(), text("Allowed methods."));
+    response.headers.insert("Allow".to_owned(), header("Allowed methods."));
     add_response(
         operation,
         500,
@@ -161,7 +119,7 @@ fn body_errors(operation: &mut Operation) {
     add_response(operation, 415, "The request body has another media type.", &other_type);
 }
 
-fn text(description: &str) -> RefOr<Header> {
+fn header(description: &str) -> RefOr<Header> {
     let text = ObjectBuilder::new().schema_type(Type::String);
     HeaderBuilder::new().schema(Some(text)).description(Some(description)).build().into()
 }

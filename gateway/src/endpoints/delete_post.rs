@@ -21,11 +21,7 @@ use rolegate_posts_client::PostsClient;
     tag = "Posts",
     params(("id" = i64, Path, description = "An integer.")),
     responses(
-        (
-            status = 200,
-            body = Message,
-            example = json!({"message": "Post deleted successfully."})
-        ),
+        (status = 200, body = Message, example = json!({"message": "Post deleted successfully."})),
         NotPostOwner,
         PostNotFound
     )

@@ -20,11 +20,7 @@ use rolegate_auth_client::{
     tag = "Users",
     params(("user_id" = i64, Path, description = "An integer.")),
     responses(
-        (
-            status = 200,
-            body = Message,
-            example = json!({"message": "User deleted successfully."})
-        ),
+        (status = 200, body = Message, example = json!({"message": "User deleted successfully."})),
         (
             status = 400,
             description = "The user is the caller or the user named `admin`, or the id is not an \

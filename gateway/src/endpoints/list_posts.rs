@@ -1,12 +1,18 @@
-//! `GET /posts`.
+//! `GET /posts?limit=&after=&author_id=`, each parameter at most once.
 
-use super::{post_list_query::PostListQuery, post_response::PostResponse};
-use crate::openapi::responses::{InvalidQuery, UpstreamUnavailable};
+use super::post_response::PostResponse;
+use crate::{
+    extract::pagination::{QueryParams, id_parameter, limit_parameter},
+    openapi::responses::{InvalidQuery, UpstreamUnavailable},
+};
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{CallContext, axum::ApiError};
-use rolegate_posts_client::{PostPage, PostsClient};
+use rolegate_posts_client::{PostPage, PostQuery, PostsClient};
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::{
+    IntoParams, ToSchema,
+    openapi::path::{Parameter, ParameterIn},
+};
 
 /// A page of posts by ascending id.
 #[derive(Debug, Serialize, ToSchema)]
@@ -18,6 +24,18 @@ pub(crate) struct Page {
     next: Option<i64>,
 }
 
+struct Filters;
+
+impl IntoParams for Filters {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![
+            limit_parameter("Maximum number of posts; a page of long posts has fewer."),
+            id_parameter("after", "Only posts with a greater id."),
+            id_parameter("author_id", "Only posts of this author."),
+        ]
+    }
+}
+
 /// List posts
 ///
 /// Posts come in ascending order of their ids.
@@ -25,19 +43,25 @@ pub(crate) struct Page {
     get,
     path = "/posts",
     tag = "Posts",
-    params(PostListQuery),
+    params(Filters),
     responses((status = 200, body = Page), InvalidQuery, UpstreamUnavailable)
 )]
 pub(crate) async fn list_posts(
     State(posts): State<PostsClient>,
     Extension(context): Extension<CallContext>,
-    PostListQuery(query): PostListQuery,
+    params: QueryParams,
 ) -> Result<Json<Page>, ApiError> {
-    Ok(Json(posts.list(query, context).await?.into()))
+    let PostPage { posts, next } = posts.list(query(&params)?, context).await?;
+    Ok(Json(Page { posts: posts.into_iter().map(Into::into).collect(), next }))
 }
 
-impl From<PostPage> for Page {
-    fn from(page: PostPage) -> Self {
-        Self { posts: page.posts.into_iter().map(PostResponse::from).collect(), next: page.next }
-    }
+fn query(params: &QueryParams) -> Result<PostQuery, ApiError> {
+    Ok(PostQuery {
+        limit: params.limit()?,
+        after: params.id("after")?,
+        author_id: params.id("author_id")?,
+    })
 }
+
+#[cfg(test)]
+mod tests;

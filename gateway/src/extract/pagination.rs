@@ -1,6 +1,7 @@
 //! The query parameters of lists: `?limit=&after=`, each at most once.
 
-use http::Uri;
+use axum::extract::FromRequestParts;
+use http::request::Parts;
 use percent_encoding::percent_decode_str;
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
@@ -15,10 +16,17 @@ use utoipa::openapi::{
 /// The decoded parameters of a query.
 pub(crate) struct QueryParams(Vec<(String, String)>);
 
+impl<S: Sync> FromRequestParts<S> for QueryParams {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Self::parse(parts.uri.query().unwrap_or_default())
+    }
+}
+
 impl QueryParams {
     /// Rejects with 400 a query that is not UTF-8.
-    pub(crate) fn parse(uri: &Uri) -> Result<Self, ApiError> {
-        let query = uri.query().unwrap_or_default();
+    pub(crate) fn parse(query: &str) -> Result<Self, ApiError> {
         // `form_urlencoded` would replace invalid bytes by U+FFFD, which a username may contain.
         percent_decode_str(query)
             .decode_utf8()

@@ -21,7 +21,7 @@ pub(crate) fn start(
     let route = route.map(MatchedPath::as_str);
     let span = info_span!(
         "request",
-        otel.name = %SpanName(method, route),
+        otel.name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}")),
         otel.kind = "server",
         otel.status_code = Empty,
         http.request.method = method,
@@ -43,15 +43,5 @@ pub(crate) fn finish(response: &Response) {
     span.record("http.response.status_code", response.status().as_u16());
     if response.status().is_server_error() {
         span.record("otel.status_code", "ERROR");
-    }
-}
-
-/// `{method} {route}`, or the method alone if no route matched.
-struct SpanName<'a>(&'a str, Option<&'a str>);
-
-impl std::fmt::Display for SpanName<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.0)?;
-        self.1.map_or(Ok(()), |route| write!(formatter, " {route}"))
     }
 }

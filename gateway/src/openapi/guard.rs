@@ -1,6 +1,6 @@
 //! Restricts routes to roles, in the router and in the OpenAPI document at once.
 
-use super::{Scheme, operations, responses::add_response};
+use super::{operations, responses::add_response};
 use rolegate_auth_client::{AuthClient, Role, axum::RequireRole};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa_axum::router::{UtoipaMethodRouter, UtoipaMethodRouterExt};
@@ -27,7 +27,7 @@ impl Guard {
         let (schemas, mut paths, methods) =
             route.map(|methods| methods.route_layer(self.layer.clone()));
         for operation in paths.paths.values_mut().flat_map(operations) {
-            let bearer = SecurityRequirement::new(Scheme::Bearer.name(), [""; 0]);
+            let bearer = SecurityRequirement::new("bearer", [""; 0]);
             operation.security = Some(vec![bearer]);
             let description = format!("The user's stored role is not {}.", self.role_names);
             add_response(operation, 403, &description, &["Insufficient privileges."]);

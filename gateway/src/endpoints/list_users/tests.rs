@@ -1,0 +1,64 @@
+use super::query;
+use crate::extract::pagination::QueryParams;
+use http::StatusCode;
+use rolegate_auth_client::{Role, UserQuery, axum::ApiError};
+
+fn parse(text: &str) -> Result<UserQuery, ApiError> {
+    query(&QueryParams::parse(text)?)
+}
+
+#[test]
+fn all_parameters_are_optional_and_unknown_ones_are_ignored() {
+    for query in ["", "page=2", "Limit=0", "username="] {
+        assert_eq!(parse(query), Ok(UserQuery::default()), "{query}");
+    }
+}
+
+#[test]
+fn invalid_utf8_is_rejected_and_not_replaced() {
+    for query in ["username=%fe", "username=a%C3", "page=%ff", "%ff=1"] {
+        let error = parse(query).expect_err(query);
+        assert_eq!(error, ApiError::bad_request("The query is not valid UTF-8."), "{query}");
+    }
+    for query in ["username=%C3%A9", "username=%EF%BF%BD", "username=%zz", "username=%", "a=%4"] {
+        assert!(parse(query).is_ok(), "{query}");
+    }
+}
+
+#[test]
+fn every_parameter_is_decoded() {
+    let parsed = parse("limit=200&after=0&username=%C3%A9+%25_&role=author");
+    let expected = UserQuery {
+        limit: Some(200),
+        after: Some(0),
+        username_prefix: "é %_".to_owned(),
+        role: Some(Role::Author),
+    };
+    assert_eq!(parsed, Ok(expected));
+}
+
+#[test]
+fn invalid_or_repeated_parameter_is_a_bad_request_that_names_it() {
+    for (name, values) in [
+        ("limit", ["", "0", "201", "-1", "%2B5", "+5", "ten", "1.5", "99999999999999999999"]),
+        ("after", ["", "-1", "%2B5", "+5", "x", "1.5", "0x1", "٣", "9223372036854775808"]),
+    ] {
+        for value in values {
+            let error = parse(&format!("{name}={value}")).expect_err(value);
+            assert_eq!(error.status(), StatusCode::BAD_REQUEST, "{name}={value}");
+            assert!(format!("{error:?}").contains(name), "{name}={value}: {error:?}");
+        }
+    }
+    for twice in ["limit=1&limit=1", "after=1&after=", "username=a&username=a"] {
+        let error = parse(twice).expect_err(twice);
+        assert!(format!("{error:?}").contains("more than once"), "{error:?}");
+    }
+}
+
+#[test]
+fn unknown_role_is_an_invalid_role() {
+    for name in ["", "root", "Admin", "admin%20", "unspecified"] {
+        let error = parse(&format!("role={name}")).expect_err(name);
+        assert!(format!("{error:?}").contains("Invalid role."), "{name}: {error:?}");
+    }
+}
