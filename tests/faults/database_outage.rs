@@ -1,7 +1,8 @@
-//! PostgreSQL is gone while the service runs.
+//! PostgreSQL becomes unavailable while the services run.
 
 use e2e::{Api, TestApp, TestSetup, eventually, for_postgres_deployments};
 use serde_json::json;
+use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 for_postgres_deployments!(
@@ -11,7 +12,7 @@ for_postgres_deployments!(
     dead_connections_do_not_block_new_ones,
 );
 
-/// The statuses of everything that needs the database, asked with good and with bad credentials.
+/// The statuses of requests that need the database, with valid and with invalid credentials.
 async fn statuses(app: &TestApp, token: &str) -> Vec<u16> {
     let bearer = app.bearer.with_token(token);
     let basic = app.basic.with_basic("admin", e2e::ADMIN_PASSWORD);
@@ -41,18 +42,18 @@ async fn database_outage_is_503_and_ends_with_the_outage(setup: TestSetup) {
     app.database_proxy().cut();
     assert_eq!(statuses(&app, &admin.token).await, [503; 8]);
     app.bearer.get("/public").await.expect(200);
-    // A bad token needs no database to be refused.
+    // An invalid token is rejected without the database.
     let forged = app.bearer.with_token("nonsense").get("/profile").await;
     forged.expect_detail(401, "Invalid or expired token.");
     app.database_proxy().open();
-    eventually("the database to be found again", async || {
+    eventually("the service to recover", async || {
         let response = app.bearer.with_token(&admin.token).get("/admin").await;
         assert!([200, 503].contains(&response.status), "{response}");
         (response.status == 200).then_some(())
     })
     .await;
-    let wanted = [200, 200, 200, 200, 200, 401, 200, 200];
-    assert_eq!(statuses(&app, &admin.token).await, wanted);
+    let expected = [200, 200, 200, 200, 200, 401, 200, 200];
+    assert_eq!(statuses(&app, &admin.token).await, expected);
 }
 
 async fn process_without_database_is_live_but_not_ready(setup: TestSetup) {
@@ -77,15 +78,15 @@ async fn unresponsive_database_is_an_outage_after_the_timeout(setup: TestSetup) 
     let mut app = setup.with_database_proxy().start().await;
     let admin = app.admin().await;
     app.database_proxy().silence();
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     let response = app.bearer.with_token(&admin.token).get("/admin").await;
     assert!([503, 504].contains(&response.status), "{response}");
-    assert!(started.elapsed().as_secs() < 15, "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
     let ops = Api::at(&app.auth().address("ops"));
     ops.get("/livez").await.expect(200);
     eventually("not ready", async || (ops.get("/readyz").await.status == 503).then_some(())).await;
     app.database_proxy().open();
-    eventually("the database to be found again", async || {
+    eventually("the service to recover", async || {
         let response = app.bearer.with_token(&admin.token).get("/admin").await;
         assert!([200, 503, 504].contains(&response.status), "{response}");
         (response.status == 200).then_some(())
@@ -97,8 +98,8 @@ async fn dead_connections_do_not_block_new_ones(setup: TestSetup) {
     let mut app = setup.with_database_proxy().start().await;
     let admin = app.admin().await;
     let bearer = app.bearer.with_token(&admin.token);
-    // Listings share no statement: together they take every connection that there may be.
-    let everywhere = async || {
+    // Listings are not batched: together they use every connection of the pool.
+    let list_concurrently = async || {
         let mut listings = JoinSet::new();
         for _ in 0..30 {
             let bearer = bearer.clone();
@@ -106,17 +107,21 @@ async fn dead_connections_do_not_block_new_ones(setup: TestSetup) {
         }
         listings.join_all().await
     };
-    for response in everywhere().await {
+    let started = Instant::now();
+    for response in list_concurrently().await {
         response.expect(200);
     }
+    let healthy = started.elapsed();
     app.database_proxy().freeze_connections();
-    for response in everywhere().await {
+    for response in list_concurrently().await {
         assert!([200, 503].contains(&response.status), "{response}");
     }
-    let started = std::time::Instant::now();
-    for response in everywhere().await {
+    let started = Instant::now();
+    for response in list_concurrently().await {
         response.expect(200);
     }
     bearer.get("/admin").await.expect(200);
-    assert!(started.elapsed().as_secs() < 3, "{:?}", started.elapsed());
+    // As fast as before, on this machine; waiting for dead connections would take seconds.
+    let recovered = started.elapsed();
+    assert!(recovered < healthy * 10 + Duration::from_secs(2), "{recovered:?}, before {healthy:?}");
 }

@@ -1,9 +1,10 @@
-//! More passwords come than can be hashed in time.
+//! More passwords arrive than can be hashed in time.
 
 use e2e::{
-    ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, for_postgres_deployments,
-    for_split_deployments,
+    ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, eventually, for_postgres_deployments,
+    for_split_deployments, until_served,
 };
+use futures_util::future::join_all;
 use serde_json::json;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -11,30 +12,39 @@ use tokio::task::JoinSet;
 for_split_deployments!(overload_is_503_and_does_not_count_as_an_attempt);
 for_postgres_deployments!(request_rejected_for_overload_costs_no_query);
 
-/// An engine of one lane, with hashes of seconds each.
-fn slow(setup: TestSetup) -> TestSetup {
-    let settings = [("BCRYPT_COST", "15"), ("BCRYPT_THREADS", "1"), ("BCRYPT_LANES", "1")];
-    let setup = settings.iter().fold(setup, |setup, (name, value)| setup.with(name, value));
-    setup.with_real_hashes().with("LOGIN_FAILURE_LIMIT", "3").with("REGISTRATION_LIMIT", "1")
+/// One hash at a time, each of a second or two.
+async fn with_slow_hashes(setup: TestSetup) -> TestSetup {
+    let setup = setup.with("BCRYPT_THREADS", "1").with("BCRYPT_LANES", "1");
+    let setup = setup.with("LOGIN_FAILURE_LIMIT", "3").with("REGISTRATION_LIMIT", "1");
+    setup.with_hash_time(Duration::from_secs(1)).await
 }
 
-/// Logins of one name after the other until one is refused; then the engine is full, for as long as
-/// this set is kept.
-async fn fill(app: &TestApp) -> JoinSet<TestResponse> {
-    let mut logins = JoinSet::new();
-    let mut number = 0;
-    loop {
-        let api = app.bearer.clone();
-        let body = json!({ "username": format!("nobody {number}"), "password": "wrong" });
-        logins.spawn(async move { api.post("/login", &body).await });
-        number += 1;
-        assert!(number < 1000, "an engine without limits");
-        // Refusals come at once, and so before anything else.
-        let brief = Duration::from_millis(200);
-        if let Ok(Some(response)) = tokio::time::timeout(brief, logins.join_next()).await {
-            expect_busy(&response.expect("it was answered"));
-            return logins;
+/// Logins that wait in the hashing engine.
+struct FullEngine(JoinSet<TestResponse>);
+
+impl FullEngine {
+    /// Sends logins of different usernames until one is rejected.
+    async fn fill(app: &TestApp) -> Self {
+        let mut logins = JoinSet::new();
+        for number in 0..1000 {
+            let api = app.bearer.clone();
+            let body = json!({ "username": format!("nobody {number}"), "password": "wrong" });
+            logins.spawn(async move { api.post("/login", &body).await });
+            // Rejections come at once.
+            let response = tokio::time::timeout(Duration::from_millis(50), logins.join_next());
+            let response = response.await.ok().flatten().map(|login| login.expect("a response"));
+            if let Some(response) = response.filter(|response| response.status == 503) {
+                expect_busy(&response);
+                return Self(logins);
+            }
         }
+        panic!("the engine has no limit");
+    }
+
+    /// Whether no hash has finished, which would have made room.
+    fn is_still_full(&mut self) -> bool {
+        std::iter::from_fn(|| self.0.try_join_next())
+            .all(|login| login.expect("a response").status == 503)
     }
 }
 
@@ -42,39 +52,55 @@ async fn fill(app: &TestApp) -> JoinSet<TestResponse> {
 fn expect_busy(response: &TestResponse) {
     response.expect_detail(503, "Service is busy, try again.");
     response.expect_header("www-authenticate", None);
-    let again = response.header("retry-after").and_then(|text| text.parse::<u32>().ok());
-    assert!(again.is_some_and(|seconds| (1..=60).contains(&seconds)), "{response}");
+    let retry_after = response.header("retry-after").and_then(|text| text.parse::<u32>().ok());
+    assert!(retry_after.is_some_and(|seconds| (1..=60).contains(&seconds)), "{response}");
+}
+
+/// Each of these once.
+async fn hash_passwords(app: &TestApp) -> [TestResponse; 5] {
+    let basic = app.basic.with_basic("admin", ADMIN_PASSWORD);
+    let responses = tokio::join!(
+        app.try_log_in("admin", ADMIN_PASSWORD),
+        app.try_log_in("admin", "wrong"),
+        app.try_log_in("nobody", "wrong"),
+        basic.get("/protected"),
+        app.try_register("ann", "sesame"),
+    );
+    responses.into()
 }
 
 async fn overload_is_503_and_does_not_count_as_an_attempt(setup: TestSetup) {
-    let app = slow(setup).start().await;
-    let waiting = fill(&app).await;
-    for _ in 0..5 {
-        expect_busy(&app.try_log_in("admin", ADMIN_PASSWORD).await);
-        expect_busy(&app.try_log_in("admin", "wrong").await);
-        expect_busy(&app.try_log_in("nobody", "wrong").await);
-        expect_busy(&app.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await);
-        expect_busy(&app.try_register("ann", "sesame").await);
-    }
-    // Those who go give their places back at once.
-    drop(waiting);
-    let admin = e2e::eventually("room again", async || {
-        let response = app.try_log_in("admin", ADMIN_PASSWORD).await;
-        (response.status != 503).then_some(response)
-    });
-    admin.await.expect(200);
-    let ann = e2e::eventually("room again", async || {
-        let response = app.try_register("ann", "sesame").await;
-        (response.status != 503).then_some(response)
-    });
-    ann.await.expect(200);
+    let setup = with_slow_hashes(setup).await;
+    eventually("an engine that stays full", async || {
+        let app = setup.clone().start().await;
+        let mut engine = FullEngine::fill(&app).await;
+        // More than the limits of failures and registrations.
+        let responses = join_all((0..5).map(|_| hash_passwords(&app))).await.concat();
+        if !engine.is_still_full() {
+            return None;
+        }
+        responses.iter().for_each(expect_busy);
+        // Cancelled logins leave the engine at once.
+        drop(engine);
+        until_served(async || app.try_log_in("admin", ADMIN_PASSWORD).await).await.expect(200);
+        until_served(async || app.try_register("ann", "sesame").await).await.expect(200);
+        Some(())
+    })
+    .await;
 }
 
 async fn request_rejected_for_overload_costs_no_query(setup: TestSetup) {
-    let mut app = slow(setup).with_database_proxy().start().await;
-    let _waiting = fill(&app).await;
-    app.database_proxy().cut();
-    expect_busy(&app.try_log_in("admin", ADMIN_PASSWORD).await);
-    expect_busy(&app.try_log_in("nobody", "wrong").await);
-    expect_busy(&app.try_register("ann", "sesame").await);
+    let setup = with_slow_hashes(setup).await.with_database_proxy();
+    eventually("an engine that stays full", async || {
+        let mut app = setup.clone().start().await;
+        let mut engine = FullEngine::fill(&app).await;
+        app.database_proxy().cut();
+        let responses = Box::pin(hash_passwords(&app)).await;
+        if !engine.is_still_full() {
+            return None;
+        }
+        responses.iter().for_each(expect_busy);
+        Some(())
+    })
+    .await;
 }

@@ -1,14 +1,10 @@
-//! What becomes of connections to PostgreSQL when callers leave, or all are in use.
+//! The PostgreSQL pool when callers are cancelled, and when all connections are in use.
 
 use e2e::{Store, TestDatabase};
 use futures_util::{future::join_all, poll};
 use rolegate_sql_store::{DatabaseUrl, Opened, StoreError, Tables, postgres::Pool};
 use sqlx::{Connection as _, PgConnection};
-use std::{
-    future::pending,
-    pin::pin,
-    time::{Duration, Instant},
-};
+use std::{future::pending, pin::pin};
 use tokio::sync::oneshot;
 
 const TABLES: Tables = Tables {
@@ -91,9 +87,7 @@ async fn waiter_gets_the_first_connection_returned() {
     assert!(poll!(&mut waits).is_pending());
     let mut free = free.into_iter();
     free.next().expect("a holder").send(()).expect("held");
-    let start = Instant::now();
-    waits.await.expect("served, with nine still in use");
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    waits.await.expect("served while all others are in use");
 
     free.for_each(|held| held.send(()).expect("held"));
     for holder in holders {

@@ -1,5 +1,4 @@
-//! One instance after the other is replaced, behind a balancer that watches `/readyz`: no request
-//! is lost.
+//! An instance is replaced behind a load balancer that watches `/readyz`: no request fails.
 
 use e2e::{
     Api, Process, TcpProxy, TestSetup, eventually, for_all_deployments, for_split_deployments,
@@ -13,17 +12,20 @@ use tokio::task::JoinHandle;
 for_all_deployments!(replacing_the_gateway_fails_no_request);
 for_split_deployments!(replacing_auth_service_fails_no_request);
 
-/// Clients who ask one thing after the other until they are told to stop.
+/// Time for the load balancer to notice; each test waits for its end.
+const LAME_DUCK_SECONDS: &str = "8";
+
+/// Clients that send one request after the other until they are stopped.
 struct Clients {
     stop: Arc<AtomicBool>,
     answered: Arc<AtomicU32>,
-    asking: Vec<JoinHandle<()>>,
+    tasks: Vec<JoinHandle<()>>,
 }
 
 impl Clients {
-    fn of(api: &Api) -> Self {
+    fn start(api: &Api) -> Self {
         let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
-        let asking = (0..8)
+        let tasks = (0..8)
             .map(|_| {
                 let (api, stop, answered) = (api.clone(), Arc::clone(&stop), Arc::clone(&answered));
                 tokio::spawn(async move {
@@ -34,28 +36,28 @@ impl Clients {
                 })
             })
             .collect();
-        Self { stop, answered, asking }
+        Self { stop, answered, tasks }
     }
 
-    async fn are_answered(&self) {
+    async fn wait_for_responses(&self) {
         let before = self.answered.load(Relaxed);
         eventually("more responses", async || {
-            let failed = self.asking.iter().any(JoinHandle::is_finished);
+            let failed = self.tasks.iter().any(JoinHandle::is_finished);
             (failed || self.answered.load(Relaxed) > before + 50).then_some(())
         })
         .await;
     }
 
-    async fn all_were_answered(self) {
+    async fn stop(self) {
         self.stop.store(true, Relaxed);
-        for asking in self.asking {
-            asking.await.expect("every request was answered with success");
+        for task in self.tasks {
+            task.await.expect("every request was answered with success");
         }
     }
 }
 
-/// What a balancer and an orchestrator do together.
-async fn replace(old: Process, new: &Process, way: &TcpProxy, listener: &str) {
+/// What a load balancer and an orchestrator do.
+async fn replace(old: Process, new: &Process, proxy: &TcpProxy, listener: &str) {
     let ready = async |process: &Process, status: u16| {
         let ops = Api::at(&process.address("ops"));
         eventually("readiness", async || (ops.get("/readyz").await.status == status).then_some(()))
@@ -64,32 +66,32 @@ async fn replace(old: Process, new: &Process, way: &TcpProxy, listener: &str) {
     ready(new, 200).await;
     old.terminate();
     ready(&old, 503).await;
-    way.retarget(new.socket_address(listener));
+    proxy.retarget(new.socket_address(listener));
     let exit = old.exit().await;
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
 }
 
 async fn replacing_the_gateway_fails_no_request(setup: TestSetup) {
-    let mut app = setup.with("LAME_DUCK_SECONDS", "2").start().await;
+    let mut app = setup.with("LAME_DUCK_SECONDS", LAME_DUCK_SECONDS).start().await;
     let admin = app.admin().await;
-    let way = TcpProxy::to(app.gateway().socket_address("bearer"));
-    let base = format!("http://{}", way.address());
-    let clients = Clients::of(&Api::at(&base).with_token(&admin.token));
-    clients.are_answered().await;
+    let proxy = TcpProxy::to(app.gateway().socket_address("bearer"));
+    let base = format!("http://{}", proxy.address());
+    let clients = Clients::start(&Api::at(&base).with_token(&admin.token));
+    clients.wait_for_responses().await;
     let old = app.start_second_gateway().await;
-    replace(old, app.gateway(), &way, "bearer").await;
-    clients.are_answered().await;
-    clients.all_were_answered().await;
+    replace(old, app.gateway(), &proxy, "bearer").await;
+    clients.wait_for_responses().await;
+    clients.stop().await;
 }
 
 async fn replacing_auth_service_fails_no_request(setup: TestSetup) {
-    let mut app = setup.with("LAME_DUCK_SECONDS", "2").start().await;
+    let mut app = setup.with("LAME_DUCK_SECONDS", LAME_DUCK_SECONDS).start().await;
     let admin = app.admin().await;
-    let clients = Clients::of(&app.bearer.with_token(&admin.token));
-    clients.are_answered().await;
+    let clients = Clients::start(&app.bearer.with_token(&admin.token));
+    clients.wait_for_responses().await;
     let old = app.start_second_auth().await;
-    let (new, way) = app.auth_and_proxy();
-    replace(old, new, way, "grpc").await;
-    clients.are_answered().await;
-    clients.all_were_answered().await;
+    let (new, proxy) = app.auth_and_proxy();
+    replace(old, new, proxy, "grpc").await;
+    clients.wait_for_responses().await;
+    clients.stop().await;
 }

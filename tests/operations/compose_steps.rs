@@ -69,7 +69,7 @@ async fn compose_steps_lead_to_a_working_deployment() {
         ("AUTH_LISTEN_ADDR", anywhere()),
         ("OPS_LISTEN_ADDR", anywhere()),
     ]);
-    let auth = Process::start_with(Program::AuthService, &["serve"], &of_auth, folder);
+    let auth = Process::start_with(Program::FastHashAuthService, &["serve"], &of_auth, folder);
     let auth = auth.ready().await;
     wait_for_health(&auth, Program::AuthService, folder).await;
     run(Program::AuthService, &["doctor"], &of_auth, folder).await;

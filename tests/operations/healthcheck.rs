@@ -1,4 +1,4 @@
-//! `healthcheck` of each program: what its own `/readyz` says, as an exit code.
+//! `healthcheck` of each program: its own `/readyz` as an exit code.
 
 use e2e::{Api, Exit, Process, Program, TestSetup, eventually, for_all_deployments};
 use std::collections::BTreeMap;
@@ -16,12 +16,12 @@ async fn ask(program: Program, address: &str) -> Exit {
 
 async fn healthcheck_follows_readiness(setup: TestSetup) {
     let program = if setup.is_all_in_one() { Program::Rolegate } else { Program::Gateway };
-    let app = setup.with("LAME_DUCK_SECONDS", "5").start().await;
+    let app = setup.with("LAME_DUCK_SECONDS", "300").start().await;
     let front = app.gateway();
     let address = front.socket_address("ops");
     let ops = Api::at(&front.address("ops"));
     eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(())).await;
-    // The setting of a program that listens on every address of its container.
+    // 0.0.0.0: the setting in a container.
     for address in [address.to_string(), format!("0.0.0.0:{}", address.port())] {
         let exit = ask(program, &address).await;
         assert_eq!((exit.code, exit.stdout.as_str()), (Some(0), "ready\n"), "{address}: {exit:?}");
@@ -42,7 +42,7 @@ async fn healthcheck_follows_readiness(setup: TestSetup) {
 
 #[tokio::test]
 async fn healthcheck_fails_where_nothing_listens() {
-    // Bound and dropped: nobody listens there.
+    // Nothing listens on a port that was just released.
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("bound").to_string();
     drop(free);

@@ -1,14 +1,14 @@
-//! JSON over HTTP, and assertions that show the whole answer when they fail.
+//! JSON over HTTP, and assertions that print the whole response when they fail.
 
+use crate::eventually::TIMEOUT;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use reqwest::{
     Client, Method, RequestBuilder,
     header::{AUTHORIZATION, HeaderMap, HeaderValue},
 };
 use serde_json::{Value, json};
-use std::time::Duration;
 
-/// One of the addresses of the service, asked by somebody or by nobody.
+/// A client of one of the addresses, with or without credentials.
 #[derive(Clone, Debug)]
 pub struct Api {
     base: String,
@@ -16,10 +16,10 @@ pub struct Api {
     authorization: Option<HeaderValue>,
 }
 
-/// An answer, whole.
+/// A complete response.
 #[derive(Clone, Debug)]
 pub struct TestResponse {
-    /// What was asked; for messages.
+    /// Method and URL; for messages.
     pub request: String,
     /// The status code.
     pub status: u16,
@@ -34,55 +34,55 @@ impl Api {
     ///
     /// # Panics
     ///
-    /// If there can be no HTTP client.
+    /// If no HTTP client can be created.
     #[must_use]
     pub fn at(base: &str) -> Self {
-        let client = Client::builder().no_proxy().timeout(Duration::from_mins(1)).build();
+        let client = Client::builder().no_proxy().timeout(TIMEOUT).build();
         Self { base: base.to_owned(), client: client.expect("an HTTP client"), authorization: None }
     }
 
-    /// The address.
+    /// The base URL.
     #[must_use]
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// The same, asked with this `Authorization` header.
+    /// The same address with this `Authorization` header.
     #[must_use]
     pub fn with_authorization(&self, value: &[u8]) -> Self {
         let value = HeaderValue::from_bytes(value).expect("bytes that a header may have");
         Self { authorization: Some(value), ..self.clone() }
     }
 
-    /// The same, asked by the bearer of this token.
+    /// The same address with this bearer token.
     #[must_use]
     pub fn with_token(&self, token: &str) -> Self {
         self.with_authorization(format!("Bearer {token}").as_bytes())
     }
 
-    /// The same, asked with HTTP Basic.
+    /// The same address with HTTP Basic credentials.
     #[must_use]
     pub fn with_basic(&self, username: &str, password: &str) -> Self {
         let credentials = STANDARD.encode(format!("{username}:{password}"));
         self.with_authorization(format!("Basic {credentials}").as_bytes())
     }
 
-    /// Gets a path.
+    /// Sends a GET.
     pub async fn get(&self, path: &str) -> TestResponse {
         self.send(self.request(Method::GET, path)).await
     }
 
-    /// Posts JSON.
+    /// Sends a POST with JSON.
     pub async fn post(&self, path: &str, body: &Value) -> TestResponse {
         self.send(self.request(Method::POST, path).json(body)).await
     }
 
-    /// Puts JSON.
+    /// Sends a PUT with JSON.
     pub async fn put(&self, path: &str, body: &Value) -> TestResponse {
         self.send(self.request(Method::PUT, path).json(body)).await
     }
 
-    /// A request to be completed by the test.
+    /// A request that the test completes.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let request = self.client.request(method, format!("{}{path}", self.base));
         match &self.authorization {
@@ -96,7 +96,7 @@ impl Api {
         self.try_send(request).await.unwrap_or_else(|error| panic!("no response: {error:?}"))
     }
 
-    /// Sends a request that may fail on the way.
+    /// Sends a request that may get no response.
     pub async fn try_send(&self, request: RequestBuilder) -> Result<TestResponse, reqwest::Error> {
         let request = request.build()?;
         let description = format!("{} {}", request.method(), request.url());
@@ -107,14 +107,14 @@ impl Api {
 }
 
 impl TestResponse {
-    /// Demands this status.
+    /// Asserts this status.
     #[track_caller]
     pub fn expect(&self, status: u16) -> &Self {
         assert_eq!(self.status, status, "{self}");
         self
     }
 
-    /// Demands this status and exactly this JSON body.
+    /// Asserts this status and exactly this JSON body.
     #[track_caller]
     pub fn expect_json(&self, status: u16, body: &Value) -> &Self {
         self.expect(status);
@@ -123,29 +123,29 @@ impl TestResponse {
         self
     }
 
-    /// Demands success with exactly `{"message": …}`.
+    /// Asserts 200 with exactly `{"message": …}`.
     #[track_caller]
     pub fn expect_message(&self, message: &str) -> &Self {
         self.expect_json(200, &json!({ "message": message }))
     }
 
-    /// Demands an error with exactly `{"detail": …}`.
+    /// Asserts an error with exactly `{"detail": …}`.
     #[track_caller]
     pub fn expect_detail(&self, status: u16, detail: &str) -> &Self {
         self.expect_json(status, &json!({ "detail": detail }))
     }
 
-    /// Demands an error of the form `{"detail": string}`, whatever the string; returns it.
+    /// Asserts an error with a body `{"detail": string}`; returns the string.
     #[track_caller]
     pub fn expect_error(&self, status: u16) -> String {
         self.expect(status);
         let detail = self.json()["detail"].as_str().unwrap_or_default().to_owned();
-        assert!(!detail.is_empty(), "an error says what is wrong: {self}");
+        assert!(!detail.is_empty(), "an error has a detail: {self}");
         self.expect_detail(status, &detail);
         detail
     }
 
-    /// Demands a header with exactly this value, once; or, for `None`, that it is absent.
+    /// Asserts a single header of this value; `None`: no such header.
     #[track_caller]
     pub fn expect_header(&self, name: &str, value: Option<&str>) -> &Self {
         assert_eq!(self.header(name), value, "{name}: {self}");
@@ -157,16 +157,16 @@ impl TestResponse {
     #[track_caller]
     #[must_use]
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("the body is no JSON: {self}"))
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("the body is not JSON: {self}"))
     }
 
-    /// A header's first value.
+    /// The first value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// Everything that a client can compare: without the time of day and the id of the request.
+    /// Everything but `date` and the request id, for comparing two responses.
     #[must_use]
     pub fn comparable(&self) -> (u16, HeaderMap, &str) {
         let mut headers = self.headers.clone();
@@ -179,6 +179,6 @@ impl TestResponse {
 impl std::fmt::Display for TestResponse {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { request, status, headers, body } = self;
-        write!(formatter, "{request}\nwas answered {status} {headers:?}\n{body}")
+        write!(formatter, "{request}\ngot {status} {headers:?}\n{body}")
     }
 }

@@ -42,7 +42,7 @@ pub use api::{Api, TestResponse};
 pub use certificates::{Authority, Certificate, Validity};
 pub use collector::{CollectedSpan, Collector};
 pub use database::{LockedTable, Store, StoredUser, TestDatabase};
-pub use eventually::{eventually, within_bounds};
+pub use eventually::{eventually, until_served, within_bounds};
 pub use process::{Exit, Process};
 pub use program::Program;
 pub use tcp_proxy::TcpProxy;

@@ -1,12 +1,14 @@
-//! A program that was started, what it says and how it ends.
+//! A started program: its addresses, its output, its end.
 
-use crate::{eventually::within_bounds, program::Program};
+use crate::{
+    eventually::{TIMEOUT, within_bounds},
+    program::Program,
+};
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
     path::Path,
     process::{Command as Shell, Stdio},
-    time::Duration,
 };
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader},
@@ -14,35 +16,34 @@ use tokio::{
     sync::watch,
 };
 
-/// A running program. Dropped, it is killed: nothing may rely on a clean end unless a test asks
-/// for one.
+/// A running program; killed when dropped.
 #[derive(Debug)]
 pub struct Process {
     program: Program,
     child: Child,
-    stdout: watch::Receiver<Said>,
-    stderr: watch::Receiver<Said>,
+    stdout: watch::Receiver<Output>,
+    stderr: watch::Receiver<Output>,
 }
 
 /// How a program ended.
 #[derive(Debug)]
 pub struct Exit {
-    /// Its exit code; `None` when a signal ended it.
+    /// Its exit code; `None` after a signal.
     pub code: Option<i32>,
-    /// Everything it said to people.
+    /// Its complete standard output.
     pub stdout: String,
-    /// Everything it logged.
+    /// Its complete log.
     pub stderr: String,
 }
 
 #[derive(Debug, Default)]
-struct Said {
+struct Output {
     text: String,
     has_ended: bool,
 }
 
 impl Process {
-    /// Starts a program with these settings and no other environment. Does not wait for it.
+    /// Starts a program with these settings as its whole environment. Does not wait for it.
     #[must_use]
     pub fn start(program: Program, settings: &BTreeMap<String, String>, folder: &Path) -> Self {
         Self::start_with(program, &[], settings, folder)
@@ -56,11 +57,10 @@ impl Process {
         settings: &BTreeMap<String, String>,
         folder: &Path,
     ) -> Self {
-        let stdin = Stdio::null();
-        Self::spawn(program, arguments, settings, folder, stdin)
+        Self::spawn(program, arguments, settings, folder, Stdio::null())
     }
 
-    /// Runs a command to its end, with this text on its standard input.
+    /// Runs a command to its end, with this text as its standard input.
     pub async fn run(
         program: Program,
         arguments: &[&str],
@@ -70,7 +70,7 @@ impl Process {
     ) -> Exit {
         let mut process = Self::spawn(program, arguments, settings, folder, Stdio::piped());
         let mut stdin = process.child.stdin.take().expect("its stdin is piped");
-        // A command that needs no input may have ended already.
+        // A command that reads no input may have ended already.
         let _ = stdin.write_all(input.as_bytes()).await;
         drop(stdin);
         process.exit().await
@@ -95,35 +95,36 @@ impl Process {
             .kill_on_drop(true)
             .spawn()
             .expect("the program can be started");
-        let stdout = listen(child.stdout.take().expect("its stdout is piped"));
-        let stderr = listen(child.stderr.take().expect("its stderr is piped"));
+        let stdout = collect(child.stdout.take().expect("its stdout is piped"));
+        let stderr = collect(child.stderr.take().expect("its stderr is piped"));
         Self { program, child, stdout, stderr }
     }
 
-    /// Waits until it has said where it listens.
+    /// Waits until it has printed the addresses of all its listeners.
     pub async fn ready(self) -> Self {
         let mut stdout = self.stdout.clone();
-        let wanted = self.program.listeners();
-        let ready = stdout.wait_for(|said| {
-            said.has_ended || wanted.iter().all(|name| place(&said.text, name).is_some())
+        let listeners = self.program.listeners();
+        let ready = stdout.wait_for(|output| {
+            let is_printed = |name: &&str| listener_url(&output.text, name).is_some();
+            output.has_ended || listeners.iter().all(is_printed)
         });
         let name = self.program.name();
         let is_ready = matches!(
-            tokio::time::timeout(Duration::from_mins(1), ready).await,
-            Ok(Ok(said)) if !said.has_ended
+            tokio::time::timeout(TIMEOUT, ready).await,
+            Ok(Ok(output)) if !output.has_ended
         );
         assert!(is_ready, "{name} is not ready\n{}\n{}", self.stdout(), self.stderr());
         self
     }
 
-    /// Where the listener of this name listens, such as `http://127.0.0.1:43211`.
+    /// The URL of the listener of this name, such as `http://127.0.0.1:43211`.
     #[must_use]
     pub fn address(&self, listener: &str) -> String {
-        place(&self.stdout.borrow().text, listener)
+        listener_url(&self.stdout.borrow().text, listener)
             .unwrap_or_else(|| panic!("{} has no listener {listener}", self.program.name()))
     }
 
-    /// The same, as an address to connect to.
+    /// The address of the listener of this name.
     ///
     /// # Panics
     ///
@@ -135,37 +136,37 @@ impl Process {
         address.parse().expect("an address and a port")
     }
 
-    /// What it has said to people until now.
+    /// Its standard output so far.
     #[must_use]
     pub fn stdout(&self) -> String {
         self.stdout.borrow().text.clone()
     }
 
-    /// What it has logged until now.
+    /// Its log so far.
     #[must_use]
     pub fn stderr(&self) -> String {
         self.stderr.borrow().text.clone()
     }
 
-    /// Waits for a log line that satisfies `is_it`; fails when the program ends before.
-    pub async fn logs(&self, what: &str, is_it: impl Fn(&str) -> bool) {
+    /// Waits for a log line that satisfies `is_match`; panics when the program ends without it.
+    pub async fn logs(&self, what: &str, is_match: impl Fn(&str) -> bool) {
         let mut stderr = self.stderr.clone();
-        let found = stderr.wait_for(|said| said.has_ended || said.text.lines().any(&is_it));
-        drop(within_bounds(what, found).await.expect("the listener lives as long as this"));
-        assert!(self.stderr().lines().any(&is_it), "no log line says {what}:\n{}", self.stderr());
+        let found = stderr.wait_for(|log| log.has_ended || log.text.lines().any(&is_match));
+        drop(within_bounds(what, found).await.expect("the reader lives as long as this"));
+        assert!(self.stderr().lines().any(&is_match), "no log line of {what}:\n{}", self.stderr());
     }
 
-    /// Kills it as `kill -9` does, and waits until it is gone.
+    /// Sends SIGKILL, and waits until it has ended.
     pub async fn kill(&mut self) {
         self.child.kill().await.expect("it can be killed");
     }
 
-    /// Asks it to end, as an orchestrator does.
+    /// Sends SIGTERM.
     pub fn terminate(&self) {
         self.signal("TERM");
     }
 
-    /// Asks it to read its files again.
+    /// Sends SIGHUP, on which it reloads its files.
     pub fn reload(&self) {
         self.signal("HUP");
     }
@@ -181,32 +182,32 @@ impl Process {
     pub async fn exit(mut self) -> Exit {
         let what = format!("{} to end", self.program.name());
         let status = within_bounds(&what, self.child.wait()).await.expect("it can be waited for");
-        for said in [&mut self.stdout, &mut self.stderr] {
-            let ended = said.wait_for(|said| said.has_ended);
+        for output in [&mut self.stdout, &mut self.stderr] {
+            let ended = output.wait_for(|output| output.has_ended);
             drop(within_bounds("the end of its output", ended).await);
         }
         Exit { code: status.code(), stdout: self.stdout(), stderr: self.stderr() }
     }
 }
 
-/// `  bearer  http://127.0.0.1:43211   access tokens and roles`
-fn place(stdout: &str, listener: &str) -> Option<String> {
+/// Of a complete line such as `  bearer  http://127.0.0.1:43211   access tokens and roles`.
+fn listener_url(stdout: &str, listener: &str) -> Option<String> {
     stdout.split_inclusive('\n').filter(|line| line.ends_with('\n')).find_map(|line| {
         let mut words = line.split_whitespace();
         (words.next() == Some(listener)).then(|| words.next().map(str::to_owned))?
     })
 }
 
-fn listen(pipe: impl AsyncRead + Unpin + Send + 'static) -> watch::Receiver<Said> {
-    let (heard, said) = watch::channel(Said::default());
+fn collect(pipe: impl AsyncRead + Unpin + Send + 'static) -> watch::Receiver<Output> {
+    let (sender, output) = watch::channel(Output::default());
     tokio::spawn(async move {
         let mut pipe = BufReader::new(pipe);
         let mut line = Vec::new();
         while pipe.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
-            heard.send_modify(|said| said.text += &String::from_utf8_lossy(&line));
+            sender.send_modify(|output| output.text += &String::from_utf8_lossy(&line));
             line.clear();
         }
-        heard.send_modify(|said| said.has_ended = true);
+        sender.send_modify(|output| output.has_ended = true);
     });
-    said
+    output
 }

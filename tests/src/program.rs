@@ -1,21 +1,36 @@
-//! Where the programs are: beside the test executables.
+//! The programs under test. They are beside the test executables.
 
 use std::path::PathBuf;
+
+/// The variable from which the fast-hash programs take their bcrypt cost.
+pub(crate) const HASH_COST: &str = "FAST_HASH_COST";
+
+/// The lowest cost of bcrypt: about a millisecond.
+const LOWEST_COST: u32 = 4;
+
+/// The bcrypt cost of the fast-hash programs.
+///
+/// # Panics
+///
+/// When `FAST_HASH_COST` is not a number.
+pub fn hash_cost() -> u32 {
+    std::env::var(HASH_COST).map_or(LOWEST_COST, |text| text.parse().expect("a bcrypt cost"))
+}
 
 /// A program that tests start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// auth-service, as users run it.
+    /// `auth-service` as released.
     AuthService,
-    /// posts-service, as users run it.
+    /// `posts-service` as released.
     PostsService,
-    /// gateway, as users run it.
+    /// `gateway` as released.
     Gateway,
-    /// rolegate, as users run it.
+    /// `rolegate` as released.
     Rolegate,
-    /// auth-service whose hashes are cheap.
+    /// `auth-service` with cheap password hashes.
     FastHashAuthService,
-    /// rolegate whose hashes are cheap.
+    /// `rolegate` with cheap password hashes.
     FastHashRolegate,
 }
 
@@ -33,7 +48,7 @@ impl Program {
         }
     }
 
-    /// The first words of the lines with which it says where it listens.
+    /// The listeners that it prints when it is ready.
     #[must_use]
     pub fn listeners(self) -> &'static [&'static str] {
         match self {
@@ -47,13 +62,13 @@ impl Program {
     ///
     /// # Panics
     ///
-    /// When it was not built: cargo builds only the programs of the package whose tests it runs.
+    /// When it is not built: cargo builds only the programs of the package whose tests it runs.
     #[must_use]
     pub fn path(self) -> PathBuf {
         let this = std::env::current_exe().expect("the path of this executable");
-        // A program is beside its tests' folder, `deps`, and beside the other programs.
-        let places = this.ancestors().skip(1).take(2).map(|folder| folder.join(self.name()));
-        places.into_iter().find(|path| path.is_file()).unwrap_or_else(|| {
+        // Test executables are in `deps`, a folder below the programs.
+        let candidates = this.ancestors().skip(1).take(2).map(|folder| folder.join(self.name()));
+        candidates.into_iter().find(|path| path.is_file()).unwrap_or_else(|| {
             panic!(
                 "{} is missing near {}; build the programs first: \
                  cargo build --workspace --bins --locked",

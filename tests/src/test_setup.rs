@@ -1,15 +1,20 @@
-//! What a test asks for: which store, how many processes, which settings.
+//! The deployment that a test wants: which store, which processes, which settings.
 
-use crate::{Authority, Certificate, Program, Store};
-use std::{collections::BTreeMap, net::SocketAddr, path::Path};
+use crate::{Authority, Certificate, Program, Store, program::HASH_COST};
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 /// The password of `admin`.
 pub const ADMIN_PASSWORD: &str = "the password of the admin";
 
-/// What tokens are signed with.
+/// The secret that tokens are signed with.
 pub const SIGNING_SECRET: &str = "a signing secret of more than 32 bytes";
 
-/// What a world is to be like.
+/// A deployment to start.
 #[derive(Clone, Debug)]
 pub struct TestSetup {
     pub(crate) store: Store,
@@ -20,7 +25,7 @@ pub struct TestSetup {
 }
 
 impl TestSetup {
-    /// rolegate on this store.
+    /// `rolegate` on this store, everything in one process.
     #[must_use]
     pub fn all_in_one(store: Store) -> Self {
         Self {
@@ -32,76 +37,102 @@ impl TestSetup {
         }
     }
 
-    /// auth-service, posts-service and gateway on this store.
+    /// auth-service, posts-service and gateway on this store, a process each.
     #[must_use]
     pub fn split(store: Store) -> Self {
         Self { is_all_in_one: false, ..Self::all_in_one(store) }
     }
 
-    /// With one more setting for every program.
+    /// Adds a setting of every program.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.settings.insert(name.to_owned(), value.to_owned());
         self
     }
 
-    /// With all gRPC encrypted by this certificate; callers must show one of the same authority, and
-    /// those of ours show `caller`.
+    /// Encrypts all gRPC: services present `own`, and accept only callers whose certificate is from
+    /// `authority`; ours present `caller`.
     #[must_use]
     pub fn with_tls(self, authority: &Authority, own: &Certificate, caller: &Certificate) -> Self {
-        let authority = authority.file();
+        let ca_file = authority.file();
         ["AUTH", "POSTS"].into_iter().fold(self, |setup, service| {
             [
                 ("TLS_CERT_FILE", &own.certificate),
                 ("TLS_KEY_FILE", &own.key),
-                ("TLS_CLIENT_CA_FILE", &authority),
+                ("TLS_CLIENT_CA_FILE", &ca_file),
                 ("CLIENT_TLS_CERT_FILE", &caller.certificate),
                 ("CLIENT_TLS_KEY_FILE", &caller.key),
-                ("CLIENT_TLS_CA_FILE", &authority),
+                ("CLIENT_TLS_CA_FILE", &ca_file),
             ]
             .into_iter()
             .fold(setup, |setup, (name, path)| setup.with_file(&format!("{service}_{name}"), path))
         })
     }
 
-    /// With one more setting for every program: a file.
+    /// Adds a setting of every program whose value is a path.
     #[must_use]
     pub fn with_file(self, name: &str, path: &Path) -> Self {
         self.with(name, &path.display().to_string())
     }
 
-    /// With one setting less.
+    /// Removes a setting.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.settings.remove(name);
         self
     }
 
-    /// The programs that users run, with the hashes that users get.
+    /// The programs as released, with hashes of the default cost.
     #[must_use]
     pub fn with_real_hashes(self) -> Self {
         Self { has_fast_hashes: false, ..self }
     }
 
-    /// With a way to the database that can be cut.
+    /// Hashes of this bcrypt cost.
+    #[must_use]
+    pub fn with_hash_cost(self, cost: u32) -> Self {
+        self.with(HASH_COST, &cost.to_string())
+    }
+
+    /// Hashes that take at least `time` and at most twice as long, as this deployment is served on
+    /// this machine now.
+    pub async fn with_hash_time(self, time: Duration) -> Self {
+        const PROBE_COST: u32 = 9;
+        const PROBES: u32 = 3;
+        let probe = self.clone().with_hash_cost(PROBE_COST).start().await;
+        let started = Instant::now();
+        for number in 0..PROBES {
+            probe.try_log_in(&format!("nobody {number}"), "wrong").await.expect(401);
+        }
+        let mut cost = PROBE_COST;
+        let mut measured = started.elapsed() / PROBES;
+        while measured < time {
+            // Each step doubles the work.
+            cost += 1;
+            measured *= 2;
+        }
+        self.with_hash_cost(cost)
+    }
+
+    /// Puts a proxy between the services and PostgreSQL.
     #[must_use]
     pub fn with_database_proxy(self) -> Self {
         Self { has_database_proxy: true, ..self }
     }
 
-    /// Which store.
+    /// The store.
     #[must_use]
     pub fn store(&self) -> Store {
         self.store
     }
 
-    /// Whether one process does everything.
+    /// Whether everything is in one process.
     #[must_use]
     pub fn is_all_in_one(&self) -> bool {
         self.is_all_in_one
     }
 
-    /// The program that owns the users.
+    /// The program that serves auth.
     #[must_use]
     pub fn auth_program(&self) -> Program {
         match (self.is_all_in_one, self.has_fast_hashes) {
@@ -125,7 +156,7 @@ impl TestSetup {
                 ("SIGNING_SECRET", SIGNING_SECRET),
                 ("DEFAULT_ADMIN_PASSWORD", ADMIN_PASSWORD),
                 ("LAME_DUCK_SECONDS", "0"),
-                // Most tests guess wrong on purpose.
+                // Most tests fail logins on purpose.
                 ("LOGIN_FAILURE_LIMIT", "0"),
             ]
             .map(owned),
@@ -137,7 +168,7 @@ impl TestSetup {
         settings
     }
 
-    /// The settings of posts-service on this database, behind this auth-service.
+    /// The settings of posts-service on this database, with this auth-service.
     #[must_use]
     pub fn posts_settings(&self, database_url: &str, auth: SocketAddr) -> BTreeMap<String, String> {
         let mut settings = listeners(&["POSTS", "OPS"]);
@@ -147,7 +178,7 @@ impl TestSetup {
         settings
     }
 
-    /// The settings of a gateway that asks this auth-service, and this posts-service.
+    /// The settings of a gateway of this auth-service and this posts-service.
     #[must_use]
     pub fn gateway_settings(
         &self,
@@ -162,13 +193,11 @@ impl TestSetup {
         settings.extend(self.settings.clone());
         settings
     }
-}
 
-impl TestSetup {
-    /// Where callers find a service.
+    /// The URL of a service for its callers.
     fn url(&self, service: &str, address: SocketAddr) -> String {
-        let authorities = format!("{service}_CLIENT_TLS_CA_FILE");
-        let is_encrypted = self.settings.contains_key(&authorities);
+        let ca_file = format!("{service}_CLIENT_TLS_CA_FILE");
+        let is_encrypted = self.settings.contains_key(&ca_file);
         format!("{}://{address}", if is_encrypted { "https" } else { "http" })
     }
 }

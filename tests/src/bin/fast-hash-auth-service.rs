@@ -1,7 +1,9 @@
-//! `auth-service` with cheap password hashes: the tests make thousands.
+//! `auth-service` with password hashes of cost 4, or the cost that a test asks for.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    rolegate_auth_service::program(|settings| settings.use_bcrypt_cost_for_tests(4))
+    rolegate_auth_service::program(|settings| {
+        settings.use_bcrypt_cost_for_tests(e2e::program::hash_cost());
+    })
 }

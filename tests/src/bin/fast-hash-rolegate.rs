@@ -1,7 +1,7 @@
-//! `rolegate` with cheap password hashes: the tests make thousands.
+//! `rolegate` with password hashes of cost 4, or the cost that a test asks for.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    rolegate::program(|settings| settings.use_bcrypt_cost_for_tests(4))
+    rolegate::program(|settings| settings.use_bcrypt_cost_for_tests(e2e::program::hash_cost()))
 }
