@@ -1,4 +1,4 @@
-//! Certificates of a test's own, good and bad.
+//! Certificate authorities and certificates of tests, valid and invalid.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -8,7 +8,7 @@ use std::{fs, path::PathBuf};
 use tempfile::TempDir;
 use tonic::transport::{self, ClientTlsConfig};
 
-/// Somebody who signs certificates, and the folder of what was signed.
+/// A certificate authority with a folder for what it issues.
 #[derive(Debug)]
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
@@ -24,20 +24,20 @@ pub struct Certificate {
     pub key: PathBuf,
 }
 
-/// Whether a certificate is good today.
+/// The validity period of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validity {
-    /// It is.
+    /// Valid now.
     Current,
-    /// It was.
+    /// Valid in 2020.
     Expired,
 }
 
 impl Authority {
-    /// An authority that nobody else knows.
+    /// A new authority.
     pub fn new() -> Self {
         let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, "An authority of a test");
+        params.distinguished_name.push(DnType::CommonName, "Test CA");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key"));
         let folder = tempfile::tempdir().expect("a folder");
@@ -46,19 +46,19 @@ impl Authority {
         authority
     }
 
-    /// The PEM file of its own certificate.
+    /// The PEM file of its CA certificate.
     pub fn file(&self) -> PathBuf {
         self.folder.path().join("authority.pem")
     }
 
-    /// A certificate for whoever is called `name`: a server at `hosts`, and a client.
-    pub fn issue(&self, name: &str, hosts: &[&str], valid: Validity) -> Certificate {
+    /// Issues a certificate to `name`, for a server at `hosts` and for a client.
+    pub fn issue(&self, name: &str, hosts: &[&str], validity: Validity) -> Certificate {
         let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
         let mut params = CertificateParams::new(hosts).expect("names and addresses");
         params.distinguished_name.push(DnType::CommonName, name);
         params.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        if valid == Validity::Expired {
+        if validity == Validity::Expired {
             params.not_before = date_time_ymd(2020, 1, 1);
             params.not_after = date_time_ymd(2021, 1, 1);
         }
@@ -71,12 +71,12 @@ impl Authority {
         files
     }
 
-    /// What a generated client needs to trust this authority, and to show a certificate.
+    /// TLS settings of a generated client that trusts this authority and presents `identity`.
     pub fn client(&self, identity: Option<&Certificate>) -> ClientTlsConfig {
         let trusting = ClientTlsConfig::new()
             .ca_certificate(transport::Certificate::from_pem(self.issuer.pem()));
         let Some(Certificate { certificate, key }) = identity else { return trusting };
-        let read = |path| fs::read(path).expect("it was written");
+        let read = |path| fs::read(path).expect("readable");
         trusting.identity(transport::Identity::from_pem(read(certificate), read(key)))
     }
 }
@@ -88,7 +88,7 @@ impl Default for Authority {
 }
 
 impl Certificate {
-    /// Replaces both files by those of another one.
+    /// Overwrites both files with those of another certificate.
     pub fn replace_with(&self, other: &Self) {
         fs::copy(&other.certificate, &self.certificate).expect("copied");
         fs::copy(&other.key, &self.key).expect("copied");

@@ -1,4 +1,4 @@
-//! A collector of OpenTelemetry traces, as small as can be.
+//! A minimal collector of OpenTelemetry traces.
 
 use crate::eventually;
 use opentelemetry_proto::tonic::{
@@ -17,33 +17,33 @@ use std::{
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, transport::Server};
 
-/// Keeps the spans that it is sent.
+/// Stores the spans that it receives.
 #[derive(Clone, Debug)]
 pub struct Collector {
     address: SocketAddr,
     spans: Arc<Mutex<Vec<CollectedSpan>>>,
 }
 
-/// A span, with what tests look at as text.
+/// A span, with everything as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectedSpan {
     /// `service.name` of its program.
     pub service: String,
     /// The name.
     pub name: String,
-    /// The trace, in hexadecimal digits.
+    /// The trace id in hexadecimal digits.
     pub trace_id: String,
-    /// The span.
+    /// The span id.
     pub span_id: String,
-    /// Its parent; empty at the root.
+    /// The parent span id; empty at the root.
     pub parent_id: String,
-    /// The state of the trace.
+    /// `tracestate`.
     pub trace_state: String,
-    /// The spans that it is linked to.
+    /// The span ids of its links.
     pub links: Vec<String>,
     /// The attributes.
     pub attributes: BTreeMap<String, String>,
-    /// Whether it ended in an error.
+    /// Whether its status is an error.
     pub is_error: bool,
 }
 
@@ -64,25 +64,29 @@ impl Collector {
         collector
     }
 
-    /// What `OTEL_EXPORTER_OTLP_ENDPOINT` says.
+    /// The value for `OTEL_EXPORTER_OTLP_ENDPOINT`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Every span until now.
+    /// All spans so far.
     ///
     /// # Panics
     ///
-    /// Never: nobody panics while holding the lock.
+    /// Never: no thread panics while it holds the lock.
     #[must_use]
     pub fn spans(&self) -> Vec<CollectedSpan> {
         self.spans.lock().expect("no panic").clone()
     }
 
-    /// Waits for a span that satisfies `is_it`.
-    pub async fn span(&self, what: &str, is_it: impl Fn(&CollectedSpan) -> bool) -> CollectedSpan {
-        eventually(what, async || self.spans().into_iter().find(|span| is_it(span))).await
+    /// Waits for a span that satisfies `is_match`.
+    pub async fn span(
+        &self,
+        what: &str,
+        is_match: impl Fn(&CollectedSpan) -> bool,
+    ) -> CollectedSpan {
+        eventually(what, async || self.spans().into_iter().find(|span| is_match(span))).await
     }
 }
 

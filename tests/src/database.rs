@@ -1,4 +1,4 @@
-//! A database that belongs to one test: created for it, removed after it.
+//! A database for one test: created for it, dropped after it.
 
 use postgres_cluster::Database;
 use sqlx::{
@@ -8,21 +8,21 @@ use sqlx::{
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use tempfile::TempDir;
 
-/// The two engines.
+/// The two stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// The real one.
+    /// The store of split deployments.
     Postgres,
-    /// The embedded one.
+    /// The embedded store.
     Sqlite,
 }
 
-/// A database of a test's own. Speaks SQL behind the back of the service.
+/// A database of one test, with SQL that bypasses the services.
 #[derive(Debug)]
 pub enum TestDatabase {
-    /// A database of the shared server; dropped at the end.
+    /// A database of the shared server; dropped with this.
     Postgres(Database),
-    /// A file in a folder of its own; removed at the end.
+    /// A file in a folder of its own; removed with this.
     Sqlite(TempDir),
 }
 
@@ -31,13 +31,13 @@ pub enum TestDatabase {
 pub struct StoredUser {
     /// The id.
     pub id: i64,
-    /// The hash.
+    /// The password hash.
     pub password: String,
-    /// The role's name.
+    /// The name of the role.
     pub role: String,
 }
 
-/// Evaluates `$then` with `$connection` open, on either engine.
+/// Evaluates `$then` with a `$connection` to either store.
 macro_rules! connected {
     ($database:expr, $connection:ident => $then:expr) => {
         match $database {
@@ -67,7 +67,7 @@ impl TestDatabase {
         }
     }
 
-    /// What `DATABASE_URL` says.
+    /// The value for `DATABASE_URL`.
     #[must_use]
     pub fn url(&self) -> String {
         match self {
@@ -76,33 +76,33 @@ impl TestDatabase {
         }
     }
 
-    /// Where the server of this database listens.
+    /// The address of its server.
     ///
     /// # Panics
     ///
-    /// On SQLite, which is no server.
+    /// On SQLite, which has no server.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        let Self::Postgres(database) = self else { panic!("a file has no address") };
+        let Self::Postgres(database) = self else { panic!("SQLite has no address") };
         let addresses = database.url().socket_addrs(|| Some(5432)).expect("TCP to PostgreSQL");
         addresses.into_iter().next().expect("an address")
     }
 
-    /// What `DATABASE_URL` says when the way there leads through a proxy.
+    /// The value for `DATABASE_URL` through a proxy.
     ///
     /// # Panics
     ///
-    /// On SQLite, which is no server.
+    /// On SQLite, which has no server.
     #[must_use]
     pub fn url_through(&self, proxy: SocketAddr) -> String {
-        let Self::Postgres(database) = self else { panic!("a file has no address") };
+        let Self::Postgres(database) = self else { panic!("SQLite has no address") };
         let mut url = database.url().clone();
         url.set_ip_host(proxy.ip()).expect("a host can be set");
         url.set_port(Some(proxy.port())).expect("a port can be set");
         url.to_string()
     }
 
-    /// What `DATABASE_URL` says to posts-service: the same database, or a file beside the other.
+    /// The value for the `DATABASE_URL` of posts-service: the same database, or another file.
     #[must_use]
     pub fn posts_url(&self) -> String {
         match self {
@@ -113,7 +113,7 @@ impl TestDatabase {
         }
     }
 
-    /// The file of the users.
+    /// The SQLite file of the users.
     #[must_use]
     pub fn file(&self) -> PathBuf {
         match self {
@@ -122,10 +122,10 @@ impl TestDatabase {
         }
     }
 
-    /// Does something that no service of ours does.
+    /// Executes a statement.
     pub async fn execute(&self, sql: &'static str) {
         connected!(self, connection => {
-            sqlx::raw_sql(sql).execute(&mut connection).await.expect("it is done");
+            sqlx::raw_sql(sql).execute(&mut connection).await.expect("executed");
         });
     }
 
@@ -140,7 +140,7 @@ impl TestDatabase {
         row.map(|(id, password, role)| StoredUser { id, password, role })
     }
 
-    /// How many users there are.
+    /// The number of users.
     pub async fn count_users(&self) -> i64 {
         const SQL: &str = r#"SELECT count(*) FROM "user""#;
         connected!(self, connection => sqlx::query_scalar(SQL)
@@ -162,7 +162,7 @@ impl TestDatabase {
         assert_eq!(rows, 1, "there is one user {username}");
     }
 
-    /// Gives a user another name, one that nobody could register.
+    /// Renames a user, also to what cannot be registered.
     pub async fn rename(&self, username: &str, new: &str) {
         const SQL: &str = r#"UPDATE "user" SET username = $2 WHERE username = $1"#;
         let rows = connected!(self, connection => sqlx::query(SQL)
@@ -175,13 +175,13 @@ impl TestDatabase {
         assert_eq!(rows, 1, "there is one user {username}");
     }
 
-    /// Keeps everybody else from writing into this table; they can still read it.
+    /// Locks a table: others can read it, and wait before they write.
     ///
     /// # Panics
     ///
     /// On SQLite.
     pub async fn lock(&self, table: &'static str) -> LockedTable {
-        let Self::Postgres(database) = self else { panic!("this is for PostgreSQL") };
+        let Self::Postgres(database) = self else { panic!("only PostgreSQL has table locks") };
         let mut connection =
             PgConnection::connect(database.url().as_str()).await.expect("connected");
         let lock = format!("BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE");
@@ -189,7 +189,7 @@ impl TestDatabase {
         LockedTable { connection, table }
     }
 
-    /// Replaces a user's hash.
+    /// Replaces a user's password hash.
     pub async fn set_password_hash(&self, username: &str, hash: &str) {
         const SQL: &str = r#"UPDATE "user" SET password = $2 WHERE username = $1"#;
         let rows = connected!(self, connection => sqlx::query(SQL)
@@ -215,7 +215,7 @@ impl TestDatabase {
     }
 }
 
-/// A table that nobody else can write into, until this is dropped.
+/// A table that others cannot write to until this is dropped.
 #[derive(Debug)]
 pub struct LockedTable {
     connection: PgConnection,
@@ -227,11 +227,11 @@ impl LockedTable {
     pub async fn has_waiters(&mut self) -> bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM pg_locks
             WHERE NOT granted AND relation = $1::regclass)";
-        let ask = sqlx::query_scalar(sql).bind(self.table).fetch_one(&mut self.connection);
-        ask.await.expect("the locks can be read")
+        let waits = sqlx::query_scalar(sql).bind(self.table).fetch_one(&mut self.connection);
+        waits.await.expect("the locks can be read")
     }
 
-    /// Lets everybody write again.
+    /// Releases the lock.
     pub async fn unlock(self) {
         self.connection.close().await.expect("it is closed");
     }

@@ -1,4 +1,4 @@
-//! The contract as any generated client speaks it, without our own client crate.
+//! Generated gRPC clients, without our own client crates.
 
 use rolegate_proto::auth_v1::auth_service_client::AuthServiceClient;
 use tonic::{
@@ -11,7 +11,7 @@ use tonic_types::StatusExt as _;
 ///
 /// # Panics
 ///
-/// When nothing answers there.
+/// When nothing listens there.
 pub async fn channel(address: &str) -> Channel {
     let endpoint = Endpoint::from_shared(address.to_owned()).expect("a URL");
     endpoint.connect().await.expect("the gRPC port answers")
@@ -22,11 +22,11 @@ pub async fn client(address: &str) -> AuthServiceClient<Channel> {
     AuthServiceClient::new(channel(address).await)
 }
 
-/// A request made for the bearer of this token.
+/// A request with this token as the actor's.
 ///
 /// # Panics
 ///
-/// When metadata cannot carry the text.
+/// When the token cannot be metadata.
 #[must_use]
 pub fn authenticated<M>(message: M, token: &str) -> Request<M> {
     let mut request = Request::new(message);
@@ -35,20 +35,20 @@ pub fn authenticated<M>(message: M, token: &str) -> Request<M> {
     request
 }
 
-/// Demands a refusal with this code and this `google.rpc.ErrorInfo`.
+/// Asserts an error with this code and this reason in its `google.rpc.ErrorInfo`.
 ///
 /// # Panics
 ///
-/// When it is another answer.
+/// On any other outcome.
 #[track_caller]
 pub fn expect_error<M: std::fmt::Debug>(
     outcome: Result<Response<M>, Status>,
     code: Code,
     reason: &str,
 ) -> Status {
-    let status = outcome.expect_err("a refusal");
+    let status = outcome.expect_err("an error");
     let info = status.get_details_error_info().map(|info| (info.reason, info.domain));
-    let info = info.unwrap_or_else(|| panic!("not one of our refusals: {status:?}"));
+    let info = info.unwrap_or_else(|| panic!("no ErrorInfo in: {status:?}"));
     assert_eq!((status.code(), info.0.as_str()), (code, reason), "{status:?}");
     assert_eq!(info.1, "rolegate", "{status:?}");
     status
@@ -58,7 +58,7 @@ pub fn expect_error<M: std::fmt::Debug>(
 ///
 /// # Panics
 ///
-/// When it does not answer.
+/// Without a response.
 pub async fn services(channel: Channel) -> Vec<String> {
     use tonic_reflection::pb::v1::{
         ServerReflectionRequest, server_reflection_client::ServerReflectionClient,

@@ -1,24 +1,23 @@
 //! The harness of the end-to-end tests: real processes, real sockets, real stores.
 //!
-//! - [`TestApp`], [`TestSetup`]: the service as a test wants it: which store, how many processes, which
-//!   settings. [`for_all_deployments!`] and its like: one case, a named test for each world.
+//! - [`TestSetup`]: a deployment to start: store, processes, settings; [`TestApp`]: a running one.
+//!   [`for_all_deployments!`] and its siblings run one case as a named test per deployment.
 //! - [`TestUser`]: a registered user with a password and a token.
-//! - [`Api`], [`TestResponse`]: JSON over HTTP; a failed assertion prints the whole answer.
-//! - [`raw_http`]: requests that no HTTP client would send.
-//! - [`token`]: access tokens, good and hostile, made without the service.
-//! - [`grpc`]: the generated clients, and what a status says.
-//! - [`Authority`]: certificates, good and bad.
-//! - [`Process`]: a program that was started; [`program`]: where the programs are.
-//! - [`TestDatabase`]: a database that belongs to one test; [`postgres`]: the cluster it is in, and
-//!   clusters with TLS.
-//! - [`TcpProxy`]: a way that can be cut.
-//! - [`Collector`]: what OpenTelemetry spans are sent to.
-//! - [`eventually`]: waits for a state, within bounds.
+//! - [`Api`], [`TestResponse`]: JSON over HTTP; a failed assertion prints the whole response.
+//! - [`raw_http`]: HTTP requests byte by byte.
+//! - [`token`]: access tokens made by the tests, valid and invalid.
+//! - [`grpc`]: generated clients, and assertions on their errors.
+//! - [`Authority`]: certificates, valid and invalid.
+//! - [`Process`]: a started program; [`program`]: which there are, and their files.
+//! - [`TestDatabase`]: a database of one test; [`postgres`]: its server, and clusters with TLS.
+//! - [`TcpProxy`]: cuts or stalls connections between programs.
+//! - [`Collector`]: receives OpenTelemetry spans.
+//! - [`eventually`]: waits for a state instead of for a time.
 
 #![expect(
     clippy::missing_panics_doc,
     clippy::must_use_candidate,
-    reason = "everything here is for tests: it panics when it is not as expected, and is called for that"
+    reason = "assertions for tests: panicking is their purpose"
 )]
 
 mod api;

@@ -1,4 +1,4 @@
-//! A PostgreSQL of a test's own, and the server that the other tests share.
+//! PostgreSQL servers: the one that tests share, and clusters of one test.
 
 pub use postgres_cluster::server_url as url;
 
@@ -6,8 +6,8 @@ use crate::Certificate;
 use postgres_cluster::{Cluster, TEST_SETTINGS, expect_started};
 use reqwest::Url;
 
-/// A cluster of a test's own, which ends with it. From the installed programs, also where
-/// `TEST_DATABASE_URL` is set: that one's TLS is not ours to choose.
+/// A cluster of one test. It is of the installed programs even with `TEST_DATABASE_URL`, because its
+/// tests choose the TLS settings of the server.
 #[derive(Debug)]
 pub struct OwnCluster(Cluster);
 
@@ -17,7 +17,7 @@ impl OwnCluster {
         Self(cluster(certificate))
     }
 
-    /// What `DATABASE_URL` says to who calls it by this name, with these parameters.
+    /// A `DATABASE_URL` with this host name and these parameters.
     pub fn url_by(&self, host: &str, parameters: &str) -> String {
         let mut url: Url = self.0.url("postgres").parse().expect("a valid URL");
         url.set_host(Some(host)).expect("a host");

@@ -1,4 +1,4 @@
-//! Requests that no HTTP client would send, byte by byte.
+//! HTTP requests byte by byte, also ones that no client would send.
 
 use crate::{api::TestResponse, eventually::within_bounds};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -7,17 +7,17 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Sends bytes to `http://address`, and reads until the other side closes. The request should say
+/// Sends bytes to `http://address` and reads until the server closes; the request needs
 /// `Connection: close`.
 ///
 /// # Panics
 ///
-/// When what comes back is no HTTP answer.
+/// When the response is not HTTP.
 pub async fn exchange(base: &str, request: &[u8]) -> TestResponse {
     let address = base.trim_start_matches("http://");
     let stream = TcpStream::connect(address).await.expect("it accepts connections");
     let (mut reading, mut writing) = stream.into_split();
-    // A server may answer and stop reading before the end: that is what some tests are about.
+    // A server may respond and stop reading before the end of the request.
     let writing = async {
         let _ = writing.write_all(request).await;
         writing
@@ -29,7 +29,7 @@ pub async fn exchange(base: &str, request: &[u8]) -> TestResponse {
     parse(&String::from_utf8_lossy(first_line), &String::from_utf8_lossy(&received))
 }
 
-/// A request with this head line, these further header lines and this body, to be sent as it is.
+/// A request with this request line, these headers and this body.
 #[must_use]
 pub fn request(line: &str, headers: &[&[u8]], body: &[u8]) -> Vec<u8> {
     let mut bytes = format!("{line} HTTP/1.1\r\nHost: raw\r\nConnection: close\r\n").into_bytes();
@@ -42,10 +42,10 @@ pub fn request(line: &str, headers: &[&[u8]], body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn parse(asked: &str, text: &str) -> TestResponse {
+fn parse(request: &str, text: &str) -> TestResponse {
     let (head, body) = text
         .split_once("\r\n\r\n")
-        .unwrap_or_else(|| panic!("{asked} was answered without a whole head: {text:?}"));
+        .unwrap_or_else(|| panic!("{request} got an incomplete head: {text:?}"));
     let mut lines = head.split("\r\n");
     let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok());
     let mut headers = HeaderMap::new();
@@ -54,8 +54,8 @@ fn parse(asked: &str, text: &str) -> TestResponse {
         headers.append(name, HeaderValue::from_str(value).expect("a header value"));
     }
     TestResponse {
-        request: asked.to_owned(),
-        status: status.unwrap_or_else(|| panic!("{asked} was answered without a status: {head}")),
+        request: request.to_owned(),
+        status: status.unwrap_or_else(|| panic!("{request} got no status: {head}")),
         headers,
         body: body.to_owned(),
     }

@@ -1,4 +1,4 @@
-//! A way from one program to another that can be cut, or go silent, while both ends live.
+//! A TCP proxy between two programs that can cut or stall connections.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -16,24 +16,24 @@ use tokio::{
 pub struct TcpProxy {
     address: SocketAddr,
     target: Arc<Mutex<SocketAddr>>,
-    way: watch::Sender<Way>,
-    /// How often the connections of the moment were lost.
-    losses: watch::Sender<u64>,
-    /// Bound, so that nobody else takes the port, but refusing connections until it listens.
+    state: watch::Sender<State>,
+    /// Incremented when the present connections are frozen.
+    freezes: watch::Sender<u64>,
+    /// Bound, which reserves the port; connections are refused until it listens.
     refusing: Option<TcpSocket>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum State {
     Open,
-    /// What is connected is cut; what connects is cut at once.
+    /// Present and new connections are closed.
     Cut,
-    /// Everything connects and nothing is relayed.
+    /// Connections are accepted and nothing is relayed.
     Silent,
 }
 
 impl TcpProxy {
-    /// A port that refuses connections until [`TcpProxy::open`].
+    /// Refuses connections until [`TcpProxy::open`].
     #[must_use]
     pub fn refusing(target: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
@@ -42,13 +42,13 @@ impl TcpProxy {
         Self {
             address,
             target: Arc::new(Mutex::new(target)),
-            way: watch::Sender::new(Way::Open),
-            losses: watch::Sender::new(0),
+            state: watch::Sender::new(State::Open),
+            freezes: watch::Sender::new(0),
             refusing: Some(socket),
         }
     }
 
-    /// A way that is open from the start.
+    /// Relays from the start.
     #[must_use]
     pub fn to(target: SocketAddr) -> Self {
         let mut proxy = Self::refusing(target);
@@ -56,61 +56,66 @@ impl TcpProxy {
         proxy
     }
 
-    /// Where to connect.
+    /// The address of the proxy.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Leads new connections to another target.
+    /// Relays new connections to another target.
     pub fn retarget(&self, target: SocketAddr) {
         *self.target.lock().expect("no thread panicked with it") = target;
     }
 
-    /// Relays, whatever was before.
+    /// Relays again, or for the first time.
     pub fn open(&mut self) {
-        self.way.send_replace(Way::Open);
+        self.state.send_replace(State::Open);
         if let Some(socket) = self.refusing.take() {
             let listener = socket.listen(1024).expect("a bound socket can listen");
             let target = Arc::clone(&self.target);
-            tokio::spawn(accept(listener, target, self.way.subscribe(), self.losses.subscribe()));
+            tokio::spawn(accept(
+                listener,
+                target,
+                self.state.subscribe(),
+                self.freezes.subscribe(),
+            ));
         }
     }
 
-    /// Ends every connection, and every new one at once.
+    /// Closes all connections, and new ones at once.
     pub fn cut(&self) {
-        self.way.send_replace(Way::Cut);
+        self.state.send_replace(State::Cut);
     }
 
-    /// Leaves connections open and relays nothing, as a network does that drops packets.
+    /// Leaves connections open and relays nothing, like a network that drops packets.
     pub fn silence(&self) {
-        self.way.send_replace(Way::Silent);
+        self.state.send_replace(State::Silent);
     }
 
-    /// Leaves the connections of this moment open and never relays on them again; new ones are
-    /// relayed. So it looks when a machine is replaced without a word.
+    /// Leaves the present connections open and never relays on them again; new ones are relayed,
+    /// like after the replacement of a machine.
     pub fn freeze_connections(&self) {
-        self.losses.send_modify(|losses| *losses += 1);
+        self.freezes.send_modify(|count| *count += 1);
     }
 }
 
 async fn accept(
     listener: TcpListener,
     target: Arc<Mutex<SocketAddr>>,
-    mut way: watch::Receiver<Way>,
-    losses: watch::Receiver<u64>,
+    mut state: watch::Receiver<State>,
+    freezes: watch::Receiver<u64>,
 ) {
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            changed = way.changed() => if changed.is_ok() { continue } else { return },
+            changed = state.changed() => if changed.is_ok() { continue } else { return },
         };
         let Ok((stream, _)) = accepted else { continue };
         let target = *target.lock().expect("no thread panicked with it");
-        if *way.borrow() != Way::Cut {
-            let mut lost = losses.clone();
-            lost.mark_unchanged();
-            tokio::spawn(relay(stream, target, way.clone(), lost));
+        if *state.borrow() != State::Cut {
+            let mut frozen = freezes.clone();
+            frozen.mark_unchanged();
+            tokio::spawn(relay(stream, target, state.clone(), frozen));
         }
     }
 }
@@ -118,21 +123,21 @@ async fn accept(
 async fn relay(
     mut near: TcpStream,
     target: SocketAddr,
-    mut way: watch::Receiver<Way>,
-    mut lost: watch::Receiver<u64>,
+    mut state: watch::Receiver<State>,
+    mut frozen: watch::Receiver<u64>,
 ) {
     let Ok(mut far) = TcpStream::connect(target).await else { return };
     let _ = (near.set_nodelay(true), far.set_nodelay(true));
     let mut copying = pin!(copy_bidirectional(&mut near, &mut far));
     loop {
-        let now = *way.borrow_and_update();
+        let now = *state.borrow_and_update();
         let changed = match now {
-            Way::Cut => return,
-            Way::Silent => way.changed().await,
-            Way::Open => tokio::select! {
+            State::Cut => return,
+            State::Silent => state.changed().await,
+            State::Open => tokio::select! {
                 _ = &mut copying => return,
-                changed = way.changed() => changed,
-                Ok(()) = lost.changed() => return held_open(way).await,
+                changed = state.changed() => changed,
+                Ok(()) = frozen.changed() => return held_open(state).await,
             },
         };
         if changed.is_err() {
@@ -141,7 +146,7 @@ async fn relay(
     }
 }
 
-/// Until the proxy is dropped. Whoever asked for the relay still holds both streams.
-async fn held_open(mut way: watch::Receiver<Way>) {
-    while way.changed().await.is_ok() {}
+/// Until the proxy is dropped; the caller still owns both streams.
+async fn held_open(mut state: watch::Receiver<State>) {
+    while state.changed().await.is_ok() {}
 }

@@ -1,7 +1,8 @@
-//! The service as a test wants it.
+//! A running deployment.
 
 use crate::{
-    ADMIN_PASSWORD, Api, Process, Program, TcpProxy, TestDatabase, TestSetup, TestUser,
+    ADMIN_PASSWORD, Api, Process, Program, TcpProxy, TestDatabase, TestResponse, TestSetup,
+    TestUser,
     test_setup::owned,
     test_user::{log_in, register},
 };
@@ -9,30 +10,31 @@ use serde_json::json;
 use std::{collections::BTreeMap, path::Path};
 use tempfile::TempDir;
 
-/// A running service with a database of its own. Ends with the test.
+/// A running deployment on a database of its own. Ends when it is dropped.
 #[derive(Debug)]
 pub struct TestApp {
     setup: TestSetup,
     auth: Process,
-    /// `None` when everything is in one process.
+    /// `None` in one process.
     posts: Option<Process>,
     gateway: Option<Process>,
-    /// From gateway and posts-service to auth-service; keeps its address when auth-service moves.
+    /// From gateway and posts-service to auth-service; keeps its address when auth-service restarts.
     auth_proxy: Option<TcpProxy>,
     /// From gateway to posts-service.
     posts_proxy: Option<TcpProxy>,
-    /// Between auth-service and PostgreSQL, where the plan asks for it.
+    /// From the services to PostgreSQL, where the setup asks for it.
     database_proxy: Option<TcpProxy>,
-    /// The address without credentials that serves the bearer variant.
+    /// The address of the bearer variant, without credentials.
     pub bearer: Api,
-    /// The address without credentials that serves the Basic variant.
+    /// The address of the Basic variant, without credentials.
     pub basic: Api,
     folder: TempDir,
-    /// Where its users are. Last, so that it goes when nobody uses it any more.
+    /// Its database. The last field, so that it is dropped after the processes that use it.
     pub database: TestDatabase,
 }
 
-struct Apart {
+/// The processes that `rolegate` replaces by in-memory connections.
+struct SplitProcesses {
     posts: Process,
     gateway: Process,
     auth_proxy: TcpProxy,
@@ -40,24 +42,25 @@ struct Apart {
 }
 
 impl TestSetup {
-    /// Makes it so, on an empty database.
+    /// Starts it on an empty database.
     pub async fn start(self) -> TestApp {
         let database = TestDatabase::create(self.store).await;
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (url, database_proxy) = self.database_url(&database);
         let auth = Process::start(self.auth_program(), &self.auth_settings(&url), folder.path());
         let auth = auth.ready().await;
-        let apart = if self.is_all_in_one {
+        let split = if self.is_all_in_one {
             None
         } else {
             let posts_url =
                 if database_proxy.is_some() { url.clone() } else { database.posts_url() };
-            Some(self.start_apart(&auth, &posts_url, folder.path()).await)
+            Some(self.start_split(&auth, &posts_url, folder.path()).await)
         };
-        let front = apart.as_ref().map_or(&auth, |apart| &apart.gateway);
-        let (bearer, basic) = (Api::at(&front.address("bearer")), Api::at(&front.address("basic")));
-        let (posts, gateway, auth_proxy, posts_proxy) = match apart {
-            Some(Apart { posts, gateway, auth_proxy, posts_proxy }) => {
+        let gateway = split.as_ref().map_or(&auth, |split| &split.gateway);
+        let (bearer, basic) =
+            (Api::at(&gateway.address("bearer")), Api::at(&gateway.address("basic")));
+        let (posts, gateway, auth_proxy, posts_proxy) = match split {
+            Some(SplitProcesses { posts, gateway, auth_proxy, posts_proxy }) => {
                 (Some(posts), Some(gateway), Some(auth_proxy), Some(posts_proxy))
             }
             None => (None, None, None, None),
@@ -77,15 +80,14 @@ impl TestSetup {
         }
     }
 
-    /// What rolegate has within itself.
-    async fn start_apart(&self, auth: &Process, posts_url: &str, folder: &Path) -> Apart {
+    async fn start_split(&self, auth: &Process, posts_url: &str, folder: &Path) -> SplitProcesses {
         let auth_proxy = TcpProxy::to(auth.socket_address("grpc"));
         let settings = self.posts_settings(posts_url, auth_proxy.address());
         let posts = Process::start(Program::PostsService, &settings, folder).ready().await;
         let posts_proxy = TcpProxy::to(posts.socket_address("grpc"));
         let settings = self.gateway_settings(auth_proxy.address(), Some(posts_proxy.address()));
         let gateway = Process::start(Program::Gateway, &settings, folder).ready().await;
-        Apart { posts, gateway, auth_proxy, posts_proxy }
+        SplitProcesses { posts, gateway, auth_proxy, posts_proxy }
     }
 
     fn database_url(&self, database: &TestDatabase) -> (String, Option<TcpProxy>) {
@@ -98,86 +100,86 @@ impl TestSetup {
 }
 
 impl TestApp {
-    /// The process that owns the users.
+    /// The process that serves auth.
     #[must_use]
     pub fn auth(&self) -> &Process {
         &self.auth
     }
 
-    /// The process that clients talk to.
+    /// The process that serves HTTP.
     #[must_use]
     pub fn gateway(&self) -> &Process {
         self.gateway.as_ref().unwrap_or(&self.auth)
     }
 
-    /// Every process.
+    /// All processes.
     pub fn processes(&self) -> impl Iterator<Item = &Process> {
         std::iter::once(&self.auth).chain(&self.posts).chain(&self.gateway)
     }
 
-    /// Ends the world and returns its processes, to see how they end.
+    /// Its processes, in order to observe how they end, and the database that they need.
     #[must_use]
     pub fn into_processes(self) -> (Vec<Process>, TestDatabase) {
         let processes = std::iter::once(self.auth).chain(self.posts).chain(self.gateway);
         (processes.collect(), self.database)
     }
 
-    /// The way to the database.
+    /// The proxy to the database.
     ///
     /// # Panics
     ///
-    /// When the plan did not ask for one.
+    /// When the setup has none.
     pub fn database_proxy(&mut self) -> &mut TcpProxy {
-        self.database_proxy.as_mut().expect("planned with_database_proxy")
+        self.database_proxy.as_mut().expect("with_database_proxy")
     }
 
-    /// The way from gateway to auth-service.
+    /// The proxy from gateway and posts-service to auth-service.
     ///
     /// # Panics
     ///
-    /// In one process there is none.
+    /// In one process.
     pub fn auth_proxy(&mut self) -> &mut TcpProxy {
-        self.auth_proxy.as_mut().expect("planned split")
+        self.auth_proxy.as_mut().expect("split")
     }
 
-    /// The process that owns the posts.
+    /// The process that serves posts.
     #[must_use]
     pub fn posts(&self) -> &Process {
         self.posts.as_ref().unwrap_or(&self.auth)
     }
 
-    /// Where posts-service's gRPC is served.
+    /// The URL of the gRPC port of posts.
     #[must_use]
     pub fn posts_address(&self) -> String {
         let listener = if self.posts.is_some() { "grpc" } else { "posts" };
         self.posts().address(listener)
     }
 
-    /// Kills posts-service.
+    /// Sends SIGKILL to posts-service.
     ///
     /// # Panics
     ///
-    /// In one process there is none to be killed alone.
+    /// In one process.
     pub async fn kill_posts(&mut self) {
-        self.posts.as_mut().expect("planned split").kill().await;
+        self.posts.as_mut().expect("split").kill().await;
     }
 
-    /// The way from gateway to posts-service.
+    /// The proxy from gateway to posts-service.
     ///
     /// # Panics
     ///
-    /// In one process there is none.
+    /// In one process.
     pub fn posts_proxy(&mut self) -> &mut TcpProxy {
-        self.posts_proxy.as_mut().expect("planned split")
+        self.posts_proxy.as_mut().expect("split")
     }
 
-    /// Starts posts-service again on the same posts.
+    /// Starts posts-service again on the same database.
     ///
     /// # Panics
     ///
     /// In one process.
     pub async fn start_posts(&mut self) {
-        let auth = self.auth_proxy.as_ref().expect("planned split").address();
+        let auth = self.auth_proxy.as_ref().expect("split").address();
         let settings = self.setup.posts_settings(&self.database.posts_url(), auth);
         let posts = Process::start(Program::PostsService, &settings, self.folder.path());
         let posts = posts.ready().await;
@@ -185,13 +187,12 @@ impl TestApp {
         self.posts = Some(posts);
     }
 
-    /// Kills the process that owns the users, as `kill -9` does.
+    /// Sends SIGKILL to the process that serves auth.
     pub async fn kill_auth(&mut self) {
         self.auth.kill().await;
     }
 
-    /// Starts it again, with one setting changed or none. Clients of an rolegate find it at a new
-    /// address.
+    /// Starts it again, with or without a changed setting. `rolegate` gets new addresses.
     pub async fn start_auth(&mut self, change: Option<(&str, &str)>) {
         let url = match &self.database_proxy {
             Some(proxy) => self.database.url_through(proxy.address()),
@@ -207,7 +208,7 @@ impl TestApp {
         }
     }
 
-    /// Kills the process that clients talk to and starts it again at a new address.
+    /// Sends SIGKILL to the process that serves HTTP and starts it again at a new address.
     pub async fn restart_gateway(&mut self) {
         let Some(settings) = self.gateway_settings() else {
             self.kill_auth().await;
@@ -219,15 +220,15 @@ impl TestApp {
         self.update_addresses();
     }
 
-    /// Starts another auth-service on the same users and returns the old one, which gateway still
-    /// talks to until the way leads elsewhere.
+    /// Starts another auth-service on the same database. Returns the old one, which the gateway calls
+    /// until the proxy is retargeted.
     pub async fn start_second_auth(&mut self) -> Process {
         let settings = self.setup.auth_settings(&self.database.url());
         let auth = Process::start(self.setup.auth_program(), &settings, self.folder.path());
         std::mem::replace(&mut self.auth, auth.ready().await)
     }
 
-    /// Starts another process for clients to talk to, on the same users, and returns the old one.
+    /// Starts another process that serves HTTP, on the same database. Returns the old one.
     pub async fn start_second_gateway(&mut self) -> Process {
         let Some(settings) = self.gateway_settings() else {
             let old = self.start_second_auth().await;
@@ -240,14 +241,14 @@ impl TestApp {
         old.expect("there was one")
     }
 
-    /// The process that owns the users, and the way from gateway to it.
+    /// The process that serves auth, and the proxy to it.
     ///
     /// # Panics
     ///
-    /// In one process there is no way.
+    /// In one process.
     #[must_use]
     pub fn auth_and_proxy(&self) -> (&Process, &TcpProxy) {
-        (&self.auth, self.auth_proxy.as_ref().expect("planned split"))
+        (&self.auth, self.auth_proxy.as_ref().expect("split"))
     }
 
     /// `None` in one process.
@@ -261,13 +262,13 @@ impl TestApp {
         self.basic = Api::at(&self.gateway().address("basic"));
     }
 
-    /// Asks for a registration.
-    pub async fn try_register(&self, username: &str, password: &str) -> crate::TestResponse {
+    /// Sends a registration.
+    pub async fn try_register(&self, username: &str, password: &str) -> TestResponse {
         register(&self.bearer, username, password).await
     }
 
-    /// Asks for a token.
-    pub async fn try_log_in(&self, username: &str, password: &str) -> crate::TestResponse {
+    /// Sends a login.
+    pub async fn try_log_in(&self, username: &str, password: &str) -> TestResponse {
         log_in(&self.bearer, username, password).await
     }
 
@@ -281,7 +282,7 @@ impl TestApp {
         TestUser::register(&self.bearer, username).await
     }
 
-    /// A new user with this role, logged in before getting it.
+    /// A new user with this role; the token is from before the role was set.
     pub async fn user_with_role(&self, username: &str, role: &str) -> TestUser {
         let user = self.user(username).await;
         let admin = self.admin().await;
@@ -289,14 +290,9 @@ impl TestApp {
         user
     }
 
-    /// Asks, as this actor, for another role for somebody.
-    pub async fn set_role(
-        &self,
-        actor: &TestUser,
-        whom: &TestUser,
-        role: &str,
-    ) -> crate::TestResponse {
-        let path = format!("/users/{}/role", whom.id);
+    /// Sends a role change for `target` as `actor`.
+    pub async fn set_role(&self, actor: &TestUser, target: &TestUser, role: &str) -> TestResponse {
+        let path = format!("/users/{}/role", target.id);
         self.bearer.with_token(&actor.token).put(&path, &json!({ "role": role })).await
     }
 }

@@ -3,16 +3,16 @@
 use crate::{Api, TestResponse, token};
 use serde_json::json;
 
-/// Somebody who can log in, and has.
+/// A registered user who has logged in.
 #[derive(Clone, Debug)]
 pub struct TestUser {
     /// The id that the service assigned.
     pub id: i64,
-    /// As registered.
+    /// The username.
     pub username: String,
-    /// As registered.
+    /// The password.
     pub password: String,
-    /// An access token of theirs.
+    /// An access token.
     pub token: String,
 }
 
@@ -21,7 +21,7 @@ impl TestUser {
     ///
     /// # Panics
     ///
-    /// When the answer is not a token of the documented form.
+    /// When the response is not a token of the documented form.
     pub async fn log_in(bearer: &Api, username: &str, password: &str) -> Self {
         let response = log_in(bearer, username, password).await;
         let body = response.expect(200).json();
@@ -29,7 +29,7 @@ impl TestUser {
         response.expect_json(200, &json!({ "access_token": token, "token_type": "bearer" }));
         let id = token::claims(&token)["sub"].as_str().and_then(|sub| sub.parse().ok());
         Self {
-            id: id.unwrap_or_else(|| panic!("the sub of {token} is no id")),
+            id: id.unwrap_or_else(|| panic!("the sub of {token} is not an id")),
             username: username.to_owned(),
             password: password.to_owned(),
             token,
@@ -45,12 +45,12 @@ impl TestUser {
     }
 }
 
-/// Asks for a registration.
+/// Sends a registration.
 pub(crate) async fn register(api: &Api, username: &str, password: &str) -> TestResponse {
     api.post("/register", &json!({ "username": username, "password": password })).await
 }
 
-/// Asks for a token.
+/// Sends a login.
 pub(crate) async fn log_in(api: &Api, username: &str, password: &str) -> TestResponse {
     api.post("/login", &json!({ "username": username, "password": password })).await
 }
