@@ -1,8 +1,11 @@
-//! The use cases: what users and services may ask for, and the rules.
+//! The use cases, one file each. They depend on neither tonic nor SQL and fail with
+//! [`AccountError`].
 //!
-//! One file per use case. They know neither tonic nor SQL; their outcomes are [`AccountError`]s.
-//! `credentials` is what login, Basic and a change of the password share, `new_password` what
-//! every change of a password does; `attempts` limits guessing.
+//! - `credentials`: the password check of login, HTTP Basic and password change.
+//! - `replace_password`: what every change of a password does.
+//! - `rate_limit`: limits login failures and registrations.
+//! - `initial_password`: the file with the generated password of the first admin.
+//! - `policy`: the settings of the operator; `username`: the rules of a username.
 
 mod authorize;
 mod change_password;
@@ -40,11 +43,11 @@ use crate::{
 use rate_limit::RateLimiter;
 use std::sync::Arc;
 
-/// The use cases over one store. Clones share everything.
+/// The use cases. Clones share all state.
 #[derive(Clone)]
 pub struct Accounts {
     store: Arc<dyn UserStore>,
-    /// Every look-up of one user goes through here and shares its statement with the others.
+    /// Lookups of one user, which share statements.
     reads: BatchedReads,
     hasher: Hasher,
     cache: CredentialCache,
@@ -56,7 +59,7 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Fails only where the system has no randomness.
+    /// Fails only without system randomness.
     pub fn new(
         store: Arc<dyn UserStore>,
         hasher: Hasher,

@@ -1,85 +1,42 @@
-//! Who did what, for those who must be able to tell: one line for each event, of the target `audit`,
-//! written whatever `RUST_LOG` says. The request's id is added by the log, the client's address here.
-//! Never a secret, and never a name that nobody has: people type passwords into the wrong field.
+//! The audit log: one line per event, with the target `audit`, regardless of `RUST_LOG`. The lines
+//! get the request id and the client address from the request context.
+//!
+//! They contain no secrets and no unknown usernames, because users type passwords into the wrong
+//! field.
 
 use crate::user::User;
 use rolegate_proto::Role;
 use rolegate_telemetry::audit_line;
 
-/// How somebody showed who they are.
+/// What a password was checked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AuthMethod {
-    /// `POST /login`: they got a token.
+pub(crate) enum AuthMethod {
     Login,
-    /// HTTP Basic; successes only when the password was really checked, not remembered.
+    /// HTTP Basic. Cached successes are not recorded.
     Basic,
-    /// A change of the own password: the current one was checked.
+    /// The current password in a change of one's own password.
     PasswordChange,
 }
 
-/// Why somebody was not believed.
+/// Why a password check failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// Nobody has this name.
+pub(crate) enum Failure {
     UnknownUser,
-    /// It is not the user's password.
     WrongPassword,
-    /// The limit on guessing was reached; told once for each window of a minute.
+    /// The rate limit was exceeded; recorded once per window.
     TooManyAttempts,
 }
 
-/// What is told. An event that is added here has its own `match` arm and nothing else.
+/// An audited event. `actor` is the admin, `user` the user after the event.
 #[derive(Clone, Copy, Debug)]
-pub enum Event<'a> {
-    /// A user was created.
-    Registered {
-        /// Who.
-        user: &'a User,
-    },
-    /// A password was right.
-    LoginOk {
-        /// Whose.
-        user: &'a User,
-        /// Where it was shown.
-        method: AuthMethod,
-    },
-    /// A password was wrong, or not looked at.
-    LoginFailed {
-        /// Whose it was said to be, if there is such a user.
-        user: Option<&'a User>,
-        /// Where it was shown.
-        method: AuthMethod,
-        /// Why.
-        reason: Failure,
-    },
-    /// An admin set the role of a user.
-    RoleChanged {
-        /// The admin.
-        actor: &'a User,
-        /// The user, as they are now.
-        user: &'a User,
-        /// Their role before.
-        from: Role,
-    },
-    /// A user changed the own password.
-    PasswordChanged {
-        /// Who.
-        user: &'a User,
-    },
-    /// An admin set the password of a user.
-    PasswordSet {
-        /// The admin.
-        actor: &'a User,
-        /// The user.
-        user: &'a User,
-    },
-    /// An admin deleted a user.
-    UserDeleted {
-        /// The admin.
-        actor: &'a User,
-        /// Who it was, with the role at the end.
-        user: &'a User,
-    },
+pub(crate) enum Event<'a> {
+    Registered { user: &'a User },
+    LoginOk { user: &'a User, method: AuthMethod },
+    LoginFailed { user: Option<&'a User>, method: AuthMethod, reason: Failure },
+    RoleChanged { actor: &'a User, user: &'a User, from: Role },
+    PasswordChanged { user: &'a User },
+    PasswordSet { actor: &'a User, user: &'a User },
+    UserDeleted { actor: &'a User, user: &'a User },
 }
 
 impl AuthMethod {
@@ -102,19 +59,15 @@ impl Failure {
     }
 }
 
-/// Tells of an event.
-pub fn record(event: Event<'_>) {
+/// Records an event.
+pub(crate) fn record(event: Event<'_>) {
     match event {
         Event::Registered { user } => {
             audit_line!("registered", user_id = user.id, username = user.username);
         }
         Event::LoginOk { user, method } => {
-            audit_line!(
-                "login_ok",
-                user_id = user.id,
-                username = user.username,
-                method = method.as_str()
-            );
+            let method = method.as_str();
+            audit_line!("login_ok", user_id = user.id, username = user.username, method);
         }
         Event::LoginFailed { user, method, reason } => {
             let (id, name) = (user.map(|user| user.id), user.map(|user| user.username.as_str()));

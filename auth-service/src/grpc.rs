@@ -1,6 +1,7 @@
-//! The transport: messages into use cases, outcomes into messages and statuses.
+//! The gRPC transport: converts messages, calls the use cases, converts results and errors.
 //!
-//! One file per call, none of which decides anything.
+//! One file per call; `message` and `status` convert results and errors, `request_origin` reads the
+//! client address and the deadline.
 
 mod authorize;
 mod batch_authorize;
@@ -19,19 +20,11 @@ mod status;
 mod verify_credentials;
 
 use crate::{accounts::Accounts, request_origin::RequestOrigin};
-use rolegate_grpc_server::actor;
-use rolegate_proto::auth_v1::{
-    AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest, BatchAuthorizeResponse,
-    BatchGetUsersRequest, BatchGetUsersResponse, ChangePasswordRequest, ChangePasswordResponse,
-    DeleteUserRequest, DeleteUserResponse, GetUserRequest, GetUserResponse, ListUsersRequest,
-    ListUsersResponse, LoginRequest, LoginResponse, RegisterRequest, RegisterResponse,
-    SetPasswordRequest, SetPasswordResponse, SetUserRoleRequest, SetUserRoleResponse,
-    VerifyCredentialsRequest, VerifyCredentialsResponse, auth_service_server::AuthService,
-};
+use rolegate_proto::auth_v1::{self, auth_service_server::AuthService};
 use rolegate_service_runtime::cidr_set::CidrSet;
 use tonic::{Request, Response, Status};
 
-/// `rolegate.auth.v1.AuthService` over the use cases.
+/// `rolegate.auth.v1.AuthService`.
 #[derive(Clone)]
 pub struct AuthGrpc {
     accounts: Accounts,
@@ -39,8 +32,7 @@ pub struct AuthGrpc {
 }
 
 impl AuthGrpc {
-    /// Serves these use cases; `trusted_gateways` are believed when they name the end user's
-    /// address.
+    /// Trusts the client address that `trusted_gateways` send.
     #[must_use]
     pub fn new(accounts: Accounts, trusted_gateways: CidrSet) -> Self {
         Self { accounts, trusted_gateways }
@@ -53,79 +45,32 @@ impl AuthGrpc {
 
 type RpcResult<M> = Result<Response<M>, Status>;
 
-#[tonic::async_trait]
-impl AuthService for AuthGrpc {
-    async fn register(&self, request: Request<RegisterRequest>) -> RpcResult<RegisterResponse> {
-        let origin = self.origin(&request);
-        register::call(&self.accounts, request.into_inner(), origin).await
-    }
+/// Delegates each call to `call` in the module of its name.
+macro_rules! delegate {
+    ($($call:ident($request:ident) -> $response:ident;)+) => {
+        #[tonic::async_trait]
+        impl AuthService for AuthGrpc {
+            $(async fn $call(
+                &self,
+                request: Request<auth_v1::$request>,
+            ) -> RpcResult<auth_v1::$response> {
+                $call::call(self, request).await
+            })+
+        }
+    };
+}
 
-    async fn login(&self, request: Request<LoginRequest>) -> RpcResult<LoginResponse> {
-        let origin = self.origin(&request);
-        login::call(&self.accounts, request.into_inner(), origin).await
-    }
-
-    async fn verify_credentials(
-        &self,
-        request: Request<VerifyCredentialsRequest>,
-    ) -> RpcResult<VerifyCredentialsResponse> {
-        let origin = self.origin(&request);
-        verify_credentials::call(&self.accounts, request.into_inner(), origin).await
-    }
-
-    async fn authorize(&self, request: Request<AuthorizeRequest>) -> RpcResult<AuthorizeResponse> {
-        authorize::call(&self.accounts, request).await
-    }
-
-    async fn batch_authorize(
-        &self,
-        request: Request<BatchAuthorizeRequest>,
-    ) -> RpcResult<BatchAuthorizeResponse> {
-        batch_authorize::call(&self.accounts, request).await
-    }
-
-    async fn set_user_role(
-        &self,
-        request: Request<SetUserRoleRequest>,
-    ) -> RpcResult<SetUserRoleResponse> {
-        set_user_role::call(&self.accounts, request).await
-    }
-
-    async fn list_users(&self, request: Request<ListUsersRequest>) -> RpcResult<ListUsersResponse> {
-        list_users::call(&self.accounts, request).await
-    }
-
-    async fn get_user(&self, request: Request<GetUserRequest>) -> RpcResult<GetUserResponse> {
-        get_user::call(&self.accounts, request).await
-    }
-
-    async fn delete_user(
-        &self,
-        request: Request<DeleteUserRequest>,
-    ) -> RpcResult<DeleteUserResponse> {
-        delete_user::call(&self.accounts, request).await
-    }
-
-    async fn set_password(
-        &self,
-        request: Request<SetPasswordRequest>,
-    ) -> RpcResult<SetPasswordResponse> {
-        let origin = self.origin(&request);
-        set_password::call(&self.accounts, request, origin).await
-    }
-
-    async fn change_password(
-        &self,
-        request: Request<ChangePasswordRequest>,
-    ) -> RpcResult<ChangePasswordResponse> {
-        let origin = self.origin(&request);
-        change_password::call(&self.accounts, request, origin).await
-    }
-
-    async fn batch_get_users(
-        &self,
-        request: Request<BatchGetUsersRequest>,
-    ) -> RpcResult<BatchGetUsersResponse> {
-        batch_get_users::call(&self.accounts, request).await
-    }
+delegate! {
+    register(RegisterRequest) -> RegisterResponse;
+    login(LoginRequest) -> LoginResponse;
+    verify_credentials(VerifyCredentialsRequest) -> VerifyCredentialsResponse;
+    authorize(AuthorizeRequest) -> AuthorizeResponse;
+    batch_authorize(BatchAuthorizeRequest) -> BatchAuthorizeResponse;
+    set_user_role(SetUserRoleRequest) -> SetUserRoleResponse;
+    list_users(ListUsersRequest) -> ListUsersResponse;
+    get_user(GetUserRequest) -> GetUserResponse;
+    delete_user(DeleteUserRequest) -> DeleteUserResponse;
+    set_password(SetPasswordRequest) -> SetPasswordResponse;
+    change_password(ChangePasswordRequest) -> ChangePasswordResponse;
+    batch_get_users(BatchGetUsersRequest) -> BatchGetUsersResponse;
 }

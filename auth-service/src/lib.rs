@@ -10,11 +10,11 @@
 //! - [`store`]: where users are kept: one trait, two engines.
 //! - [`password`]: hashing and verifying; [`token`]: signing and judging access tokens;
 //!   [`secret_generation`]: secrets that nobody has chosen; [`clock`]: what time it is.
-//! - [`audit`]: who did what; `metrics`: how much of it.
+//! - `audit`: who did what; `metrics`: how much of it.
 //! - [`user`]: the user type that every module above uses.
 
 pub mod accounts;
-pub mod audit;
+mod audit;
 pub mod clock;
 mod commands;
 pub mod grpc;

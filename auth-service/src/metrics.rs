@@ -1,4 +1,4 @@
-//! What this service counts. Labels are words of the contract and of this file, never a client's.
+//! The metrics of this service. Label values never come from clients.
 
 use crate::{
     password::Hasher,
@@ -14,13 +14,12 @@ use std::sync::{Arc, LazyLock};
 type Metric<M> = LazyLock<M>;
 
 static LOGINS: Metric<IntCounterVec> = Metric::new(|| {
-    let help = "Checks of a username and a password by method (login, basic) and outcome: OK or a reason \
-                of the contract.";
+    let help = "Password checks by method (login, basic) and outcome: OK or an error reason.";
     counter_vec("rolegate_logins_total", help, &["method", "outcome"])
 });
 
 static AUTHORIZATIONS: Metric<IntCounterVec> = Metric::new(|| {
-    let help = "Role decisions by outcome: OK or a reason of the contract.";
+    let help = "Authorizations by outcome: OK or an error reason.";
     counter_vec("rolegate_authorizations_total", help, &["outcome"])
 });
 
@@ -30,11 +29,11 @@ pub(crate) static TOKENS_ISSUED: Metric<IntCounter> =
     Metric::new(|| counter("rolegate_tokens_issued_total", "Access tokens issued."));
 
 pub(crate) static BASIC_CACHE_HITS: Metric<IntCounter> = Metric::new(|| {
-    counter("rolegate_basic_cache_hits_total", "Basic checks that were remembered and not hashed.")
+    counter("rolegate_basic_cache_hits_total", "Basic checks answered from the credential cache.")
 });
 
 static LIMITS: Metric<IntCounterVec> = Metric::new(|| {
-    let help = "RateLimiter refused by a limit: of failed logins, or of registrations.";
+    let help = "Attempts refused by a rate limit: login failures or registrations.";
     counter_vec("rolegate_limit_refusals_total", help, &["limit"])
 });
 
@@ -44,38 +43,38 @@ pub(crate) static HASHING_WAIT: Metric<Histogram> = Metric::new(|| {
 });
 
 pub(crate) static HASHING_RUN: Metric<Histogram> = Metric::new(|| {
-    let help = "Time that a password was in a lane.";
+    let help = "Time that a password took to hash.";
     histogram("rolegate_hashing_run_seconds", help, LATENCY_BUCKETS)
 });
 
 static HASHING_QUEUED: Metric<IntGauge> =
-    Metric::new(|| gauge("rolegate_hashing_queued_jobs", "Passwords that wait for a lane now."));
+    Metric::new(|| gauge("rolegate_hashing_queued_jobs", "Passwords waiting for a lane."));
 
 static HASHING_BUSY: Metric<IntGauge> =
-    Metric::new(|| gauge("rolegate_hashing_busy_lanes", "Lanes that hash a password now."));
+    Metric::new(|| gauge("rolegate_hashing_busy_lanes", "Lanes hashing a password."));
 
 static HASHING_LANES: Metric<IntGauge> =
     Metric::new(|| gauge("rolegate_hashing_lanes", "Lanes of all hashing threads."));
 
 static HASHING_JOBS: Metric<IntCounterVec> = Metric::new(|| {
-    let help = "Passwords by what became of them: completed, refused (no capacity in time), expired, \
-                dropped (the caller left).";
+    let help = "Password hashes by outcome: completed, refused (no capacity in time), expired, dropped \
+                (cancelled).";
     counter_vec("rolegate_hashing_jobs_total", help, &["outcome"])
 });
 
 static HASHING_PANICS: Metric<IntCounter> = Metric::new(|| {
-    counter("rolegate_hashing_panics_total", "Hashing threads that broke and began anew.")
+    counter("rolegate_hashing_panics_total", "Hashing threads restarted after a panic.")
 });
 
-/// The outcome of what was not refused.
+/// The outcome of a success.
 const OK: &str = "OK";
 
-/// A username and a password were checked, and refused for this reason if for any.
+/// Counts a password check; `refusal` is `None` for a success.
 pub(crate) fn login(method: &str, refusal: Option<Reason>) {
     LOGINS.with_label_values(&[method, refusal.map_or(OK, |reason| reason.as_str())]).inc();
 }
 
-/// A decision was made.
+/// Counts an authorization; `refusal` is `None` for a success.
 pub(crate) fn authorization(refusal: Option<Reason>) {
     match refusal {
         None => ALLOWED.inc(),
@@ -83,13 +82,13 @@ pub(crate) fn authorization(refusal: Option<Reason>) {
     }
 }
 
-/// A limit refused an attempt.
+/// Counts an attempt that a rate limit refused.
 pub(crate) fn limit_exceeded(limit: &str) {
     LIMITS.with_label_values(&[limit]).inc();
 }
 
-/// Shows every metric from now on, those with fixed labels at zero, and asks engine and store at each
-/// scrape.
+/// Exports the metrics with fixed labels at zero, and collects those of the password engine and the
+/// store at each scrape.
 pub(crate) fn register(hasher: &Hasher, store: &Arc<dyn UserStore>) {
     LazyLock::force(&ALLOWED);
     LazyLock::force(&TOKENS_ISSUED);

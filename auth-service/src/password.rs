@@ -1,8 +1,8 @@
-//! Hashing and verifying passwords with bcrypt, off the event loop, fairly and within bounds.
+//! Passwords and their bcrypt hashes.
 //!
-//! - [`Password`]: what can be one. [`Hasher`]: the engine of `rolegate_bcrypt_lanes` behind a narrow
-//!   interface. An unknown user costs the same work as a wrong password.
-//! - `cache`: right checks, remembered for HTTP Basic; `core_dumps` keeps them off disks.
+//! - `validation`: the rules of a password.
+//! - `hasher`: hashes and verifies on the threads of `rolegate_bcrypt_lanes`.
+//! - `credential_cache`: successful checks of HTTP Basic; `core_dumps`: keeps it out of core dumps.
 
 pub(crate) mod core_dumps;
 mod credential_cache;

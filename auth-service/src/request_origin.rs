@@ -1,22 +1,22 @@
-//! Where a request comes from, and until when its answer is wanted.
+//! The client address and the deadline of a request.
 
 use std::{
     net::{IpAddr, Ipv6Addr},
     time::Instant,
 };
 
-/// The far end of a request.
+/// The client address and the deadline of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestOrigin {
-    /// The address of the end user, where it is known.
+    /// The address of the end user, if known.
     pub client_address: Option<IpAddr>,
-    /// Nobody waits for the answer after this.
+    /// When the caller stops waiting.
     pub deadline: Instant,
 }
 
 impl RequestOrigin {
-    /// What counts as one client: an IPv4 address, or the /64 that one IPv6 subscriber commonly
-    /// has. All whose address is unknown are one client together.
+    /// Identifies the client to rate limits and the fairness of the password engine: an IPv4
+    /// address, or an IPv6 /64, which is commonly one subscriber. Unknown addresses are one client.
     #[must_use]
     pub fn client_key(&self) -> IpAddr {
         match self.client_address.unwrap_or(Ipv6Addr::UNSPECIFIED.into()).to_canonical() {
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_an_ipv4_address_or_an_ipv6_subscriber() {
+    fn client_key_is_an_ipv4_address_or_an_ipv6_64() {
         assert_eq!(client("192.0.2.1"), client("::ffff:192.0.2.1"));
         assert_ne!(client("192.0.2.1"), client("192.0.2.2"));
         assert_eq!(client("2001:db8::1"), client("2001:db8::ffff:1"));

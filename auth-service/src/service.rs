@@ -62,7 +62,7 @@ impl AuthService {
             return Err(Failure::Other("HS256 does not compute what RFC 7515 says it must".into()));
         }
         if !foundation.policy.basic_cache_ttl.is_zero()
-            && let Err(error) = core_dumps::turn_off()
+            && let Err(error) = core_dumps::disable()
         {
             return Err(Failure::Other(format!("cannot turn core dumps off: {error}").into()));
         }

@@ -1,4 +1,4 @@
-//! Users as they are stored.
+//! Stored users.
 
 use rolegate_proto::Role;
 use secrecy::SecretString;
@@ -6,21 +6,21 @@ use secrecy::SecretString;
 /// A user without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// Assigned by the database, at least 1, never given out twice.
+    /// Assigned by the database, at least 1, never reused.
     pub id: i64,
     /// Unique, compared byte for byte.
     pub username: String,
     /// The stored role.
     pub role: Role,
-    /// Unix seconds: tokens of theirs that were issued earlier are not good any more. Every change of
-    /// the password moves it on, so it tells one password from the next, too.
+    /// Tokens issued before this time are revoked, in Unix seconds. Every change of the password
+    /// increases it, so it also identifies the version of the password.
     pub tokens_not_before: u64,
 }
 
-/// A user with the stored hash of the password. The hash does not print.
+/// A user with the password hash, which is not printed.
 #[derive(Clone, Debug)]
 pub struct Credentials {
-    /// Whose they are.
+    /// The user.
     pub user: User,
     /// A bcrypt hash, `$2b$12$…`.
     pub password_hash: SecretString,

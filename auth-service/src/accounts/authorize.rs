@@ -1,16 +1,16 @@
-//! Whether the bearer of an access token may pass.
+//! Authorizes the bearer of an access token.
 
 use super::{AccountError, Accounts};
 use crate::{token::VerifiedToken, user::User};
 use rolegate_proto::Role;
 use std::collections::HashMap;
 
-/// What is required of the bearer.
+/// The roles that may pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requirement {
-    /// Any user with a good token.
+    /// Every user with a valid token.
     AnyAuthenticated,
-    /// A user whose stored role is listed.
+    /// Users whose stored role is listed.
     Roles(Vec<Role>),
 }
 
@@ -23,19 +23,19 @@ impl Requirement {
     }
 }
 
-/// Somebody who presents a token, and what is required of them.
+/// One authorization of a batch.
 #[derive(Clone, Debug)]
 pub struct Bearer {
     /// The access token.
     pub access_token: String,
-    /// What is required.
+    /// The roles that may pass.
     pub requirement: Requirement,
 }
 
 impl Accounts {
-    /// The bearer of the token, with the role stored now. First the token is judged, then its user
-    /// must exist and must not have ended it by another password, then the stored role must be
-    /// allowed; the role claim of the token decides nothing.
+    /// The bearer of the token, with the stored role. Checked in this order: the token is valid, its
+    /// user exists and has not changed the password since, the stored role may pass. The `role`
+    /// claim is ignored.
     pub async fn authorize(
         &self,
         access_token: &str,
@@ -45,43 +45,36 @@ impl Accounts {
         admit(self.reads.user(token.user_id).await?, token, requirement)
     }
 
-    /// Decides for many bearers with one look-up, each as [`Self::authorize`] would. Fails as a
-    /// whole only when nothing can be looked up; who is refused already stays refused.
+    /// [`Self::authorize`] for many bearers with one query, in the same order. Bearers that are `Err`
+    /// stay so. Fails as a whole only when the query fails.
     pub async fn authorize_batch(
         &self,
         bearers: Vec<Result<Bearer, AccountError>>,
     ) -> Result<Vec<Result<User, AccountError>>, AccountError> {
-        let judged: Vec<Result<(VerifiedToken, Requirement), AccountError>> = bearers
-            .into_iter()
-            .map(|bearer| {
-                let bearer = bearer?;
-                Ok((self.tokens.verify(&bearer.access_token)?, bearer.requirement))
-            })
-            .collect();
-        let mut ids: Vec<i64> = judged.iter().flatten().map(|(token, _)| token.user_id).collect();
+        let verify = |bearer: Result<Bearer, AccountError>| {
+            let bearer = bearer?;
+            Ok((self.tokens.verify(&bearer.access_token)?, bearer.requirement))
+        };
+        let verified: Vec<Result<_, AccountError>> = bearers.into_iter().map(verify).collect();
+        let mut ids: Vec<i64> = verified.iter().flatten().map(|(token, _)| token.user_id).collect();
         ids.sort_unstable();
         ids.dedup();
-        let users: HashMap<i64, User> = if ids.is_empty() {
-            HashMap::new()
-        } else {
-            let found = self.store.users_by_id(&ids).await?;
-            found.into_iter().map(|user| (user.id, user)).collect()
-        };
-        let decide = |judged: Result<(VerifiedToken, Requirement), AccountError>| {
-            let (token, requirement) = judged?;
+        let found = if ids.is_empty() { vec![] } else { self.store.users_by_id(&ids).await? };
+        let users: HashMap<i64, User> = found.into_iter().map(|user| (user.id, user)).collect();
+        let admit = |verified: Result<(VerifiedToken, Requirement), _>| {
+            let (token, requirement) = verified?;
             admit(users.get(&token.user_id).cloned(), token, &requirement)
         };
-        Ok(judged.into_iter().map(decide).collect())
+        Ok(verified.into_iter().map(admit).collect())
     }
 
-    /// The bearer of the token, who must be an admin.
+    /// The bearer of the token, who must have the stored role `admin`.
     pub(super) async fn authorize_admin(&self, access_token: &str) -> Result<User, AccountError> {
         self.authorize(access_token, &Requirement::Roles(vec![Role::Admin])).await
     }
 }
 
-/// The user of a good token may pass if there still is one, if the password is still the one that
-/// the token was issued for, and if the stored role is allowed.
+/// Checks the stored user of a valid token.
 fn admit(
     user: Option<User>,
     token: VerifiedToken,

@@ -1,4 +1,4 @@
-//! Somebody changes their own password.
+//! Changes the bearer's own password.
 
 use super::{AccountError, Accounts, Requirement, credentials::Presented};
 use crate::{
@@ -11,10 +11,10 @@ use crate::{
 use secrecy::SecretString;
 
 impl Accounts {
-    /// Replaces the password of the bearer of the token, who must know the current one, and ends
-    /// their tokens. The rule of the new password comes first: it costs no hash and tells nothing.
-    /// Every look at the current one is a guess like a login's, and counts as such: a stolen token
-    /// must not be a way around the limits.
+    /// Replaces the password of the bearer, who must present the current one, and revokes their
+    /// tokens. The rules of the new password are checked first, because that needs no hash. A check
+    /// of the current password counts as a login attempt, so that a stolen token does not bypass the
+    /// rate limit.
     pub async fn change_password(
         &self,
         access_token: &str,
@@ -27,22 +27,22 @@ impl Accounts {
             .map_err(AccountError::PasswordInvalid)?;
         self.hasher.check_capacity(origin)?;
         let presented = Presented::new(&user.username, current);
-        // Somebody else may have the name by now; then the user is as good as gone.
+        // A deleted user's name may have been registered again.
         let stored = self.load(&presented).await?.filter(|stored| stored.user.id == user.id);
         let stored = stored.ok_or(AccountError::TokenUserNotFound)?;
-        let checked =
+        let verified =
             self.verify(&presented, Some(&stored), origin, AuthMethod::PasswordChange).await?;
-        if !checked.is_match {
+        if !verified.is_match {
             return Err(AccountError::CurrentPasswordWrong);
         }
-        // Only over the password that was checked: of two who change it at once, one is too late.
+        // Only if the password is still the one checked: of two concurrent changes, one fails.
         let owner = PasswordWriter::Owner { seen: stored.user.tokens_not_before };
         let record = |user: &User| audit::record(Event::PasswordChanged { user });
         let changed = self.replace_password(user.id, &new, owner, origin, record).await?;
         if let Some(user) = changed {
             return Ok(user);
         }
-        // The other change has ended this token, or the user is gone.
+        // Another change has revoked this token, or the user was deleted.
         self.authorize(access_token, &Requirement::AnyAuthenticated).await?;
         Err(AccountError::CurrentPasswordWrong)
     }

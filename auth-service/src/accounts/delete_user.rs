@@ -1,4 +1,4 @@
-//! Deleting a user.
+//! Deletes a user.
 
 use super::{ADMIN_USERNAME, AccountError, Accounts};
 use crate::{
@@ -10,16 +10,15 @@ use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
 impl Accounts {
-    /// Deletes a user for good, and returns who it was; the actor must be an admin. Nobody deletes
-    /// themselves, so the last admin cannot be deleted; and nobody deletes the user named `admin`,
-    /// whom the next start would create again with the password of the settings.
+    /// Deletes a user and returns it; the actor must be an admin. Admins cannot delete themselves,
+    /// so one always remains, nor the user named `admin`, whom the next start would create again.
     ///
-    /// The store holds the actor to the role once more when it writes: of two admins who delete each
-    /// other at the same time, the second one is refused.
+    /// The store checks the actor's role again when it writes: of two admins who delete each other
+    /// at the same time, the second is refused.
     pub async fn delete_user(&self, actor: &str, user_id: i64) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
         let user = self.reads.user(user_id).await?.ok_or(AccountError::UserNotFound)?;
-        // Neither changes in the life of a user: nothing to look at again when it is deleted.
+        // Neither can change, so the store need not check them again.
         if user.id == actor.id || user.username == ADMIN_USERNAME {
             return Err(AccountError::UserNotDeletable);
         }

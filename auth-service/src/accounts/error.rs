@@ -1,4 +1,4 @@
-//! Every way in which a use case can end without success.
+//! The errors of the use cases.
 
 use super::{UsernameError, rate_limit::LimitExceeded};
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
 };
 use std::time::Duration;
 
-/// Why a use case did not succeed. One to one with the reasons of the contract.
+/// A use case failed. Maps one to one to the reasons of the contract.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
-    /// The username has an owner already.
+    /// The username exists.
     #[error("the username is taken")]
     UsernameTaken,
     /// The username breaks this rule.
@@ -24,49 +24,49 @@ pub enum AccountError {
     #[error("unknown username or wrong password")]
     CredentialsInvalid,
     /// The access token is malformed, forged or expired.
-    #[error("the access token is not valid")]
+    #[error("the access token is invalid")]
     TokenInvalid,
-    /// The access token is good, but its user is gone.
-    #[error("the user of the access token is gone")]
+    /// The access token is valid, but its user does not exist.
+    #[error("the user of the access token does not exist")]
     TokenUserNotFound,
-    /// The stored role is not among the allowed ones.
-    #[error("the role does not suffice")]
+    /// The stored role may not do this.
+    #[error("the role is insufficient")]
     RoleInsufficient,
-    /// Nobody has this id.
+    /// No user has this id.
     #[error("no user has this id")]
     UserNotFound,
     /// The role is none of `user`, `author`, `admin`.
-    #[error("not a role")]
+    #[error("the role is unknown")]
     RoleInvalid,
-    /// The user is the one who asks, or the one named `admin`.
+    /// The user is the actor, or the one named `admin`.
     #[error("this user cannot be deleted")]
     UserNotDeletable,
-    /// The current password is not the one that was given.
+    /// The current password does not match.
     #[error("the current password is wrong")]
     CurrentPasswordWrong,
-    /// The request lacks what it must say.
+    /// The request breaks the contract.
     #[error("{0}")]
     RequestInvalid(&'static str),
-    /// Nobody may register here.
+    /// Registration is turned off.
     #[error("registration is closed")]
     RegistrationClosed,
-    /// Too many failed guesses, or registrations.
+    /// Too many login failures or registrations.
     #[error("too many attempts")]
     TooManyAttempts {
-        /// When to try again.
+        /// When to retry.
         retry_after: Duration,
     },
-    /// No capacity in time.
+    /// The password engine has no capacity before the deadline.
     #[error("no capacity to hash a password in time")]
     Overloaded {
-        /// When to try again.
+        /// When to retry.
         retry_after: Duration,
     },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A fault of ours.
-    #[error("an internal fault")]
+    /// A bug or a failure of the system.
+    #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -99,8 +99,8 @@ impl From<HashError> for AccountError {
 }
 
 impl From<LimitExceeded> for AccountError {
-    fn from(many: LimitExceeded) -> Self {
-        Self::TooManyAttempts { retry_after: many.retry_after }
+    fn from(exceeded: LimitExceeded) -> Self {
+        Self::TooManyAttempts { retry_after: exceeded.retry_after }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Looking at one user.
+//! Gets one user.
 
 use super::{AccountError, Accounts};
 use crate::user::User;

@@ -1,13 +1,13 @@
-//! The file in which the generated password of the first admin was left.
+//! The file with the generated password of the first admin.
 
 use std::{fs, io, path::PathBuf, sync::Arc};
 
-/// Where that file is, if there may be one.
+/// The path of that file; `None` where no password is generated.
 #[derive(Clone, Debug, Default)]
 pub struct InitialPassword(Option<Arc<PathBuf>>);
 
 impl InitialPassword {
-    /// What the file is called, in the folder of everything that rolegate writes.
+    /// The name of the file in `DATA_DIR`.
     pub const NAME: &str = "initial-admin-password";
 
     /// The file, which need not exist.
@@ -16,19 +16,18 @@ impl InitialPassword {
         Self(Some(Arc::new(path)))
     }
 
-    /// Removes the file: its password is nobody's any more. A file that cannot be removed is not
-    /// worth failing for; the log says so.
+    /// Removes the file, because its password is no longer valid. A failure is only logged.
     pub(super) fn remove(&self) {
         let Some(path) = self.0.as_deref() else { return };
         match fs::remove_file(path) {
             Ok(()) => tracing::info!(
                 path = %path.display(),
-                "removed the initial password of admin, who has another one now"
+                "removed the file with the initial admin password, which has changed"
             ),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => tracing::warn!(
                 path = %path.display(), %error,
-                "cannot remove the initial password of admin, which is not good any more"
+                "cannot remove the file with the initial admin password, which has changed"
             ),
         }
     }

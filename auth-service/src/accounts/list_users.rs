@@ -1,10 +1,10 @@
-//! Listing users, a page at a time.
+//! Lists users, a page at a time.
 
 use super::{AccountError, Accounts, Username, UsernameError};
 use crate::{store::UserFilter, user::User};
 use rolegate_proto::{Role, limits::page_size};
 
-/// Which users to list, as asked for.
+/// A request for a page of users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageRequest {
     /// The `page_size` of the contract.
@@ -13,7 +13,7 @@ pub struct PageRequest {
     pub after: i64,
     /// Only usernames that start with this, taken literally.
     pub username_prefix: String,
-    /// Only this role. `Some(None)` for what is no role.
+    /// Only this role; `Some(None)` for an unknown one.
     pub role: Option<Option<Role>>,
 }
 
@@ -36,7 +36,7 @@ impl Accounts {
         self.authorize_admin(actor).await?;
         let filter = filter(request)?;
         let size = filter.limit;
-        // One more than asked for tells whether there is a next page.
+        // One more than the page reveals whether there is a next one.
         let mut users = self.store.list(&UserFilter { limit: size + 1, ..filter }).await?;
         let has_next = i64::try_from(users.len()).is_ok_and(|found| found > size);
         if has_next {

@@ -1,19 +1,19 @@
-//! What the operator decides about passwords, guesses and registrations.
+//! Settings for passwords, rate limits and registration.
 
 use std::time::Duration;
 
-/// The operator's decisions.
+/// The settings of the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Least length of a new password in bytes.
+    /// Minimum length of a new password in bytes.
     pub password_min_length: usize,
-    /// Failed logins a minute for a username at an address; 15 times that for an address; 0 for any
-    /// number.
+    /// Login failures per minute for a username at an address; 15 times that for an address; 0 for
+    /// no limit.
     pub login_failure_limit: u32,
-    /// How long a right Basic check is remembered; zero for not at all.
+    /// TTL of successful checks of HTTP Basic credentials; zero turns the cache off.
     pub basic_cache_ttl: Duration,
-    /// Whether anybody may register.
+    /// Whether users may register.
     pub registration_open: bool,
-    /// Registrations a minute from one address; 0 for any number.
+    /// Registrations per minute from an address; 0 for no limit.
     pub registration_limit: u32,
 }

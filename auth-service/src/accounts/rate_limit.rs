@@ -1,10 +1,10 @@
-//! Limits on guessing passwords.
+//! Limits login failures and registrations.
 //!
-//! An attempt is reserved before the password is hashed and given back when it was right (or when
-//! nothing was tried), so guesses made in parallel count as those made in turn. Attempts are counted
-//! for a username at an address and for the address alone, the same for names that exist and names
-//! that do not, in windows of a minute that begin with the first attempt: nobody is locked out for
-//! longer, and nobody can lock out a user who comes from elsewhere. Each replica counts for itself.
+//! An attempt is acquired before the password is hashed and refunded when the password is correct or
+//! was not checked, so concurrent guesses count as sequential ones do. Attempts count for a username
+//! at an address and for the address, whether the username exists or not, in fixed windows of one
+//! minute from the first attempt. A lockout therefore lasts a minute at most, and does not affect
+//! the user at other addresses. Each replica counts separately.
 
 use sha2::{Digest, Sha256};
 use std::{
@@ -17,14 +17,13 @@ use std::{
 };
 
 const WINDOW: Duration = Duration::from_mins(1);
-/// An office behind one address has more users than one, and they mistype independently.
+/// Many users can share an address.
 const ADDRESS_FACTOR: u32 = 15;
-/// Windows that are kept, some 64 bytes each. An attacker with more addresses than this makes us
-/// forget; that costs at most one more window of guesses.
+/// Of about 64 bytes each. An attacker with more addresses can evict windows, which allows one more
+/// window of guesses.
 const MAX_WINDOWS: usize = 100_000;
 
-/// What attempts are counted for: an address, alone or with a username (as a digest: whatever
-/// somebody sends as a name, a key stays small).
+/// An address, alone or with the digest of a username, so that long usernames take no more memory.
 type Key = (IpAddr, Option<[u8; 16]>);
 
 struct Window {
@@ -34,34 +33,34 @@ struct Window {
     has_refused: bool,
 }
 
-/// Counts attempts. Clones count together.
+/// Counts attempts. Clones share the counts.
 #[derive(Clone)]
 pub(crate) struct RateLimiter {
-    /// Per username and address; `None` counts nothing.
+    /// Per username and address; `None` for no limit.
     limit: Option<NonZero<u32>>,
     windows: Arc<Mutex<HashMap<Key, Window>>>,
 }
 
-/// Too many attempts.
+/// An attempt was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LimitExceeded {
-    /// Until the next one is allowed.
+    /// When the window ends.
     pub(crate) retry_after: Duration,
-    /// Whether this is the first that is refused in its window.
+    /// Whether this is the first refusal of the window.
     pub(crate) first_in_window: bool,
 }
 
-/// A counted attempt. Dropped, it stays counted: a caller who leaves before the verdict has guessed.
-#[must_use = "an attempt that was right, or never made, is given back"]
+/// A counted attempt. It stays counted when dropped, so cancelling a request does not undo a guess.
+#[must_use = "refund an attempt that succeeded or was not made"]
 pub(crate) struct Attempt {
-    /// Where it is counted: the keys, and when their windows were opened.
+    /// The keys and the opening times of their windows.
     counted: Vec<(Key, Instant)>,
     windows: Arc<Mutex<HashMap<Key, Window>>>,
 }
 
 impl RateLimiter {
-    /// Allows `limit` failures a minute for a username at an address, and 15 times that for an
-    /// address; 0 allows any number.
+    /// Allows `limit` attempts per minute for a username at an address, and 15 times that for an
+    /// address; 0 is no limit.
     pub(crate) fn new(limit: u32) -> Self {
         Self { limit: NonZero::new(limit), windows: Arc::default() }
     }
@@ -107,11 +106,11 @@ impl RateLimiter {
 }
 
 impl Attempt {
-    /// Takes the attempt back: the password was right, or was not looked at.
+    /// Undoes the attempt.
     pub(crate) fn refund(self) {
         let mut state = lock(&self.windows);
         for (key, opened) in &self.counted {
-            // Only from the window it was counted in: the next one does not know it.
+            // Only in the window that counted it.
             if let Some(window) = state.get_mut(key).filter(|window| window.opened == *opened) {
                 window.attempts = window.attempts.saturating_sub(1);
             }
@@ -129,8 +128,8 @@ impl Window {
     }
 }
 
-/// Keeps the map within bounds: closed windows go first, then those that hold least, then all. Down
-/// to half, so that the next time is not soon.
+/// Bounds the map: removes closed windows, then those with few attempts, then all, down to half of
+/// the bound, so that evictions are rare.
 fn evict(windows: &mut HashMap<Key, Window>, now: Instant) {
     if windows.len() < MAX_WINDOWS {
         return;
@@ -151,7 +150,7 @@ fn digest(username: &str) -> [u8; 16] {
 }
 
 fn lock(windows: &Mutex<HashMap<Key, Window>>) -> MutexGuard<'_, HashMap<Key, Window>> {
-    // A count that a panic left behind is still a count.
+    // Counts stay consistent even if a holder panics.
     windows.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -168,11 +167,11 @@ mod tests {
     }
 
     fn fail(limiter: &RateLimiter, name: &str, from: &str, now: Instant) -> Result<(), Duration> {
-        limiter.acquire(name, client(from), now).map(drop).map_err(|many| many.retry_after)
+        limiter.acquire(name, client(from), now).map(drop).map_err(|exceeded| exceeded.retry_after)
     }
 
     #[test]
-    fn failures_are_counted_for_a_name_at_an_address_until_the_minute_is_over() {
+    fn failures_count_per_username_and_address_for_one_minute() {
         let limiter = RateLimiter::new(3);
         let start = Instant::now();
         for second in 0..3 {
@@ -183,25 +182,25 @@ mod tests {
         let later = start + Duration::from_secs(20);
         assert_eq!(fail(&limiter, "ada", "192.0.2.1", later), Err(Duration::from_secs(40)));
         assert!(fail(&limiter, "ada", "192.0.2.2", later).is_ok(), "another address");
-        assert!(fail(&limiter, "bob", "192.0.2.1", later).is_ok(), "another name");
+        assert!(fail(&limiter, "bob", "192.0.2.1", later).is_ok(), "another username");
         assert!(fail(&limiter, "ada", "192.0.2.1", start + WINDOW).is_ok(), "the next minute");
     }
 
     #[test]
-    fn guesses_in_parallel_count_and_right_ones_are_given_back() {
+    fn concurrent_attempts_count_and_refunds_undo_them() {
         let limiter = RateLimiter::new(2);
         let now = Instant::now();
-        let reserve = || limiter.acquire("ada", client("192.0.2.1"), now);
-        let (first, second) = (reserve().expect("one"), reserve().expect("two"));
-        assert!(reserve().is_err(), "two are being hashed");
+        let acquire = || limiter.acquire("ada", client("192.0.2.1"), now);
+        let (first, second) = (acquire().expect("one"), acquire().expect("two"));
+        assert!(acquire().is_err(), "two attempts are in progress");
         first.refund();
-        let third = reserve().expect("one was right");
+        let third = acquire().expect("one was refunded");
         drop((second, third));
-        assert!(reserve().is_err(), "who leaves has guessed");
+        assert!(acquire().is_err(), "dropped attempts stay counted");
     }
 
     #[test]
-    fn an_address_has_fifteen_times_the_limit_over_all_names() {
+    fn address_has_fifteen_times_the_limit_over_all_usernames() {
         let limiter = RateLimiter::new(2);
         let now = Instant::now();
         for name in 0..30 {
@@ -212,27 +211,27 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_refusal_of_a_window_is_news() {
+    fn only_the_first_refusal_of_a_window_is_marked() {
         let limiter = RateLimiter::new(1);
         let start = Instant::now();
         for now in [start, start + WINDOW] {
-            let try_it = || limiter.acquire("ada", client("192.0.2.1"), now).map(drop);
-            try_it().expect("the first of the window");
-            let news =
-                [try_it(), try_it()].map(|refused| refused.expect_err("full").first_in_window);
-            assert_eq!(news, [true, false]);
+            let attempt = || limiter.acquire("ada", client("192.0.2.1"), now).map(drop);
+            attempt().expect("below the limit");
+            let first =
+                [attempt(), attempt()].map(|refused| refused.expect_err("full").first_in_window);
+            assert_eq!(first, [true, false]);
         }
     }
 
     #[test]
-    fn zero_counts_nothing() {
+    fn zero_is_no_limit() {
         let limiter = RateLimiter::new(0);
         let now = Instant::now();
         assert!((0..1000).all(|_| fail(&limiter, "ada", "192.0.2.1", now).is_ok()));
     }
 
     #[test]
-    fn the_map_stays_within_bounds() {
+    fn number_of_windows_is_bounded() {
         let limiter = RateLimiter::new(1);
         let now = Instant::now();
         for name in 0..super::MAX_WINDOWS + 10 {

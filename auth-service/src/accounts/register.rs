@@ -1,4 +1,4 @@
-//! Creating a user.
+//! Registers a user.
 
 use super::{AccountError, Accounts, Username};
 use crate::{
@@ -15,7 +15,7 @@ use secrecy::SecretString;
 use std::{sync::Arc, time::Instant};
 
 impl Accounts {
-    /// Creates a user with the role `user`. Nobody chooses a role for themselves.
+    /// Creates a user with the role `user`.
     pub async fn register(
         &self,
         username: &str,
@@ -29,9 +29,9 @@ impl Accounts {
         let password = Password::new(password, self.policy.password_min_length)
             .map_err(AccountError::PasswordInvalid)?;
         self.hasher.check_capacity(origin)?;
-        // Counted for the address, whatever the name; every one counts, as every one is work.
-        let place = self.registrations.acquire("", origin.client_key(), Instant::now());
-        drop(place.inspect_err(|_| metrics::limit_exceeded("registration"))?);
+        // Per address, whatever the username; never refunded, because each costs a hash.
+        let attempt = self.registrations.acquire("", origin.client_key(), Instant::now());
+        drop(attempt.inspect_err(|_| metrics::limit_exceeded("registration"))?);
         let password_hash = self.hasher.hash(&password, origin).await?;
         let new = NewUser { username: username.into_string(), password_hash, role: Role::User };
         let store = Arc::clone(&self.store);

@@ -1,4 +1,4 @@
-//! What every change of a password does, whoever asks for it.
+//! Replaces a password, for its owner or an admin.
 
 use super::{ADMIN_USERNAME, AccountError, Accounts};
 use crate::{
@@ -11,8 +11,8 @@ use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
 impl Accounts {
-    /// Gives a user this password, ends the user's tokens and `record`s of it. What Basic remembers ends
-    /// with the old hash. `None` when what `writer` says did not hold any more.
+    /// Replaces the password of a user, revokes the user's tokens and calls `record`. Cache entries
+    /// of the old hash no longer match. `None` when the condition of `writer` no longer holds.
     pub(super) async fn replace_password(
         &self,
         user_id: i64,
@@ -24,15 +24,15 @@ impl Accounts {
         let hash = self.hasher.hash(password, origin).await?;
         let (store, initial) = (Arc::clone(&self.store), self.initial_password.clone());
         let tokens = self.tokens.clone();
-        let given = RequestContext::run_to_completion(async move {
+        let replaced = RequestContext::run_to_completion(async move {
             let new = |hash| NewPassword { hash, tokens_not_before: tokens.revocation_time() };
             let mut user = store.set_password(user_id, new(hash.clone()), writer).await?;
-            // A write that took long: until it was there, the old password got tokens that count as
-            // later than what it says.
-            if let Some(given) = &user
-                && tokens.is_reached(given.tokens_not_before)
+            // A slow write: until it was done, logins with the old password may have been issued
+            // tokens later than this revocation time.
+            if let Some(written) = &user
+                && tokens.is_reached(written.tokens_not_before)
             {
-                let owner = PasswordWriter::Owner { seen: given.tokens_not_before };
+                let owner = PasswordWriter::Owner { seen: written.tokens_not_before };
                 user = store.set_password(user_id, new(hash), owner).await?.or(user);
             }
             if let Some(user) = &user {
@@ -43,6 +43,6 @@ impl Accounts {
             }
             Ok::<_, StoreError>(user)
         });
-        Ok(given.await?)
+        Ok(replaced.await?)
     }
 }

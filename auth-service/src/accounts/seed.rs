@@ -1,4 +1,4 @@
-//! The first admin.
+//! Creates the first admin.
 
 use super::{AccountError, Accounts};
 use crate::{
@@ -16,38 +16,38 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The name of the seeded admin.
+/// The username of the first admin.
 pub const ADMIN_USERNAME: &str = "admin";
 
-/// One hash on an engine that nobody else uses yet, at the highest cost and on a slow machine.
-const SEED_TIME: Duration = Duration::from_mins(2);
+/// Enough for one hash of the highest cost on a slow machine.
+const SEED_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Where the password of the seeded admin comes from.
+/// The source of the password of the first admin.
 #[derive(Clone, Debug)]
 pub enum AdminPassword {
-    /// From the settings.
+    /// The setting.
     Given(SecretString),
-    /// Made when it is needed, and left in this file for the operator.
+    /// Generated if the admin has to be created, and written to this file for the operator.
     GeneratedInto(PathBuf),
-    /// From nowhere: fine as long as the admin exists.
+    /// None: an error if the admin has to be created.
     Missing,
 }
 
-/// The admin could not be seeded.
+/// The first admin could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SeedError {
-    /// The admin does not exist and there is no password to create it with.
+    /// The admin does not exist and no password is set.
     #[error("is required, because the user admin does not exist yet")]
     PasswordMissing,
     /// The given password breaks this rule.
     #[error("{0}")]
     PasswordInvalid(PasswordError),
-    /// The generated password could not be left for the operator.
+    /// The generated password cannot be written.
     #[error("the generated admin password cannot be written to {}", path.display())]
     File {
-        /// Where it should have gone.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// The store or the hasher failed.
@@ -56,14 +56,14 @@ pub enum SeedError {
 }
 
 impl Accounts {
-    /// Creates the user `admin` with the role `admin` if nobody has that name; else changes
-    /// nothing. Safe when several instances start at once.
+    /// Creates the user `admin` with the role `admin` unless it exists. Safe when several replicas
+    /// start at the same time.
     pub async fn seed_admin(&self, password: &AdminPassword) -> Result<(), SeedError> {
         let account = |error: AccountError| SeedError::Account(error);
         let username = ADMIN_USERNAME.to_owned();
         let found = self.reads.credentials(username.clone()).await;
         if let Some(admin) = found.map_err(|error| account(error.into()))? {
-            // Another process may have changed the password, or this one was killed in between.
+            // Changed by another process, or this one was killed before it removed the file.
             if admin.user.tokens_not_before > 0 {
                 self.initial_password.remove();
             }
@@ -81,7 +81,7 @@ impl Accounts {
         };
         let password = Password::new(text, self.policy.password_min_length)
             .map_err(SeedError::PasswordInvalid)?;
-        let deadline = Instant::now() + SEED_TIME;
+        let deadline = Instant::now() + SEED_TIMEOUT;
         let origin = RequestOrigin { client_address: None, deadline };
         let password_hash =
             self.hasher.hash(&password, origin).await.map_err(|e| account(e.into()))?;
@@ -90,8 +90,8 @@ impl Accounts {
                 tracing::info!(username = ADMIN_USERNAME, "created the first admin");
                 Ok(())
             }
-            // Another instance was faster. With a password of its own, ours would only mislead; but
-            // it may have read the very one that we left.
+            // Another replica was faster. It may have read the same file; otherwise the file would
+            // hold a wrong password.
             Err(InsertError::UsernameTaken) => {
                 let Some(path) = file else { return Ok(()) };
                 let stored = self.reads.credentials(ADMIN_USERNAME.to_owned()).await;

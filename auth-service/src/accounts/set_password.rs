@@ -1,4 +1,4 @@
-//! An admin gives somebody another password.
+//! Sets the password of a user, for an admin.
 
 use super::{AccountError, Accounts};
 use crate::{
@@ -11,8 +11,8 @@ use crate::{
 use secrecy::SecretString;
 
 impl Accounts {
-    /// Replaces the password of a user, and ends the user's tokens. The order of the checks is part
-    /// of the contract: the actor's token, the actor's role, the user, and only then the password.
+    /// Replaces the password of a user and revokes the user's tokens. The contract fixes the order of
+    /// the checks: the actor's token, the actor's role, the user, the password.
     pub async fn set_password(
         &self,
         access_token: &str,
@@ -24,12 +24,11 @@ impl Accounts {
         self.reads.user(user_id).await?.ok_or(AccountError::UserNotFound)?;
         let password = Password::new(password, self.policy.password_min_length)
             .map_err(AccountError::PasswordInvalid)?;
-        // The hash takes a while, in a flood of logins seconds: who is no admin any more when it is
-        // done sets nothing.
+        // Hashing can take seconds under load, so the write re-checks that the actor is an admin.
         let admin = PasswordWriter::Admin(actor.id);
         let record = move |user: &User| audit::record(Event::PasswordSet { actor: &actor, user });
-        let given = self.replace_password(user_id, &password, admin, origin, record).await?;
-        if let Some(user) = given {
+        let replaced = self.replace_password(user_id, &password, admin, origin, record).await?;
+        if let Some(user) = replaced {
             return Ok(user);
         }
         self.authorize_admin(access_token).await?;

@@ -1,4 +1,4 @@
-//! Replacing the role of a user.
+//! Sets the role of a user.
 
 use super::{AccountError, Accounts};
 use crate::{
@@ -11,10 +11,10 @@ use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
 impl Accounts {
-    /// Replaces the role of a user. The order of the checks is part of the contract: the actor's
-    /// token, the actor's role, the user, and only then the role (`None` for what is no role). The
-    /// store holds the actor to the role once more when it writes, so two admins who demote or delete
-    /// each other at the same time do it one after the other.
+    /// Replaces the role of a user. The contract fixes the order of the checks: the actor's token,
+    /// the actor's role, the user, the role (`None` for an unknown one). The store checks the
+    /// actor's role again when it writes: of two admins who demote each other at the same time, the
+    /// second is refused.
     pub async fn set_user_role(
         &self,
         actor: &str,
@@ -28,7 +28,7 @@ impl Accounts {
         let set = RequestContext::run_to_completion(async move {
             let user = store.set_role(Some(actor.id), user_id, role).await?;
             if let Some(user) = &user {
-                // Of two changes at the same time both may tell of the role before either.
+                // Concurrent changes may both record the role before either.
                 audit::record(Event::RoleChanged { actor: &actor, user, from: before.role });
             }
             Ok::<_, ActorError>(user)

@@ -1,34 +1,34 @@
-//! What can be a username.
+//! The rules of a username.
 
 use unicode_normalization::is_nfc;
 
-/// 1 to 255 bytes of UTF-8 in NFC, no control characters, no white space at either end, no `:`
-/// (RFC 7617 could not log such a user in). Compared byte for byte.
+/// 1 to 255 bytes of UTF-8 in NFC, without control characters, surrounding white space and `:`
+/// (which RFC 7617 cannot transport). Compared byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Username(String);
 
-/// The rule that a text breaks. Prints as a sentence for its author.
+/// The rule that a username breaks. Displayed to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UsernameError {
     /// Empty, or more than 255 bytes.
     #[error("Username must have 1 to 255 bytes.")]
     Length,
-    /// NUL, line breaks, escapes and their like.
+    /// A control character, such as NUL or a line break.
     #[error("Username must not contain control characters.")]
     Control,
-    /// It would look like another name.
+    /// Surrounding white space: displayed, it would look like another username.
     #[error("Username must not begin or end with white space.")]
     WhiteSpace,
     /// The separator of HTTP Basic.
     #[error("Username must not contain a colon.")]
     Colon,
-    /// The same letters in another spelling would look like another user.
+    /// Not NFC: displayed, it would look like another username.
     #[error("Username must be in Unicode normalization form C.")]
     Normalization,
 }
 
 impl Username {
-    /// The longest username, in bytes.
+    /// The maximum length in bytes.
     pub const MAX_BYTES: usize = 255;
 
     /// Checks the rules.
@@ -66,14 +66,14 @@ mod tests {
     use super::{Username, UsernameError};
 
     #[test]
-    fn ordinary_and_extraordinary_names_are_names() {
+    fn usernames_within_the_rules_are_valid() {
         for text in ["a", "ada lovelace", "Žofie", "日本", "a%b_c'd\"e;--", &"x".repeat(255)] {
             assert!(Username::new(text).is_ok(), "{text}");
         }
     }
 
     #[test]
-    fn the_broken_rule_is_named() {
+    fn invalid_username_names_the_broken_rule() {
         for (text, rule) in [
             ("", UsernameError::Length),
             (&*"x".repeat(256), UsernameError::Length),

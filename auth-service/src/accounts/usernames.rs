@@ -1,12 +1,12 @@
-//! The names of many users, for services that show who made something.
+//! Gets the usernames of many users, for services that display authors.
 
 use super::{AccountError, Accounts, Requirement};
 use crate::user::User;
 use rolegate_proto::limits::MAX_USERNAME_BATCH;
 
 impl Accounts {
-    /// The users with these ids, by ascending id, each once; ids that nobody has are left out. Needs
-    /// no actor, because callers get to see names only; an actor who is given must be good.
+    /// The users with these ids, by ascending id, without duplicates and unknown ids. Needs no actor,
+    /// because callers see only usernames; an actor that is sent must be valid.
     pub async fn usernames(
         &self,
         actor: Option<&str>,
@@ -22,7 +22,7 @@ impl Accounts {
         ids.dedup();
         match ids[..] {
             [] => Ok(Vec::new()),
-            // One shares its statement with every other look-up.
+            // A single lookup shares its statement with others.
             [id] => Ok(self.reads.user(id).await?.into_iter().collect()),
             _ => {
                 let mut users = self.store.users_by_id(&ids).await?;

@@ -1,8 +1,8 @@
 //! `Authorize`.
 
-use super::{RpcResult, status::reason_of};
+use super::{AuthGrpc, RpcResult, status::reason_of};
 use crate::{
-    accounts::{AccountError, Accounts, Requirement},
+    accounts::{AccountError, Requirement},
     metrics,
 };
 use rolegate_proto::{
@@ -14,18 +14,18 @@ use rolegate_proto::{
 use tonic::{Request, Response};
 
 pub(super) async fn call(
-    accounts: &Accounts,
+    service: &AuthGrpc,
     request: Request<AuthorizeRequest>,
 ) -> RpcResult<AuthorizeResponse> {
     let request = request.into_inner();
     let requirement = requirement(request.requirement)?;
-    let outcome = accounts.authorize(&request.access_token, &requirement).await;
+    let outcome = service.accounts.authorize(&request.access_token, &requirement).await;
     metrics::authorization(outcome.as_ref().err().map(reason_of));
     Ok(Response::new(AuthorizeResponse { user: Some(outcome?.into()) }))
 }
 
-/// A caller who forgets to say what is required must not let everybody in, and a role that we do
-/// not know must not silently drop out of the list.
+/// Rejects a missing requirement, which must not admit every user, and unknown roles, which must not
+/// be ignored.
 pub(super) fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
     let invalid = AccountError::RequestInvalid;
     match wire {
@@ -54,7 +54,7 @@ mod tests {
     };
 
     #[test]
-    fn a_forgetful_caller_does_not_fail_open() {
+    fn missing_empty_and_unknown_roles_are_rejected() {
         for roles in [vec![], vec![0], vec![2, 0], vec![4], vec![-1]] {
             let wire = WireRequirement::Roles(AllowedRoles { roles: roles.clone() });
             assert!(requirement(Some(wire)).is_err(), "{roles:?}");
@@ -63,11 +63,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_required() {
+    fn valid_requirements_are_converted() {
         let any = WireRequirement::AnyAuthenticated(AnyAuthenticated {});
-        assert_eq!(requirement(Some(any)).expect("said"), Requirement::AnyAuthenticated);
+        assert_eq!(requirement(Some(any)).expect("valid"), Requirement::AnyAuthenticated);
         let roles = WireRequirement::Roles(AllowedRoles { roles: vec![2, 3] });
         let expected = Requirement::Roles(vec![Role::Author, Role::Admin]);
-        assert_eq!(requirement(Some(roles)).expect("said"), expected);
+        assert_eq!(requirement(Some(roles)).expect("valid"), expected);
     }
 }

@@ -1,8 +1,8 @@
 //! `BatchAuthorize`.
 
-use super::{RpcResult, authorize::requirement, status::reason_of};
+use super::{AuthGrpc, RpcResult, authorize::requirement, status::reason_of};
 use crate::{
-    accounts::{AccountError, Accounts, Bearer},
+    accounts::{AccountError, Bearer},
     metrics,
 };
 use rolegate_proto::{
@@ -15,7 +15,7 @@ use rolegate_proto::{
 use tonic::{Request, Response};
 
 pub(super) async fn call(
-    accounts: &Accounts,
+    service: &AuthGrpc,
     request: Request<BatchAuthorizeRequest>,
 ) -> RpcResult<BatchAuthorizeResponse> {
     let items = request.into_inner().items;
@@ -23,7 +23,7 @@ pub(super) async fn call(
         return Err(AccountError::RequestInvalid("a batch has at most 256 items").into());
     }
     let bearers = items.into_iter().map(bearer).collect();
-    let outcomes = accounts.authorize_batch(bearers).await?;
+    let outcomes = service.accounts.authorize_batch(bearers).await?;
     let outcomes = outcomes
         .into_iter()
         .map(|outcome| outcome.map_err(|error| reason_of(&error)))

@@ -1,20 +1,18 @@
 //! `ChangePassword`.
 
-use super::{RpcResult, actor};
-use crate::{accounts::Accounts, request_origin::RequestOrigin};
+use super::{AuthGrpc, RpcResult};
+use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1::{ChangePasswordRequest, ChangePasswordResponse};
-use secrecy::SecretString;
 use tonic::{Request, Response};
 
 pub(super) async fn call(
-    accounts: &Accounts,
+    service: &AuthGrpc,
     request: Request<ChangePasswordRequest>,
-    origin: RequestOrigin,
 ) -> RpcResult<ChangePasswordResponse> {
+    let origin = service.origin(&request);
     let (metadata, _, message) = request.into_parts();
-    let ChangePasswordRequest { current_password, new_password } = message;
-    let (current, new) = (SecretString::from(current_password), SecretString::from(new_password));
-    let token = actor::token(&metadata);
-    let user = accounts.change_password(token, current, new, origin).await?;
+    let (current, new) = (message.current_password.into(), message.new_password.into());
+    let actor = actor::token(&metadata);
+    let user = service.accounts.change_password(actor, current, new, origin).await?;
     Ok(Response::new(ChangePasswordResponse { user: Some(user.into()) }))
 }

@@ -1,7 +1,8 @@
 //! `ListUsers`.
 
-use super::{RpcResult, actor};
-use crate::accounts::{Accounts, PageRequest};
+use super::{AuthGrpc, RpcResult};
+use crate::accounts::PageRequest;
+use rolegate_grpc_server::actor;
 use rolegate_proto::{
     Role,
     auth_v1::{ListUsersRequest, ListUsersResponse},
@@ -9,7 +10,7 @@ use rolegate_proto::{
 use tonic::{Request, Response};
 
 pub(super) async fn call(
-    accounts: &Accounts,
+    service: &AuthGrpc,
     request: Request<ListUsersRequest>,
 ) -> RpcResult<ListUsersResponse> {
     let message = request.get_ref();
@@ -19,7 +20,7 @@ pub(super) async fn call(
         username_prefix: message.username_prefix.clone(),
         role: message.role.map(|role| Role::try_from(role).ok()),
     };
-    let page = accounts.list_users(actor::token(request.metadata()), page).await?;
+    let page = service.accounts.list_users(actor::token(request.metadata()), page).await?;
     let users = page.users.into_iter().map(Into::into).collect();
     Ok(Response::new(ListUsersResponse { users, next_after: page.next_after }))
 }

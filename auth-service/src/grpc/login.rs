@@ -1,18 +1,18 @@
 //! `Login`.
 
-use super::{RpcResult, status::reason_of};
-use crate::{accounts::Accounts, metrics, request_origin::RequestOrigin};
+use super::{AuthGrpc, RpcResult, status::reason_of};
+use crate::metrics;
 use rolegate_proto::auth_v1::{LoginRequest, LoginResponse};
-use secrecy::{ExposeSecret, SecretString};
-use tonic::Response;
+use secrecy::ExposeSecret;
+use tonic::{Request, Response};
 
 pub(super) async fn call(
-    accounts: &Accounts,
-    request: LoginRequest,
-    origin: RequestOrigin,
+    service: &AuthGrpc,
+    request: Request<LoginRequest>,
 ) -> RpcResult<LoginResponse> {
-    let LoginRequest { username, password } = request;
-    let outcome = accounts.login(&username, SecretString::from(password), origin).await;
+    let origin = service.origin(&request);
+    let LoginRequest { username, password } = request.into_inner();
+    let outcome = service.accounts.login(&username, password.into(), origin).await;
     metrics::login("login", outcome.as_ref().err().map(reason_of));
     let (token, user) = outcome?;
     let access_token = token.expose_secret().to_owned();

@@ -1,4 +1,4 @@
-//! Domain values as messages, and back.
+//! Converts domain values to messages.
 
 use crate::user::User;
 use rolegate_proto::auth_v1;

@@ -1,17 +1,15 @@
 //! `Register`.
 
-use super::RpcResult;
-use crate::{accounts::Accounts, request_origin::RequestOrigin};
+use super::{AuthGrpc, RpcResult};
 use rolegate_proto::auth_v1::{RegisterRequest, RegisterResponse};
-use secrecy::SecretString;
-use tonic::Response;
+use tonic::{Request, Response};
 
 pub(super) async fn call(
-    accounts: &Accounts,
-    request: RegisterRequest,
-    origin: RequestOrigin,
+    service: &AuthGrpc,
+    request: Request<RegisterRequest>,
 ) -> RpcResult<RegisterResponse> {
-    let RegisterRequest { username, password } = request;
-    let user = accounts.register(&username, SecretString::from(password), origin).await?;
+    let origin = service.origin(&request);
+    let RegisterRequest { username, password } = request.into_inner();
+    let user = service.accounts.register(&username, password.into(), origin).await?;
     Ok(Response::new(RegisterResponse { user: Some(user.into()) }))
 }

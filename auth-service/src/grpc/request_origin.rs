@@ -1,4 +1,4 @@
-//! Where a call comes from, and until when its caller waits.
+//! Reads the client address and the deadline of a call.
 
 use crate::request_origin::RequestOrigin;
 use rolegate_grpc_server::caller;
@@ -6,18 +6,17 @@ use rolegate_service_runtime::cidr_set::CidrSet;
 use std::time::{Duration, Instant};
 use tonic::{Request, metadata::MetadataMap};
 
-/// For callers who set no deadline.
+/// For callers that set no deadline.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-/// For the answer to reach the caller; a tenth of the time where that is less.
-const RESPONSE_RESERVE: Duration = Duration::from_millis(500);
-/// The most that a caller may ask for.
+/// Reserved for the response to reach the caller; at most a tenth of the timeout.
+const MAX_RESPONSE_RESERVE: Duration = Duration::from_millis(500);
+/// The longest timeout that callers get.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The origin of a call; for whose word about the end user's address counts, see [`caller`].
+/// See [`caller`] for which callers may set the client address.
 pub(super) fn from_request<M>(request: &Request<M>, trusted: &CidrSet) -> RequestOrigin {
     let time = timeout(request.metadata()).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT);
-    // What is refused or finished at the very end still has its way back before the caller gives up.
-    let time = time.saturating_sub((time / 10).min(RESPONSE_RESERVE));
+    let time = time.saturating_sub((time / 10).min(MAX_RESPONSE_RESERVE));
     let client_address = caller::client_address(request, trusted);
     RequestOrigin { client_address, deadline: Instant::now() + time }
 }
@@ -50,35 +49,36 @@ mod tests {
     };
     use tonic::{Request, metadata::MetadataValue, transport::server::TcpConnectInfo};
 
-    fn request(peer: Option<&str>, word: Option<&'static str>) -> Request<()> {
+    fn request(peer: Option<&str>, address: Option<&'static str>) -> Request<()> {
         let mut request = Request::new(());
         if let Some(peer) = peer {
             let remote_addr = Some(peer.parse().expect("an address"));
             request.extensions_mut().insert(TcpConnectInfo { local_addr: None, remote_addr });
         }
-        if let Some(word) = word {
-            request.metadata_mut().insert("x-client-address", MetadataValue::from_static(word));
+        if let Some(address) = address {
+            request.metadata_mut().insert("x-client-address", MetadataValue::from_static(address));
         }
         request
     }
 
-    fn client(peer: Option<&str>, word: Option<&'static str>) -> Option<IpAddr> {
-        from_request(&request(peer, word), &"10.0.0.0/8".parse().expect("a network")).client_address
+    fn client(peer: Option<&str>, address: Option<&'static str>) -> Option<IpAddr> {
+        from_request(&request(peer, address), &"10.0.0.0/8".parse().expect("a network"))
+            .client_address
     }
 
     #[test]
-    fn the_word_of_trusted_callers_is_believed_and_no_other() {
+    fn only_trusted_callers_set_the_client_address() {
         let ip = |text: &str| Some(text.parse().expect("an address"));
         assert_eq!(client(Some("10.0.0.1:5"), Some("192.0.2.1")), ip("192.0.2.1"));
         assert_eq!(client(Some("11.0.0.1:5"), Some("192.0.2.1")), ip("11.0.0.1"));
         assert_eq!(client(Some("10.0.0.1:5"), Some("nonsense")), ip("10.0.0.1"));
         assert_eq!(client(Some("10.0.0.1:5"), None), ip("10.0.0.1"));
-        // Of whom nothing is known, nothing is believed.
+        // Unknown peers are untrusted.
         assert_eq!(client(None, Some("192.0.2.1")), None);
     }
 
     #[test]
-    fn the_caller_s_timeout_is_the_deadline_within_bounds() {
+    fn grpc_timeout_sets_the_deadline_within_bounds() {
         let mut request = request(None, None);
         for (text, time) in [
             ("100m", Duration::from_millis(100)),

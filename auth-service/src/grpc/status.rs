@@ -1,4 +1,4 @@
-//! The one place where outcomes of use cases become gRPC statuses.
+//! Maps the errors of the use cases to gRPC statuses.
 
 use crate::{accounts::AccountError, store::StoreError};
 use rolegate_grpc_server::error_status;
@@ -12,7 +12,7 @@ impl From<AccountError> for Status {
     }
 }
 
-/// The contract's reason for an outcome.
+/// The reason of the contract.
 pub(super) fn reason_of(error: &AccountError) -> Reason {
     match error {
         AccountError::UsernameTaken => Reason::UsernameTaken,

@@ -1,19 +1,17 @@
 //! `VerifyCredentials`.
 
-use super::{RpcResult, status::reason_of};
-use crate::{accounts::Accounts, metrics, request_origin::RequestOrigin};
+use super::{AuthGrpc, RpcResult, status::reason_of};
+use crate::metrics;
 use rolegate_proto::auth_v1::{VerifyCredentialsRequest, VerifyCredentialsResponse};
-use secrecy::SecretString;
-use tonic::Response;
+use tonic::{Request, Response};
 
 pub(super) async fn call(
-    accounts: &Accounts,
-    request: VerifyCredentialsRequest,
-    origin: RequestOrigin,
+    service: &AuthGrpc,
+    request: Request<VerifyCredentialsRequest>,
 ) -> RpcResult<VerifyCredentialsResponse> {
-    let VerifyCredentialsRequest { username, password } = request;
-    let password = SecretString::from(password);
-    let outcome = accounts.verify_credentials(&username, password, origin).await;
+    let origin = service.origin(&request);
+    let VerifyCredentialsRequest { username, password } = request.into_inner();
+    let outcome = service.accounts.verify_credentials(&username, password.into(), origin).await;
     metrics::login("basic", outcome.as_ref().err().map(reason_of));
     Ok(Response::new(VerifyCredentialsResponse { user: Some(outcome?.into()) }))
 }

@@ -1,4 +1,4 @@
-//! Hashing and verifying on the engine of `rolegate_bcrypt_lanes`.
+//! Hashes and verifies passwords with `rolegate_bcrypt_lanes`.
 
 use super::Password;
 use crate::{metrics, request_origin::RequestOrigin};
@@ -13,22 +13,22 @@ pub struct Hasher {
     cost: Cost,
 }
 
-/// The outcome of a check.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verification {
-    /// Whether it is the password.
+    /// Whether the password matches.
     pub is_match: bool,
-    /// Whether it is, and its hash has another cost than new ones: the time to make a new one.
+    /// Whether it matches a hash of another cost than new hashes have.
     pub needs_rehash: bool,
 }
 
-/// A password was neither hashed nor judged.
+/// A password was neither hashed nor verified.
 #[derive(Debug, thiserror::Error)]
 pub enum HashError {
-    /// It could not be done in time.
+    /// The engine has no capacity before the deadline.
     #[error("too many passwords are waiting to be hashed")]
     Overloaded {
-        /// When it may be done.
+        /// When to retry.
         retry_after: Duration,
     },
     /// The engine failed.
@@ -39,19 +39,19 @@ pub enum HashError {
 /// The engine cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum HasherError {
-    /// The cost is not one of bcrypt's.
+    /// Not a cost of bcrypt.
     #[error("bcrypt has no cost {0}")]
     Cost(u32),
-    /// It computes something else than bcrypt: nothing may be hashed with it.
+    /// Known answers differ.
     #[error("the password engine does not compute bcrypt")]
     SelfTest(#[source] rolegate_bcrypt_lanes::SelfTestError),
-    /// The system gives no threads.
+    /// No threads could be started.
     #[error("the password engine cannot start its threads")]
     Threads(#[source] io::Error),
 }
 
 impl Hasher {
-    /// Starts the engine, after known answers through every part of it.
+    /// Checks the engine against known answers and starts it.
     pub fn start(cost: u32, engine: rolegate_bcrypt_lanes::Settings) -> Result<Self, HasherError> {
         let cost = Cost::new(cost).ok_or(HasherError::Cost(cost))?;
         rolegate_bcrypt_lanes::self_test().map_err(HasherError::SelfTest)?;
@@ -62,20 +62,20 @@ impl Hasher {
         Ok(Self { engine: Arc::new(engine), cost })
     }
 
-    /// What the engine is doing.
+    /// The counters of the engine.
     #[must_use]
     pub fn stats(&self) -> rolegate_bcrypt_lanes::Stats {
         self.engine.stats()
     }
 
-    /// Whether a password would be looked at now. Asked before anything else is done for somebody
-    /// who would be sent away: an overloaded service must say so cheaply, and the same to everybody.
+    /// Fails if the engine would refuse a password now. Called first in a request, so that refusals
+    /// under load are cheap and do not depend on the user.
     pub fn check_capacity(&self, origin: RequestOrigin) -> Result<(), HashError> {
         let client = ClientKey::from(origin.client_key());
         Ok(self.engine.check_admission(self.cost, client, origin.deadline)?)
     }
 
-    /// The hash of a new password, `$2b$` with a random salt.
+    /// Hashes a new password: `$2b$` with a random salt.
     pub async fn hash(
         &self,
         password: &Password,
@@ -84,11 +84,10 @@ impl Hasher {
         let client = ClientKey::from(origin.client_key());
         let hash =
             self.engine.hash(password.expose().as_bytes(), self.cost, client, origin.deadline);
-        Ok(SecretString::from(timed(hash.await?)))
+        Ok(SecretString::from(observe(hash.await?)))
     }
 
-    /// Whether the password is the one of the stored hash. `None` for either means that the answer
-    /// is no, after the same work.
+    /// Verifies a password. `None` for either argument never matches, at the same cost.
     pub async fn verify(
         &self,
         password: Option<&Password>,
@@ -99,9 +98,9 @@ impl Hasher {
         let hash = stored.map(ExposeSecret::expose_secret);
         let client = ClientKey::from(origin.client_key());
         let verdict = self.engine.verify(text, hash, self.cost, client, origin.deadline).await?;
-        let verdict = timed(verdict);
+        let verdict = observe(verdict);
         if verdict == Verdict::Malformed {
-            tracing::error!("a stored password hash is malformed: its user cannot log in");
+            tracing::error!("a stored password hash is malformed, so its user cannot log in");
         }
         let is_match = verdict.is_match() && password.is_some();
         let needs_rehash = is_match && verdict == Verdict::Match { rehash: true };
@@ -109,7 +108,8 @@ impl Hasher {
     }
 }
 
-fn timed<T>(done: Timed<T>) -> T {
+/// Observes the times of a result in the metrics.
+fn observe<T>(done: Timed<T>) -> T {
     metrics::HASHING_WAIT.observe(done.waited.as_secs_f64());
     metrics::HASHING_RUN.observe(done.ran.as_secs_f64());
     done.value
@@ -119,7 +119,7 @@ impl From<EngineError> for HashError {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Refused { retry_after } => Self::Overloaded { retry_after },
-            // Nobody waits for this answer any more; whoever reads it all the same may try again.
+            // The caller has usually stopped waiting.
             EngineError::DeadlinePassed => Self::Overloaded { retry_after: Duration::from_secs(1) },
             EngineError::Lost | EngineError::Random(_) => Self::Failed(error),
         }
@@ -146,11 +146,11 @@ mod tests {
     }
 
     async fn check(hasher: &Hasher, text: &str, stored: Option<&SecretString>) -> Verification {
-        hasher.verify(password(text).as_ref(), stored, origin()).await.expect("judged")
+        hasher.verify(password(text).as_ref(), stored, origin()).await.expect("verified")
     }
 
     #[tokio::test]
-    async fn a_password_matches_its_own_hash_and_no_other() {
+    async fn password_matches_only_its_own_hash() {
         let hasher = hasher(4);
         let sesame = password("sesame").expect("valid");
         let hash = hasher.hash(&sesame, origin()).await.expect("hashed");
@@ -162,14 +162,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_a_password_is_wrong_even_for_the_hash_of_the_stand_in() {
+    async fn invalid_password_never_matches() {
         let hasher = hasher(4);
         let empty = SecretString::from(bcrypt::hash("", 4).expect("hashed"));
         assert!(!check(&hasher, "", Some(&empty)).await.is_match);
     }
 
     #[tokio::test]
-    async fn a_hash_of_another_cost_wants_a_new_one_only_for_the_right_password() {
+    async fn only_a_correct_password_needs_rehash() {
         let stored = SecretString::from(bcrypt::hash("sesame", 4).expect("hashed"));
         let hasher = hasher(5);
         let right = check(&hasher, "sesame", Some(&stored)).await;

@@ -1,15 +1,15 @@
-//! What can be a password.
+//! The rules of a password.
 
 use secrecy::{ExposeSecret, SecretString};
 
-/// bcrypt reads no further; a longer password would be good with any end.
+/// bcrypt ignores further bytes.
 pub const MAX_PASSWORD_BYTES: usize = 72;
 
-/// A text that can be a password: 1 to 72 bytes without NUL, taken exactly as sent.
+/// A valid password: 1 to 72 bytes without NUL, unchanged.
 #[derive(Clone, Debug)]
 pub struct Password(SecretString);
 
-/// The rule that a text breaks. Prints as a sentence for its author; never quotes the text.
+/// The rule that a password breaks. Displayed to the client; never quotes the password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordError {
     /// Fewer bytes than the setting `PASSWORD_MIN_LENGTH`.
@@ -21,13 +21,13 @@ pub enum PasswordError {
     /// More bytes than bcrypt reads.
     #[error("Password must have at most {MAX_PASSWORD_BYTES} bytes.")]
     TooLong,
-    /// Implementations of bcrypt in C end a password there.
+    /// bcrypt implementations in C stop at NUL.
     #[error("Password must not contain NUL.")]
     Nul,
 }
 
 impl Password {
-    /// A text of at least `least` bytes as a password.
+    /// Checks the rules, with a minimum length of `least` bytes.
     pub fn new(text: SecretString, least: usize) -> Result<Self, PasswordError> {
         let bytes = text.expose_secret().as_bytes();
         if bytes.len() < least.max(1) {
@@ -56,14 +56,14 @@ mod tests {
     }
 
     #[test]
-    fn one_to_72_bytes_are_a_password_whatever_they_are() {
+    fn one_to_72_bytes_without_nul_are_valid() {
         for text in [" ", "\n", "päßwörd", &"x".repeat(72), &"é".repeat(36)] {
             assert_eq!(rule(text, 1), None, "{text:?}");
         }
     }
 
     #[test]
-    fn the_broken_rule_is_named() {
+    fn invalid_password_names_the_broken_rule() {
         assert_eq!(rule("", 0), Some(PasswordError::TooShort { least: 1 }));
         assert_eq!(rule("1234567", 8), Some(PasswordError::TooShort { least: 8 }));
         assert_eq!(rule(&"x".repeat(73), 1), Some(PasswordError::TooLong));
