@@ -1,6 +1,6 @@
-//! Connections to the services within one process: the same clients as elsewhere, no socket.
+//! Connections to the services within one process: the usual clients, without sockets.
 
-use rolegate_auth_client::{AuthClient, Stream};
+use rolegate_auth_client::{AuthClient, BalancedChannel, Stream};
 use rolegate_grpc_server::Connections;
 use rolegate_posts_client::PostsClient;
 use std::io;
@@ -9,24 +9,28 @@ use tokio::{
     sync::mpsc::{Sender, channel},
 };
 
-/// Bytes under way in each direction; about what a socket's buffers hold.
-const BUFFER: usize = 256 * 1024;
+/// Bytes in flight in each direction; about the size of a socket's buffers.
+const BUFFER_SIZE: usize = 256 * 1024;
 
-/// A client of auth-service, and the connections it will make, to be served by it.
+/// A client of auth-service, and its connections for the server.
 pub(crate) fn auth() -> (AuthClient, Connections) {
-    let (caller, accept) = channel(1);
-    (AuthClient::with_connector(move || dial(caller.clone())), Connections::InMemory(accept))
+    let (sender, incoming) = channel(1);
+    let connector = move || connect(sender.clone());
+    let channel = BalancedChannel::with_connector(AuthClient::SERVICE, connector);
+    (AuthClient::new(channel), Connections::InMemory(incoming))
 }
 
-/// The same for posts-service.
+/// A client of posts-service, and its connections for the server.
 pub(crate) fn posts() -> (PostsClient, Connections) {
-    let (caller, accept) = channel(1);
-    (PostsClient::with_connector(move || dial(caller.clone())), Connections::InMemory(accept))
+    let (sender, incoming) = channel(1);
+    let connector = move || connect(sender.clone());
+    let channel = BalancedChannel::with_connector(PostsClient::SERVICE, connector);
+    (PostsClient::new(channel), Connections::InMemory(incoming))
 }
 
-async fn dial(caller: Sender<io::Result<DuplexStream>>) -> io::Result<Box<dyn Stream>> {
-    let (near, far) = duplex(BUFFER);
-    let gone = |_| io::Error::from(io::ErrorKind::ConnectionRefused);
-    caller.send(Ok(far)).await.map_err(gone)?;
+async fn connect(sender: Sender<io::Result<DuplexStream>>) -> io::Result<Box<dyn Stream>> {
+    let (near, far) = duplex(BUFFER_SIZE);
+    let closed = |_| io::Error::from(io::ErrorKind::ConnectionRefused);
+    sender.send(Ok(far)).await.map_err(closed)?;
     Ok(Box::new(near))
 }

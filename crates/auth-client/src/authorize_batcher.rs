@@ -3,7 +3,7 @@
 use crate::{Requirement, User};
 use rolegate_grpc_client::{BalancedChannel, BatchCall, CallBatcher, CallError};
 use rolegate_proto::{
-    Reason, RequestId,
+    Reason,
     auth_v1::{
         AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest,
         auth_service_client::AuthServiceClient, authorize_outcome::Outcome,
@@ -14,34 +14,22 @@ use secrecy::{ExposeSecret, SecretString};
 
 type Client = AuthServiceClient<BalancedChannel>;
 
-#[derive(Clone, Debug)]
-pub(crate) struct AuthorizeBatcher(CallBatcher<AuthorizeRequest, User>);
+pub(crate) fn authorize_batcher(client: Client) -> CallBatcher<AuthorizeRequest, User> {
+    let send = move |items, call| decide(client.clone(), items, call);
+    CallBatcher::new(MAX_AUTHORIZE_BATCH, send)
+}
 
-impl AuthorizeBatcher {
-    pub(crate) fn new(client: Client) -> Self {
-        let send = move |items, call| decide(client.clone(), items, call);
-        Self(CallBatcher::new(MAX_AUTHORIZE_BATCH, send))
+/// An item of a batch. A token that is too long is invalid; it would take the space of the others.
+pub(crate) fn authorize_request(
+    access_token: &SecretString,
+    requirement: Requirement<'_>,
+) -> Result<AuthorizeRequest, CallError> {
+    let access_token = access_token.expose_secret();
+    if access_token.len() > MAX_TOKEN_LEN {
+        return Err(CallError::local(Reason::TokenInvalid));
     }
-
-    pub(crate) fn observe(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.0.observe(observer);
-    }
-
-    pub(crate) async fn authorize(
-        &self,
-        access_token: &SecretString,
-        requirement: Requirement<'_>,
-        request_id: Option<RequestId>,
-    ) -> Result<User, CallError> {
-        let access_token = access_token.expose_secret();
-        // Bounds the size of the batch.
-        if access_token.len() > MAX_TOKEN_LEN {
-            return Err(CallError::local(Reason::TokenInvalid));
-        }
-        let access_token = access_token.to_owned();
-        let item = AuthorizeRequest { access_token, requirement: Some(requirement.into()) };
-        self.0.submit(item, request_id).await
-    }
+    let requirement = Some(requirement.into());
+    Ok(AuthorizeRequest { access_token: access_token.to_owned(), requirement })
 }
 
 async fn decide(

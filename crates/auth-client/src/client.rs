@@ -1,25 +1,25 @@
 //! The typed calls of `rolegate.auth.v1.AuthService`. Calls about other users are in `users`.
 
 use crate::{
-    Requirement, User, authorize_batcher::AuthorizeBatcher, username_batcher::UsernameBatcher,
+    Requirement, User,
+    authorize_batcher::{authorize_batcher, authorize_request},
+    username_batcher::username_batcher,
 };
 use rolegate_grpc_client::{
-    BalancedChannel, CallContext, CallError, ClientTls, InvalidAddress, PASSWORD_TIMEOUT,
-    ServiceInfo, Stream, authenticated_request, call_with_timeout,
+    BalancedChannel, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress,
+    PASSWORD_TIMEOUT, ServiceInfo, authenticated_request, call_with_timeout,
 };
 use rolegate_proto::auth_v1::{
-    ChangePasswordRequest, LoginRequest, RegisterRequest, VerifyCredentialsRequest,
-    auth_service_client::AuthServiceClient, auth_service_server::SERVICE_NAME,
+    AuthorizeRequest, ChangePasswordRequest, LoginRequest, RegisterRequest,
+    VerifyCredentialsRequest, auth_service_client::AuthServiceClient,
+    auth_service_server::SERVICE_NAME,
 };
 use secrecy::{ExposeSecret, SecretString};
-use std::{io, sync::Arc};
+use std::sync::Arc;
 
 mod users;
 
 pub use users::{UserPage, UserQuery};
-
-const SERVICE: ServiceInfo =
-    ServiceInfo { program: "auth-service", default_port: 50051, health_name: SERVICE_NAME };
 
 /// A client of auth-service. Clones are cheap and share connections and batches.
 #[derive(Clone, Debug)]
@@ -28,11 +28,15 @@ pub struct AuthClient(Arc<Parts>);
 #[derive(Debug)]
 struct Parts {
     client: AuthServiceClient<BalancedChannel>,
-    authorize_batcher: AuthorizeBatcher,
-    username_batcher: UsernameBatcher,
+    decisions: CallBatcher<AuthorizeRequest, User>,
+    usernames: CallBatcher<i64, Option<String>>,
 }
 
 impl AuthClient {
+    /// The service that this client calls.
+    pub const SERVICE: ServiceInfo =
+        ServiceInfo { program: "auth-service", default_port: 50051, health_name: SERVICE_NAME };
+
     /// A client of every replica behind `address`, such as `http://auth-service:50051`, in plain text.
     /// Connects in the background.
     ///
@@ -40,7 +44,7 @@ impl AuthClient {
     ///
     /// Outside a tokio runtime.
     pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
-        BalancedChannel::connect_lazy(SERVICE, address).map(Self::new)
+        BalancedChannel::connect_lazy(Self::SERVICE, address).map(Self::new)
     }
 
     /// Like [`AuthClient::connect_lazy`], with TLS, for an address such as
@@ -50,27 +54,16 @@ impl AuthClient {
     ///
     /// Outside a tokio runtime.
     pub fn connect_lazy_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
-        BalancedChannel::connect_lazy_tls(SERVICE, address, tls).map(Self::new)
+        BalancedChannel::connect_lazy_tls(Self::SERVICE, address, tls).map(Self::new)
     }
 
-    /// A client of one auth-service over the streams that `connector` opens, for example within a
-    /// process.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
-    pub fn with_connector<F>(connector: impl Fn() -> F + Send + Sync + 'static) -> Self
-    where
-        F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
-    {
-        Self::new(BalancedChannel::with_connector(SERVICE, connector))
-    }
-
-    fn new(channel: BalancedChannel) -> Self {
+    /// A client over a channel to [`AuthClient::SERVICE`].
+    #[must_use]
+    pub fn new(channel: BalancedChannel) -> Self {
         let client = AuthServiceClient::new(channel);
-        let authorize_batcher = AuthorizeBatcher::new(client.clone());
-        let username_batcher = UsernameBatcher::new(client.clone());
-        Self(Arc::new(Parts { client, authorize_batcher, username_batcher }))
+        let decisions = authorize_batcher(client.clone());
+        let usernames = username_batcher(client.clone());
+        Self(Arc::new(Parts { client, decisions, usernames }))
     }
 
     fn client(&self) -> AuthServiceClient<BalancedChannel> {
@@ -134,19 +127,20 @@ impl AuthClient {
         requirement: Requirement<'_>,
         context: CallContext,
     ) -> Result<User, CallError> {
-        self.0.authorize_batcher.authorize(access_token, requirement, context.request_id).await
+        let request = authorize_request(access_token, requirement)?;
+        self.0.decisions.submit(request, context.request_id).await
     }
 
     /// Calls `observer` with the number of decisions in each call, for metrics. Only the first observer
     /// is kept.
     pub fn observe_decisions(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.0.authorize_batcher.observe(observer);
+        self.0.decisions.observe(observer);
     }
 
     /// The same for lookups of one username each. Lookups of several are not batched further and not
     /// observed.
     pub fn observe_usernames(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.0.username_batcher.observe(observer);
+        self.0.usernames.observe(observer);
     }
 
     /// Replaces the password of the bearer of `access_token`, given the current one, and revokes all

@@ -24,8 +24,8 @@ mod username_batcher;
 pub use client::{AuthClient, UserPage, UserQuery};
 pub use requirement::Requirement;
 pub use rolegate_grpc_client::{
-    CallContext, CallError, ClientTls, File, FileError, Identity, InvalidAddress, ServiceError,
-    Stream,
+    BalancedChannel, CallContext, CallError, ClientTls, File, FileError, Identity, InvalidAddress,
+    ServiceError, Stream,
 };
 pub use rolegate_proto::{Reason, RequestId, Role};
 pub use user::User;

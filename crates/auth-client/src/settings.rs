@@ -35,13 +35,7 @@ impl AuthTlsSettings {
             certificate: self.auth_client_tls_cert_file.clone(),
             key: self.auth_client_tls_key_file.clone(),
         };
-        let url_setting = files.url_setting;
-        let tls = files.load(url)?;
-        let client = match &tls {
-            Some(tls) => AuthClient::connect_lazy_tls(url, tls.clone()),
-            None => AuthClient::connect_lazy(url),
-        };
-        let client = client.map_err(|error| SettingError::new(url_setting, error.to_string()))?;
-        Ok((client, tls))
+        let (channel, tls) = files.connect_lazy(AuthClient::SERVICE, url)?;
+        Ok((AuthClient::new(channel), tls))
     }
 }

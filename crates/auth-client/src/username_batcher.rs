@@ -11,47 +11,28 @@ use std::collections::HashMap;
 
 type Client = AuthServiceClient<BalancedChannel>;
 
-#[derive(Clone, Debug)]
-pub(crate) struct UsernameBatcher {
-    client: Client,
-    batcher: CallBatcher<i64, Option<String>>,
+pub(crate) fn username_batcher(client: Client) -> CallBatcher<i64, Option<String>> {
+    CallBatcher::new(MAX_USERNAME_BATCH, move |ids, call| {
+        let client = client.clone();
+        answer_by_key(ids, async move |ids| get_batch(&client, &call, ids).await)
+    })
 }
 
-impl UsernameBatcher {
-    pub(crate) fn new(client: Client) -> Self {
-        let batch_client = client.clone();
-        let batcher = CallBatcher::new(MAX_USERNAME_BATCH, move |ids, call| {
-            let client = batch_client.clone();
-            answer_by_key(ids, async move |ids| get_users(&client, &call, ids).await)
-        });
-        Self { client, batcher }
+/// The usernames by id, in calls that are batches by themselves.
+pub(crate) async fn get_usernames(
+    client: &Client,
+    ids: &[i64],
+    request_id: Option<RequestId>,
+) -> Result<HashMap<i64, String>, CallError> {
+    let call = BatchCall::single(request_id);
+    let mut usernames = HashMap::with_capacity(ids.len());
+    for ids in ids.chunks(MAX_USERNAME_BATCH) {
+        usernames.extend(get_batch(client, &call, ids.to_vec()).await?);
     }
-
-    pub(crate) fn observe(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.batcher.observe(observer);
-    }
-
-    /// The usernames by id, without ids that do not exist. One id shares its call; several are a batch
-    /// already.
-    pub(crate) async fn get(
-        &self,
-        ids: &[i64],
-        request_id: Option<RequestId>,
-    ) -> Result<HashMap<i64, String>, CallError> {
-        if let &[id] = ids {
-            let username = self.batcher.submit(id, request_id).await?;
-            return Ok(username.into_iter().map(|username| (id, username)).collect());
-        }
-        let call = BatchCall::single(request_id);
-        let mut usernames = HashMap::with_capacity(ids.len());
-        for ids in ids.chunks(MAX_USERNAME_BATCH) {
-            usernames.extend(get_users(&self.client, &call, ids.to_vec()).await?);
-        }
-        Ok(usernames)
-    }
+    Ok(usernames)
 }
 
-async fn get_users(
+async fn get_batch(
     client: &Client,
     call: &BatchCall,
     ids: Vec<i64>,

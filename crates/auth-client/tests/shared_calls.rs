@@ -1,7 +1,7 @@
 //! Concurrent decisions share calls, and nobody's request harms another's.
 
 use rolegate_auth_client::{
-    AuthClient, CallContext, CallError, Reason, Requirement, Role, Stream, User,
+    AuthClient, BalancedChannel, CallContext, CallError, Reason, Requirement, Role, Stream, User,
 };
 use rolegate_proto::auth_v1::{
     self as proto, AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
@@ -170,13 +170,14 @@ fn start() -> (AuthClient, Auth) {
         server.serve_with_incoming(connection).await
     });
     let near = Mutex::new(Some(near));
-    let client = AuthClient::with_connector(move || {
+    let channel = BalancedChannel::with_connector(AuthClient::SERVICE, move || {
         let near = near.lock().expect("no panic").take();
         async move {
             near.map(|near| Box::new(near) as Box<dyn Stream>)
                 .ok_or(io::ErrorKind::ConnectionRefused.into())
         }
     });
+    let client = AuthClient::new(channel);
     (client, auth)
 }
 

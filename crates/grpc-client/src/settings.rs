@@ -1,6 +1,6 @@
 //! Settings of TLS connections to a service.
 
-use crate::{ClientTls, File, Identity};
+use crate::{BalancedChannel, ClientTls, File, Identity, InvalidAddress, ServiceInfo};
 use rolegate_service_runtime::settings::SettingError;
 use std::path::PathBuf;
 
@@ -28,9 +28,29 @@ impl ClientTlsFiles {
         Some(self.setting(name))
     }
 
-    /// Loads the files for the service at `url`; `None` for a plain-text connection. Settings that
-    /// contradict each other are an error, because secrets would travel in plain text or to any peer.
-    pub fn load(self, url: &str) -> Result<Option<ClientTls>, SettingError> {
+    /// A channel to the service at `url`, and its TLS, which can be reloaded; `None` for plain text.
+    /// Settings that contradict each other are an error, because secrets would travel in plain text or
+    /// to any peer.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn connect_lazy(
+        self,
+        service: ServiceInfo,
+        url: &str,
+    ) -> Result<(BalancedChannel, Option<ClientTls>), SettingError> {
+        let tls = self.load(url)?;
+        let channel = match &tls {
+            Some(tls) => BalancedChannel::connect_lazy_tls(service, url, tls.clone()),
+            None => BalancedChannel::connect_lazy(service, url),
+        };
+        let invalid =
+            |error: InvalidAddress| SettingError::new(self.url_setting, error.to_string());
+        Ok((channel.map_err(invalid)?, tls))
+    }
+
+    fn load(&self, url: &str) -> Result<Option<ClientTls>, SettingError> {
         let setting = |name: &str| self.setting(name);
         let required = |name, because: String| {
             Err(SettingError::new(setting(name), format!("is required, because {because}")))

@@ -1,20 +1,20 @@
 //! The typed calls of `rolegate.posts.v1.PostService`.
 
-use crate::{Post, PostInput, PostPage, PostQuery, post_batcher::PostBatcher};
+use crate::{Post, PostInput, PostPage, PostQuery, post_batcher::post_batcher};
 use rolegate_grpc_client::{
-    BalancedChannel, CallContext, CallError, ClientTls, InvalidAddress, READ_TIMEOUT, ServiceInfo,
-    Stream, authenticated_request, call_with_timeout, retry_until,
+    BalancedChannel, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress, READ_TIMEOUT,
+    ServiceInfo, authenticated_request, call_with_timeout, retry_until,
 };
-use rolegate_proto::posts_v1::{
-    CreatePostRequest, DeletePostRequest, ListPostsRequest, UpdatePostRequest,
-    post_service_client::PostServiceClient, post_service_server::SERVICE_NAME,
+use rolegate_proto::{
+    Reason,
+    posts_v1::{
+        CreatePostRequest, DeletePostRequest, ListPostsRequest, UpdatePostRequest,
+        post_service_client::PostServiceClient, post_service_server::SERVICE_NAME,
+    },
 };
 use secrecy::SecretString;
-use std::{io, sync::Arc};
+use std::sync::Arc;
 use tokio::time::Instant;
-
-const SERVICE: ServiceInfo =
-    ServiceInfo { program: "posts-service", default_port: 50052, health_name: SERVICE_NAME };
 
 /// The largest batch of the longest posts has 13 MiB.
 const MAX_RESPONSE_SIZE: usize = 16 * 1024 * 1024;
@@ -26,12 +26,16 @@ pub struct PostsClient(Arc<Parts>);
 #[derive(Debug)]
 struct Parts {
     client: PostServiceClient<BalancedChannel>,
-    post_batcher: PostBatcher,
+    reads: CallBatcher<i64, Option<Post>>,
 }
 
 /// In every call that takes `actor`, it is the access token of an author or an admin. Authors may
 /// change only their own posts.
 impl PostsClient {
+    /// The service that this client calls.
+    pub const SERVICE: ServiceInfo =
+        ServiceInfo { program: "posts-service", default_port: 50052, health_name: SERVICE_NAME };
+
     /// A client of every replica behind `address`, such as `http://posts-service:50052`, in plain text.
     /// Connects in the background.
     ///
@@ -39,7 +43,7 @@ impl PostsClient {
     ///
     /// Outside a tokio runtime.
     pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
-        BalancedChannel::connect_lazy(SERVICE, address).map(Self::new)
+        BalancedChannel::connect_lazy(Self::SERVICE, address).map(Self::new)
     }
 
     /// Like [`PostsClient::connect_lazy`], with TLS, for an address such as
@@ -49,25 +53,15 @@ impl PostsClient {
     ///
     /// Outside a tokio runtime.
     pub fn connect_lazy_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
-        BalancedChannel::connect_lazy_tls(SERVICE, address, tls).map(Self::new)
+        BalancedChannel::connect_lazy_tls(Self::SERVICE, address, tls).map(Self::new)
     }
 
-    /// A client of one posts-service over the streams that `connector` opens.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
-    pub fn with_connector<F>(connector: impl Fn() -> F + Send + Sync + 'static) -> Self
-    where
-        F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
-    {
-        Self::new(BalancedChannel::with_connector(SERVICE, connector))
-    }
-
-    fn new(channel: BalancedChannel) -> Self {
+    /// A client over a channel to [`PostsClient::SERVICE`].
+    #[must_use]
+    pub fn new(channel: BalancedChannel) -> Self {
         let client = PostServiceClient::new(channel).max_decoding_message_size(MAX_RESPONSE_SIZE);
-        let post_batcher = PostBatcher::new(client.clone());
-        Self(Arc::new(Parts { client, post_batcher }))
+        let reads = post_batcher(client.clone());
+        Self(Arc::new(Parts { client, reads }))
     }
 
     /// Creates a post whose author is the actor.
@@ -88,13 +82,14 @@ impl PostsClient {
     /// The post with this id as it is stored now. Concurrent reads share calls, which carry all
     /// request ids and no client address.
     pub async fn get_post(&self, id: i64, context: CallContext) -> Result<Post, CallError> {
-        self.0.post_batcher.get(id, context.request_id).await
+        let post = self.0.reads.submit(id, context.request_id).await?;
+        post.ok_or_else(|| CallError::local(Reason::PostNotFound))
     }
 
     /// Calls `observer` with the number of reads in each call, for metrics. Only the first observer is
     /// kept.
     pub fn observe_reads(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.0.post_batcher.observe(observer);
+        self.0.reads.observe(observer);
     }
 
     /// Lists posts by ascending id.

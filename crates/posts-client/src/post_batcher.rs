@@ -4,7 +4,6 @@ use crate::Post;
 use rolegate_batcher::answer_by_key;
 use rolegate_grpc_client::{BalancedChannel, BatchCall, CallBatcher, CallError};
 use rolegate_proto::{
-    Reason, RequestId,
     limits::MAX_POST_BATCH,
     posts_v1::{BatchGetPostsRequest, GetPostRequest, post_service_client::PostServiceClient},
 };
@@ -12,29 +11,11 @@ use std::collections::HashMap;
 
 type Client = PostServiceClient<BalancedChannel>;
 
-#[derive(Clone, Debug)]
-pub(crate) struct PostBatcher(CallBatcher<i64, Option<Post>>);
-
-impl PostBatcher {
-    pub(crate) fn new(client: Client) -> Self {
-        Self(CallBatcher::new(MAX_POST_BATCH, move |ids, call| {
-            let client = client.clone();
-            answer_by_key(ids, async move |ids| get_posts(&client, &call, ids).await)
-        }))
-    }
-
-    pub(crate) fn observe(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.0.observe(observer);
-    }
-
-    pub(crate) async fn get(
-        &self,
-        id: i64,
-        request_id: Option<RequestId>,
-    ) -> Result<Post, CallError> {
-        let post = self.0.submit(id, request_id).await?;
-        post.ok_or_else(|| CallError::local(Reason::PostNotFound))
-    }
+pub(crate) fn post_batcher(client: Client) -> CallBatcher<i64, Option<Post>> {
+    CallBatcher::new(MAX_POST_BATCH, move |ids, call| {
+        let client = client.clone();
+        answer_by_key(ids, async move |ids| get_posts(&client, &call, ids).await)
+    })
 }
 
 async fn get_posts(

@@ -50,12 +50,7 @@ impl PostsTlsSettings {
                 None => Ok((None, None)),
             };
         };
-        let tls = files.load(url)?;
-        let client = match &tls {
-            Some(tls) => PostsClient::connect_lazy_tls(url, tls.clone()),
-            None => PostsClient::connect_lazy(url),
-        };
-        let client = client.map_err(|error| SettingError::new(URL, error.to_string()))?;
-        Ok((Some(client), tls))
+        let (channel, tls) = files.connect_lazy(PostsClient::SERVICE, url)?;
+        Ok((Some(PostsClient::new(channel)), tls))
     }
 }

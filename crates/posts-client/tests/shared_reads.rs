@@ -1,6 +1,6 @@
 //! Concurrent reads share calls, and nobody's read harms another's.
 
-use rolegate_grpc_client::{CallContext, CallError, Stream};
+use rolegate_grpc_client::{BalancedChannel, CallContext, CallError, Stream};
 use rolegate_posts_client::{Post, PostsClient};
 use rolegate_proto::{
     Reason,
@@ -123,13 +123,14 @@ fn start() -> (PostsClient, Posts) {
         server.serve_with_incoming(connection).await
     });
     let near = Mutex::new(Some(near));
-    let client = PostsClient::with_connector(move || {
+    let channel = BalancedChannel::with_connector(PostsClient::SERVICE, move || {
         let near = near.lock().expect("no panic").take();
         async move {
             near.map(|near| Box::new(near) as Box<dyn Stream>)
                 .ok_or(io::ErrorKind::ConnectionRefused.into())
         }
     });
+    let client = PostsClient::new(channel);
     (client, posts)
 }
 

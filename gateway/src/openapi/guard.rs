@@ -1,13 +1,16 @@
 //! Restricts routes to roles, in the router and in the OpenAPI document at once.
 
 use super::{operations, responses::add_response};
-use rolegate_auth_client::{AuthClient, Role, axum::RequireRole};
+use rolegate_auth_client::{
+    AuthClient, Role,
+    axum::{RequireRole, RequireRoleLayer},
+};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa_axum::router::{UtoipaMethodRouter, UtoipaMethodRouterExt};
 
 /// Rejects callers without one of some roles before the request body is read.
 pub(crate) struct Guard {
-    layer: RequireRole,
+    layer: RequireRoleLayer,
     role_names: String,
 }
 

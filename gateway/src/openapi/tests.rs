@@ -7,6 +7,7 @@ use crate::{
 use axum::Router;
 use http::StatusCode;
 use http_body_util::BodyExt;
+use rolegate_auth_client::BalancedChannel;
 use rolegate_posts_client::PostsClient;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +21,8 @@ fn variants(arguments: &[&str]) -> [Router; 2] {
 
 /// A posts-service that is not there.
 fn nobody_s_posts() -> PostsClient {
-    PostsClient::with_connector(async || Err(std::io::ErrorKind::ConnectionRefused.into()))
+    let refuse = async || Err(std::io::ErrorKind::ConnectionRefused.into());
+    PostsClient::new(BalancedChannel::with_connector(PostsClient::SERVICE, refuse))
 }
 
 async fn document_of(router: &Router) -> Value {

@@ -3,7 +3,7 @@
 //! Access tokens are `user`, `author`, `admin` (a user of that role) and `gone`; every user's
 //! password is `right`; the ids of users are 1, 2 and 3, of whom 3 cannot be deleted.
 
-use rolegate_auth_client::{AuthClient, Reason, Stream};
+use rolegate_auth_client::{AuthClient, BalancedChannel, Reason, Stream};
 use rolegate_proto::{
     ERROR_DOMAIN,
     auth_v1::{
@@ -49,13 +49,14 @@ pub(crate) fn fake_auth() -> (AuthClient, Calls) {
         server.serve_with_incoming(connection).await
     });
     let near = Mutex::new(Some(near));
-    let client = AuthClient::with_connector(move || {
+    let channel = BalancedChannel::with_connector(AuthClient::SERVICE, move || {
         let near = near.lock().expect("no panic").take();
         async move {
             near.map(|near| Box::new(near) as Box<dyn Stream>)
                 .ok_or(io::ErrorKind::ConnectionRefused.into())
         }
     });
+    let client = AuthClient::new(channel);
     (client, calls)
 }
 

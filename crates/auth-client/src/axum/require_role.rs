@@ -1,4 +1,4 @@
-//! Only users of certain roles pass.
+//! Restricts routes to roles.
 
 use super::CurrentUser;
 use crate::{AuthClient, Requirement, Role};
@@ -7,16 +7,11 @@ use axum::{
     extract::Request,
     response::{IntoResponse, Response},
 };
-use std::{
-    convert::Infallible,
-    future::Future,
-    pin::Pin,
-    task::{Context, Poll},
-};
-use tower::{Layer, Service};
+use std::{future::Future, pin::Pin, sync::Arc};
+use tower_http::auth::{AsyncAuthorizeRequest, AsyncRequireAuthorizationLayer};
 
-/// A layer that lets only users pass whose stored role is listed; everybody else gets 401 or 403.
-/// Handlers behind it find them as [`CurrentUser`].
+/// Lets requests pass whose user has one of some roles now; rejects others with 401 or 403. Handlers
+/// behind the layer get the user as [`CurrentUser`].
 ///
 /// ```
 /// # use rolegate_auth_client::{AuthClient, Role, axum::{CurrentUser, RequireRole}};
@@ -32,58 +27,34 @@ use tower::{Layer, Service};
 #[derive(Clone, Debug)]
 pub struct RequireRole {
     client: AuthClient,
-    roles: std::sync::Arc<[Role]>,
+    roles: Arc<[Role]>,
 }
+
+/// The layer of [`RequireRole::any_of`].
+pub type RequireRoleLayer = AsyncRequireAuthorizationLayer<RequireRole>;
 
 impl RequireRole {
-    /// Users with one of these roles pass.
-    pub fn any_of(client: AuthClient, roles: impl IntoIterator<Item = Role>) -> Self {
-        Self { client, roles: roles.into_iter().collect() }
+    /// A layer that users with any of these roles pass.
+    pub fn any_of(client: AuthClient, roles: impl IntoIterator<Item = Role>) -> RequireRoleLayer {
+        RequireRoleLayer::new(Self { client, roles: roles.into_iter().collect() })
     }
 }
 
-impl<S> Layer<S> for RequireRole {
-    type Service = Guarded<S>;
+impl AsyncAuthorizeRequest<Body> for RequireRole {
+    type RequestBody = Body;
+    type ResponseBody = Body;
+    type Future = Pin<Box<dyn Future<Output = Result<Request, Response>> + Send>>;
 
-    fn layer(&self, inner: S) -> Guarded<S> {
-        Guarded { inner, require: self.clone() }
-    }
-}
-
-/// A service behind [`RequireRole`].
-#[derive(Clone, Debug)]
-pub struct Guarded<S> {
-    inner: S,
-    require: RequireRole,
-}
-
-impl<S> Service<Request> for Guarded<S>
-where
-    S: Service<Request, Response = Response, Error = Infallible> + Clone + Send + 'static,
-    S::Future: Send,
-{
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        // The clone stays behind; the service that was polled ready is the one that is called.
-        let clone = self.inner.clone();
-        let mut inner = std::mem::replace(&mut self.inner, clone);
-        let require = self.require.clone();
+    fn authorize(&mut self, request: Request) -> Self::Future {
+        let Self { client, roles } = self.clone();
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
-            let requirement = Requirement::Roles(&require.roles);
-            match CurrentUser::authorize(&parts, &require.client, requirement).await {
+            match CurrentUser::authorize(&parts, &client, Requirement::Roles(&roles)).await {
                 Ok(current) => {
                     parts.extensions.insert(current);
-                    inner.call(Request::from_parts(parts, body)).await
+                    Ok(Request::from_parts(parts, body))
                 }
-                Err(problem) => Ok(problem.into_response()),
+                Err(error) => Err(error.into_response()),
             }
         })
     }

@@ -1,7 +1,7 @@
 //! Calls about other users: administration, and usernames for display.
 
 use super::AuthClient;
-use crate::{Role, User};
+use crate::{Role, User, username_batcher::get_usernames};
 use rolegate_grpc_client::{
     CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request,
     call_with_timeout,
@@ -124,12 +124,17 @@ impl AuthClient {
     }
 
     /// The usernames by id, without ids that do not exist. Needs no actor, because services show
-    /// usernames to everybody. Concurrent lookups of one id share calls.
+    /// usernames to everybody. Concurrent lookups of one id share calls;
+    /// several ids are a batch already.
     pub async fn get_usernames(
         &self,
         ids: &[i64],
         context: CallContext,
     ) -> Result<HashMap<i64, String>, CallError> {
-        self.0.username_batcher.get(ids, context.request_id).await
+        if let &[id] = ids {
+            let username = self.0.usernames.submit(id, context.request_id).await?;
+            return Ok(username.into_iter().map(|username| (id, username)).collect());
+        }
+        get_usernames(&self.0.client, ids, context.request_id).await
     }
 }
