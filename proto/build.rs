@@ -1,10 +1,10 @@
-//! Generates the Rust code of the contracts. protox parses the files, so no `protoc` is needed.
+//! Generates the Rust code of the contracts, with protox instead of `protoc`.
 
 use std::{env, error::Error, fs, path::PathBuf};
 
 use prost::Message as _;
 
-/// Each contract and where its descriptors go: a server describes its own service only.
+/// Each contract and the file of its descriptors; server reflection describes one service each.
 const CONTRACTS: [(&str, &str); 2] =
     [("rolegate/auth/v1/auth.proto", "auth.bin"), ("rolegate/posts/v1/posts.proto", "posts.bin")];
 

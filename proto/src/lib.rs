@@ -1,13 +1,12 @@
 //! The gRPC contracts of Rolegate.
 //!
 //! - [`auth_v1`]: messages, client and server of `rolegate.auth.v1`, generated from
-//!   `rolegate/auth/v1/auth.proto`, which documents every call and every field.
+//!   `rolegate/auth/v1/auth.proto`, which documents every call and field.
 //! - [`posts_v1`]: the same of `rolegate.posts.v1`, from `rolegate/posts/v1/posts.proto`.
-//! - [`Reason`]: the stable error reasons that both sides share.
+//! - [`Reason`]: the stable error reasons.
 //! - [`Role`]: the roles of users.
-//! - [`limits`]: what a message may have at the most.
-//! - [`metadata`]: names of the request metadata that the contracts use; [`RequestId`]: what one of
-//!   them holds.
+//! - [`limits`]: the sizes of pages, batches and tokens.
+//! - [`metadata`]: the names of request metadata; [`RequestId`]: the value of one of them.
 //! - [`AUTH_DESCRIPTORS`], [`POSTS_DESCRIPTORS`]: the encoded descriptors, for server reflection.
 
 pub mod limits;
@@ -20,7 +19,7 @@ pub use reason::{ERROR_DOMAIN, Reason};
 pub use request_id::{InvalidRequestId, RequestId};
 pub use role::{Role, UnknownRole};
 
-/// The service by its full name: in `grpc.health.v1`, and in reflection.
+/// The full name of the auth service in `grpc.health.v1` and in reflection.
 pub use auth_v1::auth_service_server::SERVICE_NAME;
 
 /// Package `rolegate.auth.v1`.

@@ -7,14 +7,14 @@ pub const ERROR_DOMAIN: &str = "rolegate";
 
 macro_rules! reasons {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal, $code:ident;)+) => {
-        /// Why a call was not answered with success. Stable: callers decide by it, never by text.
+        /// Why a service rejected a call. Stable: callers decide by it, never by text.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Reason {
             $($(#[$doc])+ $variant,)+
         }
 
         impl Reason {
-            /// Every reason, in the order of the contracts' tables.
+            /// Every reason.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// The name on the wire, `UPPER_SNAKE_CASE`.
@@ -23,13 +23,13 @@ macro_rules! reasons {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// The gRPC status code that goes with it.
+            /// Its gRPC status code.
             #[must_use]
             pub const fn code(self) -> Code {
                 match self { $(Self::$variant => Code::$code),+ }
             }
 
-            /// The reason of this name; `None` for a name of a later version or of somebody else.
+            /// The reason with this name; `None` for one of a later version.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$variant),)+ _ => None }
@@ -39,17 +39,17 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// The username has an owner already.
+    /// The username is taken.
     UsernameTaken = "USERNAME_TAKEN", AlreadyExists;
     /// The username breaks a rule; the status message names the rule.
     UsernameInvalid = "USERNAME_INVALID", InvalidArgument;
     /// The password breaks a rule; the status message names the rule.
     PasswordInvalid = "PASSWORD_INVALID", InvalidArgument;
-    /// Unknown username or wrong password; never which of the two.
+    /// Unknown username or wrong password; which one is not disclosed.
     CredentialsInvalid = "CREDENTIALS_INVALID", Unauthenticated;
     /// The access token is malformed, forged or expired.
     TokenInvalid = "TOKEN_INVALID", Unauthenticated;
-    /// The access token is good, but its user is gone.
+    /// The access token is valid, but its user does not exist.
     TokenUserNotFound = "TOKEN_USER_NOT_FOUND", Unauthenticated;
     /// The user's stored role is not among the allowed ones.
     RoleInsufficient = "ROLE_INSUFFICIENT", PermissionDenied;
@@ -57,27 +57,27 @@ reasons! {
     UserNotFound = "USER_NOT_FOUND", NotFound;
     /// The role is none of `user`, `author`, `admin`.
     RoleInvalid = "ROLE_INVALID", InvalidArgument;
-    /// The user is the one who asks, or the one named `admin`.
+    /// The user is the actor, or the one named `admin`.
     UserNotDeletable = "USER_NOT_DELETABLE", FailedPrecondition;
-    /// The current password is not the one that was given.
+    /// The given current password is wrong.
     CurrentPasswordWrong = "CURRENT_PASSWORD_WRONG", FailedPrecondition;
     /// No post has this id.
     PostNotFound = "POST_NOT_FOUND", NotFound;
     /// The title or the content of a post breaks a rule; the status message names the rule.
     PostInvalid = "POST_INVALID", InvalidArgument;
-    /// The request lacks what it must say: a fault of the calling program.
+    /// The request is invalid: a bug of the calling program.
     RequestInvalid = "REQUEST_INVALID", InvalidArgument;
-    /// Nobody may register here.
+    /// Registration is disabled.
     RegistrationClosed = "REGISTRATION_CLOSED", PermissionDenied;
-    /// Too many failed guesses; `google.rpc.RetryInfo` says when to try again.
+    /// Too many failed attempts; `google.rpc.RetryInfo` says when to try again.
     TooManyAttempts = "TOO_MANY_ATTEMPTS", ResourceExhausted;
-    /// No capacity in time; `google.rpc.RetryInfo` says when to try again.
+    /// No capacity within the deadline; `google.rpc.RetryInfo` says when to try again.
     Overloaded = "OVERLOADED", ResourceExhausted;
-    /// A service that must ask auth-service cannot.
+    /// The service cannot reach auth-service.
     AuthUnavailable = "AUTH_UNAVAILABLE", Unavailable;
-    /// A database cannot be asked.
+    /// The database is unavailable.
     StoreUnavailable = "STORE_UNAVAILABLE", Unavailable;
-    /// A fault of the service; the cause stands in its log only.
+    /// An internal error; the cause is only in the log of the service.
     Internal = "INTERNAL", Internal;
 }
 
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_of_the_contracts_are_these_reasons_and_their_codes() {
+    fn tables_of_the_contracts_match_the_reasons() {
         let mut tables = documented(include_str!("../rolegate/auth/v1/auth.proto"));
         tables.extend(documented(include_str!("../rolegate/posts/v1/posts.proto")));
         let named = |reason: Reason| {

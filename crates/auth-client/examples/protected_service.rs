@@ -1,9 +1,9 @@
-//! Another internal service that protects its endpoints by asking auth-service.
+//! A service that protects its endpoints with auth-service.
 //!
-//! With auth-service (or rolegate) running on this machine:
+//! Start auth-service or `rolegate` on this machine, then:
 //!
 //! ```sh
-//! cargo run -p auth-client --features axum --example protected_service
+//! cargo run -p rolegate-auth-client --features axum --example protected_service
 //! curl -i http://127.0.0.1:3000/reports -H "Authorization: Bearer $TOKEN"
 //! ```
 
@@ -28,12 +28,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Any user with a good token; 401 for everybody else.
+/// Any user with a valid token; others get 401.
 async fn hello(CurrentUser(user): CurrentUser) -> String {
     format!("Hello {}, you are {} {}.\n", user.username, user.role, user.id)
 }
 
-/// Authors and admins only, by the role stored now; 403 for other users.
+/// Authors and admins only, by the role stored now; other users get 403.
 async fn reports(CurrentUser(user): CurrentUser) -> String {
     format!("Reports for {}.\n", user.username)
 }

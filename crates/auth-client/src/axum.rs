@@ -1,10 +1,10 @@
-//! For services built on axum: protect endpoints in two lines.
+//! Extractors, a layer and error responses for axum services.
 //!
-//! - [`CurrentUser`]: an extractor; any user with a good token.
-//! - [`RequireRole`]: a layer; only users whose stored role is listed.
+//! - [`CurrentUser`]: an extractor for any user with a valid token.
+//! - [`RequireRole`]: a layer that only users with some roles pass.
 //! - [`BearerToken`]: the access token of a request (RFC 6750, section 2.1).
-//! - [`ApiError`]: an error as a status and `{"detail": …}`; the one place where the contract's
-//!   reasons become HTTP.
+//! - [`ApiError`]: an error as a status and `{"detail": …}`; the only mapping from the contract's
+//!   reasons to HTTP.
 
 mod api_error;
 mod bearer_token;

@@ -1,16 +1,16 @@
-//! What a caller requires of a user.
+//! Requirements of role decisions.
 
 use rolegate_proto::{
     Role,
     auth_v1::{self, authorize_request},
 };
 
-/// What [`AuthClient::authorize`](crate::AuthClient::authorize) requires of the bearer.
+/// What [`AuthClient::authorize`](crate::AuthClient::authorize) requires of the token's bearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requirement<'a> {
-    /// Any user with a good token.
+    /// Any user with a valid token.
     AnyAuthenticated,
-    /// A user whose stored role is listed. An empty list is refused by auth-service.
+    /// A user whose stored role is listed. auth-service rejects an empty list.
     Roles(&'a [Role]),
 }
 

@@ -1,4 +1,4 @@
-//! Concurrent decisions share calls, and nobody's request harms another's.
+//! Concurrent role decisions share calls and do not affect each other.
 
 use rolegate_auth_client::{
     AuthClient, BalancedChannel, CallContext, CallError, Reason, Requirement, Role, Stream, User,
@@ -20,12 +20,12 @@ use std::{
 use tokio::{sync::Semaphore, task::JoinHandle};
 use tonic::{Request, Response, Status, transport::Server};
 
-/// Answers when the test allows it. A token is the id of its user, `bad` is nobody's.
+/// Answers when the test allows it. A token is the id of its user; others are invalid.
 #[derive(Clone, Default)]
 struct Auth {
     role: Arc<AtomicI32>,
     may_answer: Arc<Gate>,
-    /// How many items each call had; 0 stands for a plain `Authorize`.
+    /// The number of items of each call; 0 for an `Authorize`.
     calls: Arc<Mutex<Vec<usize>>>,
     outages: Arc<AtomicI32>,
 }
@@ -46,12 +46,12 @@ impl Auth {
         }
     }
 
-    /// The role is read when the call comes in, as a query would be sent then.
+    /// Reads the role when the call arrives, as a query would.
     async fn call(&self, size: usize) -> Result<i32, Status> {
         let role = self.role.load(Ordering::SeqCst);
         self.calls.lock().expect("no panic").push(size);
         if self.outages.fetch_sub(1, Ordering::SeqCst) > 0 {
-            return Err(Status::unavailable("this replica is gone"));
+            return Err(Status::unavailable("this replica is down"));
         }
         self.may_answer.0.acquire().await.expect("open").forget();
         Ok(role)
@@ -97,63 +97,63 @@ impl AuthService for Auth {
     }
 
     async fn login(&self, _: Request<LoginRequest>) -> Result<Response<LoginResponse>, Status> {
-        Err(Status::unimplemented("not asked here"))
+        Err(Status::unimplemented("not used by these tests"))
     }
 
     async fn verify_credentials(
         &self,
         _: Request<VerifyCredentialsRequest>,
     ) -> Result<Response<VerifyCredentialsResponse>, Status> {
-        Err(Status::unimplemented("not asked here"))
+        Err(Status::unimplemented("not used by these tests"))
     }
 
     async fn set_user_role(
         &self,
         _: Request<SetUserRoleRequest>,
     ) -> Result<Response<SetUserRoleResponse>, Status> {
-        Err(Status::unimplemented("not asked here"))
+        Err(Status::unimplemented("not used by these tests"))
     }
 
     async fn list_users(
         &self,
         _: Request<ListUsersRequest>,
     ) -> Result<Response<ListUsersResponse>, Status> {
-        Err(Status::unimplemented("not asked here"))
+        Err(Status::unimplemented("not used by these tests"))
     }
 
     async fn get_user(
         &self,
         _: Request<proto::GetUserRequest>,
     ) -> Result<Response<proto::GetUserResponse>, Status> {
-        Err(Status::unimplemented("not asked here"))
+        Err(Status::unimplemented("not used by these tests"))
     }
 
     async fn delete_user(
         &self,
         _: Request<proto::DeleteUserRequest>,
     ) -> Result<Response<proto::DeleteUserResponse>, Status> {
-        Err(Status::unimplemented("not asked here"))
+        Err(Status::unimplemented("not used by these tests"))
     }
 
     async fn set_password(
         &self,
         _: Request<proto::SetPasswordRequest>,
     ) -> Result<Response<proto::SetPasswordResponse>, Status> {
-        Err(Status::unimplemented("not asked here"))
+        Err(Status::unimplemented("not used by these tests"))
     }
 
     async fn change_password(
         &self,
         _: Request<proto::ChangePasswordRequest>,
     ) -> Result<Response<proto::ChangePasswordResponse>, Status> {
-        Err(Status::unimplemented("not asked here"))
+        Err(Status::unimplemented("not used by these tests"))
     }
 
     async fn batch_get_users(
         &self,
         _: Request<proto::BatchGetUsersRequest>,
     ) -> Result<Response<proto::BatchGetUsersResponse>, Status> {
-        Err(Status::unimplemented("not asked here"))
+        Err(Status::unimplemented("not used by these tests"))
     }
 }
 
@@ -191,8 +191,8 @@ fn ask(client: &AuthClient, token: &str) -> Decision {
 }
 
 impl Auth {
-    /// Waits until this many calls have come in.
-    async fn until_calls(&self, count: usize) -> Vec<usize> {
+    /// Waits for this many calls.
+    async fn wait_for_calls(&self, count: usize) -> Vec<usize> {
         loop {
             let calls = self.calls.lock().expect("no panic").clone();
             if calls.len() >= count {
@@ -207,10 +207,10 @@ impl Auth {
     }
 }
 
-/// Takes the place for a call under way, so that what comes next has to wait and forms a batch.
+/// Keeps a call in flight, so that the next decisions wait and form a batch.
 async fn occupy(client: &AuthClient, auth: &Auth) -> Vec<Decision> {
     let first = ask(client, "1");
-    auth.until_calls(1).await;
+    auth.wait_for_calls(1).await;
     vec![first]
 }
 
@@ -221,21 +221,21 @@ async fn settle() {
 }
 
 #[tokio::test]
-async fn a_lone_decision_is_a_plain_call_and_those_that_wait_share_one() {
+async fn single_decision_is_an_authorize_and_waiting_ones_share_a_batch() {
     let (client, auth) = start();
     let mut decisions = occupy(&client, &auth).await;
     decisions.extend((2..=40).map(|id| ask(&client, &id.to_string())));
     settle().await;
-    assert_eq!(auth.until_calls(1).await, [0]);
+    assert_eq!(auth.wait_for_calls(1).await, [0]);
     auth.answer(2);
     for (id, decision) in (1..).zip(decisions) {
         assert_eq!(decision.await.expect("no panic").expect("a user").id, id);
     }
-    assert_eq!(auth.until_calls(2).await, [0, 39]);
+    assert_eq!(auth.wait_for_calls(2).await, [0, 39]);
 }
 
 #[tokio::test]
-async fn a_decision_asked_for_after_a_change_never_uses_what_was_read_before_it() {
+async fn decision_made_after_a_role_change_uses_the_new_role() {
     let (client, auth) = start();
     let early = occupy(&client, &auth).await;
     auth.role.store(proto::Role::Admin.into(), Ordering::SeqCst);
@@ -249,7 +249,7 @@ async fn a_decision_asked_for_after_a_change_never_uses_what_was_read_before_it(
 }
 
 #[tokio::test]
-async fn a_hostile_item_never_spoils_its_neighbours() {
+async fn invalid_tokens_do_not_affect_other_items_of_the_batch() {
     let (client, auth) = start();
     let occupied = occupy(&client, &auth).await;
     let (before, after) = (ask(&client, "3"), ask(&client, "4"));
@@ -260,44 +260,43 @@ async fn a_hostile_item_never_spoils_its_neighbours() {
         assert!(decision.await.expect("no panic").is_ok());
     }
     for decision in hostile {
-        let error = decision.await.expect("no panic").expect_err("no token of anybody");
+        let error = decision.await.expect("no panic").expect_err("not a token");
         assert_eq!(error.reason(), Some(Reason::TokenInvalid));
     }
 }
 
 #[tokio::test]
-async fn who_leaves_is_not_asked_for_and_takes_nobody_along() {
+async fn cancelled_decision_is_not_sent_and_cancels_no_other() {
     let (client, auth) = start();
     let occupied = occupy(&client, &auth).await;
-    let (leaver, stayer) = (ask(&client, "3"), ask(&client, "4"));
+    let (cancelled, other) = (ask(&client, "3"), ask(&client, "4"));
     settle().await;
-    leaver.abort();
+    cancelled.abort();
     settle().await;
     auth.answer(3);
-    assert!(stayer.await.expect("no panic").is_ok());
+    assert!(other.await.expect("no panic").is_ok());
     for decision in occupied {
         assert!(decision.await.expect("no panic").is_ok());
     }
-    assert_eq!(auth.until_calls(2).await, [0, 0]);
+    assert_eq!(auth.wait_for_calls(2).await, [0, 0]);
 }
 
 #[tokio::test]
-async fn a_decision_is_repeated_when_it_reached_nobody_and_a_registration_is_not() {
+async fn unavailable_decision_is_retried_and_registration_is_not() {
     let (client, auth) = start();
     auth.answer(1);
     auth.outages.store(2, Ordering::SeqCst);
     assert!(ask(&client, "1").await.expect("no panic").is_ok());
-    assert_eq!(auth.until_calls(3).await.len(), 3);
+    assert_eq!(auth.wait_for_calls(3).await.len(), 3);
     auth.outages.store(1, Ordering::SeqCst);
     let password = SecretString::from("sesame");
-    let registered =
-        client.register("ada", &password, rolegate_auth_client::CallContext::default()).await;
+    let registered = client.register("ada", &password, CallContext::default()).await;
     assert_eq!(registered, Err(CallError::Unavailable));
-    assert_eq!(auth.until_calls(4).await.len(), 4);
+    assert_eq!(auth.wait_for_calls(4).await.len(), 4);
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_decision_has_a_deadline_of_its_own() {
+async fn every_decision_has_its_own_deadline() {
     let (client, auth) = start();
     let _occupied = occupy(&client, &auth).await;
     let late = ask(&client, "3");

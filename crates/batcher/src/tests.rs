@@ -1,4 +1,4 @@
-//! A store whose value changes while batches are under way, and whose answers wait for the test.
+//! Reads of a store whose value changes while batches are in flight and whose answers wait for the test.
 
 use crate::{BatchDropped, Batcher, Limits};
 use std::{
@@ -43,7 +43,7 @@ fn store(max_batch_size: usize, max_in_flight: usize) -> Store {
             batches.lock().unwrap().push(names.clone());
             let may_answer = may_answer.clone();
             async move {
-                assert!(!names.contains(&"panic"), "asked to");
+                assert!(!names.contains(&"panic"), "as the test intends");
                 may_answer.acquire().await.unwrap().forget();
                 names.iter().filter(|&&name| name != "no answer").map(|_| read).collect()
             }
@@ -67,8 +67,8 @@ impl Store {
     }
 }
 
-/// Lets every task run until it waits for something. The test runtime has one thread and no timers
-/// are involved, so a bounded number of turns is enough.
+/// Lets every task run until it waits. The runtime has one thread and no timers are involved, so a
+/// bounded number of turns is enough.
 async fn settle() {
     for _ in 0..100 {
         yield_now().await;
@@ -76,7 +76,7 @@ async fn settle() {
 }
 
 #[tokio::test]
-async fn a_lone_request_goes_straight() {
+async fn single_request_is_sent_at_once() {
     let store = store(10, 1);
     let read = store.read("a");
     settle().await;
@@ -86,7 +86,7 @@ async fn a_lone_request_goes_straight() {
 }
 
 #[tokio::test]
-async fn requests_that_come_while_a_batch_is_under_way_share_the_next_one() {
+async fn requests_made_while_a_batch_is_in_flight_share_the_next_one() {
     let store = store(10, 1);
     let first = store.read("a");
     settle().await;
@@ -102,13 +102,13 @@ async fn requests_that_come_while_a_batch_is_under_way_share_the_next_one() {
 }
 
 #[tokio::test]
-async fn a_request_never_joins_a_batch_in_flight_so_it_never_sees_what_was_true_before_it_came() {
+async fn request_never_joins_a_batch_in_flight() {
     for in_flight in [1, 2, 3] {
         let store = store(10, in_flight);
         let early = store.read("a");
         settle().await;
         store.value.store(1, Ordering::SeqCst);
-        // The same name, asked for after the change, while the batch with the old value is open.
+        // The same name, read after the change, while the batch with the old value is in flight.
         let late = store.read("a");
         settle().await;
         store.answer(2);
@@ -118,7 +118,7 @@ async fn a_request_never_joins_a_batch_in_flight_so_it_never_sees_what_was_true_
 }
 
 #[tokio::test]
-async fn batches_and_places_are_bounded() {
+async fn batch_size_and_batches_in_flight_are_bounded() {
     let store = store(2, 2);
     let mut reads = vec![store.read("a")];
     settle().await;
@@ -135,38 +135,38 @@ async fn batches_and_places_are_bounded() {
 }
 
 #[tokio::test]
-async fn a_caller_who_leaves_before_the_batch_is_sent_is_not_in_it() {
+async fn request_cancelled_before_its_batch_is_sent_is_not_in_it() {
     let store = store(10, 1);
     let first = store.read("a");
     settle().await;
-    let leaver = store.read("leaver");
-    let stayer = store.read("b");
+    let cancelled = store.read("cancelled");
+    let other = store.read("b");
     settle().await;
-    leaver.abort();
+    cancelled.abort();
     settle().await;
     store.answer(2);
     assert_eq!(first.await.unwrap(), Ok(0));
-    assert_eq!(stayer.await.unwrap(), Ok(0));
+    assert_eq!(other.await.unwrap(), Ok(0));
     assert_eq!(store.sent(), [["a"], ["b"]]);
 }
 
 #[tokio::test]
-async fn a_caller_who_leaves_a_batch_in_flight_does_not_take_the_others_along() {
+async fn request_cancelled_in_flight_does_not_cancel_others() {
     let store = store(10, 1);
     let first = store.read("a");
     settle().await;
-    let (leaver, stayer) = (store.read("leaver"), store.read("b"));
+    let (cancelled, other) = (store.read("cancelled"), store.read("b"));
     settle().await;
     store.answer(1);
     first.await.unwrap().unwrap();
     settle().await;
-    leaver.abort();
+    cancelled.abort();
     store.answer(1);
-    assert_eq!(stayer.await.unwrap(), Ok(0));
+    assert_eq!(other.await.unwrap(), Ok(0));
 }
 
 #[tokio::test]
-async fn a_panic_or_a_missing_answer_loses_its_own_batch_and_no_later_one() {
+async fn panic_or_missing_answer_drops_only_its_own_batch() {
     let store = store(1, 1);
     assert_eq!(store.read("panic").await.unwrap(), Err(BatchDropped));
     store.answer(2);
@@ -175,32 +175,32 @@ async fn a_panic_or_a_missing_answer_loses_its_own_batch_and_no_later_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stuck_batch_holds_nobody_up_for_longer_than_the_patience() {
+async fn stalled_batch_delays_others_no_longer_than_the_stall_timeout() {
     let store = store(10, 1);
-    let stuck = store.read("stuck");
+    let stalled = store.read("stalled");
     settle().await;
     let before = store.read("a");
     settle().await;
-    assert_eq!(store.sent(), [["stuck"]]);
+    assert_eq!(store.sent(), [["stalled"]]);
     let after = store.read("b");
     settle().await;
     // Nobody else asks: those who wait see for themselves.
     tokio::time::advance(STALL_TIMEOUT).await;
     settle().await;
-    assert_eq!(store.sent(), [vec!["stuck"], vec!["a", "b"]]);
+    assert_eq!(store.sent(), [vec!["stalled"], vec!["a", "b"]]);
     // The extra place is used for no second batch while answers come.
     let next = store.read("c");
     settle().await;
     assert_eq!(store.sent().len(), 2);
     store.answer(3);
-    for read in [stuck, before, after, next] {
+    for read in [stalled, before, after, next] {
         assert_eq!(read.await.unwrap(), Ok(0));
     }
     assert_eq!(store.sent()[2..], [["c"]]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_wait_are_not_woken_while_batches_are_stuck() {
+async fn waiting_requests_are_not_woken_while_batches_are_stalled() {
     let store = store(1, 1);
     let polls = Arc::new(AtomicU32::new(0));
     let callers: Vec<_> = ["a", "b", "c", "d", "e", "f"]
@@ -218,7 +218,7 @@ async fn those_who_wait_are_not_woken_while_batches_are_stuck() {
         settle().await;
         tokio::time::advance(STALL_TIMEOUT).await;
     }
-    // Four are in stuck batches, two wait for a place.
+    // Four are in stalled batches, two wait.
     assert_eq!(store.sent().len(), MAX_STALLED);
     assert_eq!(polls.load(Ordering::SeqCst), 6);
     store.answer(6);
@@ -228,26 +228,26 @@ async fn those_who_wait_are_not_woken_while_batches_are_stuck() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_behind_a_stuck_batch_and_one_that_panics_is_not_forgotten() {
+async fn request_behind_a_stalled_and_a_panicked_batch_is_answered() {
     let store = store(1, 1);
-    let stuck = store.read("stuck");
+    let stalled = store.read("stalled");
     settle().await;
     tokio::time::advance(STALL_TIMEOUT).await;
-    // Both come at once: one takes the extra place, the other waits behind it.
+    // One is sent beside the stalled batch, the other waits behind it.
     let (lost, waiting) = (store.read("panic"), store.read("a"));
     assert_eq!(lost.await.unwrap(), Err(BatchDropped));
     settle().await;
     tokio::time::advance(2 * STALL_TIMEOUT).await;
     settle().await;
-    assert_eq!(store.sent(), [["stuck"], ["panic"], ["a"]]);
+    assert_eq!(store.sent(), [["stalled"], ["panic"], ["a"]]);
     store.answer(2);
-    for read in [stuck, waiting] {
+    for read in [stalled, waiting] {
         assert_eq!(read.await.unwrap(), Ok(0));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nobody_is_forgotten_when_requests_come_as_batches_end() {
+async fn requests_made_as_batches_end_are_answered() {
     let limits = Limits {
         max_batch_size: 4,
         max_in_flight: 2,
@@ -274,7 +274,7 @@ async fn nobody_is_forgotten_when_requests_come_as_batches_end() {
 }
 
 #[tokio::test]
-async fn an_observer_is_told_how_many_share_each_batch() {
+async fn observer_gets_the_size_of_each_batch() {
     let store = store(8, 1);
     let sizes = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&sizes);

@@ -1,4 +1,4 @@
-//! Concurrent reads share calls, and nobody's read harms another's.
+//! Concurrent reads share calls and do not affect each other.
 
 use rolegate_grpc_client::{BalancedChannel, CallContext, CallError, Stream};
 use rolegate_posts_client::{Post, PostsClient};
@@ -28,14 +28,14 @@ struct Posts {
 }
 
 impl Posts {
-    /// The titles are read when the call comes in, as a query would be sent then.
+    /// Reads the titles when the call arrives, as a query would.
     async fn call(&self, ids: &[i64]) -> Vec<proto::Post> {
         let title = *self.title.lock().expect("no panic");
         self.calls.lock().expect("no panic").push(ids.to_vec());
         self.may_answer.acquire().await.expect("open").forget();
-        let there_are = ids.iter().filter(|id| (1..100).contains(*id));
+        let existing = ids.iter().filter(|id| (1..100).contains(*id));
         // In no particular order.
-        there_are.rev().map(|&id| post(id, title)).collect()
+        existing.rev().map(|&id| post(id, title)).collect()
     }
 
     fn calls(&self) -> Vec<Vec<i64>> {
@@ -82,28 +82,28 @@ impl PostService for Posts {
         &self,
         _: Request<CreatePostRequest>,
     ) -> Result<Response<CreatePostResponse>, Status> {
-        Err(Status::unimplemented("not asked here"))
+        Err(Status::unimplemented("not used by these tests"))
     }
 
     async fn list_posts(
         &self,
         _: Request<ListPostsRequest>,
     ) -> Result<Response<ListPostsResponse>, Status> {
-        Err(Status::unimplemented("not asked here"))
+        Err(Status::unimplemented("not used by these tests"))
     }
 
     async fn update_post(
         &self,
         _: Request<UpdatePostRequest>,
     ) -> Result<Response<UpdatePostResponse>, Status> {
-        Err(Status::unimplemented("not asked here"))
+        Err(Status::unimplemented("not used by these tests"))
     }
 
     async fn delete_post(
         &self,
         _: Request<DeletePostRequest>,
     ) -> Result<Response<DeletePostResponse>, Status> {
-        Err(Status::unimplemented("not asked here"))
+        Err(Status::unimplemented("not used by these tests"))
     }
 }
 
@@ -141,7 +141,7 @@ fn read(client: &PostsClient, id: i64) -> Reading {
     tokio::spawn(async move { client.get_post(id, CallContext::default()).await })
 }
 
-/// Takes the place for a call under way, so that what comes next has to wait and forms a batch.
+/// Keeps a call in flight, so that the next reads wait and form a batch.
 async fn occupy(client: &PostsClient, posts: &Posts) -> Reading {
     let first = read(client, 1);
     while posts.calls().is_empty() {
@@ -157,7 +157,7 @@ async fn settle() {
 }
 
 #[tokio::test]
-async fn those_that_wait_share_one_call_that_names_each_post_once() {
+async fn waiting_reads_share_a_call_that_has_each_id_once() {
     let (client, posts) = start();
     let first = occupy(&client, &posts).await;
     let readings = [2, 3, 2, 100, 4].map(|id| (id, read(&client, id)));
@@ -167,7 +167,7 @@ async fn those_that_wait_share_one_call_that_names_each_post_once() {
     for (id, reading) in readings {
         let outcome = reading.await.expect("no panic");
         if id == 100 {
-            let error = outcome.expect_err("there is none");
+            let error = outcome.expect_err("it does not exist");
             assert_eq!(error.reason(), Some(Reason::PostNotFound));
         } else {
             let post = outcome.expect("a post");
@@ -178,7 +178,7 @@ async fn those_that_wait_share_one_call_that_names_each_post_once() {
 }
 
 #[tokio::test]
-async fn a_read_asked_for_after_a_change_never_returns_what_was_read_before_it() {
+async fn read_made_after_a_change_returns_the_new_post() {
     let (client, posts) = start();
     let early = occupy(&client, &posts).await;
     *posts.title.lock().expect("no panic") = "after";
@@ -190,7 +190,7 @@ async fn a_read_asked_for_after_a_change_never_returns_what_was_read_before_it()
 }
 
 #[tokio::test]
-async fn more_than_a_batch_takes_several() {
+async fn reads_beyond_the_batch_size_take_several_calls() {
     let (client, posts) = start();
     let first = occupy(&client, &posts).await;
     let readings: Vec<_> = (1..=99).map(|id| read(&client, id)).collect();

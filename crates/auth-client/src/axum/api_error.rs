@@ -1,4 +1,4 @@
-//! Errors over HTTP: a status and `{"detail": …}`.
+//! Errors as HTTP responses: a status and `{"detail": …}`.
 
 use crate::{CallError, Reason, ServiceError};
 use axum::response::{IntoResponse, Response};
@@ -8,34 +8,34 @@ use http::{
 };
 use std::{borrow::Cow, time::Duration};
 
-/// An error as clients see it. Answers with 401 carry `WWW-Authenticate: Bearer`, with
-/// `error="invalid_token"` where a token was presented (RFC 6750, section 3).
+/// An error response. With 401 it carries `WWW-Authenticate: Bearer`, and `error="invalid_token"` where
+/// the request presented a token (RFC 6750, section 3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiError {
     status: StatusCode,
     detail: Cow<'static, str>,
     retry_after: Option<Duration>,
     token_presented: bool,
-    /// For whoever writes the log; left in the extensions of the response, never in its body.
+    /// For the log; put into the extensions of the response, never into its body.
     cause: Option<CallError>,
 }
 
-/// When to come back after an outage, where nobody can know: soon, but not at once.
-const AFTER_OUTAGE: Duration = Duration::from_secs(1);
+/// `Retry-After` where the service sent no delay.
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl ApiError {
-    /// An error of this status with this text.
+    /// An error with this status and `detail`.
     pub fn new(status: StatusCode, detail: impl Into<Cow<'static, str>>) -> Self {
         let detail = detail.into();
         Self { status, detail, retry_after: None, token_presented: false, cause: None }
     }
 
-    /// 400: the request is malformed; the text says how.
+    /// 400 Bad Request.
     pub fn bad_request(detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
 
-    /// 401: credentials are absent or not of the form that is asked for.
+    /// 401 Unauthorized: the request has no credentials, or malformed ones.
     #[must_use]
     pub fn not_authenticated() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "Not authenticated.")
@@ -59,7 +59,7 @@ impl ApiError {
         Self::retry(
             StatusCode::SERVICE_UNAVAILABLE,
             "Service temporarily unavailable.",
-            AFTER_OUTAGE,
+            DEFAULT_RETRY_AFTER,
         )
     }
 
@@ -69,12 +69,12 @@ impl ApiError {
 }
 
 impl From<ServiceError> for ApiError {
-    fn from(refusal: ServiceError) -> Self {
-        let again = refusal.retry_after.unwrap_or(AFTER_OUTAGE);
-        match refusal.reason {
+    fn from(error: ServiceError) -> Self {
+        let retry_after = error.retry_after.unwrap_or(DEFAULT_RETRY_AFTER);
+        match error.reason {
             Reason::UsernameTaken => Self::bad_request("Username already exists."),
             Reason::UsernameInvalid | Reason::PasswordInvalid | Reason::PostInvalid => {
-                Self::bad_request(refusal.message)
+                Self::bad_request(error.message)
             }
             Reason::RoleInvalid => Self::bad_request("Invalid role."),
             Reason::UserNotDeletable => Self::bad_request("This user cannot be deleted."),
@@ -95,13 +95,15 @@ impl From<ServiceError> for ApiError {
             Reason::TooManyAttempts => Self::retry(
                 StatusCode::TOO_MANY_REQUESTS,
                 "Too many attempts, try again later.",
-                again,
+                retry_after,
             ),
-            Reason::Overloaded => {
-                Self::retry(StatusCode::SERVICE_UNAVAILABLE, "Service is busy, try again.", again)
-            }
+            Reason::Overloaded => Self::retry(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Service is busy, try again.",
+                retry_after,
+            ),
             Reason::AuthUnavailable | Reason::StoreUnavailable => Self::unavailable(),
-            // REQUEST_INVALID is a fault of the program that called, not of its client.
+            // REQUEST_INVALID is a bug of the calling service, not an error of its client.
             Reason::RequestInvalid | Reason::Internal => Self::internal(),
         }
     }
@@ -109,15 +111,15 @@ impl From<ServiceError> for ApiError {
 
 impl From<CallError> for ApiError {
     fn from(error: CallError) -> Self {
-        let problem = match error.clone() {
-            CallError::Refused(refusal) => refusal.into(),
+        let response = match error.clone() {
+            CallError::Refused(error) => error.into(),
             CallError::Unavailable => Self::unavailable(),
             CallError::DeadlineExceeded => {
                 Self::new(StatusCode::GATEWAY_TIMEOUT, "Upstream timed out.")
             }
             CallError::Malformed => Self::internal(),
         };
-        Self { cause: Some(error), ..problem }
+        Self { cause: Some(error), ..response }
     }
 }
 
@@ -142,7 +144,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// `Retry-After` counts whole seconds; rounding down would invite clients back too early.
+/// `Retry-After` is in whole seconds; rounded up, so that clients do not come back too early.
 fn whole_seconds(duration: Duration) -> u64 {
     duration.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX).max(1)
 }
@@ -156,7 +158,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn no_reason_of_a_caller_s_fault_becomes_success_or_a_fault_of_the_server() {
+    fn client_errors_and_server_errors_are_told_apart() {
         for &reason in Reason::ALL {
             let status = ApiError::from(CallError::local(reason)).status();
             assert!(status.is_client_error() || status.is_server_error(), "{reason:?}");
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_is_never_a_question_of_credentials() {
+    fn failed_call_is_a_server_error() {
         for error in [CallError::Unavailable, CallError::DeadlineExceeded, CallError::Malformed] {
             assert!(ApiError::from(error).status().is_server_error());
         }
@@ -182,12 +184,12 @@ mod tests {
     #[test]
     fn retry_after_is_rounded_up_and_at_least_a_second() {
         for (delay, seconds) in [(0, "1"), (1000, "1"), (1001, "2"), (59_500, "60")] {
-            let problem = ApiError::retry(
+            let error = ApiError::retry(
                 StatusCode::TOO_MANY_REQUESTS,
                 "text",
                 Duration::from_millis(delay),
             );
-            assert_eq!(problem.into_response().headers()["retry-after"], seconds);
+            assert_eq!(error.into_response().headers()["retry-after"], seconds);
         }
     }
 }

@@ -5,15 +5,14 @@ use axum::extract::FromRequestParts;
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use secrecy::SecretString;
 
-/// The access token that a request presents. Rejects with 401 `Not authenticated.` where the header
-/// is absent, given twice or not of the form `Bearer <token>`; whether the token is any good is not
-/// decided here.
+/// The access token of a request, not verified. Rejects with 401 `Not authenticated.` where the header
+/// is missing, repeated or not of the form `Bearer <token>`.
 #[derive(Clone, Debug)]
 pub struct BearerToken(pub SecretString);
 
 impl BearerToken {
-    /// Reads the header. The scheme's name is case-insensitive (RFC 9110, section 11.1), the token
-    /// is one word of visible ASCII.
+    /// Reads the header. The scheme is case-insensitive (RFC 9110, section 11.1); the token is visible
+    /// ASCII without spaces.
     #[must_use]
     pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
@@ -48,14 +47,14 @@ mod tests {
     }
 
     #[test]
-    fn the_scheme_is_case_insensitive_and_the_token_is_not_touched() {
+    fn scheme_is_case_insensitive_and_token_is_unchanged() {
         for value in ["Bearer a.B-_c", "bearer a.B-_c", "BEARER  a.B-_c"] {
             assert_eq!(token_of(&[value]).as_deref(), Some("a.B-_c"), "{value}");
         }
     }
 
     #[test]
-    fn every_other_form_is_no_token() {
+    fn every_other_form_is_rejected() {
         for value in
             ["", "Bearer", "Bearer ", "Bearer a b", "Basic YTpi", "Bearera", "Bearer\ta", "a"]
         {

@@ -1,19 +1,19 @@
-//! Who makes a request.
+//! The user of a request.
 
 use super::{ApiError, BearerToken};
 use crate::{AuthClient, CallContext, Requirement, User};
 use axum::extract::{FromRef, FromRequestParts};
 use http::request::Parts;
 
-/// The user who makes the request: the bearer of a good access token, with the role stored now.
-/// Behind [`RequireRole`](super::RequireRole) it is the user whom the layer let pass; elsewhere
-/// auth-service is asked. Extracted from the head, so nothing is read of a body before it.
+/// The bearer of the request's access token, with the role stored now. Behind
+/// [`RequireRole`](super::RequireRole) it is the user that the layer authorized; elsewhere it costs a
+/// call to auth-service. Needs the request's head only, so it runs before the body is read.
 #[derive(Clone, Debug)]
 pub struct CurrentUser(pub User);
 
 impl CurrentUser {
-    /// Asks auth-service for the bearer of the token in `parts`, in the [`CallContext`] that an outer
-    /// layer may have left there.
+    /// Authorizes the bearer of the token in `parts`, with the [`CallContext`] that an outer layer may
+    /// have put into the extensions.
     pub(super) async fn authorize(
         parts: &Parts,
         client: &AuthClient,
