@@ -1,5 +1,6 @@
 //! PostgreSQL servers: opening, and the connection pool.
 
+mod connector;
 mod pool;
 mod tls_mismatch;
 
@@ -9,15 +10,10 @@ use crate::{
     DatabaseTarget, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, transient::is_transient,
 };
 use sqlx::{
-    ConnectOptions, Connection, PgConnection,
-    migrate::Migrate,
-    postgres::{PgConnectOptions, PgPoolOptions},
+    ConnectOptions, Connection, PgConnection, migrate::Migrate, postgres::PgConnectOptions,
 };
 use std::time::Duration;
 use tls_mismatch::is_tls_mismatch;
-
-/// Batched reads share statements, so a few connections carry a high load.
-const MAX_CONNECTIONS: u32 = 10;
 
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(5);
@@ -66,14 +62,5 @@ async fn try_open(options: PgConnectOptions, tables: &Tables) -> Result<Pool, Op
     // for its next statement.
     let timeout = format!("{}ms", STATEMENT_TIMEOUT.as_millis());
     let timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
-    let options = options.options(timeouts.map(|name| (name, &timeout)));
-    // `Pool` keeps the connections and limits their lifetime.
-    let pool = PgPoolOptions::new()
-        .max_connections(MAX_CONNECTIONS)
-        .acquire_timeout(STATEMENT_TIMEOUT)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .test_before_acquire(false)
-        .connect_lazy_with(options);
-    Ok(Pool::new(pool))
+    Ok(Pool::new(options.options(timeouts.map(|name| (name, &timeout))))?)
 }
