@@ -23,6 +23,8 @@ mod replace_password;
 mod seed;
 mod set_password;
 mod set_user_role;
+#[cfg(test)]
+mod tests;
 mod username;
 mod usernames;
 mod verify_credentials;

@@ -19,3 +19,25 @@ impl Clock for SystemClock {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(u64::MAX, |time| time.as_secs())
     }
 }
+
+/// A clock that tests set.
+#[cfg(test)]
+pub(crate) struct ManualClock(std::sync::atomic::AtomicU64);
+
+#[cfg(test)]
+impl ManualClock {
+    pub(crate) fn at(unix_seconds: u64) -> Self {
+        Self(unix_seconds.into())
+    }
+
+    pub(crate) fn set(&self, unix_seconds: u64) {
+        self.0.store(unix_seconds, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+impl Clock for ManualClock {
+    fn unix_seconds(&self) -> u64 {
+        self.0.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}

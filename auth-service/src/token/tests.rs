@@ -1,33 +1,21 @@
 use super::{
     Keyring, KeyringError, TOKEN_TTL_SECONDS, TokenError, Tokens, parse_user_id, self_test,
 };
-use crate::{clock::Clock, user::User};
+use crate::{clock::ManualClock, user::User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, crypto::sign, encode};
 use rolegate_proto::Role;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 const OTHER: &str = "fedcba9876543210fedcba9876543210";
 const NOW: u64 = 1_800_000_000;
 
-#[derive(Default)]
-struct SetClock(AtomicU64);
-
-impl Clock for SetClock {
-    fn unix_seconds(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-fn tokens(signing: &str, accepted: &[&str]) -> (Tokens, Arc<SetClock>) {
+fn tokens(signing: &str, accepted: &[&str]) -> (Tokens, Arc<ManualClock>) {
     assert!(self_test());
-    let clock = Arc::new(SetClock(AtomicU64::new(NOW)));
+    let clock = Arc::new(ManualClock::at(NOW));
     let accepted: Vec<_> = accepted.iter().map(|&secret| SecretString::from(secret)).collect();
     let keyring = Keyring::new(&SecretString::from(signing), &accepted).expect("long enough");
     (Tokens::new(keyring, clock.clone()), clock)
@@ -74,9 +62,9 @@ fn issued_token_has_the_four_claims_and_identifies_its_user() {
 fn token_is_valid_until_one_second_before_exp() {
     let (tokens, clock) = tokens(SECRET, &[]);
     let token = tokens.issue(&ada()).expect("issued");
-    clock.0.store(NOW + TOKEN_TTL_SECONDS - 1, Ordering::Relaxed);
+    clock.set(NOW + TOKEN_TTL_SECONDS - 1);
     assert_eq!(verified(&tokens, token.expose_secret()), Ok(7));
-    clock.0.store(NOW + TOKEN_TTL_SECONDS, Ordering::Relaxed);
+    clock.set(NOW + TOKEN_TTL_SECONDS);
     assert_eq!(verified(&tokens, token.expose_secret()), Err(TokenError::Invalid));
 }
 
@@ -93,7 +81,7 @@ fn password_change_separates_old_and_new_tokens_within_one_second() {
     assert!(issued(0) < end, "an old one, issued in the second of the change");
     assert!(issued(end) >= end, "a new one, issued in the same second");
     assert!(end <= NOW + 2, "a new one lives at most two seconds longer");
-    clock.0.store(end, Ordering::Relaxed);
+    clock.set(end);
     assert_eq!(issued(end), end, "then the usual lifetime again");
     let minted = hs256(&json!({"sub": "7", "exp": end + 60}));
     assert_eq!(tokens.verify(&minted).expect("valid").issued, end + 60 - TOKEN_TTL_SECONDS);
@@ -105,7 +93,7 @@ fn password_change_separates_old_and_new_tokens_within_one_second() {
 fn password_change_revokes_tokens_of_a_replica_one_second_ahead() {
     let (tokens, clock) = tokens(SECRET, &[]);
     let end = tokens.revocation_time();
-    clock.0.store(NOW + 1, Ordering::Relaxed);
+    clock.set(NOW + 1);
     let ahead = tokens.issue(&ada()).expect("issued");
     assert!(tokens.verify(ahead.expose_secret()).expect("valid").issued < end);
 }

@@ -1,0 +1,271 @@
+//! The rules of the use cases, on the in-memory store.
+
+use super::{
+    ADMIN_USERNAME, AccountError, Accounts, AdminPassword, Bearer, InitialPassword, Policy,
+    Requirement, SeedError,
+};
+use crate::{
+    clock::ManualClock,
+    password::Hasher,
+    request_origin::RequestOrigin,
+    store::{UserStore as _, tests::MemoryStore},
+    token::{self, Keyring, Tokens},
+    user::User,
+};
+use rolegate_proto::Role;
+use secrecy::{ExposeSecret, SecretString};
+use std::{
+    fs,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+const POLICY: Policy = Policy {
+    password_min_length: 4,
+    login_failure_limit: 3,
+    basic_cache_ttl: Duration::from_mins(5),
+    registration_open: true,
+    registration_limit: 0,
+};
+
+/// The use cases with a seeded admin.
+struct App {
+    accounts: Accounts,
+    store: Arc<MemoryStore>,
+    admin: String,
+}
+
+impl App {
+    async fn new(policy: Policy) -> Self {
+        let app = Self::unseeded(policy, InitialPassword::default());
+        app.accounts.seed_admin(&AdminPassword::Given("sesame".into())).await.expect("seeded");
+        let admin = app.login(ADMIN_USERNAME, "sesame").await.expect("logged in");
+        Self { admin, ..app }
+    }
+
+    fn unseeded(policy: Policy, initial_password: InitialPassword) -> Self {
+        assert!(token::self_test());
+        let engine = rolegate_bcrypt_lanes::Settings { threads: 1, ..Default::default() };
+        let hasher = Hasher::start(4, engine).expect("started");
+        let keyring = Keyring::new(&SecretString::from("0123456789abcdef0123456789abcdef"), &[]);
+        let clock = Arc::new(ManualClock::at(1_800_000_000));
+        let tokens = Tokens::new(keyring.expect("long enough"), clock);
+        let store = Arc::new(MemoryStore::default());
+        let accounts = Accounts::new(store.clone(), hasher, tokens, policy, initial_password);
+        Self { accounts: accounts.expect("randomness"), store, admin: String::new() }
+    }
+
+    async fn register(&self, username: &str) -> Result<User, AccountError> {
+        self.accounts.register(username, "sesame".into(), origin(1)).await
+    }
+
+    async fn login(&self, username: &str, password: &str) -> Result<String, AccountError> {
+        let login = self.accounts.login(username, password.into(), origin(1)).await;
+        login.map(|(token, _)| token.expose_secret().to_owned())
+    }
+
+    async fn verify(&self, username: &str, password: &str) -> Result<User, AccountError> {
+        self.accounts.verify_credentials(username, password.into(), origin(1)).await
+    }
+
+    async fn authorize(&self, token: &str, roles: &[Role]) -> Result<User, AccountError> {
+        self.accounts.authorize(token, &Requirement::Roles(roles.to_vec())).await
+    }
+}
+
+fn origin(host: u8) -> RequestOrigin {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    RequestOrigin { client_address: Some([192, 0, 2, host].into()), deadline }
+}
+
+macro_rules! assert_err {
+    ($outcome:expr, $error:pat) => {
+        let outcome = $outcome;
+        assert!(matches!(outcome, Err($error)), "{:?}", outcome.map(drop));
+    };
+}
+
+#[tokio::test]
+async fn registered_user_logs_in_with_the_role_user() {
+    let app = App::new(POLICY).await;
+    let ann = app.register("ann").await.expect("registered");
+    assert_eq!(ann.role, Role::User);
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    assert_eq!(app.authorize(&token, &[Role::User]).await.expect("allowed"), ann);
+    assert_err!(app.authorize(&token, &[Role::Admin]).await, AccountError::RoleInsufficient);
+}
+
+#[tokio::test]
+async fn registration_rejects_taken_and_invalid_names_and_short_passwords() {
+    let app = App::new(POLICY).await;
+    app.register("ann").await.expect("registered");
+    assert_err!(app.register("ann").await, AccountError::UsernameTaken);
+    assert_err!(app.register("a:b").await, AccountError::UsernameInvalid(_));
+    let short = app.accounts.register("bob", "abc".into(), origin(1)).await;
+    assert_err!(short, AccountError::PasswordInvalid(_));
+}
+
+#[tokio::test]
+async fn closed_and_limited_registration_is_rejected() {
+    let closed = App::new(Policy { registration_open: false, ..POLICY }).await;
+    assert_err!(closed.register("ann").await, AccountError::RegistrationClosed);
+    let limited = App::new(Policy { registration_limit: 1, ..POLICY }).await;
+    limited.register("ann").await.expect("registered");
+    assert_err!(limited.register("bob").await, AccountError::TooManyAttempts { .. });
+    limited.accounts.register("bob", "sesame".into(), origin(2)).await.expect("other address");
+}
+
+#[tokio::test]
+async fn unknown_and_invalid_usernames_get_the_error_of_a_wrong_password() {
+    let app = App::new(POLICY).await;
+    for username in [ADMIN_USERNAME, "nobody", "a:b"] {
+        assert_err!(app.login(username, "wrong").await, AccountError::CredentialsInvalid);
+        assert_err!(app.verify(username, "wrong").await, AccountError::CredentialsInvalid);
+    }
+}
+
+#[tokio::test]
+async fn failed_logins_are_limited_per_username_and_address() {
+    let app = App::new(POLICY).await;
+    app.register("ann").await.expect("registered");
+    for _ in 0..3 {
+        assert_err!(app.login("ann", "wrong").await, AccountError::CredentialsInvalid);
+        // A success is refunded.
+        app.login(ADMIN_USERNAME, "sesame").await.expect("logged in");
+    }
+    assert_err!(app.login("ann", "sesame").await, AccountError::TooManyAttempts { .. });
+    assert_err!(app.verify("ann", "sesame").await, AccountError::TooManyAttempts { .. });
+    app.accounts.login("ann", "sesame".into(), origin(2)).await.expect("other address");
+}
+
+#[tokio::test]
+async fn successes_are_cached_and_no_attempt_but_failures_are_not() {
+    let app = App::new(POLICY).await;
+    app.verify(ADMIN_USERNAME, "sesame").await.expect("verified");
+    for _ in 0..3 {
+        assert_err!(app.verify(ADMIN_USERNAME, "wrong").await, AccountError::CredentialsInvalid);
+    }
+    assert_err!(app.verify(ADMIN_USERNAME, "wrong").await, AccountError::TooManyAttempts { .. });
+    assert_err!(app.login(ADMIN_USERNAME, "sesame").await, AccountError::TooManyAttempts { .. });
+    app.verify(ADMIN_USERNAME, "sesame").await.expect("cached");
+}
+
+#[tokio::test]
+async fn changed_password_revokes_tokens_and_cached_credentials() {
+    let app = App::new(POLICY).await;
+    app.register("ann").await.expect("registered");
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    app.verify("ann", "sesame").await.expect("verified");
+    let change = app.accounts.change_password(&token, "sesame".into(), "open!".into(), origin(1));
+    change.await.expect("changed");
+    assert_err!(app.authorize(&token, &[Role::User]).await, AccountError::TokenInvalid);
+    assert_err!(app.verify("ann", "sesame").await, AccountError::CredentialsInvalid);
+    let token = app.login("ann", "open!").await.expect("logged in");
+    app.authorize(&token, &[Role::User]).await.expect("issued after the change");
+}
+
+#[tokio::test]
+async fn wrong_current_passwords_count_as_login_failures() {
+    let app = App::new(POLICY).await;
+    let change = || app.accounts.change_password(&app.admin, "x".into(), "open!".into(), origin(1));
+    for _ in 0..3 {
+        assert_err!(change().await, AccountError::CurrentPasswordWrong);
+    }
+    assert_err!(change().await, AccountError::TooManyAttempts { .. });
+}
+
+#[tokio::test]
+async fn stored_role_decides_for_tokens_issued_before() {
+    let app = App::new(POLICY).await;
+    let ann = app.register("ann").await.expect("registered");
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    let set = app.accounts.set_user_role(&app.admin, ann.id, Some(Role::Author)).await;
+    assert_eq!(set.expect("set").role, Role::Author);
+    app.authorize(&token, &[Role::Author]).await.expect("allowed");
+    assert_err!(app.authorize(&token, &[Role::User]).await, AccountError::RoleInsufficient);
+}
+
+#[tokio::test]
+async fn admin_calls_check_token_role_user_and_argument_in_this_order() {
+    let app = App::new(POLICY).await;
+    app.register("ann").await.expect("registered");
+    let ann = app.login("ann", "sesame").await.expect("logged in");
+    let set_role = |token, id| app.accounts.set_user_role(token, id, None);
+    assert_err!(set_role("", 99).await, AccountError::TokenInvalid);
+    assert_err!(set_role(&ann, 99).await, AccountError::RoleInsufficient);
+    assert_err!(set_role(&app.admin, 99).await, AccountError::UserNotFound);
+    assert_err!(set_role(&app.admin, 2).await, AccountError::RoleInvalid);
+    let set_password = |token, id| app.accounts.set_password(token, id, "".into(), origin(1));
+    assert_err!(set_password(&ann, 99).await, AccountError::RoleInsufficient);
+    assert_err!(set_password(&app.admin, 99).await, AccountError::UserNotFound);
+    assert_err!(set_password(&app.admin, 2).await, AccountError::PasswordInvalid(_));
+}
+
+#[tokio::test]
+async fn deleted_user_is_unknown_to_its_tokens_and_admins_cannot_delete_themselves() {
+    let app = App::new(POLICY).await;
+    let ann = app.register("ann").await.expect("registered");
+    app.store.set_role(None, ann.id, Role::Admin).await.expect("set");
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    let delete = |token, id| app.accounts.delete_user(token, id);
+    assert_err!(delete(&token, ann.id).await, AccountError::UserNotDeletable);
+    assert_err!(delete(&token, 1).await, AccountError::UserNotDeletable);
+    assert_eq!(delete(&app.admin, ann.id).await.expect("deleted").id, ann.id);
+    assert_err!(app.authorize(&token, &[Role::Admin]).await, AccountError::TokenUserNotFound);
+}
+
+#[tokio::test]
+async fn batch_authorizes_each_bearer_by_itself() {
+    let app = App::new(POLICY).await;
+    let bearer = |token: &str, roles: &[Role]| {
+        let requirement = Requirement::Roles(roles.to_vec());
+        Ok(Bearer { access_token: token.to_owned(), requirement })
+    };
+    let outcomes = app.accounts.authorize_batch(vec![
+        bearer("x", &[Role::Admin]),
+        bearer(&app.admin, &[Role::Admin]),
+        Err(AccountError::RequestInvalid("no requirement")),
+        bearer(&app.admin, &[Role::User]),
+    ]);
+    let mut outcomes = outcomes.await.expect("looked up").into_iter();
+    assert_err!(outcomes.next().expect("four"), AccountError::TokenInvalid);
+    assert_eq!(outcomes.next().expect("four").expect("allowed").username, ADMIN_USERNAME);
+    assert_err!(outcomes.next().expect("four"), AccountError::RequestInvalid(_));
+    assert_err!(outcomes.next().expect("four"), AccountError::RoleInsufficient);
+}
+
+#[tokio::test]
+async fn store_outage_is_never_a_decision() {
+    let app = App::new(POLICY).await;
+    app.verify(ADMIN_USERNAME, "sesame").await.expect("cached");
+    app.store.set_down(true);
+    assert_err!(app.authorize(&app.admin, &[Role::Admin]).await, AccountError::Store(_));
+    assert_err!(app.verify(ADMIN_USERNAME, "sesame").await, AccountError::Store(_));
+    assert_err!(app.login(ADMIN_USERNAME, "sesame").await, AccountError::Store(_));
+}
+
+#[tokio::test]
+async fn seed_creates_the_admin_once_and_requires_a_password_for_it() {
+    let app = App::unseeded(POLICY, InitialPassword::default());
+    let missing = app.accounts.seed_admin(&AdminPassword::Missing).await;
+    assert_err!(missing, SeedError::PasswordMissing);
+    for password in ["sesame", "ignored"] {
+        app.accounts.seed_admin(&AdminPassword::Given(password.into())).await.expect("seeded");
+    }
+    app.accounts.seed_admin(&AdminPassword::Missing).await.expect("exists");
+    app.login(ADMIN_USERNAME, "sesame").await.expect("logged in");
+    assert_err!(app.login(ADMIN_USERNAME, "ignored").await, AccountError::CredentialsInvalid);
+}
+
+#[tokio::test]
+async fn file_with_the_initial_password_is_removed_when_it_changes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(InitialPassword::NAME);
+    let app = App::unseeded(POLICY, InitialPassword::in_file(path.clone()));
+    app.accounts.seed_admin(&AdminPassword::GeneratedInto(path.clone())).await.expect("seeded");
+    let text = fs::read_to_string(&path).expect("written");
+    let token = app.login(ADMIN_USERNAME, text.trim_end()).await.expect("logged in");
+    let set = app.accounts.set_password(&token, 1, "sesame".into(), origin(1)).await;
+    set.expect("set");
+    assert!(!path.exists());
+}
