@@ -7,8 +7,8 @@ has_postgresql() {
 
 has_c_compiler() { command -v "${CC:-cc}" >/dev/null; }
 
-# install_missing SCRIPT PACKAGE...: installs packages of Debian, as root; else says what to type, and
-# ends. Speaks on stderr, in the name of the script.
+# install_missing SCRIPT PACKAGE...: installs Debian packages as root; otherwise prints the command and
+# exits. Writes to stderr, in the name of SCRIPT.
 install_missing() {
   local script=$1
   shift
@@ -18,12 +18,12 @@ install_missing() {
     echo "$script: please install with your package manager: $*" >&2
     exit 1
   elif ((EUID != 0)); then
-    echo "$script: something is missing; please type this, then try again:" >&2
+    echo "$script: packages are missing; run this, then try again:" >&2
     echo "  sudo sh -c '$install'" >&2
     exit 1
   fi
   echo "$script: installing $*" >&2
-  # A throw-away cluster is used; the package's own would only take port and memory.
+  # Tests use throw-away clusters; the cluster of the package would only take a port and memory.
   if [[ " $* " == *" postgresql "* ]]; then
     mkdir -p /etc/postgresql-common
     [[ -e /etc/postgresql-common/createcluster.conf ]] ||

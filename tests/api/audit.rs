@@ -1,4 +1,4 @@
-//! Who did what is told, whatever `RUST_LOG` says.
+//! The audit log, which does not depend on `RUST_LOG`.
 
 use e2e::{
     ADMIN_PASSWORD, Api, Process, TestDatabase, TestSetup, eventually, for_all_deployments,
@@ -17,8 +17,8 @@ for_all_deployments!(
 );
 for_postgres_deployments!(write_of_a_cancelled_call_is_still_logged);
 
-/// The lines of the audit about events of this kind, when there are this many, without what changes
-/// from run to run.
+/// Waits for this many audit lines with events of this prefix; without fields that differ from run
+/// to run.
 pub(crate) async fn audit(process: &Process, kind: &str, count: usize) -> Vec<Value> {
     let is_meant =
         |line: &Value| line["event"].as_str().is_some_and(|event| event.starts_with(kind));
@@ -40,9 +40,8 @@ pub(crate) async fn audit(process: &Process, kind: &str, count: usize) -> Vec<Va
     lines
 }
 
-/// Makes a call of this method, leaves it while its statement waits for the table, and then lets the
-/// statement go on.
-pub(crate) async fn leave_in_the_middle<T: Send + 'static>(
+/// Cancels a call of this method while its statement waits for the table, and then unlocks it.
+pub(crate) async fn cancel_while_writing<T: Send + 'static>(
     database: &TestDatabase,
     table: &'static str,
     process: &Process,
@@ -107,7 +106,7 @@ async fn every_audited_event_is_logged(setup: TestSetup) {
             "reason": "wrong_password",
         }),
         json!({ "event": "login_failed", "method": "login", "reason": "unknown_user" }),
-        // The second time it was remembered.
+        // The second request was answered from the cache.
         json!({ "event": "login_ok", "user_id": admin.id, "username": "admin", "method": "basic" }),
         json!({
             "event": "login_ok", "user_id": ann.id, "username": "ann", "method": "password_change",
@@ -135,7 +134,7 @@ async fn reaching_the_login_rate_limit_is_logged_once_per_window(setup: TestSetu
         app.try_log_in("admin", "wrong").await.status,
     ];
     assert_eq!(statuses, [401, 401, 429, 429]);
-    // What is told last shows that nothing is still to come.
+    // A last event, so that no earlier one can be missing.
     app.try_register("ann", "a password").await.expect(200);
     let told = audit(app.auth(), "", 4).await;
     let reasons: Vec<&str> =
@@ -148,7 +147,7 @@ async fn write_of_a_cancelled_call_is_still_logged(setup: TestSetup) {
     let (ann, admin) = (app.user("ann").await, app.admin().await);
     let client = grpc::client(&app.auth().address("grpc")).await;
     let leave = async |method: &str, call: Call| {
-        leave_in_the_middle(&app.database, "\"user\"", app.auth(), method, call).await;
+        cancel_while_writing(&app.database, "\"user\"", app.auth(), method, call).await;
     };
     let told = async |event: &str, count| {
         audit(app.auth(), event, count).await.remove(count - 1)["username"].clone()
@@ -187,7 +186,7 @@ async fn write_of_a_cancelled_call_is_still_logged(setup: TestSetup) {
 
 type Call = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A call whose answer nobody will see.
+/// A call whose response is dropped.
 fn box_up<T>(call: impl Future<Output = T> + Send + 'static) -> Call {
     Box::pin(async { drop(call.await) })
 }

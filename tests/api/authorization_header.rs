@@ -1,4 +1,4 @@
-//! Every form of the `Authorization` header, of both schemes (RFC 6750, RFC 7617).
+//! Forms of the `Authorization` header for both schemes (RFC 6750, RFC 7617).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use e2e::{ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, for_all_deployments, raw_http};

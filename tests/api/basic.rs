@@ -65,7 +65,7 @@ async fn user_deleted_by_sql_is_rejected_at_once(setup: TestSetup) {
     api.get("/protected").await.expect(200);
     app.database.delete("ann").await;
     api.get("/protected").await.expect_detail(401, "Invalid username or password.");
-    // A successor with another password does not answer to the old one.
+    // The old password is not valid for a new user of that name.
     let body = json!({ "username": "ann", "password": "another password" });
     app.basic.post("/register", &body).await.expect(200);
     api.get("/protected").await.expect_detail(401, "Invalid username or password.");

@@ -1,4 +1,4 @@
-//! Many requests at once: none sees an older role than it may, none gets the answer of another.
+//! Concurrent requests: no response is stale, and none belongs to another request.
 
 use e2e::{SIGNING_SECRET, TestApp, TestSetup, for_all_deployments, token};
 use serde_json::json;
@@ -14,8 +14,8 @@ for_all_deployments!(
 
 const ROLES: [&str; 3] = ["user", "author", "admin"];
 
-/// The epoch is odd while a change is under way, and even when it is acknowledged: a request that
-/// began and ended in one even epoch can have seen one role only.
+/// The epoch is odd while a change is in flight, and even when it is acknowledged: a request within
+/// one even epoch can have seen only one role.
 async fn no_response_shows_a_role_older_than_its_request(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
@@ -49,7 +49,7 @@ async fn no_response_shows_a_role_older_than_its_request(setup: TestSetup) {
             app.set_role(&admin, &ann, role).await.expect(200);
         }
         epoch.fetch_add(1, SeqCst);
-        // Some reading between two changes.
+        // At least one read between two changes.
         let response = app.bearer.with_token(&ann.token).get("/profile").await;
         response.expect_json(200, &json!({ "message": "Welcome ann!", "role": role }));
     }

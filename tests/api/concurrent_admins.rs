@@ -1,5 +1,5 @@
-//! Admins who act on each other at the same moment: one is first, and the other one is no admin any
-//! more, or no user.
+//! Admins who act on each other concurrently: one comes first, and the other is then no admin or no
+//! user.
 
 use e2e::{TestApp, TestResponse, TestSetup, TestUser, for_all_deployments};
 use reqwest::Method;
@@ -13,7 +13,7 @@ for_all_deployments!(
 
 const ROUNDS: usize = 40;
 
-/// What one of them does to the other.
+/// What one admin does to the other.
 #[derive(Clone, Copy)]
 enum Act {
     Delete,

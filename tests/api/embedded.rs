@@ -78,7 +78,7 @@ async fn second_start_keeps_the_data_of_the_first() {
     assert_eq!(unchanged, password);
 }
 
-/// The API, asked by whoever logs in with this password.
+/// The API with a token of this user.
 async fn log_in(bearer: &Api, username: &str, password: &str) -> Api {
     let body = json!({ "username": username, "password": password });
     let response = bearer.post("/login", &body).await;
@@ -111,7 +111,7 @@ async fn generated_admin_password_file_is_removed_when_the_password_changes() {
     admin.put("/profile/password", &own).await.expect(200);
     assert!(!file.exists(), "a password that is good for nothing");
 
-    // One that another process could not remove goes at the next start.
+    // A stale file, as another process would leave it, is removed at the next start.
     process.kill().await;
     std::fs::write(&file, password).expect("written");
     let process =

@@ -1,4 +1,4 @@
-//! The contract itself, asked with the generated client: what any internal service sees.
+//! The gRPC API of auth-service, with the generated client.
 
 mod decisions;
 mod users;
@@ -99,7 +99,7 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
         let same = expect_error(verified, Code::Unauthenticated, "CREDENTIALS_INVALID");
         assert_eq!(status.message(), same.message());
     }
-    // Each is wrong in what comes later too.
+    // Each request also fails every check after the expected one.
     for (actor, user_id, role, code, reason) in [
         ("nonsense", 999, 0, Code::Unauthenticated, "TOKEN_INVALID"),
         (&*ann.token, 999, 0, Code::PermissionDenied, "ROLE_INSUFFICIENT"),

@@ -1,4 +1,4 @@
-//! Bodies that are no JSON, not the right JSON, or too much, at every endpoint that reads one.
+//! Invalid, unexpected and too large JSON at every endpoint that reads a body.
 
 use e2e::{Api, TestApp, TestResponse, TestSetup, for_all_deployments, raw_http};
 use reqwest::{Method, header::CONTENT_TYPE};
@@ -21,13 +21,13 @@ struct Endpoint {
     api: Api,
     method: Method,
     path: &'static str,
-    /// Its fields.
+    /// The required fields.
     fields: &'static [&'static str],
     /// A body that it accepts.
     good: &'static str,
 }
 
-/// Every endpoint that reads a body, asked by somebody who may.
+/// Every kind of endpoint that reads a body, with sufficient credentials.
 async fn endpoints(app: &TestApp) -> [Endpoint; 4] {
     let admin = app.bearer.with_token(&app.admin().await.token);
     let user = &["username", "password"];
@@ -139,7 +139,7 @@ async fn json_other_than_an_object_of_strings_is_rejected(setup: TestSetup) {
             let mut body = good.clone();
             body.as_object_mut().expect("an object").remove(*field);
             endpoint.send(JSON, body.to_string()).await.expect_error(400);
-            // Which of the two would count is a question that nobody should have to ask.
+            // Parsers disagree on which of two equal fields counts.
             let twice = endpoint.good.replacen('{', &format!("{{\"{field}\":\"x\","), 1);
             endpoint.send(JSON, twice).await.expect_error(400);
         }
@@ -206,7 +206,7 @@ async fn client_that_sends_5_megabytes_receives_413(setup: TestSetup) {
         endpoint.send(JSON, just_too_large.clone()).await.expect_error(413);
         endpoint.send(JSON, &just_too_large[..64 * 1024]).await.expect(200);
     }
-    // A sender that does not say how much is coming, and one that reads only when it has sent all.
+    // A client that does not announce the length, and one that reads only after it has sent all.
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x1_0000));
     let chunked = format!("{}0\r\n\r\n", chunk.repeat(80));
     let length = format!("Content-Length: {}", huge.len());

@@ -1,4 +1,4 @@
-//! `GET /users`: how an admin learns an id.
+//! `GET /users`: pages of users.
 
 use e2e::{Api, TestApp, TestResponse, TestSetup, for_all_deployments};
 use reqwest::Url;

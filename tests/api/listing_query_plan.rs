@@ -1,4 +1,4 @@
-//! How PostgreSQL finds a page of users: by an index, from where the page before ended.
+//! The query plan of a page of users on PostgreSQL: an index scan from the end of the page before.
 
 use e2e::{TestApp, TestDatabase, TestSetup, for_postgres_deployments};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
@@ -12,7 +12,7 @@ async fn connect(app: &TestApp) -> PgConnection {
     PgConnection::connect(database.url().as_str()).await.expect("connected")
 }
 
-/// The statement that auth-service has sent last, as it stands in the server.
+/// The last statement of auth-service, as PostgreSQL received it.
 async fn statement(connection: &mut PgConnection) -> String {
     let sql = "SELECT query FROM pg_stat_activity WHERE datname = current_database()
         AND application_name = 'rolegate auth-service' AND query LIKE '%ORDER BY id LIMIT%'
@@ -20,8 +20,7 @@ async fn statement(connection: &mut PgConnection) -> String {
     sqlx::query_scalar(sql).fetch_one(connection).await.expect("auth-service has listed users")
 }
 
-/// The plan of the statement with these values. Generic: the one that a connection may settle on,
-/// without looking at values; custom: the one for these.
+/// The plan of the statement with these values: generic, which ignores them, or custom.
 async fn plan_of(
     connection: &mut PgConnection,
     mode: &str,
@@ -66,8 +65,8 @@ async fn every_page_is_read_through_an_index(plan: TestSetup) {
     ] {
         admin.get(&format!("/users?{query}")).await.expect(200);
         let statement = statement(&mut connection).await;
-        // By a role only the plan for that very role can be told: a third of everybody may have it.
-        // PostgreSQL keeps to such plans as long as they promise to be cheaper, and they do.
+        // With a role only the custom plan is checked: a generic one assumes that a third of all users
+        // have the role. PostgreSQL uses custom plans while they are estimated to be cheaper.
         let modes = ["force_custom_plan", "force_generic_plan"];
         for mode in &modes[..if query.contains("role") { 1 } else { 2 }] {
             let plan = plan_of(&mut connection, mode, &statement, types, values).await;

@@ -1,4 +1,4 @@
-//! `POST /login`: tokens for those who know a password.
+//! `POST /login`.
 
 use e2e::{TestSetup, eventually, for_all_deployments, token};
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ async fn new_login_carries_the_new_role(setup: TestSetup) {
 }
 
 async fn successful_login_rehashes_a_hash_of_another_cost(setup: TestSetup) {
-    // "sesame" at cost 5; the programs of this test hash at cost 4.
+    // "sesame" at cost 5; the fast-hash programs use cost 4.
     const OLD: &str = "$2b$05$abcdefghijklmnopqrstuuKcS.CYWVYVaLiiCKrrc0A5s3mGesJ9O";
     let app = setup.start().await;
     app.user("ann").await;

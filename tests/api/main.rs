@@ -1,4 +1,4 @@
-//! What the services answer: the same cases in every world.
+//! What clients of the API see: the same cases in every deployment.
 
 mod access;
 mod audit;

@@ -1,4 +1,4 @@
-//! Numbers for Prometheus: what they count, how they are written, and that the dashboard shows them.
+//! Prometheus metrics: values, format, documentation and dashboard.
 
 use e2e::{ADMIN_PASSWORD, Api, Process, Store, TestApp, TestSetup, for_all_deployments};
 use reqwest::Method;
@@ -16,7 +16,7 @@ for_all_deployments!(
     no_label_holds_client_input,
 );
 
-/// Where this is set, a machine without promtool fails instead of skipping.
+/// If set, the test fails without promtool instead of skipping.
 const DEMANDED: &str = "PROMTOOL";
 
 async fn scrape(process: &Process) -> String {
@@ -26,14 +26,14 @@ async fn scrape(process: &Process) -> String {
     response.body
 }
 
-/// The value of a series, written as it is scraped.
+/// The value of a series, written as in the exposition format.
 #[track_caller]
 fn value(metrics: &str, series: &str) -> f64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {series} in\n{metrics}")).parse().expect("a number")
 }
 
-/// Uses everything that is counted.
+/// Sends requests that every metric counts.
 async fn use_everything(app: &TestApp) {
     let ann = app.user("ann").await;
     app.try_log_in("ann", "wrong").await.expect(401);
@@ -73,9 +73,9 @@ async fn requests_and_logins_are_counted(setup: TestSetup) {
             "{series} is not {expected}:\n{auth}"
         );
     }
-    // Seeded, registered, logged in twice, checked once.
+    // Seed, registration, two logins, one Basic check.
     assert!(value(&auth, "rolegate_hashing_wait_seconds_count") > 3.9, "{auth}");
-    // A lane is given back a moment after the answer.
+    // A lane is released shortly after the response.
     let (busy, lanes) = ("rolegate_hashing_busy_lanes", "rolegate_hashing_lanes");
     assert!(value(&auth, busy) <= value(&auth, lanes), "{auth}");
     assert!(value(&auth, "rolegate_hashing_queued_jobs") < 0.1, "nobody waits: {auth}");
@@ -109,14 +109,14 @@ async fn post_operations_are_counted(setup: TestSetup) {
 
     let front = scrape(app.gateway()).await;
     assert!((value(&front, "rolegate_client_batch_size_posts_count") - 1.0).abs() < 0.1);
-    // The gateway asks before it reads the body, posts-service before it writes.
+    // The gateway authorizes before it reads the body, posts-service before it writes.
     let decisions = "rolegate_client_batch_size_decisions_count";
     let posts = scrape(app.posts()).await;
     let expected = if app.processes().count() == 1 { 2.0 } else { 1.0 };
     for metrics in [&front, &posts] {
         assert!((value(metrics, decisions) - expected).abs() < 0.1, "{metrics}");
     }
-    // A post that was read, and a page.
+    // One post and one page.
     let names = value(&posts, "rolegate_client_batch_size_usernames_count");
     assert!((names - 2.0).abs() < 0.1, "{posts}");
     let reads = value(&posts, r#"rolegate_read_batch_size_keys_count{key="id",store="posts"}"#);
@@ -165,7 +165,7 @@ async fn no_label_holds_client_input(setup: TestSetup) {
     assert!(value(&auth, other) > 0.9, "{auth}");
 }
 
-/// Names of metrics, without the endings of a histogram's series.
+/// The names of metric families.
 fn families(metrics: &str) -> BTreeSet<String> {
     let types = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     types.filter_map(|line| line.split(' ').next().map(str::to_owned)).collect()
@@ -197,7 +197,7 @@ async fn dashboard_shows_exactly_the_exported_metrics() {
     assert_eq!(shown, exported, "left: shown by {}, right: exported", file.display());
 }
 
-/// What `docs/metrics.md` says that this program tells.
+/// The metrics of this program in `docs/metrics.md`.
 fn documented(program: &str) -> BTreeSet<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/metrics.md");
     let text = fs::read_to_string(&file).expect("the document");
@@ -223,7 +223,7 @@ async fn documentation_lists_the_metrics_of_each_program() {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "whoever runs the tests must see it")]
+#[expect(clippy::print_stderr, reason = "a skipped check must be visible")]
 fn not_checked(why: &std::io::Error) {
     eprintln!("NOT CHECKED: there is no promtool here ({why})");
 }

@@ -1,4 +1,4 @@
-//! The document of each variant describes what the running service answers.
+//! The OpenAPI document of each variant describes the running service.
 
 use e2e::{Api, TestSetup, for_all_deployments};
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! A slice of the other cases, with mutual TLS between gateway, posts-service and auth-service.
+//! Some of the other cases with mutual TLS between the services.
 
 use e2e::{Authority, Store, TestSetup, Validity};
 

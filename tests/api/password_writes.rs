@@ -1,4 +1,4 @@
-//! What still holds when a password is written, a while after it was asked for.
+//! What is checked again when a password is written, after it was hashed.
 
 use e2e::{Store, TestSetup, TestUser, for_all_deployments, token};
 use rolegate_auth_service::store::{self, NewPassword, PasswordWriter};
@@ -44,7 +44,7 @@ async fn slow_password_change_revokes_tokens_issued_meanwhile() {
     while !locked.has_waiters().await {
         assert!(!change.is_finished(), "answered before it wrote");
     }
-    // The clock is the matter here: beyond the margin, within the time of a statement.
+    // Token times have seconds: longer than their margin, shorter than the statement timeout.
     while token::now() < asked + 2 {
         sleep(Duration::from_millis(20)).await;
     }

@@ -1,4 +1,4 @@
-//! `PUT /profile/password` and `PUT /users/{user_id}/password`, and what a change ends.
+//! `PUT /profile/password` and `PUT /users/{user_id}/password`, and what a change revokes.
 
 use e2e::{ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments, token};
 use reqwest::{Method, header::CONTENT_TYPE};
@@ -47,7 +47,7 @@ async fn change_revokes_old_credentials_at_once_and_the_next_login_works(setup: 
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let old_basic = app.basic.with_basic("ann", &ann.password);
-    // Remembered from now on.
+    // Cached from now on.
     old_basic.get("/protected").await.expect(200);
     let before = token::now();
     change(&app, &ann.token, &ann.password, "new password").await.expect_message(DONE);
@@ -62,7 +62,7 @@ async fn change_revokes_old_credentials_at_once_and_the_next_login_works(setup: 
     let exp = token::claims(&new.token)["exp"].as_u64().expect("an instant");
     let bounds = before + 1800..=token::now() + 1802;
     assert!(bounds.contains(&exp), "{exp} is not 30 minutes from {bounds:?}");
-    // To the same one is a change, too.
+    // Setting the same password is a change, too.
     change(&app, &new.token, "new password", "new password").await.expect_message(DONE);
     expect_ended(&app, &new.token).await;
 }
@@ -135,7 +135,7 @@ async fn rule_of_the_new_password_is_checked_before_the_current_password(setup: 
         (&*too_long, "Password must have at most 72 bytes."),
         ("12345678\0", "Password must not contain NUL."),
     ] {
-        // No guess, so however often it is asked.
+        // Not counted as a login failure, however often.
         change(&app, &ann.token, "wrong", new).await.expect_detail(400, rule);
         change(&app, &ann.token, &ann.password, new).await.expect_detail(400, rule);
         set(&app, &admin, ann.id, new).await.expect_detail(400, rule);
@@ -151,7 +151,7 @@ async fn wrong_current_passwords_count_towards_the_login_rate_limit(setup: TestS
     let too_many = "Too many attempts, try again later.";
     let mut token = bob.token;
     for _ in 0..5 {
-        // What was right is given back.
+        // Successes are refunded.
         change(&app, &token, &bob.password, &bob.password).await.expect_message(DONE);
         token = TestUser::log_in(&app.bearer, "bob", &bob.password).await.token;
     }
@@ -228,7 +228,7 @@ async fn login_racing_a_password_change_gets_no_valid_token(setup: TestSetup) {
     }
 }
 
-/// Each request is wrong in every way that comes after the one that is to be found.
+/// Each request also fails every check after the expected one.
 async fn checks_run_in_the_documented_order(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);

@@ -1,4 +1,4 @@
-//! Posts over HTTP: written by authors, read by everybody.
+//! Posts over HTTP: authors write, everyone reads.
 
 use e2e::{Api, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments};
 use futures_util::future::join_all;

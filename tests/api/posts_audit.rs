@@ -1,6 +1,6 @@
-//! Who wrote which post is told, and never what they wrote.
+//! The audit log of posts: who changed which post, never its content.
 
-use crate::audit::{audit, leave_in_the_middle};
+use crate::audit::{audit, cancel_while_writing};
 use e2e::{
     Api, TestResponse, TestSetup, eventually, for_all_deployments, for_postgres_deployments,
     grpc::{self, authenticated},
@@ -16,7 +16,7 @@ for_all_deployments!(
 );
 for_postgres_deployments!(write_of_a_cancelled_call_is_still_logged);
 
-/// What each line of these cases is about.
+/// The prefix of the audited events.
 const POSTS: &str = "post_";
 
 fn draft(title: &str) -> Value {
@@ -40,7 +40,7 @@ async fn every_change_of_a_post_is_logged(setup: TestSetup) {
     let id = created.expect(201).json()["id"].clone();
     let path = format!("/posts/{id}");
     let changed = as_ann.put(&path, &draft("two")).await;
-    // What was refused, and what is only read, is no event.
+    // Rejected calls and reads are not audited.
     as_user.post("/posts", &draft("t")).await.expect(403);
     as_bob.put(&path, &draft("t")).await.expect(403);
     delete(&as_bob, &path).await.expect(403);
@@ -100,7 +100,7 @@ async fn no_log_line_contains_post_content(setup: TestSetup) {
     for format in ["json", "pretty"] {
         let app = setup.clone().with("LOG_FORMAT", format).start().await;
         let ann = app.user_with_role("ann", "author").await;
-        // Nobody can register with such a name; whoever reads the log must not depend on that.
+        // Cannot be registered, but the log must not depend on that.
         let name = "ann\nforged  INFO audit: event=\"post_deleted\" actor=\"admin\"\u{1b}[2K\r";
         app.database.rename("ann", name).await;
         let api = app.bearer.with_token(&ann.token);
@@ -139,7 +139,7 @@ async fn write_of_a_cancelled_call_is_still_logged(setup: TestSetup) {
     let request = authenticated(request, &ann.token);
     let call = async move { client.create_post(request).await };
     let (database, table) = (&app.database, "posts.post");
-    leave_in_the_middle(database, table, app.posts(), "CreatePost", call).await;
+    cancel_while_writing(database, table, app.posts(), "CreatePost", call).await;
     let line = audit(app.posts(), POSTS, 1).await.remove(0);
     let post = app.bearer.get(&format!("/posts/{}", line["post_id"])).await.expect(200).json();
     assert_eq!((&post["author_id"], &line["author_id"]), (&json!(ann.id), &json!(ann.id)));

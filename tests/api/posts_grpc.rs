@@ -1,4 +1,4 @@
-//! posts-service asked directly, with the generated client: what any internal service sees.
+//! The gRPC API of posts-service, with the generated client.
 
 use e2e::{
     TestApp, TestSetup, eventually, for_all_deployments,
@@ -74,7 +74,7 @@ async fn every_error_carries_its_reason_in_the_order_of_the_checks(setup: TestSe
     let mut client = client(&app).await;
     let post = create(&mut client, &ann.token).await;
 
-    // Whoever is on the inner network is nobody without a token.
+    // Access to the internal network is no authentication.
     let unsigned = client.create_post(Request::new(new_post(""))).await;
     expect_error(unsigned, Code::Unauthenticated, "TOKEN_INVALID");
     let unsigned = client.delete_post(Request::new(DeletePostRequest { post_id: post.id })).await;

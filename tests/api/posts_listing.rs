@@ -25,7 +25,7 @@ fn ids(page: &Value) -> Vec<i64> {
     posts.iter().map(|post| post["id"].as_i64().expect("an id")).collect()
 }
 
-/// Every page of this query, each the ids on it.
+/// The ids on every page of this query.
 async fn pages(api: &Api, query: &str) -> Vec<Vec<i64>> {
     let (mut pages, mut after) = (Vec::new(), String::new());
     loop {

@@ -1,4 +1,4 @@
-//! Limits on guessing passwords.
+//! Login rate limits.
 
 use e2e::{ADMIN_PASSWORD, TestResponse, TestSetup, for_all_deployments};
 
@@ -31,7 +31,7 @@ async fn correct_password_is_limited_after_too_many_failures(setup: TestSetup) {
         expect_too_many(&app.try_log_in(name, "wrong").await);
     }
     expect_too_many(&app.try_log_in("admin", ADMIN_PASSWORD).await);
-    // Others are not locked out, and tokens go on.
+    // Other users and tokens are not affected.
     app.try_log_in("ann", &ann.password).await.expect(200);
     app.bearer.with_token(&ann.token).get("/profile").await.expect(200);
     let basic = |password: &str| app.basic.with_basic("ann", password);

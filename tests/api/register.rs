@@ -1,4 +1,4 @@
-//! `POST /register`: who can be a user.
+//! `POST /register`.
 
 use e2e::{TestSetup, for_all_deployments, token};
 use serde_json::json;
@@ -102,7 +102,7 @@ async fn password_must_have_1_to_72_bytes(setup: TestSetup) {
         let name = format!("good {index}");
         app.try_register(&name, good).await.expect(200);
         app.try_log_in(&name, good).await.expect(200);
-        // bcrypt would not see the difference.
+        // bcrypt ignores what differs.
         app.try_log_in(&name, &format!("{good}x")).await.expect(401);
     }
     let (too_long, too_many_bytes) = ("p".repeat(73), "€".repeat(25));

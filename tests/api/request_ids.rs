@@ -1,4 +1,4 @@
-//! Every request has an id: in its answer, and in every log line about it in both services.
+//! Request ids, in the response and in the log lines of both services.
 
 use e2e::{TestApp, TestSetup, eventually, for_all_deployments, for_postgres_deployments};
 use reqwest::Method;
@@ -65,7 +65,7 @@ async fn failed_batch_is_logged_by_both_services_with_all_its_request_ids(setup:
     }
 }
 
-/// The requests that lines with this message are about.
+/// The request ids of all lines with this message.
 fn ids_of(log: &str, message: &str) -> HashSet<String> {
     let lines = log.lines().map(|line| -> Value {
         serde_json::from_str(line).unwrap_or_else(|_| panic!("a line is no JSON: {line}"))

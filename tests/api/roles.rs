@@ -1,4 +1,4 @@
-//! `PUT /users/{user_id}/role`, and how soon a role counts.
+//! `PUT /users/{user_id}/role`, and when a role takes effect.
 
 use e2e::{TestApp, TestResponse, TestSetup, TestUser, for_all_deployments};
 use reqwest::{Method, header::CONTENT_TYPE};
@@ -64,7 +64,7 @@ async fn user_deleted_by_sql_is_not_found(setup: TestSetup) {
     }
     app.set_role(&ann, &admin, "user").await.expect_detail(401, "User not found.");
     app.set_role(&admin, &ann, "user").await.expect_detail(404, "User not found.");
-    // Whoever comes after does not inherit the token.
+    // A new user of that name does not inherit the token.
     let successor = app.user("ann").await;
     assert_ne!(successor.id, ann.id, "ids are never given out twice");
     app.bearer.with_token(&ann.token).get("/profile").await.expect(401);
@@ -112,7 +112,7 @@ async fn unknown_role_is_rejected(setup: TestSetup) {
     profile_says(&app, &ann, "user").await;
 }
 
-/// Each request is wrong in every way that comes after the one that is to be found.
+/// Each request also fails every check after the expected one.
 async fn checks_run_in_the_documented_order(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);

@@ -65,7 +65,7 @@ async fn each_variant_serves_its_own_endpoints_only(setup: TestSetup) {
     }
     let login = app.basic.request(Method::POST, "/login");
     app.basic.send(login).await.expect_detail(404, "Not Found");
-    // The same path, each by its own scheme.
+    // The same path, with the scheme of the other variant.
     let basic = app.bearer.with_basic("admin", ADMIN_PASSWORD).get("/protected").await;
     basic.expect_detail(401, "Not authenticated.");
     let token = app.admin().await.token;

@@ -1,4 +1,4 @@
-//! No password, hash, token or secret in anything that a program prints.
+//! No password, hash, token or secret in logs, spans or metrics.
 
 mod exercise_all;
 
@@ -11,7 +11,7 @@ async fn no_secret_is_logged_at_trace(setup: TestSetup) {
     nothing_secret_is_printed(setup.with("RUST_LOG", "trace")).await;
 }
 
-/// Lines of JSON, spans and metrics.
+/// JSON logs, spans and metrics.
 async fn no_secret_is_in_json_logs_spans_or_metrics(setup: TestSetup) {
     let collector = Collector::start().await;
     let setup = setup
@@ -27,7 +27,7 @@ async fn no_secret_is_in_json_logs_spans_or_metrics(setup: TestSetup) {
     }
 }
 
-/// Returns the secrets, and the metrics, in which they must not be either.
+/// Returns the secrets, and the metrics for a further search.
 async fn nothing_secret_is_printed(setup: TestSetup) -> (Vec<String>, String) {
     let app = setup.start().await;
     let mut secrets = exercise_all(&app).await;
@@ -50,7 +50,7 @@ async fn nothing_secret_is_printed(setup: TestSetup) -> (Vec<String>, String) {
             let lines: Vec<_> = printed.lines().filter(|line| line.contains(secret)).collect();
             assert!(lines.is_empty(), "{secret} was printed: {lines:#?}");
         }
-        // Not even by its parts: a token without its signature is half a secret too.
+        // No parts either, such as a token without its signature.
         assert!(!printed.contains("eyJ"), "part of a token was printed: {printed}");
         assert!(!printed.contains("$2b$"), "part of a hash was printed: {printed}");
     }

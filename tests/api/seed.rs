@@ -1,4 +1,4 @@
-//! The seeded admin, and what restarts do to it.
+//! The seeded admin, at the first start and after restarts.
 
 use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments};
 

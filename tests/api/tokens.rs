@@ -1,4 +1,4 @@
-//! Tokens that are not ours, not good any more, or not tokens.
+//! Foreign, expired and malformed tokens.
 
 use e2e::{SIGNING_SECRET, TestApp, TestSetup, for_all_deployments, token};
 use jsonwebtoken::Algorithm;
@@ -19,7 +19,7 @@ for_all_deployments!(
 
 const SECRET: &str = SIGNING_SECRET;
 
-/// Every endpoint that looks at a token refuses this one.
+/// Asserts that every protected endpoint rejects this token.
 async fn expect_refused(app: &TestApp, token: &str) {
     let api = app.bearer.with_token(token);
     for response in [
@@ -46,7 +46,7 @@ async fn expect_claims_refused(app: &TestApp, claims: &Value) {
     expect_refused(app, &token::signed(&token::plain_header(), claims, SECRET)).await;
 }
 
-/// The claims of the admin, so that nothing but the fault can be the cause of a refusal.
+/// Claims of the admin, so that only the tested fault can cause a rejection.
 async fn admin_claims(app: &TestApp) -> Value {
     token::claims_of(app.admin().await.id)
 }
@@ -101,7 +101,7 @@ async fn other_secrets_and_algorithms_are_rejected(setup: TestSetup) {
         let header = json!({ "typ": "JWT", "alg": name }).to_string();
         expect_refused(&app, &token::signed_text(&header, &payload, SECRET, algorithm)).await;
     }
-    // The signature is right for HS256; only the name is not.
+    // The signature is valid for HS256; only `alg` differs.
     for name in ["none", "None", "NONE", "", "hs256", "HS384", "HS512", "RS256", "ES256", "EdDSA"] {
         let signed = token::signed(&json!({ "typ": "JWT", "alg": name }), &claims, SECRET);
         let unsigned = &signed[..=signed.rfind('.').expect("a signature")];
@@ -158,7 +158,7 @@ async fn sub_other_than_a_canonical_id_is_rejected(setup: TestSetup) {
         expect_claims_refused(&app, &with(claims.clone(), "sub", sub)).await;
     }
     expect_claims_refused(&app, &without(claims.clone(), "sub")).await;
-    // Integers, but nobody's.
+    // Integers, but of no user.
     for sub in ["0", "-1", "999999999", "9223372036854775807", &"9".repeat(30)] {
         let claims = with(claims.clone(), "sub", json!(sub));
         let minted = token::signed(&token::plain_header(), &claims, SECRET);

@@ -1,4 +1,4 @@
-//! Names of users, asked for with the client of auth-service: how many at once is its affair.
+//! Username lookup with our client, which splits it into batches.
 
 use e2e::{TestApp, TestSetup, for_all_deployments};
 use rolegate_auth_client::{AuthClient, CallContext};
@@ -23,7 +23,7 @@ async fn any_number_of_ids_can_be_looked_up_and_unknown_ids_are_left_out(setup: 
     let client = client(&app);
     let (of_admin, of_ann) = ((admin.id, "admin".to_owned()), (ann.id, "ann".to_owned()));
     let both = HashMap::from([of_admin, of_ann.clone()]);
-    // More than one call carries, with somebody in the first of them and in the last.
+    // More than one batch, with users in the first and in the last.
     let many: Vec<i64> = [ann.id].into_iter().chain(1_000..2_000).chain([admin.id]).collect();
     for (asked, named) in [
         (&[][..], HashMap::new()),

@@ -48,7 +48,7 @@ async fn deleted_user_loses_all_access_at_once(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let basic = app.basic.with_basic("ann", &ann.password);
-    // Remembered from now on, and asked for many at once.
+    // Fills the caches: of Basic, and of batched reads.
     basic.get("/protected").await.expect(200);
     app.bearer.with_token(&ann.token).get("/profile").await.expect(200);
 
@@ -76,7 +76,7 @@ async fn reregistered_username_inherits_nothing(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, old) = (app.admin().await, app.user_with_role("ann", "admin").await);
     delete(&app, &admin, old.id).await.expect(200);
-    // With the same password, even.
+    // Even with the same password.
     let new = app.user("ann").await;
     assert_ne!(new.id, old.id);
     assert_eq!(app.database.user("ann").await.expect("stored").role, "user");
@@ -93,11 +93,11 @@ async fn own_account_and_the_user_named_admin_cannot_be_deleted(setup: TestSetup
     delete(&app, &admin, admin.id).await.expect_detail(400, refused);
     delete(&app, &ann, ann.id).await.expect_detail(400, refused);
     delete(&app, &ann, admin.id).await.expect_detail(400, refused);
-    // The next start would bring that one back, whatever the role was.
+    // The next start would seed it again, whatever its role.
     app.set_role(&ann, &admin, "user").await.expect(200);
     delete(&app, &ann, admin.id).await.expect_detail(400, refused);
     assert_eq!(app.database.count_users().await, 2);
-    // Only that very name is special.
+    // The name is compared byte for byte.
     let other = app.user("Admin").await;
     delete(&app, &ann, other.id).await.expect(200);
 }
@@ -113,7 +113,7 @@ async fn id_of_a_deleted_user_is_not_reused(setup: TestSetup) {
         if round == 2 {
             app.kill_auth().await;
             app.start_auth(None).await;
-            // The gateway may still be looking for it.
+            // The gateway may not have reconnected yet.
             eventually("auth-service to be found again", async || {
                 let login = app.try_log_in("admin", ADMIN_PASSWORD).await;
                 (login.status == 200).then_some(())

@@ -1,4 +1,4 @@
-//! Settings that a program cannot work with: exit 64 and one line that names the variable.
+//! Invalid settings: exit 64 and one line that names the variable.
 
 mod databases;
 mod files;
@@ -12,7 +12,7 @@ use Program::{AuthService, Gateway, PostsService, Rolegate};
 
 type Settings = BTreeMap<String, String>;
 
-/// For what can be found out only after some work, which is logged at info.
+/// For errors that are found after the start is logged at info.
 const QUIET: (&str, &str) = ("RUST_LOG", "warn");
 
 /// Returns the line.
@@ -48,7 +48,7 @@ fn good(program: Program, database: &TestDatabase) -> Settings {
     }
 }
 
-/// Good settings but for one.
+/// Valid settings but for one.
 async fn expect_each_refused(table: &[(&[Program], &str, &str)]) {
     expect_each_refused_with(table, None).await;
 }
@@ -70,7 +70,7 @@ async fn expect_each_refused_with(
     }
 }
 
-/// A setting that is added without a case in one of the rooms is noticed here.
+/// A setting without a case in one of these files fails.
 #[tokio::test]
 async fn every_setting_has_a_case() {
     let cases = [
@@ -91,7 +91,7 @@ async fn every_setting_has_a_case() {
             .collect();
         assert!(settings.len() > 5, "{help:?}");
         for setting in settings {
-            // Every secret is tried as a value and as a file.
+            // Every secret is tested as a value and as a file.
             let value = setting.strip_suffix("_FILE").unwrap_or(setting);
             let has_case = [setting, value].iter().any(|it| cases.contains(&format!("\"{it}\"")));
             assert!(has_case, "{setting} of {program:?} has no case");

@@ -1,4 +1,4 @@
-//! TLS to PostgreSQL: used as `sslmode` says, and never less.
+//! TLS to PostgreSQL, as `sslmode` requires.
 
 use Program::{FastHashAuthService, PostsService, Rolegate};
 use e2e::{
@@ -19,7 +19,7 @@ fn settings(program: Program, url: &str) -> BTreeMap<String, String> {
     }
 }
 
-/// A statement behind the back of the services.
+/// Executes a statement without the services.
 async fn ask<T>(cluster: &OwnCluster, sql: &str) -> Vec<T>
 where
     T: Send + Unpin + for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
@@ -69,7 +69,7 @@ async fn sslmode_decides_about_encryption() {
     }
 }
 
-/// One line that names the setting, and the same from doctor.
+/// Asserts exit 64 with one line that names the setting, and the same line from doctor.
 async fn expect_rejected(program: Program, setting: &str, url: &str, why: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = settings(program, url);
@@ -108,7 +108,7 @@ async fn unverifiable_server_certificate_is_rejected_at_start() {
     for (host, parameters, why) in [
         (ADDRESS, &*verifying("verify-full", &other), "invalid peer certificate: "),
         (ADDRESS, &*verifying("verify-ca", &other), "invalid peer certificate: "),
-        // By public authorities.
+        // Verified against public CAs.
         (ADDRESS, "sslmode=verify-full", "invalid peer certificate: UnknownIssuer"),
         ("localhost", &*verifying("verify-full", &authority), "not valid for name \"localhost\""),
     ] {

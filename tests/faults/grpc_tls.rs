@@ -1,4 +1,4 @@
-//! Who may speak to auth-service and posts-service where gRPC is encrypted, and what everybody else gets.
+//! gRPC with TLS: which clients and servers accept each other.
 
 use crate::tls_port::{Certified, Port, channel, login_request};
 use e2e::{
@@ -56,7 +56,7 @@ async fn silent_connections_do_not_block_others() {
     let url = app.auth().address("grpc");
     let good = Port::Auth.expect_everything(&url, Some(certified.good_client()));
     within_bounds("a good client", good).await;
-    // They did not have to time out first: a closed one could be read to its end.
+    // They have not timed out before: a closed one would be at its end.
     let is_open = |stream: &TcpStream| stream.try_read(&mut [0]).is_err();
     assert!(silent.iter().any(is_open), "the good client waited for the silent ones");
 }
@@ -74,8 +74,7 @@ async fn tls_client_at_a_plaintext_port_fails_cleanly() {
     }
 }
 
-/// The gateway does not believe that it speaks to auth-service, until auth-service shows a
-/// certificate that proves it.
+/// The gateway calls auth-service only once its certificate is valid.
 #[tokio::test]
 async fn gateway_rejects_an_auth_service_without_a_valid_certificate() {
     for (why, other, hosts, valid) in [
@@ -95,7 +94,7 @@ async fn gateway_rejects_an_auth_service_without_a_valid_certificate() {
         let complaint = "no secure connection to auth-service";
         app.gateway().logs(why, |line| line.contains(complaint) && line.contains("WARN")).await;
 
-        // Mended without a restart of either.
+        // Repaired without a restart.
         certified.own.replace_with(&good);
         app.auth().reload();
         app.auth().logs(why, |line| line.contains("reloaded the gRPC certificates")).await;
@@ -126,7 +125,7 @@ async fn unreadable_certificates_change_nothing() {
     }
     app.admin().await;
     let (_, way) = app.auth_and_proxy();
-    // New connections too are made with what was read before.
+    // New connections use the certificates read before, too.
     way.cut();
     eventually("the outage", async || {
         (app.try_log_in("admin", ADMIN_PASSWORD).await.status == 503).then_some(())
@@ -140,7 +139,7 @@ async fn unreadable_certificates_change_nothing() {
     .await;
 }
 
-/// Guesses wrong four times for one client, then once for another.
+/// Fails to log in four times for one client address, then once for another.
 async fn last_reason(app: &TestApp, tls: ClientTlsConfig) -> String {
     let channel = channel(&app.auth().address("grpc"), Some(tls)).await.expect("connected");
     let mut client = AuthServiceClient::new(channel);
@@ -171,7 +170,7 @@ async fn verified_client_certificate_makes_a_caller_trusted() {
         .with_file("AUTH_CLIENT_TLS_CA_FILE", &certified.authority.file());
     let app = one_sided.start().await;
     app.admin().await;
-    // A certificate that nobody asked for proves nothing.
+    // A client certificate that is not verified proves nothing.
     assert_eq!(last_reason(&app, certified.good_client()).await, "TOO_MANY_ATTEMPTS");
 }
 

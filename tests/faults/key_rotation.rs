@@ -1,4 +1,4 @@
-//! Keys of access tokens are replaced while requests are served.
+//! Rotation of the keys of access tokens under load.
 
 use e2e::{
     ADMIN_PASSWORD, Api, Process, Program, SIGNING_SECRET, Store, TestDatabase, TestSetup,
@@ -21,7 +21,7 @@ const NEXT_SECRET: &str = "the next signing secret has more than 32 bytes too";
 const READ_AGAIN: &str = "reloaded the keys of access tokens";
 const STAY: &str = "the keys of access tokens stay";
 
-/// The two files of one machine. Written beside and renamed, so that nobody reads half of one.
+/// The key files of one machine, replaced by rename so that no partial file is read.
 struct KeyFiles(TempDir);
 
 impl KeyFiles {
@@ -66,8 +66,8 @@ async fn has_logged(process: &Process, text: &str, times: usize) {
         .await;
 }
 
-/// An auth-service with the files of its machine, and a gateway that asks this one only: so each
-/// test knows who signed a token and who judged it.
+/// An auth-service with its own key files, and a gateway that calls only this one, so that tests know
+/// which replica signs and which verifies.
 struct Replica {
     files: KeyFiles,
     auth: Process,
@@ -102,7 +102,7 @@ fn key_id(token: &str) -> String {
     token::header(token)["kid"].as_str().expect("tokens name their key").to_owned()
 }
 
-/// Clients who log in at one replica and use the token at each, over and over.
+/// Clients that log in at one replica and use the token at each, in a loop.
 struct Clients {
     stop: Arc<AtomicBool>,
     rounds: Vec<Arc<AtomicU32>>,
@@ -132,13 +132,13 @@ impl Clients {
         Self { stop, rounds, asking }
     }
 
-    /// Waits until each of them has begun and finished a round.
+    /// Waits until each client has started and finished a round.
     async fn go_round(&self) {
         let before: Vec<u32> = self.rounds.iter().map(|count| count.load(Relaxed)).collect();
         eventually("a round of every client", async || {
             let failed = self.asking.iter().any(JoinHandle::is_finished);
             let mut counts = self.rounds.iter().zip(&before);
-            // The first round to end may have begun before.
+            // The first round to finish may have started before.
             let all = counts.all(|(count, before)| count.load(Relaxed) >= before + 2);
             (failed || all).then_some(())
         })
@@ -162,7 +162,7 @@ async fn rotation_over_two_replicas_fails_no_request_and_revokes_old_tokens() {
     let clients = Clients::of(&replicas);
     clients.go_round().await;
 
-    // One replica after the other in each step, with clients in between.
+    // One replica after the other in each step, under load.
     for replica in &replicas {
         replica.files.accept(&[SIGNING_SECRET, NEXT_SECRET]);
         replica.read_again(1).await;
@@ -182,7 +182,7 @@ async fn rotation_over_two_replicas_fails_no_request_and_revokes_old_tokens() {
         }
         assert!(!replica.auth.stderr().contains("WARN"), "{}", replica.auth.stderr());
     }
-    // Stands for the thirty minutes in which the last old token expires: no client has one.
+    // In place of the thirty minutes until the last old token expires: no client has one.
     clients.go_round().await;
     for replica in &replicas {
         replica.files.accept(&[NEXT_SECRET]);
@@ -236,7 +236,7 @@ async fn unreadable_keys_change_nothing(setup: TestSetup) {
         assert!(!log.contains(secret), "a secret is shown: {log}");
     }
 
-    // A leaked key is dropped at once: its tokens end, and the log says so.
+    // A leaked key is removed at once: its tokens become invalid, and the log warns.
     files.sign_with(NEXT_SECRET);
     files.accept(&[NEXT_SECRET]);
     auth.reload();

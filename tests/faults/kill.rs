@@ -1,4 +1,4 @@
-//! What was acknowledged survives `kill -9` of any process.
+//! Acknowledged writes survive SIGKILL of any process.
 
 use e2e::{TestSetup, for_all_deployments};
 use serde_json::json;

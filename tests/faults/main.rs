@@ -1,4 +1,4 @@
-//! What the services do when something fails, starts, moves or ends.
+//! Failures, starts, restarts and shutdowns.
 
 mod auth_outage;
 mod bad_settings;

@@ -46,7 +46,7 @@ async fn write_after_a_cancelled_transaction_is_committed() {
             let _transaction = connection.begin().await?;
             pending::<sqlx::Result<()>>().await
         })));
-        // BEGIN is sent, its answer is not read.
+        // BEGIN is sent, its response not read.
         assert!(poll!(&mut abandoned).is_pending());
     }
     execute(&connections, "INSERT INTO t VALUES (1)").await;

@@ -1,4 +1,4 @@
-//! What posts stand on is gone: answers say so, and only those about posts.
+//! posts-service or a dependency of it is unavailable: posts are 503, and nothing else.
 
 use e2e::{
     Api, Process, Program, Store, TestApp, TestDatabase, TestResponse, TestSetup, eventually,
@@ -13,7 +13,7 @@ for_split_deployments!(
 );
 for_both_stores!(eight_posts_services_start_at_once_on_an_empty_database);
 
-/// A world with a post, its path, and an author to ask for it.
+/// A deployment with a post, the path of the post, and the API with its author's token.
 async fn with_a_post(setup: TestSetup) -> (TestApp, String, Api) {
     let app = setup.start().await;
     let ann = app.user_with_role("ann", "author").await;
@@ -55,7 +55,7 @@ async fn only_posts_return_503_without_posts_service(setup: TestSetup) {
     let (mut app, path, api) = with_a_post(setup).await;
     app.kill_posts().await;
     expect_outage(&ask_everything(&api, &path).await);
-    // Who may not, is told so by auth-service.
+    // Authentication does not need posts-service.
     let draft = json!({ "title": "t", "content": "c" });
     app.bearer.post("/posts", &draft).await.expect_detail(401, "Not authenticated.");
     api.get("/profile").await.expect(200);
@@ -69,7 +69,7 @@ async fn only_posts_return_503_without_posts_service(setup: TestSetup) {
 async fn posts_return_503_without_auth_service(setup: TestSetup) {
     let (mut app, path, api) = with_a_post(setup).await;
     app.kill_auth().await;
-    // A reader is not told that the author was deleted.
+    // An unknown author name is an outage, not a deleted author.
     expect_outage(&ask_everything(&api, &path).await);
     let ops = Api::at(&app.posts().address("ops"));
     ops.get("/readyz").await.expect(200);
@@ -98,7 +98,7 @@ async fn readiness_of_posts_service_follows_its_store() {
     is_read_again(&app, &path).await;
 }
 
-/// Beside auth-service, on its database where it is PostgreSQL.
+/// Together with auth-service, on PostgreSQL in the same database.
 async fn eight_posts_services_start_at_once_on_an_empty_database(store: Store) {
     let setup = TestSetup::split(store);
     let (database, folder) = (TestDatabase::create(store).await, std::env::temp_dir());

@@ -1,12 +1,12 @@
-//! The way from the gateway to posts-service where it is encrypted: without good certificates on both
-//! ends nothing travels on it, and nobody else notices.
+//! TLS between gateway and posts-service: without valid certificates on both ends posts are 503, and
+//! nothing else.
 
 use crate::tls_port::Certified;
 use e2e::{
     ADMIN_PASSWORD, Authority, Certificate, Store, TestApp, TestSetup, Validity, eventually,
 };
 
-/// A world whose posts-service has a certificate of its own.
+/// A deployment whose posts-service has a certificate of its own.
 fn setup(certified: &Certified, posts: &Certificate) -> TestSetup {
     let setup = certified.of(TestSetup::split(Store::Sqlite));
     setup
@@ -49,7 +49,7 @@ async fn gateway_rejects_a_posts_service_without_a_valid_certificate() {
         only_posts_are_out(&app, why).await;
         app.gateway().logs(why, is_complaint).await;
 
-        // Mended without a restart of either.
+        // Repaired without a restart.
         own.replace_with(&good);
         app.posts().reload();
         app.posts().logs(why, |line| line.contains("reloaded the gRPC certificates")).await;

@@ -1,4 +1,4 @@
-//! Writes that found the file locked by another process.
+//! Writes while another process locks the file.
 
 use e2e::{Store, TestSetup};
 use serde_json::json;
@@ -32,7 +32,7 @@ async fn write_reported_as_failed_is_not_applied_later() {
     for other in others {
         other.close().await.expect("unlocked");
     }
-    // One writes at a time: what was left behind would be done before these.
+    // Writes are serialized: a leftover write would be applied before these.
     app.bearer.post("/register", &user("bob")).await.expect(200);
     api.post("/posts", &draft("Third")).await.expect(201);
     assert_eq!(app.database.user("ann").await, None);

@@ -1,4 +1,4 @@
-//! Many instances at once, and a database that comes later.
+//! Concurrent starts, and a start before the database.
 
 use e2e::{
     ADMIN_PASSWORD, Api, Process, Store, TcpProxy, TestDatabase, TestSetup, for_both_stores,

@@ -1,4 +1,4 @@
-//! What an encrypted port of gRPC offers, and to whom.
+//! The gRPC ports of a deployment with mutual TLS, for the tests of TLS.
 
 use e2e::{ADMIN_PASSWORD, Authority, Certificate, Process, TestApp, TestSetup, Validity};
 use rolegate_proto::{
@@ -17,12 +17,12 @@ use tonic_reflection::pb::v1::{
 };
 use tonic_types::StatusExt as _;
 
-/// An authority, and the certificates of both ends.
+/// An authority, and certificates for servers and clients.
 pub(crate) struct Certified {
     pub(crate) authority: Authority,
-    /// Of those that are called.
+    /// Of the servers.
     pub(crate) own: Certificate,
-    /// Of those that call.
+    /// Of the clients.
     pub(crate) caller: Certificate,
 }
 
@@ -43,7 +43,7 @@ impl Certified {
     }
 }
 
-/// Whose gRPC.
+/// One of the two gRPC services.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Port {
     Auth,
@@ -80,8 +80,8 @@ impl Port {
         }
     }
 
-    /// Everything that the port offers; in TLS 1.3 a client believes to be connected before the
-    /// server has seen its certificate, so only an answer tells.
+    /// Calls everything that the port serves: in TLS 1.3 a client is connected before the server has
+    /// verified its certificate, so that only a response is proof.
     async fn everything(self, channel: &Channel) -> [Result<(), Status>; 3] {
         let call = self.call(channel.clone()).await;
         let health = HealthClient::new(channel.clone()).check(HealthCheckRequest::default()).await;
@@ -120,7 +120,7 @@ pub(crate) fn login_request(password: &str) -> LoginRequest {
     LoginRequest { username: "admin".to_owned(), password: password.to_owned() }
 }
 
-/// A connection of a generated client, as others make theirs.
+/// A connection of a generated client.
 pub(crate) async fn channel(
     address: &str,
     tls: Option<ClientTlsConfig>,

@@ -1,18 +1,18 @@
-//! Roles are never stale.
+//! Reads of roles are linearizable.
 //!
-//! Two gateways and two auth-services on one database. Readers ask for `/profile` on both gateways
-//! as fast as they can; roles change through the API and by SQL; every role that a reader was told
-//! is held against the history of acknowledged changes.
+//! Two gateways and two auth-services share a database. Readers request `/profile` on both gateways
+//! in a loop while roles change through the API and by SQL; every role read is checked against the
+//! history of acknowledged changes.
 //!
-//! `FRESHNESS_READS` is how many reads must have one right answer: 10,000 unless it says otherwise
-//! (100,000 and more for the long form).
+//! `LINEARIZABILITY_READS` is the number of reads with one valid role: 10,000 by default, 100,000 or
+//! more for the long form.
 
 mod history;
 
 use e2e::{
     Api, Process, Program, SIGNING_SECRET, Store, TestApp, TestDatabase, TestSetup, TestUser,
 };
-use history::{Change, Judged, Read, judge};
+use history::{Change, Checked, Read, check};
 use serde_json::json;
 use std::{
     sync::{
@@ -25,10 +25,10 @@ use tokio::{sync::Semaphore, task::JoinSet};
 
 const USERS: usize = 4;
 const READERS_PER_USER: usize = 4;
-/// Reads of a user between two changes, so that most reads have one right answer.
+/// Reads of a user between two changes, so that most reads have one valid role.
 const READS_BETWEEN_CHANGES: u32 = 25;
 
-/// One user whose role changes, and all that is read of it.
+/// One user whose role changes, and its readers.
 struct Subject {
     user: TestUser,
     admin: TestUser,
@@ -40,17 +40,17 @@ struct Subject {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_are_linearizable_on_postgres() {
-    roles_are_fresh(Store::Postgres).await;
+    roles_are_linearizable(Store::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_are_linearizable_on_sqlite() {
-    roles_are_fresh(Store::Sqlite).await;
+    roles_are_linearizable(Store::Sqlite).await;
 }
 
-async fn roles_are_fresh(store: Store) {
-    let wanted = std::env::var("FRESHNESS_READS").ok().map_or(10_000, |text| {
-        text.parse::<usize>().expect("FRESHNESS_READS is a number of reads")
+async fn roles_are_linearizable(store: Store) {
+    let wanted = std::env::var("LINEARIZABILITY_READS").ok().map_or(10_000, |text| {
+        text.parse::<usize>().expect("LINEARIZABILITY_READS is a number of reads")
     });
     let mut app = TestSetup::split(store).start().await;
     let admin = app.admin().await;
@@ -63,22 +63,22 @@ async fn roles_are_fresh(store: Store) {
     let gateways = [app.bearer.clone(), Api::at(&second_gateway.address("bearer"))];
     let app = Arc::new(app);
 
-    let mut stories = JoinSet::new();
+    let mut scenarios = JoinSet::new();
     for subject in subjects {
-        stories.spawn(story(subject, gateways.clone(), Arc::clone(&app), wanted / USERS));
+        scenarios.spawn(run_scenario(subject, gateways.clone(), Arc::clone(&app), wanted / USERS));
     }
-    let mut all = Judged::default();
-    while let Some(story) = stories.join_next().await {
-        let judged = story.expect("no reader and no writer died");
-        all.certain += judged.certain;
-        all.beside_a_change += judged.beside_a_change;
+    let mut all = Checked::default();
+    while let Some(scenario) = scenarios.join_next().await {
+        let checked = scenario.expect("no reader and no writer panicked");
+        all.unambiguous += checked.unambiguous;
+        all.concurrent += checked.concurrent;
     }
     report(store, all);
-    assert!(all.certain >= wanted, "{all:?} are too few to tell");
+    assert!(all.unambiguous >= wanted, "{all:?} are too few");
     drop((second_auth, second_gateway));
 }
 
-/// Another auth-service on the same users, and another gateway that talks to it.
+/// Another auth-service on the same database, and another gateway that calls it.
 async fn second_pair(app: &mut TestApp) -> (Process, Process) {
     let folder = std::env::temp_dir();
     let database: &TestDatabase = &app.database;
@@ -99,13 +99,13 @@ async fn second_pair(app: &mut TestApp) -> (Process, Process) {
     (auth, gateway)
 }
 
-/// Everything that happens to one user until enough was read of it.
-async fn story(
+/// Changes the role of one user until there are enough reads.
+async fn run_scenario(
     subject: Arc<Subject>,
     gateways: [Api; 2],
     app: Arc<TestApp>,
     wanted: usize,
-) -> Judged {
+) -> Checked {
     let first = Instant::now();
     let mut readers = JoinSet::new();
     for reader in 0..READERS_PER_USER {
@@ -115,25 +115,25 @@ async fn story(
     let mut changes = vec![Change { began: first, acknowledged: first, role: "user" }];
     let enough = wanted.div_ceil(READS_BETWEEN_CHANGES as usize) + 1;
     while changes.len() <= enough {
-        let nobody_died = subject.reads_since_change.acquire_many(READS_BETWEEN_CHANGES).await;
-        nobody_died.expect("a reader died").forget();
+        let permits = subject.reads_since_change.acquire_many(READS_BETWEEN_CHANGES).await;
+        permits.expect("a reader panicked").forget();
         let role = ["author", "admin", "user"][changes.len() % 3];
         let began = Instant::now();
         subject.change(role, changes.len(), &gateways, &app).await;
         changes.push(Change { began, acknowledged: Instant::now(), role });
         subject.changes_done.fetch_add(1, Ordering::SeqCst);
-        // What was read beside the change does not count towards the next one.
+        // Reads concurrent with the change do not count towards the next.
         subject.reads_since_change.forget_permits(usize::MAX >> 4);
     }
     subject.stop.store(true, Ordering::SeqCst);
-    let mut judged = Judged::default();
+    let mut checked = Checked::default();
     while let Some(reads) = readers.join_next().await {
-        let reads = reads.expect("no reader died");
-        let of_reader = judge(&changes, &reads).unwrap_or_else(|stale| panic!("{stale}"));
-        judged.certain += of_reader.certain;
-        judged.beside_a_change += of_reader.beside_a_change;
+        let reads = reads.expect("no reader panicked");
+        let of_reader = check(&changes, &reads).unwrap_or_else(|stale| panic!("{stale}"));
+        checked.unambiguous += of_reader.unambiguous;
+        checked.concurrent += of_reader.concurrent;
     }
-    judged
+    checked
 }
 
 impl Subject {
@@ -147,8 +147,8 @@ impl Subject {
         }
     }
 
-    /// Reads until told to stop. A reader that dies closes the semaphore, so that nobody waits for
-    /// its reads.
+    /// Reads until stopped. A reader that panics closes the semaphore, so that the writer does not
+    /// wait for its reads.
     async fn read(self: Arc<Self>, api: Api) -> Vec<Read> {
         let closer = CloseOnPanic(&self.reads_since_change);
         let api = api.with_token(&self.user.token);
@@ -169,7 +169,7 @@ impl Subject {
         reads
     }
 
-    /// By turns through either gateway and by SQL.
+    /// In turns through each gateway and by SQL.
     async fn change(&self, role: &str, turn: usize, gateways: &[Api; 2], app: &TestApp) {
         let Some(api) = gateways.get(turn % 3) else {
             return app.database.set_role(&self.user.username, role).await;
@@ -190,10 +190,10 @@ impl Drop for CloseOnPanic<'_> {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "how much was judged is the result of the long form")]
-fn report(store: Store, judged: Judged) {
+#[expect(clippy::print_stdout, reason = "the counts are the result of the long form")]
+fn report(store: Store, checked: Checked) {
     println!(
-        "{store:?}: {} reads with one right response, {} beside a change; none was stale",
-        judged.certain, judged.beside_a_change
+        "{store:?}: {} reads with one valid role, {} concurrent with a change; none was stale",
+        checked.unambiguous, checked.concurrent
     );
 }

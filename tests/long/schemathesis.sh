@@ -1,4 +1,4 @@
-# What both runs of schemathesis share; sourced.
+# Functions of both runs of schemathesis; sourced.
 
 # log_in USERNAME PASSWORD: prints an access token.
 log_in() {
@@ -10,7 +10,7 @@ log_in() {
 run_schemathesis() {
   local here=$PWD/tests/long
   export SCHEMATHESIS_HOOKS="$here/schemathesis_hooks.py"
-  # Its caches go to the current folder.
+  # It writes caches to the current folder.
   cd target/long
   schemathesis --no-color --config-file "$here/schemathesis-$2.toml" run "$1/openapi.json" \
     --checks all --max-examples "${SCHEMATHESIS_EXAMPLES:-100}" --request-timeout 30

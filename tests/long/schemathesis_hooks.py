@@ -1,8 +1,8 @@
-"""What schemathesis has to know about this API that OpenAPI cannot say."""
+"""Properties of this API that OpenAPI cannot express."""
 
 import schemathesis
 
-# Rules in bytes and in normal forms, names that are taken, and what somebody's password is.
+# Rules on bytes and normal forms, taken names and current passwords.
 BEYOND_SCHEMAS = {
     "Username already exists.",
     "Username must have 1 to 255 bytes.",
@@ -11,22 +11,22 @@ BEYOND_SCHEMAS = {
     "Current password is incorrect.",
 }
 
-# The first user is the admin as whom everything is tried.
+# The admin, whose token is used, and the user for changes.
 ADMIN, GUINEA_PIG = 1, 2
 
 
 @schemathesis.check
-def refused_for_what_no_schema_tells(ctx, response, case):
-    """Data that keep the schema are refused with 400 for these reasons only."""
+def rejected_beyond_the_schema(ctx, response, case):
+    """Data that satisfy the schema are rejected with 400 for these reasons only."""
     mode = case.meta.generation.mode if case.meta else None
     if response.status_code == 400 and mode is not None and mode.is_positive:
         detail = response.json()["detail"]
-        assert detail in BEYOND_SCHEMAS, f"{case.operation.label} keeps the schema: {detail}"
+        assert detail in BEYOND_SCHEMAS, f"{case.operation.label} satisfies the schema: {detail}"
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Nobody takes the role, the password or the account from the admin."""
+    """Redirects changes of the admin, who must keep role, password and account."""
     parameters = case.path_parameters or {}
     if case.method != "GET" and str(parameters.get("user_id")) == str(ADMIN):
         parameters["user_id"] = GUINEA_PIG

@@ -1,4 +1,4 @@
-//! What docker-compose.yml promises, as far as a file can be read without an engine.
+//! The properties of docker-compose.yml that can be checked without an engine.
 
 use e2e::{Process, Program};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn services(compose: &Value) -> impl Iterator<Item = (&str, &Value)> {
     services.iter().map(|(name, service)| (name.as_str(), service))
 }
 
-/// The program that a service runs, where it is one of ours.
+/// The program of a service, if it is one of ours.
 fn program(service: &Value) -> Option<Program> {
     match service["command"][0].as_str()? {
         "auth-service" => Some(Program::AuthService),
@@ -44,7 +44,7 @@ fn services_start_after_their_dependencies() {
     for (name, after) in wanted.as_object().expect("an object") {
         assert_eq!(compose["services"][name]["depends_on"], *after, "{name}");
     }
-    // What others wait for to be healthy can tell.
+    // Services on whose health others depend have a health check.
     for name in ["postgres", "auth-service", "posts-service", "gateway"] {
         let test = &compose["services"][name]["healthcheck"]["test"];
         assert_eq!(test[0], "CMD", "{name}: there is no shell in the image: {test}");
@@ -73,7 +73,7 @@ fn secrets_and_networks_are_reachable_only_where_needed() {
         let mount = json!(mount);
         who(&|service| service["volumes"].as_array().is_some_and(|list| list.contains(&mount)))
     };
-    // What signs tokens is auth-service's alone; its others use the database, and see no more than that.
+    // Only auth-service has the signing secret; the others see the secrets of the database.
     assert_eq!(mounts("secrets:/secrets:ro,nocopy"), ["auth-service"]);
     let of_database = ["migrate", "migrate-posts", "postgres", "posts-service"];
     assert_eq!(mounts("database-secrets:/secrets:ro,nocopy"), of_database);
@@ -98,7 +98,7 @@ fn secrets_and_networks_are_reachable_only_where_needed() {
     }
 }
 
-/// The files that `init-secrets` makes in its first folder, and copies into its second.
+/// The files that `init-secrets` creates, and those that it copies.
 const SECRETS: [&str; 4] =
     ["signing-secret", "admin-password", "database-password", "database-url"];
 const DATABASE_SECRETS: [&str; 2] = ["database-password", "database-url"];
@@ -167,7 +167,7 @@ async fn every_variable_is_a_valid_setting_of_its_program() {
             .map(|(name, value)| (name.clone(), value.as_str().expect("text").to_owned()))
             .chain([("OPS_LISTEN_ADDR".to_owned(), "127.0.0.1:1".to_owned())])
             .collect();
-        // Nobody is there, which is 1; a setting that is wrong would be 64.
+        // Nothing listens there, which is exit 1; an invalid setting would be 64.
         let exit = Process::run(program, &["healthcheck"], &settings, folder.path(), "").await;
         assert_eq!(exit.code, Some(1), "{name}: {exit:?}");
     }

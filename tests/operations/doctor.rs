@@ -1,4 +1,4 @@
-//! `auth-service doctor`: all that is wrong at one look, and nothing changed by it.
+//! `auth-service doctor`: reports problems and changes nothing.
 
 use e2e::{
     ADMIN_PASSWORD, Api, Exit, Process, Program, SIGNING_SECRET, Store, TcpProxy, TestDatabase,
@@ -17,7 +17,7 @@ async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
     exit
 }
 
-/// Demands a line with this mark and this text.
+/// Asserts a line with this mark and this text.
 #[track_caller]
 pub(crate) fn expect_line(exit: &Exit, mark: &str, text: &str) {
     let found = exit.stdout.lines().any(|line| line.starts_with(mark) && line.contains(text));

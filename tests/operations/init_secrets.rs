@@ -48,7 +48,7 @@ async fn secrets_are_created_once_with_mode_0600_and_never_shown() {
     assert_eq!(again.code, Some(0), "{again:?}");
     assert_eq!(NAMES.map(|name| content(&folder, name)), made, "nothing is made again");
     assert_eq!(again.stdout.matches(" is there\n").count(), 4, "{again:?}");
-    // What a broken attempt left out is made; what is there stays.
+    // A missing secret is created; the others stay.
     fs::remove_file(folder.join("admin-password")).expect("removed");
     init(&folder, &[], &[]).await;
     assert_ne!(content(&folder, "admin-password"), made[1]);
@@ -62,7 +62,7 @@ async fn database_secrets_are_copied_to_their_own_folder() {
     let (folder, copies) = (root.path().join("secrets"), root.path().join("for/the/database"));
     let copies_path = copies.display().to_string();
     let with_copies = ["--postgres", PLACE, "--database-secrets", &copies_path];
-    // As where the first folder is from before there was a second one.
+    // The first run has no second folder, like earlier versions.
     init(&folder, &["--postgres", PLACE], &[]).await;
     for _ in 0..2 {
         let exit = init(&folder, &with_copies, &[]).await;
@@ -126,7 +126,7 @@ async fn generated_password_obeys_the_minimum_length() {
     assert_eq!(content(folder.path(), "admin-password").trim().len(), 40);
 }
 
-/// Makes secrets, spoils something, and expects the next run to refuse it in one line.
+/// Creates secrets, damages one, and asserts that the next run rejects it in one line.
 async fn expect_rejected(spoil: impl FnOnce(&Path), subject: &str, problem: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path().join("secrets");

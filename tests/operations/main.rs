@@ -1,4 +1,4 @@
-//! What an operator does with the services: commands, secrets, containers.
+//! What operators use: commands, secrets, containers.
 
 mod compose_file;
 mod compose_steps;

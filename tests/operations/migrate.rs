@@ -1,4 +1,4 @@
-//! `migrate` of the services that keep something.
+//! `migrate` of auth-service and posts-service.
 
 use e2e::{Process, Program, Store, TcpProxy, TestDatabase, TestSetup, for_both_stores};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ async fn migrate_creates_the_tables_without_users(store: Store) {
     let database = TestDatabase::create(store).await;
     let folder = tempfile::tempdir().expect("a folder");
     let settings = only_the_database(database.url());
-    // Twice: the second time there is nothing to do.
+    // The second run finds nothing to do.
     for _ in 0..2 {
         let exit =
             Process::run(Program::AuthService, &["migrate"], &settings, folder.path(), "").await;

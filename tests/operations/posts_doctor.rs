@@ -1,4 +1,4 @@
-//! `posts-service doctor`: all that is wrong at one look, and nothing changed by it.
+//! `posts-service doctor`: reports problems and changes nothing.
 
 use crate::doctor::expect_line;
 use e2e::{
@@ -16,7 +16,7 @@ async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
     exit
 }
 
-/// Where nobody listens.
+/// An address where nothing listens.
 fn nobody() -> SocketAddr {
     "127.0.0.1:1".parse().expect("an address")
 }

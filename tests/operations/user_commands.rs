@@ -1,4 +1,4 @@
-//! `auth-service user …`: what the operator does who lost the admin's password.
+//! `auth-service user …`, for example after the admin's password was lost.
 
 use e2e::{ADMIN_PASSWORD, Exit, Process, Program, TestApp, TestSetup, for_all_deployments};
 use std::collections::BTreeMap;
@@ -16,7 +16,6 @@ async fn user(app: &TestApp, arguments: &[&str], input: &str, more: &[(&str, &st
     settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     let folder = tempfile::tempdir().expect("a folder");
     let arguments: Vec<_> = ["user"].into_iter().chain(arguments.iter().copied()).collect();
-    // With cheap hashes where the world has them.
     let program = Program::FastHashAuthService;
     Process::run(program, &arguments, &settings, folder.path(), input).await
 }
@@ -37,7 +36,7 @@ async fn set_role_takes_effect_with_the_next_request(setup: TestSetup) {
 
 async fn reset_password_replaces_the_password(setup: TestSetup) {
     let app = setup.start().await;
-    // Remembered by Basic: a new hash must miss.
+    // Cached by Basic: a new hash must miss.
     app.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(200);
     let old = app.bearer.with_token(&app.admin().await.token);
     old.get("/admin").await.expect(200);
@@ -60,7 +59,7 @@ async fn reset_password_replaces_the_password(setup: TestSetup) {
     assert_eq!(app.database.user("admin").await.expect("stored").role, "admin");
 }
 
-/// Arguments, standard input, further settings, exit code and a part of what is said.
+/// Arguments, standard input, further settings, exit code and a part of the message.
 type Case<'a> = (&'a [&'a str], &'a str, &'a [(&'a str, &'a str)], i32, &'a str);
 
 async fn invalid_command_is_reported_and_changes_nothing(setup: TestSetup) {

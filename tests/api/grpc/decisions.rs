@@ -27,7 +27,7 @@ async fn authorize_rejects_an_empty_requirement(setup: TestSetup) {
     let admin = app.admin().await.token;
     let says_nothing = [&[][..], &[0], &[ADMIN, 0], &[99], &[ADMIN, -1]];
     for requirement in says_nothing.map(|wanted| Some(roles(wanted))).into_iter().chain([None]) {
-        // Before anything is said about the token.
+        // Checked before the token.
         for token in [admin.as_str(), "nonsense", ""] {
             let outcome = client.authorize(authorize(token, requirement.clone())).await;
             expect_error(outcome, Code::InvalidArgument, "REQUEST_INVALID");

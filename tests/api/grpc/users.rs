@@ -1,4 +1,4 @@
-//! Calls about other users, and who acts.
+//! User management calls, and how they identify the actor.
 
 use super::{ADMIN, anybody, authorize, client};
 use e2e::{
@@ -56,7 +56,7 @@ async fn user_management_calls_return_what_the_contract_says(setup: TestSetup) {
     assert_eq!(app.database.user("ann").await, None);
 }
 
-/// Each request is wrong in what comes later too.
+/// Each request also fails every check after the expected one.
 async fn user_management_calls_check_in_the_order_of_the_contract(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;

@@ -1,4 +1,4 @@
-//! Every endpoint and every call, used well and badly, with words planted where secrets go.
+//! Every endpoint and every call, with valid and invalid input and marked words in place of secrets.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use e2e::{
@@ -13,10 +13,10 @@ const PASSWORD: &str = "planted-password-1f6d";
 const WRONG_PASSWORD: &str = "planted-wrong-password-77b2";
 const NEW_PASSWORD: &str = "planted-new-password-52aa";
 const BROKEN_PASSWORD: &str = "planted-broken-password-0c3e";
-/// Posts are no secret, but what a client sends in a body is in no log.
+/// Posts are not secret, but no request body may be logged.
 const POST: &str = "planted-post-6e41";
 
-/// Returns what must not be seen.
+/// Returns the words that must not be logged.
 pub(super) async fn exercise_all(app: &TestApp) -> Vec<String> {
     for api in [&app.bearer, &app.basic] {
         registrations(api).await;
@@ -68,7 +68,7 @@ async fn log_in(app: &TestApp) -> TestUser {
     TestUser::log_in(&app.bearer, "ann", PASSWORD).await
 }
 
-/// What admins may, anybody with any token, or nobody; the admin's makes ann an author.
+/// With the token of a user, an admin or nobody; the admin makes ann an author.
 async fn with_a_token(api: &Api, ann: &TestUser, bob: &TestUser) {
     for path in ["/profile", "/protected", "/author", "/admin", "/users", "/users?limit=0"] {
         api.get(path).await;
@@ -87,7 +87,7 @@ async fn with_a_token(api: &Api, ann: &TestUser, bob: &TestUser) {
     malformed(api, Method::PUT, "/profile/password").await;
 }
 
-/// A post of whoever may write: made, changed, read, refused and deleted.
+/// Writes, reads and deletes posts.
 async fn posts(app: &TestApp, token: &str) {
     let api = app.bearer.with_token(token);
     let post = json!({ "title": POST, "content": POST });
@@ -112,7 +112,7 @@ async fn posts(app: &TestApp, token: &str) {
     delete(&api, &path).await;
 }
 
-/// What an author may not.
+/// What an author must not do.
 async fn others_post(app: &TestApp, admin: &TestUser, ann: &TestUser) {
     let post = json!({ "title": POST, "content": POST });
     let made = app.bearer.with_token(&admin.token).post("/posts", &post).await;
@@ -139,7 +139,7 @@ async fn delete(api: &Api, path: &str) -> TestResponse {
     api.send(api.request(Method::DELETE, path)).await
 }
 
-/// A body that ends too early.
+/// Sends a truncated body.
 async fn malformed(api: &Api, method: Method, path: &str) -> TestResponse {
     let body =
         format!("{{\"username\":\"ann\",\"title\":\"{POST}\",\"password\":\"{BROKEN_PASSWORD}\"");

@@ -8,8 +8,8 @@ use std::sync::{
 };
 use url::Url;
 
-/// Settings of a cluster of tests: room for every test at once, and no `fsync`, because tests kill
-/// our own processes and never the machine.
+/// Settings for tests: connections for all tests at once, and no `fsync`, because tests kill
+/// processes and never the machine.
 pub const TEST_SETTINGS: [&str; 6] = [
     "max_connections=500",
     "shared_buffers=64MB",
@@ -19,14 +19,14 @@ pub const TEST_SETTINGS: [&str; 6] = [
     "autovacuum=off",
 ];
 
-/// The URL of a database in which others may be created: `TEST_DATABASE_URL`, else a throw-away
-/// cluster from the installed programs.
+/// The URL of a database from which others can be created: `TEST_DATABASE_URL`, or else a throw-away
+/// cluster of the installed programs.
 ///
 /// # Panics
 ///
-/// Without PostgreSQL: a store that is not tested must be noticed.
+/// Without PostgreSQL: an untested store must not go unnoticed.
 pub fn server_url() -> &'static Url {
-    // The cluster is never dropped; it ends with this process.
+    // Never dropped: the cluster ends with this process.
     static SERVER: OnceLock<(Url, Option<Cluster>)> = OnceLock::new();
     let server = || {
         if let Ok(url) = std::env::var("TEST_DATABASE_URL") {

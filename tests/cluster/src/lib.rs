@@ -1,8 +1,8 @@
-//! A throw-away PostgreSQL from the installed programs, for tests and for measurements.
+//! Throw-away PostgreSQL clusters of the installed programs, for tests and measurements.
 //!
-//! - [`Cluster`]: one that runs; gone when it is dropped, or when this process ends.
+//! - [`Cluster`]: a running cluster; removed when dropped, or when this process ends.
 //! - [`Database`]: a database of one test, on one server for each test executable.
-//! - [`programs`]: where the programs are.
+//! - [`programs`]: finds the programs.
 
 mod database;
 pub mod programs;
@@ -18,10 +18,9 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Makes a cluster, serves until its standard input ends, and leaves nothing behind. This process
-/// holds the other end of that pipe, so the cluster cannot outlive it, however it ends. What is left
-/// of the arguments are settings. With a certificate it offers TLS; whether a client uses it is the
-/// client's to decide.
+/// Creates a cluster, serves until its standard input ends, and removes it. This process holds the
+/// other end of that pipe, so the cluster cannot outlive it. Further arguments are settings. With a
+/// certificate it offers TLS to clients that ask for it.
 const SCRIPT: &str = r#"
     set -eu
     trap '' HUP INT TERM
@@ -49,7 +48,7 @@ const SCRIPT: &str = r#"
 pub struct Cluster {
     /// Its first process; the parent of all others.
     pub pid: u32,
-    /// Where it listens, on the loopback interface.
+    /// Its port on the loopback interface.
     pub port: u16,
     /// The folder of its programs.
     pub programs: PathBuf,
@@ -59,22 +58,22 @@ pub struct Cluster {
 /// A variable of the script's environment.
 type Variable = (&'static str, String);
 
-/// There is no cluster.
+/// Why a cluster did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The programs were not found.
     #[error("PostgreSQL is not installed")]
     NotInstalled,
-    /// What it said instead of starting.
+    /// Its output.
     #[error("PostgreSQL did not start\n{0}")]
     Failed(String),
-    /// A process or a port could not be had.
+    /// No process or no port.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 impl Cluster {
-    /// Makes and starts one with its default settings but for `settings`, each `name=value`.
+    /// Creates and starts a cluster with `settings`, each `name=value`.
     pub fn start(settings: &[&str]) -> Result<Self, StartError> {
         Self::start_somewhere(settings, &[])
     }
@@ -92,7 +91,7 @@ impl Cluster {
 
     fn start_somewhere(settings: &[&str], identity: &[Variable]) -> Result<Self, StartError> {
         let programs = programs::folder().ok_or(StartError::NotInstalled)?;
-        // Between the choice of a free port and its use somebody else may take it.
+        // Another process may take the free port before it is used.
         let mut complaints = String::new();
         for _ in 0..3 {
             match Self::start_at(free_port()?, &programs, settings, identity) {
@@ -140,7 +139,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // The end of its input ends the script, and the script the cluster.
+        // The script ends with its input, and stops the cluster.
         drop(self.shell.stdin.take());
         let _ = self.shell.wait();
     }
@@ -150,7 +149,7 @@ fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
-/// PostgreSQL refuses to be root.
+/// PostgreSQL refuses to run as root.
 fn shell_without_privileges() -> Command {
     let is_root = Path::new("/proc/self").metadata().is_ok_and(|this| this.uid() == 0);
     if !is_root {

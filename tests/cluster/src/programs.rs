@@ -1,4 +1,4 @@
-//! Where PostgreSQL's programs are.
+//! Finds the programs of PostgreSQL.
 
 use std::{
     cmp::Reverse,
@@ -6,8 +6,8 @@ use std::{
     process::Command,
 };
 
-/// The folder of `initdb`, `postgres` and `pg_ctl`: of the path, of `pg_config`, or of a Debian
-/// package, there the newest.
+/// The folder of `initdb`, `postgres` and `pg_ctl`: on the PATH, by `pg_config`, or of the newest
+/// Debian package.
 #[must_use]
 pub fn folder() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -20,7 +20,7 @@ pub fn folder() -> Option<PathBuf> {
     })
 }
 
-/// Debian-like systems link single programs into the path; the others are where the link points.
+/// Debian links single programs into the PATH; the others are where the link points.
 fn resolved(folder: &Path) -> PathBuf {
     let initdb = folder.join("initdb").canonicalize();
     initdb.ok().and_then(|file| Some(file.parent()?.to_owned())).unwrap_or(folder.to_owned())

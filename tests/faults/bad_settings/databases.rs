@@ -1,4 +1,4 @@
-//! Databases that cannot be meant, or are no store of the service that is sent there.
+//! Invalid database URLs, and databases of other owners.
 
 use super::{
     AuthService, PostsService, Program, QUIET, Rolegate, Settings, expect_each_refused,
@@ -55,7 +55,7 @@ async fn posts_service_requires_exactly_one_source_of_its_database_url() {
     expect_rejected(Rolegate, &settings, folder.path(), "POSTS_DATABASE_URL_FILE").await;
 }
 
-/// Each program that keeps a store, and the setting that says where.
+/// Each store of each program: the setting of its URL.
 const KEEPERS: [(Program, &str); 4] = [
     (AuthService, "DATABASE_URL"),
     (PostsService, "DATABASE_URL"),
@@ -63,7 +63,7 @@ const KEEPERS: [(Program, &str); 4] = [
     (Rolegate, "POSTS_DATABASE_URL"),
 ];
 
-/// Expects a refusal of this URL that says why.
+/// Asserts that the URL is rejected with this reason.
 async fn expect_no_store(program: Program, setting: &str, url: &str, why: &str) {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
@@ -101,7 +101,7 @@ async fn path_that_is_no_database_file_is_rejected() {
     assert_eq!(text, "this is no database, whatever its name says");
 }
 
-/// What posts-service, or rolegate, keeps posts in; it has ended.
+/// Creates a store of posts.
 async fn store_of_posts(database: &TestDatabase) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = good(PostsService, database);
@@ -168,7 +168,7 @@ async fn postgres_schema_of_another_owner_is_rejected_unchanged() {
     for (program, setting) in [(PostsService, "DATABASE_URL"), (Rolegate, "POSTS_DATABASE_URL")] {
         expect_no_store(program, setting, &foreign.url(), of_posts).await;
     }
-    // Nobody began a history of migrations there.
+    // No migration table was created: otherwise this would fail.
     foreign
         .execute("CREATE TABLE _sqlx_migrations (); CREATE TABLE posts._sqlx_migrations ()")
         .await;

@@ -1,4 +1,4 @@
-//! Secrets, their files and the folder of data.
+//! Secrets, secret files and `DATA_DIR`.
 
 use super::{AuthService, Program, QUIET, Rolegate, expect_each_refused, expect_rejected, good};
 use e2e::{ADMIN_PASSWORD, Process, SIGNING_SECRET, Store, TestDatabase};
@@ -99,7 +99,7 @@ async fn trailing_newline_of_a_secret_file_is_ignored() {
     client.login(request).await.expect("the password without the newline");
 }
 
-/// Files that hold no secret, each in the place of each secret.
+/// Every secret file, with contents that are no secret.
 #[tokio::test]
 async fn file_without_a_secret_is_rejected() {
     let database = TestDatabase::create(Store::Sqlite).await;

@@ -1,4 +1,4 @@
-//! Settings of encryption that contradict each other, or name files that are no good.
+//! Contradictory TLS settings, and invalid certificate files.
 
 use super::{expect_rejected, good};
 use e2e::{Authority, Program, Store, TestDatabase, Validity};
@@ -6,8 +6,7 @@ use std::path::Path;
 
 use Program::{AuthService, Gateway, PostsService, Rolegate};
 
-/// Good settings of an encrypted port or connection, but for what each case changes (`None` for
-/// without).
+/// Valid TLS settings, but for the one that each case changes or removes (`None`).
 async fn expect_tls_refused(
     program: Program,
     good_tls: &[(&str, &Path)],
@@ -27,11 +26,11 @@ async fn expect_tls_refused(
     }
 }
 
-/// The settings of an encrypted port.
+/// Settings of an encrypted port.
 const OF_AUTH: [&str; 3] = ["AUTH_TLS_CERT_FILE", "AUTH_TLS_KEY_FILE", "AUTH_TLS_CLIENT_CA_FILE"];
 const OF_POSTS: [&str; 3] =
     ["POSTS_TLS_CERT_FILE", "POSTS_TLS_KEY_FILE", "POSTS_TLS_CLIENT_CA_FILE"];
-/// Those of encrypted connections.
+/// Settings of encrypted connections.
 const TO_AUTH: [&str; 3] =
     ["AUTH_CLIENT_TLS_CERT_FILE", "AUTH_CLIENT_TLS_KEY_FILE", "AUTH_CLIENT_TLS_CA_FILE"];
 const TO_POSTS: [&str; 3] =
@@ -45,7 +44,7 @@ async fn incomplete_or_invalid_tls_files_are_rejected() {
     let ca = authority.file();
     let folder = tempfile::tempdir().expect("a folder");
     let garbage = folder.path().join("garbage");
-    // A marker in the wrong place makes PEM readers quote what they found.
+    // PEM parsers quote a misplaced marker in their errors.
     let text = "-----BEGIN hunter2\n-----BEGIN PRIVATE KEY-----\nhunter2\n";
     std::fs::write(&garbage, text).expect("written");
     let (nowhere, a_folder) = (Path::new("/nowhere/at/all"), folder.path());
@@ -64,7 +63,7 @@ async fn incomplete_or_invalid_tls_files_are_rejected() {
         for name in [cert, key, authorities] {
             cases.extend([nowhere, a_folder, &garbage].map(|path| (name, Some(path), name)));
         }
-        // A key is no certificate, and the other way round.
+        // Key and certificate swapped.
         cases.push((cert, Some(&*one.key), cert));
         cases.push((key, Some(&*one.certificate), key));
         if let Some(url) = url {

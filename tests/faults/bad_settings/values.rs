@@ -1,4 +1,4 @@
-//! Values that are none: addresses, numbers, switches, URLs of other services.
+//! Invalid addresses, numbers, switches and URLs of other services.
 
 use super::{
     AuthService, Gateway, PostsService, QUIET, Rolegate, expect_each_refused,

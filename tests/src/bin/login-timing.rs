@@ -1,15 +1,15 @@
-//! Whether the time of a refused login tells that its username exists.
+//! Measures whether the time of a rejected login reveals that its username exists.
 //!
 //! ```sh
 //! cargo build --release --workspace --bins
 //! cargo run --release -p e2e --bin login-timing -- 1000
 //! ```
 //!
-//! Times logins with unknown usernames against logins with a wrong password, so many of each,
-//! interleaved in random order: one at a time and in bursts of eight, at rest and beside a login
-//! that never stops. Prints Welch's t for each: beyond 4.5 either way the two can be told apart.
-//! `cheap` as second argument takes hashes of cost 4, which take a 256th of the time, so that
-//! differences outside the hash stand out as much more.
+//! Times logins with unknown usernames and logins with a wrong password, the given number of each in
+//! random order: sequentially and in bursts of eight, idle and under a constant login load. Prints
+//! Welch's t for each: beyond 4.5 in either direction the two are distinguishable. With `fast` as
+//! second argument hashes have cost 4, a 256th of the work, which amplifies differences outside the
+//! hash.
 
 #![expect(clippy::print_stdout, reason = "prints what it measures")]
 
@@ -34,23 +34,23 @@ async fn main() {
         arguments.next().map_or(1000, |text| text.parse().expect("a number of pairs"));
     let setup = TestSetup::split(Store::Sqlite);
     let setup = match arguments.next().as_deref() {
-        Some("cheap") => setup,
+        Some("fast") => setup,
         _ => setup.with_real_hashes(),
     };
     let app = setup.start().await;
     app.user("ann").await;
     println!("{pairs} of each; t is Welch's, of unknown usernames against wrong passwords");
-    for half_loaded in [false, true] {
+    for is_loaded in [false, true] {
         for burst in [1, BURST] {
-            let load = Load::start(&app.bearer, half_loaded);
+            let load = Load::start(&app.bearer, is_loaded);
             let (unknown, wrong) = measure(&app.bearer, pairs, burst).await;
             load.stop().await;
-            report(half_loaded, burst, &unknown, &wrong);
+            report(is_loaded, burst, &unknown, &wrong);
         }
     }
 }
 
-/// A login that never stops, or none.
+/// Constant logins, or none.
 struct Load {
     stop: Arc<AtomicBool>,
     task: Option<tokio::task::JoinHandle<()>>,
@@ -78,7 +78,7 @@ impl Load {
     }
 }
 
-/// Seconds of each refusal: of unknown usernames, and of wrong passwords.
+/// Seconds of each rejection: of unknown usernames, and of wrong passwords.
 async fn measure(api: &Api, pairs: usize, burst: usize) -> (Vec<f64>, Vec<f64>) {
     let coin = RandomState::new();
     let (mut unknown, mut wrong) = (Vec::new(), Vec::new());
@@ -115,17 +115,17 @@ async fn log_in(api: &Api, username: &str, password: &str) -> f64 {
     seconds
 }
 
-fn report(half_loaded: bool, burst: usize, unknown: &[f64], wrong: &[f64]) {
+fn report(is_loaded: bool, burst: usize, unknown: &[f64], wrong: &[f64]) {
     let (mean_unknown, mean_wrong) = (mean(unknown), mean(wrong));
     let t = (mean_unknown - mean_wrong) / (error(unknown) + error(wrong)).sqrt();
     println!(
         "{:<12} bursts of {burst}: {} unknown {:.3} ms, {} wrong {:.3} ms, t = {t:+.2} {}",
-        if half_loaded { "half loaded," } else { "at rest," },
+        if is_loaded { "under load," } else { "idle," },
         unknown.len(),
         mean_unknown * 1e3,
         wrong.len(),
         mean_wrong * 1e3,
-        if t.abs() < LIMIT { "(cannot be told apart)" } else { "(CAN BE TOLD APART)" },
+        if t.abs() < LIMIT { "(not distinguishable)" } else { "(DISTINGUISHABLE)" },
     );
 }
 
