@@ -1,7 +1,8 @@
 //! A reason of the contract as a gRPC status.
 
 use rolegate_proto::{ERROR_DOMAIN, Reason};
-use std::{collections::HashMap, error::Error, fmt, time::Duration};
+use rolegate_telemetry::logs::error_chain;
+use std::{collections::HashMap, error::Error, time::Duration};
 use tonic::Status;
 use tonic_types::{ErrorDetails, StatusExt};
 
@@ -14,7 +15,7 @@ pub fn error_status(
 ) -> Status {
     match reason {
         Reason::Internal | Reason::AuthUnavailable | Reason::StoreUnavailable => {
-            tracing::error!(cause = %Causes(error), "call failed");
+            tracing::error!(cause = error_chain(error), "call failed");
         }
         _ => tracing::debug!(reason = reason.as_str(), "call rejected"),
     }
@@ -27,19 +28,4 @@ pub fn error_status(
         details.set_retry_info(Some(delay));
     }
     Status::with_error_details(reason.code(), text, details)
-}
-
-/// An error and its sources, for the log.
-struct Causes<'a>(&'a (dyn Error + 'static));
-
-impl fmt::Display for Causes<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", self.0)?;
-        let mut next = self.0.source();
-        while let Some(cause) = next {
-            write!(formatter, ": {cause}")?;
-            next = cause.source();
-        }
-        Ok(())
-    }
 }

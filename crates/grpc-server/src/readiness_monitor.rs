@@ -1,6 +1,6 @@
 //! Readiness and gRPC health that follow the store.
 
-use crate::GrpcServer;
+use crate::server::GrpcServer;
 use rolegate_service_runtime::{readiness::Readiness, shutdown::Shutdown};
 use std::{fmt::Display, time::Duration};
 

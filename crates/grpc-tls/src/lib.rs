@@ -7,25 +7,10 @@
 
 mod client;
 mod files;
+mod protocol;
 mod reloadable;
 mod server;
 
 pub use client::ClientTls;
 pub use files::{File, FileError, Identity};
 pub use server::ServerTls;
-
-use std::sync::Arc;
-use tokio_rustls::rustls::{
-    SupportedProtocolVersion,
-    crypto::{CryptoProvider, ring},
-    version::TLS13,
-};
-
-/// Peers are ours or generated gRPC clients; none needs an older version.
-const VERSIONS: &[&SupportedProtocolVersion] = &[&TLS13];
-/// The ALPN id of HTTP/2 (RFC 7301; RFC 9113, section 3.2).
-const HTTP_2: &[u8] = b"h2";
-
-fn provider() -> Arc<CryptoProvider> {
-    Arc::new(ring::default_provider())
-}

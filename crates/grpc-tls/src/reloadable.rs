@@ -1,6 +1,6 @@
 //! A TLS configuration that can be read from its files again.
 
-use crate::FileError;
+use crate::files::FileError;
 use std::{
     fmt,
     sync::{Arc, PoisonError, RwLock},

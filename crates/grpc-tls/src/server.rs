@@ -1,6 +1,10 @@
 //! The server side.
 
-use crate::{FileError, HTTP_2, Identity, VERSIONS, files, provider, reloadable::Reloadable};
+use crate::{
+    files::{self, FileError, Identity},
+    protocol::{HTTP_2, VERSIONS, provider},
+    reloadable::Reloadable,
+};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,

@@ -1,8 +1,9 @@
-//! The listener for those who operate the program; never public.
+//! The admin server, on `OPS_LISTEN_ADDR`; never public.
 //!
-//! `GET /livez`: 200 while the process turns its event loop; asks nobody, so that an outage of the
-//! database does not get every replica restarted. `GET /readyz`: 200 when new work is welcome,
-//! else 503. `GET /metrics`: numbers for Prometheus.
+//! - `GET /livez`: 200 while the event loop runs. Checks no dependency, because an outage of the database
+//!   must not restart every replica.
+//! - `GET /readyz`: 200 if ready for requests, else 503.
+//! - `GET /metrics`: metrics for Prometheus.
 
 use crate::{http_server::HttpListener, readiness::Readiness, shutdown::Shutdown};
 use axum::{Router, extract::State, routing::get};
@@ -10,35 +11,33 @@ use http::{HeaderName, StatusCode, header::CONTENT_TYPE};
 use rolegate_telemetry::metrics;
 use tokio::task::JoinHandle;
 
-/// Answers of a program that serves, in a task of their own. They outlive everything else, so that a
-/// drain does not look like a dead process.
+/// A running admin server. It is stopped last, so that a draining process does not look dead.
 #[derive(Debug)]
 pub struct AdminServer {
-    life: Shutdown,
+    shutdown: Shutdown,
     serving: JoinHandle<()>,
 }
 
 impl AdminServer {
-    /// Answers from now on.
+    /// Starts to serve, in a task.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
     #[must_use]
     pub fn start(listener: HttpListener, readiness: Readiness) -> Self {
-        let life = Shutdown::new();
-        let serving = listener.serve(router(readiness), life.clone());
-        Self { life, serving: tokio::spawn(serving) }
+        let shutdown = Shutdown::new();
+        let serving = listener.serve(router(readiness), shutdown.clone());
+        Self { shutdown, serving: tokio::spawn(serving) }
     }
 
-    /// Answers nobody any more. The last call was finished before.
+    /// Finishes open requests and stops.
     pub async fn stop(self) {
-        self.life.stop_now();
+        self.shutdown.stop_now();
         let _ = self.serving.await;
     }
 }
 
-/// The routes of the ops listener.
 pub(crate) fn router(readiness: Readiness) -> Router {
     Router::new()
         .route("/livez", get(async || "ok\n"))

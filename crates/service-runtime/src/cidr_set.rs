@@ -1,4 +1,4 @@
-//! Lists of CIDRs: whose word about a client's address is believed.
+//! Sets of networks, such as those of trusted proxies.
 
 use ipnet::{IpNet, Ipv4Net};
 use std::{
@@ -6,21 +6,20 @@ use std::{
     str::FromStr,
 };
 
-/// A set of networks, written as CIDRs or single addresses separated by commas. Empty text is the
-/// empty set.
+/// A set of networks, parsed from CIDRs or addresses separated by commas. Empty text is the empty set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CidrSet(Vec<IpNet>);
 
 impl CidrSet {
-    /// This machine: `127.0.0.0/8` and `::1`.
+    /// `127.0.0.0/8` and `::1`.
     #[must_use]
     pub fn loopback() -> Self {
         let v4 = Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8);
         Self(vec![v4.into(), IpNet::from(IpAddr::from(Ipv6Addr::LOCALHOST))])
     }
 
-    /// Whether the address belongs to one of the networks. An IPv4 address mapped into IPv6
-    /// (`::ffff:10.0.0.1`, what a dual-stack socket reports) counts as the IPv4 address.
+    /// Whether a network contains the address. An IPv4-mapped IPv6 address (`::ffff:10.0.0.1`, as
+    /// dual-stack sockets report) counts as the IPv4 address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
@@ -55,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_found_in_a_cidr_or_as_itself() {
+    fn cidrs_and_addresses_are_matched() {
         let networks = networks("10.0.0.0/8, 192.0.2.7,fd00::/8");
         for inside in ["10.1.2.3", "::ffff:10.1.2.3", "192.0.2.7", "fd12::1"] {
             assert!(networks.contains(inside.parse::<IpAddr>().expect("an address")), "{inside}");
@@ -69,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_this_machine() {
+    fn loopback_contains_both_families() {
         for inside in ["127.0.0.1", "127.9.9.9", "::1"] {
             assert!(CidrSet::loopback().contains(inside.parse().expect("an address")), "{inside}");
         }
@@ -77,10 +76,10 @@ mod tests {
     }
 
     #[test]
-    fn empty_text_is_nobody_and_nonsense_is_refused() {
+    fn empty_text_is_empty_and_invalid_text_is_rejected() {
         assert!(!networks("").contains("127.0.0.1".parse().expect("an address")));
-        for wrong in ["localhost", "10.0.0.0/33", "10.0.0", "*"] {
-            assert!(wrong.parse::<CidrSet>().is_err(), "{wrong}");
+        for text in ["localhost", "10.0.0.0/33", "10.0.0", "*"] {
+            assert!(text.parse::<CidrSet>().is_err(), "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Asking a program's own `/readyz`, for containers that have neither a shell nor curl.
+//! A probe of the own `/readyz`, for containers without a shell or curl.
 
 use crate::{
     program::{Failure, print},
@@ -14,23 +14,22 @@ use std::{
 };
 use tokio::net::TcpStream;
 
-/// The answer comes from memory; a program that takes longer is not well.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// `/readyz` needs no I/O; a program that takes longer is unhealthy.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Nobody told what `/readyz` says.
+/// There was no response from `/readyz`.
 #[derive(Debug, thiserror::Error)]
 #[error("http://{address}/readyz does not answer")]
 pub struct Unreachable {
-    /// Where it was asked for.
+    /// The probed address.
     address: SocketAddr,
     source: Box<dyn Error + Send + Sync>,
 }
 
-/// Succeeds when the program whose `OPS_LISTEN_ADDR` this is says that it is ready.
+/// Succeeds if the program with this `OPS_LISTEN_ADDR` is ready.
 pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
     if ops.port() == 0 {
-        let problem = "is port 0, which is another one at every start; a program with a port of \
-                       its own choice cannot be asked";
+        let problem = "is port 0, which is a different port at every start; set a fixed port";
         return Err(SettingError::new("OPS_LISTEN_ADDR", problem).into());
     }
     match is_ready(ops).await {
@@ -43,23 +42,23 @@ pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
     }
 }
 
-/// What `/readyz` says on a program's `OPS_LISTEN_ADDR`.
+/// Whether the program with this `OPS_LISTEN_ADDR` is ready.
 pub async fn is_ready(ops: SocketAddr) -> Result<bool, Unreachable> {
     let mut outcome = None;
     for address in probe_addresses(ops) {
-        let asked = tokio::time::timeout(PATIENCE, ask(address)).await;
-        let asked = asked.unwrap_or_else(|_elapsed| Err("no answer in time".into()));
-        match asked {
+        let response = tokio::time::timeout(PROBE_TIMEOUT, probe(address)).await;
+        let response = response.unwrap_or_else(|_elapsed| Err("timeout".into()));
+        match response {
             Ok(ready) => return Ok(ready),
             Err(source) => outcome.get_or_insert(Unreachable { address, source }),
         };
     }
-    // There is always one way at least.
-    Err(outcome.unwrap_or_else(|| Unreachable { address: ops, source: "no way there".into() }))
+    Err(outcome
+        .unwrap_or_else(|| Unreachable { address: ops, source: "no address to probe".into() }))
 }
 
-/// How to reach who listens there from this machine: every address of it means loopback. A socket
-/// on `::` may be reached by IPv4 alone, where IPv6 is switched off.
+/// The addresses by which this host reaches a listener. A wildcard listener is on loopback too; one
+/// on `::` may be reachable by IPv4 only, if IPv6 is disabled.
 fn probe_addresses(listen: SocketAddr) -> Vec<SocketAddr> {
     let at = |address: IpAddr| SocketAddr::new(address, listen.port());
     let (v4, v6) = (at(Ipv4Addr::LOCALHOST.into()), at(Ipv6Addr::LOCALHOST.into()));
@@ -70,7 +69,7 @@ fn probe_addresses(listen: SocketAddr) -> Vec<SocketAddr> {
     }
 }
 
-async fn ask(address: SocketAddr) -> Result<bool, Box<dyn Error + Send + Sync>> {
+async fn probe(address: SocketAddr) -> Result<bool, Box<dyn Error + Send + Sync>> {
     let stream = TcpStream::connect(address).await?;
     let (mut requests, connection) = http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_listens_everywhere_is_asked_on_loopback() {
+    fn a_wildcard_listener_is_probed_on_loopback() {
         assert_eq!(probe_addresses(address("0.0.0.0:9000")), [address("127.0.0.1:9000")]);
         assert_eq!(
             probe_addresses(address("[::]:9")),
@@ -102,25 +101,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_tells_ready_from_not_ready_and_from_nobody() {
+    async fn ready_not_ready_and_unreachable_are_distinguished() {
         let listener = HttpListener::bind("OPS_LISTEN_ADDR", address("127.0.0.1:0")).await;
         let listener = listener.expect("bound");
-        let (ops, life) = (listener.address(), Shutdown::new());
+        let (ops, shutdown) = (listener.address(), Shutdown::new());
         let readiness = Readiness::new(&Shutdown::new());
         let router = admin_server::router(readiness.clone());
-        let serving = tokio::spawn(listener.serve(router, life.clone()));
-        assert!(!is_ready(ops).await.expect("it answers"));
+        let serving = tokio::spawn(listener.serve(router, shutdown.clone()));
+        assert!(!is_ready(ops).await.expect("a response"));
         readiness.set_healthy(true);
-        assert!(is_ready(ops).await.expect("it answers"));
-        life.stop_now();
+        assert!(is_ready(ops).await.expect("a response"));
+        shutdown.stop_now();
         serving.await.expect("it ends");
-        let silent = is_ready(ops).await.expect_err("nobody is there");
-        assert_eq!(silent.to_string(), format!("http://{ops}/readyz does not answer"));
+        let error = is_ready(ops).await.expect_err("nothing listens");
+        assert_eq!(error.to_string(), format!("http://{ops}/readyz does not answer"));
     }
 
     #[tokio::test]
-    async fn port_0_cannot_be_asked() {
-        let failure = run(address("127.0.0.1:0")).await.expect_err("which port?");
+    async fn port_0_is_rejected() {
+        let failure = run(address("127.0.0.1:0")).await.expect_err("port 0");
         let Failure::Setting(error) = failure else { panic!("not a setting: {failure:?}") };
         assert!(error.to_string().starts_with("OPS_LISTEN_ADDR: is port 0"), "{error}");
     }

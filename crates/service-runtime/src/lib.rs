@@ -1,20 +1,14 @@
-//! What every program of Rolegate needs exactly once.
+//! What every program of Rolegate needs.
 //!
-//! - [`settings`]: flags and environment through clap; a bad one exits 64 with one clear line.
-//! - [`command_line`]: the same, with the command that is asked for.
-//! - [`secret`]: secrets from `NAME` or `NAME_FILE`.
-//! - [`networks`]: lists of CIDRs whose members are believed.
-//! - [`program`]: the life of a program: runtime, logs, signals, exit code.
-//! - [`reload_signal`]: SIGHUP, at which files are read again.
-//! - [`shutdown`]: running, then lame duck, then stopping.
-//! - [`http_listener`]: HTTP/1.1 connections with limits that `axum::serve` does not have.
-//! - [`readiness`]: whether new work is welcome.
-//! - [`ops`]: `/livez`, `/readyz` and `/metrics`.
-//! - [`healthcheck`]: a program's own `/readyz`, asked from its container.
-//! - [`audit`]: who did what: lines of the log that nothing silences.
-//! - [`doctor`]: what is wrong, at one look.
-//! - [`telemetry`]: what those who run a program are told: [`logs`] on stderr, with the request that
-//!   they are about ([`request_context`]), and [`traces`] for a collector; [`metrics`] are asked for.
+//! Starting: [`program`] (runtime, telemetry, signals, exit code), [`command_line`] and [`settings`]
+//! (flags and environment through clap), [`secret`] (`NAME` or `NAME_FILE`), [`cidr_set`] (trusted
+//! networks).
+//!
+//! Serving: [`incoming`] (the accept loop of HTTP and gRPC), [`http_server`] (HTTP/1.1 with limits),
+//! [`admin_server`] (`/livez`, `/readyz`, `/metrics`), [`readiness`].
+//!
+//! Running: [`shutdown`] (lame duck, then drain), [`reload_signal`] (SIGHUP), [`healthcheck`] (probes
+//! `/readyz` from within a container), [`doctor`] (checks of a configuration).
 
 pub mod admin_server;
 pub mod cidr_set;

@@ -1,21 +1,27 @@
-//! The life of a program from its first line to its exit code.
+//! A program from its start to its exit code.
 
 use crate::{
     reload_signal::ReloadSignal,
     settings::{EXIT_USAGE, ParseOutcome, SettingError, number_between},
     shutdown::{Shutdown, termination_signal},
 };
-use rolegate_telemetry::{Telemetry, TelemetrySettings, metrics};
+use rolegate_telemetry::{Telemetry, TelemetrySettings, logs::error_chain, metrics};
 use std::{
-    error::Error, future::Future, io::Write, net::SocketAddr, process::ExitCode, time::Duration,
+    error::Error,
+    fmt::Display,
+    future::Future,
+    io::{self, Write},
+    net::SocketAddr,
+    process::ExitCode,
+    time::Duration,
 };
 
-/// Why a program ended otherwise than by being asked to.
+/// Why a program failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// A setting is wrong: exit 64, nothing was bound.
+    /// A setting is invalid: exit 64.
     Setting(SettingError),
-    /// The program could not start or go on: exit 1.
+    /// Anything else: exit 1.
     Other(Box<dyn Error + Send + Sync>),
 }
 
@@ -34,8 +40,8 @@ impl From<Box<dyn Error + Send + Sync>> for Failure {
 /// Settings that every program has.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CommonSettings {
-    /// Seconds from the signal to stop until connections are refused, 0 to 300: what balancers need
-    /// to see that /readyz says no
+    /// Seconds between the signal to stop and the end of accepting, 0 to 300: the time for load
+    /// balancers to notice that /readyz fails
     #[arg(
         long,
         env = "LAME_DUCK_SECONDS",
@@ -49,19 +55,21 @@ pub struct CommonSettings {
     pub telemetry: TelemetrySettings,
 }
 
-/// What the settings of every program say about its life.
+/// The settings that [`run`] needs of every program.
 pub trait ProgramSettings {
     /// The name of the program.
     const PROGRAM: &'static str;
-    /// What every program is told alike.
+    /// The settings that every program has.
     fn common(&self) -> &CommonSettings;
-    /// Where `/readyz` is served.
+    /// The address of the admin server.
     fn ops_listen_addr(&self) -> SocketAddr;
 }
 
-/// Runs a program: starts a runtime, logs and traces, hands `run` the settings and a [`Shutdown`] that
-/// begins with the first signal, and turns the outcome into an exit code (0, 64 for a wrong
-/// setting, 1 for any other failure, 130 when a second signal cut the drain short).
+/// Runs a program with its runtime and telemetry. `run` gets the settings and a [`Shutdown`] that begins
+/// with SIGTERM or SIGINT.
+///
+/// Exit codes: 0; 64 for an invalid setting; 1 for another failure; 130 if a second signal cut the drain
+/// short.
 pub fn run<S, F, R>(settings: Result<S, ParseOutcome>, run: R) -> ExitCode
 where
     S: ProgramSettings,
@@ -74,27 +82,27 @@ where
             print(&text);
             return ExitCode::SUCCESS;
         }
-        Err(ParseOutcome::Invalid(error)) => return refuse(&error),
+        Err(ParseOutcome::Invalid(error)) => return exit_usage(&error),
     };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return fail(&error),
+        Err(error) => return exit_failure(&error),
     };
     let telemetry = {
-        let _within = runtime.enter();
-        match Telemetry::start(S::PROGRAM, env!("CARGO_PKG_VERSION"), &settings.common().telemetry)
-        {
+        let _context = runtime.enter();
+        let (version, settings) = (env!("CARGO_PKG_VERSION"), &settings.common().telemetry);
+        match Telemetry::start(S::PROGRAM, version, settings) {
             Ok(telemetry) => telemetry,
-            Err(error) => return refuse(&SettingError::new(error.variable, error.problem)),
+            Err(error) => return exit_usage(&error),
         }
     };
     metrics::register_build_info(S::PROGRAM, env!("CARGO_PKG_VERSION"));
-    use_small_pages();
+    disable_thp();
     let lame_duck = Duration::from_secs(settings.common().lame_duck_seconds.into());
     let outcome = runtime.block_on(async move {
         let shutdown = Shutdown::new();
-        // From here on no SIGHUP ends the process, whether or not the program has a use for it.
-        let _hangups = ReloadSignal::listen();
+        // From here on SIGHUP does not end the process, whether or not the program reloads files.
+        let _reload_signal = ReloadSignal::listen();
         let first = termination_signal();
         let second_signal = {
             let shutdown = shutdown.clone();
@@ -102,7 +110,7 @@ where
                 first.await;
                 let second = termination_signal();
                 tracing::info!(lame_duck_seconds = lame_duck.as_secs_f32(), "stopping");
-                // The timer runs beside the wait for the second signal, so that either may win.
+                // Concurrently: the second signal may come before the end of the lame-duck time.
                 tokio::join!(shutdown.begin(lame_duck), second);
             }
         };
@@ -112,75 +120,69 @@ where
         }
     });
     telemetry.shutdown();
-    // Blocking work that nobody waits for any more must not hold the exit up.
+    // Blocking work whose result is no longer awaited must not delay the exit.
     runtime.shutdown_background();
     match outcome {
         Some(Ok(())) => ExitCode::SUCCESS,
-        Some(Err(Failure::Setting(error))) => refuse(&error),
-        Some(Err(Failure::Other(error))) => fail(&*error),
+        Some(Err(Failure::Setting(error))) => exit_usage(&error),
+        Some(Err(Failure::Other(error))) => exit_failure(&*error),
         None => ExitCode::from(130),
     }
 }
 
-/// Runs a command that ends by itself. At a signal it is simply dropped, and has not done what it was
-/// for.
+/// Runs a command that ends by itself, and cancels it on a signal.
 pub async fn cancel_on_shutdown(
     shutdown: &Shutdown,
     command: impl Future<Output = Result<(), Failure>>,
 ) -> Result<(), Failure> {
     tokio::select! {
         outcome = command => outcome,
-        () = shutdown.lame_duck() => Err(Failure::Other("stopped before it was done".into())),
+        () = shutdown.lame_duck() => Err(Failure::Other("cancelled by a signal".into())),
     }
 }
 
-/// The allocator asks for huge pages, and idle programs then hold some 10 MiB that they do not use.
-/// A refusal costs memory and nothing else.
+/// The allocator asks for transparent huge pages, of which an idle program holds 10 MiB unused.
 #[cfg(target_os = "linux")]
-fn use_small_pages() {
+fn disable_thp() {
     if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
-        tracing::debug!(%error, "huge pages stay on");
+        tracing::debug!(%error, "cannot disable transparent huge pages");
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn use_small_pages() {}
+fn disable_thp() {}
 
-/// Says something to the person who started the program, on stdout. A closed stdout is no error.
+/// Prints text for the user on stdout. A closed stdout is not an error.
 pub fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes());
     let _ = stdout.write_all(if text.ends_with('\n') { b"" } else { b"\n" });
     let _ = stdout.flush();
 }
 
-fn refuse(error: &SettingError) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "{error}");
+fn exit_usage(error: &dyn Display) -> ExitCode {
+    let _ = writeln!(io::stderr(), "{error}");
     ExitCode::from(EXIT_USAGE)
 }
 
-fn fail(error: &dyn Error) -> ExitCode {
-    let mut line = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        line = format!("{line}: {cause}");
-        source = cause.source();
-    }
-    let _ = writeln!(std::io::stderr(), "{line}");
+fn exit_failure(error: &dyn Error) -> ExitCode {
+    let _ = writeln!(io::stderr(), "{}", error_chain(error));
     ExitCode::FAILURE
 }
 
-/// Tells a person (and scripts) where the program listens: a line per listener, `name` first, `off`
-/// where a listener is switched off.
+/// A line of the banner: the URL of a listener, or `off`.
 #[must_use]
-pub fn listener_line(name: &str, address: Option<std::net::SocketAddr>, what: &str) -> String {
-    let place = address.map_or_else(|| "off".to_owned(), |address| format!("http://{address}"));
-    format!("  {name:<7} {place:<24} {what}\n")
+pub fn listener_line(name: &str, address: Option<SocketAddr>, what: &str) -> String {
+    let url = address.map_or_else(|| "off".to_owned(), |address| format!("http://{address}"));
+    banner_line(name, &url, what)
 }
 
-/// The same for a listener that speaks TLS.
+/// A line of the banner for a listener with TLS.
 #[must_use]
-pub fn tls_listener_line(name: &str, address: std::net::SocketAddr, what: &str) -> String {
-    let place = format!("https://{address}");
-    format!("  {name:<7} {place:<24} {what}\n")
+pub fn tls_listener_line(name: &str, address: SocketAddr, what: &str) -> String {
+    banner_line(name, &format!("https://{address}"), what)
+}
+
+fn banner_line(name: &str, url: &str, what: &str) -> String {
+    format!("  {name:<7} {url:<24} {what}\n")
 }

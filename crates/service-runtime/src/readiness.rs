@@ -1,4 +1,4 @@
-//! Whether new work is welcome: what `/readyz` answers.
+//! Whether a program is ready, as `/readyz` reports.
 
 use crate::shutdown::Shutdown;
 use std::sync::{
@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// The readiness of one program. Clones share it.
+/// The readiness of a program. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Readiness {
     healthy: Arc<AtomicBool>,
@@ -14,18 +14,18 @@ pub struct Readiness {
 }
 
 impl Readiness {
-    /// Not able yet; never ready once `shutdown` has begun.
+    /// Not ready until [`Self::set_healthy`], and never after `shutdown` has begun.
     #[must_use]
     pub fn new(shutdown: &Shutdown) -> Self {
-        Self { healthy: Arc::new(AtomicBool::new(false)), shutdown: shutdown.clone() }
+        Self { healthy: Arc::default(), shutdown: shutdown.clone() }
     }
 
-    /// Says whether the program can do its work: it has started, and what it stands on answers.
+    /// Sets whether the program has started and its dependencies are available.
     pub fn set_healthy(&self, healthy: bool) {
         self.healthy.store(healthy, Ordering::Release);
     }
 
-    /// Whether a balancer should send new work here.
+    /// Whether load balancers should send new requests.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.healthy.load(Ordering::Acquire) && !self.shutdown.is_lame_duck()

@@ -11,19 +11,19 @@ use std::{
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-/// A secret is a line or a few; a larger file is a mistake (the wrong path, a device).
-const LARGEST_FILE: u64 = 64 * 1024;
+/// In bytes. A larger file is not a secret but a mistake, such as a wrong path or a device.
+const MAX_FILE_SIZE: u64 = 64 * 1024;
 
-/// Parses a secret; for clap's `value_parser`. Cannot fail, so that clap never quotes the value.
+/// Parses a secret, as a `value_parser` of clap. Infallible, so that clap never quotes the value.
 #[must_use]
 pub fn parse(text: &str) -> Result<SecretString, std::convert::Infallible> {
     Ok(SecretString::from(text))
 }
 
-/// Where a secret is, so that it can be read again.
+/// A secret that can be reloaded.
 #[derive(Clone, Debug)]
 pub struct SecretSource {
-    /// The setting that says so.
+    /// The setting with the value or the path.
     variable: String,
     location: SecretLocation,
 }
@@ -35,7 +35,7 @@ enum SecretLocation {
 }
 
 impl SecretSource {
-    /// The secret `name` is this value, or is in the file that `name_FILE` names. Both is an error.
+    /// The secret `name`, from its value or from the file in `name_FILE`. Both is an error.
     pub fn from_setting(
         name: &str,
         value: Option<SecretString>,
@@ -54,19 +54,19 @@ impl SecretSource {
         }
     }
 
-    /// The secret is in this file; the setting `variable` led there.
+    /// The secret in this file; errors name the setting `variable`.
     #[must_use]
     pub fn from_file(variable: &str, path: &Path) -> Self {
         Self { variable: variable.to_owned(), location: SecretLocation::File(path.to_owned()) }
     }
 
-    /// Whether it may be another one when it is read again.
+    /// Whether a reload may yield another secret.
     #[must_use]
     pub fn is_file(&self) -> bool {
         matches!(self.location, SecretLocation::File(_))
     }
 
-    /// Reads the secret. One newline at the end of a file is not part of it.
+    /// Reads the secret, without one trailing newline of a file.
     pub fn read(&self) -> Result<SecretString, SettingError> {
         match &self.location {
             SecretLocation::Value(value) => Ok(value.clone()),
@@ -75,7 +75,7 @@ impl SecretSource {
         }
     }
 
-    /// What was read is no good: `problem` goes on from "the secret …".
+    /// The error for an invalid secret: `problem` continues "the secret …".
     #[must_use]
     pub fn invalid(&self, problem: &str) -> SettingError {
         match &self.location {
@@ -87,8 +87,7 @@ impl SecretSource {
     }
 }
 
-/// The secret `name`, from its value or from the file that `name_FILE` names. One newline at the
-/// end of a file is not part of the secret. Both given, or a file that cannot be read, is an error.
+/// Reads the secret `name` once, as [`SecretSource`] does.
 pub fn read(
     name: &str,
     value: Option<SecretString>,
@@ -97,19 +96,18 @@ pub fn read(
     SecretSource::from_setting(name, value, file)?.map(|source| source.read()).transpose()
 }
 
-/// Reads a secret file; one newline at its end is not part of the secret.
+/// Reads a secret file, without one trailing newline.
 pub fn read_file(path: &Path) -> io::Result<SecretString> {
     let metadata = fs::metadata(path)?;
-    if !metadata.is_file() || metadata.len() > LARGEST_FILE {
+    if !metadata.is_file() || metadata.len() > MAX_FILE_SIZE {
         return Err(io::Error::other("is not a file of at most 64 KiB"));
     }
     let text = Zeroizing::new(fs::read_to_string(path)?);
     Ok(SecretString::from(text.strip_suffix('\n').unwrap_or(&text)))
 }
 
-/// Makes a secret and puts it into the file, for this user alone (0600), or reads the one that is
-/// there. The second value tells whether it was made now. Of two programs that start at once, the
-/// second one reads what the first one made.
+/// Reads the secret in this file, or creates the file (mode 0600) with a secret from `make`. Returns the
+/// secret and whether it is new. Of two programs that start at once, one creates and the other reads.
 pub fn read_or_create(
     path: &Path,
     make: impl FnOnce() -> io::Result<SecretString>,
@@ -118,7 +116,7 @@ pub fn read_or_create(
         return Ok((read_file(path)?, false));
     }
     let secret = make()?;
-    // Whole or not at all, and never over a file that is there: link, do not write in place.
+    // Atomic, and never replaces an existing file.
     let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
     file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
     writeln!(file, "{}", secret.expose_secret())?;
@@ -136,7 +134,7 @@ fn explain(path: &Path, error: &io::Error) -> String {
     let path = path.display();
     match error.kind() {
         io::ErrorKind::NotFound => format!("{path} does not exist"),
-        io::ErrorKind::PermissionDenied => format!("{path} may not be read by this user"),
+        io::ErrorKind::PermissionDenied => format!("{path} is not readable by this user"),
         io::ErrorKind::InvalidData => format!("{path} is not valid UTF-8"),
         _ => format!("{path} cannot be read: {error}"),
     }
@@ -155,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn one_newline_at_the_end_of_a_file_is_stripped_and_no_more() {
+    fn one_trailing_newline_of_a_file_is_stripped() {
         for (content, secret) in
             [("s3cret\n", "s3cret"), ("s3cret\n\n", "s3cret\n"), (" s ", " s ")]
         {
@@ -166,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_given_twice_is_refused_without_showing_it() {
+    fn a_secret_set_twice_is_rejected_without_showing_it() {
         let file = file(b"one");
         let error = read("SAMPLE", Some(SecretString::from("hunter2")), Some(file.path()))
             .expect_err("both are set");
@@ -174,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_names_the_variable_and_the_path() {
+    fn an_unreadable_file_is_named_with_its_variable() {
         let missing = read("SAMPLE", None, Some(Path::new("/nowhere/x"))).expect_err("missing");
         assert_eq!(missing.to_string(), "SAMPLE_FILE: /nowhere/x does not exist");
         let folder = read("SAMPLE", None, Some(Path::new("/"))).expect_err("a folder");

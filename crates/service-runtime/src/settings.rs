@@ -1,13 +1,14 @@
-//! Flags and environment, by clap. A bad setting is one line that names the variable, and exit 64.
+//! Settings from flags and environment, through clap. An invalid setting is one line on stderr that
+//! names the variable, and exit 64.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::{fmt::Display, net::SocketAddr, str::FromStr};
 
-/// `EX_USAGE` of sysexits.h: the program was started with settings it cannot work with.
+/// `EX_USAGE` of sysexits.h.
 pub const EXIT_USAGE: u8 = 64;
 
-/// A setting that is wrong. Prints as one line that names the variable and says what would be
-/// right; never holds the value of a secret.
+/// An invalid setting, as one line: the variable, the problem and what is valid. Never contains the
+/// value of a secret.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{variable}: {problem}")]
 pub struct SettingError {
@@ -16,7 +17,7 @@ pub struct SettingError {
 }
 
 impl SettingError {
-    /// An error of the setting `variable` (the name in the environment).
+    /// `variable` is the name in the environment.
     pub fn new(variable: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { variable: variable.into(), problem: problem.into() }
     }
@@ -27,23 +28,22 @@ impl SettingError {
         &self.variable
     }
 
-    /// What is wrong, and what would be right.
+    /// The problem, and what is valid.
     #[must_use]
     pub fn problem(&self) -> &str {
         &self.problem
     }
 }
 
-/// Why parsing ended without settings.
+/// Why there are no settings.
 #[derive(Debug)]
 pub enum ParseOutcome {
     /// The user asked for help or the version: print this and exit 0.
     Help(String),
-    /// A setting is wrong: print one line and exit [`EXIT_USAGE`].
+    /// A setting is invalid: print one line and exit [`EXIT_USAGE`].
     Invalid(SettingError),
 }
 
-/// What a failure of clap means.
 pub(crate) fn parse_outcome(error: &clap::Error) -> ParseOutcome {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -53,7 +53,7 @@ pub(crate) fn parse_outcome(error: &clap::Error) -> ParseOutcome {
     }
 }
 
-/// clap's own rendering has several lines and quotes the value, which may be a secret.
+/// The message of clap has several lines and quotes the value, which may be a secret.
 fn one_line(error: &clap::Error) -> SettingError {
     let argument = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(argument)) => argument.as_str(),
@@ -68,7 +68,7 @@ fn one_line(error: &clap::Error) -> SettingError {
         ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
             "there is no such flag or subcommand; --help lists them".to_owned()
         }
-        ErrorKind::ArgumentConflict => "is given twice, in two ways".to_owned(),
+        ErrorKind::ArgumentConflict => "conflicts with another argument".to_owned(),
         ErrorKind::MissingRequiredArgument => "is required".to_owned(),
         kind => kind.as_str().unwrap_or("is invalid").to_owned(),
     };
@@ -84,22 +84,22 @@ fn allowed_values(error: &clap::Error) -> String {
     }
 }
 
-/// `--auth-listen-addr <AUTH_LISTEN_ADDR>` names the variable `AUTH_LISTEN_ADDR`.
+/// `AUTH_LISTEN_ADDR` in `--auth-listen-addr <AUTH_LISTEN_ADDR>`.
 fn variable_of(argument: &str) -> &str {
     match (argument.find('<'), argument.rfind('>')) {
         (Some(open), Some(close)) if open < close => &argument[open + 1..close],
         _ if argument.starts_with('-') => argument,
-        // A stray word may be a secret that was meant for somewhere else.
+        // A stray argument is not named, because it may be a misplaced secret.
         _ => "arguments",
     }
 }
 
-/// An address to listen on, or nothing: the value `off`.
+/// An address to listen on, or `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListenAddress {
     /// Listen here.
     On(SocketAddr),
-    /// Do not serve this.
+    /// Do not listen.
     Off,
 }
 
@@ -114,7 +114,7 @@ impl ListenAddress {
     }
 }
 
-/// Parses `ip:port` or `off`; for clap's `value_parser`. `PORT` is the usual one, for the error.
+/// Parses `ip:port` or `off`, as a `value_parser` of clap. `PORT` is the example in the error.
 pub fn listen_address<const PORT: u16>(text: &str) -> Result<ListenAddress, String> {
     if text == "off" {
         return Ok(ListenAddress::Off);
@@ -123,19 +123,19 @@ pub fn listen_address<const PORT: u16>(text: &str) -> Result<ListenAddress, Stri
     address.map_err(|problem| problem + ", or off")
 }
 
-/// Parses `ip:port`; for clap's `value_parser`. `PORT` is the usual one, for the error.
+/// Parses `ip:port`, as a `value_parser` of clap. `PORT` is the example in the error.
 pub fn socket_address<const PORT: u16>(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| format!("must be an IP address and port such as 127.0.0.1:{PORT}"))
 }
 
-/// Parses a number within bounds; for clap's `value_parser`. The message names the bounds.
-pub fn number_between<N>(text: &str, least: N, most: N) -> Result<N, String>
+/// Parses a number from `min` to `max`, as a `value_parser` of clap.
+pub fn number_between<N>(text: &str, min: N, max: N) -> Result<N, String>
 where
     N: FromStr + PartialOrd + Display + Copy,
 {
     match text.parse::<N>() {
-        Ok(number) if number >= least && number <= most => Ok(number),
-        _ => Err(format!("must be a whole number from {least} to {most}")),
+        Ok(number) if (min..=max).contains(&number) => Ok(number),
+        _ => Err(format!("must be a whole number from {min} to {max}")),
     }
 }
 
@@ -151,7 +151,7 @@ mod tests {
     }
 
     fn line(arguments: &[&str]) -> String {
-        let error = Sample::try_parse_from(arguments).expect_err("these settings are wrong");
+        let error = Sample::try_parse_from(arguments).expect_err("invalid settings");
         match parse_outcome(&error) {
             ParseOutcome::Invalid(error) => error.to_string(),
             ParseOutcome::Help(text) => panic!("expected an error, got {text}"),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_one_line_that_names_the_variable_and_not_the_value() {
+    fn an_invalid_value_is_one_line_with_the_variable_and_without_the_value() {
         let line = line(&["sample", "--sample-listen-addr", "hunter2"]);
         assert_eq!(
             line,
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_flag_is_one_line_that_names_it() {
+    fn an_unknown_flag_is_named() {
         let line = line(&["sample", "--simple"]);
         assert_eq!(line, "--simple: there is no such flag or subcommand; --help lists them");
     }

@@ -1,17 +1,17 @@
-//! The three phases of a life: running, lame duck, stopping.
+//! Graceful shutdown: running, lame duck, stopping.
 //!
-//! At the first SIGTERM or SIGINT a program becomes not ready but still accepts, so that balancers
-//! can turn away before connections are refused (lame duck); then it stops accepting and finishes
-//! what is in flight. A second signal ends it at once.
+//! After the first SIGTERM or SIGINT a program is not ready but still accepts, so that load balancers
+//! stop sending before connections are refused (lame duck). Then it stops accepting and finishes open
+//! requests. A second signal ends it at once.
 
 use std::{future::Future, time::Duration};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Longest time that work in flight gets to finish after the lame-duck time.
+/// For open requests, after the lame-duck time.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What a server watches to know when to leave. Clones watch the same life.
+/// The phase of a server. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Shutdown {
     lame_duck: CancellationToken,
@@ -19,26 +19,26 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    /// A life that ends only when its owner calls [`Shutdown::begin`].
+    /// Running, until [`Self::begin`] or [`Self::stop_now`].
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends this life: lame duck for `lame_duck`, then stopping.
+    /// Lame duck for this time, then stopping.
     pub async fn begin(&self, lame_duck: Duration) {
         self.lame_duck.cancel();
         tokio::time::sleep(lame_duck).await;
         self.stopping.cancel();
     }
 
-    /// Stops without a lame-duck time: what is left has no purpose, or failed.
+    /// Stopping at once: there are no clients to inform.
     pub fn stop_now(&self) {
         self.lame_duck.cancel();
         self.stopping.cancel();
     }
 
-    /// Whether the program still serves but wants to be left alone.
+    /// Whether the shutdown has begun.
     #[must_use]
     pub fn is_lame_duck(&self) -> bool {
         self.lame_duck.is_cancelled()
@@ -49,17 +49,17 @@ impl Shutdown {
         self.lame_duck.clone().cancelled_owned()
     }
 
-    /// Resolves when nothing new may be accepted any more.
+    /// Resolves when the server must stop accepting.
     pub fn stopping(&self) -> impl Future<Output = ()> + Send + 'static {
         self.stopping.clone().cancelled_owned()
     }
 }
 
-/// Resolves at SIGTERM or SIGINT. Made before the wait, so that no signal is missed in between.
+/// Resolves on SIGTERM or SIGINT. Listens from the call on, not from the first poll.
 ///
 /// # Panics
 ///
-/// If the process may not handle signals: then it could not be stopped cleanly at all.
+/// If the process cannot handle signals.
 pub fn termination_signal() -> impl Future<Output = ()> {
     let mut terminate = signal(SignalKind::terminate()).expect("SIGTERM can be handled");
     let mut interrupt = signal(SignalKind::interrupt()).expect("SIGINT can be handled");

@@ -17,7 +17,7 @@ pub mod traces;
 use logs::{LogFilter, LogFormat};
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use std::time::Duration;
-use traces::Endpoint;
+use traces::{Endpoint, StartError};
 use tracing_subscriber::{layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
 /// For the last spans. A collector that hangs delays the exit by no more.
@@ -38,16 +38,6 @@ pub struct TelemetrySettings {
     /// `http://127.0.0.1:4317`; without it no traces are exported
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
     pub otel_exporter_otlp_endpoint: Option<Endpoint>,
-}
-
-/// A setting that prevents traces.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{variable}: {problem}")]
-pub struct StartError {
-    /// The environment variable, such as `OTEL_EXPORTER_OTLP_ENDPOINT`.
-    pub variable: &'static str,
-    /// What is wrong with its value.
-    pub problem: String,
 }
 
 /// The running logs and traces of a program.

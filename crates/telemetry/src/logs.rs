@@ -4,9 +4,11 @@
 
 mod format;
 
-use clap::ValueEnum;
+pub use format::LogFormat;
+
 use format::LineFormatter;
 use std::{
+    error::Error,
     io::{self, IsTerminal as _},
     str::FromStr,
 };
@@ -23,14 +25,13 @@ pub const AUDIT: &str = "audit";
 /// The prefix of our targets, to which a bare level in `RUST_LOG` applies.
 const OWN_TARGETS: &str = "rolegate";
 
-/// The format of log lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// For a terminal.
-    #[default]
-    Pretty,
-    /// One JSON object per line.
-    Json,
+/// An error and its sources, separated by colons.
+#[must_use]
+pub fn error_chain(error: &dyn Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", error_chain(source)),
+        None => error.to_string(),
+    }
 }
 
 /// A valid `RUST_LOG`. A bare level such as `trace` applies to our own targets: libraries log request

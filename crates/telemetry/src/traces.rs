@@ -3,7 +3,6 @@
 //! Spans with the field `otel.kind` are exported; logs ignore spans. Without a collector such spans are
 //! disabled, and creating one costs the check of a flag.
 
-use crate::StartError;
 use http::{HeaderMap, Uri};
 use opentelemetry::{
     Key, KeyValue, global,
@@ -19,6 +18,16 @@ use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
+
+/// A setting that prevents traces.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{variable}: {problem}")]
+pub struct StartError {
+    /// The environment variable, such as `OTEL_EXPORTER_OTLP_ENDPOINT`.
+    pub variable: &'static str,
+    /// What is wrong with its value.
+    pub problem: String,
+}
 
 /// The URL of a collector; empty text means none, as in the OpenTelemetry specification.
 #[derive(Clone, Debug, PartialEq, Eq)]

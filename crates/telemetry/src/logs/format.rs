@@ -1,7 +1,7 @@
 //! One log line per event.
 
-use super::LogFormat;
 use crate::request_context::RequestContext;
+use clap::ValueEnum;
 use opentelemetry::{Context, trace::TraceContextExt as _};
 use serde_json::Value;
 use std::fmt::{self, Write as _};
@@ -17,6 +17,16 @@ use tracing_subscriber::{
     },
     registry::LookupSpan,
 };
+
+/// The format of log lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For a terminal.
+    #[default]
+    Pretty,
+    /// One JSON object per line.
+    Json,
+}
 
 /// Writes time, level, target, message and fields of an event, then request and trace.
 pub(super) struct LineFormatter(pub(super) LogFormat);
