@@ -1,5 +1,5 @@
 mod calls;
-mod refusals;
+mod errors;
 
 use super::router;
 use crate::{
@@ -18,7 +18,7 @@ fn gateway() -> (Router, Calls) {
     (router(auth, None, &settings), calls)
 }
 
-async fn ask(request: Request<Body>) -> TestResponse {
+async fn send_one(request: Request<Body>) -> TestResponse {
     send(&gateway().0, request).await
 }
 
@@ -29,12 +29,12 @@ fn with_token(mut request: Request<Body>, token: &str) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn every_endpoint_lets_exactly_those_pass_who_may() {
+async fn every_endpoint_admits_exactly_the_documented_callers() {
     let credentials = r#"{"username": "somebody", "password": "right"}"#;
     let role = r#"{"role": "author"}"#;
     let password = r#"{"password": "new"}"#;
     let own_password = r#"{"current_password": "right", "new_password": "new"}"#;
-    // Callers: nobody, a bad token, the token of a deleted user, user, author, admin.
+    // Callers: no token, invalid token, token of a deleted user, user, author, admin.
     for (method, path, body, statuses) in [
         ("GET", "/", "", [200, 200, 200, 200, 200, 200]),
         ("GET", "/public", "", [200, 200, 200, 200, 200, 200]),
@@ -51,17 +51,19 @@ async fn every_endpoint_lets_exactly_those_pass_who_may() {
         ("PUT", "/users/1/role", role, [401, 401, 401, 403, 403, 200]),
         ("PUT", "/users/1/password", password, [401, 401, 401, 403, 403, 200]),
     ] {
-        for (token, status) in ["", "bad", "gone", "user", "author", "admin"].iter().zip(statuses) {
+        for (token, status) in
+            ["", "bad", "deleted", "user", "author", "admin"].iter().zip(statuses)
+        {
             let request = json(method, path, body);
             let request = if token.is_empty() { request } else { with_token(request, token) };
-            let answer = ask(request).await;
-            assert_eq!(answer.status.as_u16(), status, "{method} {path} {token}: {answer:?}");
+            let response = send_one(request).await;
+            assert_eq!(response.status.as_u16(), status, "{method} {path} {token}: {response:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn success_bodies_are_exactly_those_of_the_contract() {
+async fn success_bodies_are_those_of_the_contract() {
     let credentials = r#"{"username": "somebody", "password": "right"}"#;
     for (request, body) in [
         (bare("GET", "/"), json!({"message": "Role-Based Authorization API"})),
@@ -109,14 +111,14 @@ async fn success_bodies_are_exactly_those_of_the_contract() {
             json!({"message": "Password updated successfully."}),
         ),
     ] {
-        ask(request).await.assert_ok(&body);
+        send_one(request).await.assert_ok(&body);
     }
 }
 
 #[tokio::test]
-async fn unknown_paths_and_methods_are_problems_too() {
+async fn unknown_paths_and_methods_get_error_bodies() {
     for path in ["/nowhere", "/login/", "//", "/users/", "/users/1/", "/users/1/name"] {
-        ask(bare("GET", path)).await.assert_error(404, "Not Found");
+        send_one(bare("GET", path)).await.assert_error(404, "Not Found");
     }
     for (method, path, allow) in [
         ("POST", "/", "GET,HEAD"),
@@ -132,9 +134,9 @@ async fn unknown_paths_and_methods_are_problems_too() {
         ("OPTIONS", "/users/1/role", "PUT"),
         ("BREW", "/public", "GET,HEAD"),
     ] {
-        let answer = ask(bare(method, path)).await;
-        answer.assert_error(405, "Method Not Allowed");
-        assert_eq!(answer.header("allow"), allow, "{method} {path}");
+        let response = send_one(bare(method, path)).await;
+        response.assert_error(405, "Method Not Allowed");
+        assert_eq!(response.header("allow"), allow, "{method} {path}");
     }
 }
 
@@ -143,22 +145,22 @@ async fn head_is_get_without_the_body() {
     for (path, token, status) in
         [("/public", "bad", 200), ("/profile", "user", 200), ("/admin", "user", 403)]
     {
-        let answer = ask(authorized("HEAD", path, &format!("Bearer {token}"))).await;
-        assert_eq!((answer.status.as_u16(), answer.body), (status, json!(null)), "{path}");
+        let response = send_one(authorized("HEAD", path, &format!("Bearer {token}"))).await;
+        assert_eq!((response.status.as_u16(), response.body), (status, json!(null)), "{path}");
     }
 }
 
 #[tokio::test]
-async fn tokens_and_profiles_are_not_stored_and_nothing_is_sniffed() {
-    let login = ask(json("POST", "/login", r#"{"username": "a", "password": "right"}"#)).await;
-    let profile = ask(authorized("GET", "/profile", "Bearer user")).await;
-    let user = ask(authorized("GET", "/users/1", "Bearer admin")).await;
-    for answer in [&login, &profile, &user] {
-        assert_eq!(answer.header("cache-control"), "no-store", "{answer:?}");
+async fn responses_are_not_cached_or_sniffed() {
+    let login = send_one(json("POST", "/login", r#"{"username": "a", "password": "right"}"#)).await;
+    let profile = send_one(authorized("GET", "/profile", "Bearer user")).await;
+    let user = send_one(authorized("GET", "/users/1", "Bearer admin")).await;
+    for response in [&login, &profile, &user] {
+        assert_eq!(response.header("cache-control"), "no-store", "{response:?}");
     }
-    let missing = ask(bare("GET", "/nowhere")).await;
-    let wrong_method = ask(bare("PUT", "/login")).await;
-    for answer in [login, profile, missing, wrong_method, ask(bare("GET", "/")).await] {
-        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{answer:?}");
+    let missing = send_one(bare("GET", "/nowhere")).await;
+    let wrong_method = send_one(bare("PUT", "/login")).await;
+    for response in [login, profile, missing, wrong_method, send_one(bare("GET", "/")).await] {
+        assert_eq!(response.header("x-content-type-options"), "nosniff", "{response:?}");
     }
 }

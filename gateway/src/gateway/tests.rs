@@ -25,28 +25,28 @@ async fn serving() -> (SocketAddr, Shutdown, JoinHandle<()>) {
     (address, shutdown, serving)
 }
 
-/// Sends a head and a body as a client that only then reads: until the server closes.
+/// Sends a request and only then reads, until the server closes the connection.
 async fn exchange(head: &str, body: &[u8]) -> String {
     let (address, ..) = serving().await;
     let mut stream = TcpStream::connect(address).await.expect("it listens");
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     let exchange = async {
         stream.write_all(head.as_bytes()).await.expect("the head is taken");
         stream.write_all(body).await.expect("the body is taken");
-        stream.read_to_end(&mut answer).await.expect("no reset");
+        stream.read_to_end(&mut response).await.expect("no reset");
     };
-    timeout(Duration::from_secs(20), exchange).await.expect("an answer in time");
-    String::from_utf8(answer).expect("text")
+    timeout(Duration::from_secs(20), exchange).await.expect("an response in time");
+    String::from_utf8(response).expect("text")
 }
 
 #[tokio::test]
-async fn both_variants_off_is_refused() {
-    let error = Gateway::bind(&settings("off", "off")).await.expect_err("it would serve nobody");
+async fn both_variants_off_is_rejected() {
+    let error = Gateway::bind(&settings("off", "off")).await.expect_err("no variant is on");
     assert!(error.to_string().starts_with("BEARER_LISTEN_ADDR: is off, and so is"), "{error}");
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_names_its_variable() {
+async fn port_in_use_names_its_variable() {
     let first = Gateway::bind(&settings("127.0.0.1:0", "off")).await.expect("a free port");
     let taken = first.bearer_address().expect("on").to_string();
     let error = Gateway::bind(&settings("off", &taken)).await.expect_err("it is taken");
@@ -54,37 +54,37 @@ async fn a_port_that_is_taken_names_its_variable() {
 }
 
 #[tokio::test]
-async fn a_client_that_sends_five_megabytes_sees_the_413() {
+async fn client_that_sends_5_megabytes_receives_the_413() {
     let body = vec![b' '; 5_000_000];
     let length = body.len();
     let head = format!(
         "POST /register HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
          content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
     );
-    let answer = exchange(&head, &body).await;
-    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
-    assert!(answer.ends_with(r#"{"detail":"Request body too large."}"#), "{answer}");
+    let response = exchange(&head, &body).await;
+    assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
+    assert!(response.ends_with(r#"{"detail":"Request body too large."}"#), "{response}");
 
     let head = "PUT /users/1/role HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
                 transfer-encoding: chunked\r\n\r\n";
     let chunked = [format!("{length:x}\r\n").as_bytes(), &body, b"\r\n0\r\n\r\n"].concat();
-    let answer = exchange(head, &chunked).await;
-    assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
+    let response = exchange(head, &chunked).await;
+    assert!(response.starts_with("HTTP/1.1 401 "), "{response}");
 }
 
 #[tokio::test]
-async fn a_client_that_expects_100_gets_the_413_without_sending() {
+async fn client_that_expects_100_continue_receives_the_413_without_sending() {
     let head = "POST /login HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\n\
                 content-type: application/json\r\ncontent-length: 5000000\r\n\r\n";
-    let answer = exchange(head, b"").await;
-    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
-    assert!(answer.contains("connection: close\r\n"), "{answer}");
+    let response = exchange(head, b"").await;
+    assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
+    assert!(response.contains("connection: close\r\n"), "{response}");
 }
 
 #[tokio::test]
-async fn serving_ends_with_the_shutdown() {
+async fn serve_returns_after_the_shutdown() {
     let (address, shutdown, serving) = serving().await;
     shutdown.stop_now();
     timeout(Duration::from_secs(5), serving).await.expect("in time").expect("no panic");
-    TcpStream::connect(address).await.expect_err("nobody listens any more");
+    TcpStream::connect(address).await.expect_err("the listener is closed");
 }

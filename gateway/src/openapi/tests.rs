@@ -15,23 +15,23 @@ use tower::ServiceExt;
 
 fn variants(arguments: &[&str]) -> [Router; 2] {
     let settings = Settings::from_args(arguments).expect("settings").public;
-    let bearer = bearer::router(fake_auth().0, Some(nobody_s_posts()), &settings);
+    let bearer = bearer::router(fake_auth().0, Some(unavailable_posts()), &settings);
     [bearer, basic::router(fake_auth().0, &settings)]
 }
 
-/// A posts-service that is not there.
-fn nobody_s_posts() -> PostsClient {
+/// A posts-service that refuses connections.
+fn unavailable_posts() -> PostsClient {
     let refuse = async || Err(std::io::ErrorKind::ConnectionRefused.into());
     PostsClient::new(BalancedChannel::with_connector(PostsClient::SERVICE, refuse))
 }
 
 async fn document_of(router: &Router) -> Value {
-    let answer = send(router, bare("GET", "/openapi.json")).await;
-    assert_eq!(answer.status, StatusCode::OK);
-    answer.body
+    let response = send(router, bare("GET", "/openapi.json")).await;
+    assert_eq!(response.status, StatusCode::OK);
+    response.body
 }
 
-/// Path, method (as HTTP has it) and operation.
+/// Path, method in upper case, and operation.
 fn operations(document: &Value) -> Vec<(&str, String, &Value)> {
     let paths = document["paths"].as_object().expect("paths");
     paths
@@ -45,13 +45,13 @@ fn operations(document: &Value) -> Vec<(&str, String, &Value)> {
         .collect()
 }
 
-/// A path that the template matches.
+/// A path that matches the template.
 fn concrete(template: &str) -> String {
     let segment = |segment: &str| if segment.starts_with('{') { "1" } else { segment }.to_owned();
     template.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
 
-/// The templates of all routes. axum tells them by `Debug` only.
+/// The templates of all routes, which axum exposes only through `Debug`.
 fn templates(router: &Router) -> BTreeSet<String> {
     let debug = format!("{router:?}");
     let (_, node) = debug.split_once("node: Node").expect("axum shows its routes");
@@ -59,15 +59,15 @@ fn templates(router: &Router) -> BTreeSet<String> {
     paths.split('"').filter(|text| text.starts_with('/')).map(str::to_owned).collect()
 }
 
-/// The methods of a path, as the router tells whoever uses a wrong one.
+/// The methods in the `Allow` header of a 405.
 async fn methods(router: &Router, path: &str) -> BTreeSet<String> {
-    let answer = send(router, bare("PROPFIND", path)).await;
-    answer.assert_error(405, "Method Not Allowed");
-    answer.header("allow").split(',').map(str::to_owned).collect()
+    let response = send(router, bare("PROPFIND", path)).await;
+    response.assert_error(405, "Method Not Allowed");
+    response.header("allow").split(',').map(str::to_owned).collect()
 }
 
 #[tokio::test]
-async fn the_document_names_every_route_and_no_other() {
+async fn document_lists_exactly_the_routes() {
     for router in variants(&[]) {
         let document = document_of(&router).await;
         let mut documented: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -91,13 +91,13 @@ async fn the_document_names_every_route_and_no_other() {
 }
 
 #[tokio::test]
-async fn exactly_the_documented_operations_ask_for_credentials() {
+async fn exactly_the_operations_with_security_require_credentials() {
     for router in variants(&[]) {
         let document = document_of(&router).await;
         for (path, method, operation) in operations(&document) {
-            let answer = send(&router, bare(&method, &concrete(path))).await;
+            let response = send(&router, bare(&method, &concrete(path))).await;
             let is_protected = operation.get("security").is_some();
-            assert_eq!(answer.status == 401, is_protected, "{method} {path}: {answer:?}");
+            assert_eq!(response.status == 401, is_protected, "{method} {path}: {response:?}");
             let schemes = &document["components"]["securitySchemes"];
             for requirement in operation["security"].as_array().into_iter().flatten() {
                 let name = requirement.as_object().and_then(|it| it.keys().next()).expect("a name");
@@ -108,7 +108,7 @@ async fn exactly_the_documented_operations_ask_for_credentials() {
 }
 
 #[tokio::test]
-async fn every_error_is_described_with_its_body_and_an_example() {
+async fn every_error_has_a_description_a_body_and_an_example() {
     for router in variants(&[]) {
         let document = document_of(&router).await;
         for (path, method, operation) in operations(&document) {
@@ -121,8 +121,8 @@ async fn every_error_is_described_with_its_body_and_an_example() {
                     let several = json["examples"].as_object().into_iter().flatten();
                     let several = several.map(|(_, example)| &example["value"]);
                     let examples: Vec<_> = json.get("example").into_iter().chain(several).collect();
-                    let is_problem = |example: &&Value| example["detail"].is_string();
-                    assert!(!examples.is_empty() && examples.iter().all(is_problem), "{what}");
+                    let has_detail = |example: &&Value| example["detail"].is_string();
+                    assert!(!examples.is_empty() && examples.iter().all(has_detail), "{what}");
                 }
             }
         }
@@ -130,7 +130,7 @@ async fn every_error_is_described_with_its_body_and_an_example() {
 }
 
 #[tokio::test]
-async fn an_operation_documents_what_follows_from_what_it_is() {
+async fn operation_documents_the_statuses_of_its_kind() {
     let [bearer, basic] = variants(&[]);
     let statuses = |document: &Value, path: &str, method: &str| {
         let responses = document["paths"][path][method]["responses"].as_object().expect(path);
@@ -152,7 +152,7 @@ async fn an_operation_documents_what_follows_from_what_it_is() {
 }
 
 #[tokio::test]
-async fn every_reference_leads_somewhere() {
+async fn every_reference_resolves() {
     fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
         match value {
             Value::Object(fields) => {
@@ -176,10 +176,11 @@ async fn every_reference_leads_somewhere() {
 }
 
 #[tokio::test]
-async fn the_page_is_whole_and_loads_nothing_from_elsewhere() {
+async fn docs_page_is_complete_and_loads_nothing_from_other_origins() {
     async fn get(router: &Router, path: &str) -> (http::response::Parts, String) {
-        let answer = router.clone().oneshot(bare("GET", path)).await.expect("routers cannot fail");
-        let (head, body) = answer.into_parts();
+        let response =
+            router.clone().oneshot(bare("GET", path)).await.expect("routers cannot fail");
+        let (head, body) = response.into_parts();
         let bytes = body.collect().await.expect("a body in memory").to_bytes();
         (head, String::from_utf8_lossy(&bytes).into_owned())
     }
@@ -199,7 +200,7 @@ async fn the_page_is_whole_and_loads_nothing_from_elsewhere() {
             .collect();
         assert!(loaded.len() >= 3, "{page}");
         for file in loaded {
-            assert!(!file.contains("//"), "{file} is elsewhere");
+            assert!(!file.contains("//"), "{file} is on another origin");
             let (head, _) = get(&router, &format!("/docs/{}", file.trim_start_matches("./"))).await;
             assert_eq!(head.status, 200, "{file}");
             assert_eq!(head.headers["x-content-type-options"], "nosniff");
@@ -207,15 +208,15 @@ async fn the_page_is_whole_and_loads_nothing_from_elsewhere() {
         let (_, start) = get(&router, "/docs/swagger-initializer.js").await;
         assert!(start.contains(r#""url": "/openapi.json""#), "{start}");
         assert!(start.contains(r#""validatorUrl": "none""#), "{start}");
-        for nothing in ["/docs/nowhere.js", "/docs/%ff"] {
-            let missing = send(&router, bare("GET", nothing)).await;
+        for missing in ["/docs/nowhere.js", "/docs/%ff"] {
+            let missing = send(&router, bare("GET", missing)).await;
             missing.assert_error(404, "Not Found");
         }
     }
 }
 
 #[tokio::test]
-async fn the_pages_can_be_off() {
+async fn docs_can_be_off() {
     for router in variants(&["--api-docs", "off"]) {
         for path in ["/openapi.json", "/docs", "/docs/", "/docs/index.html"] {
             send(&router, bare("GET", path)).await.assert_error(404, "Not Found");
@@ -225,7 +226,7 @@ async fn the_pages_can_be_off() {
 }
 
 #[tokio::test]
-async fn without_a_posts_service_there_are_no_posts() {
+async fn without_posts_service_there_are_no_routes_of_posts() {
     let settings = Settings::from_args(&[]).expect("settings").public;
     let router = bearer::router(fake_auth().0, None, &settings);
     for (method, path) in [("GET", "/posts"), ("POST", "/posts"), ("DELETE", "/posts/1")] {

@@ -1,7 +1,7 @@
-//! For tests: an auth-service in memory that knows a few names instead of a database.
+//! A fake auth-service in memory, with a few fixed users.
 //!
-//! Access tokens are `user`, `author`, `admin` (a user of that role) and `gone`; every user's
-//! password is `right`; the ids of users are 1, 2 and 3, of whom 3 cannot be deleted.
+//! The access tokens `user`, `author` and `admin` belong to users of that role with the ids 1, 2 and
+//! 3; `deleted` belongs to a deleted user. Every password is `right`. User 3 cannot be deleted.
 
 use rolegate_auth_client::{AuthClient, BalancedChannel, Reason, Stream};
 use rolegate_proto::{
@@ -29,30 +29,31 @@ use std::{
 use tonic::{Request, Response, Status, transport::Server};
 use tonic_types::{ErrorDetails, StatusExt};
 
-/// What the fake was asked: the call, what it was about, and for which client address.
+/// The calls that the fake received: name, arguments and client address.
 pub(crate) type Calls = Arc<Mutex<Vec<String>>>;
 
 struct FakeAuth {
     calls: Calls,
 }
 
-/// A client of a new fake, and the calls that it will see.
+/// A client of a new fake, and the calls that the fake receives.
 pub(crate) fn fake_auth() -> (AuthClient, Calls) {
     let calls = Calls::default();
     let service = AuthServiceServer::new(FakeAuth { calls: Arc::clone(&calls) });
-    let (near, far) = tokio::io::duplex(64 * 1024);
-    let connection = tokio_stream::once(io::Result::Ok(far));
+    let (client_end, server_end) = tokio::io::duplex(64 * 1024);
+    let connection = tokio_stream::once(io::Result::Ok(server_end));
     let (health, health_service) = tonic_health::server::health_reporter();
     tokio::spawn(async move {
         health.set_serving::<AuthServiceServer<FakeAuth>>().await;
         let server = Server::builder().add_service(service).add_service(health_service);
         server.serve_with_incoming(connection).await
     });
-    let near = Mutex::new(Some(near));
+    let client_end = Mutex::new(Some(client_end));
     let channel = BalancedChannel::with_connector(AuthClient::SERVICE, move || {
-        let near = near.lock().expect("no panic").take();
+        let client_end = client_end.lock().expect("no panic").take();
         async move {
-            near.map(|near| Box::new(near) as Box<dyn Stream>)
+            client_end
+                .map(|client_end| Box::new(client_end) as Box<dyn Stream>)
                 .ok_or(io::ErrorKind::ConnectionRefused.into())
         }
     });
@@ -61,32 +62,32 @@ pub(crate) fn fake_auth() -> (AuthClient, Calls) {
 }
 
 impl FakeAuth {
-    fn note<M>(&self, request: &Request<M>, what: &str) {
+    fn record<M>(&self, request: &Request<M>, what: &str) {
         let address = request.metadata().get(metadata::CLIENT_ADDRESS);
-        let address = address.map_or("nobody", |value| value.to_str().expect("ASCII"));
-        self.calls.lock().expect("no panic").push(format!("{what} for {address}"));
+        let address = address.map_or("unknown", |value| value.to_str().expect("ASCII"));
+        self.calls.lock().expect("no panic").push(format!("{what} from {address}"));
     }
 }
 
-fn refusal(reason: Reason, message: &str) -> Status {
+fn error(reason: Reason, message: &str) -> Status {
     let mut details =
         ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, HashMap::default());
     details.set_retry_info(Some(Duration::from_secs(7)));
     Status::with_error_details(reason.code(), message, details)
 }
 
-fn bearer(token: &str) -> Result<User, Reason> {
+fn user_of_token(token: &str) -> Result<User, Reason> {
     match token {
         "user" => Ok(user(1, token, Role::User)),
         "author" => Ok(user(2, token, Role::Author)),
         "admin" => Ok(user(3, token, Role::Admin)),
-        "gone" => Err(Reason::TokenUserNotFound),
+        "deleted" => Err(Reason::TokenUserNotFound),
         _ => Err(Reason::TokenInvalid),
     }
 }
 
-fn decide(item: AuthorizeRequest) -> Result<User, Reason> {
-    let user = bearer(&item.access_token)?;
+fn authorize(item: AuthorizeRequest) -> Result<User, Reason> {
+    let user = user_of_token(&item.access_token)?;
     match item.requirement {
         Some(Requirement::AnyAuthenticated(_)) => Ok(user),
         Some(Requirement::Roles(allowed)) if allowed.roles.contains(&user.role) => Ok(user),
@@ -99,30 +100,30 @@ fn user(id: i64, username: &str, role: Role) -> User {
     User { id, username: username.to_owned(), role: role.into() }
 }
 
-fn known(id: i64) -> Result<User, Status> {
+fn user_of_id(id: i64) -> Result<User, Status> {
     match id {
         1 => Ok(user(1, "user", Role::User)),
         2 => Ok(user(2, "author", Role::Author)),
         3 => Ok(user(3, "admin", Role::Admin)),
-        _ => Err(refusal(Reason::UserNotFound, "")),
+        _ => Err(error(Reason::UserNotFound, "")),
     }
 }
 
-fn actor<M>(request: &Request<M>) -> Result<(), Status> {
+fn require_admin<M>(request: &Request<M>) -> Result<(), Status> {
     let header = request.metadata().get(metadata::AUTHORIZATION);
     match header.and_then(|header| header.to_str().ok()) {
         Some("Bearer admin") => Ok(()),
-        _ => Err(refusal(Reason::RoleInsufficient, "")),
+        _ => Err(error(Reason::RoleInsufficient, "")),
     }
 }
 
-fn by_password(username: &str, password: &str) -> Result<User, Status> {
+fn verify(username: &str, password: &str) -> Result<User, Status> {
     match (username, password) {
-        ("down", _) => Err(Status::unavailable("nobody there")),
-        ("flood", _) => Err(refusal(Reason::TooManyAttempts, "")),
-        ("", _) => Err(refusal(Reason::CredentialsInvalid, "")),
+        ("down", _) => Err(Status::unavailable("down")),
+        ("flood", _) => Err(error(Reason::TooManyAttempts, "")),
+        ("", _) => Err(error(Reason::CredentialsInvalid, "")),
         (_, "right" | "ri:ght:") => Ok(user(1, username, Role::User)),
-        _ => Err(refusal(Reason::CredentialsInvalid, "")),
+        _ => Err(error(Reason::CredentialsInvalid, "")),
     }
 }
 
@@ -132,10 +133,10 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<RegisterRequest>,
     ) -> Result<Response<RegisterResponse>, Status> {
-        self.note(&request, "register");
+        self.record(&request, "register");
         match request.into_inner().username.as_str() {
-            "taken" => Err(refusal(Reason::UsernameTaken, "")),
-            "a:b" => Err(refusal(Reason::UsernameInvalid, "Username must not contain ':'.")),
+            "taken" => Err(error(Reason::UsernameTaken, "")),
+            "a:b" => Err(error(Reason::UsernameInvalid, "Username must not contain ':'.")),
             name => Ok(Response::new(RegisterResponse { user: Some(user(4, name, Role::User)) })),
         }
     }
@@ -144,9 +145,9 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<LoginRequest>,
     ) -> Result<Response<LoginResponse>, Status> {
-        self.note(&request, "login");
+        self.record(&request, "login");
         let LoginRequest { username, password } = request.into_inner();
-        let user = Some(by_password(&username, &password)?);
+        let user = Some(verify(&username, &password)?);
         Ok(Response::new(LoginResponse { access_token: "a.b.c".to_owned(), user }))
     }
 
@@ -154,9 +155,9 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<VerifyCredentialsRequest>,
     ) -> Result<Response<VerifyCredentialsResponse>, Status> {
-        self.note(&request, "verify_credentials");
+        self.record(&request, "verify_credentials");
         let VerifyCredentialsRequest { username, password } = request.into_inner();
-        let user = Some(by_password(&username, &password)?);
+        let user = Some(verify(&username, &password)?);
         Ok(Response::new(VerifyCredentialsResponse { user }))
     }
 
@@ -164,8 +165,8 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<AuthorizeRequest>,
     ) -> Result<Response<AuthorizeResponse>, Status> {
-        self.note(&request, "authorize");
-        let user = decide(request.into_inner()).map_err(|reason| refusal(reason, ""))?;
+        self.record(&request, "authorize");
+        let user = authorize(request.into_inner()).map_err(|reason| error(reason, ""))?;
         Ok(Response::new(AuthorizeResponse { user: Some(user) }))
     }
 
@@ -173,8 +174,8 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<BatchAuthorizeRequest>,
     ) -> Result<Response<BatchAuthorizeResponse>, Status> {
-        self.note(&request, "batch_authorize");
-        let outcome = |item| match decide(item) {
+        self.record(&request, "batch_authorize");
+        let outcome = |item| match authorize(item) {
             Ok(user) => Outcome::User(user),
             Err(reason) => Outcome::RefusalReason(reason.as_str().to_owned()),
         };
@@ -187,14 +188,14 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<SetUserRoleRequest>,
     ) -> Result<Response<SetUserRoleResponse>, Status> {
-        actor(&request)?;
+        require_admin(&request)?;
         let SetUserRoleRequest { user_id, role } = *request.get_ref();
-        self.note(&request, &format!("set_user_role {user_id} {role}"));
+        self.record(&request, &format!("set_user_role {user_id} {role}"));
         if !(1..=3).contains(&user_id) {
-            return Err(refusal(Reason::UserNotFound, ""));
+            return Err(error(Reason::UserNotFound, ""));
         }
         match Role::try_from(role) {
-            Ok(Role::Unspecified) | Err(_) => Err(refusal(Reason::RoleInvalid, "")),
+            Ok(Role::Unspecified) | Err(_) => Err(error(Reason::RoleInvalid, "")),
             Ok(role) => {
                 let user = Some(user(user_id, "somebody", role));
                 Ok(Response::new(SetUserRoleResponse { user }))
@@ -206,10 +207,10 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<ListUsersRequest>,
     ) -> Result<Response<ListUsersResponse>, Status> {
-        actor(&request)?;
+        require_admin(&request)?;
         let ListUsersRequest { page_size, after, username_prefix, role } = request.get_ref();
         let call = format!("list_users {page_size} {after} {username_prefix:?} {role:?}");
-        self.note(&request, &call);
+        self.record(&request, &call);
         let users = vec![user(1, "user", Role::User), user(2, "author", Role::Author)];
         let next_after = (*page_size == 2).then_some(2);
         Ok(Response::new(ListUsersResponse { users, next_after }))
@@ -219,21 +220,21 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<GetUserRequest>,
     ) -> Result<Response<GetUserResponse>, Status> {
-        actor(&request)?;
+        require_admin(&request)?;
         let user_id = request.get_ref().user_id;
-        self.note(&request, &format!("get_user {user_id}"));
-        Ok(Response::new(GetUserResponse { user: Some(known(user_id)?) }))
+        self.record(&request, &format!("get_user {user_id}"));
+        Ok(Response::new(GetUserResponse { user: Some(user_of_id(user_id)?) }))
     }
 
     async fn delete_user(
         &self,
         request: Request<DeleteUserRequest>,
     ) -> Result<Response<DeleteUserResponse>, Status> {
-        actor(&request)?;
+        require_admin(&request)?;
         let user_id = request.get_ref().user_id;
-        self.note(&request, &format!("delete_user {user_id}"));
-        match known(user_id)? {
-            User { id: 3, .. } => Err(refusal(Reason::UserNotDeletable, "")),
+        self.record(&request, &format!("delete_user {user_id}"));
+        match user_of_id(user_id)? {
+            User { id: 3, .. } => Err(error(Reason::UserNotDeletable, "")),
             user => Ok(Response::new(DeleteUserResponse { user: Some(user) })),
         }
     }
@@ -242,12 +243,12 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<SetPasswordRequest>,
     ) -> Result<Response<SetPasswordResponse>, Status> {
-        actor(&request)?;
+        require_admin(&request)?;
         let SetPasswordRequest { user_id, password } = request.get_ref();
-        self.note(&request, &format!("set_password {user_id}"));
-        let user = known(*user_id)?;
+        self.record(&request, &format!("set_password {user_id}"));
+        let user = user_of_id(*user_id)?;
         if password.is_empty() {
-            return Err(refusal(Reason::PasswordInvalid, "Password must be longer."));
+            return Err(error(Reason::PasswordInvalid, "Password must be longer."));
         }
         Ok(Response::new(SetPasswordResponse { user: Some(user) }))
     }
@@ -256,13 +257,15 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<ChangePasswordRequest>,
     ) -> Result<Response<ChangePasswordResponse>, Status> {
-        self.note(&request, "change_password");
+        self.record(&request, "change_password");
         let ChangePasswordRequest { current_password, new_password } = request.get_ref();
         match (current_password.as_str(), new_password.as_str()) {
-            (_, "") => Err(refusal(Reason::PasswordInvalid, "Password must be longer.")),
-            ("right", _) => Ok(Response::new(ChangePasswordResponse { user: Some(known(1)?) })),
-            ("flood", _) => Err(refusal(Reason::TooManyAttempts, "")),
-            _ => Err(refusal(Reason::CurrentPasswordWrong, "")),
+            (_, "") => Err(error(Reason::PasswordInvalid, "Password must be longer.")),
+            ("right", _) => {
+                Ok(Response::new(ChangePasswordResponse { user: Some(user_of_id(1)?) }))
+            }
+            ("flood", _) => Err(error(Reason::TooManyAttempts, "")),
+            _ => Err(error(Reason::CurrentPasswordWrong, "")),
         }
     }
 
@@ -270,7 +273,7 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<BatchGetUsersRequest>,
     ) -> Result<Response<BatchGetUsersResponse>, Status> {
-        let known = request.get_ref().ids.iter().filter_map(|id| known(*id).ok());
+        let known = request.get_ref().ids.iter().filter_map(|id| user_of_id(*id).ok());
         let users = known.map(|user| UserName { id: user.id, username: user.username });
         Ok(Response::new(BatchGetUsersResponse { users: users.collect() }))
     }

@@ -1,4 +1,4 @@
-//! For tests: sends a request to a router and reads the answer whole.
+//! Sends requests to a router and collects the responses.
 
 use axum::{Router, body::Body};
 use http::{HeaderMap, Request, StatusCode, header::CONTENT_TYPE, request::Builder};
@@ -6,7 +6,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
 
-/// An answer; its body is null where it is empty.
+/// A response; an empty body is null.
 #[derive(Debug)]
 pub(crate) struct TestResponse {
     pub(crate) status: StatusCode,
@@ -15,18 +15,18 @@ pub(crate) struct TestResponse {
 }
 
 impl TestResponse {
-    /// The value of a header, empty where it is absent.
+    /// The value of a header, empty if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().expect("visible ASCII"))
     }
 
-    /// Success with exactly this body.
+    /// Asserts 200 with exactly this body.
     #[track_caller]
     pub(crate) fn assert_ok(&self, body: &Value) {
         assert_eq!((self.status.as_u16(), &self.body), (200, body));
     }
 
-    /// An error with exactly this status and detail.
+    /// Asserts an error with exactly this status and detail.
     #[track_caller]
     pub(crate) fn assert_error(&self, status: u16, detail: &str) {
         let body = serde_json::json!({ "detail": detail });
@@ -53,7 +53,7 @@ pub(crate) fn bare(method: &str, path: &str) -> Request<Body> {
     head(method, path).body(Body::empty()).expect("a request")
 }
 
-/// A request without a body that presents something in `Authorization`.
+/// A request without a body and with this `Authorization`.
 pub(crate) fn authorized(method: &str, path: &str, authorization: &str) -> Request<Body> {
     let head = head(method, path).header("authorization", authorization);
     head.body(Body::empty()).expect("a request")

@@ -1,4 +1,4 @@
-//! What auth-service is asked.
+//! The calls to auth-service.
 
 use super::{gateway, with_token};
 use crate::test_support::{authorized, json, send};
@@ -7,7 +7,7 @@ use serde_json::json;
 use std::net::SocketAddr;
 
 #[tokio::test]
-async fn users_are_listed_as_the_query_asks() {
+async fn query_of_users_is_sent_to_auth_service() {
     let (gateway, calls) = gateway();
     let users = json!([
         {"id": 1, "username": "user", "role": "user"},
@@ -19,12 +19,12 @@ async fn users_are_listed_as_the_query_asks() {
     let some = send(&gateway, authorized("GET", path, "Bearer admin")).await;
     some.assert_ok(&json!({"users": users, "next": 2}));
     let calls = calls.lock().expect("no panic").clone();
-    assert_eq!(calls[1], "list_users 0 0 \"\" None for nobody");
-    assert_eq!(calls[3], "list_users 2 1 \"a%_\" Some(2) for nobody");
+    assert_eq!(calls[1], "list_users 0 0 \"\" None from unknown");
+    assert_eq!(calls[3], "list_users 2 1 \"a%_\" Some(2) from unknown");
 }
 
 #[tokio::test]
-async fn the_client_s_address_goes_with_every_call_but_decisions_which_share_theirs() {
+async fn client_address_is_sent_with_every_call_but_batched_decisions() {
     let (gateway, calls) = gateway();
     for mut request in [
         authorized("GET", "/profile", "Bearer user"),
@@ -40,11 +40,11 @@ async fn the_client_s_address_goes_with_every_call_but_decisions_which_share_the
     }
     let calls = calls.lock().expect("no panic").clone();
     let expected = [
-        "authorize for nobody",
-        "login for 198.51.100.7",
-        "register for 198.51.100.7",
-        "authorize for nobody",
-        "set_user_role 2 1 for 198.51.100.7",
+        "authorize from unknown",
+        "login from 198.51.100.7",
+        "register from 198.51.100.7",
+        "authorize from unknown",
+        "set_user_role 2 1 from 198.51.100.7",
     ];
     assert_eq!(calls, expected);
 }

@@ -31,42 +31,41 @@ fn preflight(origin: &str, path: &str) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn a_preflight_for_put_with_a_token_and_json_is_granted_to_those_who_may() {
+async fn preflight_of_an_allowed_origin_is_granted() {
     for origins in [APP, "http://localhost:5173, https://app.example"] {
         for router in variants(origins) {
-            let answer = send(&router, preflight(APP, "/users/1/role")).await;
-            assert_eq!(answer.status, 200);
-            assert_eq!(answer.header("access-control-allow-origin"), APP);
-            assert!(answer.header("access-control-allow-methods").contains("PUT"));
-            let headers = answer.header("access-control-allow-headers");
+            let response = send(&router, preflight(APP, "/users/1/role")).await;
+            assert_eq!(response.status, 200);
+            assert_eq!(response.header("access-control-allow-origin"), APP);
+            assert!(response.header("access-control-allow-methods").contains("PUT"));
+            let headers = response.header("access-control-allow-headers");
             assert_eq!(headers, "authorization,content-type");
-            assert_eq!(answer.header("access-control-max-age"), "600");
-            assert_eq!(answer.header("access-control-allow-credentials"), "");
-            assert!(answer.header("vary").contains("origin"));
-            // As every answer.
-            assert_eq!(answer.header("x-content-type-options"), "nosniff");
-            assert_eq!(answer.header("cache-control"), "no-store");
-            assert_eq!(answer.header("x-request-id").len(), 32);
+            assert_eq!(response.header("access-control-max-age"), "600");
+            assert_eq!(response.header("access-control-allow-credentials"), "");
+            assert!(response.header("vary").contains("origin"));
+            assert_eq!(response.header("x-content-type-options"), "nosniff");
+            assert_eq!(response.header("cache-control"), "no-store");
+            assert_eq!(response.header("x-request-id").len(), 32);
         }
     }
 }
 
 #[tokio::test]
-async fn other_origins_get_no_permission() {
+async fn other_origins_are_not_allowed() {
     for router in variants(APP) {
         for other in
             ["https://evil.example", "http://app.example", "https://app.example:8443", "null"]
         {
             for request in [preflight(other, "/login"), from(other, bare("GET", "/public"))] {
-                let answer = send(&router, request).await;
-                assert_eq!(answer.header("access-control-allow-origin"), "", "{other}");
+                let response = send(&router, request).await;
+                assert_eq!(response.header("access-control-allow-origin"), "", "{other}");
             }
         }
     }
 }
 
 #[tokio::test]
-async fn every_answer_can_be_read_errors_included() {
+async fn every_response_is_readable_errors_included() {
     let [bearer, basic] = variants(APP);
     let down = r#"{"username": "down", "password": "x"}"#;
     for (router, request, status) in [
@@ -79,34 +78,34 @@ async fn every_answer_can_be_read_errors_included() {
         (&bearer, json("POST", "/login", down), 503),
         (&basic, bare("GET", "/protected"), 401),
     ] {
-        let answer = send(router, from(APP, request)).await;
-        assert_eq!(answer.status, status);
-        assert_eq!(answer.header("access-control-allow-origin"), APP, "{answer:?}");
-        let exposed = answer.header("access-control-expose-headers");
+        let response = send(router, from(APP, request)).await;
+        assert_eq!(response.status, status);
+        assert_eq!(response.header("access-control-allow-origin"), APP, "{response:?}");
+        let exposed = response.header("access-control-expose-headers");
         assert_eq!(exposed, "location,retry-after,www-authenticate,x-request-id");
     }
 }
 
 #[tokio::test]
-async fn an_asterisk_allows_everybody() {
+async fn asterisk_allows_every_origin() {
     for router in variants("*") {
-        let answer = send(&router, from("null", bare("GET", "/public"))).await;
-        assert_eq!(answer.header("access-control-allow-origin"), "*");
+        let response = send(&router, from("null", bare("GET", "/public"))).await;
+        assert_eq!(response.header("access-control-allow-origin"), "*");
     }
 }
 
 #[tokio::test]
 async fn without_the_setting_there_is_no_cors() {
     for router in variants("") {
-        let answer = send(&router, from(APP, bare("GET", "/public"))).await;
-        assert!(answer.headers.keys().all(|name| !name.as_str().starts_with("access-control")));
-        let answer = send(&router, preflight(APP, "/public")).await;
-        answer.assert_error(405, "Method Not Allowed");
+        let response = send(&router, from(APP, bare("GET", "/public"))).await;
+        assert!(response.headers.keys().all(|name| !name.as_str().starts_with("access-control")));
+        let response = send(&router, preflight(APP, "/public")).await;
+        response.assert_error(405, "Method Not Allowed");
     }
 }
 
 #[test]
-fn origins_are_taken_as_browsers_send_them() {
+fn serialized_origins_are_accepted() {
     for good in [
         "https://app.example",
         "http://localhost:5173",
@@ -122,7 +121,7 @@ fn origins_are_taken_as_browsers_send_them() {
 }
 
 #[test]
-fn what_no_browser_sends_is_refused() {
+fn other_forms_are_rejected() {
     for wrong in [
         "app.example",
         "//app.example",

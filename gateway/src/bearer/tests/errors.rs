@@ -1,25 +1,25 @@
-//! What is wrong, in the order of the checks.
+//! Errors and the order of the checks.
 
-use super::{ask, gateway, with_token};
+use super::{gateway, send_one, with_token};
 use crate::test_support::{authorized, bare, json, send};
 use http::header::AUTHORIZATION;
 
 const FLOOD: &str = "Too many attempts, try again later.";
 
 #[tokio::test]
-async fn a_bad_query_is_refused_after_the_role() {
-    ask(bare("GET", "/users?limit=0")).await.assert_error(401, "Not authenticated.");
+async fn invalid_query_is_rejected_after_the_role_check() {
+    send_one(bare("GET", "/users?limit=0")).await.assert_error(401, "Not authenticated.");
     let user = authorized("GET", "/users?limit=0", "Bearer user");
-    ask(user).await.assert_error(403, "Insufficient privileges.");
+    send_one(user).await.assert_error(403, "Insufficient privileges.");
     let admin = authorized("GET", "/users?limit=0", "Bearer admin");
     let detail = "Query parameter \"limit\" must be a whole number from 1 to 200.";
-    ask(admin).await.assert_error(400, detail);
+    send_one(admin).await.assert_error(400, detail);
     let admin = authorized("GET", "/users?role=root", "Bearer admin");
-    ask(admin).await.assert_error(400, "Invalid role.");
+    send_one(admin).await.assert_error(400, "Invalid role.");
 }
 
 #[tokio::test]
-async fn a_role_change_is_checked_in_the_order_of_the_contract() {
+async fn role_change_is_checked_in_the_documented_order() {
     let bad_json = "{";
     let mistyped = r#"{"role": 1}"#;
     let no_role = r#"{"role": "root"}"#;
@@ -33,7 +33,7 @@ async fn a_role_change_is_checked_in_the_order_of_the_contract() {
         ("", "/users/x/role", bad_json, 401, "Not authenticated."),
         ("", "/users/x/role", &too_large, 401, "Not authenticated."),
         ("bad", "/users/x/role", bad_json, 401, "Invalid or expired token."),
-        ("gone", "/users/x/role", bad_json, 401, "User not found."),
+        ("deleted", "/users/x/role", bad_json, 401, "User not found."),
         ("user", "/users/x/role", bad_json, 403, "Insufficient privileges."),
         ("user", "/users/x/role", &too_large, 403, "Insufficient privileges."),
         ("admin", "/users/x/role", &too_large, 413, large),
@@ -52,12 +52,12 @@ async fn a_role_change_is_checked_in_the_order_of_the_contract() {
     ] {
         let request = json("PUT", path, body);
         let request = if token.is_empty() { request } else { with_token(request, token) };
-        ask(request).await.assert_error(status, detail);
+        send_one(request).await.assert_error(status, detail);
     }
 }
 
 #[tokio::test]
-async fn passwords_and_deletions_are_checked_in_the_order_of_the_contract() {
+async fn passwords_and_deletions_are_checked_in_the_documented_order() {
     let (not_json, not_found) = ("Request body is not valid JSON.", "User not found.");
     let not_integer = "Path parameter \"user_id\" must be an integer.";
     let field = |name| format!("Field \"{name}\" is required and must be a string.");
@@ -86,7 +86,7 @@ async fn passwords_and_deletions_are_checked_in_the_order_of_the_contract() {
         ("GET", "admin", "/users/-1", "", 404, not_found),
         (put, "", own, &too_large, 401, "Not authenticated."),
         (put, "bad", own, &too_large, 401, "Invalid or expired token."),
-        (put, "gone", own, "{", 401, not_found),
+        (put, "deleted", own, "{", 401, not_found),
         (put, "user", own, &too_large, 413, large),
         (put, "user", own, "{", 400, not_json),
         (put, "user", own, "{}", 400, &field("current_password")),
@@ -97,46 +97,46 @@ async fn passwords_and_deletions_are_checked_in_the_order_of_the_contract() {
     ] {
         let request = json(method, path, body);
         let request = if token.is_empty() { request } else { with_token(request, token) };
-        ask(request).await.assert_error(status, detail);
+        send_one(request).await.assert_error(status, detail);
     }
 }
 
 #[tokio::test]
-async fn every_malformed_authorization_is_not_authenticated() {
+async fn malformed_authorization_is_not_authenticated() {
     for value in
         ["", "Bearer", "Bearer ", "Bearer a b", "Basic dXNlcjpyaWdodA==", "user", "Bearer\tuser"]
     {
-        let answer = ask(authorized("GET", "/profile", value)).await;
-        answer.assert_error(401, "Not authenticated.");
-        assert_eq!(answer.header("www-authenticate"), "Bearer", "{value:?}");
+        let response = send_one(authorized("GET", "/profile", value)).await;
+        response.assert_error(401, "Not authenticated.");
+        assert_eq!(response.header("www-authenticate"), "Bearer", "{value:?}");
     }
     let mut twice = authorized("GET", "/profile", "Bearer user");
     twice.headers_mut().append(AUTHORIZATION, "Bearer user".parse().expect("a header value"));
-    ask(twice).await.assert_error(401, "Not authenticated.");
-    let bad = ask(authorized("GET", "/profile", "Bearer bad")).await;
+    send_one(twice).await.assert_error(401, "Not authenticated.");
+    let bad = send_one(authorized("GET", "/profile", "Bearer bad")).await;
     assert_eq!(bad.header("www-authenticate"), "Bearer error=\"invalid_token\"");
 }
 
 #[tokio::test]
-async fn refusals_of_auth_service_keep_their_meaning() {
+async fn errors_of_auth_service_map_to_their_statuses() {
     let register = |username| format!(r#"{{"username": "{username}", "password": "x"}}"#);
-    let taken = ask(json("POST", "/register", &register("taken"))).await;
+    let taken = send_one(json("POST", "/register", &register("taken"))).await;
     taken.assert_error(400, "Username already exists.");
-    let rule = ask(json("POST", "/register", &register("a:b"))).await;
+    let rule = send_one(json("POST", "/register", &register("a:b"))).await;
     rule.assert_error(400, "Username must not contain ':'.");
-    let wrong = ask(json("POST", "/login", &register("somebody"))).await;
+    let wrong = send_one(json("POST", "/login", &register("somebody"))).await;
     wrong.assert_error(401, "Invalid username or password.");
     assert_eq!(wrong.header("www-authenticate"), "Bearer");
-    let flood = ask(json("POST", "/login", &register("flood"))).await;
+    let flood = send_one(json("POST", "/login", &register("flood"))).await;
     flood.assert_error(429, "Too many attempts, try again later.");
     assert_eq!(flood.header("retry-after"), "7");
-    let down = ask(json("POST", "/login", &register("down"))).await;
+    let down = send_one(json("POST", "/login", &register("down"))).await;
     down.assert_error(503, "Service temporarily unavailable.");
     assert_eq!(down.header("retry-after"), "1");
 }
 
 #[tokio::test]
-async fn a_body_without_its_fields_is_refused_before_auth_service_is_asked() {
+async fn body_without_its_fields_is_rejected_before_any_call() {
     let (gateway, calls) = gateway();
     for path in ["/register", "/login"] {
         let nothing = send(&gateway, json("POST", path, "")).await;
