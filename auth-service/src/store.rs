@@ -15,7 +15,7 @@ mod postgres;
 mod sqlite;
 
 pub use batched_reads::BatchedReads;
-pub(crate) use inspection::{examine, inspect};
+pub(crate) use inspection::inspect;
 pub use open::open;
 pub use postgres::PostgresStore;
 pub use rolegate_sql_store::StoreError;

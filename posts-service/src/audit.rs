@@ -1,17 +1,16 @@
-//! Who did what to which post: one line for each act, written as those of auth-service are. Never a
-//! word of a title or a content.
+//! The audit log: one line for each write. It never contains a title or content.
 
 use rolegate_auth_client::User;
 use rolegate_telemetry::audit_line;
 
-/// What was done to a post.
+/// A write to a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostAction {
-    /// It was created.
+    /// A new post was inserted.
     Created,
-    /// Its title and content were replaced.
+    /// Title and content were replaced.
     Updated,
-    /// It was deleted.
+    /// The post was deleted.
     Deleted,
 }
 
@@ -25,7 +24,7 @@ impl PostAction {
     }
 }
 
-/// Tells that `actor` has done this to the post with this id, which `author_id` wrote.
+/// Records that `actor` wrote the post `post_id` of `author_id`.
 pub fn record(action: PostAction, actor: &User, post_id: i64, author_id: i64) {
     audit_line!(action.event(), post_id, author_id, actor_id = actor.id, actor = actor.username);
 }

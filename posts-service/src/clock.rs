@@ -1,8 +1,8 @@
-//! What time it is. Passed in, so that tests need not wait for it.
+//! The current time, injected so that tests can set it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tells the time.
+/// A source of the current time.
 pub trait Clock: Send + Sync + 'static {
     /// Milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
     fn unix_millis(&self) -> i64;

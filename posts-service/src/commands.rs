@@ -1,46 +1,48 @@
-//! What the binary can be asked for. All read the same settings as `serve`.
+//! The command line of posts-service. Every command reads the settings of `serve`.
 
 mod doctor;
+mod serve;
 
-use crate::{program::serve, settings::Settings, store};
+use crate::{settings::Settings, store};
 use clap::Subcommand;
 use rolegate_service_runtime::{
-    command_line::CommandLine,
+    command_line::{self, CommandLine},
     healthcheck,
-    program::{Failure, cancel_on_shutdown, print},
+    program::{self, Failure, cancel_on_shutdown, print},
     shutdown::Shutdown,
 };
+use std::process::ExitCode;
 
-/// What posts-service is to do.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Serve; the same as no command
+enum Command {
+    /// Serve; the default without a command
     Serve,
-    /// Wait for the database, bring its schema up to date, and end
+    /// Wait for the database, migrate its schema, and exit
     Migrate,
-    /// Ask the posts-service that runs with these settings whether it is ready: exit 0 or 1
+    /// Exit with 0 if the server with these settings is ready, else with 1
     Healthcheck,
-    /// Say what is wrong with settings, secrets, database, clock, auth-service and addresses; changes nothing
+    /// Run the steps of a start without changing anything, and print one line for each
     Doctor,
 }
 
-/// Does what was asked for.
-pub(crate) async fn run(
-    line: CommandLine<Settings, Command>,
-    shutdown: Shutdown,
-) -> Result<(), Failure> {
+/// Runs posts-service with the arguments and the environment of this process.
+#[must_use]
+pub fn run() -> ExitCode {
+    program::run(command_line::parse(), dispatch)
+}
+
+async fn dispatch(line: CommandLine<Settings, Command>, shutdown: Shutdown) -> Result<(), Failure> {
     let CommandLine { settings, command } = line;
     match command.unwrap_or(Command::Serve) {
-        Command::Serve => serve(settings, shutdown).await,
+        Command::Serve => Box::pin(serve::run(settings, shutdown)).await,
         Command::Migrate => cancel_on_shutdown(&shutdown, migrate(&settings)).await,
         Command::Healthcheck => healthcheck::run(settings.ops_listen_addr).await,
         Command::Doctor => cancel_on_shutdown(&shutdown, doctor::run(&settings)).await,
     }
 }
 
-/// Brings the schema up to date, as every start does. Needs nothing but the database.
 async fn migrate(settings: &Settings) -> Result<(), Failure> {
-    let url = settings.store_url()?;
+    let url = settings.host.database()?;
     store::open(&url).await?.close().await;
     print(&format!("The schema is up to date: {url}"));
     Ok(())

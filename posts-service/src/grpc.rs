@@ -1,17 +1,9 @@
-//! The transport: messages into use cases, outcomes into messages and statuses.
-//!
-//! One file per call, none of which decides anything.
+//! The transport: maps messages to use cases, and outcomes to messages and statuses.
 
-mod batch_get_posts;
-mod create_post;
-mod delete_post;
-mod get_post;
-mod list_posts;
 mod message;
 mod status;
-mod update_post;
 
-use crate::posts::Posts;
+use crate::posts::{PageRequest, Posts};
 use rolegate_grpc_server::actor;
 use rolegate_proto::posts_v1::{
     BatchGetPostsRequest, BatchGetPostsResponse, CreatePostRequest, CreatePostResponse,
@@ -37,7 +29,7 @@ impl PostsGrpc {
 
 type RpcResult<M> = Result<Response<M>, Status>;
 
-/// The access token of whoever acts.
+/// The access token of the actor.
 fn actor_of<M>(request: &Request<M>) -> SecretString {
     SecretString::from(actor::token(request.metadata()))
 }
@@ -48,35 +40,49 @@ impl PostService for PostsGrpc {
         &self,
         request: Request<CreatePostRequest>,
     ) -> RpcResult<CreatePostResponse> {
-        create_post::call(&self.posts, request).await
+        let actor = actor_of(&request);
+        let CreatePostRequest { title, content } = request.into_inner();
+        let post = self.posts.create(&actor, title, content).await?;
+        Ok(Response::new(CreatePostResponse { post: Some(post.into()) }))
     }
 
     async fn get_post(&self, request: Request<GetPostRequest>) -> RpcResult<GetPostResponse> {
-        get_post::call(&self.posts, request).await
+        let post = self.posts.read(request.into_inner().post_id).await?;
+        Ok(Response::new(GetPostResponse { post: Some(post.into()) }))
     }
 
     async fn batch_get_posts(
         &self,
         request: Request<BatchGetPostsRequest>,
     ) -> RpcResult<BatchGetPostsResponse> {
-        batch_get_posts::call(&self.posts, request).await
+        let posts = self.posts.read_all(&request.into_inner().post_ids).await?;
+        let posts = posts.into_iter().map(Into::into).collect();
+        Ok(Response::new(BatchGetPostsResponse { posts }))
     }
 
     async fn list_posts(&self, request: Request<ListPostsRequest>) -> RpcResult<ListPostsResponse> {
-        list_posts::call(&self.posts, request).await
+        let ListPostsRequest { page_size, after, author_id } = request.into_inner();
+        let page = self.posts.list(PageRequest { size: page_size, after, author_id }).await?;
+        let posts = page.posts.into_iter().map(Into::into).collect();
+        Ok(Response::new(ListPostsResponse { posts, next_after: page.next_after }))
     }
 
     async fn update_post(
         &self,
         request: Request<UpdatePostRequest>,
     ) -> RpcResult<UpdatePostResponse> {
-        update_post::call(&self.posts, request).await
+        let actor = actor_of(&request);
+        let UpdatePostRequest { post_id, title, content } = request.into_inner();
+        let post = self.posts.update(&actor, post_id, title, content).await?;
+        Ok(Response::new(UpdatePostResponse { post: Some(post.into()) }))
     }
 
     async fn delete_post(
         &self,
         request: Request<DeletePostRequest>,
     ) -> RpcResult<DeletePostResponse> {
-        delete_post::call(&self.posts, request).await
+        let actor = actor_of(&request);
+        self.posts.delete(&actor, request.into_inner().post_id).await?;
+        Ok(Response::new(DeletePostResponse {}))
     }
 }

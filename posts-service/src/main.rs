@@ -2,11 +2,10 @@
 
 use std::process::ExitCode;
 
-/// Requests are many small buffers that live for microseconds, freed on another thread as often as
-/// not: what this allocator is made for.
+/// Requests allocate many small, short-lived buffers, often freed on another thread.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    rolegate_posts_service::program()
+    rolegate_posts_service::run()
 }

@@ -1,4 +1,4 @@
-//! What this service counts, beside its calls.
+//! Metrics of the calls to auth-service and of the connection pools.
 
 use crate::store::{self, PostStore};
 use rolegate_auth_client::{
@@ -7,8 +7,8 @@ use rolegate_auth_client::{
 };
 use std::sync::Arc;
 
-/// Counts what this client asks from now on, and looks at the store at each scrape.
-pub(crate) fn begin(auth: &AuthClient, store: &Arc<dyn PostStore>) {
+/// Registers the metrics of this client and this store.
+pub(crate) fn register(auth: &AuthClient, store: &Arc<dyn PostStore>) {
     count_decisions(auth);
     count_usernames(auth);
     rolegate_sql_store::register_pool_metrics(store::NAME, store, PostStore::pools);

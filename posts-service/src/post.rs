@@ -1,27 +1,27 @@
-//! Posts as they are stored.
+//! Stored posts.
 
-/// A post. Whose it is stands in it as an id only: names are auth-service's to tell.
+/// A post. It holds only the id of its author: auth-service owns usernames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Post {
-    /// Assigned by the database, at least 1, never given out twice.
+    /// Assigned by the database, at least 1, never reused.
     pub id: i64,
-    /// Who wrote it; never changes.
+    /// Never changes.
     pub author_id: i64,
     /// As written.
     pub title: String,
     /// As written.
     pub content: String,
-    /// When it was created, in milliseconds since 1970-01-01T00:00:00Z.
+    /// Time of creation, in milliseconds since 1970-01-01T00:00:00Z.
     pub created_at: i64,
-    /// When it was last changed, likewise; each change is later than the one before.
+    /// Time of the last update, in milliseconds likewise; increases with every update.
     pub updated_at: i64,
 }
 
-/// A post with the name that its author has now.
+/// A post with the current username of its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostWithAuthor {
     /// The post.
     pub post: Post,
-    /// `None` when its author is deleted.
+    /// `None` if the author was deleted.
     pub author: Option<String>,
 }

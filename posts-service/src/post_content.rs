@@ -1,22 +1,22 @@
-//! What can be written.
+//! The content of a post, validated.
 
-/// A title and a content that keep the rules; both are taken exactly as sent.
+/// A valid title and content, both exactly as sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostContent {
     pub(crate) title: String,
     pub(crate) content: String,
 }
 
-/// The rule that a text breaks. Prints as a sentence for its author.
+/// The violated rule. `Display` is the `detail` text of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PostContentError {
     /// Empty, or more than 200 characters.
     #[error("Title must have 1 to 200 characters.")]
     TitleLength,
-    /// A title is one line: NUL, line breaks, tabs, escapes and their like.
+    /// A title is one line, without NUL, line breaks, tabs or escapes.
     #[error("Title must not contain control characters.")]
     TitleControl,
-    /// Nobody could see it, or click on it.
+    /// It would be invisible.
     #[error("Title must not be all white space.")]
     TitleBlank,
     /// Empty, or more than 50,000 characters.
@@ -28,20 +28,20 @@ pub enum PostContentError {
 }
 
 impl PostContent {
-    /// The longest title, in Unicode scalar values.
-    pub const LONGEST_TITLE: usize = 200;
-    /// The longest content, in Unicode scalar values.
-    pub const LONGEST_CONTENT: usize = 50_000;
+    /// Maximum length of a title in Unicode scalar values.
+    pub const MAX_TITLE_CHARS: usize = 200;
+    /// Maximum length of a content in Unicode scalar values.
+    pub const MAX_CONTENT_CHARS: usize = 50_000;
 
-    /// Checks the rules, those of the title first.
+    /// Validates the title, then the content.
     pub fn new(title: String, content: String) -> Result<Self, PostContentError> {
-        if !has_characters(&title, Self::LONGEST_TITLE) {
+        if !is_length_valid(&title, Self::MAX_TITLE_CHARS) {
             Err(PostContentError::TitleLength)
         } else if title.chars().any(char::is_control) {
             Err(PostContentError::TitleControl)
         } else if title.trim().is_empty() {
             Err(PostContentError::TitleBlank)
-        } else if !has_characters(&content, Self::LONGEST_CONTENT) {
+        } else if !is_length_valid(&content, Self::MAX_CONTENT_CHARS) {
             Err(PostContentError::ContentLength)
         } else if content.contains('\0') {
             Err(PostContentError::ContentNul)
@@ -51,8 +51,8 @@ impl PostContent {
     }
 }
 
-fn has_characters(text: &str, most: usize) -> bool {
-    !text.is_empty() && text.chars().nth(most).is_none()
+fn is_length_valid(text: &str, max: usize) -> bool {
+    !text.is_empty() && text.chars().nth(max).is_none()
 }
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_one_line_that_can_be_seen() {
+    fn title_is_one_visible_line() {
         for control in ["a\0", "a\nb", "\ta", "a\r", "\u{1b}[31m", "\u{7f}", "\u{85}"] {
             assert_eq!(check(control, "c"), Err(PostContentError::TitleControl), "{control:?}");
         }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn content_may_be_anything_but_nul() {
+    fn content_rejects_only_nul() {
         for fine in ["\n", "a\r\n\tb", " ", "\u{1b}"] {
             assert_eq!(check("t", fine), Ok(()), "{fine:?}");
         }

@@ -1,7 +1,5 @@
-//! The use cases: what may be done with posts, and the rules.
-//!
-//! One file per use case. They know neither tonic nor SQL; their outcomes are [`PostError`]s. `actor`
-//! asks auth-service who acts and which posts they may write.
+//! The use cases, one file each. They know neither tonic nor SQL, and fail with a [`PostError`].
+//! `access` authorizes writes.
 
 mod access;
 mod create;
@@ -28,14 +26,14 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Posts {
     store: Arc<dyn PostStore>,
-    /// Every look-up of one post goes through here and shares its statement with the others.
+    /// Concurrent lookups of single posts share a statement.
     reads: BatchedReads<i64, Post>,
     auth: AuthClient,
     clock: Arc<dyn Clock>,
 }
 
 impl Posts {
-    /// Posts in this store, by the decisions of this auth-service.
+    /// The posts of `store`; `auth` authorizes writes.
     pub fn new(store: Arc<dyn PostStore>, auth: AuthClient, clock: Arc<dyn Clock>) -> Self {
         let by_id = Arc::clone(&store);
         let reads = BatchedReads::new(

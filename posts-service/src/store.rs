@@ -4,7 +4,7 @@ mod open;
 mod postgres;
 mod sqlite;
 
-pub(crate) use open::examine;
+pub(crate) use open::inspect;
 pub use open::open;
 pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;

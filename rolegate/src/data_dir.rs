@@ -1,4 +1,4 @@
-//! The folder of everything that rolegate writes.
+//! `DATA_DIR`: the folder of generated secrets and embedded databases.
 
 use rolegate_auth_service::{accounts::InitialPassword, secret_generation};
 use rolegate_service_runtime::{
@@ -11,37 +11,37 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The embedded database of users, in this folder.
+/// File name of the embedded database of users.
 pub(crate) const USERS: &str = "rolegate.db";
-/// The embedded database of posts.
+/// File name of the embedded database of posts.
 pub(crate) const POSTS: &str = "posts.db";
 
-/// `DATA_DIR`, which exists and may be written.
+/// The existing folder.
 #[derive(Clone, Debug)]
 pub(crate) struct DataDir(PathBuf);
 
 impl DataDir {
-    /// Makes the folder if it is missing, for this user alone.
+    /// Creates the folder with mode 0700 if it does not exist.
     pub(crate) fn open(path: &Path) -> Result<Self, SettingError> {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-        made.map(|()| Self(path.to_owned())).map_err(|error| {
+        let created = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        created.map(|()| Self(path.to_owned())).map_err(|error| {
             let path = path.display();
-            SettingError::new("DATA_DIR", format!("the folder {path} cannot be made: {error}"))
+            SettingError::new("DATA_DIR", format!("cannot create the folder {path}: {error}"))
         })
     }
 
-    /// Where the seeded admin's password is left for the operator.
+    /// The file of the generated password of the seeded admin.
     pub(crate) fn initial_admin_password(&self) -> PathBuf {
         self.0.join(InitialPassword::NAME)
     }
 
-    /// The secret that signs access tokens: made at the first start (0600), then the same at every
-    /// start, so that tokens outlive a restart, until somebody writes another one there.
+    /// The file of the secret that signs access tokens, generated with mode 0600 at the first start.
+    /// It persists, so that tokens stay valid after a restart.
     pub(crate) fn signing_secret(&self) -> Result<SecretSource, SettingError> {
         let path = self.0.join("signing-secret");
         secret::read_or_create(&path, secret_generation::signing_secret).map_err(|error| {
             let path = path.display();
-            SettingError::new("DATA_DIR", format!("{path} cannot be made or read: {error}"))
+            SettingError::new("DATA_DIR", format!("cannot read or create {path}: {error}"))
         })?;
         Ok(SecretSource::from_file("DATA_DIR", &path))
     }
@@ -54,7 +54,7 @@ mod tests {
     use std::{fs, os::unix::fs::PermissionsExt};
 
     #[test]
-    fn the_signing_secret_is_made_once_for_this_user_alone() {
+    fn signing_secret_is_created_once_with_mode_0600() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a/data");
         let secret = || {

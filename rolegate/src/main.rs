@@ -1,12 +1,11 @@
-//! The program `rolegate`: what `cargo run` starts.
+//! The program `rolegate`, which `cargo run` starts.
 
 use std::process::ExitCode;
 
-/// Requests are many small buffers that live for microseconds, freed on another thread as often as
-/// not: what this allocator is made for.
+/// Requests allocate many small, short-lived buffers, often freed on another thread.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    rolegate::program(|_settings| {})
+    rolegate::run(|_settings| {})
 }

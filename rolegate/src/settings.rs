@@ -14,60 +14,60 @@ use rolegate_service_runtime::{
 use secrecy::SecretString;
 use std::{net::SocketAddr, path::PathBuf};
 
-/// Users, passwords, tokens and roles as a service, in one process. Needs no settings.
+/// Users, passwords, tokens, roles and posts as a service, in one process. Every setting has a default
 #[derive(Debug, Parser)]
 #[command(name = "rolegate", version)]
 pub struct Settings {
-    /// What the gateway has too.
+    /// Shared with the gateway.
     #[command(flatten)]
     pub public: PublicSettings,
 
-    /// What auth-service has too.
+    /// Shared with auth-service.
     #[command(flatten)]
     pub service: ServiceSettings,
 
-    /// Where users are kept [default: sqlite://DATA_DIR/rolegate.db]
+    /// Database of the users: postgres://user:password@host:5432/database or sqlite://path/to/file.db [default: sqlite://DATA_DIR/rolegate.db]
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_parser = secret::parse)]
     pub database_url: Option<SecretString>,
 
-    /// File that holds DATABASE_URL.
+    /// File that contains DATABASE_URL
     #[arg(long, env = "DATABASE_URL_FILE")]
     pub database_url_file: Option<PathBuf>,
 
-    /// Where posts are served over gRPC, or off.
+    /// Address of the gRPC listener of posts, or off
     #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = listen_address::<50052>)]
     pub posts_listen_addr: ListenAddress,
 
-    /// How that is encrypted.
+    /// TLS of that listener.
     #[command(flatten)]
     pub posts_tls: ServerTlsSettings,
 
-    /// Where posts are kept [default: the database of the users where it is PostgreSQL, else sqlite://DATA_DIR/posts.db]
+    /// Database of the posts [default: the PostgreSQL database of the users, else sqlite://DATA_DIR/posts.db]
     #[arg(long, env = "POSTS_DATABASE_URL", hide_env_values = true, value_parser = secret::parse)]
     pub posts_database_url: Option<SecretString>,
 
-    /// File that holds POSTS_DATABASE_URL.
+    /// File that contains POSTS_DATABASE_URL
     #[arg(long, env = "POSTS_DATABASE_URL_FILE")]
     pub posts_database_url_file: Option<PathBuf>,
 
-    /// Folder of everything this program writes; made if it is missing.
+    /// Folder of generated secrets and embedded databases; created if it does not exist
     #[arg(long, env = "DATA_DIR", default_value = "./data")]
     pub data_dir: PathBuf,
 
-    /// Where /livez, /readyz and /metrics are served; never public.
+    /// Address of /livez, /readyz and /metrics; keep it private
     #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9000", value_parser = socket_address::<9000>)]
     pub ops_listen_addr: SocketAddr,
 
-    /// What every program has.
+    /// Shared by every program.
     #[command(flatten)]
-    pub life: CommonSettings,
+    pub common: CommonSettings,
 }
 
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "rolegate";
 
     fn common(&self) -> &CommonSettings {
-        &self.life
+        &self.common
     }
 
     fn ops_listen_addr(&self) -> SocketAddr {
@@ -76,7 +76,7 @@ impl ProgramSettings for Settings {
 }
 
 impl Settings {
-    /// Makes hashes cheap, below what the environment may ask for: tests make many of them.
+    /// Sets a bcrypt cost below the allowed minimum: tests create many hashes.
     pub fn use_bcrypt_cost_for_tests(&mut self, cost: u32) {
         self.service.bcrypt_cost = cost;
     }

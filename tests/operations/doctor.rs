@@ -43,7 +43,7 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     assert_eq!(exit.code, Some(0), "{exit:?}");
     expect_line(&exit, "ok", "the schema is up to date");
     expect_line(&exit, "ok", "the user admin exists");
-    expect_line(&exit, "ok", "is served; OPS_LISTEN_ADDR says ready");
+    expect_line(&exit, "ok", "in use by a server that is ready");
     assert_eq!(database.count_users().await, 1);
 }
 
@@ -67,12 +67,12 @@ async fn doctor_reports_all_problems_at_once() {
     );
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
-    expect_line(&exit, "WRONG", "must have at least 32 bytes");
-    expect_line(&exit, "WRONG", "has mode 0644");
-    expect_line(&exit, "WRONG", "DATABASE_URL: must be postgres://");
-    expect_line(&exit, "WRONG", "is taken by another program");
-    expect_line(&exit, "WRONG", "cannot be listened on");
-    assert_eq!(exit.stderr, "5 things are wrong\n");
+    expect_line(&exit, "FAILED", "must have at least 32 bytes");
+    expect_line(&exit, "FAILED", "has mode 0644");
+    expect_line(&exit, "FAILED", "DATABASE_URL: must be postgres://");
+    expect_line(&exit, "FAILED", "Address already in use");
+    expect_line(&exit, "FAILED", "cannot listen on 192.0.2.1:");
+    assert_eq!(exit.stderr, "5 checks failed\n");
     let mut settings = settings;
     settings.insert("BCRYPT_COST".to_owned(), "4".to_owned());
     let exit = doctor(&settings, folder.path()).await;
@@ -89,7 +89,7 @@ async fn doctor_does_not_wait_for_the_database() {
     let folder = tempfile::tempdir().expect("a folder");
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
-    expect_line(&exit, "WRONG", "cannot open PostgreSQL at ");
+    expect_line(&exit, "FAILED", "cannot open PostgreSQL at ");
     let there = doctor(&setup.auth_settings(&database.url()), folder.path()).await;
     assert_eq!(there.code, Some(0), "{there:?}");
     expect_line(&there, "ok", "there is no schema yet");
@@ -107,11 +107,11 @@ async fn doctor_does_not_create_the_sqlite_file() {
     std::fs::write(&file, "this is no database, whatever its name says").expect("written");
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
-    expect_line(&exit, "WRONG", "DATABASE_URL: ");
-    expect_line(&exit, "WRONG", "users.db is not an SQLite database");
+    expect_line(&exit, "FAILED", "DATABASE_URL: ");
+    expect_line(&exit, "FAILED", "users.db is not an SQLite database");
     let nowhere = folder.path().join("nowhere/users.db");
     settings.insert("DATABASE_URL".to_owned(), format!("sqlite://{}", nowhere.display()));
-    expect_line(&doctor(&settings, folder.path()).await, "WRONG", "there is no folder");
+    expect_line(&doctor(&settings, folder.path()).await, "FAILED", "there is no folder");
 }
 
 #[tokio::test]
@@ -133,11 +133,11 @@ async fn doctor_and_start_report_a_foreign_database_alike() {
         let settings = setup.auth_settings(url);
         let exit = doctor(&settings, folder.path()).await;
         assert_eq!(exit.code, Some(1), "{exit:?}");
-        expect_line(&exit, "WRONG", why);
+        expect_line(&exit, "FAILED", why);
         let start = Process::run(Program::AuthService, &[], &settings, folder.path(), "").await;
         assert_eq!(start.code, Some(64), "{start:?}");
         let line = start.stderr.lines().last().expect("a line");
         assert!(line.starts_with("DATABASE_URL: ") && line.contains(why), "{start:?}");
-        expect_line(&exit, "WRONG", line);
+        expect_line(&exit, "FAILED", line);
     }
 }

@@ -36,7 +36,7 @@ async fn secrets_are_created_once_with_mode_0600_and_never_shown() {
     assert_eq!(first.code, Some(0), "{first:?}");
     let made = NAMES.map(|name| content(&folder, name));
     for (name, content) in NAMES.iter().zip(&made) {
-        assert!(first.stdout.contains(&format!("{name} made\n")), "{first:?}");
+        assert!(first.stdout.contains(&format!("{name} created\n")), "{first:?}");
         assert!(!first.stdout.contains(content.trim()), "{name} is shown");
         let permissions = fs::metadata(folder.join(name)).expect("there").permissions();
         assert_eq!(permissions.mode() & 0o777, 0o600, "{name}");
@@ -47,7 +47,7 @@ async fn secrets_are_created_once_with_mode_0600_and_never_shown() {
     let again = init(&folder, &["--postgres", PLACE], &[]).await;
     assert_eq!(again.code, Some(0), "{again:?}");
     assert_eq!(NAMES.map(|name| content(&folder, name)), made, "nothing is made again");
-    assert_eq!(again.stdout.matches(" is there\n").count(), 4, "{again:?}");
+    assert_eq!(again.stdout.matches(" exists\n").count(), 4, "{again:?}");
     // A missing secret is created; the others stay.
     fs::remove_file(folder.join("admin-password")).expect("removed");
     init(&folder, &[], &[]).await;
@@ -90,7 +90,7 @@ async fn differing_copies_are_rejected() {
         let exit = init(&folder, &with_copies, &[]).await;
         assert_eq!(exit.code, Some(64), "{exit:?}");
         assert!(exit.stderr.contains(&copies.join(name).display().to_string()), "{exit:?}");
-        assert!(exit.stderr.contains("delete it to have it made again"), "{exit:?}");
+        assert!(exit.stderr.contains("delete it to create it again"), "{exit:?}");
         assert!(!exit.stderr.contains("hunter2"), "a secret is shown: {exit:?}");
         assert_eq!(content(&copies, name), other, "a file that was there is another one now");
         fs::remove_dir_all(&copies).expect("removed");

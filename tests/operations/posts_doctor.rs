@@ -30,7 +30,7 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     let mut settings = setup.posts_settings(&database.posts_url(), auth.socket_address("grpc"));
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
-    expect_line(&exit, "ok", "migrate or the first start makes it");
+    expect_line(&exit, "ok", "migrate or the first start creates it");
     expect_line(&exit, "ok", &format!("auth-service at {} answers", auth.address("grpc")));
     expect_line(&exit, "ok", "POSTS_LISTEN_ADDR 127.0.0.1:0 is free");
     let server = Process::start(Program::PostsService, &settings, folder.path()).ready().await;
@@ -42,7 +42,7 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     expect_line(&exit, "ok", "the schema is up to date");
-    expect_line(&exit, "ok", "is served; OPS_LISTEN_ADDR says ready");
+    expect_line(&exit, "ok", "in use by a server that is ready");
 }
 
 #[tokio::test]
@@ -66,13 +66,13 @@ async fn doctor_reports_all_problems_at_once() {
     );
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
-    expect_line(&exit, "WRONG", "has mode 0644");
-    expect_line(&exit, "WRONG", "DATABASE_URL: must be postgres://");
-    expect_line(&exit, "WRONG", "AUTH_CLIENT_TLS_CERT_FILE: is required");
-    expect_line(&exit, "WRONG", "POSTS_TLS_KEY_FILE: is required");
-    expect_line(&exit, "WRONG", "is taken by another program");
-    expect_line(&exit, "WRONG", "cannot be listened on");
-    assert_eq!(exit.stderr, "6 things are wrong\n");
+    expect_line(&exit, "FAILED", "has mode 0644");
+    expect_line(&exit, "FAILED", "DATABASE_URL: must be postgres://");
+    expect_line(&exit, "FAILED", "AUTH_CLIENT_TLS_CERT_FILE: is required");
+    expect_line(&exit, "FAILED", "POSTS_TLS_KEY_FILE: is required");
+    expect_line(&exit, "FAILED", "Address already in use");
+    expect_line(&exit, "FAILED", "cannot listen on 192.0.2.1:");
+    assert_eq!(exit.stderr, "6 checks failed\n");
     let mut settings = settings;
     settings.insert("LAME_DUCK_SECONDS".to_owned(), "hunter2".to_owned());
     let exit = doctor(&settings, folder.path()).await;
@@ -89,9 +89,9 @@ async fn doctor_does_not_wait_for_unreachable_services() {
     let settings = setup.posts_settings(&database.url_through(proxy.address()), nobody());
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
-    expect_line(&exit, "WRONG", "cannot open PostgreSQL at ");
-    expect_line(&exit, "WRONG", "auth-service at http://127.0.0.1:1 cannot be asked: ");
-    assert_eq!(exit.stderr, "2 things are wrong\n");
+    expect_line(&exit, "FAILED", "cannot open PostgreSQL at ");
+    expect_line(&exit, "FAILED", "auth-service at http://127.0.0.1:1 does not answer: ");
+    assert_eq!(exit.stderr, "2 checks failed\n");
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn database_of_users_is_rejected() {
     let why = "belongs to auth-service, not to posts-service";
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
-    expect_line(&exit, "WRONG", why);
+    expect_line(&exit, "FAILED", why);
     let migrate = ["migrate"];
     let exit = Process::run(Program::PostsService, &migrate, &settings, folder.path(), "").await;
     assert_eq!(exit.code, Some(64), "{exit:?}");

@@ -67,11 +67,11 @@ async fn invalid_command_is_reported_and_changes_nothing(setup: TestSetup) {
     let before = app.database.user("admin").await;
     let long = "x".repeat(73);
     let cases: &[Case] = &[
-        (&["set-role", "nobody", "admin"], "", &[], 1, "no user has the name \"nobody\""),
-        (&["set-role", "Admin", "user"], "", &[], 1, "no user has the name \"Admin\""),
+        (&["set-role", "nobody", "admin"], "", &[], 1, "there is no user \"nobody\""),
+        (&["set-role", "Admin", "user"], "", &[], 1, "there is no user \"Admin\""),
         (&["set-role", "admin", "root"], "", &[], 64, "ROLE: must be one of: user, author, admin"),
         (&["set-role", "admin"], "", &[], 64, "ROLE: is required"),
-        (&["reset-password", "nobody"], "x", &[], 1, "no user has the name"),
+        (&["reset-password", "nobody"], "x", &[], 1, "there is no user"),
         (&["reset-password", "admin"], "", &[], 64, "Password must have at least 1 byte."),
         (&["reset-password", "admin"], "\n", &[], 64, "Password must have at least 1 byte."),
         (&["reset-password", "admin"], &long, &[], 64, "Password must have at most 72 bytes."),

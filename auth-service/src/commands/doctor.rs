@@ -1,20 +1,51 @@
-//! `auth-service doctor`: everything that would keep this auth-service from working, at one look.
-//! Changes nothing, and goes on after what is wrong.
+//! `auth-service doctor`.
 
-mod database;
-mod secrets;
-
-use crate::settings::Settings;
-use rolegate_service_runtime::{
-    doctor::{self, addresses},
-    program::Failure,
+use crate::{
+    accounts::AdminPassword,
+    clock::{Clock, SystemClock},
+    settings::Settings,
+    store,
 };
+use rolegate_service_host::Doctor;
+use rolegate_service_runtime::program::Failure;
 
-/// Prints a line for each check; fails when one found something wrong.
+/// Runs the steps of `serve` in its order, and goes on after a failure.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
-    let mut findings = secrets::check(settings);
-    findings.extend(database::check(settings).await);
-    let grpc = ("AUTH_LISTEN_ADDR", settings.service.auth_listen_addr);
-    findings.extend(addresses(grpc, settings.ops_listen_addr).await);
-    doctor::report(&findings)
+    let mut doctor = Doctor::default();
+    let (host, service) = (&settings.host, &settings.service);
+    doctor.tls(service.tls());
+    let keyring = settings.keys().and_then(|keys| keys.read());
+    doctor.report("keys", keyring.map(|ring| format!("{} accepted", ring.kids().count())));
+    doctor.file_modes(&[
+        ("SIGNING_SECRET_FILE", service.signing_secret_file.as_deref()),
+        ("SIGNING_SECRETS_ACCEPTED_FILE", service.signing_secrets_accepted_file.as_deref()),
+        ("AUTH_TLS_KEY_FILE", service.auth_tls_key_file.as_deref()),
+        ("DEFAULT_ADMIN_PASSWORD_FILE", service.default_admin_password_file.as_deref()),
+        ("DATABASE_URL_FILE", host.database_url_file.as_deref()),
+    ]);
+    let now = SystemClock.unix_seconds();
+    let found = doctor.database(host.database(), store::inspect, now).await;
+    match service.admin_password() {
+        Ok(password) => {
+            if let Some(found) = found {
+                doctor.report("admin", check_admin(found.answer == Some(true), &password));
+            }
+        }
+        Err(error) => doctor.report("admin", Err::<&str, _>(error)),
+    }
+    doctor
+        .addresses(("AUTH_LISTEN_ADDR", service.auth_listen_addr), settings.ops_listen_addr)
+        .await;
+    doctor.finish()
+}
+
+/// Whether the user admin exists or can be created.
+fn check_admin(exists: bool, password: &AdminPassword) -> Result<&'static str, &'static str> {
+    match password {
+        _ if exists => Ok("the user admin exists"),
+        AdminPassword::Missing => {
+            Err("DEFAULT_ADMIN_PASSWORD: is required, because the user admin does not exist yet")
+        }
+        _ => Ok("there is no user admin yet; the first start creates it"),
+    }
 }

@@ -1,41 +1,36 @@
-//! `auth-service user …`: for the operator, straight on the store. Whoever may open the database
-//! needs no token, and nobody else gets here.
+//! `auth-service user`: changes by an operator, directly in the database. Access to the database
+//! is the authorization.
 
-mod new_password;
+mod operator;
+mod password_input;
 mod reset_password;
 mod set_role;
 
-use super::existing_store;
-use crate::{
-    settings::Settings,
-    store::UserStore,
-    user::{Credentials, User},
-};
+use crate::settings::Settings;
 use clap::{
     Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
+use operator::Operator;
 use rolegate_proto::Role;
 use rolegate_service_runtime::program::Failure;
-use rolegate_telemetry::audit_line;
 use std::path::PathBuf;
 
-/// What to change of a user.
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
-    /// Give a user another role; it counts from the next request on
+    /// Set the role of a user; effective from the next request
     SetRole {
-        /// Whose, byte for byte
+        /// Name of the user, case-sensitive
         username: String,
-        /// Which
+        /// New role
         #[arg(value_parser = role())]
         role: Role,
     },
-    /// Give a user a new password, typed, piped into stdin or read from a file
+    /// Set the password of a user, typed, piped into stdin or read from a file
     ResetPassword {
-        /// Whose, byte for byte
+        /// Name of the user, case-sensitive
         username: String,
-        /// File that holds the new password; stdin otherwise
+        /// File that contains the new password; default: stdin
         #[arg(long, env = "NEW_PASSWORD_FILE")]
         new_password_file: Option<PathBuf>,
     },
@@ -45,43 +40,15 @@ fn role() -> impl TypedValueParser<Value = Role> {
     PossibleValuesParser::new(Role::ALL.map(Role::as_str)).try_map(|text| text.parse::<Role>())
 }
 
-/// Changes a user.
 pub(super) async fn run(command: UserCommand, settings: &Settings) -> Result<(), Failure> {
-    let store = existing_store(settings).await?;
+    let operator = Operator::connect(settings).await?;
     let outcome = match command {
-        UserCommand::SetRole { username, role } => {
-            set_role::run(store.as_ref(), &username, role).await
-        }
+        UserCommand::SetRole { username, role } => set_role::run(&operator, &username, role).await,
         UserCommand::ResetPassword { username, new_password_file } => {
             let file = new_password_file.as_deref();
-            reset_password::run(store.as_ref(), &username, file, settings).await
+            reset_password::run(&operator, &username, file, settings).await
         }
     };
-    store.close().await;
+    operator.store.close().await;
     outcome
-}
-
-async fn user_named(store: &dyn UserStore, username: &str) -> Result<User, Failure> {
-    let found = store.credentials_by_username(&[username.to_owned()]).await;
-    let found: Option<Credentials> = found.map_err(failed)?.pop();
-    found.map(|credentials| credentials.user).ok_or_else(|| nobody(username))
-}
-
-fn nobody(username: &str) -> Failure {
-    Failure::Other(format!("no user has the name {username:?}").into())
-}
-
-fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
-    Failure::Other(Box::new(error))
-}
-
-/// The trace that a change leaves in the log: what was done, to whom, and by whom it was not.
-fn audit(event: &'static str, user: &User) {
-    audit_line!(
-        event,
-        user_id = user.id,
-        username = user.username,
-        role = user.role.as_str(),
-        by = "operator",
-    );
 }

@@ -8,13 +8,12 @@
 //! [`admin_server`] (`/livez`, `/readyz`, `/metrics`), [`readiness`].
 //!
 //! Running: [`shutdown`] (lame duck, then drain), [`reload_signal`] (SIGHUP), [`healthcheck`] (probes
-//! `/readyz` from within a container), [`doctor`] (checks of a configuration).
+//! `/readyz` from within a container).
 
 pub mod admin_server;
 pub mod cidr_set;
 pub mod command_line;
 mod connection_deadlines;
-pub mod doctor;
 pub mod healthcheck;
 pub mod http_server;
 pub mod incoming;

@@ -1,6 +1,6 @@
 //! A look at a database that changes nothing, not even its schema.
 
-use crate::{DatabaseTarget, DatabaseUrl, OpenError, STATEMENT_TIMEOUT, Schema, Tables};
+use crate::{DatabaseTarget, DatabaseUrl, OpenError, STATEMENT_TIMEOUT, Schema, Tables, sqlite};
 use rolegate_service_runtime::program::Failure;
 use sqlx::{
     ConnectOptions, Connection, PgConnection, Row, SqliteConnection, postgres::PgConnectOptions,
@@ -52,13 +52,21 @@ impl From<InspectError> for Failure {
 }
 
 impl DatabaseUrl {
-    /// Looks at the database, and asks it the question if the tables to ask are there; an SQLite file
-    /// must exist.
+    /// Inspects the database, and runs `question` if its tables exist. A missing SQLite file is not
+    /// created; a database with [`Schema::Unrecognized`] is an error.
     pub async fn inspect(
         &self,
         tables: &Tables,
         question: Option<ProbeQuery>,
     ) -> Result<Inspection, InspectError> {
+        if let DatabaseTarget::Sqlite(file) = self.target() {
+            let exists = sqlite::file_exists(file);
+            let exists = exists.map_err(|problem| OpenError::from(self.invalid(problem)));
+            if !exists.map_err(InspectError::OpenError)? {
+                let schema = Schema::Missing { can_create: true };
+                return Ok(Inspection { schema, clock: None, takes_writes: true, answer: None });
+            }
+        }
         let look = async {
             match self.target() {
                 DatabaseTarget::Postgres(options) => in_postgres(options, tables, question).await,
@@ -67,7 +75,13 @@ impl DatabaseUrl {
         };
         let looked = tokio::time::timeout(PATIENCE, look).await;
         let looked = looked.map_err(|_| InspectError::TooSlow { target: self.target().clone() })?;
-        looked.map_err(|error| InspectError::OpenError(self.explain(error)))
+        let found = looked.map_err(|error| InspectError::OpenError(self.explain(error)))?;
+        match &found.schema {
+            Schema::Unrecognized(why) => {
+                Err(InspectError::OpenError(self.unrecognized(why).into()))
+            }
+            _ => Ok(found),
+        }
     }
 }
 

@@ -12,7 +12,6 @@
 
 mod batched_reads;
 mod error;
-mod examination;
 mod inspection;
 mod metrics;
 mod open;
@@ -28,7 +27,6 @@ mod url;
 
 pub use batched_reads::BatchedReads;
 pub use error::OpenError;
-pub use examination::{CheckReport, DatabaseCheck};
 pub use inspection::{InspectError, Inspection, ProbeQuery};
 pub use metrics::register_pool_metrics;
 pub use open::Opened;

@@ -1,54 +1,37 @@
-//! `posts-service doctor`: everything that would keep this posts-service from working, at one look.
-//! Changes nothing, and goes on after what is wrong.
+//! `posts-service doctor`.
 
 use crate::{
     clock::{Clock, SystemClock},
     settings::Settings,
-    store::examine,
+    store,
 };
 use rolegate_auth_client::CallContext;
-use rolegate_service_runtime::{
-    doctor::{self, Check, addresses, secret_files},
-    program::Failure,
-};
+use rolegate_service_host::Doctor;
+use rolegate_service_runtime::program::Failure;
 
-/// Prints a line for each check; fails when one found something wrong.
+/// Runs the steps of `serve` in its order, and goes on after a failure.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
-    let mut findings: Vec<Check> = doctor::certificate(settings.tls.load()).into_iter().collect();
-    findings.extend(secret_files(&[
-        ("DATABASE_URL_FILE", settings.database_url_file.as_deref()),
+    let mut doctor = Doctor::default();
+    doctor.tls(settings.tls.load());
+    doctor.file_modes(&[
+        ("DATABASE_URL_FILE", settings.host.database_url_file.as_deref()),
         ("POSTS_TLS_KEY_FILE", settings.tls.posts_tls_key_file.as_deref()),
         ("AUTH_CLIENT_TLS_KEY_FILE", settings.auth_tls.auth_client_tls_key_file.as_deref()),
-    ]));
-    findings.extend(database(settings).await);
-    findings.push(auth_service(settings).await);
+    ]);
+    let now = SystemClock.unix_millis().unsigned_abs() / 1000;
+    doctor.database(settings.host.database(), store::inspect, now).await;
+    doctor.report("auth", call_auth_service(settings).await);
     let grpc = ("POSTS_LISTEN_ADDR", settings.posts_listen_addr);
-    findings.extend(addresses(grpc, settings.ops_listen_addr).await);
-    doctor::report(&findings)
+    doctor.addresses(grpc, settings.ops_listen_addr).await;
+    doctor.finish()
 }
 
-async fn database(settings: &Settings) -> Vec<Check> {
-    match settings.store_url() {
-        Ok(url) => {
-            let now = SystemClock.unix_millis().unsigned_abs() / 1000;
-            examine(&url, now).await.findings
-        }
-        Err(error) => vec![Check::failed("database", error.to_string())],
-    }
-}
-
-/// Asks auth-service what every page of posts asks, which needs no token.
-async fn auth_service(settings: &Settings) -> Check {
-    const SUBJECT: &str = "auth";
+/// Makes the one call that needs no token: every page of posts makes it.
+async fn call_auth_service(settings: &Settings) -> Result<String, String> {
     let url = &settings.auth_service_url;
-    let auth = match settings.auth_tls.client(url) {
-        Ok((auth, _tls)) => auth,
-        Err(error) => return Check::failed(SUBJECT, error.to_string()),
-    };
+    let (auth, _tls) = settings.auth_tls.client(url).map_err(|error| error.to_string())?;
     match auth.get_usernames(&[1], CallContext::default()).await {
-        Ok(_names) => Check::ok(SUBJECT, format!("auth-service at {url} answers")),
-        Err(error) => {
-            Check::failed(SUBJECT, format!("auth-service at {url} cannot be asked: {error}"))
-        }
+        Ok(_) => Ok(format!("auth-service at {url} answers")),
+        Err(error) => Err(format!("auth-service at {url} does not answer: {error}")),
     }
 }

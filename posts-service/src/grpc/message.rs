@@ -1,4 +1,4 @@
-//! Domain values as messages.
+//! Maps domain values to messages.
 
 use crate::post::PostWithAuthor;
 use prost_types::Timestamp;

@@ -1,4 +1,4 @@
-//! The one place where outcomes of use cases become gRPC statuses.
+//! Maps errors of the use cases to gRPC statuses.
 
 use crate::posts::PostError;
 use rolegate_auth_client::Reason;
@@ -12,7 +12,7 @@ impl From<PostError> for Status {
     }
 }
 
-/// The contract's reason for an outcome.
+/// The reason in the contract.
 fn reason_of(error: &PostError) -> Reason {
     match error {
         PostError::Actor(reason) => *reason,

@@ -1,4 +1,4 @@
-//! Creating a post.
+//! The use case of `CreatePost`.
 
 use super::{PostContent, PostError, Posts};
 use crate::{
@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use std::sync::Arc;
 
 impl Posts {
-    /// Creates a post whose author is the actor.
+    /// Creates a post of the actor.
     pub async fn create(
         &self,
         actor: &SecretString,

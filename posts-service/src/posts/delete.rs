@@ -1,6 +1,6 @@
-//! Deleting a post.
+//! The use case of `DeletePost`.
 
-use super::{PostError, Posts, access::selector};
+use super::{PostError, Posts, access::writable_by};
 use crate::audit::{self, PostAction};
 use rolegate_sql_store::StoreError;
 use rolegate_telemetry::request_context::RequestContext;
@@ -8,10 +8,10 @@ use secrecy::SecretString;
 use std::sync::Arc;
 
 impl Posts {
-    /// Deletes a post for good.
+    /// Deletes a post permanently.
     pub async fn delete(&self, actor: &SecretString, id: i64) -> Result<(), PostError> {
         let writer = self.require_writer(actor).await?;
-        let selector = selector(&writer, id);
+        let selector = writable_by(&writer, id);
         let store = Arc::clone(&self.store);
         let deleted = RequestContext::run_to_completion(async move {
             let author_id = store.delete(selector).await?;

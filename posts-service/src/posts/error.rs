@@ -1,31 +1,31 @@
-//! Every way in which a use case can end without success.
+//! Errors of the use cases.
 
 use super::PostContentError;
 use rolegate_auth_client::{CallError, Reason};
 use rolegate_sql_store::StoreError;
 
-/// Why a use case did not succeed.
+/// Why a use case failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PostError {
-    /// auth-service refuses the actor, for this reason.
-    #[error("refused by auth-service: {}", .0.as_str())]
+    /// auth-service rejects the actor.
+    #[error("rejected by auth-service: {}", .0.as_str())]
     Actor(Reason),
     /// No post has this id.
     #[error("no post has this id")]
     NotFound,
-    /// The post is another author's, and the actor is no admin.
+    /// The post belongs to another author, and the actor is not an admin.
     #[error("another author's post")]
     NotOwner,
-    /// The title or the content breaks this rule.
+    /// The title or the content is invalid.
     #[error("{0}")]
     Invalid(#[from] PostContentError),
-    /// The request is out of bounds.
+    /// The request is invalid.
     #[error("{0}")]
     RequestInvalid(&'static str),
-    /// auth-service cannot be asked: nothing is decided.
-    #[error("auth-service cannot be asked")]
+    /// auth-service does not respond, so nothing is authorized.
+    #[error("auth-service is unavailable")]
     AuthUnavailable(#[source] CallError),
-    /// auth-service answered what it should not answer to us.
+    /// auth-service returned an unexpected error.
     #[error("auth-service failed")]
     AuthFailed(#[source] CallError),
     /// The store failed.

@@ -1,19 +1,19 @@
-//! Listing posts, a page at a time.
+//! The use case of `ListPosts`.
 
 use super::{PostError, Posts};
 use crate::{post::PostWithAuthor, store::PostFilter};
 use rolegate_proto::limits::page_size;
 
-/// A page ends after the post that brings its contents to so many bytes: two hundred of the longest
-/// posts would be a message of 40 MB, for anybody who asks.
-const LARGEST_CONTENTS: i64 = 2 * 1024 * 1024;
+/// A page ends with the post whose content reaches this many bytes in total: 200 of the longest posts
+/// would be a response of 40 MB to an anonymous request.
+const MAX_PAGE_CONTENT_BYTES: i64 = 2 * 1024 * 1024;
 
-/// Which posts to list, as asked for.
+/// The page to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageRequest {
     /// The `page_size` of the contract.
     pub size: i32,
-    /// Only greater ids; 0 for the first page.
+    /// Exclusive lower bound of the ids; 0 for the first page.
     pub after: i64,
     /// Only posts of this author; `None` for all.
     pub author_id: Option<i64>,
@@ -24,7 +24,7 @@ pub struct PageRequest {
 pub struct PostPage {
     /// By ascending id.
     pub posts: Vec<PostWithAuthor>,
-    /// The `after` of the next page; `None` on the last.
+    /// The `after` of the next page; `None` on the last page.
     pub next_after: Option<i64>,
 }
 
@@ -40,7 +40,7 @@ impl Posts {
             after: request.after,
             author_id: request.author_id,
             limit: size.into(),
-            content_bytes: LARGEST_CONTENTS,
+            content_bytes: MAX_PAGE_CONTENT_BYTES,
         };
         let page = self.store.page(&filter).await?;
         let next_after = page.posts.last().filter(|_| page.has_more).map(|post| post.id);

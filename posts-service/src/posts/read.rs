@@ -1,6 +1,6 @@
-//! Reading posts by id, and the names of their authors.
+//! The use cases of `GetPost` and `BatchGetPosts`.
 
-use super::{PostError, Posts, access::context};
+use super::{PostError, Posts, access::call_context};
 use crate::post::{Post, PostWithAuthor};
 use rolegate_proto::limits::MAX_POST_BATCH;
 
@@ -11,7 +11,7 @@ impl Posts {
         self.with_author(post).await
     }
 
-    /// Those of these posts that there are, each once, in no particular order.
+    /// The existing posts among these ids, each once, in no particular order.
     pub async fn read_all(&self, ids: &[i64]) -> Result<Vec<PostWithAuthor>, PostError> {
         if ids.len() > MAX_POST_BATCH {
             return Err(PostError::RequestInvalid("a batch has at most 64 posts"));
@@ -22,13 +22,13 @@ impl Posts {
         self.with_authors(self.store.posts_by_id(ids).await?).await
     }
 
-    /// Adds the name that its author has now.
+    /// Adds the current username of the author.
     pub(super) async fn with_author(&self, post: Post) -> Result<PostWithAuthor, PostError> {
-        let mut names = self.auth.get_usernames(&[post.author_id], context()).await?;
+        let mut names = self.auth.get_usernames(&[post.author_id], call_context()).await?;
         Ok(PostWithAuthor { author: names.remove(&post.author_id), post })
     }
 
-    /// The same for many, of whom many may have the same author.
+    /// Adds the current usernames of the authors with one call.
     pub(super) async fn with_authors(
         &self,
         posts: Vec<Post>,
@@ -36,7 +36,7 @@ impl Posts {
         let mut authors: Vec<i64> = posts.iter().map(|post| post.author_id).collect();
         authors.sort_unstable();
         authors.dedup();
-        let names = self.auth.get_usernames(&authors, context()).await?;
+        let names = self.auth.get_usernames(&authors, call_context()).await?;
         let with_author =
             |post: Post| PostWithAuthor { author: names.get(&post.author_id).cloned(), post };
         Ok(posts.into_iter().map(with_author).collect())

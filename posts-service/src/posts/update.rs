@@ -1,19 +1,18 @@
-//! Changing a post.
+//! The use case of `UpdatePost`.
 
-use super::{PostContent, PostError, Posts, access::selector};
+use super::{PostContent, PostError, Posts, access::writable_by};
 use crate::{
     audit::{self, PostAction},
-    post::{Post, PostWithAuthor},
-    store::{PostSelector, PostUpdate},
+    post::PostWithAuthor,
+    store::PostUpdate,
 };
-use rolegate_auth_client::User;
 use rolegate_sql_store::StoreError;
 use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
 use std::sync::Arc;
 
 impl Posts {
-    /// Replaces title and content. Its author stays who it was.
+    /// Replaces title and content; the author does not change.
     pub async fn update(
         &self,
         actor: &SecretString,
@@ -22,40 +21,31 @@ impl Posts {
         content: String,
     ) -> Result<PostWithAuthor, PostError> {
         let writer = self.require_writer(actor).await?;
-        let selector = selector(&writer, id);
+        let selector = writable_by(&writer, id);
         let content = match PostContent::new(title, content) {
             Ok(content) => content,
-            // Whether there is such a post, and whose it is, comes before what is to stand in it.
-            Err(rule) => {
+            // A missing post and one of another author are reported before invalid content.
+            Err(invalid) => {
                 let author = self.store.author_of(id).await?.ok_or(PostError::NotFound)?;
-                let may = selector.author_id.is_none_or(|only| only == author);
-                return Err(if may { rule.into() } else { PostError::NotOwner });
+                let is_writable = selector.author_id.is_none_or(|only| only == author);
+                return Err(if is_writable { invalid.into() } else { PostError::NotOwner });
             }
         };
         let update = PostUpdate { content, now: self.clock.unix_millis() };
-        match self.write(&writer, selector, update).await? {
+        let (store, actor) = (Arc::clone(&self.store), writer.clone());
+        let updated = RequestContext::run_to_completion(async move {
+            let updated = store.update(selector, update).await?;
+            if let Some(post) = &updated {
+                audit::record(PostAction::Updated, &actor, post.id, post.author_id);
+            }
+            Ok::<_, StoreError>(updated)
+        });
+        match updated.await? {
             Some(post) if post.author_id == writer.id => {
                 Ok(PostWithAuthor { post, author: Some(writer.username) })
             }
             Some(post) => self.with_author(post).await,
             None => Err(self.denial_reason(selector).await?),
         }
-    }
-
-    async fn write(
-        &self,
-        writer: &User,
-        selector: PostSelector,
-        update: PostUpdate,
-    ) -> Result<Option<Post>, StoreError> {
-        let (store, writer) = (Arc::clone(&self.store), writer.clone());
-        let written = RequestContext::run_to_completion(async move {
-            let updated = store.update(selector, update).await?;
-            if let Some(post) = &updated {
-                audit::record(PostAction::Updated, &writer, post.id, post.author_id);
-            }
-            Ok(updated)
-        });
-        written.await
     }
 }

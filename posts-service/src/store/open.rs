@@ -1,7 +1,7 @@
 //! Opens the store of a URL.
 
 use super::{PostStore, PostgresStore, SqliteStore, postgres, sqlite};
-use rolegate_sql_store::{CheckReport, DatabaseCheck, DatabaseUrl, OpenError, Opened, Tables};
+use rolegate_sql_store::{DatabaseUrl, InspectError, Inspection, OpenError, Opened, Tables};
 use std::sync::Arc;
 
 /// The tables of posts-service.
@@ -21,8 +21,7 @@ pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn PostStore>, OpenError> {
     })
 }
 
-/// What `doctor` says of the database. `now`: seconds since 1970.
-pub(crate) async fn examine(url: &DatabaseUrl, now: u64) -> CheckReport {
-    let harm_of_clocks = "posts tell wrong times";
-    DatabaseCheck { tables: &TABLES, question: None, now, harm_of_clocks }.of(url).await
+/// Inspects the database, which changes nothing.
+pub(crate) async fn inspect(url: &DatabaseUrl) -> Result<Inspection, InspectError> {
+    url.inspect(&TABLES, None).await
 }

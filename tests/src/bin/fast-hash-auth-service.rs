@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    rolegate_auth_service::program(|settings| {
+    rolegate_auth_service::run(|settings| {
         settings.use_bcrypt_cost_for_tests(e2e::program::hash_cost());
     })
 }

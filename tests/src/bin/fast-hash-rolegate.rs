@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    rolegate::program(|settings| settings.use_bcrypt_cost_for_tests(e2e::program::hash_cost()))
+    rolegate::run(|settings| settings.use_bcrypt_cost_for_tests(e2e::program::hash_cost()))
 }

@@ -1,14 +1,13 @@
 //! `auth-service user set-role`.
 
-use super::{audit, failed, nobody, user_named};
-use crate::store::UserStore;
+use super::operator::{Operator, audit, failed, not_found};
 use rolegate_proto::Role;
 use rolegate_service_runtime::program::{Failure, print};
 
-pub(super) async fn run(store: &dyn UserStore, username: &str, role: Role) -> Result<(), Failure> {
-    let before = user_named(store, username).await?;
-    let changed = store.set_role(None, before.id, role).await.map_err(failed)?;
-    let user = changed.ok_or_else(|| nobody(username))?;
+pub(super) async fn run(operator: &Operator, username: &str, role: Role) -> Result<(), Failure> {
+    let before = operator.find(username).await?;
+    let changed = operator.store.set_role(None, before.id, role).await.map_err(failed)?;
+    let user = changed.ok_or_else(|| not_found(username))?;
     audit("role_set", &user);
     print(&format!(
         "User {} ({:?}) has the role {} now; it was {}.",

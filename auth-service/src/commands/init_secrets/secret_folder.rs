@@ -1,0 +1,87 @@
+//! A folder of secret files that only its owner can replace.
+
+use rolegate_service_runtime::{program::print, secret, settings::SettingError};
+use secrecy::{ExposeSecret, SecretString};
+use std::{
+    fmt::Display,
+    fs::{self, DirBuilder},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    path::Path,
+};
+
+pub(super) struct SecretFolder<'a>(&'a Path);
+
+impl<'a> SecretFolder<'a> {
+    /// Opens the folder that `argument` names; created with mode 0700 if it does not exist.
+    pub(super) fn open(argument: &str, path: &'a Path) -> Result<Self, SettingError> {
+        let shown = path.display();
+        let invalid = |problem: String| SettingError::new(argument, problem);
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .map_err(|error| invalid(format!("cannot create the folder {shown}: {error}")))?;
+        let metadata = fs::metadata(path)
+            .map_err(|error| invalid(format!("cannot inspect the folder {shown}: {error}")))?;
+        let (owner, user) = (metadata.uid(), current_user());
+        if owner != user {
+            return Err(invalid(format!(
+                "{shown} belongs to user {owner}, who could replace the secrets; run this as that \
+                 user, or chown the folder to user {user}"
+            )));
+        }
+        // Not changed here: the folder may be shared on purpose.
+        if metadata.mode() & 0o022 != 0 {
+            return Err(invalid(format!(
+                "others may write to {shown} and could replace the secrets; chmod go-w it, or \
+                 choose another folder"
+            )));
+        }
+        Ok(Self(path))
+    }
+
+    /// Reads the secret `name`, generating it if it does not exist. The file must be private.
+    pub(super) fn read_or_create(
+        &self,
+        name: &str,
+        generate: impl FnOnce() -> io::Result<SecretString>,
+    ) -> Result<SecretString, SettingError> {
+        let path = self.0.join(name);
+        let (secret, is_new) = secret::read_or_create(&path, generate)
+            .map_err(|error| self.invalid(name, format!("cannot be read or created: {error}")))?;
+        let metadata = fs::symlink_metadata(&path)
+            .map_err(|error| self.invalid(name, format!("cannot be inspected: {error}")))?;
+        if !metadata.is_file() || metadata.uid() != current_user() {
+            return Err(self.invalid(name, "is not a file of this user"));
+        }
+        if metadata.mode() & 0o077 != 0 {
+            let problem = "others may have read it; replace it, or chmod 600 it if they have not";
+            return Err(self.invalid(name, problem));
+        }
+        print(&format!("{} {}", path.display(), if is_new { "created" } else { "exists" }));
+        Ok(secret)
+    }
+
+    /// Creates the file `name` with this secret; an existing one with another secret has `problem`.
+    pub(super) fn expect(
+        &self,
+        name: &str,
+        secret: &SecretString,
+        problem: &str,
+    ) -> Result<(), SettingError> {
+        let stored = self.read_or_create(name, || Ok(secret.clone()))?;
+        if stored.expose_secret() != secret.expose_secret() {
+            return Err(self.invalid(name, problem));
+        }
+        Ok(())
+    }
+
+    pub(super) fn invalid(&self, name: &str, problem: impl Display) -> SettingError {
+        SettingError::new(self.0.join(name).display().to_string(), problem.to_string())
+    }
+}
+
+fn current_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}

@@ -1,0 +1,34 @@
+//! `auth-service serve`.
+
+use crate::{AuthService, settings::Settings};
+use rolegate_proto::SERVICE_NAME;
+use rolegate_service_host::Listeners;
+use rolegate_service_runtime::{program::Failure, reload_signal::ReloadSignal, shutdown::Shutdown};
+
+/// Serves until `shutdown`.
+pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+    let reload_signal = ReloadSignal::listen();
+    let tls = settings.service.tls()?;
+    let database = settings.host.database()?;
+    let headline =
+        format!("Rolegate auth-service {}, users in {database}", env!("CARGO_PKG_VERSION"));
+    let trusted = settings.host.trusted_gateways.clone();
+    let config = settings.service.config(database, settings.keys()?, trusted)?;
+    let service = tokio::select! {
+        service = AuthService::open(config) => service?,
+        () = shutdown.lame_duck() => return Ok(()),
+    };
+    let grpc = ("AUTH_LISTEN_ADDR", settings.service.auth_listen_addr);
+    let listeners = Listeners::bind(grpc, tls.clone(), settings.ops_listen_addr).await?;
+    listeners.print_banner(&headline, SERVICE_NAME);
+    let reload = || {
+        service.reload_keys();
+        if let Some(tls) = &tls {
+            tls.reload();
+        }
+    };
+    tokio::select! {
+        outcome = listeners.serve(service.host(), shutdown) => outcome,
+        never = reload_signal.on_each(reload) => match never {},
+    }
+}

@@ -1,0 +1,58 @@
+//! Access to the store without a token.
+
+use crate::{
+    settings::Settings,
+    store::{self, UserStore},
+    user::User,
+};
+use rolegate_service_runtime::program::Failure;
+use rolegate_sql_store::Schema;
+use rolegate_telemetry::audit_line;
+use std::sync::Arc;
+
+pub(super) struct Operator {
+    pub(super) store: Arc<dyn UserStore>,
+}
+
+impl Operator {
+    /// Opens the existing store. Neither waits for a database nor creates or migrates one: a
+    /// mistyped URL must not create an empty database, and a server may be using an old schema.
+    pub(super) async fn connect(settings: &Settings) -> Result<Self, Failure> {
+        let url = settings.host.database()?;
+        match store::inspect(&url).await?.schema {
+            Schema::Missing { .. } => {
+                Err(url.invalid(format!("{url} does not exist, or has no users yet")).into())
+            }
+            Schema::Older { .. } => {
+                let problem = format!("{url} has an older schema; run auth-service migrate first");
+                Err(url.invalid(problem).into())
+            }
+            _ => Ok(Self { store: store::open(&url).await? }),
+        }
+    }
+
+    pub(super) async fn find(&self, username: &str) -> Result<User, Failure> {
+        let found = self.store.credentials_by_username(&[username.to_owned()]).await;
+        let found = found.map_err(failed)?.pop();
+        found.map(|credentials| credentials.user).ok_or_else(|| not_found(username))
+    }
+}
+
+pub(super) fn not_found(username: &str) -> Failure {
+    Failure::Other(format!("there is no user {username:?}").into())
+}
+
+pub(super) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+    Failure::Other(Box::new(error))
+}
+
+/// Records a change in the audit log.
+pub(super) fn audit(event: &'static str, user: &User) {
+    audit_line!(
+        event,
+        user_id = user.id,
+        username = user.username,
+        role = user.role.as_str(),
+        by = "operator",
+    );
+}

@@ -1,0 +1,133 @@
+//! The service on its host, for this program and for rolegate.
+
+use crate::{
+    accounts::{Accounts, AdminPassword, InitialPassword, Policy, SeedError},
+    clock::SystemClock,
+    grpc::AuthGrpc,
+    metrics,
+    password::{Hasher, core_dumps},
+    store::{self, UserStore},
+    token::{self, KeySource, Tokens},
+};
+use async_trait::async_trait;
+use rolegate_proto::{
+    AUTH_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer,
+};
+use rolegate_service_host::{GrpcHost, HostedStore};
+use rolegate_service_runtime::{cidr_set::CidrSet, program::Failure, settings::SettingError};
+use rolegate_sql_store::{DatabaseUrl, StoreError};
+use std::sync::Arc;
+use tonic::service::Routes;
+
+/// Fits a batch of the longest tokens.
+const MAX_MESSAGE_BYTES: usize = 2 * 1024 * 1024;
+
+/// The configuration of the service.
+#[derive(Debug)]
+pub struct Config {
+    /// The database of the users.
+    pub database: DatabaseUrl,
+    /// The keys of access tokens.
+    pub keys: KeySource,
+    /// The source of the password of the seeded admin.
+    pub admin_password: AdminPassword,
+    /// The file of a generated one, removed when `admin` gets another password.
+    pub initial_password: InitialPassword,
+    /// Cost of new password hashes: base-2 logarithm of the rounds.
+    pub bcrypt_cost: u32,
+    /// Threads and lanes of the password engine.
+    pub engine: rolegate_bcrypt_lanes::Settings,
+    /// Limits and switches of the use cases.
+    pub policy: Policy,
+    /// Callers whose request ids, client addresses and traces are accepted.
+    pub trusted_gateways: CidrSet,
+}
+
+/// The service: its database is migrated, its admin exists.
+pub struct AuthService {
+    host: GrpcHost<dyn UserStore>,
+    keys: KeySource,
+    tokens: Tokens,
+}
+
+impl AuthService {
+    /// Opens the database, waiting for a PostgreSQL that does not accept connections yet, migrates
+    /// it and creates the admin. Binds no socket.
+    pub async fn open(config: Config) -> Result<Self, Failure> {
+        let keyring = config.keys.read()?;
+        if !token::self_test() {
+            return Err(Failure::Other("the HS256 self-test of RFC 7515 failed".into()));
+        }
+        if !config.policy.basic_cache_ttl.is_zero()
+            && let Err(error) = core_dumps::disable()
+        {
+            return Err(Failure::Other(format!("cannot disable core dumps: {error}").into()));
+        }
+        let hasher = Hasher::start(config.bcrypt_cost, config.engine).map_err(failed)?;
+        let store = store::open(&config.database).await?;
+        metrics::register(&hasher, &store);
+        tracing::info!(
+            signing = keyring.signing_kid(),
+            accepted = ?keyring.kids().collect::<Vec<_>>(),
+            "loaded the keys of access tokens"
+        );
+        let tokens = Tokens::new(keyring, Arc::new(SystemClock));
+        let (policy, initial_password) = (config.policy, config.initial_password);
+        let accounts =
+            Accounts::new(Arc::clone(&store), hasher, tokens.clone(), policy, initial_password)
+                .map_err(failed)?;
+        accounts.seed_admin(&config.admin_password).await.map_err(|error| match error {
+            SeedError::PasswordMissing | SeedError::PasswordInvalid(_) => {
+                SettingError::new("DEFAULT_ADMIN_PASSWORD", error.to_string()).into()
+            }
+            other => failed(other),
+        })?;
+        let trusted = config.trusted_gateways;
+        let grpc = AuthServiceServer::new(AuthGrpc::new(accounts, trusted.clone()))
+            .max_decoding_message_size(MAX_MESSAGE_BYTES);
+        let routes = Routes::new(grpc);
+        let host = GrpcHost::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, &trusted, store).await;
+        Ok(Self { host, keys: config.keys, tokens })
+    }
+
+    /// Serves the service and closes its store.
+    #[must_use]
+    pub fn host(&self) -> &GrpcHost<dyn UserStore> {
+        &self.host
+    }
+
+    /// Reloads the keys of access tokens from their files. On an error the old keys stay.
+    pub fn reload_keys(&self) {
+        if !self.keys.is_reloadable() {
+            tracing::warn!("cannot reload the keys of access tokens: no file contains them");
+            return;
+        }
+        match self.keys.read() {
+            Ok(keyring) => self.tokens.replace_keys(keyring),
+            Err(error) => {
+                tracing::error!(%error, "cannot reload the keys of access tokens; keeping the old ones");
+            }
+        }
+    }
+}
+
+fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+    Failure::Other(Box::new(error))
+}
+
+#[async_trait]
+impl HostedStore for dyn UserStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        UserStore::ping(self).await
+    }
+
+    async fn close(&self) {
+        UserStore::close(self).await;
+    }
+}
+
+impl std::fmt::Debug for AuthService {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("AuthService").finish_non_exhaustive()
+    }
+}

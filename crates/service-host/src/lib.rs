@@ -1,0 +1,17 @@
+//! Hosts a gRPC service that keeps one store. auth-service and posts-service run on it, and
+//! rolegate runs both on it in one process.
+//!
+//! - [`GrpcHost`]: serves a service over TCP and in memory, follows the health of its store, closes it.
+//! - [`Listeners`]: the gRPC and admin listeners of a service that runs as a program of its own.
+//! - [`HostSettings`]: the flags that both services share.
+//! - [`Doctor`]: the command `doctor`.
+
+mod doctor;
+mod grpc_host;
+mod listeners;
+mod settings;
+
+pub use doctor::Doctor;
+pub use grpc_host::{GrpcHost, HostedStore};
+pub use listeners::Listeners;
+pub use settings::HostSettings;

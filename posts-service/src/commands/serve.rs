@@ -1,0 +1,42 @@
+//! `posts-service serve`.
+
+use crate::{host, settings::Settings};
+use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
+use rolegate_service_host::Listeners;
+use rolegate_service_runtime::{program::Failure, reload_signal::ReloadSignal, shutdown::Shutdown};
+
+/// Serves until `shutdown`. Readiness follows the store and not auth-service: callers get an error
+/// that names the outage, not a refused connection.
+pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+    let reload_signal = ReloadSignal::listen();
+    let database = settings.host.database()?;
+    let tls = settings.tls.load()?;
+    let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
+    let host = tokio::select! {
+        host = host::open(&database, auth, &settings.host.trusted_gateways) => host?,
+        () = shutdown.lame_duck() => return Ok(()),
+    };
+    let grpc = ("POSTS_LISTEN_ADDR", settings.posts_listen_addr);
+    let listeners = Listeners::bind(grpc, tls.clone(), settings.ops_listen_addr).await?;
+    let headline = format!(
+        "Rolegate posts-service {}, posts in {database}, auth-service at {}",
+        env!("CARGO_PKG_VERSION"),
+        settings.auth_service_url
+    );
+    listeners.print_banner(&headline, SERVICE_NAME);
+    let reload = || {
+        if tls.is_none() && auth_tls.is_none() {
+            tracing::info!("SIGHUP: no files to reload");
+        }
+        if let Some(tls) = &tls {
+            tls.reload();
+        }
+        if let Some(tls) = &auth_tls {
+            tls.reload();
+        }
+    };
+    tokio::select! {
+        outcome = listeners.serve(&host, shutdown) => outcome,
+        never = reload_signal.on_each(reload) => match never {},
+    }
+}

@@ -1,0 +1,45 @@
+//! The service on its host, for this program and for rolegate.
+
+use crate::{
+    clock::SystemClock,
+    grpc::PostsGrpc,
+    metrics,
+    posts::Posts,
+    store::{self, PostStore},
+};
+use async_trait::async_trait;
+use rolegate_auth_client::AuthClient;
+use rolegate_proto::{
+    POSTS_DESCRIPTORS,
+    posts_v1::post_service_server::{PostServiceServer, SERVICE_NAME},
+};
+use rolegate_service_host::{GrpcHost, HostedStore};
+use rolegate_service_runtime::{cidr_set::CidrSet, program::Failure};
+use rolegate_sql_store::{DatabaseUrl, StoreError};
+use std::sync::Arc;
+use tonic::service::Routes;
+
+/// Opens the database, waiting for a PostgreSQL that does not accept connections yet, and migrates
+/// it. Neither binds a socket nor calls auth-service.
+pub async fn open(
+    database: &DatabaseUrl,
+    auth: AuthClient,
+    trusted_gateways: &CidrSet,
+) -> Result<GrpcHost<dyn PostStore>, Failure> {
+    let store = store::open(database).await?;
+    metrics::register(&auth, &store);
+    let posts = Posts::new(Arc::clone(&store), auth, Arc::new(SystemClock));
+    let routes = Routes::new(PostServiceServer::new(PostsGrpc::new(posts)));
+    Ok(GrpcHost::new(routes, SERVICE_NAME, POSTS_DESCRIPTORS, trusted_gateways, store).await)
+}
+
+#[async_trait]
+impl HostedStore for dyn PostStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        PostStore::ping(self).await
+    }
+
+    async fn close(&self) {
+        PostStore::close(self).await;
+    }
+}

@@ -1,0 +1,109 @@
+//! The text printed at the start.
+
+use rolegate_service_runtime::program::listener_line;
+use std::{fmt::Write as _, net::SocketAddr, path::Path};
+
+/// The listeners; `None` is off.
+pub(crate) struct Addresses {
+    pub(crate) bearer: Option<SocketAddr>,
+    pub(crate) basic: Option<SocketAddr>,
+    /// The line of the gRPC listener.
+    pub(crate) grpc: String,
+    /// The line of the gRPC listener of posts.
+    pub(crate) posts: String,
+    pub(crate) ops: SocketAddr,
+}
+
+/// Where the operator finds the password of the user admin.
+pub(crate) enum AdminPasswordHint<'a> {
+    /// In this file, which was generated for this database.
+    In(&'a Path),
+    /// The file existed before and the database is outside the data folder: they may not belong
+    /// together.
+    MaybeIn(&'a Path),
+    /// It was set by the operator.
+    Unknown,
+}
+
+/// The addresses, the hint and two commands to try.
+pub(crate) fn text(users: &str, addresses: &Addresses, hint: &AdminPasswordHint) -> String {
+    let hint_text = match hint {
+        AdminPasswordHint::In(path) => {
+            format!("The password of the user admin is in {}", path.display())
+        }
+        AdminPasswordHint::MaybeIn(path) => format!(
+            "The user admin has the password it was given; the one in {} may belong to another database.",
+            path.display()
+        ),
+        AdminPasswordHint::Unknown => "The user admin has the password it was given.".to_owned(),
+    };
+    format!(
+        "Rolegate {}, users in {users}\n\n{}{}{}{}{}\n{hint_text}\n{}",
+        env!("CARGO_PKG_VERSION"),
+        listener_line("bearer", addresses.bearer, "access tokens and roles"),
+        listener_line("basic", addresses.basic, "HTTP Basic"),
+        addresses.grpc,
+        addresses.posts,
+        listener_line("ops", Some(addresses.ops), "/livez /readyz /metrics"),
+        commands(addresses, hint),
+    )
+}
+
+fn commands(addresses: &Addresses, hint: &AdminPasswordHint) -> String {
+    let password = match hint {
+        AdminPasswordHint::In(path) => format!("$(cat {})", quote(&path.display().to_string())),
+        _ => "PASSWORD".to_owned(),
+    };
+    let mut text = String::new();
+    if let Some(address) = addresses.bearer {
+        let _ = write!(
+            text,
+            "Try:\n  curl -s http://{address}/login -H 'Content-Type: application/json' \
+             -d '{{\"username\":\"admin\",\"password\":\"'\"{password}\"'\"}}'\n"
+        );
+    }
+    if let Some(address) = addresses.basic {
+        let _ = writeln!(text, "  curl -s http://{address}/protected -u \"admin:{password}\"");
+    }
+    text
+}
+
+/// Quotes a path for a POSIX shell.
+fn quote(path: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+    if !path.is_empty() && path.bytes().all(is_plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Addresses, AdminPasswordHint, quote, text};
+    use std::path::Path;
+
+    fn banner(hint: &AdminPasswordHint) -> String {
+        let address = "127.0.0.1:1".parse().expect("an address");
+        let (bearer, basic) = (Some(address), Some(address));
+        let (grpc, posts) = (String::new(), String::new());
+        text("SQLite", &Addresses { bearer, basic, grpc, posts, ops: address }, hint)
+    }
+
+    #[test]
+    fn paths_are_quoted_for_the_shell() {
+        assert_eq!(quote("./data/initial-admin-password"), "./data/initial-admin-password");
+        assert_eq!(quote("my data/x"), "'my data/x'");
+        assert_eq!(quote("it's $HOME"), r"'it'\''s $HOME'");
+    }
+
+    #[test]
+    fn commands_read_only_a_file_that_contains_the_password() {
+        let path = Path::new("my data/password");
+        assert!(banner(&AdminPasswordHint::In(path)).contains("$(cat 'my data/password')"));
+        for hint in [AdminPasswordHint::MaybeIn(path), AdminPasswordHint::Unknown] {
+            let banner = banner(&hint);
+            assert!(banner.contains("PASSWORD") && !banner.contains("$(cat"), "{banner}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Opens, connects and serves the gateway, auth-service and posts-service.
+
+use crate::{
+    banner::{self, Addresses, AdminPasswordHint},
+    data_dir::DataDir,
+    databases::Databases,
+    in_memory,
+    settings::Settings,
+};
+use rolegate_auth_service::{
+    AuthService,
+    accounts::{AdminPassword, InitialPassword},
+    host::Config,
+};
+use rolegate_gateway::Gateway;
+use rolegate_grpc_server::GrpcListener;
+use rolegate_proto::{SERVICE_NAME, posts_v1::post_service_server};
+use rolegate_service_runtime::{
+    admin_server::AdminServer,
+    cidr_set::CidrSet,
+    http_server::HttpListener,
+    program::{Failure, listener_line, print},
+    readiness::Readiness,
+    reload_signal::ReloadSignal,
+    settings::SettingError,
+    shutdown::Shutdown,
+};
+use rolegate_sql_store::DatabaseUrl;
+
+/// Serves until `shutdown`.
+pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+    let reload_signal = ReloadSignal::listen();
+    settings.public.validate()?;
+    let databases = Databases::from_settings(&settings)?;
+    let data_dir = DataDir::open(&settings.data_dir)?;
+    let (auth_tls, posts_tls) = (settings.service.tls()?, settings.posts_tls.load()?);
+    let has_own_database = settings.database_url.is_none() && settings.database_url_file.is_none();
+    let password_file = data_dir.initial_admin_password();
+    let had_password_file = password_file.exists();
+    let config = auth_config(&settings, &data_dir, databases.users.clone())?;
+
+    // The gateway and posts-service share one client, and thereby its batches.
+    let (auth_client, auth_in_memory) = in_memory::auth();
+    let (posts_client, posts_in_memory) = in_memory::posts();
+    let open = async {
+        let auth = AuthService::open(config).await?;
+        let (client, trusted) = (auth_client.clone(), CidrSet::loopback());
+        let posts = rolegate_posts_service::host::open(&databases.posts, client, &trusted).await?;
+        Ok::<_, Failure>((auth, posts))
+    };
+    let (auth, posts) = tokio::select! {
+        opened = open => opened?,
+        () = shutdown.lame_duck() => return Ok(()),
+    };
+
+    let address = settings.service.auth_listen_addr;
+    let auth_grpc = GrpcListener::bind("AUTH_LISTEN_ADDR", address).await?;
+    let auth_grpc = auth_grpc.with_tls(auth_tls.clone());
+    let posts_grpc = match settings.posts_listen_addr.address() {
+        Some(address) => {
+            let listener = GrpcListener::bind("POSTS_LISTEN_ADDR", address).await?;
+            Some(listener.with_tls(posts_tls.clone()))
+        }
+        None => None,
+    };
+    let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
+    let gateway = Gateway::bind(&settings.public).await?;
+
+    let hint = match (password_file.exists(), has_own_database || !had_password_file) {
+        (false, _) => AdminPasswordHint::Unknown,
+        (true, true) => AdminPasswordHint::In(&password_file),
+        (true, false) => AdminPasswordHint::MaybeIn(&password_file),
+    };
+    let posts_name = post_service_server::SERVICE_NAME;
+    let addresses = Addresses {
+        bearer: gateway.bearer_address(),
+        basic: gateway.basic_address(),
+        grpc: auth_grpc.banner_line("grpc", SERVICE_NAME),
+        posts: posts_grpc.as_ref().map_or_else(
+            || listener_line("posts", None, posts_name),
+            |listener| listener.banner_line("posts", posts_name),
+        ),
+        ops: ops.address(),
+    };
+    print(&banner::text(&databases.users.to_string(), &addresses, &hint));
+
+    let readiness = Readiness::new(&shutdown);
+    let admin = AdminServer::start(ops, readiness.clone());
+    // TCP callers of gRPC stop with the clients of the gateway. In memory, posts-service serves the
+    // gateway to its end, and auth-service serves both to their ends.
+    let (auth_shutdown, posts_shutdown) = (Shutdown::new(), Shutdown::new());
+    let auth_in_memory = Some((auth_in_memory, auth_shutdown.clone()));
+    let posts_in_memory = Some((posts_in_memory, posts_shutdown.clone()));
+    let serve_gateway = async {
+        gateway.serve(auth_client, Some(posts_client), shutdown.clone()).await;
+        posts_shutdown.stop_now();
+    };
+    let serve_posts = async {
+        // Not that of the process: without posts, users can still be served.
+        let readiness = Readiness::new(&shutdown);
+        let outcome = posts.serve(posts_grpc, posts_in_memory, readiness, &shutdown).await;
+        auth_shutdown.stop_now();
+        outcome
+    };
+    let serve_auth = auth.host().serve(Some(auth_grpc), auth_in_memory, readiness, &shutdown);
+    let serve_all = async { tokio::join!(serve_auth, serve_posts, serve_gateway) };
+    let reload = || {
+        auth.reload_keys();
+        auth_tls.iter().chain(&posts_tls).for_each(|tls| tls.reload());
+    };
+    let (auth, posts, ()) = tokio::select! {
+        served = serve_all => served,
+        never = reload_signal.on_each(reload) => match never {},
+    };
+    admin.stop().await;
+    auth.and(posts)
+}
+
+/// The signing secret and the admin's password are generated into `data_dir` if they are not set.
+fn auth_config(
+    settings: &Settings,
+    data_dir: &DataDir,
+    database: DatabaseUrl,
+) -> Result<Config, SettingError> {
+    let keys = settings.service.key_source(|| data_dir.signing_secret())?;
+    let mut config = settings.service.config(database, keys, CidrSet::loopback())?;
+    let password_file = data_dir.initial_admin_password();
+    if matches!(config.admin_password, AdminPassword::Missing) {
+        config.admin_password = AdminPassword::GeneratedInto(password_file.clone());
+    }
+    config.initial_password = InitialPassword::in_file(password_file);
+    Ok(config)
+}
