@@ -1,4 +1,4 @@
-# What tests/run and tests/load/run share; sourced.
+# Functions of tests/run and bench/run; sourced.
 
 has_postgresql() {
   command -v initdb >/dev/null || [[ -x "$(pg_config --bindir 2>/dev/null || true)/initdb" ]] ||

@@ -51,13 +51,13 @@ pub(crate) async fn cancel_while_writing<T: Send + 'static>(
     let mut locked = database.lock(table).await;
     let call = tokio::spawn(call);
     while !locked.has_waiters().await {
-        assert!(!call.is_finished(), "{method} was answered before it wrote");
+        assert!(!call.is_finished(), "{method} returned before it wrote");
     }
     call.abort();
     let ops = Api::at(&process.address("ops"));
-    let gone = format!(r#"code="CANCELLED",method="{method}""#);
+    let cancelled = format!(r#"code="CANCELLED",method="{method}""#);
     eventually("the end of the call", async || {
-        ops.get("/metrics").await.expect(200).body.contains(&gone).then_some(())
+        ops.get("/metrics").await.expect(200).body.contains(&cancelled).then_some(())
     })
     .await;
     locked.unlock().await;
@@ -136,9 +136,9 @@ async fn reaching_the_login_rate_limit_is_logged_once_per_window(setup: TestSetu
     assert_eq!(statuses, [401, 401, 429, 429]);
     // A last event, so that no earlier one can be missing.
     app.try_register("ann", "a password").await.expect(200);
-    let told = audit(app.auth(), "", 4).await;
+    let lines = audit(app.auth(), "", 4).await;
     let reasons: Vec<&str> =
-        told.iter().map(|line| line["reason"].as_str().unwrap_or("none")).collect();
+        lines.iter().map(|line| line["reason"].as_str().unwrap_or("none")).collect();
     assert_eq!(reasons, ["wrong_password", "wrong_password", "too_many_attempts", "none"]);
 }
 
@@ -149,38 +149,38 @@ async fn write_of_a_cancelled_call_is_still_logged(setup: TestSetup) {
     let leave = async |method: &str, call: Call| {
         cancel_while_writing(&app.database, "\"user\"", app.auth(), method, call).await;
     };
-    let told = async |event: &str, count| {
+    let logged = async |event: &str, count| {
         audit(app.auth(), event, count).await.remove(count - 1)["username"].clone()
     };
 
     let mut bob = client.clone();
     let request = RegisterRequest { username: "bob".to_owned(), password: "bob's".to_owned() };
     leave("Register", box_up(async move { bob.register(request).await })).await;
-    assert_eq!(told("registered", 2).await, "bob");
+    assert_eq!(logged("registered", 2).await, "bob");
 
     let mut changing = client.clone();
     let (current_password, new_password) = (ann.password.clone(), "new".to_owned());
     let request = ChangePasswordRequest { current_password, new_password };
     let request = authenticated(request, &ann.token);
     leave("ChangePassword", box_up(async move { changing.change_password(request).await })).await;
-    assert_eq!(told("password_changed", 1).await, "ann");
+    assert_eq!(logged("password_changed", 1).await, "ann");
 
     let mut acts = client.clone();
     let request = SetUserRoleRequest { user_id: ann.id, role: Role::Author.into() };
     let request = authenticated(request, &admin.token);
     leave("SetUserRole", box_up(async move { acts.set_user_role(request).await })).await;
-    assert_eq!(told("role_changed", 1).await, "ann");
+    assert_eq!(logged("role_changed", 1).await, "ann");
 
     let mut acts = client.clone();
     let request = SetPasswordRequest { user_id: ann.id, password: "newer".to_owned() };
     let request = authenticated(request, &admin.token);
     leave("SetPassword", box_up(async move { acts.set_password(request).await })).await;
-    assert_eq!(told("password_set", 1).await, "ann");
+    assert_eq!(logged("password_set", 1).await, "ann");
 
     let mut acts = client;
     let request = authenticated(DeleteUserRequest { user_id: ann.id }, &admin.token);
     leave("DeleteUser", box_up(async move { acts.delete_user(request).await })).await;
-    assert_eq!(told("user_deleted", 1).await, "ann");
+    assert_eq!(logged("user_deleted", 1).await, "ann");
     assert_eq!(app.database.user("ann").await, None);
 }
 

@@ -71,8 +71,8 @@ async fn concurrent_requests_do_not_affect_each_other(setup: TestSetup) {
         users.push((name, role, user.token));
     }
     app.user("gone").await;
-    let gone = app.user("gone too").await;
-    app.database.delete("gone too").await;
+    let deleted = app.user("deleted").await;
+    app.database.delete("deleted").await;
     let hostile = hostile_tokens(&app).await;
     let mut asked = Vec::new();
     for _ in 0..10 {
@@ -94,7 +94,7 @@ async fn concurrent_requests_do_not_affect_each_other(setup: TestSetup) {
                 api.get("/profile").await.expect_error(401);
             }));
         }
-        let api = app.bearer.with_token(&gone.token);
+        let api = app.bearer.with_token(&deleted.token);
         asked.push(tokio::spawn(async move {
             api.get("/admin").await.expect_detail(401, "User not found.");
         }));

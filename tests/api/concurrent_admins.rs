@@ -20,9 +20,9 @@ enum Act {
     Demote,
 }
 
-async fn act(app: &TestApp, act: Act, actor: &TestUser, whom: &TestUser) -> TestResponse {
+async fn act(app: &TestApp, act: Act, actor: &TestUser, target: &TestUser) -> TestResponse {
     let api = app.bearer.with_token(&actor.token);
-    let path = format!("/users/{}", whom.id);
+    let path = format!("/users/{}", target.id);
     match act {
         Act::Delete => api.send(api.request(Method::DELETE, &path)).await,
         Act::Demote => api.put(&format!("{path}/role"), &json!({ "role": "user" })).await,

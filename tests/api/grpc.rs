@@ -21,7 +21,7 @@ async fn client(app: &TestApp) -> AuthServiceClient<Channel> {
     grpc::client(&app.auth().address("grpc")).await
 }
 
-fn anybody() -> Requirement {
+fn any_user() -> Requirement {
     Requirement::AnyAuthenticated(AnyAuthenticated {})
 }
 
@@ -52,7 +52,7 @@ async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     let verified = client.verify_credentials(request).await.expect("verified").into_inner();
     assert_eq!(verified.user, Some(ann.clone()));
 
-    let request = authorize(&login.access_token, anybody());
+    let request = authorize(&login.access_token, any_user());
     let passed = client.authorize(request).await.expect("passed").into_inner();
     assert_eq!(passed.user, Some(ann.clone()));
 

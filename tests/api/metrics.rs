@@ -227,8 +227,8 @@ async fn documentation_lists_the_metrics_of_each_program() {
     for (program, process) in
         [("gateway", app.gateway()), ("auth-service", app.auth()), ("posts-service", app.posts())]
     {
-        let told = families(&scrape(process).await);
-        expect_all_named(&documented(program), &told, &format!("docs/metrics.md for {program}"));
+        let exported = families(&scrape(process).await);
+        expect_all_named(&documented(program), &exported, &format!("docs/metrics.md for {program}"));
     }
 }
 

@@ -159,8 +159,8 @@ async fn checks_run_in_the_documented_order(setup: TestSetup) {
         let request = api.request(Method::PUT, path).header("content-type", "application/json");
         api.send(request.body("{")).await
     };
-    let (nobody, invalid) = (&app.bearer, draft("", ""));
-    broken(nobody, "/posts/x").await.expect_detail(401, "Not authenticated.");
+    let (anonymous, invalid) = (&app.bearer, draft("", ""));
+    broken(anonymous, "/posts/x").await.expect_detail(401, "Not authenticated.");
     broken(&user, "/posts/x").await.expect_detail(403, "Insufficient privileges.");
     broken(&bob, "/posts/999").await.expect_detail(400, "Request body is not valid JSON.");
     broken(&bob, &path).await.expect_detail(400, "Request body is not valid JSON.");

@@ -112,13 +112,13 @@ async fn no_log_line_contains_post_content(setup: TestSetup) {
         api.put(&path, &body).await.expect(200);
         delete(&api, &path).await.expect(200);
 
-        let told = if format == "json" { r#""event":"post_"# } else { r#"event="post_"# };
+        let events = if format == "json" { r#""event":"post_"# } else { r#"event="post_"# };
         let log = eventually("the audit", async || {
             let log = app.posts().stderr();
-            (log.matches(told).count() >= 3).then_some(log)
+            (log.matches(events).count() >= 3).then_some(log)
         })
         .await;
-        assert_eq!(log.matches(told).count(), 3, "{log}");
+        assert_eq!(log.matches(events).count(), 3, "{log}");
         assert!(!log.contains("planted"), "{log}");
         assert!(!log.contains(['\u{1b}', '\r']), "{log:?}");
         assert!(!log.lines().any(|line| line.starts_with("forged")), "{log}");

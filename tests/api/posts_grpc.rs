@@ -62,8 +62,8 @@ async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     assert_eq!((changed.author_id, changed.created_at), (ann.id, one.created_at));
     let request = DeletePostRequest { post_id: one.id };
     client.delete_post(authenticated(request, &ann.token)).await.expect("deleted");
-    let gone = client.get_post(GetPostRequest { post_id: one.id }).await;
-    expect_error(gone, Code::NotFound, "POST_NOT_FOUND");
+    let deleted = client.get_post(GetPostRequest { post_id: one.id }).await;
+    expect_error(deleted, Code::NotFound, "POST_NOT_FOUND");
 }
 
 async fn every_error_carries_its_reason_in_the_order_of_the_checks(setup: TestSetup) {

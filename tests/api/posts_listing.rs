@@ -83,8 +83,8 @@ async fn author_filters(setup: TestSetup) {
     let mixed = app.bearer.get("/posts").await.expect(200).json();
     let names = mixed["posts"].as_array().expect("posts").iter().map(|post| &post["author"]);
     assert_eq!(names.collect::<Vec<_>>()[..3], [&json!("ann"), &json!("bob"), &json!("ann")]);
-    for nobody in ["0", "999999", "9223372036854775807"] {
-        let page = app.bearer.get(&format!("/posts?author_id={nobody}")).await;
+    for unknown in ["0", "999999", "9223372036854775807"] {
+        let page = app.bearer.get(&format!("/posts?author_id={unknown}")).await;
         page.expect_json(200, &json!({ "posts": [], "next": null }));
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 for_all_deployments!(every_response_has_a_unique_id, only_a_trusted_proxy_may_set_the_request_id);
 for_postgres_deployments!(failed_batch_is_logged_by_both_services_with_all_its_request_ids);
 
-async fn told(app: &TestApp, id: &str) -> String {
+async fn response_id(app: &TestApp, id: &str) -> String {
     let request = app.bearer.request(Method::GET, "/public").header("x-request-id", id);
     let response = app.bearer.send(request).await;
     response.expect(200).header("x-request-id").expect("an id").to_owned()
@@ -32,13 +32,13 @@ async fn every_response_has_a_unique_id(setup: TestSetup) {
 
 async fn only_a_trusted_proxy_may_set_the_request_id(setup: TestSetup) {
     let app = setup.clone().start().await;
-    assert_ne!(told(&app, "from-a-stranger").await, "from-a-stranger");
+    assert_ne!(response_id(&app, "from-a-stranger").await, "from-a-stranger");
     let app = setup.with("TRUSTED_PROXIES", "127.0.0.0/8").start().await;
-    assert_eq!(told(&app, "from-a-proxy").await, "from-a-proxy");
+    assert_eq!(response_id(&app, "from-a-proxy").await, "from-a-proxy");
     let longest = "x".repeat(64);
-    assert_eq!(told(&app, &longest).await, longest);
+    assert_eq!(response_id(&app, &longest).await, longest);
     for bad in ["a b", "a,b", "\"", "", &"x".repeat(65)] {
-        assert_eq!(told(&app, bad).await.len(), 32, "{bad:?} is no id");
+        assert_eq!(response_id(&app, bad).await.len(), 32, "{bad:?} is not an id");
     }
 }
 
@@ -57,11 +57,11 @@ async fn failed_batch_is_logged_by_both_services_with_all_its_request_ids(setup:
         ids.push(response.expect(503).header("x-request-id").expect("an id").to_owned());
     }
     for (process, message) in [(app.gateway(), "request failed"), (app.auth(), "call failed")] {
-        let told = eventually("every id to be told", async || {
-            let told = ids_of(&process.stderr(), message);
-            ids.iter().all(|id| told.contains(id)).then_some(told)
+        let logged = eventually("a log line of every id", async || {
+            let logged = ids_of(&process.stderr(), message);
+            ids.iter().all(|id| logged.contains(id)).then_some(logged)
         });
-        assert!(told.await.len() >= ids.len());
+        assert!(logged.await.len() >= ids.len());
     }
 }
 

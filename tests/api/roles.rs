@@ -116,7 +116,7 @@ async fn unknown_role_is_rejected(setup: TestSetup) {
 async fn checks_run_in_the_documented_order(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
-    let nobody = "/users/999999999/role";
+    let unknown = "/users/999999999/role";
     let known = format!("/users/{}/role", ann.id);
     let huge = "x".repeat(100 * 1024);
     let put = async |token: Option<&str>, path: &str, content_type: &str, body: &str| {
@@ -127,16 +127,16 @@ async fn checks_run_in_the_documented_order(setup: TestSetup) {
     let (json, text) = ("application/json", "text/plain");
     let wrong_role = r#"{"role":"nonsense"}"#;
 
-    put(None, nobody, text, &huge).await.expect_detail(401, "Not authenticated.");
-    put(Some("bad"), nobody, text, &huge).await.expect_detail(401, "Invalid or expired token.");
-    let response = put(Some(&ann.token), nobody, text, &huge).await;
+    put(None, unknown, text, &huge).await.expect_detail(401, "Not authenticated.");
+    put(Some("bad"), unknown, text, &huge).await.expect_detail(401, "Invalid or expired token.");
+    let response = put(Some(&ann.token), unknown, text, &huge).await;
     response.expect_detail(403, "Insufficient privileges.");
     let actor = Some(admin.token.as_str());
-    put(actor, nobody, text, &huge).await.expect_error(413);
-    put(actor, nobody, text, "{").await.expect_error(415);
-    put(actor, nobody, json, "{").await.expect_error(400);
-    put(actor, nobody, json, r#"{"role":7}"#).await.expect_error(400);
-    put(actor, nobody, json, wrong_role).await.expect_detail(404, "User not found.");
+    put(actor, unknown, text, &huge).await.expect_error(413);
+    put(actor, unknown, text, "{").await.expect_error(415);
+    put(actor, unknown, json, "{").await.expect_error(400);
+    put(actor, unknown, json, r#"{"role":7}"#).await.expect_error(400);
+    put(actor, unknown, json, wrong_role).await.expect_detail(404, "User not found.");
     put(actor, &known, json, wrong_role).await.expect_detail(400, "Invalid role.");
     put(actor, &known, json, r#"{"role":"author"}"#).await.expect(200);
 

@@ -21,9 +21,9 @@ async fn no_secret_is_in_json_logs_spans_or_metrics(setup: TestSetup) {
     let (secrets, metrics) = nothing_secret_is_printed(setup).await;
     let spans = collector.spans();
     assert!(spans.iter().any(|span| span.name == "POST /login"), "{spans:#?}");
-    let told = format!("{spans:?}{metrics}");
+    let exported = format!("{spans:?}{metrics}");
     for secret in &secrets {
-        assert!(!told.contains(secret), "{secret} was told in a span or a metric: {told}");
+        assert!(!exported.contains(secret), "{secret} is in a span or a metric: {exported}");
     }
 }
 

@@ -25,12 +25,12 @@ async fn only_a_valid_client_certificate_gets_past_the_handshake(setup: TestSetu
     for port in [Port::Auth, Port::Posts] {
         let address = port.address(&app);
         assert!(address.starts_with("https://"), "{address}");
-        for (who, tls) in [
-            ("nobody", Some(authority.client(None))),
-            ("one of another authority", Some(authority.client(Some(&stranger)))),
-            ("one whose time is over", Some(authority.client(Some(&expired)))),
+        for (client, tls) in [
+            ("a client without certificate", Some(authority.client(None))),
+            ("a client of another authority", Some(authority.client(Some(&stranger)))),
+            ("a client with an expired certificate", Some(authority.client(Some(&expired)))),
         ] {
-            port.expect_nothing(&address, tls, who).await;
+            port.expect_nothing(&address, tls, client).await;
         }
         let unencrypted = address.replace("https", "http");
         port.expect_nothing(&unencrypted, None, "a client without TLS").await;
@@ -124,16 +124,16 @@ async fn unreadable_certificates_change_nothing() {
         assert!(log.contains(said), "nothing says {said}: {log}");
     }
     app.admin().await;
-    let (_, way) = app.auth_and_proxy();
+    let (_, proxy) = app.auth_and_proxy();
     // New connections use the certificates read before, too.
-    way.cut();
+    proxy.cut();
     eventually("the outage", async || {
         (app.try_log_in("admin", ADMIN_PASSWORD).await.status == 503).then_some(())
     })
     .await;
     let mut app = app;
     app.auth_proxy().open();
-    eventually("the way back", async || {
+    eventually("recovery", async || {
         (app.try_log_in("admin", ADMIN_PASSWORD).await.status == 200).then_some(())
     })
     .await;

@@ -44,7 +44,7 @@ async fn acknowledged_registrations_survive_a_kill_under_load(setup: TestSetup) 
                     let request = api.request(reqwest::Method::POST, "/register").json(&body);
                     match api.try_send(request).await {
                         Ok(response) if response.status == 200 => {
-                            acknowledged.send(name).expect("somebody listens");
+                            acknowledged.send(name).expect("received");
                         }
                         _ => return,
                     }

@@ -71,7 +71,7 @@ async fn waiter_gets_the_first_connection_returned() {
                 .run(|connection| {
                     Box::pin(async move {
                         sqlx::query("SELECT 1").execute(connection).await?;
-                        has_one.send(()).expect("somebody waits");
+                        has_one.send(()).expect("awaited");
                         freed.await.expect("freed");
                         Ok(())
                     })

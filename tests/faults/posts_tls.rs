@@ -60,8 +60,8 @@ async fn gateway_rejects_a_posts_service_without_a_valid_certificate() {
 #[tokio::test]
 async fn gateway_without_a_valid_certificate_gets_no_posts() {
     for (why, other, valid) in [
-        ("one of another authority", true, Validity::Current),
-        ("one whose time is over", false, Validity::Expired),
+        ("a client of another authority", true, Validity::Current),
+        ("a client with an expired certificate", false, Validity::Expired),
     ] {
         let certified = Certified::new();
         let elsewhere = Authority::new();

@@ -106,12 +106,15 @@ impl Port {
         self,
         address: &str,
         tls: Option<ClientTlsConfig>,
-        who: &str,
+        client: &str,
     ) {
         let Ok(channel) = channel(address, tls).await else { return };
         for response in self.everything(&channel).await {
-            let status = response.expect_err(who);
-            assert!(status.get_details_error_info().is_none(), "{who} was answered: {status:?}");
+            let status = response.expect_err(client);
+            assert!(
+                status.get_details_error_info().is_none(),
+                "{client} got a response: {status:?}"
+            );
         }
     }
 }

@@ -66,12 +66,14 @@ fn two_ports_are_published_and_every_service_can_be_scaled() {
 #[test]
 fn secrets_and_networks_are_reachable_only_where_needed() {
     let compose = compose();
-    let who = |has: &dyn Fn(&Value) -> bool| -> Vec<&str> {
+    let services_with = |has: &dyn Fn(&Value) -> bool| -> Vec<&str> {
         services(&compose).filter(|(_, service)| has(service)).map(|(name, _)| name).collect()
     };
     let mounts = |mount: &str| {
         let mount = json!(mount);
-        who(&|service| service["volumes"].as_array().is_some_and(|list| list.contains(&mount)))
+        services_with(&|service| {
+            service["volumes"].as_array().is_some_and(|list| list.contains(&mount))
+        })
     };
     // Only auth-service has the signing secret; the others see the secrets of the database.
     assert_eq!(mounts("secrets:/secrets:ro,nocopy"), ["auth-service"]);
@@ -81,12 +83,14 @@ fn secrets_and_networks_are_reachable_only_where_needed() {
     assert_eq!(mounts("database-secrets:/database-secrets"), ["init-secrets"]);
     let in_any_way = |service: &Value| service["volumes"].to_string().contains("secrets");
     assert_eq!(
-        who(&in_any_way),
+        services_with(&in_any_way),
         ["auth-service", "init-secrets", "migrate", "migrate-posts", "postgres", "posts-service"]
     );
     let on = |network: &str| {
         let network = json!(network);
-        who(&|service| service["networks"].as_array().is_some_and(|list| list.contains(&network)))
+        services_with(&|service| {
+            service["networks"].as_array().is_some_and(|list| list.contains(&network))
+        })
     };
     let with_database = ["auth-service", "migrate", "migrate-posts", "postgres", "posts-service"];
     assert_eq!(on("database"), with_database);

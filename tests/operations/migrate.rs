@@ -46,8 +46,8 @@ async fn migrate_of_posts_creates_its_tables(store: Store) {
         Store::Sqlite => "SELECT author_id FROM post",
     };
     database.execute(look).await;
-    let nobody = "127.0.0.1:1".parse().expect("an address");
-    let settings = TestSetup::split(store).posts_settings(&database.url(), nobody);
+    let unreachable = "127.0.0.1:1".parse().expect("an address");
+    let settings = TestSetup::split(store).posts_settings(&database.url(), unreachable);
     Process::start(Program::PostsService, &settings, folder.path()).ready().await;
 }
 
@@ -57,8 +57,8 @@ async fn concurrent_migrations_and_starts_succeed(store: Store) {
     let settings = setup.auth_settings(&database.url());
     all_at_once(setup.auth_program(), &settings).await;
     assert_eq!(database.count_users().await, 1);
-    let nobody = "127.0.0.1:1".parse().expect("an address");
-    let settings = setup.posts_settings(&database.posts_url(), nobody);
+    let unreachable = "127.0.0.1:1".parse().expect("an address");
+    let settings = setup.posts_settings(&database.posts_url(), unreachable);
     all_at_once(Program::PostsService, &settings).await;
 }
 

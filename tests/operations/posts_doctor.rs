@@ -17,7 +17,7 @@ async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
 }
 
 /// An address where nothing listens.
-fn nobody() -> SocketAddr {
+fn unreachable() -> SocketAddr {
     "127.0.0.1:1".parse().expect("an address")
 }
 
@@ -86,7 +86,7 @@ async fn doctor_does_not_wait_for_unreachable_services() {
     let proxy = TcpProxy::refusing(database.address());
     let setup = TestSetup::split(Store::Postgres);
     let folder = tempfile::tempdir().expect("a folder");
-    let settings = setup.posts_settings(&database.url_through(proxy.address()), nobody());
+    let settings = setup.posts_settings(&database.url_through(proxy.address()), unreachable());
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
     expect_line(&exit, "FAILED", "cannot open PostgreSQL at ");

@@ -12,9 +12,9 @@ pub(super) enum Id {
     User,
     /// A user who is created for the call.
     NewUser,
-    /// A new post of the caller, or of somebody else where the caller cannot write any.
+    /// A new post of the caller, or of another author if the caller cannot write any.
     OwnPost,
-    /// A new post of somebody else.
+    /// A new post of another author.
     OthersPost,
 }
 
@@ -54,7 +54,7 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("DELETE /posts/{id}", Id::OthersPost, Body::None),
 ];
 
-/// Users whom the calls are about; none of them is a caller.
+/// Users and authors that the calls are about; none is a caller.
 pub(super) struct Others {
     user_id: i64,
     author: Api,

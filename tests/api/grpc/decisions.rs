@@ -1,6 +1,6 @@
 //! `Authorize` and `BatchAuthorize`.
 
-use super::{ADMIN, AUTHOR, anybody, authorize, client};
+use super::{ADMIN, AUTHOR, any_user, authorize, client};
 use e2e::{SIGNING_SECRET, TestSetup, for_all_deployments, grpc::expect_error, token};
 use rolegate_proto::auth_v1::{
     AllowedRoles, BatchAuthorizeRequest, Role, authorize_outcome::Outcome,
@@ -54,7 +54,7 @@ async fn stored_role_takes_effect_at_once(setup: TestSetup) {
         client.authorize(all).await.expect("any role is enough");
     }
     app.database.delete("ann").await;
-    for requirement in [anybody(), roles(&[USER])] {
+    for requirement in [any_user(), roles(&[USER])] {
         let outcome = client.authorize(authorize(&ann.token, requirement)).await;
         expect_error(outcome, Code::Unauthenticated, "TOKEN_USER_NOT_FOUND");
     }
@@ -79,7 +79,7 @@ async fn invalid_tokens_are_rejected(setup: TestSetup) {
         none,
         unsigned,
     ] {
-        for requirement in [anybody(), roles(&[ADMIN])] {
+        for requirement in [any_user(), roles(&[ADMIN])] {
             let outcome = client.authorize(authorize(&token, requirement)).await;
             expect_error(outcome, Code::Unauthenticated, "TOKEN_INVALID");
         }
@@ -89,14 +89,15 @@ async fn invalid_tokens_are_rejected(setup: TestSetup) {
 async fn batch_returns_one_outcome_per_item(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
-    let (admin, ann, gone) = (app.admin().await, app.user("ann").await, app.user("gone").await);
-    app.database.delete("gone").await;
+    let (admin, ann, deleted) =
+        (app.admin().await, app.user("ann").await, app.user("deleted").await);
+    app.database.delete("deleted").await;
     let items = vec![
-        authorize(&ann.token, anybody()),
-        authorize("nonsense", anybody()),
+        authorize(&ann.token, any_user()),
+        authorize("nonsense", any_user()),
         authorize(&ann.token, roles(&[ADMIN])),
         authorize(&admin.token, roles(&[ADMIN])),
-        authorize(&gone.token, anybody()),
+        authorize(&deleted.token, any_user()),
         authorize(&ann.token, None),
         authorize(&"x".repeat(5000), roles(&[])),
         authorize(&ann.token, roles(&[USER, 0])),
@@ -127,7 +128,7 @@ async fn batch_returns_one_outcome_per_item(setup: TestSetup) {
     assert_eq!(outcomes, wanted);
 
     let many =
-        |count| BatchAuthorizeRequest { items: vec![authorize(&ann.token, anybody()); count] };
+        |count| BatchAuthorizeRequest { items: vec![authorize(&ann.token, any_user()); count] };
     for count in [0, 1, 256] {
         let response = client.batch_authorize(many(count)).await.expect("decided").into_inner();
         assert_eq!(response.outcomes.len(), count);

@@ -1,6 +1,6 @@
 //! User management calls, and how they identify the actor.
 
-use super::{ADMIN, anybody, authorize, client};
+use super::{ADMIN, any_user, authorize, client};
 use e2e::{
     ADMIN_PASSWORD, TestSetup, for_all_deployments,
     grpc::{authenticated, expect_error},
@@ -33,7 +33,7 @@ async fn user_management_calls_return_what_the_contract_says(setup: TestSetup) {
         authenticated(SetPasswordRequest { user_id, password: password.clone() }, &admin.token);
     let of = client.set_password(request).await.expect("set").into_inner().user;
     assert_eq!(of.as_ref(), Some(&user));
-    let old = client.authorize(authorize(&ann.token, anybody())).await;
+    let old = client.authorize(authorize(&ann.token, any_user())).await;
     expect_error(old, Code::Unauthenticated, "TOKEN_INVALID");
     let request = LoginRequest { username: "ann".into(), password: password.clone() };
     let token = client.login(request).await.expect("logged in").into_inner().access_token;
@@ -43,7 +43,7 @@ async fn user_management_calls_return_what_the_contract_says(setup: TestSetup) {
     let of =
         client.change_password(authenticated(message, &token)).await.expect("changed").into_inner();
     assert_eq!(of.user.as_ref(), Some(&user));
-    let items = vec![authorize(&token, anybody()), authorize(&admin.token, anybody())];
+    let items = vec![authorize(&token, any_user()), authorize(&admin.token, any_user())];
     let request = BatchAuthorizeRequest { items };
     let decided = client.batch_authorize(request).await.expect("decided").into_inner().outcomes;
     let ended = Outcome::RefusalReason("TOKEN_INVALID".to_owned());
@@ -51,8 +51,8 @@ async fn user_management_calls_return_what_the_contract_says(setup: TestSetup) {
     assert!(matches!(decided[1].outcome, Some(Outcome::User(_))));
 
     let request = authenticated(DeleteUserRequest { user_id }, &admin.token);
-    let gone = client.delete_user(request).await.expect("deleted").into_inner().user;
-    assert_eq!(gone, Some(user));
+    let deleted = client.delete_user(request).await.expect("deleted").into_inner().user;
+    assert_eq!(deleted, Some(user));
     assert_eq!(app.database.user("ann").await, None);
 }
 
@@ -61,11 +61,11 @@ async fn user_management_calls_check_in_the_order_of_the_contract(setup: TestSet
     let app = setup.start().await;
     let mut client = client(&app).await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
-    let (nobody, of_admin) = (999, admin.id);
+    let (unknown, of_admin) = (999, admin.id);
     for (actor, user_id, code, reason) in [
         ("", of_admin, Code::Unauthenticated, "TOKEN_INVALID"),
-        (&*ann.token, nobody, Code::PermissionDenied, "ROLE_INSUFFICIENT"),
-        (&*admin.token, nobody, Code::NotFound, "USER_NOT_FOUND"),
+        (&*ann.token, unknown, Code::PermissionDenied, "ROLE_INSUFFICIENT"),
+        (&*admin.token, unknown, Code::NotFound, "USER_NOT_FOUND"),
         (&*admin.token, i64::MIN, Code::NotFound, "USER_NOT_FOUND"),
     ] {
         let found = client.get_user(authenticated(GetUserRequest { user_id }, actor)).await;
@@ -100,8 +100,8 @@ async fn actor_is_identified_by_the_token_in_the_metadata(setup: TestSetup) {
     let mut client = client(&app).await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let message = SetUserRoleRequest { user_id: ann.id, role: ADMIN };
-    let nobody = client.set_user_role(Request::new(message)).await;
-    expect_error(nobody, Code::Unauthenticated, "TOKEN_INVALID");
+    let anonymous = client.set_user_role(Request::new(message)).await;
+    expect_error(anonymous, Code::Unauthenticated, "TOKEN_INVALID");
     for value in [String::new(), admin.token.clone(), format!("Basic {}", admin.token)] {
         let mut request = Request::new(message);
         request.metadata_mut().insert("authorization", value.parse().expect("text"));
