@@ -20,8 +20,7 @@ async fn serving_process_is_live_and_ready(setup: TestSetup) {
     for process in app.processes() {
         let ops = Api::at(&process.address("ops"));
         ops.get("/livez").await.expect(200);
-        eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(()))
-            .await;
+        process.wait_for_readiness(200).await;
         ops.get("/profile").await.expect(404);
     }
 }

@@ -30,7 +30,7 @@ async fn statuses(app: &TestApp, token: &str) -> Vec<u16> {
     for response in &responses {
         if response.status == 503 {
             response.expect_detail(503, "Service temporarily unavailable.");
-            assert!(response.header("retry-after").is_some(), "{response}");
+            response.expect_retry_after();
         }
     }
     responses.iter().map(|response| response.status).collect()
@@ -59,18 +59,12 @@ async fn database_outage_is_503_and_ends_with_the_outage(setup: TestSetup) {
 async fn process_without_database_is_live_but_not_ready(setup: TestSetup) {
     let mut app = setup.with_database_proxy().start().await;
     let ops = Api::at(&app.auth().address("ops"));
-    let readiness = async |wanted: u16| {
-        eventually("readiness to change", async || {
-            (ops.get("/readyz").await.status == wanted).then_some(())
-        })
-        .await;
-    };
-    readiness(200).await;
+    app.auth().wait_for_readiness(200).await;
     app.database_proxy().cut();
-    readiness(503).await;
+    app.auth().wait_for_readiness(503).await;
     ops.get("/livez").await.expect(200);
     app.database_proxy().open();
-    readiness(200).await;
+    app.auth().wait_for_readiness(200).await;
     app.admin().await;
 }
 
@@ -84,7 +78,7 @@ async fn unresponsive_database_is_an_outage_after_the_timeout(setup: TestSetup) 
     assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
     let ops = Api::at(&app.auth().address("ops"));
     ops.get("/livez").await.expect(200);
-    eventually("not ready", async || (ops.get("/readyz").await.status == 503).then_some(())).await;
+    app.auth().wait_for_readiness(503).await;
     app.database_proxy().open();
     eventually("the service to recover", async || {
         let response = app.bearer.with_token(&admin.token).get("/admin").await;

@@ -52,8 +52,7 @@ impl FullEngine {
 fn expect_busy(response: &TestResponse) {
     response.expect_detail(503, "Service is busy, try again.");
     response.expect_header("www-authenticate", None);
-    let retry_after = response.header("retry-after").and_then(|text| text.parse::<u32>().ok());
-    assert!(retry_after.is_some_and(|seconds| (1..=60).contains(&seconds)), "{response}");
+    response.expect_retry_after();
 }
 
 /// Each of these once.

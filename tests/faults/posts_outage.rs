@@ -37,8 +37,7 @@ async fn ask_everything(api: &Api, path: &str) -> Vec<TestResponse> {
 fn expect_outage(responses: &[TestResponse]) {
     for response in responses {
         response.expect_detail(503, "Service temporarily unavailable.");
-        let again = response.header("retry-after").and_then(|text| text.parse::<u32>().ok());
-        assert!(again.is_some_and(|seconds| (1..=60).contains(&seconds)), "{response}");
+        response.expect_retry_after();
     }
 }
 
@@ -82,19 +81,13 @@ async fn readiness_of_posts_service_follows_its_store() {
     let setup = TestSetup::split(Store::Postgres).with_database_proxy();
     let (mut app, path, api) = with_a_post(setup).await;
     let ops = Api::at(&app.posts().address("ops"));
-    let readiness = async |wanted: u16| {
-        eventually("readiness to change", async || {
-            (ops.get("/readyz").await.status == wanted).then_some(())
-        })
-        .await;
-    };
-    readiness(200).await;
+    app.posts().wait_for_readiness(200).await;
     app.database_proxy().cut();
-    readiness(503).await;
+    app.posts().wait_for_readiness(503).await;
     ops.get("/livez").await.expect(200);
     expect_outage(&ask_everything(&api, &path).await);
     app.database_proxy().open();
-    readiness(200).await;
+    app.posts().wait_for_readiness(200).await;
     is_read_again(&app, &path).await;
 }
 
@@ -110,9 +103,7 @@ async fn eight_posts_services_start_at_once_on_an_empty_database(store: Store) {
     auth.ready().await;
     for process in starting {
         let process = process.ready().await;
-        let ops = Api::at(&process.address("ops"));
-        eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(()))
-            .await;
+        process.wait_for_readiness(200).await;
     }
     assert_eq!(database.count_users().await, 1, "the admin alone");
 }

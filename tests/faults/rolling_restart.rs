@@ -58,14 +58,9 @@ impl Clients {
 
 /// What a load balancer and an orchestrator do.
 async fn replace(old: Process, new: &Process, proxy: &TcpProxy, listener: &str) {
-    let ready = async |process: &Process, status: u16| {
-        let ops = Api::at(&process.address("ops"));
-        eventually("readiness", async || (ops.get("/readyz").await.status == status).then_some(()))
-            .await;
-    };
-    ready(new, 200).await;
+    new.wait_for_readiness(200).await;
     old.terminate();
-    ready(&old, 503).await;
+    old.wait_for_readiness(503).await;
     proxy.retarget(new.socket_address(listener));
     let exit = old.exit().await;
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);

@@ -20,10 +20,10 @@ async fn lame_duck_is_not_ready_but_serves_and_closes_connections(setup: TestSet
     let app = setup.with("LAME_DUCK_SECONDS", "300").start().await;
     let ann = app.user("ann").await;
     let ops = Api::at(&app.gateway().address("ops"));
-    eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(())).await;
+    app.gateway().wait_for_readiness(200).await;
     app.bearer.get("/public").await.expect(200).expect_header("connection", None);
     app.gateway().terminate();
-    eventually("not ready", async || (ops.get("/readyz").await.status == 503).then_some(())).await;
+    app.gateway().wait_for_readiness(503).await;
     ops.get("/livez").await.expect(200);
     let response = app.bearer.get("/public").await;
     response.expect(200).expect_header("connection", Some("close"));

@@ -1,7 +1,7 @@
 //! Concurrent starts, and a start before the database.
 
 use e2e::{
-    ADMIN_PASSWORD, Api, Process, Store, TcpProxy, TestDatabase, TestSetup, for_both_stores,
+    ADMIN_PASSWORD, Process, Store, TcpProxy, TestDatabase, TestSetup, for_both_stores,
     for_postgres_deployments, grpc,
 };
 use rolegate_proto::auth_v1::LoginRequest;
@@ -39,8 +39,6 @@ async fn start_waits_for_the_database(setup: TestSetup) {
     assert!(!process.stdout().contains("http://"), "it listens before it can work");
     proxy.open();
     let process = process.ready().await;
-    let ops = Api::at(&process.address("ops"));
-    e2e::eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(()))
-        .await;
+    process.wait_for_readiness(200).await;
     assert!(!process.stderr().contains("panicked"), "{}", process.stderr());
 }

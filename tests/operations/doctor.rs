@@ -1,8 +1,8 @@
 //! `auth-service doctor`: reports problems and changes nothing.
 
 use e2e::{
-    ADMIN_PASSWORD, Api, Exit, Process, Program, SIGNING_SECRET, Store, TcpProxy, TestDatabase,
-    TestSetup, eventually, for_both_stores,
+    ADMIN_PASSWORD, Exit, Process, Program, SIGNING_SECRET, Store, TcpProxy, TestDatabase,
+    TestSetup, for_both_stores,
 };
 use std::{collections::BTreeMap, path::Path};
 
@@ -34,8 +34,7 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     expect_line(&exit, "ok", "is free");
     expect_line(&exit, "ok", "there is no user admin yet");
     let server = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
-    let ops = Api::at(&server.address("ops"));
-    eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(())).await;
+    server.wait_for_readiness(200).await;
     for (name, listener) in [("AUTH_LISTEN_ADDR", "grpc"), ("OPS_LISTEN_ADDR", "ops")] {
         settings.insert(name.to_owned(), server.socket_address(listener).to_string());
     }

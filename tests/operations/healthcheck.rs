@@ -1,6 +1,6 @@
 //! `healthcheck` of each program: its own `/readyz` as an exit code.
 
-use e2e::{Api, Exit, Process, Program, TestSetup, eventually, for_all_deployments};
+use e2e::{Exit, Process, Program, TestSetup, for_all_deployments};
 use std::collections::BTreeMap;
 
 for_all_deployments!(healthcheck_follows_readiness);
@@ -19,8 +19,7 @@ async fn healthcheck_follows_readiness(setup: TestSetup) {
     let app = setup.with("LAME_DUCK_SECONDS", "300").start().await;
     let front = app.gateway();
     let address = front.socket_address("ops");
-    let ops = Api::at(&front.address("ops"));
-    eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(())).await;
+    front.wait_for_readiness(200).await;
     // 0.0.0.0: the setting in a container.
     for address in [address.to_string(), format!("0.0.0.0:{}", address.port())] {
         let exit = ask(program, &address).await;
@@ -35,7 +34,7 @@ async fn healthcheck_follows_readiness(setup: TestSetup) {
         }
     }
     front.terminate();
-    eventually("not ready", async || (ops.get("/readyz").await.status == 503).then_some(())).await;
+    front.wait_for_readiness(503).await;
     let exit = ask(program, &address.to_string()).await;
     assert_eq!((exit.code, exit.stderr.as_str()), (Some(1), "not ready\n"), "{exit:?}");
 }

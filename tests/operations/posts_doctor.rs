@@ -1,10 +1,7 @@
 //! `posts-service doctor`: reports problems and changes nothing.
 
 use crate::doctor::expect_line;
-use e2e::{
-    Api, Exit, Process, Program, Store, TcpProxy, TestDatabase, TestSetup, eventually,
-    for_both_stores,
-};
+use e2e::{Exit, Process, Program, Store, TcpProxy, TestDatabase, TestSetup, for_both_stores};
 use std::{collections::BTreeMap, net::SocketAddr, path::Path};
 
 for_both_stores!(doctor_finds_no_problem_before_the_first_start_and_while_serving);
@@ -34,8 +31,7 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     expect_line(&exit, "ok", &format!("auth-service at {} answers", auth.address("grpc")));
     expect_line(&exit, "ok", "POSTS_LISTEN_ADDR 127.0.0.1:0 is free");
     let server = Process::start(Program::PostsService, &settings, folder.path()).ready().await;
-    let ops = Api::at(&server.address("ops"));
-    eventually("readiness", async || (ops.get("/readyz").await.status == 200).then_some(())).await;
+    server.wait_for_readiness(200).await;
     for (name, listener) in [("POSTS_LISTEN_ADDR", "grpc"), ("OPS_LISTEN_ADDR", "ops")] {
         settings.insert(name.to_owned(), server.socket_address(listener).to_string());
     }

@@ -153,6 +153,14 @@ impl TestResponse {
         self
     }
 
+    /// Asserts a `Retry-After` from 1 to 60 seconds.
+    #[track_caller]
+    pub fn expect_retry_after(&self) -> &Self {
+        let seconds = self.header("retry-after").and_then(|text| text.parse::<u32>().ok());
+        assert!(seconds.is_some_and(|seconds| (1..=60).contains(&seconds)), "{self}");
+        self
+    }
+
     /// The body as JSON.
     #[track_caller]
     #[must_use]

@@ -151,26 +151,26 @@ impl TestDatabase {
 
     /// Replaces a user's role.
     pub async fn set_role(&self, username: &str, role: &str) {
-        const SQL: &str = r#"UPDATE "user" SET role = $2 WHERE username = $1"#;
-        let rows = connected!(self, connection => sqlx::query(SQL)
-            .bind(username)
-            .bind(role)
-            .execute(&mut connection)
-            .await
-            .expect("the role is updated")
-            .rows_affected());
-        assert_eq!(rows, 1, "there is one user {username}");
+        self.update(r#"UPDATE "user" SET role = $2 WHERE username = $1"#, username, role).await;
     }
 
     /// Renames a user, also to what cannot be registered.
     pub async fn rename(&self, username: &str, new: &str) {
-        const SQL: &str = r#"UPDATE "user" SET username = $2 WHERE username = $1"#;
-        let rows = connected!(self, connection => sqlx::query(SQL)
+        self.update(r#"UPDATE "user" SET username = $2 WHERE username = $1"#, username, new).await;
+    }
+
+    /// Replaces a user's password hash.
+    pub async fn set_password_hash(&self, username: &str, hash: &str) {
+        self.update(r#"UPDATE "user" SET password = $2 WHERE username = $1"#, username, hash).await;
+    }
+
+    async fn update(&self, sql: &'static str, username: &str, value: &str) {
+        let rows = connected!(self, connection => sqlx::query(sql)
             .bind(username)
-            .bind(new)
+            .bind(value)
             .execute(&mut connection)
             .await
-            .expect("the user is renamed")
+            .expect("the user is updated")
             .rows_affected());
         assert_eq!(rows, 1, "there is one user {username}");
     }
@@ -187,19 +187,6 @@ impl TestDatabase {
         let lock = format!("BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE");
         sqlx::raw_sql(AssertSqlSafe(lock)).execute(&mut connection).await.expect("locked");
         LockedTable { connection, table }
-    }
-
-    /// Replaces a user's password hash.
-    pub async fn set_password_hash(&self, username: &str, hash: &str) {
-        const SQL: &str = r#"UPDATE "user" SET password = $2 WHERE username = $1"#;
-        let rows = connected!(self, connection => sqlx::query(SQL)
-            .bind(username)
-            .bind(hash)
-            .execute(&mut connection)
-            .await
-            .expect("the hash is updated")
-            .rows_affected());
-        assert_eq!(rows, 1, "there is one user {username}");
     }
 
     /// Deletes a user's row.

@@ -1,7 +1,8 @@
 //! A started program: its addresses, its output, its end.
 
 use crate::{
-    eventually::{TIMEOUT, within_bounds},
+    Api,
+    eventually::{TIMEOUT, eventually, within_bounds},
     program::Program,
 };
 use std::{
@@ -154,6 +155,13 @@ impl Process {
         let found = stderr.wait_for(|log| log.has_ended || log.text.lines().any(&is_match));
         drop(within_bounds(what, found).await.expect("the reader lives as long as this"));
         assert!(self.stderr().lines().any(&is_match), "no log line of {what}:\n{}", self.stderr());
+    }
+
+    /// Waits until its `/readyz` returns this status.
+    pub async fn wait_for_readiness(&self, status: u16) {
+        let ops = Api::at(&self.address("ops"));
+        eventually("readiness", async || (ops.get("/readyz").await.status == status).then_some(()))
+            .await;
     }
 
     /// Sends SIGKILL, and waits until it has ended.
