@@ -5,9 +5,11 @@
 //! adds only what a document cannot know: ids and bodies, in [`samples`]. An operation without a
 //! sample, and a sample without an operation, fail the test.
 
+mod caller;
 mod samples;
 
-use e2e::{Api, TestApp, TestResponse, TestSetup, for_all_deployments, token};
+use caller::Kind;
+use e2e::{Api, TestResponse, TestSetup, for_all_deployments};
 use reqwest::Method;
 use samples::{Id, Others, SAMPLES};
 use serde_json::Value;
@@ -19,35 +21,6 @@ for_all_deployments!(each_documented_operation_admits_exactly_its_documented_cal
 enum Variant {
     Bearer,
     Basic,
-}
-
-/// The kinds of callers; the last three are the roles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    NoCredentials,
-    BadCredentials,
-    User,
-    Author,
-    Admin,
-}
-
-impl Kind {
-    fn role(self) -> &'static str {
-        match self {
-            Self::NoCredentials | Self::BadCredentials => "none",
-            Self::User => "user",
-            Self::Author => "author",
-            Self::Admin => "admin",
-        }
-    }
-}
-
-struct Caller {
-    kind: Kind,
-    /// With this caller's credentials.
-    bearer: Api,
-    basic: Api,
-    password: String,
 }
 
 /// An operation of a document, and what the document says of access.
@@ -125,7 +98,7 @@ pub(crate) async fn each_documented_operation_admits_exactly_its_documented_call
 ) {
     let app = setup.start().await;
     let others = Others::create(&app).await;
-    let callers = callers(&app).await;
+    let callers = caller::create_all(&app).await;
     let mut called = BTreeSet::new();
     for (variant, address) in [(Variant::Bearer, &app.bearer), (Variant::Basic, &app.basic)] {
         for operation in documented(address, variant).await {
@@ -159,24 +132,4 @@ async fn call(api: &Api, operation: &str, id: &str, body: Option<Value>) -> Test
         None => request,
     })
     .await
-}
-
-async fn callers(app: &TestApp) -> Vec<Caller> {
-    let claims = token::claims_of(app.admin().await.id);
-    let forged = token::signed(&token::plain_header(), &claims, "not the secret of this service");
-    let caller = |kind, bearer, basic, password| Caller { kind, bearer, basic, password };
-    let bad_basic = app.basic.with_basic("admin", "not the password of the admin");
-    let mut callers = vec![
-        caller(Kind::NoCredentials, app.bearer.clone(), app.basic.clone(), String::new()),
-        caller(Kind::BadCredentials, app.bearer.with_token(&forged), bad_basic, String::new()),
-    ];
-    for (kind, user) in [
-        (Kind::User, app.user("some user").await),
-        (Kind::Author, app.user_with_role("some author", "author").await),
-        (Kind::Admin, app.admin().await),
-    ] {
-        let basic = app.basic.with_basic(&user.username, &user.password);
-        callers.push(caller(kind, app.bearer.with_token(&user.token), basic, user.password));
-    }
-    callers
 }

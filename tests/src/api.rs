@@ -1,6 +1,6 @@
 //! JSON over HTTP, and assertions that print the whole response when they fail.
 
-use crate::eventually::TIMEOUT;
+use crate::eventually::{INTERVAL, TIMEOUT, within_bounds};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use reqwest::{
     Client, Method, RequestBuilder,
@@ -182,6 +182,23 @@ impl TestResponse {
         headers.remove("x-request-id");
         (self.status, headers, &self.body)
     }
+}
+
+/// Repeats a request until the response is neither 503 nor 504: on a busy machine a hash of the real
+/// cost may take longer than the deadline of a call.
+pub async fn until_served<F: Future<Output = TestResponse>>(
+    mut request: impl FnMut() -> F,
+) -> TestResponse {
+    within_bounds("a response other than 503 and 504", async move {
+        loop {
+            let response = request().await;
+            if ![503, 504].contains(&response.status) {
+                return response;
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    })
+    .await
 }
 
 impl std::fmt::Display for TestResponse {

@@ -1,12 +1,11 @@
 //! Waiting for a state instead of for a time.
 
-use crate::TestResponse;
 use std::{future::Future, time::Duration};
 
 /// Longer than anything takes on an overloaded machine; only a failed test waits this long.
 pub(crate) const TIMEOUT: Duration = Duration::from_mins(3);
 
-const INTERVAL: Duration = Duration::from_millis(10);
+pub(crate) const INTERVAL: Duration = Duration::from_millis(10);
 
 /// Polls until there is a value.
 ///
@@ -26,23 +25,6 @@ pub fn eventually<T, F: Future<Output = Option<T>>>(
             tokio::time::sleep(INTERVAL).await;
         }
     })
-}
-
-/// Repeats a request until the response is neither 503 nor 504: on a busy machine a hash of the real
-/// cost may take longer than the deadline of a call.
-pub async fn until_served<F: Future<Output = TestResponse>>(
-    mut request: impl FnMut() -> F,
-) -> TestResponse {
-    within_bounds("a response other than 503 and 504", async move {
-        loop {
-            let response = request().await;
-            if ![503, 504].contains(&response.status) {
-                return response;
-            }
-            tokio::time::sleep(INTERVAL).await;
-        }
-    })
-    .await
 }
 
 /// Waits for a future.

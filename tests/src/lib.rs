@@ -37,11 +37,11 @@ mod test_setup;
 mod test_user;
 pub mod token;
 
-pub use api::{Api, TestResponse};
+pub use api::{Api, TestResponse, until_served};
 pub use certificates::{Authority, Certificate, Validity};
 pub use collector::{CollectedSpan, Collector};
 pub use database::{LockedTable, Store, StoredUser, TestDatabase};
-pub use eventually::{eventually, until_served, within_bounds};
+pub use eventually::{eventually, within_bounds};
 pub use process::{Exit, Process};
 pub use program::Program;
 pub use tcp_proxy::TcpProxy;

@@ -1,6 +1,6 @@
 //! Valid ids and bodies for every operation.
 
-use super::{Caller, Kind};
+use super::caller::{Caller, Kind};
 use e2e::{ADMIN_PASSWORD, Api, TestApp};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
