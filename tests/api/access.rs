@@ -1,9 +1,9 @@
 //! Who may call what: every operation of both `/openapi.json`, called by every kind of caller.
 //!
 //! The documents decide what is called and what is expected: an operation without `security` is
-//! public, the 403 of a protected one names the `roles` that it admits, and the 2xx is the status of success. This file
-//! adds only what a document cannot know: ids and bodies, in [`samples`]. An operation without a
-//! sample, and a sample without an operation, fail the test.
+//! public, the 403 of a protected one names in backticks the roles that it admits, and the 2xx is the
+//! status of success. [`samples`] adds what a document cannot know: ids and bodies. An operation
+//! without a sample, and a sample without an operation, fail the test.
 
 mod caller;
 mod samples;

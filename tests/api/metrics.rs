@@ -228,7 +228,11 @@ async fn documentation_lists_the_metrics_of_each_program() {
         [("gateway", app.gateway()), ("auth-service", app.auth()), ("posts-service", app.posts())]
     {
         let exported = families(&scrape(process).await);
-        expect_all_named(&documented(program), &exported, &format!("docs/metrics.md for {program}"));
+        expect_all_named(
+            &documented(program),
+            &exported,
+            &format!("docs/metrics.md for {program}"),
+        );
     }
 }
 
