@@ -85,7 +85,7 @@ async fn expect_rejected(program: Program, setting: &str, url: &str, why: &str) 
     assert!(is_one_line && starts && exit.stderr.contains(why), "{url}: {exit:?}");
     if program == FastHashAuthService {
         let doctor = doctor(&settings, folder.path()).await;
-        let said = format!("WRONG  database   {}", exit.stderr);
+        let said = format!("FAILED database  {}", exit.stderr);
         assert!(doctor.stdout.contains(&said), "{doctor:?} does not say {said}");
     }
 }

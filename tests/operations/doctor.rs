@@ -125,8 +125,8 @@ async fn doctor_and_start_report_a_foreign_database_alike() {
     other.execute("CREATE TABLE bookmark (url TEXT)").await;
     let folder_url = format!("sqlite://{}", folder.path().display());
     for (url, why) in [
-        (&posts.url(), "belongs to posts-service, not to auth-service"),
-        (&other.url(), "is not a store of auth-service: it has tables of another program"),
+        (&posts.url(), "is not a database of auth-service: "),
+        (&other.url(), "is not a database of auth-service: it has tables of another program"),
         (&folder_url, "is a folder; name a file in it"),
     ] {
         let settings = setup.auth_settings(url);

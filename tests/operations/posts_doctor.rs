@@ -98,7 +98,7 @@ async fn database_of_users_is_rejected() {
     let settings = setup.auth_settings(&users.url());
     let auth = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
     let settings = setup.posts_settings(&users.url(), auth.socket_address("grpc"));
-    let why = "belongs to auth-service, not to posts-service";
+    let why = "is not a database of posts-service: ";
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
     expect_line(&exit, "FAILED", why);
