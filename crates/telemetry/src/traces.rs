@@ -5,13 +5,16 @@
 
 use http::{HeaderMap, Uri};
 use opentelemetry::{
-    Key, KeyValue, global,
-    propagation::{Extractor, TextMapPropagator as _},
-    trace::TracerProvider as _,
+    KeyValue, global, propagation::TextMapPropagator as _, trace::TracerProvider as _,
 };
 use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
-use opentelemetry_sdk::{Resource, propagation::TraceContextPropagator, trace::SdkTracerProvider};
-use std::{env, str::FromStr};
+use opentelemetry_sdk::{
+    Resource,
+    propagation::TraceContextPropagator,
+    resource::{EnvResourceDetector, TelemetryResourceDetector},
+    trace::SdkTracerProvider,
+};
+use std::{collections::HashMap, env, str::FromStr};
 use tracing::{Span, Subscriber, level_filters::LevelFilter};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
@@ -19,15 +22,10 @@ use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
 
-/// A setting that prevents traces.
+/// A setting that prevents traces: the environment variable and the problem.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{variable}: {problem}")]
-pub struct StartError {
-    /// The environment variable, such as `OTEL_EXPORTER_OTLP_ENDPOINT`.
-    pub variable: &'static str,
-    /// What is wrong with its value.
-    pub problem: String,
-}
+#[error("{0}: {1}")]
+pub struct StartError(&'static str, String);
 
 /// The URL of a collector; empty text means none, as in the OpenTelemetry specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,14 +72,13 @@ pub(crate) fn otlp_provider(
     if let Ok(protocol) = env::var(PROTOCOL)
         && !["", "grpc"].contains(&protocol.as_str())
     {
-        let problem = "must be grpc or unset".to_owned();
-        return Err(StartError { variable: PROTOCOL, problem });
+        return Err(StartError(PROTOCOL, "must be grpc or unset".to_owned()));
     }
     let exporter = SpanExporter::builder()
         .with_tonic()
         .with_endpoint(url)
         .build()
-        .map_err(|error| StartError { variable: ENDPOINT, problem: error.to_string() })?;
+        .map_err(|error| StartError(ENDPOINT, error.to_string()))?;
     global::set_text_map_propagator(TraceContextPropagator::new());
     Ok(SdkTracerProvider::builder()
         .with_batch_exporter(exporter)
@@ -91,18 +88,15 @@ pub(crate) fn otlp_provider(
 
 /// The attributes in the environment; service name and version are ours unless they are set there.
 fn resource(program: &'static str, version: &'static str) -> Resource {
-    let configured = Resource::builder().build();
-    let is_set = |name: &'static str| {
-        configured.get(&Key::new(name)).is_some_and(|value| {
-            // The default of the library.
-            !value.as_str().starts_with("unknown_service")
-        })
-    };
-    let ours = [("service.name", program), ("service.version", version)]
-        .into_iter()
-        .filter(|(name, _)| !is_set(name))
-        .map(|(name, value)| KeyValue::new(name, value));
-    Resource::builder().with_attributes(ours).build()
+    let resource = Resource::builder_empty()
+        .with_service_name(program)
+        .with_attribute(KeyValue::new("service.version", version))
+        .with_detector(Box::new(TelemetryResourceDetector))
+        .with_detector(Box::new(EnvResourceDetector::new()));
+    match env::var("OTEL_SERVICE_NAME") {
+        Ok(name) if !name.is_empty() => resource.with_service_name(name).build(),
+        _ => resource.build(),
+    }
 }
 
 pub(crate) fn layer<S>(provider: &SdkTracerProvider) -> Box<dyn Layer<S> + Send + Sync>
@@ -128,49 +122,24 @@ pub fn set_remote_parent(span: &Span, headers: &HeaderMap) {
     if span.is_disabled() {
         return;
     }
-    let parent = TraceContextPropagator::new().extract(&Headers::of(headers));
+    let parent = TraceContextPropagator::new().extract(&trace_headers(headers));
     // An enabled span implies a collector, and with it the layer that this call needs.
     let _ = span.set_parent(parent);
 }
 
-/// The headers of a trace. Two `traceparent` count as none (W3C Trace Context, section 3.2); several
-/// `tracestate` are one list (section 3.3.1.5).
-struct Headers {
-    parent: Option<String>,
-    state: Option<String>,
-}
-
-impl Headers {
-    fn of(headers: &HeaderMap) -> Self {
-        let texts = |name: &str| -> Vec<&str> {
-            headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect()
-        };
-        let parent = match texts("traceparent").as_slice() {
-            [one] => Some((*one).to_owned()),
-            _ => None,
-        };
-        let state = texts("tracestate");
-        Self { parent, state: (!state.is_empty()).then(|| state.join(",")) }
-    }
-}
-
-impl Extractor for Headers {
-    fn get(&self, key: &str) -> Option<&str> {
-        match key {
-            "traceparent" => self.parent.as_deref(),
-            "tracestate" => self.state.as_deref(),
-            _ => None,
-        }
-    }
-
-    fn keys(&self) -> Vec<&str> {
-        vec!["traceparent", "tracestate"]
-    }
+/// The headers of a trace. Several `tracestate` are one list (W3C Trace Context, section 3.3.1.5).
+/// Two `traceparent` are invalid (section 3.2), and so is their list.
+fn trace_headers(headers: &HeaderMap) -> HashMap<String, String> {
+    let list = |name: &str| {
+        let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+        (name.to_owned(), values.collect::<Vec<_>>().join(","))
+    };
+    ["traceparent", "tracestate"].map(list).into()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Endpoint, Headers};
+    use super::{Endpoint, trace_headers};
     use http::{HeaderMap, HeaderValue};
     use opentelemetry::{propagation::TextMapPropagator as _, trace::TraceContextExt as _};
     use opentelemetry_sdk::propagation::TraceContextPropagator;
@@ -182,7 +151,7 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, HeaderValue::from_static(value));
         }
-        let context = TraceContextPropagator::new().extract(&Headers::of(&map));
+        let context = TraceContextPropagator::new().extract(&trace_headers(&map));
         let span = context.span();
         let found = span.span_context();
         found.is_valid().then(|| (found.trace_id().to_string(), found.trace_state().header()))
