@@ -19,27 +19,21 @@ mod set_user_role;
 mod status;
 mod verify_credentials;
 
-use crate::{accounts::Accounts, request_origin::RequestOrigin};
+use crate::accounts::Accounts;
 use rolegate_proto::auth_v1::{self, auth_service_server::AuthService};
-use rolegate_service_runtime::cidr_set::CidrSet;
 use tonic::{Request, Response, Status};
 
 /// `rolegate.auth.v1.AuthService`.
 #[derive(Clone)]
 pub struct AuthGrpc {
     accounts: Accounts,
-    trusted_gateways: CidrSet,
 }
 
 impl AuthGrpc {
-    /// Trusts the client address that `trusted_gateways` send.
+    /// The calls of these accounts.
     #[must_use]
-    pub fn new(accounts: Accounts, trusted_gateways: CidrSet) -> Self {
-        Self { accounts, trusted_gateways }
-    }
-
-    fn origin<M>(&self, request: &Request<M>) -> RequestOrigin {
-        request_origin::from_request(request, &self.trusted_gateways)
+    pub fn new(accounts: Accounts) -> Self {
+        Self { accounts }
     }
 }
 

@@ -83,7 +83,7 @@ impl AuthService {
             other => failed(other),
         })?;
         let trusted = config.trusted_gateways;
-        let grpc = AuthServiceServer::new(AuthGrpc::new(accounts, trusted.clone()))
+        let grpc = AuthServiceServer::new(AuthGrpc::new(accounts))
             .max_decoding_message_size(MAX_MESSAGE_BYTES);
         let routes = Routes::new(grpc);
         let host = GrpcHost::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, &trusted, store).await;

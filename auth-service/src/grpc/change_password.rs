@@ -1,6 +1,6 @@
 //! `ChangePassword`.
 
-use super::{AuthGrpc, RpcResult};
+use super::{AuthGrpc, RpcResult, request_origin};
 use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1::{ChangePasswordRequest, ChangePasswordResponse};
 use tonic::{Request, Response};
@@ -9,7 +9,7 @@ pub(super) async fn call(
     service: &AuthGrpc,
     request: Request<ChangePasswordRequest>,
 ) -> RpcResult<ChangePasswordResponse> {
-    let origin = service.origin(&request);
+    let origin = request_origin::from_request(&request);
     let (metadata, _, message) = request.into_parts();
     let (current, new) = (message.current_password.into(), message.new_password.into());
     let actor = actor::token(&metadata);

@@ -1,6 +1,6 @@
 //! `Login`.
 
-use super::{AuthGrpc, RpcResult, status::reason_of};
+use super::{AuthGrpc, RpcResult, request_origin, status::reason_of};
 use crate::metrics;
 use rolegate_proto::auth_v1::{LoginRequest, LoginResponse};
 use secrecy::ExposeSecret;
@@ -10,7 +10,7 @@ pub(super) async fn call(
     service: &AuthGrpc,
     request: Request<LoginRequest>,
 ) -> RpcResult<LoginResponse> {
-    let origin = service.origin(&request);
+    let origin = request_origin::from_request(&request);
     let LoginRequest { username, password } = request.into_inner();
     let outcome = service.accounts.login(&username, password.into(), origin).await;
     metrics::login("login", outcome.as_ref().err().map(reason_of));

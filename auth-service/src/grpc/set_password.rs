@@ -1,6 +1,6 @@
 //! `SetPassword`.
 
-use super::{AuthGrpc, RpcResult};
+use super::{AuthGrpc, RpcResult, request_origin};
 use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1::{SetPasswordRequest, SetPasswordResponse};
 use tonic::{Request, Response};
@@ -9,7 +9,7 @@ pub(super) async fn call(
     service: &AuthGrpc,
     request: Request<SetPasswordRequest>,
 ) -> RpcResult<SetPasswordResponse> {
-    let origin = service.origin(&request);
+    let origin = request_origin::from_request(&request);
     let (metadata, _, SetPasswordRequest { user_id, password }) = request.into_parts();
     let actor = actor::token(&metadata);
     let user = service.accounts.set_password(actor, user_id, password.into(), origin).await?;

@@ -3,95 +3,44 @@
 
 mod call;
 
-use crate::caller;
+use crate::caller::Caller;
+use axum::{
+    Router,
+    extract::{Request, State},
+    middleware::{Next, from_fn_with_state},
+    response::Response,
+};
 use call::Call;
-use http::{HeaderMap, HeaderValue, Request, Response};
+use http::{HeaderMap, HeaderValue};
 use rolegate_proto::{RequestId, metadata::REQUEST_ID};
 use rolegate_service_runtime::cidr_set::CidrSet;
 use rolegate_telemetry::{request_context::RequestContext, traces};
-use std::{
-    mem,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
-use tonic::metadata::MetadataMap;
-use tower::{Layer, Service};
+use std::sync::Arc;
+use tonic::service::Routes;
 use tracing::{Instrument as _, Span};
 
-#[derive(Clone)]
-pub(crate) struct CallLayer {
-    trusted: Arc<CidrSet>,
+pub(crate) use call::register_metrics;
+
+/// The services within this layer, which trusts callers in the networks `trusted`.
+pub(crate) fn apply(routes: Routes, trusted: &Arc<CidrSet>) -> Router {
+    routes.into_axum_router().layer(from_fn_with_state(Arc::clone(trusted), observe))
 }
 
-impl CallLayer {
-    /// Trusts no network.
-    pub(crate) fn new() -> Self {
-        call::register_metrics();
-        Self { trusted: Arc::default() }
-    }
-
-    pub(crate) fn trust(&mut self, trusted: CidrSet) {
-        self.trusted = Arc::new(trusted);
-    }
-
-    /// The context and the span of a call, and the request, unchanged.
-    fn prepare<B>(&self, request: Request<B>) -> (RequestContext, Span, Request<B>) {
-        let (mut head, body) = request.into_parts();
-        let metadata = MetadataMap::from_headers(mem::take(&mut head.headers));
-        let view = tonic::Request::from_parts(metadata, mem::take(&mut head.extensions), ());
-        let is_trusted = caller::is_trusted(&view, &self.trusted);
-        let client_address = caller::client_address(&view, &self.trusted);
-        let (metadata, extensions, ()) = view.into_parts();
-        head.headers = metadata.into_headers();
-        head.extensions = extensions;
-
-        let request_id = is_trusted.then(|| parse_request_ids(&head.headers)).flatten();
-        let request_id = request_id.unwrap_or_else(new_request_id);
-        let span = call::span(head.uri.path());
-        if is_trusted {
-            traces::set_remote_parent(&span, &head.headers);
-        }
-        let context = RequestContext { request_id, client_address };
-        (context, span, Request::from_parts(head, body))
-    }
+async fn observe(State(trusted): State<Arc<CidrSet>>, request: Request, next: Next) -> Response {
+    let call = Call::start(request.uri().path());
+    let (context, span) = context_and_span(&request, &trusted);
+    context.scope(call.measure(next.run(request)).instrument(span)).await
 }
 
-impl<S> Layer<S> for CallLayer {
-    type Service = CallService<S>;
-
-    fn layer(&self, inner: S) -> CallService<S> {
-        CallService { inner, layer: self.clone() }
+fn context_and_span<B>(request: &http::Request<B>, trusted: &CidrSet) -> (RequestContext, Span) {
+    let Caller { is_trusted, client_address } = Caller::of(request, trusted);
+    let request_id = is_trusted.then(|| parse_request_ids(request.headers())).flatten();
+    let request_id = request_id.unwrap_or_else(new_request_id);
+    let span = call::span(request.uri().path());
+    if is_trusted {
+        traces::set_remote_parent(&span, request.headers());
     }
-}
-
-#[derive(Clone)]
-pub(crate) struct CallService<S> {
-    inner: S,
-    layer: CallLayer,
-}
-
-impl<S, B, A> Service<Request<B>> for CallService<S>
-where
-    S: Service<Request<B>, Response = Response<A>>,
-    S::Future: Send + 'static,
-    S::Error: 'static,
-    A: 'static,
-{
-    type Response = Response<A>;
-    type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<A>, S::Error>> + Send>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let call = Call::start(request.uri().path());
-        let (context, span, request) = self.layer.prepare(request);
-        let response = call.measure(self.inner.call(request));
-        Box::pin(context.scope(response.instrument(span)))
-    }
+    (RequestContext { request_id, client_address }, span)
 }
 
 /// One id, or several separated by commas; `None` if one of them is malformed.
@@ -109,7 +58,7 @@ fn new_request_id() -> HeaderValue {
 
 #[cfg(test)]
 mod tests {
-    use super::CallLayer;
+    use super::context_and_span;
     use http::Request;
     use std::net::SocketAddr;
     use tonic::transport::server::TcpConnectInfo;
@@ -121,13 +70,8 @@ mod tests {
         }
         let remote_addr: Option<SocketAddr> = Some(peer.parse().expect("an address"));
         let info = TcpConnectInfo { local_addr: None, remote_addr };
-        let request = request.extension(info).body("body").expect("a request");
-        let mut layer = CallLayer::new();
-        layer.trust("10.0.0.0/8".parse().expect("a network"));
-        let (context, _, request) = layer.prepare(request);
-        assert_eq!(request.headers().get_all("x-request-id").iter().count(), sent.len());
-        assert!(request.extensions().get::<TcpConnectInfo>().is_some(), "extensions were lost");
-        assert_eq!(*request.body(), "body");
+        let request = request.extension(info).body(()).expect("a request");
+        let (context, _) = context_and_span(&request, &"10.0.0.0/8".parse().expect("a network"));
         context.request_id.to_str().expect("text").to_owned()
     }
 

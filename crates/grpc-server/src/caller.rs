@@ -1,61 +1,72 @@
-//! Which callers are trusted, and the address of the end user.
+//! The caller of a call: whether it is trusted, and the address of the end user.
 
-use crate::connection::InProcessPeer;
+use http::Request;
 use rolegate_proto::metadata::CLIENT_ADDRESS;
 use rolegate_service_runtime::cidr_set::CidrSet;
 use std::net::IpAddr;
-use tonic::{Request, metadata::MetadataMap};
+use tonic::transport::server::{TcpConnectInfo, TlsConnectInfo};
 
-/// Whether the caller may report client address, request id and trace: it has an address in `trusted`,
-/// a verified certificate, or is in this process. Unknown peers are untrusted.
-#[must_use]
-pub fn is_trusted<M>(request: &Request<M>, trusted: &CidrSet) -> bool {
-    request.peer_certs().is_some_and(|certificates| !certificates.is_empty())
-        || request.remote_addr().is_some_and(|caller| trusted.contains(caller.ip()))
-        || request.extensions().get::<InProcessPeer>().is_some()
+/// In the extensions of every call from this process and of no other call. A missing peer address
+/// is no such mark: a socket whose peer has closed it has none either.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InProcessPeer;
+
+#[derive(Debug)]
+pub(crate) struct Caller {
+    /// Whether it may report client address, request id and trace: it has an address in a trusted
+    /// network, a verified certificate, or is in this process. Unknown peers are untrusted.
+    pub(crate) is_trusted: bool,
+    /// The address of the end user: the one that a trusted caller reports, else that of the caller.
+    pub(crate) client_address: Option<IpAddr>,
 }
 
-/// The address of the end user: the one that a trusted caller reports, else that of the caller.
-#[must_use]
-pub fn client_address<M>(request: &Request<M>, trusted: &CidrSet) -> Option<IpAddr> {
-    metadata_address(request.metadata())
-        .filter(|_| is_trusted(request, trusted))
-        .or(request.remote_addr().map(|address| address.ip()))
-}
-
-fn metadata_address(metadata: &MetadataMap) -> Option<IpAddr> {
-    metadata.get(CLIENT_ADDRESS)?.to_str().ok()?.parse().ok()
+impl Caller {
+    pub(crate) fn of<B>(request: &Request<B>, trusted: &CidrSet) -> Self {
+        let extensions = request.extensions();
+        let tls = extensions.get::<TlsConnectInfo<TcpConnectInfo>>();
+        let tcp = tls.map(TlsConnectInfo::get_ref).or_else(|| extensions.get());
+        let address = tcp.and_then(TcpConnectInfo::remote_addr).map(|address| address.ip());
+        let certificates = tls.and_then(TlsConnectInfo::peer_certs);
+        let is_trusted = certificates.is_some_and(|certificates| !certificates.is_empty())
+            || address.is_some_and(|address| trusted.contains(address))
+            || extensions.get::<InProcessPeer>().is_some();
+        let reported = request.headers().get(CLIENT_ADDRESS).filter(|_| is_trusted);
+        let reported = reported.and_then(|value| value.to_str().ok()?.parse().ok());
+        Self { is_trusted, client_address: reported.or(address) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{client_address, is_trusted};
-    use crate::connection::Connection;
+    use super::{Caller, InProcessPeer};
+    use http::Request;
     use rolegate_service_runtime::cidr_set::CidrSet;
     use std::net::{IpAddr, SocketAddr};
     use tokio::{
-        io::{AsyncReadExt as _, duplex},
+        io::AsyncReadExt as _,
         net::{TcpListener, TcpStream},
     };
-    use tonic::{
-        Request,
-        metadata::MetadataValue,
-        transport::server::{Connected as _, TcpConnectInfo},
-    };
+    use tonic::transport::server::{Connected as _, TcpConnectInfo};
 
     /// The client address that every call here reports.
     const REPORTED: &str = "192.0.2.1";
 
     fn call_over(connection: impl Clone + Send + Sync + 'static) -> Request<()> {
-        let mut request = Request::new(());
-        request.metadata_mut().insert("x-client-address", MetadataValue::from_static(REPORTED));
-        request.extensions_mut().insert(connection);
-        request
+        let request = Request::builder().header("x-client-address", REPORTED);
+        request.extension(connection).body(()).expect("a request")
     }
 
     fn call_from(address: &str) -> Request<()> {
         let remote_addr: Option<SocketAddr> = Some(address.parse().expect("an address"));
         call_over(TcpConnectInfo { local_addr: None, remote_addr })
+    }
+
+    fn is_trusted(call: &Request<()>, trusted: &CidrSet) -> bool {
+        Caller::of(call, trusted).is_trusted
+    }
+
+    fn client_address(call: &Request<()>, trusted: &CidrSet) -> Option<IpAddr> {
+        Caller::of(call, trusted).client_address
     }
 
     fn networks(text: &str) -> CidrSet {
@@ -76,9 +87,18 @@ mod tests {
     }
 
     #[test]
+    fn without_a_valid_report_the_address_of_a_trusted_caller_is_the_client_address() {
+        let trusted = networks("10.0.0.0/8");
+        let mut call = call_from("10.0.0.1:5");
+        call.headers_mut().insert("x-client-address", "nonsense".parse().expect("a value"));
+        assert_eq!(client_address(&call, &trusted), Some(ip("10.0.0.1")));
+        call.headers_mut().clear();
+        assert_eq!(client_address(&call, &trusted), Some(ip("10.0.0.1")));
+    }
+
+    #[test]
     fn a_caller_in_this_process_is_trusted() {
-        let (_client, server) = duplex(1);
-        let call = call_over(Connection::in_process(server).connect_info());
+        let call = call_over(InProcessPeer);
         assert!(is_trusted(&call, &CidrSet::default()));
         assert_eq!(client_address(&call, &CidrSet::default()), Some(ip(REPORTED)));
     }

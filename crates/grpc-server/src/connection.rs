@@ -1,4 +1,4 @@
-//! A connection as tonic serves it, from TCP or from this process.
+//! A TCP connection as tonic serves it.
 
 use std::{
     io,
@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf},
+    io::{AsyncRead, AsyncWrite, ReadBuf},
     sync::OwnedSemaphorePermit,
     time::{Instant, Sleep, sleep_until},
 };
@@ -16,45 +16,32 @@ use tonic::transport::server::Connected;
 /// HTTP/2 watch the client.
 pub(crate) const PREFACE_LEN: usize = 24;
 
-/// In the extensions of every call from this process and of no other call. A missing peer address
-/// is no such mark: a socket whose peer has closed it has none either.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct InProcessPeer;
-
-/// A stream, what calls over it know of the peer, and what bounds it.
+/// A stream and what bounds it.
 #[derive(Debug)]
-pub(crate) struct Connection<S, I = <S as Connected>::ConnectInfo> {
+pub(crate) struct Connection<S> {
     stream: S,
-    info: I,
     /// Missing bytes of the preface and their deadline; `None` after the preface.
     preface: Option<(usize, Pin<Box<Sleep>>)>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl<S: Connected> Connection<S> {
+impl<S> Connection<S> {
     /// The preface must be complete at `deadline`, or reads fail.
     pub(crate) fn new(stream: S, deadline: Instant, permit: Option<OwnedSemaphorePermit>) -> Self {
         let preface = Some((PREFACE_LEN, Box::pin(sleep_until(deadline))));
-        Self { info: stream.connect_info(), stream, preface, _permit: permit }
+        Self { stream, preface, _permit: permit }
     }
 }
 
-impl Connection<DuplexStream, InProcessPeer> {
-    /// A stream whose other end is in this process.
-    pub(crate) fn in_process(stream: DuplexStream) -> Self {
-        Self { stream, info: InProcessPeer, preface: None, _permit: None }
+impl<S: Connected> Connected for Connection<S> {
+    type ConnectInfo = S::ConnectInfo;
+
+    fn connect_info(&self) -> S::ConnectInfo {
+        self.stream.connect_info()
     }
 }
 
-impl<S, I: Clone + Send + Sync + 'static> Connected for Connection<S, I> {
-    type ConnectInfo = I;
-
-    fn connect_info(&self) -> I {
-        self.info.clone()
-    }
-}
-
-impl<S: AsyncRead + Unpin, I: Unpin> AsyncRead for Connection<S, I> {
+impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -75,7 +62,7 @@ impl<S: AsyncRead + Unpin, I: Unpin> AsyncRead for Connection<S, I> {
     }
 }
 
-impl<S: AsyncWrite + Unpin, I: Unpin> AsyncWrite for Connection<S, I> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -5,13 +5,13 @@
 //! - [`GrpcListener`], [`Connections`]: TCP sockets or streams within the process; `incoming` and
 //!   `connection`: their limits; [`TlsFiles`]: the settings of their encryption.
 //! - `call_layer`: metrics, trace and request context of every call.
-//! - [`caller`]: which callers are trusted, and the client address that they report.
+//! - `caller`: which callers are trusted, and the client address that they report.
 //! - [`actor`]: the access token in the metadata of a call.
 //! - [`error_status`]: a reason of the contract as a gRPC status.
 
 pub mod actor;
 mod call_layer;
-pub mod caller;
+mod caller;
 mod connection;
 mod error_status;
 mod incoming;

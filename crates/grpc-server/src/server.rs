@@ -1,18 +1,19 @@
 //! A gRPC server: one service, `grpc.health.v1` and reflection, under limits.
 
 use crate::{
-    call_layer::CallLayer,
-    connection::Connection,
+    call_layer,
+    caller::InProcessPeer,
     incoming::{self, PREFACE_TIMEOUT},
     listener::{Connections, GrpcListener},
 };
+use axum::Extension;
 use rolegate_service_runtime::{
     cidr_set::CidrSet,
     program::Failure,
     shutdown::{DRAIN_TIMEOUT, Shutdown},
 };
-use std::time::Duration;
-use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
+use std::{sync::Arc, time::Duration};
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::{service::Routes, transport::Server};
 use tonic_health::{ServingStatus, server::HealthReporter};
 
@@ -25,13 +26,22 @@ pub struct GrpcServer {
     health: HealthReporter,
     /// The server as a whole, and the service by name (grpc.health.v1).
     health_names: [&'static str; 2],
-    calls: CallLayer,
+    /// Callers in these networks are trusted.
+    trusted: Arc<CidrSet>,
 }
 
 impl GrpcServer {
     /// Serves the service `name` of these `descriptors`, with health and reflection. Its health is
     /// `NOT_SERVING` until [`Self::set_serving`].
-    pub async fn new(service: Routes, name: &'static str, descriptors: &'static [u8]) -> Self {
+    ///
+    /// Accepts request ids, client addresses and traces from callers in the networks `trusted`. Callers
+    /// in this process and callers with a verified certificate are always trusted.
+    pub async fn new(
+        service: Routes,
+        name: &'static str,
+        descriptors: &'static [u8],
+        trusted: CidrSet,
+    ) -> Self {
         let (reporter, health) = tonic_health::server::health_reporter();
         let reflection = || {
             tonic_reflection::server::Builder::configure()
@@ -45,18 +55,11 @@ impl GrpcServer {
         } else {
             tracing::error!("reflection is off: the descriptors are malformed");
         }
-        let calls = CallLayer::new();
-        let server = Self { routes, health: reporter, health_names: ["", name], calls };
+        call_layer::register_metrics();
+        let trusted = Arc::new(trusted);
+        let server = Self { routes, health: reporter, health_names: ["", name], trusted };
         server.set_serving(false).await;
         server
-    }
-
-    /// Accepts request ids, client addresses and traces from callers in these networks. Callers in
-    /// this process and callers with a verified certificate are always trusted.
-    #[must_use]
-    pub fn trusting(mut self, trusted: &CidrSet) -> Self {
-        self.calls.trust(trusted.clone());
-        self
     }
 
     /// Sets the status in `grpc.health.v1`.
@@ -78,13 +81,14 @@ impl GrpcServer {
     /// Serves calls until `shutdown` stops the server, then finishes open calls within
     /// [`DRAIN_TIMEOUT`].
     pub async fn serve(&self, connections: Connections, shutdown: Shutdown) -> Result<(), Failure> {
-        let server = limited_server().layer(self.calls.clone()).add_routes(self.routes.clone());
+        let routes = call_layer::apply(self.routes.clone(), &self.trusted);
+        let server = |routes: axum::Router| limited_server().add_routes(routes.into());
         let (stopping, until) = (shutdown.stopping(), shutdown.stopping());
         let serving = async {
             match connections {
                 Connections::Tcp(GrpcListener { incoming, tls: Some(tls) }) => {
                     let incoming = incoming::encrypted(incoming, tls, PREFACE_TIMEOUT, until);
-                    server.serve_with_incoming_shutdown(incoming, stopping).await
+                    server(routes).serve_with_incoming_shutdown(incoming, stopping).await
                 }
                 Connections::Tcp(GrpcListener { incoming, tls: None }) => {
                     let address = incoming.address();
@@ -95,11 +99,11 @@ impl GrpcServer {
                         );
                     }
                     let incoming = incoming::plain(incoming, PREFACE_TIMEOUT, until);
-                    server.serve_with_incoming_shutdown(incoming, stopping).await
+                    server(routes).serve_with_incoming_shutdown(incoming, stopping).await
                 }
                 Connections::InMemory(streams) => {
-                    let incoming = ReceiverStream::new(streams)
-                        .map(|stream| stream.map(Connection::in_process));
+                    let server = server(routes.layer(Extension(InProcessPeer)));
+                    let incoming = ReceiverStream::new(streams);
                     server.serve_with_incoming_shutdown(incoming, stopping).await
                 }
             }

@@ -35,7 +35,7 @@ impl<S: HostedStore + ?Sized> GrpcHost<S> {
         trusted: &CidrSet,
         store: Arc<S>,
     ) -> Self {
-        let server = GrpcServer::new(routes, name, descriptors).await.trusting(trusted);
+        let server = GrpcServer::new(routes, name, descriptors, trusted.clone()).await;
         Self { server, store }
     }
 

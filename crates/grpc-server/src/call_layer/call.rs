@@ -19,7 +19,7 @@ static DURATIONS: LazyLock<HistogramVec> = LazyLock::new(|| {
     histogram_vec("rolegate_grpc_request_duration_seconds", help, labels, LATENCY_BUCKETS)
 });
 
-pub(super) fn register_metrics() {
+pub(crate) fn register_metrics() {
     LazyLock::force(&CALLS);
     LazyLock::force(&DURATIONS);
 }
@@ -46,17 +46,17 @@ impl Call {
 
     /// Waits for the response. tonic answers unknown methods with UNIMPLEMENTED and without waiting,
     /// which no handler does: so a call that waits, or has another status, is of a known method.
-    pub(super) async fn measure<A, E>(
+    pub(super) async fn measure<A>(
         mut self,
-        response: impl Future<Output = Result<Response<A>, E>>,
-    ) -> Result<Response<A>, E> {
+        response: impl Future<Output = Response<A>>,
+    ) -> Response<A> {
         let mut response = pin!(response);
         let response = poll_fn(|cx| {
             let poll = response.as_mut().poll(cx);
             self.is_known |= poll.is_pending();
             poll
         })
-        .await?;
+        .await;
         let code = status(response.headers());
         self.is_known |= code != Code::Unimplemented;
         self.code = Some(code);
@@ -65,7 +65,7 @@ impl Call {
         if is_server_error(code) {
             span.record("otel.status_code", "ERROR");
         }
-        Ok(response)
+        response
     }
 
     fn labels(&self) -> (&str, &str) {
@@ -117,44 +117,38 @@ fn is_server_error(code: Code) -> bool {
 
 /// The name in the gRPC specification.
 fn code_name(code: Code) -> &'static str {
-    match code {
-        Code::Ok => "OK",
-        Code::Cancelled => "CANCELLED",
-        Code::Unknown => "UNKNOWN",
-        Code::InvalidArgument => "INVALID_ARGUMENT",
-        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
-        Code::NotFound => "NOT_FOUND",
-        Code::AlreadyExists => "ALREADY_EXISTS",
-        Code::PermissionDenied => "PERMISSION_DENIED",
-        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
-        Code::FailedPrecondition => "FAILED_PRECONDITION",
-        Code::Aborted => "ABORTED",
-        Code::OutOfRange => "OUT_OF_RANGE",
-        Code::Unimplemented => "UNIMPLEMENTED",
-        Code::Internal => "INTERNAL",
-        Code::Unavailable => "UNAVAILABLE",
-        Code::DataLoss => "DATA_LOSS",
-        Code::Unauthenticated => "UNAUTHENTICATED",
-    }
+    const NAMES: &str = "OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND \
+        ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED \
+        OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED";
+    NAMES.split(' ').nth(code as usize).unwrap_or("UNKNOWN")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::CallLayer;
+    use super::code_name;
+    use crate::call_layer;
     use http::Request;
     use rolegate_telemetry::metrics;
     use std::{
         pin::pin,
+        sync::Arc,
         task::{Context, Waker},
     };
-    use tonic::{body::Body, service::Routes};
-    use tower::{Layer as _, Service as _};
+    use tonic::{Code, body::Body, service::Routes};
+    use tower::Service as _;
+
+    #[test]
+    fn codes_have_the_names_of_the_specification() {
+        for (code, name) in [(0, "OK"), (3, "INVALID_ARGUMENT"), (16, "UNAUTHENTICATED")] {
+            assert_eq!(code_name(Code::from_i32(code)), name);
+        }
+    }
 
     /// Also holds tonic to what [`super::Call::measure`] assumes: unknown methods do not wait.
     #[tokio::test]
     async fn unknown_methods_are_answered_at_once_and_share_one_label() {
         let (_reporter, health) = tonic_health::server::health_reporter();
-        let mut service = CallLayer::new().layer(Routes::new(health).prepare());
+        let mut service = Routes::from(call_layer::apply(Routes::new(health), &Arc::default()));
         let mut call = |path: &str| {
             let request = Request::builder().uri(path).header("content-type", "application/grpc");
             service.call(request.body(Body::empty()).expect("a request"))
