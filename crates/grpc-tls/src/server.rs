@@ -16,36 +16,25 @@ use tokio_rustls::{
 
 /// Accepts TLS connections.
 #[derive(Debug)]
-pub struct ServerTls {
-    is_mutual: bool,
-    config: Reloadable<ServerConfig>,
-}
+pub struct ServerTls(Reloadable<ServerConfig>);
 
 impl ServerTls {
     /// Presents `identity`. With `client_ca`, a PEM file, every client must present a certificate of
     /// one of its CAs; a handshake without one fails.
     pub fn load(identity: Identity, client_ca: Option<PathBuf>) -> Result<Self, FileError> {
-        let is_mutual = client_ca.is_some();
-        let config = Reloadable::load(move || config(&identity, client_ca.as_deref()))?;
-        Ok(Self { is_mutual, config })
+        Reloadable::load(move || config(&identity, client_ca.as_deref())).map(Self)
     }
 
     /// Reloads the files for new connections, and logs the outcome. Files that cannot be used
     /// change nothing.
     pub fn reload(&self) {
-        self.config.reload();
-    }
-
-    /// Whether clients must present a certificate.
-    #[must_use]
-    pub fn is_mutual(&self) -> bool {
-        self.is_mutual
+        self.0.reload();
     }
 
     /// The acceptor for the next connection.
     #[must_use]
     pub fn acceptor(&self) -> TlsAcceptor {
-        self.config.current().into()
+        self.0.current().into()
     }
 }
 

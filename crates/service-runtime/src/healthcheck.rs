@@ -4,15 +4,16 @@ use crate::{
     program::{Failure, print},
     settings::SettingError,
 };
-use http::{Request, header::HOST};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
 use std::{
-    error::Error,
+    io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     time::Duration,
 };
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
 
 /// `/readyz` needs no I/O; a program that takes longer is unhealthy.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
@@ -21,9 +22,8 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Debug, thiserror::Error)]
 #[error("http://{address}/readyz does not answer")]
 pub struct Unreachable {
-    /// The probed address.
     address: SocketAddr,
-    source: Box<dyn Error + Send + Sync>,
+    source: io::Error,
 }
 
 /// Succeeds if the program with this `OPS_LISTEN_ADDR` is ready.
@@ -44,17 +44,9 @@ pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
 
 /// Whether the program with this `OPS_LISTEN_ADDR` is ready.
 pub async fn is_ready(ops: SocketAddr) -> Result<bool, Unreachable> {
-    let mut outcome = None;
-    for address in probe_addresses(ops) {
-        let response = tokio::time::timeout(PROBE_TIMEOUT, probe(address)).await;
-        let response = response.unwrap_or_else(|_elapsed| Err("timeout".into()));
-        match response {
-            Ok(ready) => return Ok(ready),
-            Err(source) => outcome.get_or_insert(Unreachable { address, source }),
-        };
-    }
-    Err(outcome
-        .unwrap_or_else(|| Unreachable { address: ops, source: "no address to probe".into() }))
+    let probed = timeout(PROBE_TIMEOUT, probe(&probe_addresses(ops))).await;
+    let probed = probed.unwrap_or_else(|_elapsed| Err(io::ErrorKind::TimedOut.into()));
+    probed.map_err(|source| Unreachable { address: ops, source })
 }
 
 /// The addresses by which this host reaches a listener. A wildcard listener is on loopback too; one
@@ -69,12 +61,17 @@ fn probe_addresses(listen: SocketAddr) -> Vec<SocketAddr> {
     }
 }
 
-async fn probe(address: SocketAddr) -> Result<bool, Box<dyn Error + Send + Sync>> {
-    let stream = TcpStream::connect(address).await?;
-    let (mut requests, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
-    let request = Request::get("/readyz").header(HOST, address.to_string()).body(String::new())?;
-    Ok(requests.send_request(request).await?.status().is_success())
+/// Asks the first of these addresses that accepts a connection.
+async fn probe(addresses: &[SocketAddr]) -> io::Result<bool> {
+    let mut stream = TcpStream::connect(addresses).await?;
+    stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").await?;
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).await?;
+    match &status {
+        b"HTTP/1.1 200" => Ok(true),
+        b"HTTP/1.1 503" => Ok(false),
+        _ => Err(io::Error::other("not a response of /readyz")),
+    }
 }
 
 #[cfg(test)]

@@ -17,24 +17,13 @@ use std::{
 };
 
 /// Why a program failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub enum Failure {
     /// A setting is invalid: exit 64.
-    Setting(SettingError),
+    Setting(#[from] SettingError),
     /// Anything else: exit 1.
-    Other(Box<dyn Error + Send + Sync>),
-}
-
-impl From<SettingError> for Failure {
-    fn from(error: SettingError) -> Self {
-        Self::Setting(error)
-    }
-}
-
-impl From<Box<dyn Error + Send + Sync>> for Failure {
-    fn from(error: Box<dyn Error + Send + Sync>) -> Self {
-        Self::Other(error)
-    }
+    Other(#[from] Box<dyn Error + Send + Sync>),
 }
 
 /// Settings that every program has.

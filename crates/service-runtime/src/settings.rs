@@ -21,18 +21,6 @@ impl SettingError {
     pub fn new(variable: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { variable: variable.into(), problem: problem.into() }
     }
-
-    /// The name in the environment.
-    #[must_use]
-    pub fn variable(&self) -> &str {
-        &self.variable
-    }
-
-    /// The problem, and what is valid.
-    #[must_use]
-    pub fn problem(&self) -> &str {
-        &self.problem
-    }
 }
 
 /// Why there are no settings.
