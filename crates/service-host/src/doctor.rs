@@ -8,7 +8,7 @@ use rolegate_service_runtime::{
     program::{Failure, print},
     settings::SettingError,
 };
-use rolegate_sql_store::{DatabaseUrl, InspectError, Inspection, Schema};
+use rolegate_sql_store::{DatabaseUrl, Inspection, OpenError, Schema};
 use std::{fmt::Display, fs, net::SocketAddr, os::unix::fs::MetadataExt, path::Path};
 
 /// Access of others, and of the group to write. The group may read: that is how Kubernetes mounts a
@@ -76,7 +76,7 @@ impl Doctor {
     pub async fn database(
         &mut self,
         url: Result<DatabaseUrl, SettingError>,
-        inspect: impl AsyncFnOnce(&DatabaseUrl) -> Result<Inspection, InspectError>,
+        inspect: impl AsyncFnOnce(&DatabaseUrl) -> Result<Inspection, OpenError>,
         now: u64,
     ) -> Option<Inspection> {
         let url = url.map_err(|error| self.fail("database", error)).ok()?;
@@ -148,7 +148,6 @@ fn check_schema(found: &Inspection) -> Result<String, String> {
         Schema::Older { missing } => {
             Ok(format!("{missing} migration(s) are pending; migrate or the next start applies them"))
         }
-        Schema::Unrecognized(problem) => Err(problem.clone()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Why a database was not opened.
 
 use crate::DatabaseTarget;
-use rolegate_service_runtime::settings::SettingError;
+use rolegate_service_runtime::{program::Failure, settings::SettingError};
 
 /// Why a database was not opened. Prints as one line that names the setting or the database.
 #[derive(Debug, thiserror::Error)]
@@ -19,18 +19,25 @@ pub enum OpenError {
     },
 }
 
-/// An [`OpenError`] that does not know its setting yet.
-#[derive(Debug)]
-pub(crate) enum OpenFailure {
-    /// The problem, as it follows the name of the setting.
-    Setting(String),
-    /// The problem, as it follows the name of the database.
-    Unrecognized(String),
-    Failed(sqlx::Error),
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Setting(error) => Self::Setting(error),
+            failed @ OpenError::Failed { .. } => Self::Other(Box::new(failed)),
+        }
+    }
 }
 
-impl From<sqlx::Error> for OpenFailure {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Failed(error)
-    }
+/// An [`OpenError`] that does not know its setting yet.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenFailure {
+    /// The problem, as it follows the name of the setting.
+    #[error("{0}")]
+    Setting(String),
+    /// Not a schema of this service, or a damaged one; migrations cannot fix it. The problem, as it
+    /// follows the name of the database.
+    #[error("{0}")]
+    Unrecognized(String),
+    #[error(transparent)]
+    Failed(#[from] sqlx::Error),
 }

@@ -27,7 +27,7 @@ mod url;
 
 pub use batched_reads::BatchedReads;
 pub use error::OpenError;
-pub use inspection::{InspectError, Inspection, ProbeQuery};
+pub use inspection::{Inspection, ProbeQuery};
 pub use metrics::register_pool_metrics;
 pub use open::Opened;
 pub use pool_stats::PoolStats;

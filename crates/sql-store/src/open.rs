@@ -6,7 +6,6 @@ use crate::{
     postgres::{self, Pool},
     sqlite::{self, Pools},
 };
-use rolegate_service_runtime::{program::Failure, settings::SettingError};
 
 /// An open database whose schema is up to date.
 #[derive(Clone, Debug)]
@@ -15,15 +14,6 @@ pub enum Opened {
     Postgres(Pool),
     /// In an SQLite file.
     Sqlite(Pools),
-}
-
-impl From<OpenError> for Failure {
-    fn from(error: OpenError) -> Self {
-        match error {
-            OpenError::Setting(error) => Self::Setting(error),
-            failed @ OpenError::Failed { .. } => Self::Other(Box::new(failed)),
-        }
-    }
 }
 
 impl DatabaseUrl {
@@ -39,28 +29,23 @@ impl DatabaseUrl {
         opened.map_err(|failure| self.open_error(failure))
     }
 
-    /// Maps an error of this database as [`DatabaseUrl::open`] does.
-    #[must_use]
-    pub fn explain(&self, error: sqlx::Error) -> OpenError {
-        self.open_error(match self.target() {
-            DatabaseTarget::Postgres(options) => postgres::explain(options, error),
-            DatabaseTarget::Sqlite(file) => sqlite::explain(file, error),
-        })
-    }
-
-    /// The error of a database with a [`Schema::Unrecognized`](crate::Schema::Unrecognized).
-    #[must_use]
-    pub fn unrecognized(&self, why: &str) -> SettingError {
-        self.invalid(format!("{} {why}", self.target()))
-    }
-
-    fn open_error(&self, failure: OpenFailure) -> OpenError {
-        match failure {
-            OpenFailure::Setting(problem) => self.invalid(problem).into(),
-            OpenFailure::Unrecognized(why) => self.unrecognized(&why).into(),
-            OpenFailure::Failed(error) => {
-                OpenError::Failed { target: self.target().clone(), error }
+    /// Names the setting or the database, and tells a wrong setting from a failure.
+    pub(crate) fn open_error(&self, failure: OpenFailure) -> OpenError {
+        let target = self.target();
+        let error = match failure {
+            OpenFailure::Setting(problem) => return self.invalid(problem).into(),
+            OpenFailure::Unrecognized(why) => {
+                return self.invalid(format!("{target} {why}")).into();
             }
+            OpenFailure::Failed(error) => error,
+        };
+        let problem = match target {
+            DatabaseTarget::Postgres(_) => postgres::setting_problem(target, &error),
+            DatabaseTarget::Sqlite(file) => sqlite::setting_problem(file, &error),
+        };
+        match problem {
+            Some(problem) => self.invalid(problem).into(),
+            None => OpenError::Failed { target: target.clone(), error },
         }
     }
 }

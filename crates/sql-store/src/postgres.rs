@@ -25,10 +25,7 @@ pub(crate) async fn open(options: &PgConnectOptions, tables: &Tables) -> Result<
     let mut delay = MIN_RETRY_DELAY;
     loop {
         match try_open(options.clone(), tables).await {
-            Err(OpenFailure::Failed(error)) if is_tls_mismatch(&error) => {
-                return Err(explain(&options, error));
-            }
-            Err(OpenFailure::Failed(error)) if is_transient(&error) => {
+            Err(OpenFailure::Failed(error)) if is_transient(&error) && !is_tls_mismatch(&error) => {
                 let store = DatabaseTarget::Postgres(Box::new(options.clone()));
                 tracing::warn!(%store, %error, "waiting for the database");
             }
@@ -39,13 +36,10 @@ pub(crate) async fn open(options: &PgConnectOptions, tables: &Tables) -> Result<
     }
 }
 
-/// Tells a mismatch of the URL and the server from a failure of the server.
-pub(crate) fn explain(options: &PgConnectOptions, error: sqlx::Error) -> OpenFailure {
-    if !is_tls_mismatch(&error) {
-        return OpenFailure::Failed(error);
-    }
-    let target = DatabaseTarget::Postgres(Box::new(options.clone()));
-    OpenFailure::Setting(format!("{target} does not offer the TLS that the URL requires: {error}"))
+/// What is wrong with the URL; `None` if the server failed.
+pub(crate) fn setting_problem(target: &DatabaseTarget, error: &sqlx::Error) -> Option<String> {
+    is_tls_mismatch(error)
+        .then(|| format!("{target} does not offer the TLS that the URL requires: {error}"))
 }
 
 async fn try_open(options: PgConnectOptions, tables: &Tables) -> Result<Pool, OpenFailure> {
@@ -53,9 +47,7 @@ async fn try_open(options: PgConnectOptions, tables: &Tables) -> Result<Pool, Op
     // The advisory lock of sqlx's migrator, taken early: without it this instance could inspect a
     // schema that another one has migrated halfway. It ends with the connection.
     connection.lock().await.map_err(sqlx::Error::from)?;
-    if let Schema::Unrecognized(why) = Schema::in_postgres(&mut connection, tables).await? {
-        return Err(OpenFailure::Unrecognized(why));
-    }
+    Schema::in_postgres(&mut connection, tables).await?;
     tables.postgres().run(&mut connection).await.map_err(sqlx::Error::from)?;
     connection.close().await?;
     // The server cancels a statement whose caller has timed out, and ends a transaction that waits

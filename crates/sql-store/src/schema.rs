@@ -1,6 +1,6 @@
 //! The schema of a database, compared with the tables of a service. Reads only.
 
-use crate::tables::Tables;
+use crate::{error::OpenFailure, tables::Tables};
 use sqlx::{AssertSqlSafe, PgConnection, Row, SqliteConnection, migrate::Migrator};
 
 /// The schema of a database.
@@ -20,9 +20,6 @@ pub enum Schema {
     },
     /// Created by a newer release; migrations only add, so it is compatible.
     Newer,
-    /// Not a schema of this service, or a damaged one; migrations cannot fix it. Says why, to follow
-    /// the name of the database.
-    Unrecognized(String),
 }
 
 /// A row of the history: version, name, success and checksum.
@@ -38,8 +35,15 @@ struct Found {
 }
 
 impl Schema {
-    /// Reads the schema from PostgreSQL.
-    pub async fn in_postgres(connection: &mut PgConnection, tables: &Tables) -> sqlx::Result<Self> {
+    pub(crate) fn has_tables(&self) -> bool {
+        !matches!(self, Self::Missing { .. })
+    }
+
+    /// Reads the schema from PostgreSQL; an unrecognized one is an error.
+    pub(crate) async fn in_postgres(
+        connection: &mut PgConnection,
+        tables: &Tables,
+    ) -> Result<Self, OpenFailure> {
         let (history, marker) = tables.names_in_postgres();
         let sql = "SELECT to_regclass($1) IS NOT NULL AS has_history,
             to_regclass($2) IS NOT NULL AS has_marker,
@@ -58,14 +62,14 @@ impl Schema {
         let (has_marker, can_create) = (row.try_get("has_marker")?, row.try_get("can_create")?);
         // Other programs may share a schema of PostgreSQL.
         let found = Found { applied, has_marker, has_others: false, can_create };
-        Ok(compare(tables, &tables.postgres(), &found))
+        compare(tables, &tables.postgres(), &found)
     }
 
-    /// Reads the schema from an SQLite file.
-    pub async fn in_sqlite(
+    /// Reads the schema from an SQLite file; an unrecognized one is an error.
+    pub(crate) async fn in_sqlite(
         connection: &mut SqliteConnection,
         tables: &Tables,
-    ) -> sqlx::Result<Self> {
+    ) -> Result<Self, OpenFailure> {
         let sql =
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
         let names: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut *connection).await?;
@@ -77,7 +81,7 @@ impl Schema {
         }
         let has_others = names.iter().any(|table| table != history);
         let found = Found { applied, has_marker: has(marker), has_others, can_create: true };
-        Ok(compare(tables, &tables.sqlite(), &found))
+        compare(tables, &tables.sqlite(), &found)
     }
 }
 
@@ -87,22 +91,22 @@ fn select_history(table: &str) -> AssertSqlSafe<String> {
     ))
 }
 
-fn compare(tables: &Tables, ours: &Migrator, found: &Found) -> Schema {
+fn compare(tables: &Tables, ours: &Migrator, found: &Found) -> Result<Schema, OpenFailure> {
     let Tables { owner, marker_table, .. } = tables;
     let unrecognized =
-        |why: String| Schema::Unrecognized(format!("is not a database of {owner}: {why}"));
+        |why: &str| Err(OpenFailure::Unrecognized(format!("is not a database of {owner}: {why}")));
     let applied = &found.applied;
     let Some((_, first, ..)) = applied.first() else {
         return match (found.has_marker, found.has_others) {
             (true, _) => {
-                unrecognized(format!("another program created its table {marker_table:?}"))
+                unrecognized(&format!("another program created its table {marker_table:?}"))
             }
-            (false, true) => unrecognized("it has tables of another program".to_owned()),
-            (false, false) => Schema::Missing { can_create: found.can_create },
+            (false, true) => unrecognized("it has tables of another program"),
+            (false, false) => Ok(Schema::Missing { can_create: found.can_create }),
         };
     };
     if ours.iter().next().is_some_and(|ours| ours.description != *first) {
-        return unrecognized(format!("the first migration of its owner is {first:?}"));
+        return unrecognized(&format!("the first migration of its owner is {first:?}"));
     }
     let has = |version: i64| applied.iter().any(|it| it.0 == version);
     let is_known = |it: &Applied| ours.version_exists(it.0);
@@ -110,18 +114,19 @@ fn compare(tables: &Tables, ours: &Migrator, found: &Found) -> Schema {
         |it: &Applied| ours.iter().any(|ours| ours.version == it.0 && *ours.checksum != *it.3);
     let has_first = ours.iter().next().is_some_and(|migration| has(migration.version));
     if applied.iter().any(|(_, _, succeeded, _)| !succeeded) {
-        unrecognized("a migration was started and not finished".to_owned())
-    } else if !has_first || applied.iter().any(is_altered) {
-        unrecognized("its migrations differ from those of this release".to_owned())
-    } else if !found.has_marker {
-        unrecognized(format!("its table {marker_table:?} is missing"))
-    } else {
-        match ours.iter().filter(|migration| !has(migration.version)).count() {
-            0 if applied.iter().all(is_known) => Schema::Current,
-            0 => Schema::Newer,
-            missing => Schema::Older { missing },
-        }
+        return unrecognized("a migration was started and not finished");
     }
+    if !has_first || applied.iter().any(is_altered) {
+        return unrecognized("its migrations differ from those of this release");
+    }
+    if !found.has_marker {
+        return unrecognized(&format!("its table {marker_table:?} is missing"));
+    }
+    Ok(match ours.iter().filter(|migration| !has(migration.version)).count() {
+        0 if applied.iter().all(is_known) => Schema::Current,
+        0 => Schema::Newer,
+        missing => Schema::Older { missing },
+    })
 }
 
 #[cfg(test)]

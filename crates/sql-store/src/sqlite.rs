@@ -7,7 +7,7 @@
 
 mod file;
 
-pub use file::file_exists;
+pub(crate) use file::file_exists;
 
 use crate::{
     PoolStats, QueryFuture, STATEMENT_TIMEOUT, Schema, StoreError, Tables, error::OpenFailure,
@@ -49,23 +49,19 @@ pub(crate) async fn open(file: &Path, tables: &Tables) -> Result<Pools, OpenFail
     exists()?;
     let lock = lock_exclusive(file).await?;
     if exists()? {
-        let schema = read_schema(file, tables).await.map_err(|error| explain(file, error))?;
-        if let Schema::Unrecognized(why) = schema {
-            return Err(OpenFailure::Unrecognized(why));
-        }
+        let mut connection = connect_read_only(file).await?;
+        Schema::in_sqlite(&mut connection, tables).await?;
+        connection.close().await?;
     }
     private_file(file)?;
-    let pools = open_pools(file, tables).await.map_err(|error| explain(file, error));
+    let pools = open_pools(file, tables).await;
     drop(lock);
-    pools
+    Ok(pools?)
 }
 
-async fn read_schema(file: &Path, tables: &Tables) -> sqlx::Result<Schema> {
-    let options = SqliteConnectOptions::new().filename(file).read_only(true);
-    let mut connection: SqliteConnection = options.connect().await?;
-    let schema = Schema::in_sqlite(&mut connection, tables).await?;
-    connection.close().await?;
-    Ok(schema)
+/// Opens one connection, which does not create the file.
+pub(crate) async fn connect_read_only(file: &Path) -> sqlx::Result<SqliteConnection> {
+    SqliteConnectOptions::new().filename(file).read_only(true).connect().await
 }
 
 async fn open_pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
@@ -82,17 +78,17 @@ async fn open_pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
     Ok(Pools { writer, readers })
 }
 
-/// Tells a file that can never be a database from a failure of the machine.
-pub(crate) fn explain(file: &Path, error: sqlx::Error) -> OpenFailure {
+/// What is wrong with the file; `None` if the machine failed.
+pub(crate) fn setting_problem(file: &Path, error: &sqlx::Error) -> Option<String> {
     let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
     let file = file.display();
     // SQLite result codes; the low byte is the primary code.
     match code.map(|code| code & 0xff) {
-        Some(NOTADB) => OpenFailure::Setting(format!("{file} is not an SQLite database")),
+        Some(NOTADB) => Some(format!("{file} is not an SQLite database")),
         Some(PERM | READONLY | CANTOPEN | AUTH) => {
-            OpenFailure::Setting(format!("{file} cannot be opened to read and write: {error}"))
+            Some(format!("{file} cannot be opened to read and write: {error}"))
         }
-        _ => OpenFailure::Failed(error),
+        _ => None,
     }
 }
 

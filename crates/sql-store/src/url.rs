@@ -15,7 +15,7 @@ use std::{
 };
 
 /// A database to open, and the setting that names it. Prints without its password.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct DatabaseUrl {
     setting: &'static str,
     target: DatabaseTarget,
@@ -107,12 +107,6 @@ impl DatabaseTarget {
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.target.fmt(formatter)
-    }
-}
-
-impl fmt::Debug for DatabaseUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.setting, self.target)
     }
 }
 

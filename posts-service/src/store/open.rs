@@ -1,7 +1,7 @@
 //! Opens the store of a URL.
 
 use super::{PostStore, PostgresStore, SqliteStore, postgres, sqlite};
-use rolegate_sql_store::{DatabaseUrl, InspectError, Inspection, OpenError, Opened, Tables};
+use rolegate_sql_store::{DatabaseUrl, Inspection, OpenError, Opened, Tables};
 use std::sync::Arc;
 
 /// The tables of posts-service.
@@ -22,6 +22,6 @@ pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn PostStore>, OpenError> {
 }
 
 /// Inspects the database, which changes nothing.
-pub(crate) async fn inspect(url: &DatabaseUrl) -> Result<Inspection, InspectError> {
+pub(crate) async fn inspect(url: &DatabaseUrl) -> Result<Inspection, OpenError> {
     url.inspect(&TABLES, None).await
 }

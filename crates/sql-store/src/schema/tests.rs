@@ -1,5 +1,5 @@
 use super::{Applied, Found, Schema, compare};
-use crate::tables::Tables;
+use crate::{error::OpenFailure, tables::Tables};
 
 const TABLES: Tables = Tables {
     owner: "auth-service",
@@ -17,24 +17,29 @@ fn ours() -> Vec<Applied> {
     applied.collect()
 }
 
-fn compare_with(applied: Vec<Applied>, has_marker: bool, has_others: bool) -> Schema {
+fn compare_with(
+    applied: Vec<Applied>,
+    has_marker: bool,
+    has_others: bool,
+) -> Result<Schema, OpenFailure> {
     let found = Found { applied, has_marker, has_others, can_create: true };
     compare(&TABLES, &TABLES.sqlite(), &found)
 }
 
 #[track_caller]
-fn expect_unrecognized(schema: &Schema, why: &str) {
-    let Schema::Unrecognized(text) = schema else { panic!("{schema:?} is recognized") };
+fn expect_unrecognized(schema: &Result<Schema, OpenFailure>, why: &str) {
+    let Err(OpenFailure::Unrecognized(text)) = schema else { panic!("{schema:?} is recognized") };
     assert!(text.contains(why), "{text}");
 }
 
 #[test]
 fn older_and_newer_schemas_are_recognized() {
-    assert_eq!(compare_with(ours(), true, true), Schema::Current);
-    assert_eq!(compare_with(ours()[..1].to_vec(), true, true), Schema::Older { missing: 1 });
+    assert_eq!(compare_with(ours(), true, true).expect("ours"), Schema::Current);
+    let older = compare_with(ours()[..1].to_vec(), true, true).expect("ours");
+    assert_eq!(older, Schema::Older { missing: 1 });
     let mut newer = ours();
     newer.push((1_000_000, "later".to_owned(), true, Vec::new()));
-    assert_eq!(compare_with(newer, true, true), Schema::Newer);
+    assert_eq!(compare_with(newer, true, true).expect("ours"), Schema::Newer);
 }
 
 #[test]
@@ -66,7 +71,7 @@ fn schema_of_another_program_is_unrecognized() {
 fn empty_database_is_missing_its_schema() {
     for can_create in [true, false] {
         let found = Found { applied: Vec::new(), has_marker: false, has_others: false, can_create };
-        let schema = compare(&TABLES, &TABLES.sqlite(), &found);
+        let schema = compare(&TABLES, &TABLES.sqlite(), &found).expect("empty");
         assert_eq!(schema, Schema::Missing { can_create });
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Whether the file exists. The error says why there can be none, to follow the name of a setting.
-pub fn file_exists(file: &Path) -> Result<bool, String> {
+pub(crate) fn file_exists(file: &Path) -> Result<bool, String> {
     let path = file.display();
     match file.metadata() {
         Ok(found) if found.is_dir() => Err(format!("{path} is a folder; name a file in it")),
