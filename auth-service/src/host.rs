@@ -111,7 +111,7 @@ impl AuthService {
     }
 }
 
-fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
     Failure::Other(Box::new(error))
 }
 

@@ -1,7 +1,7 @@
 //! The HTTP Basic variant: users and one protected endpoint, without roles and tokens.
 
 use crate::{
-    endpoints::{index, protected, public, register},
+    endpoints::{fixed_message, protected, register},
     middleware,
     openapi::{Variant, docs_ui, document},
     settings::PublicSettings,
@@ -30,9 +30,9 @@ fn variant() -> Variant {
 fn routes() -> OpenApiRouter<AuthClient> {
     OpenApiRouter::default()
         // public
-        .routes(routes!(index::basic))
+        .routes(routes!(fixed_message::basic_index))
         .routes(routes!(register::register))
-        .routes(routes!(public::public))
+        .routes(routes!(fixed_message::public))
         // any user: the handler verifies `BasicCredentials`
         .routes(routes!(protected::basic))
 }

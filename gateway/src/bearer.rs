@@ -2,8 +2,8 @@
 
 use crate::{
     endpoints::{
-        admin, author, change_password, delete_user, get_user, index, list_users, login, profile,
-        protected, public, register, set_password, set_user_role,
+        change_password, delete_user, fixed_message, get_user, list_users, login, profile,
+        protected, register, set_password, set_user_role,
     },
     middleware,
     openapi::{Variant, docs_ui, document, guard::Guard},
@@ -41,17 +41,17 @@ fn routes(auth: &AuthClient, posts: Option<PostsClient>) -> OpenApiRouter<AuthCl
     let post_routes = posts.map(|posts| posts::routes(posts, &authors)).unwrap_or_default();
     OpenApiRouter::default()
         // public
-        .routes(routes!(index::bearer))
+        .routes(routes!(fixed_message::bearer_index))
         .routes(routes!(register::register))
         .routes(routes!(login::login))
-        .routes(routes!(public::public))
+        .routes(routes!(fixed_message::public))
         // any user: the handlers extract `CurrentUser`
         .routes(routes!(profile::profile))
         .routes(routes!(protected::bearer))
         .routes(routes!(change_password::change_password))
         // by role
-        .routes(authors.protect(routes!(author::author)))
-        .routes(admins.protect(routes!(admin::admin)))
+        .routes(authors.protect(routes!(fixed_message::author)))
+        .routes(admins.protect(routes!(fixed_message::admin)))
         .routes(admins.protect(routes!(list_users::list_users)))
         .routes(admins.protect(routes!(get_user::get_user, delete_user::delete_user)))
         .routes(admins.protect(routes!(set_user_role::set_user_role)))

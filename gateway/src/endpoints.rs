@@ -1,17 +1,15 @@
-//! One file per endpoint: its handler, request and response bodies, and OpenAPI annotation.
+//! One file per endpoint (and one for the fixed messages): its handler, request and response bodies, and OpenAPI annotation.
 //!
 //! The route tables guard routes by role before the body is read; auth-service and posts-service
 //! check the actor again.
 
-pub(crate) mod admin;
-pub(crate) mod author;
 pub(crate) mod change_password;
 pub(crate) mod create_post;
 pub(crate) mod delete_post;
 pub(crate) mod delete_user;
+pub(crate) mod fixed_message;
 pub(crate) mod get_post;
 pub(crate) mod get_user;
-pub(crate) mod index;
 pub(crate) mod list_posts;
 pub(crate) mod list_users;
 pub(crate) mod login;
@@ -21,7 +19,6 @@ mod post_request;
 mod post_response;
 pub(crate) mod profile;
 pub(crate) mod protected;
-pub(crate) mod public;
 pub(crate) mod register;
 mod role_name;
 pub(crate) mod set_password;

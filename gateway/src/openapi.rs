@@ -9,9 +9,10 @@ pub(crate) mod docs_ui;
 pub(crate) mod guard;
 pub(crate) mod responses;
 
-use responses::{ErrorBody, UpstreamUnavailable, add_response};
+use responses::{ErrorBody, add_response};
+use rolegate_proto::limits::MAX_PAGE_SIZE;
 use utoipa::{
-    IntoResponses, PartialSchema, ToSchema,
+    PartialSchema, ToSchema,
     openapi::{
         Header, HeaderBuilder, InfoBuilder, LicenseBuilder, OpenApi, RefOr, Server, Type,
         path::{Operation, ParameterIn, PathItem},
@@ -61,17 +62,31 @@ fn complete(operation: &mut Operation, variant: &Variant) {
     if is_protected {
         let description = "The caller is not authenticated.";
         let response = add_response(operation, 401, description, variant.unauthenticated);
-        response.headers.insert("WWW-Authenticate".to_owned(), header(variant.challenge));
+        let challenge = header(Type::String, variant.challenge);
+        response.headers.insert("WWW-Authenticate".to_owned(), challenge);
     }
-    for name in path_parameters(operation) {
+    let path_parameters = parameters(operation, &ParameterIn::Path);
+    for name in &path_parameters {
         let detail = format!("Path parameter \"{name}\" must be an integer.");
         add_response(operation, 400, "The path is malformed.", &[&detail]);
+        let (description, detail) = match name.as_str() {
+            "user_id" => ("No user has this id.", "User not found."),
+            _ => ("No post has this id.", "Post not found."),
+        };
+        add_response(operation, 404, description, &[detail]);
+    }
+    let has_query = !parameters(operation, &ParameterIn::Query).is_empty();
+    if has_query {
+        let detail =
+            format!("Query parameter \"limit\" must be a whole number from 1 to {MAX_PAGE_SIZE}.");
+        add_response(operation, 400, "A query parameter is invalid or repeated.", &[&detail]);
     }
     if has_body {
         body_errors(operation);
     }
-    if is_protected || has_body {
-        operation.responses.responses.extend(UpstreamUnavailable::responses());
+    // The other operations return a fixed message.
+    if is_protected || has_body || has_query || !path_parameters.is_empty() {
+        upstream_errors(operation);
     }
     let response = add_response(
         operation,
@@ -79,7 +94,7 @@ fn complete(operation: &mut Operation, variant: &Variant) {
         "The path does not support this method.",
         &["Method Not Allowed"],
     );
-    response.headers.insert("Allow".to_owned(), header("Allowed methods."));
+    response.headers.insert("Allow".to_owned(), header(Type::String, "Allowed methods."));
     add_response(
         operation,
         500,
@@ -95,13 +110,23 @@ fn complete(operation: &mut Operation, variant: &Variant) {
     }
 }
 
-fn path_parameters(operation: &Operation) -> Vec<String> {
+/// The names of the parameters in the path or in the query.
+fn parameters(operation: &Operation, location: &ParameterIn) -> Vec<String> {
     let parameters = operation.parameters.iter().flatten();
-    let in_path = parameters.filter_map(|parameter| match parameter {
-        RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Path => Some(&parameter.name),
+    let names = parameters.filter_map(|parameter| match parameter {
+        RefOr::T(parameter) if parameter.parameter_in == *location => Some(&parameter.name),
         _ => None,
     });
-    in_path.cloned().collect()
+    names.cloned().collect()
+}
+
+fn upstream_errors(operation: &mut Operation) {
+    let unavailable = ["Service temporarily unavailable.", "Service is busy, try again."];
+    let description = "An upstream service is unavailable or overloaded.";
+    let response = add_response(operation, 503, description, &unavailable);
+    response.headers.insert("Retry-After".to_owned(), header(Type::Integer, "Seconds."));
+    let description = "An upstream service did not respond in time.";
+    add_response(operation, 504, description, &["Upstream timed out."]);
 }
 
 /// The rejections of [`JsonBody`](crate::extract::json_body::JsonBody).
@@ -119,9 +144,9 @@ fn body_errors(operation: &mut Operation) {
     add_response(operation, 415, "The request body has another media type.", &other_type);
 }
 
-fn header(description: &str) -> RefOr<Header> {
-    let text = ObjectBuilder::new().schema_type(Type::String);
-    HeaderBuilder::new().schema(Some(text)).description(Some(description)).build().into()
+fn header(schema_type: Type, description: &str) -> RefOr<Header> {
+    let schema = ObjectBuilder::new().schema_type(schema_type);
+    HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build().into()
 }
 
 /// The operations of a path.

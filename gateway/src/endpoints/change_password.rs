@@ -17,6 +17,8 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+const SUCCESS: &str = "Password updated successfully.";
+
 /// The current password and the new one.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct PasswordChangeRequest {
@@ -37,11 +39,7 @@ pub(crate) struct PasswordChangeRequest {
     security(("bearer" = [])),
     request_body(content = PasswordChangeRequest, description = "At most 64 KiB."),
     responses(
-        (
-            status = 200,
-            body = Message,
-            example = json!({"message": "Password updated successfully."})
-        ),
+        (status = 200, body = Message, example = json!({"message": SUCCESS})),
         (
             status = 400,
             description = "The current password is wrong, the new one breaks a rule, or the request \
@@ -62,5 +60,5 @@ pub(crate) async fn change_password(
 ) -> Result<Json<Message>, ApiError> {
     let PasswordChangeRequest { current_password, new_password } = request?;
     auth.change_password(&token, &current_password, &new_password, context).await?;
-    Ok(message("Password updated successfully."))
+    Ok(message(SUCCESS))
 }

@@ -1,10 +1,7 @@
 //! `DELETE /posts/{id}`.
 
 use super::message::{Message, message};
-use crate::{
-    extract::path_id::PostId,
-    openapi::responses::{NotPostOwner, PostNotFound},
-};
+use crate::{extract::path_id::PathId, openapi::responses::NotPostOwner};
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
     CallContext,
@@ -22,15 +19,14 @@ use rolegate_posts_client::PostsClient;
     params(("id" = i64, Path, description = "An integer.")),
     responses(
         (status = 200, body = Message, example = json!({"message": "Post deleted successfully."})),
-        NotPostOwner,
-        PostNotFound
+        NotPostOwner
     )
 )]
 pub(crate) async fn delete_post(
     State(posts): State<PostsClient>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    PostId(id): PostId,
+    PathId(id): PathId,
 ) -> Result<Json<Message>, ApiError> {
     posts.delete(&actor, id, context).await?;
     Ok(message("Post deleted successfully."))

@@ -1,10 +1,7 @@
 //! `DELETE /users/{user_id}`.
 
 use super::message::{Message, message};
-use crate::{
-    extract::path_id::UserId,
-    openapi::responses::{ErrorBody, UserNotFound},
-};
+use crate::{extract::path_id::PathId, openapi::responses::ErrorBody};
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
     AuthClient, CallContext,
@@ -27,15 +24,14 @@ use rolegate_auth_client::{
                            integer.",
             body = ErrorBody,
             example = json!({"detail": "This user cannot be deleted."})
-        ),
-        UserNotFound
+        )
     )
 )]
 pub(crate) async fn delete_user(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    UserId(user_id): UserId,
+    PathId(user_id): PathId,
 ) -> Result<Json<Message>, ApiError> {
     auth.delete_user(&actor, user_id, context).await?;
     Ok(message("User deleted successfully."))

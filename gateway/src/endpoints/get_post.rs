@@ -1,10 +1,7 @@
 //! `GET /posts/{id}`.
 
 use super::post_response::PostResponse;
-use crate::{
-    extract::path_id::PostId,
-    openapi::responses::{PostNotFound, UpstreamUnavailable},
-};
+use crate::extract::path_id::PathId;
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{CallContext, axum::ApiError};
 use rolegate_posts_client::PostsClient;
@@ -15,12 +12,12 @@ use rolegate_posts_client::PostsClient;
     path = "/posts/{id}",
     tag = "Posts",
     params(("id" = i64, Path, description = "An integer.")),
-    responses((status = 200, body = PostResponse), PostNotFound, UpstreamUnavailable)
+    responses((status = 200, body = PostResponse))
 )]
 pub(crate) async fn get_post(
     State(posts): State<PostsClient>,
     Extension(context): Extension<CallContext>,
-    PostId(id): PostId,
+    PathId(id): PathId,
 ) -> Result<Json<PostResponse>, ApiError> {
     Ok(Json(posts.get_post(id, context).await?.into()))
 }

@@ -1,10 +1,7 @@
 //! `GET /posts?limit=&after=&author_id=`, each parameter at most once.
 
 use super::post_response::PostResponse;
-use crate::{
-    extract::pagination::{QueryParams, id_parameter, limit_parameter},
-    openapi::responses::{InvalidQuery, UpstreamUnavailable},
-};
+use crate::extract::pagination::{QueryParams, id_parameter, limit_parameter};
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{CallContext, axum::ApiError};
 use rolegate_posts_client::{PostPage, PostQuery, PostsClient};
@@ -44,7 +41,7 @@ impl IntoParams for Filters {
     path = "/posts",
     tag = "Posts",
     params(Filters),
-    responses((status = 200, body = Page), InvalidQuery, UpstreamUnavailable)
+    responses((status = 200, body = Page))
 )]
 pub(crate) async fn list_posts(
     State(posts): State<PostsClient>,

@@ -1,10 +1,7 @@
 //! `GET /users?limit=&after=&username=&role=`, each parameter at most once.
 
 use super::{role_name::RoleName, user_response::UserResponse};
-use crate::{
-    extract::pagination::{QueryParams, id_parameter, limit_parameter, parameter},
-    openapi::responses::InvalidQuery,
-};
+use crate::extract::pagination::{QueryParams, id_parameter, limit_parameter, parameter};
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
     AuthClient, CallContext, UserPage, UserQuery,
@@ -61,7 +58,7 @@ impl IntoParams for Filters {
     path = "/users",
     tag = "Users",
     params(Filters),
-    responses((status = 200, body = Page), InvalidQuery)
+    responses((status = 200, body = Page))
 )]
 pub(crate) async fn list_users(
     State(auth): State<AuthClient>,

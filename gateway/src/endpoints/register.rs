@@ -18,6 +18,8 @@ use utoipa::{
     openapi::{Object, ObjectBuilder, Type},
 };
 
+const SUCCESS: &str = "User registered successfully.";
+
 /// A new user. Other fields, such as a role, have no effect.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct RegisterRequest {
@@ -54,11 +56,7 @@ fn username() -> Object {
     tag = "Accounts",
     request_body(content = RegisterRequest, description = "At most 64 KiB."),
     responses(
-        (
-            status = 200,
-            body = Message,
-            example = json!({"message": "User registered successfully."})
-        ),
+        (status = 200, body = Message, example = json!({"message": SUCCESS})),
         (
             status = 400,
             description = "The username is taken, the username or password breaks a rule, or the \
@@ -82,5 +80,5 @@ pub(crate) async fn register(
 ) -> Result<Json<Message>, ApiError> {
     let RegisterRequest { username, password } = request?;
     auth.register(&username, &password, context).await?;
-    Ok(message("User registered successfully."))
+    Ok(message(SUCCESS))
 }

@@ -5,8 +5,8 @@ use super::{
     password_schema,
 };
 use crate::{
-    extract::{json_body::JsonBody, path_id::UserId},
-    openapi::responses::{ErrorBody, UserNotFound},
+    extract::{json_body::JsonBody, path_id::PathId},
+    openapi::responses::ErrorBody,
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
@@ -16,6 +16,8 @@ use rolegate_auth_client::{
 use secrecy::SecretString;
 use serde::Deserialize;
 use utoipa::ToSchema;
+
+const SUCCESS: &str = "Password updated successfully.";
 
 /// The user's new password.
 #[derive(Deserialize, ToSchema)]
@@ -34,30 +36,25 @@ pub(crate) struct PasswordUpdateRequest {
     params(("user_id" = i64, Path, description = "An integer.")),
     request_body(content = PasswordUpdateRequest, description = "At most 64 KiB."),
     responses(
-        (
-            status = 200,
-            body = Message,
-            example = json!({"message": "Password updated successfully."})
-        ),
+        (status = 200, body = Message, example = json!({"message": SUCCESS})),
         (
             status = 400,
             description = "The password breaks a rule, the id is not an integer, or the request \
                            body is malformed.",
             body = ErrorBody,
             example = json!({"detail": "Password must have at most 72 bytes."})
-        ),
-        UserNotFound
+        )
     )
 )]
 pub(crate) async fn set_password(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    user_id: Result<UserId, ApiError>,
+    user_id: Result<PathId, ApiError>,
     JsonBody(request): JsonBody<PasswordUpdateRequest>,
 ) -> Result<Json<Message>, ApiError> {
-    let UserId(user_id) = user_id?;
+    let PathId(user_id) = user_id?;
     let PasswordUpdateRequest { password } = request?;
     auth.set_password(&actor, user_id, &password, context).await?;
-    Ok(message("Password updated successfully."))
+    Ok(message(SUCCESS))
 }

@@ -5,8 +5,8 @@ use super::{
     role_name::RoleName,
 };
 use crate::{
-    extract::{json_body::JsonBody, path_id::UserId},
-    openapi::responses::{ErrorBody, UserNotFound},
+    extract::{json_body::JsonBody, path_id::PathId},
+    openapi::responses::ErrorBody,
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
@@ -15,6 +15,8 @@ use rolegate_auth_client::{
 };
 use serde::Deserialize;
 use utoipa::ToSchema;
+
+const SUCCESS: &str = "User role updated successfully.";
 
 /// The user's new role.
 #[derive(Deserialize, ToSchema)]
@@ -33,31 +35,26 @@ pub(crate) struct RoleUpdateRequest {
     params(("user_id" = i64, Path, description = "An integer.")),
     request_body(content = RoleUpdateRequest, description = "At most 64 KiB."),
     responses(
-        (
-            status = 200,
-            body = Message,
-            example = json!({"message": "User role updated successfully."})
-        ),
+        (status = 200, body = Message, example = json!({"message": SUCCESS})),
         (
             status = 400,
             description = "The role does not exist, the id is not an integer, or the request body \
                            is malformed.",
             body = ErrorBody,
             example = json!({"detail": "Invalid role."})
-        ),
-        UserNotFound
+        )
     )
 )]
 pub(crate) async fn set_user_role(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    user_id: Result<UserId, ApiError>,
+    user_id: Result<PathId, ApiError>,
     JsonBody(request): JsonBody<RoleUpdateRequest>,
 ) -> Result<Json<Message>, ApiError> {
-    let UserId(user_id) = user_id?;
+    let PathId(user_id) = user_id?;
     // auth-service rejects an unknown role, because 404 comes before `Invalid role.`.
     let role = request?.role.parse().ok();
     auth.set_user_role(&actor, user_id, role, context).await?;
-    Ok(message("User role updated successfully."))
+    Ok(message(SUCCESS))
 }

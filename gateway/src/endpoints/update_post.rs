@@ -4,9 +4,9 @@ use super::{post_request::PostRequest, post_response::PostResponse};
 use crate::{
     extract::{
         json_body::{JsonBody, MAX_POST_BODY},
-        path_id::PostId,
+        path_id::PathId,
     },
-    openapi::responses::{ErrorBody, NotPostOwner, PostNotFound},
+    openapi::responses::{ErrorBody, NotPostOwner},
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
@@ -33,17 +33,16 @@ use rolegate_posts_client::PostsClient;
             body = ErrorBody,
             example = json!({"detail": "Title must have 1 to 200 characters."})
         ),
-        NotPostOwner,
-        PostNotFound
+        NotPostOwner
     )
 )]
 pub(crate) async fn update_post(
     State(posts): State<PostsClient>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    id: Result<PostId, ApiError>,
+    id: Result<PathId, ApiError>,
     JsonBody(request): JsonBody<PostRequest, MAX_POST_BODY>,
 ) -> Result<Json<PostResponse>, ApiError> {
-    let PostId(id) = id?;
+    let PathId(id) = id?;
     Ok(Json(posts.update(&actor, id, request?.into(), context).await?.into()))
 }

@@ -1,49 +1,32 @@
 //! Ids in a path: integers with an optional sign.
 
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequestParts, MatchedPath, Path};
 use http::request::Parts;
 use rolegate_auth_client::axum::ApiError;
 
 /// Ids start at 1, so no row has this one.
 const NO_SUCH_ID: i64 = 0;
 
-/// The path parameter `user_id`. Rejects with 400 if it is not an integer.
+/// The one id of a path. Rejects with 400 if it is not an integer.
 ///
-/// Handlers that read a body take it as `Result<UserId, ApiError>` and unwrap it after the body, so
+/// Handlers that read a body take it as `Result<PathId, ApiError>` and unwrap it after the body, so
 /// that errors keep their documented order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct UserId(pub(crate) i64);
+pub(crate) struct PathId(pub(crate) i64);
 
-/// The path parameter `id` of a post. Rejects with 400 if it is not an integer; see [`UserId`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PostId(pub(crate) i64);
-
-impl<S: Send + Sync> FromRequestParts<S> for UserId {
+impl<S: Send + Sync> FromRequestParts<S> for PathId {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        path_id(parts, state, "user_id").await.map(Self)
+        // Fails if the segment is not UTF-8.
+        let segment = Path::<String>::from_request_parts(parts, state).await.ok();
+        segment.and_then(|Path(segment)| parse(&segment)).map(Self).ok_or_else(|| {
+            // The route is a template, such as `/users/{user_id}`.
+            let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+            let name = route.split(['{', '}']).nth(1).unwrap_or_default();
+            ApiError::bad_request(format!("Path parameter \"{name}\" must be an integer."))
+        })
     }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for PostId {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        path_id(parts, state, "id").await.map(Self)
-    }
-}
-
-async fn path_id<S: Send + Sync>(
-    parts: &mut Parts,
-    state: &S,
-    name: &str,
-) -> Result<i64, ApiError> {
-    // Fails if the segment is not UTF-8.
-    let segment = Path::<String>::from_request_parts(parts, state).await.ok();
-    segment.and_then(|Path(segment)| parse(&segment)).ok_or_else(|| {
-        ApiError::bad_request(format!("Path parameter \"{name}\" must be an integer."))
-    })
 }
 
 /// An integer beyond the range of ids is still an integer: the request then fails with 404.

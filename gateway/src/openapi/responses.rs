@@ -21,25 +21,6 @@ pub(crate) struct ErrorBody {
     detail: String,
 }
 
-/// The responses of endpoints that call another service. Operations with authentication or a
-/// request body get them without naming this type.
-#[derive(IntoResponses)]
-pub(crate) enum UpstreamUnavailable {
-    /// An upstream service is unavailable or overloaded.
-    #[response(
-        status = 503,
-        headers(("Retry-After" = u64, description = "Seconds.")),
-        examples(
-            ("unavailable" = (value = json!({"detail": "Service temporarily unavailable."}))),
-            ("busy" = (value = json!({"detail": "Service is busy, try again."})))
-        )
-    )]
-    Unavailable(ErrorBody),
-    /// An upstream service did not respond in time.
-    #[response(status = 504, example = json!({"detail": "Upstream timed out."}))]
-    TimedOut(ErrorBody),
-}
-
 /// The response of endpoints that verify passwords or register users.
 #[derive(IntoResponses)]
 #[response(
@@ -52,38 +33,12 @@ pub(crate) struct TooManyAttempts(ErrorBody);
 
 #[derive(IntoResponses)]
 #[response(
-    status = 404,
-    description = "No user has this id.",
-    example = json!({"detail": "User not found."})
-)]
-pub(crate) struct UserNotFound(ErrorBody);
-
-#[derive(IntoResponses)]
-#[response(
-    status = 404,
-    description = "No post has this id.",
-    example = json!({"detail": "Post not found."})
-)]
-pub(crate) struct PostNotFound(ErrorBody);
-
-#[derive(IntoResponses)]
-#[response(
     status = 403,
     description = "The user's stored role is not `author` or `admin`, or the user is an author and \
                    not the owner of the post.",
     example = json!({"detail": "Insufficient privileges."})
 )]
 pub(crate) struct NotPostOwner(ErrorBody);
-
-#[derive(IntoResponses)]
-#[response(
-    status = 400,
-    description = "A query parameter is invalid or repeated.",
-    example = json!({
-        "detail": "Query parameter \"limit\" must be a whole number from 1 to 200."
-    })
-)]
-pub(crate) struct InvalidQuery(ErrorBody);
 
 /// Adds `details` as examples to the response of this status. `description` is used if the
 /// operation does not describe the status itself.

@@ -1,6 +1,7 @@
 //! Access to the store without a token.
 
 use crate::{
+    host::failed,
     settings::Settings,
     store::{self, UserStore},
     user::User,
@@ -40,10 +41,6 @@ impl Operator {
 
 pub(super) fn not_found(username: &str) -> Failure {
     Failure::Other(format!("there is no user {username:?}").into())
-}
-
-pub(super) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
-    Failure::Other(Box::new(error))
 }
 
 /// Records a change in the audit log.

@@ -1,12 +1,13 @@
 //! `auth-service user reset-password`.
 
 use super::{
-    operator::{Operator, audit, failed, not_found},
+    operator::{Operator, audit, not_found},
     password_input,
 };
 use crate::{
     accounts::{ADMIN_USERNAME, InitialPassword},
     clock::SystemClock,
+    host::failed,
     password::{Hasher, Password},
     request_origin::RequestOrigin,
     settings::Settings,

@@ -1,6 +1,7 @@
 //! `auth-service user set-role`.
 
-use super::operator::{Operator, audit, failed, not_found};
+use super::operator::{Operator, audit, not_found};
+use crate::host::failed;
 use rolegate_proto::Role;
 use rolegate_service_runtime::program::{Failure, print};
 
