@@ -1,10 +1,11 @@
 //! Compares the services with the baseline in alternating rounds.
 //!
-//! - `bench`: the systems under test, started and ready; `round`: the order of the measurements.
+//! - `bench`: the systems under test, started and ready; `comparison`, `round`: the measurements.
 //! - `results`: measurements and marks; `tables`, `chart`: their presentation.
 
 mod bench;
 mod chart;
+mod comparison;
 mod results;
 mod round;
 mod tables;
@@ -13,8 +14,9 @@ use crate::{
     Failure, console, machine, noise::Noise, report, usage, verify_responses::verify_responses,
 };
 use bench::{Bench, Contender};
+use comparison::Comparison;
 use results::Results;
-use round::{Comparison, Schedule};
+use round::Schedule;
 use std::path::PathBuf;
 
 /// About nine minutes.

@@ -1,6 +1,9 @@
 //! Requests per second as an SVG bar chart with ranges.
 
-use super::round::{Comparison, Rounds};
+use super::{
+    comparison::Comparison,
+    round::{Round, Rounds},
+};
 use crate::{
     report::thousands,
     target::{ALL_IN_ONE, BASELINE, BATCHED_BASELINE, EMBEDDED, SPLIT},
@@ -96,6 +99,6 @@ fn bar(contender: &Rounds, y: f64, scale: &Scale) -> String {
     )
 }
 
-fn speed(round: &super::round::Round) -> f64 {
+fn speed(round: &Round) -> f64 {
     round.per_second
 }

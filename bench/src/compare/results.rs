@@ -1,6 +1,6 @@
 //! Measurements and marks.
 
-use super::round::{Comparison, Round};
+use super::{comparison::Comparison, round::Round};
 use crate::{
     statistics::{Spread, mebibytes},
     target::{BASELINE, BATCHED_BASELINE, EMBEDDED, SPLIT},

@@ -1,8 +1,9 @@
 //! The results as tables.
 
 use super::{
+    comparison::Comparison,
     results::Results,
-    round::{Comparison, Round, Rounds, Schedule},
+    round::{Round, Rounds, Schedule},
 };
 use crate::{
     cluster,
