@@ -3,23 +3,17 @@
 //! PostgreSQL is for production; SQLite is the embedded default, so that one command runs
 //! everything. Reads return `Option`s and lists, writes return typed errors. SQL stays in this module.
 //!
-//! - [`open()`]: the store of a URL; `inspection`: its state, without changing it.
-//! - `postgres`, `sqlite`: the engines; `list_query`: the query that both share.
+//! - [`open()`]: the store of a URL; `sql`: its statements; `list_query`: the longest of them.
 //! - [`BatchedReads`]: concurrent reads of single users share statements.
 
 mod batched_reads;
-mod inspection;
 mod list_query;
-mod open;
-mod postgres;
-mod sqlite;
+mod sql;
 
 pub use batched_reads::BatchedReads;
-pub(crate) use inspection::inspect;
-pub use open::open;
-pub use postgres::PostgresStore;
 pub use rolegate_sql_store::StoreError;
-pub use sqlite::SqliteStore;
+pub(crate) use sql::inspect;
+pub use sql::open;
 
 use crate::user::{Credentials, User};
 use async_trait::async_trait;
@@ -184,21 +178,6 @@ fn require_admin(rows: &[User], actor: Option<i64>, id: i64) -> Result<Option<Us
         }
     }
     Ok(row(id).cloned())
-}
-
-/// Unix seconds as the store holds them.
-fn seconds_to_store(seconds: u64) -> i64 {
-    seconds.try_into().unwrap_or(i64::MAX)
-}
-
-/// Unix seconds from the store; a constraint forbids negative ones.
-fn seconds_from_store(seconds: i64) -> sqlx::Result<u64> {
-    seconds.try_into().map_err(|error| sqlx::Error::Decode(Box::new(error)))
-}
-
-/// The role of a stored name; a constraint forbids other names.
-fn role_from_text(text: &str) -> sqlx::Result<Role> {
-    text.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
 #[cfg(test)]

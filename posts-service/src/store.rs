@@ -1,13 +1,9 @@
 //! The database of posts: the trait [`PostStore`], for PostgreSQL and for SQLite. SQL stays here.
 
-mod open;
-mod postgres;
-mod sqlite;
+mod sql;
 
-pub(crate) use open::inspect;
-pub use open::open;
-pub use postgres::PostgresStore;
-pub use sqlite::SqliteStore;
+pub(crate) use sql::inspect;
+pub use sql::open;
 
 use crate::{post::Post, post_content::PostContent};
 use async_trait::async_trait;

@@ -2,7 +2,7 @@
 
 use e2e::{Store, TestDatabase};
 use futures_util::{future::join_all, poll};
-use rolegate_sql_store::{DatabaseUrl, Opened, StoreError, Tables, postgres::Pool};
+use rolegate_sql_store::{Database, DatabaseUrl, StoreError, Tables, postgres::Pool};
 use sqlx::{Connection as _, PgConnection};
 use std::{future::pending, pin::pin};
 use tokio::sync::oneshot;
@@ -20,8 +20,8 @@ async fn open(database: &TestDatabase) -> Pool {
     std::fs::write(&file, database.url()).expect("written");
     let url = DatabaseUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
     match url.open(&TABLES).await.expect("opened") {
-        Opened::Postgres(connections) => connections,
-        Opened::Sqlite(_) => panic!("not in a file"),
+        Database::Postgres(connections) => connections,
+        Database::Sqlite(_) => panic!("not in a file"),
     }
 }
 

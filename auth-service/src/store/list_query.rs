@@ -1,34 +1,26 @@
-//! The query that lists users, for both engines.
+//! The query that lists users.
 //!
 //! Keyset pagination on an index: the last page costs as much as the first. The query contains only
 //! the filters in use, because conditions that are always true mislead query planners.
 
 use super::UserFilter;
 use rolegate_proto::Role;
-use sqlx::{Database, Encode, QueryBuilder, Type};
+use rolegate_sql_store::Statement;
 
-/// Users by ascending id.
-pub(super) fn list_query<DB: Database>(filter: &UserFilter) -> QueryBuilder<DB>
-where
-    for<'q> i64: Encode<'q, DB> + Type<DB>,
-    for<'q> String: Encode<'q, DB> + Type<DB>,
-    for<'q> &'static str: Encode<'q, DB> + Type<DB>,
-{
-    let columns = r#"SELECT id, username, role, tokens_not_before FROM "user" WHERE id > "#;
-    let mut query = QueryBuilder::new(columns);
-    query.push_bind(filter.after);
+/// Users by ascending id, after the `SELECT` of their columns.
+pub(super) fn list_query(select: Statement, filter: &UserFilter) -> Statement {
+    let mut query = select.push(" WHERE id > ").push_bind(filter.after);
     if !filter.username_prefix.is_empty() {
         let (start, end) = prefix_range(&filter.username_prefix);
-        query.push(" AND username >= ").push_bind(start.to_owned());
+        query = query.push(" AND username >= ").push_bind(start);
         if let Some(end) = end {
-            query.push(" AND username < ").push_bind(end);
+            query = query.push(" AND username < ").push_bind(end);
         }
     }
     if let Some(role) = filter.role {
-        query.push(" AND role = ").push_bind(Role::as_str(role));
+        query = query.push(" AND role = ").push_bind(Role::as_str(role));
     }
-    query.push(" ORDER BY id LIMIT ").push_bind(filter.limit);
-    query
+    query.push(" ORDER BY id LIMIT ").push_bind(filter.limit)
 }
 
 /// The usernames with a prefix as a half-open range in byte order, which both engines answer from

@@ -2,15 +2,17 @@
 //!
 //! - [`DatabaseUrl`], [`DatabaseTarget`]: a setting such as `DATABASE_URL`, parsed and validated.
 //! - [`Tables`]: the tables of one service, as migrations.
-//! - [`DatabaseUrl::open`], [`Opened`], [`OpenError`]: opens a database and migrates its schema.
+//! - [`DatabaseUrl::open`], [`Database`], [`OpenError`]: opens a database and migrates its schema.
 //! - [`postgres`], [`sqlite`]: connection pools; `same_file`: identity of SQLite files.
 //! - [`Schema`], [`Inspection`]: the state of a database, read without changing it.
+//! - [`Statement`]: SQL for either engine.
 //! - [`with_timeout`], [`StoreError`]: statements, their timeout and their errors; `transient`
 //!   classifies these.
 //! - [`PoolStats`], [`register_pool_metrics`]: the state of pools, as metrics.
 //! - [`BatchedReads`]: concurrent reads by key share one statement.
 
 mod batched_reads;
+mod database;
 mod error;
 mod inspection;
 mod metrics;
@@ -21,17 +23,19 @@ mod same_file;
 mod schema;
 pub mod sqlite;
 mod statement;
+mod statement_builder;
 mod tables;
 mod transient;
 mod url;
 
 pub use batched_reads::BatchedReads;
+pub use database::Database;
 pub use error::OpenError;
 pub use inspection::{Inspection, ProbeQuery};
 pub use metrics::register_pool_metrics;
-pub use open::Opened;
 pub use pool_stats::PoolStats;
 pub use schema::Schema;
 pub use statement::{QueryFuture, STATEMENT_TIMEOUT, StoreError, with_timeout};
+pub use statement_builder::{Connection, Statement, TableRow, Value};
 pub use tables::{Migrations, Tables};
 pub use url::{DatabaseTarget, DatabaseUrl, InvalidUrl};

@@ -1,30 +1,18 @@
 //! Opens a database.
 
 use crate::{
-    DatabaseTarget, DatabaseUrl, OpenError, Tables,
-    error::OpenFailure,
-    postgres::{self, Pool},
-    sqlite::{self, Pools},
+    Database, DatabaseTarget, DatabaseUrl, OpenError, Tables, error::OpenFailure, postgres, sqlite,
 };
-
-/// An open database whose schema is up to date.
-#[derive(Clone, Debug)]
-pub enum Opened {
-    /// On a PostgreSQL server.
-    Postgres(Pool),
-    /// In an SQLite file.
-    Sqlite(Pools),
-}
 
 impl DatabaseUrl {
     /// Opens the database and migrates its schema. Retries while a PostgreSQL server is unavailable,
     /// with a log line each time; an SQLite file that cannot be opened is an error at once.
-    pub async fn open(&self, tables: &Tables) -> Result<Opened, OpenError> {
+    pub async fn open(&self, tables: &Tables) -> Result<Database, OpenError> {
         let opened = match self.target() {
             DatabaseTarget::Postgres(options) => {
-                postgres::open(options, tables).await.map(Opened::Postgres)
+                postgres::open(options, tables).await.map(Database::Postgres)
             }
-            DatabaseTarget::Sqlite(file) => sqlite::open(file, tables).await.map(Opened::Sqlite),
+            DatabaseTarget::Sqlite(file) => sqlite::open(file, tables).await.map(Database::Sqlite),
         };
         opened.map_err(|failure| self.open_error(failure))
     }

@@ -39,7 +39,7 @@ pub struct Pools {
     /// The one connection that writes.
     writer: SqlitePool,
     /// The connections that read.
-    pub readers: SqlitePool,
+    pub(crate) readers: SqlitePool,
 }
 
 /// Opens the file, created if it is missing, and migrates its schema. Processes that do so at once

@@ -1,0 +1,230 @@
+//! Users in an SQL database.
+
+use super::{
+    ActorError, InsertError, NewPassword, NewUser, PasswordWriter, StoreError, UserFilter,
+    UserStore, list_query::list_query, require_admin,
+};
+use crate::user::{Credentials, User};
+use async_trait::async_trait;
+use rolegate_proto::Role;
+use rolegate_sql_store::{
+    Database, DatabaseUrl, Inspection, OpenError, PoolStats, Statement, Tables,
+};
+use secrecy::{ExposeSecret, SecretString};
+use sqlx::{FromRow, Row};
+use std::sync::Arc;
+
+/// The tables of auth-service. Applied migrations must not change, not even their comments.
+const TABLES: Tables = Tables {
+    owner: "auth-service",
+    marker_table: "user",
+    schema: None,
+    postgres: &[
+        (1, "user", include_str!("../../migrations/postgres/0001_user.sql")),
+        (
+            2,
+            "tokens not before",
+            include_str!("../../migrations/postgres/0002_tokens_not_before.sql"),
+        ),
+    ],
+    sqlite: &[
+        (1, "user", include_str!("../../migrations/sqlite/0001_user.sql")),
+        (
+            2,
+            "tokens not before",
+            include_str!("../../migrations/sqlite/0002_tokens_not_before.sql"),
+        ),
+    ],
+};
+
+/// Whether the user `admin` exists.
+const HAS_ADMIN: &str = r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#;
+
+const SELECT: &str = r#"SELECT id, username, role, tokens_not_before FROM "user""#;
+const RETURNING: &str = " RETURNING id, username, role, tokens_not_before";
+
+/// Opens the store and migrates its schema: see [`DatabaseUrl::open`].
+pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, OpenError> {
+    Ok(Arc::new(SqlStore(url.open(&TABLES).await?)))
+}
+
+/// Inspects the database, which changes nothing; [`Inspection::answer`] is whether the user `admin`
+/// exists.
+pub(crate) async fn inspect(url: &DatabaseUrl) -> Result<Inspection, OpenError> {
+    url.inspect(&TABLES, Some(HAS_ADMIN)).await
+}
+
+struct SqlStore(Database);
+
+impl SqlStore {
+    /// Runs a write of the user `id` if `actor` may write. The rows of both are locked, always in the
+    /// same order, so that two admins who act on each other cannot deadlock.
+    async fn write_as_admin(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        write: Statement,
+    ) -> Result<Option<User>, ActorError> {
+        let lock = self.0.statement(SELECT).push(" WHERE id IN ($1, $2) ORDER BY id").for_update();
+        let lock = lock.bind(actor.unwrap_or(id)).bind(id);
+        let written = self.0.transaction(move |mut connection| {
+            Box::pin(async move {
+                let locked = lock.fetch(&mut connection).await?;
+                Ok(match require_admin(&locked, actor, id) {
+                    Ok(Some(_)) => Ok(write.fetch(&mut connection).await?.pop()),
+                    refused => refused,
+                })
+            })
+        });
+        written.await?
+    }
+}
+
+#[async_trait]
+impl UserStore for SqlStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.0.ping(r#""user""#).await
+    }
+
+    async fn insert(&self, user: NewUser) -> Result<User, InsertError> {
+        let sql = r#"INSERT INTO "user" (username, password, role) VALUES ($1, $2, $3)
+            ON CONFLICT (username) DO NOTHING"#;
+        let insert = self.0.statement(sql).push(RETURNING);
+        let insert = insert.bind(user.username).bind(user.password_hash.expose_secret());
+        let inserted = self.0.write(insert.bind(user.role.as_str())).await?.pop();
+        inserted.ok_or(InsertError::UsernameTaken)
+    }
+
+    async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError> {
+        self.0.read(self.0.statement(SELECT).push(" WHERE id").push_any(ids)).await
+    }
+
+    async fn credentials_by_username(
+        &self,
+        usernames: &[String],
+    ) -> Result<Vec<Credentials>, StoreError> {
+        let sql = r#"SELECT id, username, role, tokens_not_before, password FROM "user"
+            WHERE username"#;
+        self.0.read(self.0.statement(sql).push_any(usernames)).await
+    }
+
+    async fn set_role(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        role: Role,
+    ) -> Result<Option<User>, ActorError> {
+        let update = self.0.statement(r#"UPDATE "user" SET role = $2 WHERE id = $1"#);
+        let update = update.push(RETURNING).bind(id).bind(role.as_str());
+        self.write_as_admin(actor, id, update).await
+    }
+
+    async fn delete(&self, actor: i64, id: i64) -> Result<Option<User>, ActorError> {
+        let delete = self.0.statement(r#"DELETE FROM "user" WHERE id = $1"#);
+        self.write_as_admin(Some(actor), id, delete.push(RETURNING).bind(id)).await
+    }
+
+    async fn set_password(
+        &self,
+        id: i64,
+        new: NewPassword,
+        writer: PasswordWriter,
+    ) -> Result<Option<User>, StoreError> {
+        let sql = r#"UPDATE "user" SET password = $2, tokens_not_before =
+                CASE WHEN $3 > tokens_not_before THEN $3 ELSE tokens_not_before + 1 END
+            WHERE id = $1 AND ($4 IS NULL OR tokens_not_before = $4) AND (
+                $5 IS NULL OR EXISTS (SELECT 1 FROM "user" WHERE id = $5 AND role = 'admin')
+            )"#;
+        let update = self.0.statement(sql).push(RETURNING).bind(id).bind(new.hash.expose_secret());
+        let update = update.bind(seconds_to_store(new.tokens_not_before));
+        let update = update.bind(writer.seen().map(seconds_to_store)).bind(writer.admin());
+        Ok(self.0.write(update).await?.pop())
+    }
+
+    async fn replace_password(
+        &self,
+        id: i64,
+        old: &SecretString,
+        new: SecretString,
+    ) -> Result<bool, StoreError> {
+        let sql = r#"UPDATE "user" SET password = $3 WHERE id = $1 AND password = $2 RETURNING id"#;
+        let update = self.0.statement(sql).bind(id);
+        let update = update.bind(old.expose_secret()).bind(new.expose_secret());
+        Ok(!self.0.write::<(i64,)>(update).await?.is_empty())
+    }
+
+    async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError> {
+        self.0.read(list_query(self.0.statement(SELECT), filter)).await
+    }
+
+    fn pools(&self) -> Vec<PoolStats> {
+        self.0.pools()
+    }
+
+    async fn close(&self) {
+        self.0.close().await;
+    }
+}
+
+impl<'r, R: Row> FromRow<'r, R> for User
+where
+    (i64, String, String, i64): FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let (id, username, role, tokens_not_before) = FromRow::from_row(row)?;
+        let role = role.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+        let tokens_not_before =
+            tokens_not_before.try_into().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+        Ok(Self { id, username, role, tokens_not_before })
+    }
+}
+
+impl<'r, R: Row> FromRow<'r, R> for Credentials
+where
+    User: FromRow<'r, R>,
+    (i64, String, String, i64, String): FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let (.., password) = <(i64, String, String, i64, String)>::from_row(row)?;
+        Ok(Self { user: User::from_row(row)?, password_hash: password.into() })
+    }
+}
+
+/// Unix seconds as the database holds them.
+fn seconds_to_store(seconds: u64) -> i64 {
+    seconds.try_into().unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SELECT, TABLES, UserFilter, list_query};
+    use rolegate_proto::Role;
+    use rolegate_sql_store::{Database, DatabaseUrl};
+
+    /// The query plan, one step per line.
+    async fn plan(database: &Database, filter: &UserFilter) -> String {
+        let explain = database.statement("EXPLAIN QUERY PLAN ").push(SELECT);
+        let steps = database.read::<(i64, i64, i64, String)>(list_query(explain, filter)).await;
+        steps.expect("explained").into_iter().map(|(.., step)| step).collect::<Vec<_>>().join("\n")
+    }
+
+    #[tokio::test]
+    async fn page_is_read_from_an_index_and_never_sorted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
+        let store = url.open(&TABLES).await.expect("opened");
+        let all = UserFilter { after: 5, limit: 51, ..UserFilter::default() };
+        let by_id = "SEARCH user USING INTEGER PRIMARY KEY (rowid>?)";
+        assert_eq!(plan(&store, &all).await, by_id);
+        let authors = UserFilter { role: Some(Role::Author), ..all.clone() };
+        let by_role = "SEARCH user USING INDEX user_role_idx (role=? AND rowid>?)";
+        assert_eq!(plan(&store, &authors).await, by_role);
+        for prefix in ["a", "a%_'\"", "\u{10ffff}"] {
+            for role in [None, Some(Role::Author)] {
+                let filter = UserFilter { username_prefix: prefix.into(), role, ..all.clone() };
+                let plan = plan(&store, &filter).await;
+                assert!(plan.starts_with("SEARCH user") && !plan.contains("SCAN"), "{plan}");
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! An open database of either engine.
+
+use crate::{
+    PoolStats, QueryFuture, StoreError,
+    postgres::Pool,
+    sqlite::Pools,
+    statement_builder::{Connection, Statement, TableRow},
+    with_timeout,
+};
+use sqlx::Connection as _;
+
+/// An open database whose schema is up to date. Clones share the connections.
+#[derive(Clone, Debug)]
+pub enum Database {
+    /// On a PostgreSQL server.
+    Postgres(Pool),
+    /// In an SQLite file.
+    Sqlite(Pools),
+}
+
+impl Database {
+    /// A statement that starts with this SQL.
+    pub fn statement(&self, sql: &'static str) -> Statement {
+        match self {
+            Self::Postgres(_) => Statement::postgres(sql),
+            Self::Sqlite(_) => Statement::sqlite(sql),
+        }
+    }
+
+    /// Succeeds if the server answers, or if this table of the file can be read.
+    pub async fn ping(&self, table: &'static str) -> Result<(), StoreError> {
+        let count = self.statement("SELECT count(*)");
+        let ping = match self {
+            Self::Postgres(_) => count,
+            Self::Sqlite(_) => count.push(" FROM (SELECT 1 FROM ").push(table).push(" LIMIT 1)"),
+        };
+        self.read::<(i64,)>(ping).await.map(drop)
+    }
+
+    /// The rows of a statement that does not write.
+    pub async fn read<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
+        let Self::Sqlite(pools) = self else { return self.write(statement).await };
+        with_timeout(async {
+            let mut reader = pools.readers.acquire().await?;
+            statement.fetch(&mut Connection::Sqlite(&mut reader)).await
+        })
+        .await
+    }
+
+    /// The rows of a statement that writes.
+    pub async fn write<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
+        match self {
+            Self::Postgres(pool) => {
+                pool.run(|connection| {
+                    Box::pin(async { statement.fetch(&mut Connection::Postgres(connection)).await })
+                })
+                .await
+            }
+            Self::Sqlite(pools) => {
+                pools
+                    .write(|writer| {
+                        Box::pin(async { statement.fetch(&mut Connection::Sqlite(writer)).await })
+                    })
+                    .await
+            }
+        }
+    }
+
+    /// Runs statements as one transaction. An error rolls back.
+    pub async fn transaction<T: Send + 'static>(
+        &self,
+        statements: impl for<'c> FnOnce(Connection<'c>) -> QueryFuture<'c, T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        // The futures below each hold it.
+        let statements = Box::new(statements);
+        match self {
+            Self::Postgres(pool) => {
+                pool.run(|connection| {
+                    Box::pin(async move {
+                        let mut transaction = connection.begin().await?;
+                        let value = statements(Connection::Postgres(&mut transaction)).await?;
+                        transaction.commit().await?;
+                        Ok(value)
+                    })
+                })
+                .await
+            }
+            Self::Sqlite(pools) => {
+                pools.write(|writer| statements(Connection::Sqlite(writer))).await
+            }
+        }
+    }
+
+    /// The state of the connection pools.
+    #[must_use]
+    pub fn pools(&self) -> Vec<PoolStats> {
+        match self {
+            Self::Postgres(pool) => pool.stats(),
+            Self::Sqlite(pools) => pools.stats(),
+        }
+    }
+
+    /// Finishes running statements and closes every connection.
+    pub async fn close(&self) {
+        match self {
+            Self::Postgres(pool) => pool.close().await,
+            Self::Sqlite(pools) => pools.close().await,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Statements in SQL that both engines understand; where they differ, the builder knows both forms.
+
+use serde::Serialize;
+use sqlx::{
+    Arguments as _, AssertSqlSafe, Encode, FromRow, PgConnection, Postgres, Sqlite,
+    SqliteConnection, Type,
+    error::BoxDynError,
+    postgres::{PgArguments, PgRow},
+    query_as_with,
+    sqlite::{SqliteArguments, SqliteRow},
+};
+use std::fmt::Write as _;
+
+/// A value that both engines encode.
+pub trait Value<'v>:
+    Encode<'v, Postgres> + Type<Postgres> + Encode<'v, Sqlite> + Type<Sqlite>
+{
+}
+
+impl<'v, V> Value<'v> for V where
+    V: Encode<'v, Postgres> + Type<Postgres> + Encode<'v, Sqlite> + Type<Sqlite>
+{
+}
+
+/// A type that the rows of both engines decode to.
+pub trait TableRow:
+    for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
+{
+}
+
+impl<R> TableRow for R where
+    R: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
+{
+}
+
+/// A connection in a transaction.
+#[derive(Debug)]
+pub enum Connection<'c> {
+    /// To a PostgreSQL server.
+    Postgres(&'c mut PgConnection),
+    /// The writer of an SQLite file.
+    Sqlite(&'c mut SqliteConnection),
+}
+
+/// A statement and its values. The text consists of literals, so no value can become SQL. Placeholders
+/// are `$1`, `$2`…, in SQLite too.
+#[must_use = "a statement does nothing until it is run"]
+#[derive(Debug)]
+pub struct Statement {
+    sql: String,
+    values: Values,
+    encoded: Result<(), BoxDynError>,
+}
+
+#[derive(Debug)]
+enum Values {
+    Postgres(PgArguments),
+    Sqlite(SqliteArguments),
+}
+
+impl Statement {
+    pub(crate) fn postgres(sql: &'static str) -> Self {
+        Self {
+            sql: sql.to_owned(),
+            values: Values::Postgres(PgArguments::default()),
+            encoded: Ok(()),
+        }
+    }
+
+    pub(crate) fn sqlite(sql: &'static str) -> Self {
+        Self {
+            sql: sql.to_owned(),
+            values: Values::Sqlite(SqliteArguments::default()),
+            encoded: Ok(()),
+        }
+    }
+
+    /// Appends SQL.
+    pub fn push(mut self, sql: &'static str) -> Self {
+        self.sql.push_str(sql);
+        self
+    }
+
+    /// Binds the next placeholder.
+    pub fn bind<'v>(mut self, value: impl Value<'v>) -> Self {
+        let added = match &mut self.values {
+            Values::Postgres(values) => values.add(value),
+            Values::Sqlite(values) => values.add(value),
+        };
+        self.encoded = self.encoded.and(added);
+        self
+    }
+
+    /// Appends the next placeholder and binds it.
+    pub fn push_bind<'v>(mut self, value: impl Value<'v>) -> Self {
+        let number = self.next_placeholder();
+        let _ = write!(self.sql, "${number}");
+        self.bind(value)
+    }
+
+    /// Appends the condition that the column before it is one of these values.
+    pub fn push_any<'v, V: Serialize>(mut self, values: &'v [V]) -> Self
+    where
+        &'v [V]: Encode<'v, Postgres> + Type<Postgres>,
+    {
+        let number = self.next_placeholder();
+        let added = match &mut self.values {
+            Values::Postgres(arguments) => {
+                let _ = write!(self.sql, " = ANY(${number})");
+                arguments.add(values)
+            }
+            Values::Sqlite(arguments) => {
+                let _ = write!(self.sql, " IN (SELECT value FROM json_each(${number}))");
+                serde_json::to_string(values)
+                    .map_err(Into::into)
+                    .and_then(|json| arguments.add(json))
+            }
+        };
+        self.encoded = self.encoded.and(added);
+        self
+    }
+
+    /// Locks the rows that are read. SQLite needs no lock, because it has one writer.
+    pub fn for_update(self) -> Self {
+        if matches!(self.values, Values::Postgres(_)) { self.push(" FOR UPDATE") } else { self }
+    }
+
+    fn next_placeholder(&self) -> usize {
+        1 + match &self.values {
+            Values::Postgres(values) => values.len(),
+            Values::Sqlite(values) => values.len(),
+        }
+    }
+
+    /// Runs the statement in a transaction.
+    pub async fn fetch<R: TableRow>(self, connection: &mut Connection<'_>) -> sqlx::Result<Vec<R>> {
+        self.encoded.map_err(sqlx::Error::Encode)?;
+        let sql = AssertSqlSafe(self.sql);
+        // All rows are read, because SQLite commits a write only then: see `sqlite`.
+        match (connection, self.values) {
+            (Connection::Postgres(connection), Values::Postgres(values)) => {
+                query_as_with(sql, values).fetch_all(&mut **connection).await
+            }
+            (Connection::Sqlite(connection), Values::Sqlite(values)) => {
+                query_as_with(sql, values).fetch_all(&mut **connection).await
+            }
+            _ => Err(sqlx::Error::Protocol("the statement is for the other engine".to_owned())),
+        }
+    }
+}

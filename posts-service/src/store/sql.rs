@@ -1,0 +1,135 @@
+//! Posts in an SQL database.
+
+use super::{NewPost, PostFilter, PostRows, PostSelector, PostStore, PostUpdate};
+use crate::post::Post;
+use async_trait::async_trait;
+use rolegate_sql_store::{
+    Database, DatabaseUrl, Inspection, OpenError, PoolStats, Statement, StoreError, Tables,
+};
+use std::sync::Arc;
+
+/// The tables of posts-service, in a schema of their own in PostgreSQL, because users may be in the
+/// same database. Applied migrations must not change, not even their comments.
+const TABLES: Tables = Tables {
+    owner: "posts-service",
+    marker_table: "post",
+    schema: Some("posts"),
+    postgres: &[(1, "post", include_str!("../../migrations/postgres/0001_post.sql"))],
+    sqlite: &[(1, "post", include_str!("../../migrations/sqlite/0001_post.sql"))],
+};
+
+/// A post as a row.
+type Row = (i64, i64, String, String, i64, i64);
+
+const SELECT: &str = "SELECT id, author_id, title, content, created_at, updated_at FROM ";
+const RETURNING: &str = " RETURNING id, author_id, title, content, created_at, updated_at";
+const OF_SELECTOR: &str = " WHERE id = $1 AND ($2 IS NULL OR author_id = $2)";
+
+/// Opens the store and migrates its schema: see [`DatabaseUrl::open`].
+pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn PostStore>, OpenError> {
+    Ok(Arc::new(SqlStore(url.open(&TABLES).await?)))
+}
+
+/// Inspects the database, which changes nothing.
+pub(crate) async fn inspect(url: &DatabaseUrl) -> Result<Inspection, OpenError> {
+    url.inspect(&TABLES, None).await
+}
+
+struct SqlStore(Database);
+
+impl SqlStore {
+    /// The name of the table.
+    fn table(&self) -> &'static str {
+        if matches!(self.0, Database::Postgres(_)) { "posts.post" } else { "post" }
+    }
+
+    /// A statement that starts with this SQL and the name of the table.
+    fn statement(&self, sql: &'static str) -> Statement {
+        self.0.statement(sql).push(self.table())
+    }
+
+    async fn write(&self, statement: Statement) -> Result<Option<Post>, StoreError> {
+        Ok(self.0.write(statement).await?.pop().map(post))
+    }
+}
+
+#[async_trait]
+impl PostStore for SqlStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.0.ping(self.table()).await
+    }
+
+    async fn insert(&self, new: NewPost) -> Result<Post, StoreError> {
+        let values = " (author_id, title, content, created_at, updated_at)
+            VALUES ($1, $2, $3, $4, $4)";
+        let insert = self.statement("INSERT INTO ").push(values).push(RETURNING);
+        let insert = insert.bind(new.author_id).bind(new.content.title);
+        let inserted = self.write(insert.bind(new.content.content).bind(new.now)).await?;
+        inserted.ok_or_else(|| StoreError::Failed(sqlx::Error::RowNotFound.into()))
+    }
+
+    async fn posts_by_id(&self, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
+        let rows = self.0.read(self.statement(SELECT).push(" WHERE id").push_any(ids)).await?;
+        Ok(rows.into_iter().map(post).collect())
+    }
+
+    /// Reads only the contents of the posts that it returns.
+    async fn page(&self, filter: &PostFilter) -> Result<PostRows, StoreError> {
+        let sql = "SELECT id, author_id, title, content, created_at, updated_at, found FROM (
+            SELECT *, count(*) OVER () AS found,
+                sum(octet_length(content)) OVER (ORDER BY id) - octet_length(content) AS before
+            FROM (SELECT * FROM ";
+        let mut select = self.statement(sql).push(" WHERE id > ").push_bind(filter.after);
+        if let Some(author_id) = filter.author_id {
+            select = select.push(" AND author_id = ").push_bind(author_id);
+        }
+        // One row more than the limit shows whether there is a next page.
+        let select = select.push(" ORDER BY id LIMIT ").push_bind(filter.limit + 1);
+        let select = select.push(") AS page) AS measured WHERE before < ");
+        let select = select.push_bind(filter.content_bytes).push(" ORDER BY id");
+        let rows = self.0.read::<(i64, i64, String, String, i64, i64, i64)>(select).await?;
+        let found = rows.first().map_or(0, |row| row.6);
+        let posts = rows.into_iter().map(|(id, author_id, title, content, created, updated, _)| {
+            post((id, author_id, title, content, created, updated))
+        });
+        let posts = posts.collect();
+        Ok(PostRows::new(posts, found, filter.limit))
+    }
+
+    async fn update(
+        &self,
+        selector: PostSelector,
+        update: PostUpdate,
+    ) -> Result<Option<Post>, StoreError> {
+        // `updated_at` grows even if the clock goes back.
+        let values = " SET title = $3, content = $4, updated_at =
+            CASE WHEN $5 > updated_at THEN $5 ELSE updated_at + 1 END";
+        let sql = self.statement("UPDATE ").push(values).push(OF_SELECTOR).push(RETURNING);
+        let sql = sql.bind(selector.id).bind(selector.author_id);
+        let sql = sql.bind(update.content.title).bind(update.content.content);
+        self.write(sql.bind(update.now)).await
+    }
+
+    async fn delete(&self, selector: PostSelector) -> Result<Option<i64>, StoreError> {
+        let delete = self.statement("DELETE FROM ").push(OF_SELECTOR).push(" RETURNING author_id");
+        let delete = delete.bind(selector.id).bind(selector.author_id);
+        Ok(self.0.write::<(i64,)>(delete).await?.pop().map(|(author_id,)| author_id))
+    }
+
+    async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError> {
+        let select = self.statement("SELECT author_id FROM ").push(" WHERE id = $1").bind(id);
+        Ok(self.0.read::<(i64,)>(select).await?.pop().map(|(author_id,)| author_id))
+    }
+
+    fn pools(&self) -> Vec<PoolStats> {
+        self.0.pools()
+    }
+
+    async fn close(&self) {
+        self.0.close().await;
+    }
+}
+
+fn post((id, author_id, title, content, created_at, updated_at): Row) -> Post {
+    Post { id, author_id, title, content, created_at, updated_at }
+}
