@@ -46,66 +46,47 @@ impl ApiError {
     pub fn status(&self) -> StatusCode {
         self.status
     }
-
-    fn retry(status: StatusCode, detail: &'static str, after: Duration) -> Self {
-        Self { retry_after: Some(after), ..Self::new(status, detail) }
-    }
-
-    fn bad_token(detail: &'static str) -> Self {
-        Self { token_presented: true, ..Self::new(StatusCode::UNAUTHORIZED, detail) }
-    }
-
-    fn unavailable() -> Self {
-        Self::retry(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "Service temporarily unavailable.",
-            DEFAULT_RETRY_AFTER,
-        )
-    }
-
-    fn internal() -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.")
-    }
 }
 
 impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> Self {
-        let retry_after = error.retry_after.unwrap_or(DEFAULT_RETRY_AFTER);
-        match error.reason {
-            Reason::UsernameTaken => Self::bad_request("Username already exists."),
+        let (status, detail) = match error.reason {
             Reason::UsernameInvalid | Reason::PasswordInvalid | Reason::PostInvalid => {
-                Self::bad_request(error.message)
+                return Self::bad_request(error.message);
             }
-            Reason::RoleInvalid => Self::bad_request("Invalid role."),
-            Reason::UserNotDeletable => Self::bad_request("This user cannot be deleted."),
-            Reason::CurrentPasswordWrong => Self::bad_request("Current password is incorrect."),
+            Reason::UsernameTaken => (StatusCode::BAD_REQUEST, "Username already exists."),
+            Reason::RoleInvalid => (StatusCode::BAD_REQUEST, "Invalid role."),
+            Reason::UserNotDeletable => (StatusCode::BAD_REQUEST, "This user cannot be deleted."),
+            Reason::CurrentPasswordWrong => {
+                (StatusCode::BAD_REQUEST, "Current password is incorrect.")
+            }
             Reason::CredentialsInvalid => {
-                Self::new(StatusCode::UNAUTHORIZED, "Invalid username or password.")
+                (StatusCode::UNAUTHORIZED, "Invalid username or password.")
             }
-            Reason::TokenInvalid => Self::bad_token("Invalid or expired token."),
-            Reason::TokenUserNotFound => Self::bad_token("User not found."),
-            Reason::RoleInsufficient => {
-                Self::new(StatusCode::FORBIDDEN, "Insufficient privileges.")
+            Reason::TokenInvalid => (StatusCode::UNAUTHORIZED, "Invalid or expired token."),
+            Reason::TokenUserNotFound => (StatusCode::UNAUTHORIZED, "User not found."),
+            Reason::RoleInsufficient => (StatusCode::FORBIDDEN, "Insufficient privileges."),
+            Reason::RegistrationClosed => (StatusCode::FORBIDDEN, "Registration is closed."),
+            Reason::UserNotFound => (StatusCode::NOT_FOUND, "User not found."),
+            Reason::PostNotFound => (StatusCode::NOT_FOUND, "Post not found."),
+            Reason::TooManyAttempts => {
+                (StatusCode::TOO_MANY_REQUESTS, "Too many attempts, try again later.")
             }
-            Reason::RegistrationClosed => {
-                Self::new(StatusCode::FORBIDDEN, "Registration is closed.")
+            Reason::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "Service is busy, try again."),
+            Reason::AuthUnavailable | Reason::StoreUnavailable => {
+                (StatusCode::SERVICE_UNAVAILABLE, "Service temporarily unavailable.")
             }
-            Reason::UserNotFound => Self::new(StatusCode::NOT_FOUND, "User not found."),
-            Reason::PostNotFound => Self::new(StatusCode::NOT_FOUND, "Post not found."),
-            Reason::TooManyAttempts => Self::retry(
-                StatusCode::TOO_MANY_REQUESTS,
-                "Too many attempts, try again later.",
-                retry_after,
-            ),
-            Reason::Overloaded => Self::retry(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "Service is busy, try again.",
-                retry_after,
-            ),
-            Reason::AuthUnavailable | Reason::StoreUnavailable => Self::unavailable(),
             // REQUEST_INVALID is a bug of the calling service, not an error of its client.
-            Reason::RequestInvalid | Reason::Internal => Self::internal(),
-        }
+            Reason::RequestInvalid | Reason::Internal => {
+                (StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.")
+            }
+        };
+        let is_temporary =
+            matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+        let token_presented =
+            matches!(error.reason, Reason::TokenInvalid | Reason::TokenUserNotFound);
+        let retry_after = is_temporary.then(|| error.retry_after.unwrap_or(DEFAULT_RETRY_AFTER));
+        Self { retry_after, token_presented, ..Self::new(status, detail) }
     }
 }
 
@@ -113,11 +94,11 @@ impl From<CallError> for ApiError {
     fn from(error: CallError) -> Self {
         let response = match error.clone() {
             CallError::Refused(error) => error.into(),
-            CallError::Unavailable => Self::unavailable(),
+            CallError::Unavailable => CallError::local(Reason::StoreUnavailable).into(),
             CallError::DeadlineExceeded => {
                 Self::new(StatusCode::GATEWAY_TIMEOUT, "Upstream timed out.")
             }
-            CallError::Malformed => Self::internal(),
+            CallError::Malformed => CallError::local(Reason::Internal).into(),
         };
         Self { cause: Some(error), ..response }
     }
@@ -152,9 +133,8 @@ fn whole_seconds(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::ApiError;
-    use crate::{CallError, Reason};
+    use crate::{CallError, Reason, ServiceError};
     use axum::response::IntoResponse;
-    use http::StatusCode;
     use std::time::Duration;
 
     #[test]
@@ -184,12 +164,12 @@ mod tests {
     #[test]
     fn retry_after_is_rounded_up_and_at_least_a_second() {
         for (delay, seconds) in [(0, "1"), (1000, "1"), (1001, "2"), (59_500, "60")] {
-            let error = ApiError::retry(
-                StatusCode::TOO_MANY_REQUESTS,
-                "text",
-                Duration::from_millis(delay),
-            );
-            assert_eq!(error.into_response().headers()["retry-after"], seconds);
+            let error = ServiceError {
+                reason: Reason::TooManyAttempts,
+                message: String::new(),
+                retry_after: Some(Duration::from_millis(delay)),
+            };
+            assert_eq!(ApiError::from(error).into_response().headers()["retry-after"], seconds);
         }
     }
 }
