@@ -27,7 +27,7 @@ pub async fn open(
     trusted_gateways: &CidrSet,
 ) -> Result<GrpcHost<dyn PostStore>, Failure> {
     let store = store::open(database).await?;
-    metrics::register(&auth, &store);
+    metrics::register(&store);
     let posts = Posts::new(Arc::clone(&store), auth, Arc::new(SystemClock));
     let routes = Routes::new(PostServiceServer::new(PostsGrpc::new(posts)));
     Ok(GrpcHost::new(routes, SERVICE_NAME, POSTS_DESCRIPTORS, trusted_gateways, store).await)

@@ -1,15 +1,12 @@
 //! Metrics of the calls to auth-service and of the connection pools.
 
 use crate::store::{self, PostStore};
-use rolegate_auth_client::{
-    AuthClient,
-    metrics::{count_decisions, count_usernames},
-};
-use std::sync::Arc;
+use rolegate_auth_client::metrics::{DECISIONS, USERNAMES};
+use std::sync::{Arc, LazyLock};
 
-/// Registers the metrics of this client and this store.
-pub(crate) fn register(auth: &AuthClient, store: &Arc<dyn PostStore>) {
-    count_decisions(auth);
-    count_usernames(auth);
+/// Registers the metrics of batched calls, before the first call, and of this store.
+pub(crate) fn register(store: &Arc<dyn PostStore>) {
+    LazyLock::force(&DECISIONS);
+    LazyLock::force(&USERNAMES);
     rolegate_sql_store::register_pool_metrics(store::NAME, store, PostStore::pools);
 }

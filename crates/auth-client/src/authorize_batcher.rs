@@ -1,18 +1,15 @@
 //! Concurrent role decisions share calls: one alone is an `Authorize`, several are a `BatchAuthorize`.
 
-use crate::{Requirement, User};
-use rolegate_grpc_client::{BalancedChannel, BatchCall, CallBatcher, CallError};
+use crate::{Client, Requirement, User};
+use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
 use rolegate_proto::{
     Reason,
     auth_v1::{
-        AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest,
-        auth_service_client::AuthServiceClient, authorize_outcome::Outcome,
+        AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, authorize_outcome::Outcome,
     },
     limits::{MAX_AUTHORIZE_BATCH, MAX_TOKEN_LEN},
 };
 use secrecy::{ExposeSecret, SecretString};
-
-type Client = AuthServiceClient<BalancedChannel>;
 
 pub(crate) fn authorize_batcher(client: Client) -> CallBatcher<AuthorizeRequest, User> {
     let send = move |items, call| decide(client.clone(), items, call);
@@ -38,16 +35,16 @@ async fn decide(
     call: BatchCall,
 ) -> Vec<Result<User, CallError>> {
     let size = items.len();
+    #[cfg(feature = "metrics")]
+    rolegate_telemetry::metrics::observe_size(&crate::metrics::DECISIONS, size);
     if size == 1
         && let Some(item) = items.pop()
     {
-        return vec![decide_one(client, item, call).await];
+        let response = call.send(&client, item, Client::authorize).await;
+        return vec![response.and_then(|response| User::try_from_response(response.user))];
     }
-    let response = call.send(BatchAuthorizeRequest { items }, |request| {
-        let mut client = client.clone();
-        async move { client.batch_authorize(request).await }
-    });
-    match response.await {
+    let batch = BatchAuthorizeRequest { items };
+    match call.send(&client, batch, Client::batch_authorize).await {
         // Outcomes belong to items by their order: with one missing, users would get another's.
         Ok(response) if response.outcomes.len() == size => {
             response.outcomes.into_iter().map(user).collect()
@@ -55,18 +52,6 @@ async fn decide(
         Ok(_) => vec![Err(CallError::Malformed); size],
         Err(error) => vec![Err(error); size],
     }
-}
-
-async fn decide_one(
-    client: Client,
-    item: AuthorizeRequest,
-    call: BatchCall,
-) -> Result<User, CallError> {
-    let response = call.send(item, |request| {
-        let mut client = client.clone();
-        async move { client.authorize(request).await }
-    });
-    User::try_from_response(response.await?.user)
 }
 
 fn user(outcome: AuthorizeOutcome) -> Result<User, CallError> {

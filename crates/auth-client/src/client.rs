@@ -1,18 +1,17 @@
 //! The typed calls of `rolegate.auth.v1.AuthService`. Calls about other users are in `users`.
 
 use crate::{
-    Requirement, User,
+    Client, Requirement, User,
     authorize_batcher::{authorize_batcher, authorize_request},
     username_batcher::username_batcher,
 };
 use rolegate_grpc_client::{
     BalancedChannel, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress,
-    PASSWORD_TIMEOUT, ServiceInfo, authenticated_request, call_with_timeout,
+    PASSWORD_TIMEOUT, ServiceInfo, authenticated_request, call,
 };
 use rolegate_proto::auth_v1::{
     AuthorizeRequest, ChangePasswordRequest, LoginRequest, RegisterRequest,
-    VerifyCredentialsRequest, auth_service_client::AuthServiceClient,
-    auth_service_server::SERVICE_NAME,
+    VerifyCredentialsRequest, auth_service_server::SERVICE_NAME,
 };
 use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
@@ -27,7 +26,7 @@ pub struct AuthClient(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
-    client: AuthServiceClient<BalancedChannel>,
+    client: Client,
     decisions: CallBatcher<AuthorizeRequest, User>,
     usernames: CallBatcher<i64, Option<String>>,
 }
@@ -38,36 +37,24 @@ impl AuthClient {
         ServiceInfo { program: "auth-service", default_port: 50051, health_name: SERVICE_NAME };
 
     /// A client of every replica behind `address`, such as `http://auth-service:50051`, in plain text.
-    /// Connects in the background.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
+    /// Connects in the background. Needs a tokio runtime.
     pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
-        BalancedChannel::connect_lazy(Self::SERVICE, address).map(Self::new)
+        BalancedChannel::connect_lazy(Self::SERVICE, address, None).map(Self::new)
     }
 
     /// Like [`AuthClient::connect_lazy`], with TLS, for an address such as
     /// `https://auth-service:50051`. The certificate of every replica must be for that host.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
     pub fn connect_lazy_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
-        BalancedChannel::connect_lazy_tls(Self::SERVICE, address, tls).map(Self::new)
+        BalancedChannel::connect_lazy(Self::SERVICE, address, Some(tls)).map(Self::new)
     }
 
     /// A client over a channel to [`AuthClient::SERVICE`].
     #[must_use]
     pub fn new(channel: BalancedChannel) -> Self {
-        let client = AuthServiceClient::new(channel);
+        let client = Client::new(channel);
         let decisions = authorize_batcher(client.clone());
         let usernames = username_batcher(client.clone());
         Self(Arc::new(Parts { client, decisions, usernames }))
-    }
-
-    fn client(&self) -> AuthServiceClient<BalancedChannel> {
-        self.0.client.clone()
     }
 
     /// Creates a user with the role `user`.
@@ -79,10 +66,7 @@ impl AuthClient {
     ) -> Result<User, CallError> {
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
         let request = context.request(RegisterRequest { username, password });
-        let mut client = self.client();
-        let response =
-            call_with_timeout(PASSWORD_TIMEOUT, request, |request| client.register(request))
-                .await?;
+        let response = call(PASSWORD_TIMEOUT, &self.0.client, request, Client::register).await?;
         User::try_from_response(response.user)
     }
 
@@ -95,9 +79,7 @@ impl AuthClient {
     ) -> Result<(SecretString, User), CallError> {
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
         let request = context.request(LoginRequest { username, password });
-        let mut client = self.client();
-        let response =
-            call_with_timeout(PASSWORD_TIMEOUT, request, |request| client.login(request)).await?;
+        let response = call(PASSWORD_TIMEOUT, &self.0.client, request, Client::login).await?;
         let user = User::try_from_response(response.user)?;
         Ok((response.access_token.into(), user))
     }
@@ -111,11 +93,8 @@ impl AuthClient {
     ) -> Result<User, CallError> {
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
         let request = context.request(VerifyCredentialsRequest { username, password });
-        let mut client = self.client();
-        let response = call_with_timeout(PASSWORD_TIMEOUT, request, |request| {
-            client.verify_credentials(request)
-        })
-        .await?;
+        let response =
+            call(PASSWORD_TIMEOUT, &self.0.client, request, Client::verify_credentials).await?;
         User::try_from_response(response.user)
     }
 
@@ -129,18 +108,6 @@ impl AuthClient {
     ) -> Result<User, CallError> {
         let request = authorize_request(access_token, requirement)?;
         self.0.decisions.submit(request, context.request_id).await
-    }
-
-    /// Calls `observer` with the number of decisions in each call, for metrics. Only the first observer
-    /// is kept.
-    pub fn observe_decisions(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.0.decisions.observe(observer);
-    }
-
-    /// The same for lookups of one username each. Lookups of several are not batched further and not
-    /// observed.
-    pub fn observe_usernames(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.0.usernames.observe(observer);
     }
 
     /// Replaces the password of the bearer of `access_token`, given the current one, and revokes all
@@ -157,10 +124,8 @@ impl AuthClient {
             new_password: new.expose_secret().to_owned(),
         };
         let request = authenticated_request(message, access_token, context)?;
-        let mut client = self.client();
         let response =
-            call_with_timeout(PASSWORD_TIMEOUT, request, |request| client.change_password(request))
-                .await?;
+            call(PASSWORD_TIMEOUT, &self.0.client, request, Client::change_password).await?;
         User::try_from_response(response.user)
     }
 }

@@ -29,3 +29,7 @@ pub use rolegate_grpc_client::{
 };
 pub use rolegate_proto::{Reason, RequestId, Role};
 pub use user::User;
+
+type Client = rolegate_proto::auth_v1::auth_service_client::AuthServiceClient<
+    rolegate_grpc_client::BalancedChannel,
+>;

@@ -23,10 +23,7 @@ pub struct AuthTlsSettings {
 
 impl AuthTlsSettings {
     /// A client of the auth-service at `url`, and the TLS of its connections, which can be reloaded.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
+    /// Needs a tokio runtime.
     pub fn client(&self, url: &str) -> Result<(AuthClient, Option<ClientTls>), SettingError> {
         let files = ClientTlsFiles {
             url_setting: "AUTH_SERVICE_URL",

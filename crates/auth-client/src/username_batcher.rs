@@ -1,18 +1,15 @@
 //! Concurrent lookups of usernames share calls.
 
+use crate::Client;
 use rolegate_batcher::answer_by_key;
-use rolegate_grpc_client::{BalancedChannel, BatchCall, CallBatcher, CallError};
-use rolegate_proto::{
-    RequestId,
-    auth_v1::{BatchGetUsersRequest, auth_service_client::AuthServiceClient},
-    limits::MAX_USERNAME_BATCH,
-};
+use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
+use rolegate_proto::{RequestId, auth_v1::BatchGetUsersRequest, limits::MAX_USERNAME_BATCH};
 use std::collections::HashMap;
-
-type Client = AuthServiceClient<BalancedChannel>;
 
 pub(crate) fn username_batcher(client: Client) -> CallBatcher<i64, Option<String>> {
     CallBatcher::new(MAX_USERNAME_BATCH, move |ids, call| {
+        #[cfg(feature = "metrics")]
+        rolegate_telemetry::metrics::observe_size(&crate::metrics::USERNAMES, ids.len());
         let client = client.clone();
         answer_by_key(ids, async move |ids| get_batch(&client, &call, ids).await)
     })
@@ -37,9 +34,7 @@ async fn get_batch(
     call: &BatchCall,
     ids: Vec<i64>,
 ) -> Result<HashMap<i64, String>, CallError> {
-    let response = call.send(BatchGetUsersRequest { ids }, |request| {
-        let mut client = client.clone();
-        async move { client.batch_get_users(request).await }
-    });
-    Ok(response.await?.users.into_iter().map(|user| (user.id, user.username)).collect())
+    let message = BatchGetUsersRequest { ids };
+    let response = call.send(client, message, Client::batch_get_users).await?;
+    Ok(response.users.into_iter().map(|user| (user.id, user.username)).collect())
 }

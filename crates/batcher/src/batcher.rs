@@ -31,17 +31,8 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
         Self { shared: Arc::new(Shared::new(limits, send)) }
     }
 
-    /// Calls `observer` with the size of each batch, for metrics. Only the first observer is kept.
-    pub fn observe(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        let _ = self.shared.observer.set(Box::new(observer));
-    }
-
     /// Sends a request with the next batch and returns its answer. Dropping the future withdraws the
-    /// request if its batch has not been sent, and never affects other requests.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
+    /// request if its batch has not been sent, and never affects other requests. Needs a tokio runtime.
     pub async fn submit(&self, request: R) -> Result<A, BatchDropped> {
         let (reply, answer) = oneshot::channel();
         self.shared.lock().waiting.push(Waiting { request, span: Span::current(), reply });

@@ -272,21 +272,3 @@ async fn requests_made_as_batches_end_are_answered() {
         caller.await.unwrap();
     }
 }
-
-#[tokio::test]
-async fn observer_gets_the_size_of_each_batch() {
-    let store = store(8, 1);
-    let sizes = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&sizes);
-    store.reads.observe(move |size| seen.lock().unwrap().push(size));
-    store.reads.observe(|_| panic!("the first observer stays"));
-    let first = store.read("a");
-    settle().await;
-    let others = [store.read("b"), store.read("c")];
-    settle().await;
-    store.answer(2);
-    for read in [first].into_iter().chain(others) {
-        read.await.unwrap().unwrap();
-    }
-    assert_eq!(*sizes.lock().unwrap(), [1, 2]);
-}

@@ -3,7 +3,7 @@
 use crate::state::{Limits, State, Waiting, batch_span};
 use std::{
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::{
     sync::oneshot,
@@ -17,7 +17,6 @@ type Sender<R, A> = Box<dyn Fn(Vec<R>) -> AnswersFuture<A> + Send + Sync>;
 
 pub(crate) struct Shared<R, A> {
     pub(crate) limits: Limits,
-    pub(crate) observer: OnceLock<Box<dyn Fn(usize) + Send + Sync>>,
     send: Sender<R, A>,
     state: Mutex<State<R, A>>,
 }
@@ -25,7 +24,7 @@ pub(crate) struct Shared<R, A> {
 impl<R, A> Shared<R, A> {
     pub(crate) fn new(limits: Limits, send: Sender<R, A>) -> Self {
         let state = Mutex::new(State { waiting: Vec::new(), workers: 0, sent: Vec::new() });
-        Self { limits, observer: OnceLock::new(), send, state }
+        Self { limits, send, state }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State<R, A>> {
@@ -68,9 +67,6 @@ impl<R: Send + 'static, A: Send + 'static> Worker<R, A> {
     /// Sends batch after batch until no request waits.
     async fn run(mut self) {
         while let Some(Batch { requests, replies, span }) = self.next_batch() {
-            if let Some(observer) = self.shared.observer.get() {
-                observer(requests.len());
-            }
             let mut sending = (self.shared.send)(requests).instrument(span);
             let answers = loop {
                 match timeout(self.shared.limits.stall_timeout, &mut sending).await {

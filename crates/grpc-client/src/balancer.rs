@@ -67,34 +67,17 @@ impl Drop for Shared {
 
 impl BalancedChannel {
     /// Connects in the background to every replica behind `address`, such as
-    /// `http://auth-service:50051`, in plain text.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
-    pub fn connect_lazy(service: ServiceInfo, address: &str) -> Result<Self, InvalidAddress> {
-        DnsTarget::parse(service, address, None).map(|target| Self::discover(service, target))
-    }
-
-    /// Like [`BalancedChannel::connect_lazy`], with TLS, for an address such as
-    /// `https://auth-service:50051`. The certificate of every replica must be for that host.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
-    pub fn connect_lazy_tls(
+    /// `http://auth-service:50051` without TLS or `https://auth-service:50051` with TLS. The
+    /// certificate of every replica must be for that host. Needs a tokio runtime.
+    pub fn connect_lazy(
         service: ServiceInfo,
         address: &str,
-        tls: ClientTls,
+        tls: Option<ClientTls>,
     ) -> Result<Self, InvalidAddress> {
-        DnsTarget::parse(service, address, Some(tls)).map(|target| Self::discover(service, target))
+        DnsTarget::parse(service, address, tls).map(|target| Self::discover(service, target))
     }
 
-    /// Connects to a single replica over the streams that `connector` opens.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
+    /// Connects to a single replica over the streams that `connector` opens. Needs a tokio runtime.
     pub fn with_connector<F>(
         service: ServiceInfo,
         connector: impl Fn() -> F + Send + Sync + 'static,

@@ -7,7 +7,7 @@ use crate::{
 };
 use rolegate_batcher::{Batcher, Limits};
 use rolegate_proto::{RequestId, metadata::REQUEST_ID};
-use std::{fmt, iter, time::Duration};
+use std::{iter, time::Duration};
 use tokio::time::{Instant, timeout_at};
 use tonic::{
     Request, Response, Status,
@@ -20,7 +20,8 @@ const MAX_IN_FLIGHT_STALLED: usize = 16;
 
 /// Batches requests `R`, which change nothing, into calls. Each request has its own deadline of
 /// [`READ_TIMEOUT`]. By the rule of [`rolegate_batcher`], a request joins only a call that has not been
-/// sent, so its answer `A` is never older than the request. Clones share their calls.
+/// sent, so its answer `A` is never older than the request.
+#[derive(Debug)]
 pub struct CallBatcher<R, A> {
     batcher: Batcher<Member<R>, Result<A, CallError>>,
 }
@@ -65,23 +66,6 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
             Err(_elapsed) => Err(CallError::DeadlineExceeded),
         }
     }
-
-    /// See [`Batcher::observe`].
-    pub fn observe(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.batcher.observe(observer);
-    }
-}
-
-impl<R, A> Clone for CallBatcher<R, A> {
-    fn clone(&self) -> Self {
-        Self { batcher: self.batcher.clone() }
-    }
-}
-
-impl<R, A> fmt::Debug for CallBatcher<R, A> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("CallBatcher").field(&self.batcher).finish()
-    }
 }
 
 /// A call for a batch: it lasts until the latest deadline of the requests and carries their ids.
@@ -104,21 +88,20 @@ impl BatchCall {
         Self::new(iter::once((Instant::now() + READ_TIMEOUT, request_id)))
     }
 
-    /// Makes the call, with retries while the service is unavailable.
-    pub async fn send<M: Clone, A, F>(
+    /// Calls a method of a generated client, with retries while the service is unavailable.
+    pub async fn send<C: Clone, M: Clone, A>(
         &self,
+        client: &C,
         message: M,
-        call: impl Fn(Request<M>) -> F,
-    ) -> Result<A, CallError>
-    where
-        F: Future<Output = Result<Response<A>, Status>>,
-    {
-        retry_until(self.deadline, message, |mut request| {
+        method: impl AsyncFn(&mut C, Request<M>) -> Result<Response<A>, Status>,
+    ) -> Result<A, CallError> {
+        let request = || {
+            let mut request = Request::new(message.clone());
             if let Some(ids) = &self.request_ids {
                 request.metadata_mut().insert(REQUEST_ID, ids.clone());
             }
-            call(request)
-        })
-        .await
+            request
+        };
+        retry_until(self.deadline, client, request, method).await
     }
 }

@@ -23,8 +23,9 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// Puts the context into the metadata of a request.
-    pub fn inject<M>(self, request: &mut Request<M>) {
+    /// A request with this context in its metadata.
+    pub fn request<M>(self, message: M) -> Request<M> {
+        let mut request = Request::new(message);
         if let Some(address) = self.client_address
             && let Ok(value) = MetadataValue::try_from(address.to_string())
         {
@@ -35,12 +36,6 @@ impl CallContext {
         {
             request.metadata_mut().insert(metadata::REQUEST_ID, value);
         }
-    }
-
-    /// A request with this context.
-    pub fn request<M>(self, message: M) -> Request<M> {
-        let mut request = Request::new(message);
-        self.inject(&mut request);
         request
     }
 }

@@ -14,22 +14,19 @@ pub const PASSWORD_TIMEOUT: Duration = Duration::from_secs(10);
 const CLOCK_TOLERANCE: Duration = Duration::from_millis(100);
 
 /// A lost replica is not picked again, so few attempts are enough.
-const MAX_ATTEMPTS: u32 = 3;
-const FIRST_DELAY: Duration = Duration::from_millis(10);
+const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
 
-/// Makes a call and fails it after `time`, whatever the service does. The service learns the timeout
-/// from `grpc-timeout` and can stop its work.
-pub async fn call_with_timeout<M, A, F>(
+/// Calls a method of a generated client and fails after `time`, whatever the service does. The service
+/// learns the timeout from `grpc-timeout` and can stop its work.
+pub async fn call<C: Clone, M, A>(
     time: Duration,
+    client: &C,
     mut request: Request<M>,
-    call: impl FnOnce(Request<M>) -> F,
-) -> Result<A, CallError>
-where
-    F: Future<Output = Result<Response<A>, Status>>,
-{
+    method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
+) -> Result<A, CallError> {
     request.set_timeout(time);
     let deadline = Instant::now() + time;
-    match timeout_at(deadline, call(request)).await {
+    match timeout_at(deadline, method(&mut client.clone(), request)).await {
         Ok(Ok(response)) => Ok(response.into_inner()),
         Ok(Err(status)) => {
             let is_overdue = Instant::now() + CLOCK_TOLERANCE >= deadline;
@@ -39,24 +36,23 @@ where
     }
 }
 
-/// Makes a call that changes nothing, and repeats it until `deadline` while the service is unavailable.
-pub async fn retry_until<M: Clone, A, F>(
+/// Calls a method that changes nothing, again and again until `deadline` while the service is
+/// unavailable.
+pub async fn retry_until<C: Clone, M, A>(
     deadline: Instant,
-    message: M,
-    call: impl Fn(Request<M>) -> F,
-) -> Result<A, CallError>
-where
-    F: Future<Output = Result<Response<A>, Status>>,
-{
-    let mut delay = FIRST_DELAY;
-    for _ in 1..MAX_ATTEMPTS {
+    client: &C,
+    request: impl Fn() -> Request<M>,
+    method: impl AsyncFn(&mut C, Request<M>) -> Result<Response<A>, Status>,
+) -> Result<A, CallError> {
+    let attempt = || {
         let time = deadline.saturating_duration_since(Instant::now());
-        match call_with_timeout(time, Request::new(message.clone()), &call).await {
+        call(time, client, request(), &method)
+    };
+    for delay in RETRY_DELAYS {
+        match attempt().await {
             Err(CallError::Unavailable) => sleep(delay).await,
             result => return result,
         }
-        delay *= 4;
     }
-    let time = deadline.saturating_duration_since(Instant::now());
-    call_with_timeout(time, Request::new(message), call).await
+    attempt().await
 }

@@ -3,7 +3,7 @@
 //! - [`BalancedChannel`]: the transport of generated clients, as in `AuthServiceClient::new(channel)`.
 //!   It sends each call to the least loaded healthy replica behind a DNS name.
 //! - [`ServiceInfo`]: what the channel must know about the service it calls.
-//! - [`call_with_timeout`], [`retry_until`]: deadlines that this side enforces, and safe retries.
+//! - [`call`], [`retry_until`]: deadlines that this side enforces, and safe retries.
 //! - [`CallBatcher`], [`BatchCall`]: concurrent requests share calls.
 //! - [`CallContext`], [`authenticated_request`]: the metadata of a call.
 //! - [`CallError`]: why a call failed, by the reasons of the contracts.
@@ -27,7 +27,7 @@ pub use balancer::BalancedChannel;
 pub use batch_call::{BatchCall, CallBatcher};
 pub use call_context::{CallContext, authenticated_request};
 pub use connection::Stream;
-pub use deadline::{PASSWORD_TIMEOUT, READ_TIMEOUT, call_with_timeout, retry_until};
+pub use deadline::{PASSWORD_TIMEOUT, READ_TIMEOUT, call, retry_until};
 pub use discovery::{InvalidAddress, ServiceInfo};
 pub use error::{CallError, ServiceError};
 pub use rolegate_grpc_tls::{ClientTls, File, FileError, Identity};

@@ -1,6 +1,6 @@
 //! Settings of TLS connections to a service.
 
-use crate::{BalancedChannel, ClientTls, File, Identity, InvalidAddress, ServiceInfo};
+use crate::{BalancedChannel, ClientTls, File, Identity, ServiceInfo};
 use rolegate_service_runtime::settings::SettingError;
 use std::path::PathBuf;
 
@@ -30,61 +30,50 @@ impl ClientTlsFiles {
 
     /// A channel to the service at `url`, and its TLS, which can be reloaded; `None` for plain text.
     /// Settings that contradict each other are an error, because secrets would travel in plain text or
-    /// to any peer.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
+    /// to any peer. Needs a tokio runtime.
     pub fn connect_lazy(
         self,
         service: ServiceInfo,
         url: &str,
     ) -> Result<(BalancedChannel, Option<ClientTls>), SettingError> {
         let tls = self.load(url)?;
-        let channel = match &tls {
-            Some(tls) => BalancedChannel::connect_lazy_tls(service, url, tls.clone()),
-            None => BalancedChannel::connect_lazy(service, url),
-        };
-        let invalid =
-            |error: InvalidAddress| SettingError::new(self.url_setting, error.to_string());
-        Ok((channel.map_err(invalid)?, tls))
+        let channel = BalancedChannel::connect_lazy(service, url, tls.clone())
+            .map_err(|error| SettingError::new(self.url_setting, error.to_string()))?;
+        Ok((channel, tls))
     }
 
     fn load(&self, url: &str) -> Result<Option<ClientTls>, SettingError> {
-        let setting = |name: &str| self.setting(name);
-        let required = |name, because: String| {
-            Err(SettingError::new(setting(name), format!("is required, because {because}")))
-        };
-        let is_https = url.starts_with("https://");
-        let identity = match (self.certificate.clone(), self.key.clone()) {
-            (Some(certificate), Some(key)) => Some(Identity { certificate, key }),
-            (Some(_), None) => return required("KEY", format!("{} is set", setting("CERT"))),
-            (None, Some(_)) => return required("CERT", format!("{} is set", setting("KEY"))),
-            (None, None) => None,
-        };
-        let Some(ca_bundle) = self.ca_bundle.clone() else {
-            if is_https {
+        let [ca, cert, key] = ["CA", "CERT", "KEY"].map(|name| self.setting(name));
+        let files = (self.ca_bundle.clone(), self.certificate.clone(), self.key.clone());
+        let url_setting = self.url_setting;
+        let (setting, problem) = match (files, url.starts_with("https://")) {
+            ((_, Some(_), None), _) => (key, format!("is required, because {cert} is set")),
+            ((_, None, Some(_)), _) => (cert, format!("is required, because {key} is set")),
+            ((None, ..), true) => {
                 let because = "uses https, and no CA is trusted by default";
-                return required("CA", format!("{} {because}", self.url_setting));
+                (ca, format!("is required, because {url_setting} {because}"))
             }
-            if identity.is_some() {
-                return required("CA", format!("{} is set", setting("CERT")));
+            ((None, Some(_), _), false) => (ca, format!("is required, because {cert} is set")),
+            ((None, None, None), false) => return Ok(None),
+            ((Some(_), ..), false) => {
+                let problem = format!("must begin with https://, because {ca} is set");
+                (url_setting.to_owned(), problem)
             }
-            return Ok(None);
+            ((Some(ca_bundle), certificate, private_key), true) => {
+                let identity = certificate
+                    .zip(private_key)
+                    .map(|(certificate, key)| Identity { certificate, key });
+                match ClientTls::load(ca_bundle, identity) {
+                    Ok(tls) => return Ok(Some(tls)),
+                    Err(error) => match error.file {
+                        File::CaBundle => (ca, error.to_string()),
+                        File::Certificate => (cert, error.to_string()),
+                        File::Key => (key, error.to_string()),
+                    },
+                }
+            }
         };
-        if !is_https {
-            let problem = format!("must begin with https://, because {} is set", setting("CA"));
-            return Err(SettingError::new(self.url_setting, problem));
-        }
-        let tls = ClientTls::load(ca_bundle, identity).map_err(|error| {
-            let name = match error.file {
-                File::CaBundle => "CA",
-                File::Certificate => "CERT",
-                File::Key => "KEY",
-            };
-            SettingError::new(setting(name), error.to_string())
-        })?;
-        Ok(Some(tls))
+        Err(SettingError::new(setting, problem))
     }
 
     fn setting(&self, name: &str) -> String {

@@ -1,15 +1,15 @@
 //! The typed calls of `rolegate.posts.v1.PostService`.
 
-use crate::{Post, PostInput, PostPage, PostQuery, post_batcher::post_batcher};
+use crate::{Client, Post, PostInput, PostPage, PostQuery, post_batcher::post_batcher};
 use rolegate_grpc_client::{
     BalancedChannel, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress, READ_TIMEOUT,
-    ServiceInfo, authenticated_request, call_with_timeout, retry_until,
+    ServiceInfo, authenticated_request, call, retry_until,
 };
 use rolegate_proto::{
     Reason,
     posts_v1::{
         CreatePostRequest, DeletePostRequest, ListPostsRequest, UpdatePostRequest,
-        post_service_client::PostServiceClient, post_service_server::SERVICE_NAME,
+        post_service_server::SERVICE_NAME,
     },
 };
 use secrecy::SecretString;
@@ -25,7 +25,7 @@ pub struct PostsClient(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
-    client: PostServiceClient<BalancedChannel>,
+    client: Client,
     reads: CallBatcher<i64, Option<Post>>,
 }
 
@@ -37,29 +37,21 @@ impl PostsClient {
         ServiceInfo { program: "posts-service", default_port: 50052, health_name: SERVICE_NAME };
 
     /// A client of every replica behind `address`, such as `http://posts-service:50052`, in plain text.
-    /// Connects in the background.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
+    /// Connects in the background. Needs a tokio runtime.
     pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
-        BalancedChannel::connect_lazy(Self::SERVICE, address).map(Self::new)
+        BalancedChannel::connect_lazy(Self::SERVICE, address, None).map(Self::new)
     }
 
     /// Like [`PostsClient::connect_lazy`], with TLS, for an address such as
     /// `https://posts-service:50052`. The certificate of every replica must be for that host.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
     pub fn connect_lazy_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
-        BalancedChannel::connect_lazy_tls(Self::SERVICE, address, tls).map(Self::new)
+        BalancedChannel::connect_lazy(Self::SERVICE, address, Some(tls)).map(Self::new)
     }
 
     /// A client over a channel to [`PostsClient::SERVICE`].
     #[must_use]
     pub fn new(channel: BalancedChannel) -> Self {
-        let client = PostServiceClient::new(channel).max_decoding_message_size(MAX_RESPONSE_SIZE);
+        let client = Client::new(channel).max_decoding_message_size(MAX_RESPONSE_SIZE);
         let reads = post_batcher(client.clone());
         Self(Arc::new(Parts { client, reads }))
     }
@@ -73,9 +65,7 @@ impl PostsClient {
     ) -> Result<Post, CallError> {
         let message = CreatePostRequest { title: post.title, content: post.content };
         let request = authenticated_request(message, actor, context)?;
-        let mut client = self.0.client.clone();
-        let response =
-            call_with_timeout(READ_TIMEOUT, request, |request| client.create_post(request)).await?;
+        let response = call(READ_TIMEOUT, &self.0.client, request, Client::create_post).await?;
         Post::try_from_response(response.post)
     }
 
@@ -84,12 +74,6 @@ impl PostsClient {
     pub async fn get_post(&self, id: i64, context: CallContext) -> Result<Post, CallError> {
         let post = self.0.reads.submit(id, context.request_id).await?;
         post.ok_or_else(|| CallError::local(Reason::PostNotFound))
-    }
-
-    /// Calls `observer` with the number of reads in each call, for metrics. Only the first observer is
-    /// kept.
-    pub fn observe_reads(&self, observer: impl Fn(usize) + Send + Sync + 'static) {
-        self.0.reads.observe(observer);
     }
 
     /// Lists posts by ascending id.
@@ -103,12 +87,9 @@ impl PostsClient {
             after: query.after.unwrap_or(0),
             author_id: query.author_id,
         };
-        let response = retry_until(Instant::now() + READ_TIMEOUT, message, |mut request| {
-            context.inject(&mut request);
-            let mut client = self.0.client.clone();
-            async move { client.list_posts(request).await }
-        });
-        let response = response.await?;
+        let (deadline, request) = (Instant::now() + READ_TIMEOUT, || context.request(message));
+        let list = Client::list_posts;
+        let response = retry_until(deadline, &self.0.client, request, list).await?;
         let posts = response.posts.into_iter().map(Post::try_from).collect::<Result<_, _>>()?;
         Ok(PostPage { posts, next: response.next_after })
     }
@@ -123,9 +104,7 @@ impl PostsClient {
     ) -> Result<Post, CallError> {
         let message = UpdatePostRequest { post_id, title: post.title, content: post.content };
         let request = authenticated_request(message, actor, context)?;
-        let mut client = self.0.client.clone();
-        let response =
-            call_with_timeout(READ_TIMEOUT, request, |request| client.update_post(request)).await?;
+        let response = call(READ_TIMEOUT, &self.0.client, request, Client::update_post).await?;
         Post::try_from_response(response.post)
     }
 
@@ -137,9 +116,7 @@ impl PostsClient {
         context: CallContext,
     ) -> Result<(), CallError> {
         let request = authenticated_request(DeletePostRequest { post_id }, actor, context)?;
-        let mut client = self.0.client.clone();
-        call_with_timeout(READ_TIMEOUT, request, |request| client.delete_post(request))
-            .await
-            .map(drop)
+        let delete = Client::delete_post;
+        call(READ_TIMEOUT, &self.0.client, request, delete).await.map(drop)
     }
 }

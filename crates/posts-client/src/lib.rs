@@ -3,9 +3,12 @@
 //!
 //! - [`PostsClient`]: one method for each call; concurrent reads share calls and are never stale.
 //! - [`Post`], [`PostInput`], [`PostPage`], [`PostQuery`]: the types of these calls.
+//! - [`metrics`] (feature `metrics`): the sizes of batches.
 //! - [`settings`] (feature `settings`): the settings of programs that call posts-service.
 
 mod client;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 mod post;
 mod post_batcher;
 #[cfg(feature = "settings")]
@@ -13,3 +16,7 @@ pub mod settings;
 
 pub use client::PostsClient;
 pub use post::{Post, PostInput, PostPage, PostQuery};
+
+type Client = rolegate_proto::posts_v1::post_service_client::PostServiceClient<
+    rolegate_grpc_client::BalancedChannel,
+>;

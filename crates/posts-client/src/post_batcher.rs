@@ -1,18 +1,18 @@
 //! Concurrent reads of posts share calls: one alone is a `GetPost`, several are a `BatchGetPosts`.
 
-use crate::Post;
+use crate::{Client, Post};
 use rolegate_batcher::answer_by_key;
-use rolegate_grpc_client::{BalancedChannel, BatchCall, CallBatcher, CallError};
+use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
 use rolegate_proto::{
     limits::MAX_POST_BATCH,
-    posts_v1::{BatchGetPostsRequest, GetPostRequest, post_service_client::PostServiceClient},
+    posts_v1::{BatchGetPostsRequest, GetPostRequest},
 };
 use std::collections::HashMap;
 
-type Client = PostServiceClient<BalancedChannel>;
-
 pub(crate) fn post_batcher(client: Client) -> CallBatcher<i64, Option<Post>> {
     CallBatcher::new(MAX_POST_BATCH, move |ids, call| {
+        #[cfg(feature = "metrics")]
+        rolegate_telemetry::metrics::observe_size(&crate::metrics::READS, ids.len());
         let client = client.clone();
         answer_by_key(ids, async move |ids| get_posts(&client, &call, ids).await)
     })
@@ -24,17 +24,12 @@ async fn get_posts(
     post_ids: Vec<i64>,
 ) -> Result<HashMap<i64, Post>, CallError> {
     if let [post_id] = post_ids[..] {
-        let response = call.send(GetPostRequest { post_id }, |request| {
-            let mut client = client.clone();
-            async move { client.get_post(request).await }
-        });
-        let post = Post::try_from_response(response.await?.post)?;
+        let message = GetPostRequest { post_id };
+        let response = call.send(client, message, Client::get_post).await?;
+        let post = Post::try_from_response(response.post)?;
         return Ok(HashMap::from([(post_id, post)]));
     }
-    let response = call.send(BatchGetPostsRequest { post_ids }, |request| {
-        let mut client = client.clone();
-        async move { client.batch_get_posts(request).await }
-    });
-    let posts = response.await?.posts.into_iter();
-    posts.map(|post| Ok((post.id, Post::try_from(post)?))).collect()
+    let message = BatchGetPostsRequest { post_ids };
+    let response = call.send(client, message, Client::batch_get_posts).await?;
+    response.posts.into_iter().map(|post| Ok((post.id, Post::try_from(post)?))).collect()
 }

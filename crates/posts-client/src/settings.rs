@@ -25,11 +25,7 @@ const URL: &str = "POSTS_SERVICE_URL";
 
 impl PostsTlsSettings {
     /// A client of the posts-service at `url`, and the TLS of its connections, which can be reloaded.
-    /// Without a URL there is no client, and setting TLS files is an error.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
+    /// Without a URL there is no client, and setting TLS files is an error. Needs a tokio runtime.
     pub fn client(
         &self,
         url: Option<&str>,

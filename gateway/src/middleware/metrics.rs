@@ -3,11 +3,10 @@
 
 use axum::extract::MatchedPath;
 use http::{Method, StatusCode};
-use rolegate_auth_client::{AuthClient, metrics::count_decisions};
-use rolegate_posts_client::PostsClient;
+use rolegate_auth_client::metrics::DECISIONS;
+use rolegate_posts_client::metrics::READS;
 use rolegate_telemetry::metrics::{
-    Histogram, HistogramVec, IntCounterVec, LATENCY_BUCKETS, SIZE_BUCKETS, counter_vec, histogram,
-    histogram_vec, observe_size,
+    HistogramVec, IntCounterVec, LATENCY_BUCKETS, counter_vec, histogram_vec,
 };
 use std::{sync::LazyLock, time::Instant};
 
@@ -23,19 +22,14 @@ static DURATIONS: LazyLock<HistogramVec> = LazyLock::new(|| {
     histogram_vec("rolegate_http_request_duration_seconds", help, labels, LATENCY_BUCKETS)
 });
 
-static POSTS: LazyLock<Histogram> = LazyLock::new(|| {
-    let help = "Reads of posts in one call to posts-service.";
-    histogram("rolegate_client_batch_size_posts", help, SIZE_BUCKETS)
-});
-
-/// Registers the metrics of requests and of the batched calls of these clients.
-pub(crate) fn register(auth: &AuthClient, posts: Option<&PostsClient>) {
+/// Registers the metrics of requests and of batched calls to auth-service and, `with_posts`, to
+/// posts-service, so that they are present before the first request.
+pub(crate) fn register(with_posts: bool) {
     LazyLock::force(&REQUESTS);
     LazyLock::force(&DURATIONS);
-    count_decisions(auth);
-    if let Some(posts) = posts {
-        LazyLock::force(&POSTS);
-        posts.observe_reads(|size| observe_size(&POSTS, size));
+    LazyLock::force(&DECISIONS);
+    if with_posts {
+        LazyLock::force(&READS);
     }
 }
 

@@ -1,10 +1,9 @@
 //! Calls about other users: administration, and usernames for display.
 
 use super::AuthClient;
-use crate::{Role, User, username_batcher::get_usernames};
+use crate::{Client, Role, User, username_batcher::get_usernames};
 use rolegate_grpc_client::{
-    CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request,
-    call_with_timeout,
+    CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request, call,
 };
 use rolegate_proto::auth_v1::{
     self, DeleteUserRequest, GetUserRequest, ListUsersRequest, SetPasswordRequest,
@@ -49,10 +48,7 @@ impl AuthClient {
         let role = role.map_or(auth_v1::Role::Unspecified.into(), i32::from);
         let message = SetUserRoleRequest { user_id, role };
         let request = authenticated_request(message, actor, context)?;
-        let mut client = self.client();
-        let response =
-            call_with_timeout(READ_TIMEOUT, request, |request| client.set_user_role(request))
-                .await?;
+        let response = call(READ_TIMEOUT, &self.0.client, request, Client::set_user_role).await?;
         User::try_from_response(response.user)
     }
 
@@ -70,9 +66,7 @@ impl AuthClient {
             role: query.role.map(i32::from),
         };
         let request = authenticated_request(message, actor, context)?;
-        let mut client = self.client();
-        let response =
-            call_with_timeout(READ_TIMEOUT, request, |request| client.list_users(request)).await?;
+        let response = call(READ_TIMEOUT, &self.0.client, request, Client::list_users).await?;
         let users = response.users.into_iter().map(User::try_from).collect::<Result<_, _>>()?;
         Ok(UserPage { users, next: response.next_after })
     }
@@ -85,9 +79,7 @@ impl AuthClient {
         context: CallContext,
     ) -> Result<User, CallError> {
         let request = authenticated_request(GetUserRequest { user_id }, actor, context)?;
-        let mut client = self.client();
-        let response =
-            call_with_timeout(READ_TIMEOUT, request, |request| client.get_user(request)).await?;
+        let response = call(READ_TIMEOUT, &self.0.client, request, Client::get_user).await?;
         User::try_from_response(response.user)
     }
 
@@ -99,9 +91,7 @@ impl AuthClient {
         context: CallContext,
     ) -> Result<User, CallError> {
         let request = authenticated_request(DeleteUserRequest { user_id }, actor, context)?;
-        let mut client = self.client();
-        let response =
-            call_with_timeout(READ_TIMEOUT, request, |request| client.delete_user(request)).await?;
+        let response = call(READ_TIMEOUT, &self.0.client, request, Client::delete_user).await?;
         User::try_from_response(response.user)
     }
 
@@ -116,10 +106,8 @@ impl AuthClient {
         let password = password.expose_secret().to_owned();
         let message = SetPasswordRequest { user_id, password };
         let request = authenticated_request(message, actor, context)?;
-        let mut client = self.client();
         let response =
-            call_with_timeout(PASSWORD_TIMEOUT, request, |request| client.set_password(request))
-                .await?;
+            call(PASSWORD_TIMEOUT, &self.0.client, request, Client::set_password).await?;
         User::try_from_response(response.user)
     }
 
