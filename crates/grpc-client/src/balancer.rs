@@ -10,7 +10,7 @@ use crate::{
     discovery::{Discover, DnsTarget, InvalidAddress, ServiceInfo},
     dns_watcher,
     replica::{HEALTH_TIMEOUT, monitor},
-    replica_set::{Available, Replica, ReplicaSet},
+    replica_set::{Available, Known, Replica, ReplicaSet},
 };
 use http::{Request, Response, Uri};
 use http_body_util::BodyExt as _;
@@ -87,8 +87,8 @@ impl BalancedChannel {
     {
         let connector: Connector = Arc::new(move || Box::pin(connector()));
         let origin = Uri::from_static("http://in-memory");
-        Self::spawn(origin.clone(), async move |mut set: ReplicaSet| {
-            set.insert(SINGLE);
+        Self::spawn(origin.clone(), async move |set: Arc<ReplicaSet>| {
+            set.change(|states| drop(states.insert(SINGLE, Known::default())));
             let reconnect = Arc::clone(&set.reconnect);
             let report = |state| set.update(SINGLE, state);
             monitor(service, connector, origin, reconnect, report).await;
@@ -102,13 +102,13 @@ impl BalancedChannel {
     }
 
     /// Runs `watch`, which keeps the set of replicas current, until the last clone is dropped.
-    fn spawn<F>(origin: Uri, watch: impl FnOnce(ReplicaSet) -> F) -> Self
+    fn spawn<F>(origin: Uri, watch: impl FnOnce(Arc<ReplicaSet>) -> F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let (sender, available) = watch::channel(None);
         let reconnect = Arc::new(Notify::new());
-        let set = ReplicaSet::new(sender, Arc::clone(&reconnect));
+        let set = Arc::new(ReplicaSet::new(sender, Arc::clone(&reconnect)));
         let watcher = tokio::spawn(watch(set)).abort_handle();
         let next_index = AtomicUsize::new(0);
         Self(Arc::new(Shared { available, reconnect, next_index, origin, watcher }))

@@ -3,18 +3,10 @@
 use crate::{
     discovery::{Discover, ServiceInfo},
     replica::monitor,
-    replica_set::ReplicaSet,
+    replica_set::{Known, ReplicaSet},
 };
-use std::{
-    collections::{HashMap, HashSet},
-    io,
-    net::SocketAddr,
-    pin::pin,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
-    sync::mpsc,
     task::{AbortHandle, JoinSet},
     time::{sleep, timeout},
 };
@@ -24,71 +16,41 @@ pub(crate) const RESOLVE_INTERVAL: Duration = Duration::from_secs(2);
 /// domain; a shorter timeout might never see an answer.
 pub(crate) const RESOLVE_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(crate) async fn run(service: ServiceInfo, discovery: impl Discover, mut set: ReplicaSet) {
+pub(crate) async fn run(service: ServiceInfo, discovery: impl Discover, set: Arc<ReplicaSet>) {
+    // Owns the monitors, which end with this task.
     let mut monitors: JoinSet<()> = JoinSet::new();
     let mut running: HashMap<SocketAddr, AbortHandle> = HashMap::new();
-    let (sender, mut states) = mpsc::unbounded_channel();
-    // Polled beside the rest: replicas report their states while a name server is silent.
-    let mut next_addresses = pin!(resolve_after(&discovery, Duration::ZERO));
     loop {
-        tokio::select! {
-            Some((address, state)) = states.recv() => {
-                // The channel may still hold states of monitors that were stopped.
-                if running.contains_key(&address) {
-                    set.update(address, state);
-                }
-            }
-            Some(ended) = monitors.join_next() => {
-                // Monitors that were aborted are not in `running`. After a panic, the next resolution
-                // starts another monitor.
-                if let Err(error) = ended && error.is_panic() {
-                    running.retain(|address, monitor| {
-                        let panicked = monitor.id() == error.id();
-                        if panicked {
-                            set.remove(*address);
-                        }
-                        !panicked
+        let resolved = timeout(RESOLVE_TIMEOUT, discovery.addresses()).await;
+        let addresses = resolved.unwrap_or_else(|elapsed| Err(io::Error::from(elapsed)));
+        set.change(|states| match addresses {
+            Ok(addresses) => {
+                // A monitor that ended has panicked; another one starts.
+                running.retain(|address, monitor| {
+                    let is_current = addresses.contains(address) && !monitor.is_finished();
+                    if !is_current {
+                        monitor.abort();
+                        states.remove(address);
+                    }
+                    is_current
+                });
+                for address in addresses {
+                    running.entry(address).or_insert_with(|| {
+                        states.insert(address, Known::default());
+                        let connector = discovery.connector(address);
+                        let (origin, reconnect) = (discovery.origin(), Arc::clone(&set.reconnect));
+                        let set = Arc::clone(&set);
+                        let report = move |state| set.update(address, state);
+                        monitors.spawn(monitor(service, connector, origin, reconnect, report))
                     });
-                    set.publish();
                 }
             }
-            resolved = &mut next_addresses => {
-                next_addresses.set(resolve_after(&discovery, RESOLVE_INTERVAL));
-                match resolved {
-                    Ok(addresses) => {
-                        let addresses: HashSet<SocketAddr> = addresses.into_iter().collect();
-                        running.retain(|address, monitor| {
-                            let is_listed = addresses.contains(address);
-                            if !is_listed {
-                                monitor.abort();
-                                set.remove(*address);
-                            }
-                            is_listed
-                        });
-                        for address in addresses {
-                            running.entry(address).or_insert_with(|| {
-                                set.insert(address);
-                                let sender = sender.clone();
-                                let report = move |state| drop(sender.send((address, state)));
-                                let reconnect = Arc::clone(&set.reconnect);
-                                let connector = discovery.connector(address);
-                                let origin = discovery.origin();
-                                monitors.spawn(monitor(service, connector, origin, reconnect, report))
-                            });
-                        }
-                    }
-                    // Known replicas stay: name servers have outages.
-                    Err(error) => {
-                        tracing::debug!(%error, "resolving the name of {} failed", service.program);
-                    }
-                }
-                set.publish();
+            // Known replicas stay: name servers have outages.
+            Err(error) => {
+                tracing::debug!(%error, "resolving the name of {} failed", service.program);
             }
-        }
+        });
+        while monitors.try_join_next().is_some() {}
+        sleep(RESOLVE_INTERVAL).await;
     }
-}
-
-async fn resolve_after(discovery: &impl Discover, delay: Duration) -> io::Result<Vec<SocketAddr>> {
-    sleep(delay).await;
-    timeout(RESOLVE_TIMEOUT, discovery.addresses()).await?
 }

@@ -71,7 +71,7 @@ fn address(last: u8) -> SocketAddr {
 }
 
 /// A channel whose replicas the test sets.
-async fn manual_channel() -> (BalancedChannel, ReplicaSet) {
+async fn manual_channel() -> (BalancedChannel, Arc<ReplicaSet>) {
     let (sender, set) = oneshot::channel();
     let origin = Uri::from_static("http://auth-service");
     let channel = BalancedChannel::spawn(origin, async move |set| {
@@ -81,10 +81,16 @@ async fn manual_channel() -> (BalancedChannel, ReplicaSet) {
     (channel, set.await.expect("sent"))
 }
 
+/// Adds a replica that is serving, or reports the state of a known one.
+async fn add_serving(set: &ReplicaSet, address: SocketAddr) {
+    let state = serving().await;
+    set.change(|states| states.entry(address).or_default().0 = Some(state));
+}
+
 fn address_of(replica: &Replica, set: &ReplicaSet) -> SocketAddr {
-    let is_it =
-        |known: &Known| known.as_ref().is_some_and(|(_, calls)| Arc::ptr_eq(calls, &replica.calls));
-    *set.states.iter().find(|(_, known)| is_it(known)).expect("a known one").0
+    let states = set.states.lock().expect("no panic");
+    let mut known = states.iter();
+    *known.find(|(_, (_, calls))| Arc::ptr_eq(calls, &replica.calls)).expect("a known one").0
 }
 
 /// Lets every task run until it waits; with paused time nothing else happens.
@@ -96,9 +102,9 @@ async fn settle() {
 
 #[tokio::test]
 async fn sequential_calls_use_every_replica() {
-    let (channel, mut set) = manual_channel().await;
-    set.update(address(1), serving().await);
-    set.update(address(2), serving().await);
+    let (channel, set) = manual_channel().await;
+    add_serving(&set, address(1)).await;
+    add_serving(&set, address(2)).await;
     let mut picked = Vec::new();
     for _ in 0..10 {
         picked.push(address_of(&channel.pick().await.expect("both serve"), &set));
@@ -111,14 +117,14 @@ async fn sequential_calls_use_every_replica() {
 
 #[tokio::test]
 async fn calls_in_flight_stay_counted_when_a_replica_reports_a_new_state() {
-    let (channel, mut set) = manual_channel().await;
-    set.update(address(1), serving().await);
+    let (channel, set) = manual_channel().await;
+    add_serving(&set, address(1)).await;
     let mut in_flight = Vec::new();
     for _ in 0..4 {
         in_flight.push(channel.pick().await.expect("it serves"));
     }
-    set.update(address(2), serving().await);
-    set.update(address(1), serving().await);
+    add_serving(&set, address(2)).await;
+    add_serving(&set, address(1)).await;
     for _ in 0..4 {
         let replica = channel.pick().await.expect("both serve");
         assert_eq!(address_of(&replica, &set), address(2), "the other one has four already");
@@ -128,8 +134,8 @@ async fn calls_in_flight_stay_counted_when_a_replica_reports_a_new_state() {
 
 #[tokio::test]
 async fn call_is_counted_until_its_response_is_read() {
-    let (channel, mut set) = manual_channel().await;
-    set.update(address(1), serving().await);
+    let (channel, set) = manual_channel().await;
+    add_serving(&set, address(1)).await;
     let count = async || Arc::strong_count(&channel.pick().await.expect("it serves").calls);
     let idle = count().await;
     let request = HealthCheckRequest { service: SERVICE_NAME.to_owned() };
@@ -141,27 +147,27 @@ async fn call_is_counted_until_its_response_is_read() {
 
 #[tokio::test(start_paused = true)]
 async fn call_waits_for_a_new_replica_instead_of_one_dropped_from_dns() {
-    let (channel, mut set) = manual_channel().await;
-    set.update(address(1), serving().await);
-    set.states.remove(&address(1));
-    set.states.insert(address(2), None);
-    set.publish();
+    let (channel, set) = manual_channel().await;
+    add_serving(&set, address(1)).await;
+    set.change(|states| {
+        states.remove(&address(1));
+        states.insert(address(2), Known::default());
+    });
     let caller = tokio::spawn({
         let channel = channel.clone();
         async move { channel.pick().await }
     });
     settle().await;
     assert!(!caller.is_finished(), "the health of the new one is unknown");
-    set.update(address(2), serving().await);
+    add_serving(&set, address(2)).await;
     let replica = caller.await.expect("no panic").expect("it serves");
     assert_eq!(address_of(&replica, &set), address(2));
 }
 
 #[tokio::test(start_paused = true)]
 async fn call_waits_no_longer_than_the_health_timeout() {
-    let (channel, mut set) = manual_channel().await;
-    set.states.insert(address(1), None);
-    set.publish();
+    let (channel, set) = manual_channel().await;
+    set.change(|states| drop(states.insert(address(1), Known::default())));
     let result = timeout(HEALTH_TIMEOUT + 2 * RECHECK_TIMEOUT, channel.pick()).await;
     let error = result.expect("in time").expect_err("no replica reports its health");
     assert_eq!(error.code(), Code::Unavailable);
