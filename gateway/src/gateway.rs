@@ -57,11 +57,11 @@ impl Gateway {
 
 async fn bind(
     variable: &str,
-    address: ListenAddress,
+    ListenAddress(address): ListenAddress,
 ) -> Result<Option<HttpListener>, SettingError> {
     match address {
-        ListenAddress::On(address) => HttpListener::bind(variable, address).await.map(Some),
-        ListenAddress::Off => Ok(None),
+        Some(address) => HttpListener::bind(variable, address).await.map(Some),
+        None => Ok(None),
     }
 }
 

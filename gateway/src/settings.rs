@@ -127,7 +127,7 @@ impl PublicSettings {
     /// At least one variant must be on.
     pub fn validate(&self) -> Result<(), SettingError> {
         if (self.bearer_listen_addr, self.basic_listen_addr)
-            == (ListenAddress::Off, ListenAddress::Off)
+            == (ListenAddress(None), ListenAddress(None))
         {
             let problem = "is off, and so is BASIC_LISTEN_ADDR; set at least one to an address";
             return Err(SettingError::new("BEARER_LISTEN_ADDR", problem));
@@ -143,8 +143,8 @@ mod tests {
     #[test]
     fn defaults_listen_on_loopback_only() {
         let settings = Settings::from_args(&[]).expect("every setting has a default");
-        let bearer = settings.public.bearer_listen_addr.address().expect("on");
-        let basic = settings.public.basic_listen_addr.address().expect("on");
+        let bearer = settings.public.bearer_listen_addr.0.expect("on");
+        let basic = settings.public.basic_listen_addr.0.expect("on");
         assert_eq!(bearer.to_string(), "127.0.0.1:8000");
         assert_eq!(basic.to_string(), "127.0.0.1:8001");
         assert_eq!(settings.ops_listen_addr.to_string(), "127.0.0.1:9000");
@@ -161,7 +161,7 @@ mod tests {
     fn variant_can_be_off() {
         let settings =
             Settings::from_args(&["--basic-listen-addr", "off"]).expect("off is allowed");
-        assert_eq!(settings.public.basic_listen_addr.address(), None);
+        assert_eq!(settings.public.basic_listen_addr.0, None);
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let address = settings.service.auth_listen_addr;
     let auth_grpc = GrpcListener::bind("AUTH_LISTEN_ADDR", address).await?;
     let auth_grpc = auth_grpc.with_tls(auth_tls.clone());
-    let posts_grpc = match settings.posts_listen_addr.address() {
+    let posts_grpc = match settings.posts_listen_addr.0 {
         Some(address) => {
             let listener = GrpcListener::bind("POSTS_LISTEN_ADDR", address).await?;
             Some(listener.with_tls(posts_tls.clone()))

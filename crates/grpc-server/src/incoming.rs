@@ -2,22 +2,13 @@
 //! HTTP/2 preface.
 
 use crate::connection::Connection;
-use rolegate_grpc_tls::ServerTls;
 use rolegate_service_runtime::incoming::{Accepted, Incoming};
-use std::{
-    fmt::Display,
-    future::{Future, ready},
-    io,
-    net::SocketAddr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{fmt::Display, future::Future, io, net::SocketAddr, time::Duration};
 use tokio::{
     net::TcpStream,
     sync::mpsc,
     time::{Instant, timeout_at},
 };
-use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::server::Connected;
 
@@ -30,26 +21,8 @@ pub(crate) const PREFACE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The connections of a listener, ready for tonic.
 pub(crate) type Connections<S> = ReceiverStream<io::Result<Connection<S>>>;
 
-/// Connections without TLS, until `stopping`.
-pub(crate) fn plain(
-    incoming: Incoming,
-    timeout: Duration,
-    stopping: impl Future<Output = ()> + Send + 'static,
-) -> Connections<TcpStream> {
-    handshakes(incoming, timeout, stopping, |stream| ready(Ok(stream)))
-}
-
-/// Connections after a TLS handshake, until `stopping`.
-pub(crate) fn encrypted(
-    incoming: Incoming,
-    tls: Arc<ServerTls>,
-    timeout: Duration,
-    stopping: impl Future<Output = ()> + Send + 'static,
-) -> Connections<TlsStream<TcpStream>> {
-    handshakes(incoming, timeout, stopping, move |stream| tls.acceptor().accept(stream))
-}
-
-fn handshakes<S, F>(
+/// Accepts connections, until `stopping`, and completes `handshake` on each.
+pub(crate) fn accept<S, F>(
     mut incoming: Incoming,
     timeout: Duration,
     stopping: impl Future<Output = ()> + Send + 'static,
@@ -95,10 +68,15 @@ fn log_handshake_error(peer: SocketAddr, error: &dyn Display) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Connections, MAX_CONNECTIONS, PREFACE_TIMEOUT, plain};
+    use super::{Connections, MAX_CONNECTIONS, PREFACE_TIMEOUT, accept};
     use crate::connection::PREFACE_LEN;
     use rolegate_service_runtime::incoming::Incoming;
-    use std::{future::pending, io::ErrorKind, net::SocketAddr, time::Duration};
+    use std::{
+        future::{pending, ready},
+        io::ErrorKind,
+        net::SocketAddr,
+        time::Duration,
+    };
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
         net::TcpStream,
@@ -110,7 +88,7 @@ mod tests {
         let address = "127.0.0.1:0".parse().expect("an address");
         let incoming = Incoming::bind("LISTEN_ADDR", address, limit).await.expect("bound");
         let address = incoming.address();
-        (plain(incoming, deadline, pending()), address)
+        (accept(incoming, deadline, pending(), |stream| ready(Ok(stream))), address)
     }
 
     #[tokio::test]

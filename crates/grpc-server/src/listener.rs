@@ -2,11 +2,7 @@
 
 use crate::incoming::MAX_CONNECTIONS;
 use rolegate_grpc_tls::ServerTls;
-use rolegate_service_runtime::{
-    incoming::Incoming,
-    program::{listener_line, tls_listener_line},
-    settings::SettingError,
-};
+use rolegate_service_runtime::{incoming::Incoming, program::banner_line, settings::SettingError};
 use std::{io, net::SocketAddr, sync::Arc};
 use tokio::{io::DuplexStream, sync::mpsc};
 
@@ -48,9 +44,7 @@ impl GrpcListener {
     /// The line of the banner for this listener.
     #[must_use]
     pub fn banner_line(&self, name: &str, what: &str) -> String {
-        match self.tls {
-            Some(_) => tls_listener_line(name, self.address(), what),
-            None => listener_line(name, Some(self.address()), what),
-        }
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        banner_line(name, &format!("{scheme}://{}", self.address()), what)
     }
 }

@@ -12,7 +12,7 @@ use rolegate_service_runtime::{
     program::Failure,
     shutdown::{DRAIN_TIMEOUT, Shutdown},
 };
-use std::{sync::Arc, time::Duration};
+use std::{future::ready, sync::Arc, time::Duration};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{service::Routes, transport::Server};
 use tonic_health::{ServingStatus, server::HealthReporter};
@@ -21,6 +21,7 @@ use tonic_health::{ServingStatus, server::HealthReporter};
 const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The gRPC services of a program.
+#[derive(Debug)]
 pub struct GrpcServer {
     routes: Routes,
     health: HealthReporter,
@@ -87,7 +88,10 @@ impl GrpcServer {
         let serving = async {
             match connections {
                 Connections::Tcp(GrpcListener { incoming, tls: Some(tls) }) => {
-                    let incoming = incoming::encrypted(incoming, tls, PREFACE_TIMEOUT, until);
+                    let incoming =
+                        incoming::accept(incoming, PREFACE_TIMEOUT, until, move |stream| {
+                            tls.acceptor().accept(stream)
+                        });
                     server(routes).serve_with_incoming_shutdown(incoming, stopping).await
                 }
                 Connections::Tcp(GrpcListener { incoming, tls: None }) => {
@@ -98,7 +102,9 @@ impl GrpcServer {
                             "gRPC is not encrypted here: the network can read passwords and tokens"
                         );
                     }
-                    let incoming = incoming::plain(incoming, PREFACE_TIMEOUT, until);
+                    let incoming = incoming::accept(incoming, PREFACE_TIMEOUT, until, |stream| {
+                        ready(Ok(stream))
+                    });
                     server(routes).serve_with_incoming_shutdown(incoming, stopping).await
                 }
                 Connections::InMemory(streams) => {
@@ -131,10 +137,4 @@ fn limited_server() -> Server {
         .http2_max_header_list_size(16 * 1024)
         // Closes connections that open and reset streams to cause load (CVE-2023-44487).
         .http2_max_pending_accept_reset_streams(Some(64))
-}
-
-impl std::fmt::Debug for GrpcServer {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("GrpcServer").finish_non_exhaustive()
-    }
 }

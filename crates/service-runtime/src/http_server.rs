@@ -2,20 +2,21 @@
 //! time between requests, time for a client to read, size of a head.
 
 use crate::{
-    connection_deadlines::{ConnectionDeadlines, InRequest},
+    head_deadline::{HeadDeadline, InRequest},
     incoming::{Accepted, Incoming},
     settings::SettingError,
     shutdown::{DRAIN_TIMEOUT, Shutdown},
 };
-use axum::{Router, extract::ConnectInfo, response::Response};
+use axum::{Router, extract::ConnectInfo};
 use http::{HeaderValue, Request, header::CONNECTION};
-use hyper::{body, server::conn::http1};
+use hyper::{body, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
+    server::graceful::{GracefulConnection, GracefulShutdown},
 };
 use std::{convert::Infallible, net::SocketAddr, pin::Pin, time::Duration};
-use tokio::net::TcpStream;
+use tokio::{io::AsyncWrite, net::TcpStream};
+use tokio_io_timeout::TimeoutWriter;
 use tower::ServiceExt;
 
 const MAX_CONNECTIONS: usize = 10_000;
@@ -77,51 +78,59 @@ impl HttpListener {
     }
 }
 
-type Connection = http1::Connection<TokioIo<ConnectionDeadlines<TcpStream>>, ConnectionService>;
-
 fn connection(
     stream: TcpStream,
     peer: SocketAddr,
     router: Router,
     shutdown: Shutdown,
-) -> Connection {
+) -> impl GracefulConnection<Error = hyper::Error> + Send + 'static {
     let in_request = InRequest::default();
-    let stream = ConnectionDeadlines::new(stream, in_request.clone(), HEAD_TIMEOUT, WRITE_TIMEOUT);
-    http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(IDLE_TIMEOUT)
-        .max_buf_size(MAX_HEAD)
-        .serve_connection(
-            TokioIo::new(stream),
-            ConnectionService { router, peer, in_request, shutdown },
-        )
-}
-
-/// The router, for the requests of one connection.
-struct ConnectionService {
-    router: Router,
-    peer: SocketAddr,
-    in_request: InRequest,
-    shutdown: Shutdown,
-}
-
-impl hyper::service::Service<Request<body::Incoming>> for ConnectionService {
-    type Response = Response;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
-
-    fn call(&self, mut request: Request<body::Incoming>) -> Self::Future {
-        self.in_request.set(true);
-        request.extensions_mut().insert(ConnectInfo(self.peer));
-        let response = self.router.clone().oneshot(request);
-        let (in_request, shutdown) = (self.in_request.clone(), self.shutdown.clone());
-        Box::pin(async move {
+    let (reader, writer) = stream.into_split();
+    let reader = HeadDeadline::new(reader, in_request.clone(), HEAD_TIMEOUT);
+    let stream = tokio::io::join(reader, with_deadline(writer));
+    let service = service_fn(move |mut request: Request<body::Incoming>| {
+        in_request.set(true);
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let response = router.clone().oneshot(request);
+        let (in_request, shutdown) = (in_request.clone(), shutdown.clone());
+        async move {
             let mut response = response.await?;
             in_request.set(false);
             if shutdown.is_lame_duck() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            Ok(response)
-        })
+            Ok::<_, Infallible>(response)
+        }
+    });
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE_TIMEOUT)
+        .max_buf_size(MAX_HEAD)
+        .serve_connection(TokioIo::new(stream), service)
+}
+
+/// hyper has no timer for a client that does not read its response.
+fn with_deadline<W: AsyncWrite>(writer: W) -> Pin<Box<TimeoutWriter<W>>> {
+    let mut writer = TimeoutWriter::new(writer);
+    writer.set_timeout(Some(WRITE_TIMEOUT));
+    Box::pin(writer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WRITE_TIMEOUT, with_deadline};
+    use std::io::ErrorKind;
+    use tokio::{
+        io::{AsyncWriteExt, duplex},
+        time::Instant,
+    };
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_does_not_read_times_out() {
+        let (_client, server) = duplex(8);
+        let start = Instant::now();
+        let error = with_deadline(server).write_all(&[0; 9]).await.expect_err("8 bytes fit");
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        assert_eq!(start.elapsed(), WRITE_TIMEOUT);
     }
 }

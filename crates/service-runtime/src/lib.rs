@@ -13,7 +13,7 @@
 pub mod admin_server;
 pub mod cidr_set;
 pub mod command_line;
-mod connection_deadlines;
+mod head_deadline;
 pub mod healthcheck;
 pub mod http_server;
 pub mod incoming;

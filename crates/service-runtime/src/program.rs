@@ -166,12 +166,8 @@ pub fn listener_line(name: &str, address: Option<SocketAddr>, what: &str) -> Str
     banner_line(name, &url, what)
 }
 
-/// A line of the banner for a listener with TLS.
+/// A line of the banner.
 #[must_use]
-pub fn tls_listener_line(name: &str, address: SocketAddr, what: &str) -> String {
-    banner_line(name, &format!("https://{address}"), what)
-}
-
-fn banner_line(name: &str, url: &str, what: &str) -> String {
+pub fn banner_line(name: &str, url: &str, what: &str) -> String {
     format!("  {name:<7} {url:<24} {what}\n")
 }

@@ -82,32 +82,16 @@ fn variable_of(argument: &str) -> &str {
     }
 }
 
-/// An address to listen on, or `off`.
+/// An address to listen on; `None` is `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListenAddress {
-    /// Listen here.
-    On(SocketAddr),
-    /// Do not listen.
-    Off,
-}
-
-impl ListenAddress {
-    /// The address, unless it is off.
-    #[must_use]
-    pub fn address(self) -> Option<SocketAddr> {
-        match self {
-            Self::On(address) => Some(address),
-            Self::Off => None,
-        }
-    }
-}
+pub struct ListenAddress(pub Option<SocketAddr>);
 
 /// Parses `ip:port` or `off`, as a `value_parser` of clap. `PORT` is the example in the error.
 pub fn listen_address<const PORT: u16>(text: &str) -> Result<ListenAddress, String> {
     if text == "off" {
-        return Ok(ListenAddress::Off);
+        return Ok(ListenAddress(None));
     }
-    let address = socket_address::<PORT>(text).map(ListenAddress::On);
+    let address = socket_address::<PORT>(text).map(|address| ListenAddress(Some(address)));
     address.map_err(|problem| problem + ", or off")
 }
 

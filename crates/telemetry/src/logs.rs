@@ -12,10 +12,10 @@ use std::{
     io::{self, IsTerminal as _},
     str::FromStr,
 };
-use tracing::{Metadata, Subscriber, level_filters::LevelFilter};
+use tracing::{Subscriber, level_filters::LevelFilter};
 use tracing_subscriber::{
     EnvFilter, Layer,
-    filter::{FilterExt as _, FilterFn, ParseError, filter_fn},
+    filter::{FilterExt as _, ParseError, filter_fn},
     registry::LookupSpan,
 };
 
@@ -65,20 +65,14 @@ where
             .with_writer(io::stderr)
             .event_format(LineFormatter(format))
     };
-    let not_audit = only(LevelFilter::TRACE, |item| item.is_event() && item.target() != AUDIT);
+    // The hints disable other levels at their call sites: libraries trace every frame.
+    let not_audit = filter_fn(|item| item.is_event() && item.target() != AUDIT)
+        .with_max_level_hint(LevelFilter::TRACE);
     let ordinary = filter.directives().unwrap_or_else(|_| EnvFilter::new("info"));
     let ordinary = ordinary.and(not_audit);
-    let audit = only(LevelFilter::INFO, |item| item.is_event() && item.target() == AUDIT);
+    let audit = filter_fn(|item| item.is_event() && item.target() == AUDIT)
+        .with_max_level_hint(LevelFilter::INFO);
     vec![writer().with_filter(ordinary).boxed(), writer().with_filter(audit).boxed()]
-}
-
-/// Events that `matches` accepts. The level hint disables everything below `level` at its call site,
-/// which matters for libraries that trace every frame.
-fn only(
-    level: LevelFilter,
-    matches: fn(&Metadata<'_>) -> bool,
-) -> FilterFn<fn(&Metadata<'_>) -> bool> {
-    filter_fn(matches).with_max_level_hint(level)
 }
 
 impl LogFilter {

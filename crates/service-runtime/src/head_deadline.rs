@@ -1,0 +1,115 @@
+//! The deadline of an HTTP/1.1 request head.
+//!
+//! hyper has one timer for both an idle connection and an incomplete request head. A load balancer
+//! keeps idle connections for a minute, but an incomplete head for a minute is an attack (slowloris).
+//! So the timer of hyper bounds idle time, and this reader bounds the head: from its first byte (for
+//! the first request from the accept) to the call of the service.
+
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, ReadBuf},
+    time::{Sleep, sleep},
+};
+
+/// Whether a connection serves a request now: set by its service, read by its stream.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InRequest(Arc<AtomicBool>);
+
+impl InRequest {
+    pub(crate) fn set(&self, in_request: bool) {
+        self.0.store(in_request, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+pub(crate) struct HeadDeadline<R> {
+    reader: R,
+    in_request: InRequest,
+    timeout: Duration,
+    /// Runs while a head arrives.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl<R> HeadDeadline<R> {
+    pub(crate) fn new(reader: R, in_request: InRequest, timeout: Duration) -> Self {
+        Self { reader, in_request, timeout, timer: Some(Box::pin(sleep(timeout))) }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for HeadDeadline<R> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.in_request.get() {
+            this.timer = None;
+        }
+        if this.timer.as_mut().is_some_and(|timer| timer.as_mut().poll(cx).is_ready()) {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        ready!(Pin::new(&mut this.reader).poll_read(cx, buffer))?;
+        if !this.in_request.get() {
+            this.timer.get_or_insert_with(|| Box::pin(sleep(this.timeout)));
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HeadDeadline, InRequest};
+    use std::{io::ErrorKind, time::Duration};
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
+        time::{Instant, advance},
+    };
+
+    const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+    fn connection() -> (DuplexStream, HeadDeadline<DuplexStream>, InRequest) {
+        let (client, server) = duplex(8);
+        let in_request = InRequest::default();
+        (client, HeadDeadline::new(server, in_request.clone(), HEAD_TIMEOUT), in_request)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_incomplete_head_times_out() {
+        let (mut client, mut server, _) = connection();
+        let start = Instant::now();
+        client.write_all(b"GET").await.expect("sent");
+        assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 3);
+        let error = server.read(&mut [0; 8]).await.expect_err("incomplete");
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        assert_eq!(start.elapsed(), HEAD_TIMEOUT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_running_request_and_an_idle_connection_have_no_head_deadline() {
+        let (mut client, mut server, in_request) = connection();
+        client.write_all(b"GET").await.expect("sent");
+        assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 3);
+        in_request.set(true);
+        advance(HEAD_TIMEOUT * 2).await;
+        client.write_all(b"body").await.expect("sent");
+        assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 4);
+        in_request.set(false);
+        advance(HEAD_TIMEOUT * 2).await;
+        client.write_all(b"GET").await.expect("sent");
+        assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 3);
+    }
+}
