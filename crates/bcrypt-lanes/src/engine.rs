@@ -10,7 +10,7 @@ use futures_channel::oneshot;
 
 use crate::job::{AdmissionRequest, Answer, Job, Reply};
 use crate::password::ExpandedPassword;
-use crate::stored::{Digest, Stored};
+use crate::stored::Stored;
 use crate::worker::{CALIBRATION_ITERATIONS, Shared, calibrate, lower_priority};
 use crate::{ClientKey, Cost, EngineError, Settings, Stats, Timed, Verdict};
 
@@ -37,14 +37,6 @@ pub struct Engine {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     priority: io::Result<()>,
-}
-
-/// The parameters of a job, apart from the password.
-struct Task {
-    salt: [u8; 16],
-    cost: Cost,
-    cost_if_wrong: Cost,
-    expected: Option<Digest>,
 }
 
 impl Engine {
@@ -114,8 +106,17 @@ impl Engine {
     ) -> impl Future<Output = Result<Timed<String>, EngineError>> + Send + use<> {
         let mut salt = [0; 16];
         let answer = getrandom::fill(&mut salt).map(|()| {
-            let task = Task { salt, cost, cost_if_wrong: cost, expected: None };
-            self.submit(password, &task, client, deadline)
+            self.submit(|reply, submitted| Job {
+                password: ExpandedPassword::new(password),
+                salt,
+                iterations: cost.iterations(),
+                iterations_if_wrong: 0,
+                expected: None,
+                client,
+                submitted,
+                deadline,
+                reply,
+            })
         });
         async move {
             let answer = answer.map_err(EngineError::Random)?;
@@ -145,13 +146,17 @@ impl Engine {
             Verdict::Mismatch
         };
         let cost = parsed.map_or(current, |stored| stored.cost);
-        let task = Task {
+        let answer = self.submit(|reply, submitted| Job {
+            password: ExpandedPassword::new(password),
             salt: parsed.map_or([0; 16], |stored| stored.salt),
-            cost,
-            cost_if_wrong: cost.max(current),
+            iterations: cost.iterations(),
+            iterations_if_wrong: current.iterations(),
             expected: parsed.map(|stored| stored.digest),
-        };
-        let answer = self.submit(password, &task, client, deadline);
+            client,
+            submitted,
+            deadline,
+            reply,
+        });
         async move {
             let answer = answer.await.map_err(|_| EngineError::Lost)??;
             let verdict = if answer.matches {
@@ -166,24 +171,11 @@ impl Engine {
 
     fn submit(
         &self,
-        password: &[u8],
-        task: &Task,
-        client: ClientKey,
-        deadline: Instant,
+        job: impl FnOnce(oneshot::Sender<Reply>, Instant) -> Job,
     ) -> oneshot::Receiver<Reply> {
         let (reply, receiver) = oneshot::channel();
         let now = Instant::now();
-        let job = Job {
-            password: ExpandedPassword::new(password),
-            salt: task.salt,
-            iterations: task.cost.iterations(),
-            iterations_if_wrong: task.cost_if_wrong.iterations(),
-            expected: task.expected,
-            client,
-            submitted: now,
-            deadline,
-            reply,
-        };
+        let job = job(reply, now);
         self.shared.scheduler().submit(job, now);
         self.shared.wake();
         receiver

@@ -4,10 +4,11 @@ use std::time::Instant;
 
 use zeroize::Zeroize;
 
+use crate::Stats;
 use crate::job::{Answer, Job, JobState};
 use crate::kernel;
 use crate::kernel::Lane;
-use crate::scheduler::{Counters, Load};
+use crate::scheduler::Load;
 use crate::stored::Digest;
 
 /// Lanes and the jobs in them. Busy lanes come first: the last one moves into the slot of a removed
@@ -69,8 +70,8 @@ impl LaneGroup {
     }
 
     /// Removes finished, cancelled and expired jobs, and completes them.
-    pub(crate) fn collect_finished(&mut self, now: Instant) -> Counters {
-        let mut ended = Counters::default();
+    pub(crate) fn collect_finished(&mut self, now: Instant) -> Stats {
+        let mut ended = Stats::default();
         for index in (0..self.width()).rev() {
             match self.outcome(index) {
                 Some((digest, matches)) => {

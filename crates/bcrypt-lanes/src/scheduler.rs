@@ -17,7 +17,8 @@ pub(crate) struct Scheduler {
     queue: Queue,
     lanes: usize,
     loads: Vec<Load>,
-    counters: Counters,
+    /// Only the counters are used.
+    counters: Stats,
 }
 
 /// The jobs in the lanes of one worker.
@@ -28,19 +29,6 @@ pub(crate) struct Load {
     pub(crate) work: u64,
 }
 
-/// Counts of finished jobs by outcome.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Counters {
-    pub(crate) completed: u64,
-    pub(crate) refused: u64,
-    pub(crate) expired: u64,
-    pub(crate) dropped: u64,
-    pub(crate) panics: u64,
-    /// Total over completed jobs.
-    pub(crate) waited: Duration,
-    pub(crate) ran: Duration,
-}
-
 impl Scheduler {
     pub(crate) fn new(settings: Settings) -> Self {
         Self {
@@ -49,7 +37,7 @@ impl Scheduler {
             queue: Queue::new(settings.queue),
             lanes: settings.lanes,
             loads: vec![Load::default(); settings.threads],
-            counters: Counters::default(),
+            counters: Stats::default(),
         }
     }
 
@@ -203,7 +191,7 @@ impl Scheduler {
     }
 
     /// Updates the load of a worker and adds the outcomes since its last report.
-    pub(crate) fn report(&mut self, worker: usize, load: Load, ended: Counters) {
+    pub(crate) fn report(&mut self, worker: usize, load: Load, ended: Stats) {
         self.loads[worker] = load;
         self.counters.completed += ended.completed;
         self.counters.expired += ended.expired;
@@ -226,14 +214,8 @@ impl Scheduler {
             queued: self.queue.len(),
             lanes_busy: self.lanes_busy(),
             lanes_total: self.lanes_total(),
-            completed: self.counters.completed,
-            refused: self.counters.refused,
-            expired: self.counters.expired,
-            dropped: self.counters.dropped,
-            panics: self.counters.panics,
-            waited: self.counters.waited,
-            ran: self.counters.ran,
             iterations_per_second: self.throughput.total_per_second(self.lanes_total()),
+            ..self.counters
         }
     }
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use crate::kernel::Lane;
 use crate::lane_group::LaneGroup;
 use crate::password::ExpandedPassword;
-use crate::scheduler::{Counters, Load, Scheduler};
-use crate::{Settings, kernel};
+use crate::scheduler::{Load, Scheduler};
+use crate::{Settings, Stats, kernel};
 
 /// State shared by the engine and its workers.
 pub(crate) struct Shared {
@@ -50,7 +50,7 @@ impl Shared {
     /// Runs worker number `worker`. A panic loses only the jobs in its lanes.
     pub(crate) fn work(&self, worker: usize) {
         while panic::catch_unwind(AssertUnwindSafe(|| self.serve(worker))).is_err() {
-            let panicked = Counters { panics: 1, ..Counters::default() };
+            let panicked = Stats { panics: 1, ..Stats::default() };
             self.scheduler().report(worker, Load::default(), panicked);
         }
     }

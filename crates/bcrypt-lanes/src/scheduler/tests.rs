@@ -2,9 +2,9 @@ use std::time::{Duration, Instant};
 
 use futures_channel::oneshot::Receiver;
 
-use super::{Counters, Load, Scheduler};
+use super::{Load, Scheduler};
 use crate::job::{AdmissionRequest, Reply, tests::job};
-use crate::{ClientKey, EngineError, Settings};
+use crate::{ClientKey, EngineError, Settings, Stats};
 
 mod floods;
 
@@ -96,7 +96,7 @@ fn a_retry_after_the_given_time_is_admitted() {
     let spent = u64::try_from((later - now).as_millis()).unwrap_or(u64::MAX);
     for worker in [0, 1] {
         let work = 2 * (1000 - spent);
-        scheduler.report(worker, Load { jobs: 2, work }, Counters::default());
+        scheduler.report(worker, Load { jobs: 2, work }, Stats::default());
     }
     let mut again = submit(&mut scheduler, 9, 1000, later, 2 * SECOND);
     assert_eq!(answer(&mut again), None);
@@ -191,7 +191,7 @@ fn an_idle_engine_admits_a_job_whatever_the_estimate() {
     assert_eq!(answer(&mut first), None);
     // The throughput it proves admits others.
     scheduler.throughput.record(1, 10, SECOND / 100);
-    scheduler.report(0, Load { jobs: 1, work: 900 }, Counters::default());
+    scheduler.report(0, Load { jobs: 1, work: 900 }, Stats::default());
     let mut others =
         [2, 3, 4, 5, 6, 7].map(|client| submit(&mut scheduler, client, 100, now, SECOND * 12 / 10));
     assert_eq!(others.each_mut().map(answer), [None; 6]);

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use futures_channel::oneshot::Receiver;
 
-use super::super::{Counters, Load, Scheduler};
+use super::super::{Load, Scheduler};
 use crate::job::{Job, Reply, tests::job};
-use crate::{EngineError, Settings};
+use crate::{EngineError, Settings, Stats};
 
 const WORKERS: usize = 2;
 const LANES: usize = 6;
@@ -77,7 +77,7 @@ impl Flood {
                 job.answer(Err(EngineError::Lost));
             }
             let work = lanes.iter().map(|(_, left)| left).sum();
-            self.scheduler.report(worker, Load { jobs: lanes.len(), work }, Counters::default());
+            self.scheduler.report(worker, Load { jobs: lanes.len(), work }, Stats::default());
         }
         let ends = &mut self.ends;
         self.waiting.retain_mut(|(client, caller)| {
