@@ -64,8 +64,11 @@ pub fn parse<S: Parser, C: Subcommand>() -> Result<CommandLine<S, C>, ParseOutco
 fn parse_from<S: Parser, C: Subcommand>(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<CommandLine<S, C>, clap::Error> {
-    let global_flags = S::command().mut_args(|argument| argument.global(true));
-    let mut matches = C::augment_subcommands(global_flags).try_get_matches_from(arguments)?;
+    let program = S::command().mut_args(|argument| argument.global(true));
+    // The comment on the enum of commands would replace the one on the settings.
+    let about = program.get_about().cloned().unwrap_or_default();
+    let program = C::augment_subcommands(program).about(about);
+    let mut matches = program.try_get_matches_from(arguments)?;
     let settings = S::from_arg_matches_mut(&mut matches)?;
     let has_command = matches.subcommand_name().is_some();
     let command = has_command.then(|| C::from_arg_matches_mut(&mut matches)).transpose()?;

@@ -1,16 +1,21 @@
+mod fake_replica;
+mod silent_resolver;
+
 use super::{BalancedChannel, RECHECK_TIMEOUT};
 use crate::{
-    connection::{Connector, Stream, open},
+    connection::{Connector, Stream},
     discovery::{Discover, ServiceInfo},
     dns_watcher::{RESOLVE_INTERVAL, RESOLVE_TIMEOUT},
-    replica::{HEALTH_TIMEOUT, ReplicaState},
+    replica::HEALTH_TIMEOUT,
     replica_set::{Known, Replica, ReplicaSet},
 };
+use fake_replica::{replica, serving, severable_replica};
 use http::Uri;
 use rolegate_proto::{
     SERVICE_NAME,
     auth_v1::{LoginRequest, auth_service_client::AuthServiceClient},
 };
+use silent_resolver::SilentResolver;
 use std::{
     io,
     net::SocketAddr,
@@ -21,49 +26,21 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{DuplexStream, copy_bidirectional, duplex},
+    io::DuplexStream,
     sync::{Semaphore, oneshot},
-    task::{AbortHandle, yield_now},
+    task::yield_now,
     time::{sleep, timeout},
 };
-use tonic::{Code, transport::Server};
-use tonic_health::{
-    ServingStatus,
-    pb::{HealthCheckRequest, health_client::HealthClient},
-};
+use tonic::Code;
+use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 const SERVICE: ServiceInfo =
     ServiceInfo { program: "auth-service", default_port: 50051, health_name: SERVICE_NAME };
-
-/// The client's end of a connection to a replica that is serving.
-fn replica() -> DuplexStream {
-    let (near, far) = duplex(64 * 1024);
-    let (health, service) = tonic_health::server::health_reporter();
-    tokio::spawn(async move {
-        health.set_service_status(SERVICE_NAME, ServingStatus::Serving).await;
-        let connection = tokio_stream::once(io::Result::Ok(far));
-        Server::builder().add_service(service).serve_with_incoming(connection).await
-    });
-    near
-}
-
-/// The same; aborting the handle cuts the connection.
-fn severable_replica() -> (DuplexStream, AbortHandle) {
-    let (near, mut middle) = duplex(64 * 1024);
-    let mut replica = replica();
-    let relay = tokio::spawn(async move { copy_bidirectional(&mut middle, &mut replica).await });
-    (near, relay.abort_handle())
-}
 
 /// Whether a replica answers a call, with UNIMPLEMENTED because it only has the health service.
 async fn is_answered(channel: &BalancedChannel) -> bool {
     let result = AuthServiceClient::new(channel.clone()).login(LoginRequest::default()).await;
     result.expect_err("no replica here implements calls").code() == Code::Unimplemented
-}
-
-async fn serving() -> ReplicaState {
-    let connection = open(Box::new(replica())).await.expect("it answers");
-    ReplicaState::Up { connection, serving: true }
 }
 
 fn address(last: u8) -> SocketAddr {
@@ -238,43 +215,6 @@ async fn call_waits_while_the_only_replica_reconnects() {
     assert!(!caller.is_finished(), "no replica is up");
     may_come_back.add_permits(1);
     assert!(caller.await.expect("no panic"));
-}
-
-/// Replicas with severable connections, and a resolver that hangs at its second resolution.
-#[derive(Clone, Default)]
-struct SilentResolver {
-    resolutions: Arc<AtomicUsize>,
-    links: Arc<Mutex<Vec<(SocketAddr, AbortHandle)>>>,
-}
-
-impl SilentResolver {
-    fn connections_to(&self, replica: SocketAddr) -> usize {
-        let links = self.links.lock().expect("no panic");
-        links.iter().filter(|(address, _)| *address == replica).count()
-    }
-}
-
-impl Discover for SilentResolver {
-    async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
-        match self.resolutions.fetch_add(1, Ordering::SeqCst) {
-            0 => Ok(vec![address(1)]),
-            1 => std::future::pending().await,
-            _ => Ok(vec![address(1), address(2)]),
-        }
-    }
-
-    fn connector(&self, replica: SocketAddr) -> Connector {
-        let links = Arc::clone(&self.links);
-        Arc::new(move || {
-            let (near, link) = severable_replica();
-            links.lock().expect("no panic").push((replica, link));
-            Box::pin(async move { Ok(Box::new(near) as Box<dyn Stream>) })
-        })
-    }
-
-    fn origin(&self) -> Uri {
-        Uri::from_static("http://auth-service")
-    }
 }
 
 #[tokio::test(start_paused = true)]

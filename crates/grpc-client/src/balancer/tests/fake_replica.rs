@@ -1,0 +1,36 @@
+//! Replicas with the health service only, in memory.
+
+use crate::{connection::open, replica::ReplicaState};
+use rolegate_proto::SERVICE_NAME;
+use std::io;
+use tokio::{
+    io::{DuplexStream, copy_bidirectional, duplex},
+    task::AbortHandle,
+};
+use tonic::transport::Server;
+use tonic_health::ServingStatus;
+
+/// The client's end of a connection to a replica that is serving.
+pub(super) fn replica() -> DuplexStream {
+    let (near, far) = duplex(64 * 1024);
+    let (health, service) = tonic_health::server::health_reporter();
+    tokio::spawn(async move {
+        health.set_service_status(SERVICE_NAME, ServingStatus::Serving).await;
+        let connection = tokio_stream::once(io::Result::Ok(far));
+        Server::builder().add_service(service).serve_with_incoming(connection).await
+    });
+    near
+}
+
+/// The same; aborting the handle cuts the connection.
+pub(super) fn severable_replica() -> (DuplexStream, AbortHandle) {
+    let (near, mut middle) = duplex(64 * 1024);
+    let mut replica = replica();
+    let relay = tokio::spawn(async move { copy_bidirectional(&mut middle, &mut replica).await });
+    (near, relay.abort_handle())
+}
+
+pub(super) async fn serving() -> ReplicaState {
+    let connection = open(Box::new(replica())).await.expect("it answers");
+    ReplicaState::Up { connection, serving: true }
+}

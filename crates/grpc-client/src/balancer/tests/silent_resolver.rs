@@ -1,0 +1,54 @@
+//! A resolver that stops answering.
+
+use super::{address, fake_replica::severable_replica};
+use crate::{
+    connection::{Connector, Stream},
+    discovery::Discover,
+};
+use http::Uri;
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+use tokio::task::AbortHandle;
+
+/// Replicas with severable connections, and a resolver that hangs at its second resolution.
+#[derive(Clone, Default)]
+pub(super) struct SilentResolver {
+    pub(super) resolutions: Arc<AtomicUsize>,
+    pub(super) links: Arc<Mutex<Vec<(SocketAddr, AbortHandle)>>>,
+}
+
+impl SilentResolver {
+    pub(super) fn connections_to(&self, replica: SocketAddr) -> usize {
+        let links = self.links.lock().expect("no panic");
+        links.iter().filter(|(address, _)| *address == replica).count()
+    }
+}
+
+impl Discover for SilentResolver {
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        match self.resolutions.fetch_add(1, Ordering::SeqCst) {
+            0 => Ok(vec![address(1)]),
+            1 => std::future::pending().await,
+            _ => Ok(vec![address(1), address(2)]),
+        }
+    }
+
+    fn connector(&self, replica: SocketAddr) -> Connector {
+        let links = Arc::clone(&self.links);
+        Arc::new(move || {
+            let (near, link) = severable_replica();
+            links.lock().expect("no panic").push((replica, link));
+            Box::pin(async move { Ok(Box::new(near) as Box<dyn Stream>) })
+        })
+    }
+
+    fn origin(&self) -> Uri {
+        Uri::from_static("http://auth-service")
+    }
+}
