@@ -184,7 +184,7 @@ async fn stalled_batch_delays_others_no_longer_than_the_stall_timeout() {
     assert_eq!(store.sent(), [["stalled"]]);
     let after = store.read("b");
     settle().await;
-    // Nobody else asks: those who wait see for themselves.
+    // No further request arrives: the stalled worker notices the waiting requests itself.
     tokio::time::advance(STALL_TIMEOUT).await;
     settle().await;
     assert_eq!(store.sent(), [vec!["stalled"], vec!["a", "b"]]);
