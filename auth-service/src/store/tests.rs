@@ -8,58 +8,29 @@ use super::{
     ActorError, InsertError, NewPassword, NewUser, PasswordWriter, UserFilter, UserStore, open,
 };
 use crate::user::User;
-use postgres_cluster::Database;
 use rolegate_proto::Role;
-use rolegate_sql_store::DatabaseUrl;
 use secrecy::ExposeSecret;
-use tempfile::tempdir;
 use tokio::join;
 
-/// Runs each case on every store.
-macro_rules! conformance {
-    ($($case:ident),+ $(,)?) => {$(
-        mod $case {
-            #[tokio::test]
-            async fn in_memory() {
-                super::$case(&super::MemoryStore::default()).await;
-            }
-
-            #[tokio::test]
-            async fn on_sqlite() {
-                let folder = super::tempdir().expect("a folder");
-                let file = folder.path().join("users.db");
-                let url = super::DatabaseUrl::from_file("DATABASE_URL", file);
-                super::$case(&*super::open(&url).await.expect("opened")).await;
-            }
-
-            #[tokio::test]
-            async fn on_postgres() {
-                let database = super::Database::create().await;
-                let url = Some(database.url().as_str().into());
-                let url = super::DatabaseUrl::required("DATABASE_URL", url, None).expect("a URL");
-                let store = super::open(&url).await.expect("opened");
-                super::$case(&*store).await;
-                store.close().await;
-            }
-        }
-    )+};
-}
-
-conformance! {
-    ids_ascend_and_are_never_reused,
-    usernames_are_unique_byte_for_byte,
-    one_of_several_concurrent_inserts_wins,
-    lookups_omit_unknown_keys,
-    set_role_requires_an_admin,
-    set_role_without_actor_is_allowed,
-    delete_requires_an_admin,
-    one_of_two_admins_deletes_the_other,
-    set_password_requires_what_its_writer_saw,
-    set_password_advances_tokens_not_before,
-    replace_password_compares_the_old_hash,
-    pages_are_ordered_and_filtered,
-    prefix_is_literal,
-    closed_store_is_unavailable,
+postgres_cluster::conformance_tests! {
+    memory: MemoryStore,
+    open: open,
+    cases: [
+        ids_ascend_and_are_never_reused,
+        usernames_are_unique_byte_for_byte,
+        one_of_several_concurrent_inserts_wins,
+        lookups_omit_unknown_keys,
+        set_role_requires_an_admin,
+        set_role_without_actor_is_allowed,
+        delete_requires_an_admin,
+        one_of_two_admins_deletes_the_other,
+        set_password_requires_what_its_writer_saw,
+        set_password_advances_tokens_not_before,
+        replace_password_compares_the_old_hash,
+        pages_are_ordered_and_filtered,
+        prefix_is_literal,
+        closed_store_is_unavailable,
+    ]
 }
 
 async fn insert(store: &dyn UserStore, username: &str, role: Role) -> User {

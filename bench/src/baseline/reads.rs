@@ -5,15 +5,15 @@ use sqlx::{PgPool, postgres::PgPoolOptions};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 /// As in auth-service.
-const CONNECTIONS: u32 = 10;
+const MAX_CONNECTIONS: u32 = 10;
 /// As in auth-service.
-const BATCH: usize = 512;
+const MAX_BATCH_SIZE: usize = 512;
 /// As in auth-service.
-const IN_FLIGHT: usize = 1;
+const MAX_IN_FLIGHT: usize = 1;
 /// As in auth-service.
-const PATIENCE: Duration = Duration::from_millis(20);
+const STALL_TIMEOUT: Duration = Duration::from_millis(20);
 /// As in auth-service.
-const MOST_IN_FLIGHT: usize = 4;
+const MAX_IN_FLIGHT_STALLED: usize = 4;
 
 /// How to read users.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -54,7 +54,7 @@ pub(super) enum Reads {
 impl Reads {
     pub(super) async fn open(reading: Reading, database_url: &str) -> sqlx::Result<Self> {
         let pool = PgPoolOptions::new()
-            .max_connections(CONNECTIONS)
+            .max_connections(MAX_CONNECTIONS)
             // A ping before each query would nearly halve the throughput.
             .test_before_acquire(false)
             .connect(database_url)
@@ -63,10 +63,10 @@ impl Reads {
             Reading::PerRequest => Self::PerRequest(pool),
             Reading::Shared => {
                 let limits = Limits {
-                    max_batch_size: BATCH,
-                    max_in_flight: IN_FLIGHT,
-                    stall_timeout: PATIENCE,
-                    max_in_flight_stalled: MOST_IN_FLIGHT,
+                    max_batch_size: MAX_BATCH_SIZE,
+                    max_in_flight: MAX_IN_FLIGHT,
+                    stall_timeout: STALL_TIMEOUT,
+                    max_in_flight_stalled: MAX_IN_FLIGHT_STALLED,
                 };
                 Self::Shared(Batcher::new(limits, move |ids| read_all(pool.clone(), ids)))
             }

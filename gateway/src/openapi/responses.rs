@@ -62,6 +62,10 @@ pub(crate) fn add_response<'a>(
         unreachable!("annotations describe bodies in place");
     };
     // OpenAPI allows either one `example` or several `examples`.
+    if let ([only], None, true) = (details, &content.example, content.examples.is_empty()) {
+        content.example = Some(json!({ "detail": only }));
+        return response;
+    }
     if let Some(only) = content.example.take() {
         let name = only["detail"].as_str().unwrap_or("example").to_owned();
         content.examples.insert(name, example(only));

@@ -6,50 +6,21 @@ pub(crate) use memory::MemoryStore;
 
 use super::{NewPost, PostFilter, PostRows, PostSelector, PostStore, PostUpdate, open};
 use crate::{post::Post, post_content::PostContent};
-use postgres_cluster::Database;
-use rolegate_sql_store::DatabaseUrl;
-use tempfile::tempdir;
 
-/// Runs each case on every store.
-macro_rules! conformance {
-    ($($case:ident),+ $(,)?) => {$(
-        mod $case {
-            #[tokio::test]
-            async fn in_memory() {
-                super::$case(&super::MemoryStore::default()).await;
-            }
-
-            #[tokio::test]
-            async fn on_sqlite() {
-                let folder = super::tempdir().expect("a folder");
-                let file = folder.path().join("posts.db");
-                let url = super::DatabaseUrl::from_file("DATABASE_URL", file);
-                super::$case(&*super::open(&url).await.expect("opened")).await;
-            }
-
-            #[tokio::test]
-            async fn on_postgres() {
-                let database = super::Database::create().await;
-                let url = Some(database.url().as_str().into());
-                let url = super::DatabaseUrl::required("DATABASE_URL", url, None).expect("a URL");
-                let store = super::open(&url).await.expect("opened");
-                super::$case(&*store).await;
-                store.close().await;
-            }
-        }
-    )+};
-}
-
-conformance! {
-    ids_ascend_and_are_never_reused,
-    posts_are_stored_to_the_letter,
-    lookups_omit_unknown_ids,
-    update_selects_by_id_and_author,
-    update_advances_updated_at,
-    delete_selects_by_id_and_author,
-    pages_are_ordered_and_filtered,
-    page_ends_after_so_many_bytes,
-    closed_store_is_unavailable,
+postgres_cluster::conformance_tests! {
+    memory: MemoryStore,
+    open: open,
+    cases: [
+        ids_ascend_and_are_never_reused,
+        posts_are_stored_to_the_letter,
+        lookups_omit_unknown_ids,
+        update_selects_by_id_and_author,
+        update_advances_updated_at,
+        delete_selects_by_id_and_author,
+        pages_are_ordered_and_filtered,
+        page_ends_after_so_many_bytes,
+        closed_store_is_unavailable,
+    ]
 }
 
 const ALL: PostFilter =

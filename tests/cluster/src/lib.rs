@@ -3,7 +3,9 @@
 //! - [`Cluster`]: a running cluster; removed when dropped, or when this process ends.
 //! - [`Database`]: a database of one test, on one server for each test executable.
 //! - [`programs`]: finds the programs.
+//! - [`conformance_tests`]: runs each case on a store in memory, on SQLite and on PostgreSQL.
 
+mod conformance;
 mod database;
 pub mod programs;
 
