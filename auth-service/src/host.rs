@@ -1,7 +1,7 @@
 //! The service on its host, for this program and for rolegate.
 
 use crate::{
-    accounts::{Accounts, AdminPassword, InitialPassword, Policy, SeedError},
+    accounts::{AccountError, Accounts, AdminPassword, InitialPassword, Policy, SeedError},
     clock::SystemClock,
     grpc::AuthGrpc,
     metrics,
@@ -15,7 +15,8 @@ use rolegate_proto::{
 };
 use rolegate_service_host::{GrpcHost, HostedStore};
 use rolegate_service_runtime::{cidr_set::CidrSet, program::Failure, settings::SettingError};
-use rolegate_sql_store::{DatabaseUrl, StoreError};
+use rolegate_sql_store::{Backoff, DatabaseUrl, StoreError};
+use rolegate_telemetry::logs::error_chain;
 use std::sync::Arc;
 use tonic::service::Routes;
 
@@ -76,12 +77,7 @@ impl AuthService {
         let accounts =
             Accounts::new(Arc::clone(&store), hasher, tokens.clone(), policy, initial_password)
                 .map_err(failed)?;
-        accounts.seed_admin(&config.admin_password).await.map_err(|error| match error {
-            SeedError::PasswordMissing | SeedError::PasswordInvalid(_) => {
-                SettingError::new("DEFAULT_ADMIN_PASSWORD", error.to_string()).into()
-            }
-            other => failed(other),
-        })?;
+        seed(&accounts, &config.admin_password).await?;
         let trusted = config.trusted_gateways;
         let grpc = AuthServiceServer::new(AuthGrpc::new(accounts))
             .max_decoding_message_size(MAX_MESSAGE_BYTES);
@@ -108,6 +104,24 @@ impl AuthService {
                 tracing::error!(%error, "cannot reload the keys of access tokens; keeping the old ones");
             }
         }
+    }
+}
+
+/// Creates the admin. Retries while the store is unavailable, with a log line each time.
+async fn seed(accounts: &Accounts, password: &AdminPassword) -> Result<(), Failure> {
+    let mut backoff = Backoff::default();
+    loop {
+        match accounts.seed_admin(password).await {
+            Err(SeedError::Account(AccountError::Store(error))) if error.is_transient() => {
+                let error = error_chain(&error);
+                tracing::warn!(error, "waiting for the database: cannot create the user admin yet");
+            }
+            Err(error @ (SeedError::PasswordMissing | SeedError::PasswordInvalid(_))) => {
+                return Err(SettingError::new("DEFAULT_ADMIN_PASSWORD", error.to_string()).into());
+            }
+            outcome => return outcome.map_err(failed),
+        }
+        backoff.wait().await;
     }
 }
 

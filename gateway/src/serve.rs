@@ -4,7 +4,6 @@ use crate::{Gateway, settings::Settings};
 use rolegate_auth_client::ClientTls;
 use rolegate_service_runtime::{
     admin_server::AdminServer,
-    http_server::HttpListener,
     program::{Failure, listener_line, print},
     readiness::Readiness,
     reload_signal::ReloadSignal,
@@ -20,12 +19,11 @@ pub async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure
     let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
     let (posts, posts_tls) = settings.posts_tls.client(settings.posts_service_url.as_deref())?;
     let gateway = Gateway::bind(&settings.public).await?;
-    let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
-    print(&banner(&settings, &gateway, &ops));
-
     let readiness = Readiness::new(&shutdown);
     readiness.set_healthy(true);
-    let admin = AdminServer::start(ops, readiness);
+    let admin = AdminServer::start(settings.ops_listen_addr, readiness).await?;
+    print(&banner(&settings, &gateway, &admin));
+
     let reload = || {
         if auth_tls.is_none() && posts_tls.is_none() {
             tracing::info!("SIGHUP: no files to reload");
@@ -40,7 +38,7 @@ pub async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure
     Ok(())
 }
 
-fn banner(settings: &Settings, gateway: &Gateway, ops: &HttpListener) -> String {
+fn banner(settings: &Settings, gateway: &Gateway, admin: &AdminServer) -> String {
     [
         format!(
             "Rolegate gateway {}, auth-service at {}\n",
@@ -49,7 +47,7 @@ fn banner(settings: &Settings, gateway: &Gateway, ops: &HttpListener) -> String 
         ),
         listener_line("bearer", gateway.bearer_address(), "access tokens and roles"),
         listener_line("basic", gateway.basic_address(), "HTTP Basic"),
-        listener_line("ops", Some(ops.address()), "/livez /readyz /metrics"),
+        listener_line("ops", Some(admin.address()), "/livez /readyz /metrics"),
     ]
     .concat()
 }

@@ -18,7 +18,6 @@ use rolegate_proto::{SERVICE_NAME, posts_v1::post_service_server};
 use rolegate_service_runtime::{
     admin_server::AdminServer,
     cidr_set::CidrSet,
-    http_server::HttpListener,
     program::{Failure, listener_line, print},
     readiness::Readiness,
     reload_signal::ReloadSignal,
@@ -39,6 +38,9 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let had_password_file = password_file.exists();
     let config = auth_config(&settings, &data_dir, databases.users.clone())?;
 
+    // Served before the databases are open: a program that waits for them is alive.
+    let readiness = Readiness::new(&shutdown);
+    let admin = AdminServer::start(settings.ops_listen_addr, readiness.clone()).await?;
     // The gateway and posts-service share one client, and thereby its batches.
     let (auth_client, auth_in_memory) = in_memory::auth();
     let (posts_client, posts_in_memory) = in_memory::posts();
@@ -63,7 +65,6 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         }
         None => None,
     };
-    let ops = HttpListener::bind("OPS_LISTEN_ADDR", settings.ops_listen_addr).await?;
     let gateway = Gateway::bind(&settings.public).await?;
 
     let hint = match (password_file.exists(), has_own_database || !had_password_file) {
@@ -80,12 +81,10 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
             || listener_line("posts", None, posts_name),
             |listener| listener.banner_line("posts", posts_name),
         ),
-        ops: ops.address(),
+        ops: admin.address(),
     };
     print(&banner::text(&databases.users.to_string(), &addresses, &hint));
 
-    let readiness = Readiness::new(&shutdown);
-    let admin = AdminServer::start(ops, readiness.clone());
     // TCP callers of gRPC stop with the clients of the gateway. In memory, posts-service serves the
     // gateway to its end, and auth-service serves both to their ends.
     let (auth_shutdown, posts_shutdown) = (Shutdown::new(), Shutdown::new());

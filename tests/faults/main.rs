@@ -13,6 +13,7 @@ mod posts_outage;
 mod posts_tls;
 mod rolling_restart;
 mod shutdown;
+mod silent_start;
 mod sqlite_locked;
 mod start;
 mod tls_port;

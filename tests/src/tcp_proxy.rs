@@ -133,7 +133,10 @@ async fn relay(
         let now = *state.borrow_and_update();
         let changed = match now {
             State::Cut => return,
-            State::Silent => state.changed().await,
+            State::Silent => tokio::select! {
+                changed = state.changed() => changed,
+                Ok(()) = frozen.changed() => return held_open(state).await,
+            },
             State::Open => tokio::select! {
                 _ = &mut copying => return,
                 changed = state.changed() => changed,

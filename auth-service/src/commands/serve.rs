@@ -2,7 +2,7 @@
 
 use crate::{AuthService, settings::Settings};
 use rolegate_proto::SERVICE_NAME;
-use rolegate_service_host::Listeners;
+use rolegate_service_host::Probes;
 use rolegate_service_runtime::{program::Failure, reload_signal::ReloadSignal, shutdown::Shutdown};
 
 /// Serves until `shutdown`.
@@ -14,12 +14,13 @@ pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Fa
         format!("Rolegate auth-service {}, users in {database}", env!("CARGO_PKG_VERSION"));
     let trusted = settings.host.trusted_gateways.clone();
     let config = settings.service.config(database, settings.keys()?, trusted)?;
+    let probes = Probes::start(settings.ops_listen_addr, &shutdown).await?;
     let service = tokio::select! {
         service = AuthService::open(config) => service?,
         () = shutdown.lame_duck() => return Ok(()),
     };
     let grpc = ("AUTH_LISTEN_ADDR", settings.service.auth_listen_addr);
-    let listeners = Listeners::bind(grpc, tls.clone(), settings.ops_listen_addr).await?;
+    let listeners = probes.with_grpc(grpc, tls.clone()).await?;
     listeners.print_banner(&headline, SERVICE_NAME);
     let reload = || {
         service.reload_keys();

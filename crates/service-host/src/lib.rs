@@ -2,7 +2,8 @@
 //! rolegate runs both on it in one process.
 //!
 //! - [`GrpcHost`]: serves a service over TCP and in memory, follows the health of its store, closes it.
-//! - [`Listeners`]: the gRPC and admin listeners of a service that runs as a program of its own.
+//! - [`Probes`], [`Listeners`]: the admin and gRPC listeners of a service that runs as a program of
+//!   its own.
 //! - [`HostSettings`]: the flags that both services share.
 //! - [`Doctor`]: the command `doctor`.
 
@@ -13,5 +14,5 @@ mod settings;
 
 pub use doctor::Doctor;
 pub use grpc_host::{GrpcHost, HostedStore};
-pub use listeners::Listeners;
+pub use listeners::{Listeners, Probes};
 pub use settings::HostSettings;

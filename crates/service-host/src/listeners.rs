@@ -5,7 +5,6 @@ use rolegate_grpc_server::GrpcListener;
 use rolegate_grpc_tls::ServerTls;
 use rolegate_service_runtime::{
     admin_server::AdminServer,
-    http_server::HttpListener,
     program::{Failure, listener_line, print},
     readiness::Readiness,
     settings::SettingError,
@@ -13,28 +12,45 @@ use rolegate_service_runtime::{
 };
 use std::{net::SocketAddr, sync::Arc};
 
-/// Bound sockets that do not accept yet: gRPC, and `/livez`, `/readyz`, `/metrics`.
+/// `/livez`, `/readyz` and `/metrics`, served before the store is open: a program that waits for its
+/// database is alive.
+#[derive(Debug)]
+pub struct Probes {
+    readiness: Readiness,
+    admin: AdminServer,
+}
+
+impl Probes {
+    /// Binds and serves `OPS_LISTEN_ADDR`.
+    pub async fn start(address: SocketAddr, shutdown: &Shutdown) -> Result<Self, SettingError> {
+        let readiness = Readiness::new(shutdown);
+        Ok(Self { admin: AdminServer::start(address, readiness.clone()).await?, readiness })
+    }
+
+    /// Binds `grpc`, the name and the value of its setting.
+    pub async fn with_grpc(
+        self,
+        grpc: (&str, SocketAddr),
+        tls: Option<Arc<ServerTls>>,
+    ) -> Result<Listeners, SettingError> {
+        let grpc = GrpcListener::bind(grpc.0, grpc.1).await?.with_tls(tls);
+        Ok(Listeners { grpc, probes: self })
+    }
+}
+
+/// The probes, and a bound gRPC socket that does not accept yet.
 #[derive(Debug)]
 pub struct Listeners {
     grpc: GrpcListener,
-    ops: HttpListener,
+    probes: Probes,
 }
 
 impl Listeners {
-    /// Binds `grpc`, the name and the value of its setting, and `OPS_LISTEN_ADDR`.
-    pub async fn bind(
-        grpc: (&str, SocketAddr),
-        tls: Option<Arc<ServerTls>>,
-        ops: SocketAddr,
-    ) -> Result<Self, SettingError> {
-        let grpc = GrpcListener::bind(grpc.0, grpc.1).await?.with_tls(tls);
-        Ok(Self { grpc, ops: HttpListener::bind("OPS_LISTEN_ADDR", ops).await? })
-    }
-
     /// Prints `headline` and the addresses.
     pub fn print_banner(&self, headline: &str, service: &str) {
         let grpc = self.grpc.banner_line("grpc", service);
-        let ops = listener_line("ops", Some(self.ops.address()), "/livez /readyz /metrics");
+        let ops = self.probes.admin.address();
+        let ops = listener_line("ops", Some(ops), "/livez /readyz /metrics");
         print(&format!("{headline}\n{grpc}{ops}"));
     }
 
@@ -45,8 +61,7 @@ impl Listeners {
         host: &GrpcHost<S>,
         shutdown: Shutdown,
     ) -> Result<(), Failure> {
-        let readiness = Readiness::new(&shutdown);
-        let admin = AdminServer::start(self.ops, readiness.clone());
+        let Probes { readiness, admin } = self.probes;
         let outcome = host.serve(Some(self.grpc), None, readiness, &shutdown).await;
         admin.stop().await;
         outcome

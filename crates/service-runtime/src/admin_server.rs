@@ -2,33 +2,44 @@
 //!
 //! - `GET /livez`: 200 while the event loop runs. Checks no dependency, because an outage of the database
 //!   must not restart every replica.
-//! - `GET /readyz`: 200 if ready for requests, else 503.
+//! - `GET /readyz`: 200 if ready for requests, else 503; the body says why.
 //! - `GET /metrics`: metrics for Prometheus.
 
-use crate::{http_server::HttpListener, readiness::Readiness, shutdown::Shutdown};
+use crate::{
+    http_server::HttpListener,
+    readiness::{Obstacle, Readiness},
+    settings::SettingError,
+    shutdown::Shutdown,
+};
 use axum::{Router, extract::State, routing::get};
 use http::{HeaderName, StatusCode, header::CONTENT_TYPE};
 use rolegate_telemetry::metrics;
+use std::net::SocketAddr;
 use tokio::task::JoinHandle;
 
-/// A running admin server. It is stopped last, so that a draining process does not look dead.
+/// A running admin server. It starts first and stops last, so that a process that waits for its
+/// database or drains does not look dead.
 #[derive(Debug)]
 pub struct AdminServer {
+    address: SocketAddr,
     shutdown: Shutdown,
     serving: JoinHandle<()>,
 }
 
 impl AdminServer {
-    /// Starts to serve, in a task.
-    ///
-    /// # Panics
-    ///
-    /// Outside a tokio runtime.
+    /// Binds `OPS_LISTEN_ADDR` and serves it, in a task.
+    pub async fn start(address: SocketAddr, readiness: Readiness) -> Result<Self, SettingError> {
+        let listener = HttpListener::bind("OPS_LISTEN_ADDR", address).await?;
+        let (address, shutdown) = (listener.address(), Shutdown::new());
+        tracing::debug!(%address, "serving /livez, /readyz and /metrics");
+        let serving = tokio::spawn(listener.serve(router(readiness), shutdown.clone()));
+        Ok(Self { address, shutdown, serving })
+    }
+
+    /// The bound address, with the real port if the setting has port 0.
     #[must_use]
-    pub fn start(listener: HttpListener, readiness: Readiness) -> Self {
-        let shutdown = Shutdown::new();
-        let serving = listener.serve(router(readiness), shutdown.clone());
-        Self { shutdown, serving: tokio::spawn(serving) }
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Finishes open requests and stops.
@@ -47,10 +58,10 @@ pub(crate) fn router(readiness: Readiness) -> Router {
 }
 
 async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, &'static str) {
-    if readiness.is_ready() {
-        (StatusCode::OK, "ready\n")
-    } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
+    match readiness.obstacle() {
+        None => (StatusCode::OK, "ready\n"),
+        Some(Obstacle::Stopping) => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
+        Some(Obstacle::Database) => (StatusCode::SERVICE_UNAVAILABLE, "waiting for the database\n"),
     }
 }
 

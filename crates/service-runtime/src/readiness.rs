@@ -6,6 +6,15 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+/// Why a program is not ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The database is not open yet, or unavailable. Readiness follows no other dependency.
+    Database,
+    /// The shutdown has begun.
+    Stopping,
+}
+
 /// The readiness of a program. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Readiness {
@@ -28,6 +37,15 @@ impl Readiness {
     /// Whether load balancers should send new requests.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.healthy.load(Ordering::Acquire) && !self.shutdown.is_lame_duck()
+        self.obstacle().is_none()
+    }
+
+    /// Why load balancers should send none.
+    #[must_use]
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        if self.shutdown.is_lame_duck() {
+            return Some(Obstacle::Stopping);
+        }
+        (!self.healthy.load(Ordering::Acquire)).then_some(Obstacle::Database)
     }
 }

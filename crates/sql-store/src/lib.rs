@@ -3,6 +3,7 @@
 //! - [`DatabaseUrl`], [`DatabaseTarget`]: a setting such as `DATABASE_URL`, parsed and validated.
 //! - [`Tables`]: the tables of one service, as migrations.
 //! - [`DatabaseUrl::open`], [`Database`], [`OpenError`]: opens a database and migrates its schema.
+//! - [`Backoff`]: the delays between tries; `retry` also has the deadlines of the steps.
 //! - [`postgres`], [`sqlite`]: connection pools; `same_file`: identity of SQLite files.
 //! - [`Schema`], [`Inspection`]: the state of a database, read without changing it.
 //! - [`Statement`]: SQL for either engine.
@@ -19,6 +20,7 @@ mod metrics;
 mod open;
 mod pool_stats;
 pub mod postgres;
+mod retry;
 mod same_file;
 mod schema;
 pub mod sqlite;
@@ -34,6 +36,7 @@ pub use error::OpenError;
 pub use inspection::{Inspection, ProbeQuery};
 pub use metrics::register_pool_metrics;
 pub use pool_stats::PoolStats;
+pub use retry::Backoff;
 pub use schema::Schema;
 pub use statement::{QueryFuture, STATEMENT_TIMEOUT, StoreError, with_timeout};
 pub use statement_builder::{Connection, Statement, TableRow, Value};

@@ -1,20 +1,41 @@
 //! Opens a database.
 
 use crate::{
-    Database, DatabaseTarget, DatabaseUrl, OpenError, Tables, error::OpenFailure, postgres, sqlite,
+    Database, DatabaseTarget, DatabaseUrl, OpenError, Tables,
+    error::OpenFailure,
+    postgres,
+    retry::{Backoff, is_lock_timeout},
+    sqlite,
 };
 
 impl DatabaseUrl {
-    /// Opens the database and migrates its schema. Retries while a PostgreSQL server is unavailable,
-    /// with a log line each time; an SQLite file that cannot be opened is an error at once.
+    /// Opens the database and migrates its schema. While the server is unavailable or another process
+    /// locks the database, each try ends at a deadline, and the next one follows after a log line; any
+    /// other error ends the opening.
     pub async fn open(&self, tables: &Tables) -> Result<Database, OpenError> {
-        let opened = match self.target() {
-            DatabaseTarget::Postgres(options) => {
-                postgres::open(options, tables).await.map(Database::Postgres)
+        let store = self.target();
+        let mut backoff = Backoff::default();
+        let mut migration_timeout = postgres::MIGRATION_TIMEOUT;
+        loop {
+            let opened = match store {
+                DatabaseTarget::Postgres(options) => {
+                    // On the heap: the migrator's future is large.
+                    let opened = postgres::open(options, tables, &mut migration_timeout);
+                    Box::pin(opened).await.map(Database::Postgres)
+                }
+                DatabaseTarget::Sqlite(file) => {
+                    Box::pin(sqlite::open(file, tables)).await.map(Database::Sqlite)
+                }
+            };
+            match opened {
+                Err(OpenFailure::Failed(error)) if may_recover(store, &error) => {
+                    let error = explain(&error);
+                    tracing::warn!(%store, error, "waiting for the database");
+                }
+                outcome => return outcome.map_err(|failure| self.open_error(failure)),
             }
-            DatabaseTarget::Sqlite(file) => sqlite::open(file, tables).await.map(Database::Sqlite),
-        };
-        opened.map_err(|failure| self.open_error(failure))
+            backoff.wait().await;
+        }
     }
 
     /// Names the setting or the database, and tells a wrong setting from a failure.
@@ -36,4 +57,18 @@ impl DatabaseUrl {
             None => OpenError::Failed { target: target.clone(), error },
         }
     }
+}
+
+fn may_recover(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
+    match store {
+        DatabaseTarget::Postgres(_) => postgres::may_recover(error),
+        DatabaseTarget::Sqlite(_) => sqlite::is_locked(error),
+    }
+}
+
+fn explain(error: &sqlx::Error) -> String {
+    if is_lock_timeout(error) {
+        return format!("another session holds a lock that the migration needs: {error}");
+    }
+    error.to_string()
 }

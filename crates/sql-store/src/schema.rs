@@ -39,6 +39,11 @@ impl Schema {
         !matches!(self, Self::Missing { .. })
     }
 
+    /// Whether every migration of this release is applied.
+    pub(crate) fn has_migrations(&self) -> bool {
+        matches!(self, Self::Current | Self::Newer)
+    }
+
     /// Reads the schema from PostgreSQL; an unrecognized one is an error.
     pub(crate) async fn in_postgres(
         connection: &mut PgConnection,

@@ -11,7 +11,7 @@ pub(crate) use file::file_exists;
 
 use crate::{
     PoolStats, QueryFuture, STATEMENT_TIMEOUT, Schema, StoreError, Tables, error::OpenFailure,
-    with_timeout,
+    transient::cause, with_timeout,
 };
 use file::{lock_exclusive, private_file};
 use sqlx::{
@@ -28,6 +28,8 @@ const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 const READERS: u32 = 4;
 
 const PERM: i32 = 3;
+const BUSY: i32 = 5;
+const LOCKED: i32 = 6;
 const READONLY: i32 = 8;
 const CANTOPEN: i32 = 14;
 const AUTH: i32 = 23;
@@ -80,16 +82,25 @@ async fn open_pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
 
 /// What is wrong with the file; `None` if the machine failed.
 pub(crate) fn setting_problem(file: &Path, error: &sqlx::Error) -> Option<String> {
-    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
     let file = file.display();
-    // SQLite result codes; the low byte is the primary code.
-    match code.map(|code| code & 0xff) {
+    match primary_code(error) {
         Some(NOTADB) => Some(format!("{file} is not an SQLite database")),
         Some(PERM | READONLY | CANTOPEN | AUTH) => {
             Some(format!("{file} cannot be opened to read and write: {error}"))
         }
         _ => None,
     }
+}
+
+/// Whether another process holds a lock of the file.
+pub(crate) fn is_locked(error: &sqlx::Error) -> bool {
+    matches!(primary_code(cause(error)), Some(BUSY | LOCKED))
+}
+
+/// The low byte of a result code of SQLite.
+fn primary_code(error: &sqlx::Error) -> Option<i32> {
+    let code = error.as_database_error()?.code()?.parse::<i32>().ok()?;
+    Some(code & 0xff)
 }
 
 impl Pools {

@@ -28,6 +28,14 @@ pub enum StoreError {
     Failed(#[source] Arc<sqlx::Error>),
 }
 
+impl StoreError {
+    /// Whether a retry may succeed.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        !matches!(self, Self::Failed(_))
+    }
+}
+
 /// Runs an SQLite statement within [`STATEMENT_TIMEOUT`] and classifies its errors.
 pub async fn with_timeout<T>(
     statement: impl Future<Output = sqlx::Result<T>>,

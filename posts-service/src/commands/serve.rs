@@ -2,7 +2,7 @@
 
 use crate::{host, settings::Settings};
 use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
-use rolegate_service_host::Listeners;
+use rolegate_service_host::Probes;
 use rolegate_service_runtime::{program::Failure, reload_signal::ReloadSignal, shutdown::Shutdown};
 
 /// Serves until `shutdown`. Readiness follows the store and not auth-service: callers get an error
@@ -12,12 +12,13 @@ pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Fa
     let database = settings.host.database()?;
     let tls = settings.tls.load()?;
     let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
+    let probes = Probes::start(settings.ops_listen_addr, &shutdown).await?;
     let host = tokio::select! {
         host = host::open(&database, auth, &settings.host.trusted_gateways) => host?,
         () = shutdown.lame_duck() => return Ok(()),
     };
     let grpc = ("POSTS_LISTEN_ADDR", settings.posts_listen_addr);
-    let listeners = Listeners::bind(grpc, tls.clone(), settings.ops_listen_addr).await?;
+    let listeners = probes.with_grpc(grpc, tls.clone()).await?;
     let headline = format!(
         "Rolegate posts-service {}, posts in {database}, auth-service at {}",
         env!("CARGO_PKG_VERSION"),

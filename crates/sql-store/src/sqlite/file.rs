@@ -6,7 +6,12 @@ use std::{
     io::{self, ErrorKind},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
+use tokio::time::timeout;
+
+/// Between two log lines while another process holds the lock.
+const LOCK_NOTICE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Whether the file exists. The error says why there can be none, to follow the name of a setting.
 pub(crate) fn file_exists(file: &Path) -> Result<bool, String> {
@@ -33,12 +38,21 @@ pub(crate) fn file_exists(file: &Path) -> Result<bool, String> {
 pub(super) async fn lock_exclusive(file: &Path) -> Result<File, OpenFailure> {
     let mut path = file.as_os_str().to_owned();
     path.push(".lock");
-    let file = private_file(&PathBuf::from(path))?;
-    let waiting = tokio::task::spawn_blocking(move || {
-        file.lock()?;
-        Ok(file)
+    let lock = private_file(&PathBuf::from(path))?;
+    let mut waiting = tokio::task::spawn_blocking(move || {
+        lock.lock()?;
+        Ok(lock)
     });
-    let locked = waiting.await.map_err(io::Error::other).flatten();
+    // One wait throughout, because it keeps its place in the queue of the system.
+    let locked = loop {
+        match timeout(LOCK_NOTICE_INTERVAL, &mut waiting).await {
+            Ok(locked) => break locked.map_err(io::Error::other).flatten(),
+            Err(_elapsed) => tracing::warn!(
+                store = %file.display(),
+                "waiting for the database: another process opens it, and holds its lock file"
+            ),
+        }
+    };
     locked.map_err(|error| OpenFailure::Failed(error.into()))
 }
 
