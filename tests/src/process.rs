@@ -77,6 +77,22 @@ impl Process {
         process.exit().await
     }
 
+    /// The same; names resolve by this file only, which has the form of `/etc/hosts`. Linux only: the
+    /// program gets mounts of its own.
+    #[must_use]
+    pub fn start_with_hosts(
+        program: Program,
+        settings: &BTreeMap<String, String>,
+        folder: &Path,
+        hosts: &Path,
+    ) -> Self {
+        let mut command = Command::new("unshare");
+        let mount_and_run = r#"mount --bind "$0" /etc/hosts && exec "$1""#;
+        command.args(["--map-root-user", "--mount", "sh", "-c", mount_and_run]);
+        command.arg(hosts).arg(program.path());
+        Self::spawn_command(program, command, settings, folder, Stdio::null())
+    }
+
     fn spawn(
         program: Program,
         arguments: &[&str],
@@ -84,8 +100,19 @@ impl Process {
         folder: &Path,
         stdin: Stdio,
     ) -> Self {
-        let mut child = Command::new(program.path())
-            .args(arguments)
+        let mut command = Command::new(program.path());
+        command.args(arguments);
+        Self::spawn_command(program, command, settings, folder, stdin)
+    }
+
+    fn spawn_command(
+        program: Program,
+        mut command: Command,
+        settings: &BTreeMap<String, String>,
+        folder: &Path,
+        stdin: Stdio,
+    ) -> Self {
+        let mut child = command
             .env_clear()
             .envs(std::env::var_os("RUST_BACKTRACE").map(|value| ("RUST_BACKTRACE", value)))
             .envs(settings)
@@ -177,6 +204,16 @@ impl Process {
     /// Sends SIGHUP, on which it reloads its files.
     pub fn reload(&self) {
         self.signal("HUP");
+    }
+
+    /// Stops it without its knowledge (SIGSTOP): it keeps its connections and does nothing.
+    pub fn freeze(&self) {
+        self.signal("STOP");
+    }
+
+    /// Continues it after [`Process::freeze`].
+    pub fn thaw(&self) {
+        self.signal("CONT");
     }
 
     fn signal(&self, name: &str) {

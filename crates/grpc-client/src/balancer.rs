@@ -1,24 +1,25 @@
 //! A channel to every replica behind a DNS name.
 //!
 //! The name is resolved again and again, so that replicas may come and go. A call goes to the serving
-//! replica with the fewest calls in flight. Where none is reachable, it fails early, before its
-//! deadline.
+//! replica with the fewest calls in flight. One that changes nothing and is not answered in time goes
+//! to another replica too. Where none is reachable, it fails early, before its deadline.
 
 use crate::{
     client_span,
     connection::{Connector, Stream},
     discovery::{Discover, DnsTarget, InvalidAddress, ServiceInfo},
     dns_watcher,
-    replica::{HEALTH_TIMEOUT, monitor},
-    replica_set::{Available, Known, Replica, ReplicaSet},
+    hedge::{HedgePolicy, ReadOnly},
+    replica::{Calls, HEALTH_TIMEOUT, Monitor},
+    replica_set::{Available, Replica, ReplicaSet},
 };
 use http::{Request, Response, Uri};
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, Full};
 use rolegate_grpc_tls::ClientTls;
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -27,9 +28,10 @@ use std::{
     time::Duration,
 };
 use tokio::{
+    select,
     sync::{Notify, watch},
     task::AbortHandle,
-    time::timeout,
+    time::{Instant, timeout},
 };
 use tonic::{Status, body::Body};
 use tower::Service;
@@ -55,6 +57,7 @@ struct Shared {
     reconnect: Arc<Notify>,
     /// Where the next choice starts: equally loaded replicas take turns.
     next_index: AtomicUsize,
+    hedging: HedgePolicy,
     origin: Uri,
     watcher: AbortHandle,
 }
@@ -88,10 +91,11 @@ impl BalancedChannel {
         let connector: Connector = Arc::new(move || Box::pin(connector()));
         let origin = Uri::from_static("http://in-memory");
         Self::spawn(origin.clone(), async move |set: Arc<ReplicaSet>| {
-            set.change(|states| drop(states.insert(SINGLE, Known::default())));
-            let reconnect = Arc::clone(&set.reconnect);
-            let report = |state| set.update(SINGLE, state);
-            monitor(service, connector, origin, reconnect, report).await;
+            let (calls, reconnect) = (Arc::<Calls>::default(), Arc::clone(&set.reconnect));
+            set.change(|states| drop(states.insert(SINGLE, (None, Arc::clone(&calls)))));
+            let address = SINGLE;
+            let monitor = Monitor { service, address, connector, origin, calls, reconnect };
+            monitor.run(|state| set.update(SINGLE, state)).await;
         })
     }
 
@@ -110,37 +114,89 @@ impl BalancedChannel {
         let reconnect = Arc::new(Notify::new());
         let set = Arc::new(ReplicaSet::new(sender, Arc::clone(&reconnect)));
         let watcher = tokio::spawn(watch(set)).abort_handle();
-        let next_index = AtomicUsize::new(0);
-        Self(Arc::new(Shared { available, reconnect, next_index, origin, watcher }))
+        let (next_index, hedging) = (AtomicUsize::new(0), HedgePolicy::default());
+        Self(Arc::new(Shared { available, reconnect, next_index, hedging, origin, watcher }))
     }
 
     /// Picks a replica for a call. Waits for the first health status of new replicas and, where none
     /// is up, for one more attempt to connect, so that a replica that just came back is found.
     async fn pick(&self) -> Result<Replica, Status> {
-        if let Some(replica) = self.least_loaded() {
+        if let Some(replica) = self.least_loaded(None) {
             return Ok(replica);
         }
         let mut available = self.0.available.clone();
         // Bounded, because replicas that appear one after the other can keep the set pending.
         let _ = timeout(HEALTH_TIMEOUT, available.wait_for(Option::is_some)).await;
-        if let Some(replica) = self.least_loaded() {
+        if let Some(replica) = self.least_loaded(None) {
             return Ok(replica);
         }
         self.0.reconnect.notify_waiters();
         let has_replica = |replicas: &Available| replicas.as_ref().is_some_and(|r| !r.is_empty());
         let _ = timeout(RECHECK_TIMEOUT, available.wait_for(has_replica)).await;
-        self.least_loaded().ok_or_else(|| Status::unavailable("no replica can be reached"))
+        self.least_loaded(None).ok_or_else(|| Status::unavailable("no replica can be reached"))
     }
 
-    fn least_loaded(&self) -> Option<Replica> {
+    fn least_loaded(&self, except: Option<&Arc<Calls>>) -> Option<Replica> {
         let replicas = self.0.available.borrow().clone().filter(|all| !all.is_empty())?;
         let start = self.0.next_index.fetch_add(1, Ordering::Relaxed) % replicas.len();
         let in_turn = replicas[start..].iter().chain(&replicas[..start]);
-        in_turn.min_by_key(|replica| Arc::strong_count(&replica.calls)).cloned()
+        in_turn
+            .filter(|replica| except.is_none_or(|except| !Arc::ptr_eq(except, &replica.calls)))
+            .min_by_key(|replica| Arc::strong_count(&replica.calls))
+            .cloned()
     }
 
-    async fn send(self, mut request: Request<Body>) -> Result<Response<Body>, Status> {
-        let Replica { mut connection, calls } = self.pick().await?;
+    fn has_several(&self) -> bool {
+        self.0.available.borrow().as_ref().is_some_and(|replicas| replicas.len() > 1)
+    }
+
+    async fn send(self, request: Request<Body>) -> Result<Response<Body>, Status> {
+        let replica = self.pick().await?;
+        if request.extensions().get::<ReadOnly>().is_some() && self.has_several() {
+            // Boxed: without a second replica, a call has no room for two.
+            return Box::pin(self.send_hedged(replica, request)).await;
+        }
+        self.send_to(replica, request).await
+    }
+
+    /// Sends a request to `replica` and, if it is not answered in time, once more to another one. The
+    /// first answer counts; the other call is cancelled. A replica that missed is left out until its
+    /// health stream answers.
+    async fn send_hedged(
+        &self,
+        replica: Replica,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, Status> {
+        let hedging = &self.0.hedging;
+        let (head, message) = request.into_parts();
+        let message = message.collect().await?.to_bytes();
+        let copy = || Request::from_parts(head.clone(), Body::new(Full::new(message.clone())));
+        let calls = Arc::clone(&replica.calls);
+        let started = Instant::now();
+        let mut first = pin!(self.send_to(replica, copy()));
+        let response = match timeout(hedging.delay(), &mut first).await {
+            Ok(response) => response,
+            Err(_elapsed) => {
+                calls.missed.notify_one();
+                match self.least_loaded(Some(&calls)).filter(|_| hedging.try_spend()) {
+                    Some(other) => select! {
+                        Ok(response) = &mut first => Ok(response),
+                        Ok(response) = self.send_to(other, copy()) => Ok(response),
+                        else => Err(Status::unavailable("two replicas failed")),
+                    },
+                    None => first.await,
+                }
+            }
+        };
+        hedging.record(started.elapsed());
+        response
+    }
+
+    async fn send_to(
+        &self,
+        Replica { mut connection, calls }: Replica,
+        mut request: Request<Body>,
+    ) -> Result<Response<Body>, Status> {
         let mut target = self.0.origin.clone().into_parts();
         target.path_and_query = request.uri().path_and_query().cloned();
         *request.uri_mut() =

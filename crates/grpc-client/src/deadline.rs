@@ -1,6 +1,6 @@
 //! Deadlines that this side enforces, and retries within them.
 
-use crate::CallError;
+use crate::{CallError, hedge::mark_read_only};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Request, Response, Status};
@@ -36,8 +36,19 @@ pub async fn call<C: Clone, M, A>(
     }
 }
 
-/// Calls a method that changes nothing, again and again until `deadline` while the service is
-/// unavailable.
+/// Calls a method that changes nothing. A call that is not answered in time may be sent once more, to
+/// another replica.
+pub async fn read<C: Clone, M, A>(
+    time: Duration,
+    client: &C,
+    mut request: Request<M>,
+    method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
+) -> Result<A, CallError> {
+    mark_read_only(&mut request);
+    call(time, client, request, method).await
+}
+
+/// Like [`read`], again and again until `deadline` while the service is unavailable.
 pub async fn retry_until<C: Clone, M, A>(
     deadline: Instant,
     client: &C,
@@ -46,7 +57,7 @@ pub async fn retry_until<C: Clone, M, A>(
 ) -> Result<A, CallError> {
     let attempt = || {
         let time = deadline.saturating_duration_since(Instant::now());
-        call(time, client, request(), &method)
+        read(time, client, request(), &method)
     };
     for delay in RETRY_DELAYS {
         match attempt().await {

@@ -2,8 +2,8 @@
 
 use crate::{
     discovery::{Discover, ServiceInfo},
-    replica::monitor,
-    replica_set::{Known, ReplicaSet},
+    replica::{Calls, Monitor},
+    replica_set::ReplicaSet,
 };
 use std::{collections::HashMap, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
@@ -36,12 +36,14 @@ pub(crate) async fn run(service: ServiceInfo, discovery: impl Discover, set: Arc
                 });
                 for address in addresses {
                     running.entry(address).or_insert_with(|| {
-                        states.insert(address, Known::default());
+                        let calls = Arc::<Calls>::default();
+                        states.insert(address, (None, Arc::clone(&calls)));
                         let connector = discovery.connector(address);
                         let (origin, reconnect) = (discovery.origin(), Arc::clone(&set.reconnect));
+                        let monitor =
+                            Monitor { service, address, connector, origin, calls, reconnect };
                         let set = Arc::clone(&set);
-                        let report = move |state| set.update(address, state);
-                        monitors.spawn(monitor(service, connector, origin, reconnect, report))
+                        monitors.spawn(monitor.run(move |state| set.update(address, state)))
                     });
                 }
             }

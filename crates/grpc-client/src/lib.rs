@@ -3,7 +3,8 @@
 //! - [`BalancedChannel`]: the transport of generated clients, as in `AuthServiceClient::new(channel)`.
 //!   It sends each call to the least loaded healthy replica behind a DNS name.
 //! - [`ServiceInfo`]: what the channel must know about the service it calls.
-//! - [`call`], [`retry_until`]: deadlines that this side enforces, and safe retries.
+//! - [`call`], [`read`], [`retry_until`]: deadlines that this side enforces; calls that change nothing
+//!   are also sent to another replica (`hedge`) and retried.
 //! - [`CallBatcher`], [`BatchCall`]: concurrent requests share calls.
 //! - [`CallContext`], [`authenticated_request`]: the metadata of a call.
 //! - [`CallError`]: why a call failed, by the reasons of the contracts.
@@ -18,6 +19,7 @@ mod deadline;
 mod discovery;
 mod dns_watcher;
 mod error;
+mod hedge;
 mod replica;
 mod replica_set;
 #[cfg(feature = "settings")]
@@ -27,7 +29,7 @@ pub use balancer::BalancedChannel;
 pub use batch_call::{BatchCall, CallBatcher};
 pub use call_context::{CallContext, authenticated_request};
 pub use connection::Stream;
-pub use deadline::{PASSWORD_TIMEOUT, READ_TIMEOUT, call, retry_until};
+pub use deadline::{PASSWORD_TIMEOUT, READ_TIMEOUT, call, read, retry_until};
 pub use discovery::{InvalidAddress, ServiceInfo};
 pub use error::{CallError, ServiceError};
 pub use rolegate_grpc_tls::{ClientTls, File, FileError, Identity};

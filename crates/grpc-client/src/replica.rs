@@ -6,8 +6,9 @@ use crate::{
 };
 use http::{Request, Uri, uri::Scheme};
 use hyper::client::conn::http2::SendRequest;
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{error::Error, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::{
+    select,
     sync::Notify,
     time::{Instant, sleep, timeout},
 };
@@ -26,6 +27,13 @@ const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
+/// The calls to a replica; each holds a clone.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    /// Notified when one was not answered in time.
+    pub(crate) missed: Notify,
+}
+
 /// The state of a replica.
 #[derive(Clone, Debug)]
 pub(crate) enum ReplicaState {
@@ -34,52 +42,128 @@ pub(crate) enum ReplicaState {
     /// Connected. A replica that is not serving (it starts, stops, or lost its database) is the
     /// second choice.
     Up { connection: SendRequest<Body>, serving: bool },
+    /// Connected, but it missed a call and has reported no health since: the last choice.
+    Unresponsive { connection: SendRequest<Body> },
 }
 
-/// Keeps a replica connected and reports each change of its state, until dropped. While it is down,
-/// `reconnect` ends the pause before the next attempt. Health comes from `grpc.health.v1`, whose `Watch`
-/// stream sends every change and ends with the connection.
-pub(crate) async fn monitor(
-    service: ServiceInfo,
-    connector: Connector,
-    origin: Uri,
-    reconnect: Arc<Notify>,
-    mut report: impl FnMut(ReplicaState),
-) {
-    let mut backoff = MIN_BACKOFF;
-    let is_encrypted = origin.scheme() == Some(&Scheme::HTTPS);
-    let mut last_error = String::new();
-    loop {
-        // Created before the attempt: a notification during an attempt that fails starts the next one.
-        let notified = reconnect.notified();
-        let started = Instant::now();
-        match timeout(HEALTH_TIMEOUT, connect(service, &connector, &origin)).await {
-            Ok(Ok((connection, health))) => {
-                last_error.clear();
-                watch_health(&connection, health, &mut report).await;
-                // The replica stops, or the connection broke. Only a new connection tells which; it
-                // takes milliseconds, and calls without another replica wait for it instead of failing
-                // on this one. Calls in flight may still complete.
-                report(ReplicaState::Down);
-                if started.elapsed() > MAX_BACKOFF {
-                    backoff = MIN_BACKOFF;
-                    continue;
+/// Keeps a replica connected and follows its health.
+pub(crate) struct Monitor {
+    pub(crate) service: ServiceInfo,
+    pub(crate) address: SocketAddr,
+    pub(crate) connector: Connector,
+    pub(crate) origin: Uri,
+    pub(crate) calls: Arc<Calls>,
+    /// While the replica is down, ends the pause before the next attempt.
+    pub(crate) reconnect: Arc<Notify>,
+}
+
+/// The last status, and the stream of the next ones.
+type Health = (HealthCheckResponse, Streaming<HealthCheckResponse>);
+
+impl Monitor {
+    /// Reports each change of state, until dropped. Health comes from `grpc.health.v1`, whose `Watch`
+    /// stream sends every change and ends with the connection.
+    pub(crate) async fn run(self, mut report: impl FnMut(ReplicaState)) {
+        let mut backoff = MIN_BACKOFF;
+        let is_encrypted = self.origin.scheme() == Some(&Scheme::HTTPS);
+        let program = self.service.program;
+        let mut last_error = String::new();
+        loop {
+            // Created before the attempt: a notification during an attempt that fails starts the
+            // next one.
+            let notified = self.reconnect.notified();
+            let started = Instant::now();
+            match timeout(HEALTH_TIMEOUT, self.connect()).await {
+                Ok(Ok((connection, health))) => {
+                    last_error.clear();
+                    self.follow_health(&connection, health, &mut report).await;
+                    // The replica stops, or the connection broke. Only a new connection tells which;
+                    // it takes milliseconds, and calls without another replica wait for it instead of
+                    // failing on this one. Calls in flight may still complete.
+                    report(ReplicaState::Down);
+                    if started.elapsed() > MAX_BACKOFF {
+                        backoff = MIN_BACKOFF;
+                        continue;
+                    }
                 }
+                // Certificate errors need an operator, and callers see only an outage.
+                Ok(Err(error)) if is_encrypted && last_error != error_chain(&error) => {
+                    last_error = error_chain(&error);
+                    tracing::warn!(error = last_error, "no secure connection to {program}");
+                }
+                Ok(Err(error)) => tracing::debug!(%error, "connecting to {program} failed"),
+                Err(_elapsed) => tracing::debug!("connecting to {program} timed out"),
             }
-            // Certificate errors need an operator, and callers see only an outage.
-            Ok(Err(error)) if is_encrypted && last_error != error_chain(&error) => {
-                last_error = error_chain(&error);
-                tracing::warn!(error = last_error, "no secure connection to {}", service.program);
-            }
-            Ok(Err(error)) => {
-                tracing::debug!(%error, "connecting to {} failed", service.program);
-            }
-            Err(_elapsed) => tracing::debug!("connecting to {} timed out", service.program),
+            report(ReplicaState::Down);
+            sleep(MIN_RETRY_DELAY).await;
+            let _ = timeout(backoff, notified).await;
+            backoff = (backoff * 2).min(MAX_BACKOFF);
         }
-        report(ReplicaState::Down);
-        sleep(MIN_RETRY_DELAY).await;
-        let _ = timeout(backoff, notified).await;
-        backoff = (backoff * 2).min(MAX_BACKOFF);
+    }
+
+    async fn connect(&self) -> Result<(SendRequest<Body>, Health), Status> {
+        let stream = (self.connector)().await?;
+        let connection = open(stream).await.map_err(|error| Status::from_error(error.into()))?;
+        let health = self.watch_health(&connection).await?;
+        Ok((connection, health))
+    }
+
+    /// Opens a health stream, which begins with the present status.
+    async fn watch_health(&self, connection: &SendRequest<Body>) -> Result<Health, Status> {
+        let transport = connection.clone();
+        let transport =
+            service_fn(move |request: Request<Body>| transport.clone().send_request(request));
+        let service = self.service.health_name.to_owned();
+        let mut updates = HealthClient::with_origin(transport, self.origin.clone())
+            .watch(HealthCheckRequest { service })
+            .await?
+            .into_inner();
+        let first = updates.message().await?;
+        Ok((first.ok_or_else(|| Status::unavailable("no health status"))?, updates))
+    }
+
+    /// Forwards health updates until the stream ends. When a call misses, asks for the health anew: a
+    /// process that is stopped or starved reports nothing.
+    async fn follow_health(
+        &self,
+        connection: &SendRequest<Body>,
+        (mut status, mut updates): Health,
+        report: &mut impl FnMut(ReplicaState),
+    ) {
+        loop {
+            let serving = status.status() == ServingStatus::Serving;
+            report(ReplicaState::Up { connection: connection.clone(), serving });
+            let next = select! {
+                update = updates.message() => update.ok().flatten(),
+                () = self.calls.missed.notified() => {
+                    report(ReplicaState::Unresponsive { connection: connection.clone() });
+                    match self.wait_for_health(connection).await {
+                        Ok((status, anew)) => {
+                            updates = anew;
+                            Some(status)
+                        }
+                        Err(_broken) => None,
+                    }
+                }
+            };
+            match next {
+                Some(next) => status = next,
+                None => return,
+            }
+        }
+    }
+
+    /// The health of a replica that missed a call, as soon as it reports it.
+    async fn wait_for_health(&self, connection: &SendRequest<Body>) -> Result<Health, Status> {
+        let mut health = pin!(self.watch_health(connection));
+        if let Ok(health) = timeout(HEALTH_TIMEOUT, &mut health).await {
+            return health;
+        }
+        let (program, address) = (self.service.program, self.address);
+        tracing::warn!("{program} at {address} does not answer and gets no calls until it does");
+        let health = health.await?;
+        tracing::info!("{program} at {address} answers again");
+        Ok(health)
     }
 }
 
@@ -87,40 +171,4 @@ pub(crate) async fn monitor(
 fn error_chain(error: &dyn Error) -> String {
     let source = error.source().map(error_chain).unwrap_or_default();
     format!("{error}{}{source}", if source.is_empty() { "" } else { ": " })
-}
-
-/// The first status, and the stream of the next ones.
-type Health = (HealthCheckResponse, Streaming<HealthCheckResponse>);
-
-async fn connect(
-    service: ServiceInfo,
-    connector: &Connector,
-    origin: &Uri,
-) -> Result<(SendRequest<Body>, Health), Status> {
-    let stream = connector().await?;
-    let connection = open(stream).await.map_err(|error| Status::from_error(error.into()))?;
-    let transport = connection.clone();
-    let transport =
-        service_fn(move |request: Request<Body>| transport.clone().send_request(request));
-    let request = HealthCheckRequest { service: service.health_name.to_owned() };
-    let mut health =
-        HealthClient::with_origin(transport, origin.clone()).watch(request).await?.into_inner();
-    let first = health.message().await?.ok_or_else(|| Status::unavailable("no health status"))?;
-    Ok((connection, (first, health)))
-}
-
-/// Forwards health updates until the stream ends.
-async fn watch_health(
-    connection: &SendRequest<Body>,
-    (mut status, mut updates): Health,
-    report: &mut impl FnMut(ReplicaState),
-) {
-    loop {
-        let serving = status.status() == ServingStatus::Serving;
-        report(ReplicaState::Up { connection: connection.clone(), serving });
-        match updates.message().await {
-            Ok(Some(next)) => status = next,
-            Ok(None) | Err(_) => break,
-        }
-    }
 }

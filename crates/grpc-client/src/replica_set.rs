@@ -1,6 +1,6 @@
 //! The known replicas, and which of them may be called.
 
-use crate::replica::ReplicaState;
+use crate::replica::{Calls, ReplicaState};
 use hyper::client::conn::http2::SendRequest;
 use std::{
     collections::HashMap,
@@ -15,7 +15,7 @@ use tonic::body::Body;
 pub(crate) struct Replica {
     pub(crate) connection: SendRequest<Body>,
     /// Each call in flight holds a clone.
-    pub(crate) calls: Arc<()>,
+    pub(crate) calls: Arc<Calls>,
 }
 
 /// The replicas to choose from; `None` while none is up and the first health status of one is pending.
@@ -23,7 +23,7 @@ pub(crate) type Available = Option<Arc<[Replica]>>;
 
 /// The state of a replica, `None` before its first health status, with the counter of its calls. Calls
 /// in flight stay counted across reconnects.
-pub(crate) type Known = (Option<ReplicaState>, Arc<()>);
+pub(crate) type Known = (Option<ReplicaState>, Arc<Calls>);
 
 pub(crate) struct ReplicaSet {
     pub(crate) states: Mutex<HashMap<SocketAddr, Known>>,
@@ -37,21 +37,24 @@ impl ReplicaSet {
         Self { states: Mutex::default(), available, reconnect }
     }
 
-    /// Changes the set with `change` and publishes the serving replicas or, where none serves, those
-    /// that are up: their errors say more than none.
+    /// Changes the set with `change` and publishes the serving replicas. Where none serves, it
+    /// publishes those that are up, whose errors say more than none, and at last those that missed.
     pub(crate) fn change(&self, change: impl FnOnce(&mut HashMap<SocketAddr, Known>)) {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut states);
-        let mut serving_replicas = Vec::new();
-        let mut others = Vec::new();
+        let mut choices: [Vec<Replica>; 3] = Default::default();
         for (state, calls) in states.values() {
-            if let Some(ReplicaState::Up { connection, serving }) = state {
-                let list = if *serving { &mut serving_replicas } else { &mut others };
-                list.push(Replica { connection: connection.clone(), calls: Arc::clone(calls) });
-            }
+            let (connection, choice) = match state {
+                Some(ReplicaState::Up { connection, serving: true }) => (connection, 0),
+                Some(ReplicaState::Up { connection, serving: false }) => (connection, 1),
+                Some(ReplicaState::Unresponsive { connection }) => (connection, 2),
+                Some(ReplicaState::Down) | None => continue,
+            };
+            let (connection, calls) = (connection.clone(), Arc::clone(calls));
+            choices[choice].push(Replica { connection, calls });
         }
         let is_pending = states.values().any(|(state, _)| state.is_none());
-        let available = if serving_replicas.is_empty() { others } else { serving_replicas };
+        let available = choices.into_iter().find(|choice| !choice.is_empty()).unwrap_or_default();
         let is_known = !available.is_empty() || !is_pending;
         self.available.send_replace(is_known.then(|| available.into()));
     }

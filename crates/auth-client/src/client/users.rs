@@ -3,7 +3,7 @@
 use super::AuthClient;
 use crate::{Client, Role, User, username_batcher::get_usernames};
 use rolegate_grpc_client::{
-    CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request, call,
+    CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request, call, read,
 };
 use rolegate_proto::auth_v1::{
     self, DeleteUserRequest, GetUserRequest, ListUsersRequest, SetPasswordRequest,
@@ -66,7 +66,7 @@ impl AuthClient {
             role: query.role.map(i32::from),
         };
         let request = authenticated_request(message, actor, context)?;
-        let response = call(READ_TIMEOUT, &self.0.client, request, Client::list_users).await?;
+        let response = read(READ_TIMEOUT, &self.0.client, request, Client::list_users).await?;
         let users = response.users.into_iter().map(User::try_from).collect::<Result<_, _>>()?;
         Ok(UserPage { users, next: response.next_after })
     }
@@ -79,7 +79,7 @@ impl AuthClient {
         context: CallContext,
     ) -> Result<User, CallError> {
         let request = authenticated_request(GetUserRequest { user_id }, actor, context)?;
-        let response = call(READ_TIMEOUT, &self.0.client, request, Client::get_user).await?;
+        let response = read(READ_TIMEOUT, &self.0.client, request, Client::get_user).await?;
         User::try_from_response(response.user)
     }
 

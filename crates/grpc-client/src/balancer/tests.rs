@@ -1,4 +1,5 @@
 mod fake_replica;
+mod frozen_replica;
 mod silent_resolver;
 
 use super::{BalancedChannel, RECHECK_TIMEOUT};

@@ -2,9 +2,11 @@
 
 use crate::{connection::open, replica::ReplicaState};
 use rolegate_proto::SERVICE_NAME;
-use std::io;
+use std::{io, pin::pin};
 use tokio::{
     io::{DuplexStream, copy_bidirectional, duplex},
+    select,
+    sync::watch,
     task::AbortHandle,
 };
 use tonic::transport::Server;
@@ -33,4 +35,28 @@ pub(super) fn severable_replica() -> (DuplexStream, AbortHandle) {
 pub(super) async fn serving() -> ReplicaState {
     let connection = open(Box::new(replica())).await.expect("it answers");
     ReplicaState::Up { connection, serving: true }
+}
+
+/// The same; it neither reads nor writes while the value is true.
+pub(super) fn freezable_replica() -> (DuplexStream, watch::Sender<bool>) {
+    let (near, mut middle) = duplex(64 * 1024);
+    let mut replica = replica();
+    let (freeze, mut is_frozen) = watch::channel(false);
+    tokio::spawn(async move {
+        let mut copying = pin!(copy_bidirectional(&mut middle, &mut replica));
+        loop {
+            let changed = if *is_frozen.borrow_and_update() {
+                is_frozen.changed().await
+            } else {
+                select! {
+                    _ = &mut copying => return,
+                    changed = is_frozen.changed() => changed,
+                }
+            };
+            if changed.is_err() {
+                return;
+            }
+        }
+    });
+    (near, freeze)
 }
