@@ -16,5 +16,6 @@ mod rolling_restart;
 mod shutdown;
 mod silent_start;
 mod sqlite_locked;
+mod standby;
 mod start;
 mod tls_port;

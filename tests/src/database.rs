@@ -1,6 +1,7 @@
 //! A database for one test: created for it, dropped after it.
 
 use postgres_cluster::Database;
+use reqwest::Url;
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, SqliteConnection,
     sqlite::SqliteConnectOptions,
@@ -65,6 +66,11 @@ impl TestDatabase {
             Store::Sqlite => Self::Sqlite(tempfile::tempdir().expect("a temporary folder")),
             Store::Postgres => Self::Postgres(Database::create().await),
         }
+    }
+
+    /// An empty database on this PostgreSQL server.
+    pub async fn create_on(server: Url) -> Self {
+        Self::Postgres(Database::create_on(server).await)
     }
 
     /// The value for `DATABASE_URL`.

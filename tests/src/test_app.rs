@@ -44,7 +44,7 @@ struct SplitProcesses {
 impl TestSetup {
     /// Starts it on an empty database.
     pub async fn start(self) -> TestApp {
-        let database = TestDatabase::create(self.store).await;
+        let database = self.create_database().await;
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (url, database_proxy) = self.database_url(&database);
         let auth = Process::start(self.auth_program(), &self.auth_settings(&url), folder.path());

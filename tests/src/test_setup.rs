@@ -1,6 +1,7 @@
 //! The deployment that a test wants: which store, which processes, which settings.
 
-use crate::{Authority, Certificate, Program, Store, program::HASH_COST};
+use crate::{Authority, Certificate, Program, Store, TestDatabase, program::HASH_COST};
+use reqwest::Url;
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
@@ -21,6 +22,8 @@ pub struct TestSetup {
     pub(crate) is_all_in_one: bool,
     pub(crate) has_fast_hashes: bool,
     pub(crate) has_database_proxy: bool,
+    /// Of the PostgreSQL server; `None` for the one that tests share.
+    pub(crate) server: Option<Url>,
     pub(crate) settings: BTreeMap<String, String>,
 }
 
@@ -33,6 +36,7 @@ impl TestSetup {
             is_all_in_one: true,
             has_fast_hashes: true,
             has_database_proxy: false,
+            server: None,
             settings: BTreeMap::new(),
         }
     }
@@ -118,6 +122,20 @@ impl TestSetup {
     #[must_use]
     pub fn with_database_proxy(self) -> Self {
         Self { has_database_proxy: true, ..self }
+    }
+
+    /// A database on this PostgreSQL server instead of the shared one.
+    #[must_use]
+    pub fn on_server(self, server: Url) -> Self {
+        Self { server: Some(server), ..self }
+    }
+
+    /// An empty database of its own.
+    pub(crate) async fn create_database(&self) -> TestDatabase {
+        match &self.server {
+            Some(server) => TestDatabase::create_on(server.clone()).await,
+            None => TestDatabase::create(self.store).await,
+        }
     }
 
     /// The store.

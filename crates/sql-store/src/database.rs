@@ -37,14 +37,20 @@ impl Database {
         self.read::<(i64,)>(ping).await.map(drop)
     }
 
-    /// The rows of a statement that does not write.
+    /// The rows of a `SELECT` whose first column is never NULL. In PostgreSQL only a primary answers.
     pub async fn read<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
-        let Self::Sqlite(pools) = self else { return self.write(statement).await };
-        with_timeout(async {
-            let mut reader = pools.readers.acquire().await?;
-            statement.fetch(&mut Connection::Sqlite(&mut reader)).await
-        })
-        .await
+        match self {
+            Self::Postgres(pool) => {
+                pool.run(|connection| Box::pin(statement.fetch_from_primary(connection))).await
+            }
+            Self::Sqlite(pools) => {
+                with_timeout(async {
+                    let mut reader = pools.readers.acquire().await?;
+                    statement.fetch(&mut Connection::Sqlite(&mut reader)).await
+                })
+                .await
+            }
+        }
     }
 
     /// The rows of a statement that writes.

@@ -2,14 +2,17 @@
 
 mod connector;
 mod pool;
+mod primary;
 mod tls_mismatch;
 
 pub use pool::Pool;
+pub(crate) use primary::{rows_of_primary, with_standby_flag};
 
 use crate::{
     DatabaseTarget, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, retry::within,
     transient::is_transient,
 };
+use primary::require_primary;
 use sqlx::{
     ConnectOptions, Connection, PgConnection, migrate::Migrate, postgres::PgConnectOptions,
 };
@@ -45,8 +48,12 @@ pub(crate) async fn open(
     let options = options.clone().application_name(&format!("rolegate {}", tables.owner));
     let limits = [("lock_timeout", LOCK_TIMEOUT), ("statement_timeout", *migration_timeout)];
     let opening = options.clone().options(limits.map(|(name, limit)| (name, milliseconds(limit))));
-    let mut connection: PgConnection =
-        within("cannot connect", CONNECT_TIMEOUT, opening.connect()).await?;
+    let connect = async {
+        let mut connection: PgConnection = opening.connect().await?;
+        require_primary(&mut connection).await?;
+        Ok::<_, sqlx::Error>(connection)
+    };
+    let mut connection = within("cannot connect", CONNECT_TIMEOUT, connect).await?;
     // The advisory lock of sqlx's migrator, taken early: without it this instance could inspect a
     // schema that another one has migrated halfway. It ends with the connection.
     let lock = async { connection.lock().await.map_err(sqlx::Error::from) };

@@ -1,12 +1,13 @@
 //! Statements in SQL that both engines understand; where they differ, the builder knows both forms.
 
+use crate::postgres::{rows_of_primary, with_standby_flag};
 use serde::Serialize;
 use sqlx::{
     Arguments as _, AssertSqlSafe, Encode, FromRow, PgConnection, Postgres, Sqlite,
     SqliteConnection, Type,
     error::BoxDynError,
     postgres::{PgArguments, PgRow},
-    query_as_with,
+    query_as_with, query_with,
     sqlite::{SqliteArguments, SqliteRow},
 };
 use std::fmt::Write as _;
@@ -132,6 +133,17 @@ impl Statement {
         }
     }
 
+    /// Runs the statement, a `SELECT`, on a server that must be a primary.
+    pub(crate) async fn fetch_from_primary<R: TableRow>(
+        self,
+        connection: &mut PgConnection,
+    ) -> sqlx::Result<Vec<R>> {
+        self.encoded.map_err(sqlx::Error::Encode)?;
+        let Values::Postgres(values) = self.values else { return Err(other_engine()) };
+        let sql = AssertSqlSafe(with_standby_flag(&self.sql));
+        rows_of_primary(&query_with(sql, values).fetch_all(connection).await?)
+    }
+
     /// Runs the statement in a transaction.
     pub async fn fetch<R: TableRow>(self, connection: &mut Connection<'_>) -> sqlx::Result<Vec<R>> {
         self.encoded.map_err(sqlx::Error::Encode)?;
@@ -144,7 +156,11 @@ impl Statement {
             (Connection::Sqlite(connection), Values::Sqlite(values)) => {
                 query_as_with(sql, values).fetch_all(&mut **connection).await
             }
-            _ => Err(sqlx::Error::Protocol("the statement is for the other engine".to_owned())),
+            _ => Err(other_engine()),
         }
     }
+}
+
+fn other_engine() -> sqlx::Error {
+    sqlx::Error::Protocol("the statement is for the other engine".to_owned())
 }

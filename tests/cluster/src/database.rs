@@ -53,22 +53,28 @@ pub fn expect_started(started: Result<Cluster, StartError>) -> Cluster {
     })
 }
 
-/// An empty database on [`server_url`]; dropped with this value.
+/// An empty database on a server; dropped with this value.
 #[derive(Debug)]
 pub struct Database {
+    server: Url,
     url: Url,
 }
 
 impl Database {
-    /// Creates a database with a name of its own.
+    /// Creates a database with a name of its own on [`server_url`].
     pub async fn create() -> Self {
+        Self::create_on(server_url().clone()).await
+    }
+
+    /// The same on the server of this URL.
+    pub async fn create_on(server: Url) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("rolegate_test_{}_{count}", std::process::id());
-        execute(format!("CREATE DATABASE {name} TEMPLATE template0")).await;
-        let mut url = server_url().clone();
+        execute(&server, format!("CREATE DATABASE {name} TEMPLATE template0")).await;
+        let mut url = server.clone();
         url.set_path(&name);
-        Self { url }
+        Self { server, url }
     }
 
     /// Its URL, as in `DATABASE_URL`.
@@ -82,17 +88,18 @@ impl Drop for Database {
     fn drop(&mut self) {
         let name = self.url.path().trim_start_matches('/');
         let sql = format!("DROP DATABASE {name} WITH (FORCE)");
+        let server = self.server.clone();
         // The runtime of the test is busy with this drop.
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(execute(sql));
+            runtime.expect("a runtime").block_on(execute(&server, sql));
         });
         let _ = dropping.join();
     }
 }
 
-async fn execute(sql: String) {
-    let connection = PgConnection::connect(server_url().as_str()).await;
+async fn execute(server: &Url, sql: String) {
+    let connection = PgConnection::connect(server.as_str()).await;
     let mut connection = connection.expect("PostgreSQL answers");
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("executed");
 }

@@ -22,7 +22,7 @@ use std::{
 
 /// Creates a cluster, serves until its standard input ends, and removes it. This process holds the
 /// other end of that pipe, so the cluster cannot outlive it. Further arguments are settings. With a
-/// certificate it offers TLS to clients that ask for it.
+/// certificate it offers TLS to clients that ask for it; with the port of a primary it is its standby.
 const SCRIPT: &str = r#"
     set -eu
     trap '' HUP INT TERM
@@ -33,8 +33,12 @@ const SCRIPT: &str = r#"
     cd "$dir"
     options="-p $port -k '$dir' -c listen_addresses=127.0.0.1"
     for setting; do options="$options -c $setting"; done
-    "$bin/initdb" -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >log 2>&1 ||
-        { cat log; exit 1; }
+    if [ -n "${PRIMARY-}" ]; then
+        "$bin/pg_basebackup" -D data -X stream -c fast -R --no-sync \
+            -d "host=127.0.0.1 port=$PRIMARY user=postgres application_name=standby"
+    else
+        "$bin/initdb" -D data -U postgres -A trust -E UTF8 --locale=C --no-sync
+    fi >log 2>&1 || { cat log; exit 1; }
     if [ -n "${CERTIFICATE-}" ]; then
         (umask 077 && echo "$CERTIFICATE" >data/server.crt && echo "$KEY" >data/server.key)
         options="$options -c ssl=on"
@@ -89,6 +93,11 @@ impl Cluster {
         let identity =
             [("CERTIFICATE", fs::read_to_string(certificate)?), ("KEY", fs::read_to_string(key)?)];
         Self::start_somewhere(settings, &identity)
+    }
+
+    /// Creates and starts a standby of this cluster, which streams from it as `standby`.
+    pub fn start_standby(&self, settings: &[&str]) -> Result<Self, StartError> {
+        Self::start_somewhere(settings, &[("PRIMARY", self.port.to_string())])
     }
 
     fn start_somewhere(settings: &[&str], identity: &[Variable]) -> Result<Self, StartError> {

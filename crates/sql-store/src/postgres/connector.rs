@@ -1,7 +1,8 @@
 //! Opens and checks the connections of the pool.
 
+use super::primary::{is_standby, require_primary};
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
-use sqlx::{ConnectOptions, Connection, Error, PgConnection, postgres::PgConnectOptions};
+use sqlx::{ConnectOptions, Error, PgConnection, postgres::PgConnectOptions};
 use std::{
     fmt,
     io::ErrorKind,
@@ -26,16 +27,27 @@ const MAX_RETRY_DELAY: Duration = Duration::from_millis(500);
 /// Opens connections to one server.
 pub(super) struct Connector {
     options: PgConnectOptions,
-    /// When a ping failed. Connections that were idle then are probably dead too, and a ping of each
-    /// would take its timeout.
-    last_failed_ping: Mutex<Option<Instant>>,
+    /// When a ping failed, or a server turned out to be a standby. Connections that were idle then are
+    /// probably useless too, and a ping of each would take its timeout.
+    last_failure: Mutex<Option<Instant>>,
     /// Notified when a connection has left the pool.
     pub(super) closed: Notify,
 }
 
 impl Connector {
     pub(super) fn new(options: PgConnectOptions) -> Self {
-        Self { options, last_failed_ping: Mutex::default(), closed: Notify::new() }
+        Self { options, last_failure: Mutex::default(), closed: Notify::new() }
+    }
+
+    async fn connect(&self) -> Result<PgConnection, Error> {
+        let mut connection: PgConnection = self.options.connect().await?;
+        require_primary(&mut connection).await?;
+        Ok(connection)
+    }
+
+    /// Lets no connection be used again that is idle now.
+    pub(super) fn discard_idle(&self) {
+        *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 }
 
@@ -43,12 +55,12 @@ impl Manager for Connector {
     type Type = PgConnection;
     type Error = Error;
 
-    /// Retries while the server starts; the timeout of the statement ends it.
+    /// Retries while the server starts, or is a standby that may be promoted; the timeout of the statement ends it.
     async fn create(&self) -> Result<PgConnection, Error> {
         let mut delay = MIN_RETRY_DELAY;
         loop {
-            match self.options.connect().await {
-                Err(error) if is_starting(&error) => sleep(delay).await,
+            match self.connect().await {
+                Err(error) if is_starting(&error) || is_standby(&error) => sleep(delay).await,
                 outcome => return outcome,
             }
             delay = (delay * 2).min(MAX_RETRY_DELAY);
@@ -60,16 +72,15 @@ impl Manager for Connector {
         connection: &mut PgConnection,
         metrics: &Metrics,
     ) -> RecycleResult<Error> {
-        let last_failed_ping =
-            || self.last_failed_ping.lock().unwrap_or_else(PoisonError::into_inner);
+        let last_failure = *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
         let last_used = metrics.recycled.unwrap_or(metrics.created);
-        if last_failed_ping().is_some_and(|failure| failure >= last_used) {
-            return Err(RecycleError::message("the ping of another connection failed"));
+        if last_failure.is_some_and(|failure| failure >= last_used) {
+            return Err(RecycleError::message("another connection failed"));
         }
-        if last_used.elapsed() < MAX_UNCHECKED_IDLE || is_alive(connection).await {
+        if last_used.elapsed() < MAX_UNCHECKED_IDLE || is_usable(connection).await {
             return Ok(());
         }
-        *last_failed_ping() = Some(Instant::now());
+        self.discard_idle();
         Err(RecycleError::message("the ping failed"))
     }
 
@@ -78,9 +89,9 @@ impl Manager for Connector {
     }
 }
 
-/// Whether the server responds on this connection.
-pub(super) async fn is_alive(connection: &mut PgConnection) -> bool {
-    timeout(PING_TIMEOUT, connection.ping()).await.is_ok_and(|pong| pong.is_ok())
+/// A ping: whether the server responds on this connection, and is a primary.
+pub(super) async fn is_usable(connection: &mut PgConnection) -> bool {
+    timeout(PING_TIMEOUT, require_primary(connection)).await.is_ok_and(|answer| answer.is_ok())
 }
 
 /// A server that does not listen yet, or does not accept connections now.

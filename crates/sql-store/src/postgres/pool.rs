@@ -4,9 +4,12 @@
 //! for each statement, and a server that vanishes without closing its connections occupies the pool
 //! until TCP gives up, after a quarter of an hour. This pool passes a connection on after a successful
 //! statement, pings an idle one within a timeout before its next use, and closes one whose statement
-//! was abandoned.
+//! was abandoned, or whose server is a standby.
 
-use super::connector::{Connector, MAX_LIFETIME, PING_TIMEOUT, is_alive};
+use super::{
+    connector::{Connector, MAX_LIFETIME, PING_TIMEOUT, is_usable},
+    primary::is_standby,
+};
 use crate::{PoolStats, QueryFuture, StoreError, statement::traced};
 use deadpool::managed::{self, Object, PoolError, QueueMode};
 use sqlx::{Connection, PgConnection, postgres::PgConnectOptions};
@@ -50,9 +53,10 @@ impl Pool {
             match &outcome {
                 Ok(_) => self.release(pooled),
                 // The server rejected the statement. A pending rollback precedes the ping.
-                Err(sqlx::Error::Database(_)) if is_alive(pooled.connection()).await => {
+                Err(sqlx::Error::Database(_)) if is_usable(pooled.connection()).await => {
                     self.release(pooled);
                 }
+                Err(error) if is_standby(error) => self.0.manager().discard_idle(),
                 Err(_) => {}
             }
             outcome
