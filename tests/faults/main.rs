@@ -4,6 +4,7 @@ mod auth_outage;
 mod bad_settings;
 mod database_outage;
 mod database_tls;
+mod failover;
 mod frozen_replica;
 mod grpc_tls;
 mod key_rotation;

@@ -20,8 +20,19 @@ impl OwnCluster {
     }
 
     /// A standby of this cluster.
+    #[must_use]
     pub fn start_standby(&self) -> Self {
         Self(expect_started(self.0.start_standby(&TEST_SETTINGS)))
+    }
+
+    /// Stops it at once, as a crash would.
+    pub fn stop(&mut self) {
+        self.0.stop();
+    }
+
+    /// Stops its processes where they are, so that connections stay open and nothing answers.
+    pub fn freeze(&self) {
+        self.0.signal("STOP");
     }
 
     /// The URL of its database `postgres`.
@@ -50,11 +61,12 @@ impl OwnCluster {
     }
 }
 
-/// Whether the database of this URL has a user of this name; no error without a table.
-pub async fn username_exists(url: &str, username: &str) -> bool {
-    let Ok(mut connection) = PgConnection::connect(url).await else { return false };
-    let sql = r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = $1)"#;
-    sqlx::query_scalar(sql).bind(username).fetch_one(&mut connection).await.unwrap_or(false)
+/// The stored role of a user in the database of this URL; `None` also without the table.
+pub async fn role_of(url: &str, username: &str) -> Option<String> {
+    let mut connection = PgConnection::connect(url).await.ok()?;
+    let sql = r#"SELECT role FROM "user" WHERE username = $1"#;
+    let role = sqlx::query_scalar(sql).bind(username).fetch_optional(&mut connection).await;
+    role.ok().flatten()
 }
 
 fn cluster(certificate: Option<&Certificate>) -> Cluster {

@@ -145,6 +145,20 @@ impl Process {
         self
     }
 
+    /// Waits until it is ready, or returns how it ended instead.
+    pub async fn ready_or_ended(mut self) -> Option<Exit> {
+        let (name, listeners) = (self.program.name(), self.program.listeners());
+        let mut stdout = self.stdout.clone();
+        let ready = stdout.wait_for(|output| {
+            let is_printed = |name: &&str| listener_url(&output.text, name).is_some();
+            listeners.iter().all(is_printed)
+        });
+        let is_ready = within_bounds(name, async {
+            tokio::select! { ready = ready => ready.is_ok(), _ = self.child.wait() => false }
+        });
+        if is_ready.await { None } else { Some(self.exit().await) }
+    }
+
     /// The URL of the listener of this name, such as `http://127.0.0.1:43211`.
     #[must_use]
     pub fn address(&self, listener: &str) -> String {

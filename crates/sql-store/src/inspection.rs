@@ -2,9 +2,9 @@
 
 use crate::{
     DatabaseTarget, DatabaseUrl, OpenError, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure,
-    sqlite,
+    postgres, sqlite,
 };
-use sqlx::{ConnectOptions, Connection, PgConnection, Row, postgres::PgConnectOptions};
+use sqlx::{Connection, Row, postgres::PgConnectOptions};
 use std::{io, path::Path};
 
 /// A statement that both engines understand and that returns one boolean.
@@ -34,7 +34,7 @@ impl DatabaseUrl {
     ) -> Result<Inspection, OpenError> {
         let inspect = async {
             match self.target() {
-                DatabaseTarget::Postgres(options) => in_postgres(options, tables, query).await,
+                DatabaseTarget::Postgres(servers) => in_postgres(servers, tables, query).await,
                 DatabaseTarget::Sqlite(file) => in_sqlite(file, tables, query).await,
             }
         };
@@ -48,11 +48,11 @@ impl DatabaseUrl {
 }
 
 async fn in_postgres(
-    options: &PgConnectOptions,
+    servers: &[PgConnectOptions],
     tables: &Tables,
     query: Option<ProbeQuery>,
 ) -> Result<Inspection, OpenFailure> {
-    let mut connection: PgConnection = options.connect().await?;
+    let mut connection = postgres::connect(servers).await?;
     let sql = "SELECT extract(epoch FROM clock_timestamp())::float8 AS clock,
         NOT pg_is_in_recovery() AS takes_writes";
     let row = sqlx::query(sql).fetch_one(&mut connection).await?;

@@ -18,9 +18,9 @@ impl DatabaseUrl {
         let mut migration_timeout = postgres::MIGRATION_TIMEOUT;
         loop {
             let opened = match store {
-                DatabaseTarget::Postgres(options) => {
+                DatabaseTarget::Postgres(servers) => {
                     // On the heap: the migrator's future is large.
-                    let opened = postgres::open(options, tables, &mut migration_timeout);
+                    let opened = postgres::open(servers, tables, &mut migration_timeout);
                     Box::pin(opened).await.map(Database::Postgres)
                 }
                 DatabaseTarget::Sqlite(file) => {

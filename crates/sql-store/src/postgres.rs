@@ -3,6 +3,7 @@
 mod connector;
 mod pool;
 mod primary;
+mod servers;
 mod tls_mismatch;
 
 pub use pool::Pool;
@@ -12,15 +13,12 @@ use crate::{
     DatabaseTarget, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, retry::within,
     transient::is_transient,
 };
-use primary::require_primary;
-use sqlx::{
-    ConnectOptions, Connection, PgConnection, migrate::Migrate, postgres::PgConnectOptions,
-};
+use primary::is_standby;
+use servers::Servers;
+use sqlx::{Connection, PgConnection, migrate::Migrate, postgres::PgConnectOptions};
 use std::time::Duration;
 use tls_mismatch::is_tls_mismatch;
 
-/// For a connection, with its TLS handshake and its login.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For each lock that opening needs. The server keeps it, so that no abandoned session queues there.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// For the migrations at the first try.
@@ -32,6 +30,15 @@ pub(crate) fn may_recover(error: &sqlx::Error) -> bool {
     is_transient(error) && !is_tls_mismatch(error)
 }
 
+/// A connection that inspects the database: to the primary, or else to a standby.
+pub(crate) async fn connect(servers: &[PgConnectOptions]) -> sqlx::Result<PgConnection> {
+    let servers = Servers::new(servers.to_vec());
+    match servers.try_connect().await {
+        Err(error) if is_standby(&error) => servers.connect_to_any().await,
+        outcome => outcome,
+    }
+}
+
 /// What is wrong with the URL; `None` if the server failed.
 pub(crate) fn setting_problem(target: &DatabaseTarget, error: &sqlx::Error) -> Option<String> {
     is_tls_mismatch(error)
@@ -41,19 +48,21 @@ pub(crate) fn setting_problem(target: &DatabaseTarget, error: &sqlx::Error) -> O
 /// Migrates the schema and creates the pool. Instances that start together take turns. Migrations
 /// that fail double `migration_timeout`, so that a large table is migrated at last.
 pub(crate) async fn open(
-    options: &PgConnectOptions,
+    servers: &[PgConnectOptions],
     tables: &Tables,
     migration_timeout: &mut Duration,
 ) -> Result<Pool, OpenFailure> {
-    let options = options.clone().application_name(&format!("rolegate {}", tables.owner));
-    let limits = [("lock_timeout", LOCK_TIMEOUT), ("statement_timeout", *migration_timeout)];
-    let opening = options.clone().options(limits.map(|(name, limit)| (name, milliseconds(limit))));
-    let connect = async {
-        let mut connection: PgConnection = opening.connect().await?;
-        require_primary(&mut connection).await?;
-        Ok::<_, sqlx::Error>(connection)
+    let name = format!("rolegate {}", tables.owner);
+    let servers_with = |settings: [(&str, Duration); 2]| {
+        let settings = settings.map(|(name, limit)| (name, format!("{}ms", limit.as_millis())));
+        let servers = servers.iter().map(|server| {
+            let settings = settings.iter().map(|(name, limit)| (*name, limit));
+            server.clone().application_name(&name).options(settings)
+        });
+        Servers::new(servers.collect())
     };
-    let mut connection = within("cannot connect", CONNECT_TIMEOUT, connect).await?;
+    let limits = [("lock_timeout", LOCK_TIMEOUT), ("statement_timeout", *migration_timeout)];
+    let mut connection = servers_with(limits).try_connect().await?;
     // The advisory lock of sqlx's migrator, taken early: without it this instance could inspect a
     // schema that another one has migrated halfway. It ends with the connection.
     let lock = async { connection.lock().await.map_err(sqlx::Error::from) };
@@ -71,11 +80,6 @@ pub(crate) async fn open(
     let _ = tokio::time::timeout(STATEMENT_TIMEOUT, connection.close()).await;
     // The server cancels a statement whose caller has timed out, and ends a transaction that waits
     // for its next statement.
-    let timeout = milliseconds(STATEMENT_TIMEOUT);
     let timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
-    Ok(Pool::new(options.options(timeouts.map(|name| (name, &timeout))))?)
-}
-
-fn milliseconds(limit: Duration) -> String {
-    format!("{}ms", limit.as_millis())
+    Ok(Pool::new(servers_with(timeouts.map(|name| (name, STATEMENT_TIMEOUT))))?)
 }

@@ -1,5 +1,6 @@
 //! Database URLs, as in the setting `DATABASE_URL`.
 
+mod hosts;
 mod invalid_url;
 mod postgres;
 
@@ -24,8 +25,8 @@ pub struct DatabaseUrl {
 /// The location of a database. Prints without its password.
 #[derive(Clone)]
 pub enum DatabaseTarget {
-    /// `postgres://user:password@host:5432/database`
-    Postgres(Box<PgConnectOptions>),
+    /// `postgres://user:password@host:5432/database`; with several hosts, one of each, in order.
+    Postgres(Vec<PgConnectOptions>),
     /// `sqlite://path/to/file`
     Sqlite(PathBuf),
 }
@@ -98,7 +99,7 @@ impl DatabaseTarget {
                 .ok_or(InvalidUrl::InvalidSqlite);
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return postgres::parse(url).map(|options| Self::Postgres(Box::new(options)));
+            return postgres::parse(url).map(Self::Postgres);
         }
         Err(InvalidUrl::UnknownScheme)
     }
@@ -113,14 +114,14 @@ impl fmt::Display for DatabaseUrl {
 impl fmt::Display for DatabaseTarget {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Postgres(options) => {
-                let database = options.get_database().unwrap_or("(default database)");
-                write!(
-                    formatter,
-                    "PostgreSQL at {}:{}/{database}",
-                    options.get_host(),
-                    options.get_port()
-                )
+            Self::Postgres(servers) => {
+                formatter.write_str("PostgreSQL at ")?;
+                for (index, server) in servers.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { "," };
+                    write!(formatter, "{separator}{}:{}", server.get_host(), server.get_port())?;
+                }
+                let database = servers.first().and_then(PgConnectOptions::get_database);
+                write!(formatter, "/{}", database.unwrap_or("(default database)"))
             }
             Self::Sqlite(file) => write!(formatter, "SQLite in {}", file.display()),
         }
@@ -147,6 +148,8 @@ mod tests {
         let url = parse("postgres://rolegate:hunter2@db.example:5433/users").expect("valid");
         assert_eq!(url.to_string(), "PostgreSQL at db.example:5433/users");
         assert!(!format!("{url:?}").contains("hunter2"));
+        let url = parse("postgres://rolegate:hunter2@a:1,b/users").expect("valid");
+        assert_eq!(format!("{url:?}"), "PostgreSQL at a:1,b:5432/users");
     }
 
     #[test]

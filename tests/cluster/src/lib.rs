@@ -148,11 +148,27 @@ impl Cluster {
     }
 }
 
+impl Cluster {
+    /// Stops the cluster at once and removes it.
+    pub fn stop(&mut self) {
+        let Some(input) = self.shell.stdin.take() else { return };
+        self.signal("CONT");
+        // The script ends with its input, and stops the cluster.
+        drop(input);
+        let _ = self.shell.wait();
+    }
+
+    /// Sends a signal such as `STOP` to all its processes.
+    pub fn signal(&self, name: &str) {
+        let script = r#"kill -"$1" "$2" $(cat "/proc/$2/task/$2/children") 2>/dev/null"#;
+        let _ =
+            Command::new("sh").args(["-c", script, "signal", name, &self.pid.to_string()]).status();
+    }
+}
+
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // The script ends with its input, and stops the cluster.
-        drop(self.shell.stdin.take());
-        let _ = self.shell.wait();
+        self.stop();
     }
 }
 

@@ -24,15 +24,15 @@ pub(super) struct MovingProxy {
     address: SocketAddr,
     /// Whether open sessions have to move.
     moves: watch::Sender<bool>,
-    moved: Arc<AtomicUsize>,
+    done: Arc<AtomicUsize>,
 }
 
 impl MovingProxy {
     pub(super) async fn start(first: SocketAddr, second: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound socket");
-        let (moves, moved) = (watch::Sender::new(false), Arc::new(AtomicUsize::new(0)));
-        let (receiver, count) = (moves.subscribe(), Arc::clone(&moved));
+        let (moves, done) = (watch::Sender::new(false), Arc::new(AtomicUsize::new(0)));
+        let (receiver, count) = (moves.subscribe(), Arc::clone(&done));
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let mut moves = receiver.clone();
@@ -40,7 +40,7 @@ impl MovingProxy {
                 tokio::spawn(relay(client, first, second, moves, Arc::clone(&count)));
             }
         });
-        Self { address, moves, moved }
+        Self { address, moves, done }
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -51,7 +51,7 @@ impl MovingProxy {
     pub(super) async fn move_sessions(&self) {
         self.moves.send_replace(true);
         e2e::eventually("a session to move", async || {
-            (self.moved.load(Ordering::SeqCst) > 0).then_some(())
+            (self.done.load(Ordering::SeqCst) > 0).then_some(())
         })
         .await;
     }
@@ -62,7 +62,7 @@ async fn relay(
     first: SocketAddr,
     second: SocketAddr,
     mut moves: watch::Receiver<bool>,
-    moved: Arc<AtomicUsize>,
+    done: Arc<AtomicUsize>,
 ) {
     let server = TcpStream::connect(first).await.expect("the first server listens");
     let (client_reader, mut to_client) = client.into_split();
@@ -97,7 +97,7 @@ async fn relay(
                 for _ in 0..answers {
                     while from_server.recv().await.expect("an answer")[0] != READY_FOR_QUERY {}
                 }
-                moved.fetch_add(1, Ordering::SeqCst);
+                done.fetch_add(1, Ordering::SeqCst);
             }
         }
     }

@@ -9,10 +9,11 @@
 use super::{
     connector::{Connector, MAX_LIFETIME, PING_TIMEOUT, is_usable},
     primary::is_standby,
+    servers::Servers,
 };
 use crate::{PoolStats, QueryFuture, StoreError, statement::traced};
 use deadpool::managed::{self, Object, PoolError, QueueMode};
-use sqlx::{Connection, PgConnection, postgres::PgConnectOptions};
+use sqlx::{Connection, PgConnection};
 use std::pin::pin;
 use tokio::time::timeout;
 
@@ -29,8 +30,8 @@ pub struct Pool(managed::Pool<Connector>);
 struct PooledConnection(Option<Object<Connector>>);
 
 impl Pool {
-    pub(super) fn new(options: PgConnectOptions) -> sqlx::Result<Self> {
-        let pool = managed::Pool::builder(Connector::new(options))
+    pub(super) fn new(servers: Servers) -> sqlx::Result<Self> {
+        let pool = managed::Pool::builder(Connector::new(servers))
             .max_size(MAX_CONNECTIONS)
             // Connections beyond the load stay unused and expire.
             .queue_mode(QueueMode::Lifo);

@@ -49,5 +49,5 @@ fn standby_error() -> Error {
 /// Whether the server is a standby.
 pub(super) fn is_standby(error: &Error) -> bool {
     let Error::Io(error) = error else { return false };
-    error.get_ref().is_some_and(|inner| inner.is::<Standby>())
+    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Standby>)
 }

@@ -1,7 +1,7 @@
 //! Why a text is not the URL of a database.
 
 /// The parameters that sqlx reads, as libpq names them.
-pub(super) const PARAMETERS: [&str; 12] = [
+pub(super) const PARAMETERS: [&str; 13] = [
     "sslmode",
     "sslrootcert",
     "sslcert",
@@ -14,7 +14,11 @@ pub(super) const PARAMETERS: [&str; 12] = [
     "dbname",
     "user",
     "password",
+    TARGET,
 ];
+
+/// The parameter of libpq that selects among several hosts.
+pub(super) const TARGET: &str = "target_session_attrs";
 
 /// A text is not the URL of a supported database. Prints what is valid, never the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +36,15 @@ pub enum InvalidUrl {
     /// Not an `sslmode` of libpq.
     #[error("sslmode must be one of disable, prefer, require, verify-ca and verify-full")]
     SslMode,
+    /// A standby may be outdated.
+    #[error("target_session_attrs must be read-write or primary, because only the primary is used")]
+    Target,
+    /// Several hosts in a parameter, or a parameter for several hosts.
+    #[error(
+        "host, hostaddr and port name one server; \
+         several are written as postgres://user:password@host1:5432,host2:5432/database"
+    )]
+    Hosts,
     /// The CA would not be used.
     #[error("sslrootcert has no effect with this sslmode; use sslmode=verify-full")]
     UnusedAuthority,

@@ -1,6 +1,9 @@
 //! `postgres://` URLs. sqlx parses them; this module rejects what sqlx silently ignores.
 
-use super::invalid_url::{InvalidUrl, PARAMETERS};
+use super::{
+    hosts::one_url_each,
+    invalid_url::{InvalidUrl, PARAMETERS, TARGET},
+};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use std::{borrow::Cow, fs, io, path::Path, str::FromStr};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
@@ -9,16 +12,34 @@ use url::Url;
 /// Far more than a certificate chain; a larger file is a mistake, such as a device.
 const MAX_FILE_SIZE: u64 = 1024 * 1024;
 
-pub(super) fn parse(url: &str) -> Result<PgConnectOptions, InvalidUrl> {
-    let parsed = Url::parse(url).map_err(|_| InvalidUrl::InvalidPostgres)?;
+/// The options of each host.
+pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, InvalidUrl> {
+    let urls = one_url_each(url)?;
+    urls.iter().map(|url| parse_one(url, urls.len() > 1)).collect()
+}
+
+fn parse_one(url: &str, is_one_of_several: bool) -> Result<PgConnectOptions, InvalidUrl> {
+    let mut parsed = Url::parse(url).map_err(|_| InvalidUrl::InvalidPostgres)?;
     for (name, value) in parsed.query_pairs() {
         if name == "sslmode" {
             PgSslMode::from_str(&value).map_err(|_| InvalidUrl::SslMode)?;
+        } else if name == TARGET {
+            let is_primary = matches!(&*value, "read-write" | "primary");
+            is_primary.then_some(()).ok_or(InvalidUrl::Target)?;
+        } else if matches!(&*name, "host" | "hostaddr" | "port")
+            && (is_one_of_several || value.contains(','))
+        {
+            return Err(InvalidUrl::Hosts);
         } else if !PARAMETERS.contains(&&*name) && !name.starts_with("options[") {
             return Err(InvalidUrl::UnknownParameter);
         }
     }
-    let options = PgConnectOptions::from_str(url).map_err(|_| InvalidUrl::InvalidPostgres)?;
+    // sqlx does not know it, and would warn.
+    let known: Vec<_> =
+        parsed.query_pairs().into_owned().filter(|(name, _)| name != TARGET).collect();
+    parsed.query_pairs_mut().clear().extend_pairs(known);
+    let options =
+        PgConnectOptions::from_str(parsed.as_str()).map_err(|_| InvalidUrl::InvalidPostgres)?;
     let has = |name: &str| parsed.query_pairs().any(|(parameter, _)| parameter == name);
     match (options.get_ssl_mode(), has("sslrootcert")) {
         (PgSslMode::VerifyFull, _) | (PgSslMode::VerifyCa, true) => {}
@@ -74,7 +95,7 @@ fn has_key(pem: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::InvalidUrl, parse};
+    use super::{super::InvalidUrl, PgSslMode, parse};
 
     fn rejection(parameters: &str) -> InvalidUrl {
         let url = format!("postgres://rolegate:hunter2@db/users?{parameters}");
@@ -99,6 +120,12 @@ mod tests {
             ("sslmode=verify-full&sslcert=me.pem", InvalidUrl::HalfIdentity),
             ("sslmode=verify-full&sslkey=me.key", InvalidUrl::HalfIdentity),
             ("port=many", InvalidUrl::InvalidPostgres),
+            ("target_session_attrs=any", InvalidUrl::Target),
+            ("target_session_attrs=prefer-standby", InvalidUrl::Target),
+            ("target_session_attrs=", InvalidUrl::Target),
+            ("target_session_attr=read-write", InvalidUrl::UnknownParameter),
+            ("host=a,b", InvalidUrl::Hosts),
+            ("port=1,2", InvalidUrl::Hosts),
         ] {
             assert_eq!(rejection(parameters), error, "{parameters}");
         }
@@ -116,6 +143,23 @@ mod tests {
             let error = rejection(&format!("sslmode=verify-full&sslrootcert={path}")).to_string();
             assert!(error.starts_with("sslrootcert: ") && error.contains(why), "{error}");
         }
+    }
+
+    #[test]
+    fn parameters_apply_to_each_host() {
+        let parameters = "sslmode=require&target_session_attrs=read-write&options=-c%20a%3Db";
+        let url = format!("postgres://rolegate:hunter2@a:1,b:2/users?{parameters}");
+        let servers = parse(&url).expect("valid");
+        assert_eq!((servers[0].get_port(), servers[1].get_port()), (1, 2));
+        for server in servers {
+            assert_eq!(server.get_username(), "rolegate");
+            assert!(matches!(server.get_ssl_mode(), PgSslMode::Require));
+            assert_eq!(server.get_options(), Some("-c a=b"));
+        }
+        let parameter_for_both = parse("postgres://a,b/users?port=1");
+        assert_eq!(parameter_for_both.err(), Some(InvalidUrl::Hosts));
+        let invalid_port = parse("postgres://a:1,b:many/users");
+        assert_eq!(invalid_port.err(), Some(InvalidUrl::InvalidPostgres));
     }
 
     #[test]

@@ -1,0 +1,159 @@
+//! The servers of one database, of which one is the primary.
+//!
+//! A server that does not answer must not delay the others: each has a head start before the next one
+//! is tried beside it, and the first connection to a primary wins. The server that was the primary
+//! last comes first. Once another one has been found, connections to the old one no longer count, also
+//! those that are being opened: a primary that was frozen may return and not know its successor.
+
+use super::{
+    primary::{is_standby, require_primary},
+    tls_mismatch::is_tls_mismatch,
+};
+use crate::retry::within;
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use sqlx::{ConnectOptions as _, Error, PgConnection, postgres::PgConnectOptions};
+use std::{
+    fmt,
+    io::ErrorKind,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+use tokio::time::{sleep, timeout};
+
+/// For a connection, with its TLS handshake and its login.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// After this time the next server is tried too.
+const HEAD_START: Duration = Duration::from_millis(200);
+
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
+const MAX_RETRY_DELAY: Duration = Duration::from_millis(500);
+
+/// Connects to the primary among some servers.
+pub(super) struct Servers {
+    options: Vec<PgConnectOptions>,
+    /// The index of the server that was the primary last.
+    last_primary: AtomicUsize,
+}
+
+impl Servers {
+    pub(super) fn new(options: Vec<PgConnectOptions>) -> Self {
+        Self { options, last_primary: AtomicUsize::new(0) }
+    }
+
+    /// Tries each server once. Of several errors, that of a standby is returned first, and that of a
+    /// TLS mismatch only if all have one.
+    pub(super) async fn try_connect(&self) -> sqlx::Result<PgConnection> {
+        Ok(self.first_primary(0, connect).await?.1)
+    }
+
+    /// Retries while a server starts, does not answer, or is a standby, which may be promoted; the
+    /// timeout of the statement ends it. Calls `moved` if the primary is another server than before.
+    pub(super) async fn connect(&self, moved: impl Fn()) -> sqlx::Result<PgConnection> {
+        loop {
+            let before = self.last_primary.load(Ordering::SeqCst);
+            let (index, connection) = self.first_primary(before, connect_with_retries).await?;
+            match self.swap(before, index) {
+                Ok(_) if index != before => moved(),
+                Err(now) if index != now => continue,
+                _ => {}
+            }
+            return Ok(connection);
+        }
+    }
+
+    /// Changes the last primary unless it has changed already; then returns the present one.
+    fn swap(&self, before: usize, index: usize) -> Result<usize, usize> {
+        self.last_primary.compare_exchange(before, index, Ordering::SeqCst, Ordering::SeqCst)
+    }
+
+    /// A connection to the first server that accepts it, even if it is a standby.
+    pub(super) async fn connect_to_any(&self) -> sqlx::Result<PgConnection> {
+        let mut outcome = Err(Error::RowNotFound);
+        for options in &self.options {
+            outcome = options.connect().await;
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
+    }
+
+    async fn first_primary<F>(
+        &self,
+        first: usize,
+        connect: impl Fn(PgConnectOptions) -> F,
+    ) -> sqlx::Result<(usize, PgConnection)>
+    where
+        F: Future<Output = sqlx::Result<PgConnection>>,
+    {
+        let count = self.options.len();
+        let mut untried = first..first + count;
+        let mut attempts = FuturesUnordered::new();
+        let mut failure = None;
+        loop {
+            if let Some(index) = untried.next() {
+                let attempt = connect(self.options[index % count].clone());
+                attempts.push(async move { (index % count, attempt.await) });
+            }
+            let patience = if untried.is_empty() { Duration::MAX } else { HEAD_START };
+            match timeout(patience, attempts.next()).await {
+                Ok(Some((index, Ok(connection)))) => return Ok((index, connection)),
+                Ok(Some((_, Err(error)))) => {
+                    failure = failure.filter(|kept| rank(kept) >= rank(&error)).or(Some(error));
+                }
+                Ok(None) if untried.is_empty() => {
+                    return Err(failure.unwrap_or(Error::RowNotFound));
+                }
+                Ok(None) | Err(_) => {}
+            }
+        }
+    }
+}
+
+async fn connect(options: PgConnectOptions) -> sqlx::Result<PgConnection> {
+    let connecting = async {
+        let mut connection: PgConnection = options.connect().await?;
+        require_primary(&mut connection).await?;
+        Ok(connection)
+    };
+    within("cannot connect", CONNECT_TIMEOUT, connecting).await
+}
+
+async fn connect_with_retries(options: PgConnectOptions) -> sqlx::Result<PgConnection> {
+    let mut delay = MIN_RETRY_DELAY;
+    loop {
+        match connect(options.clone()).await {
+            Err(error) if is_standby(&error) || is_starting(&error) => sleep(delay).await,
+            outcome => return outcome,
+        }
+        delay = (delay * 2).min(MAX_RETRY_DELAY);
+    }
+}
+
+/// A server that does not listen yet, does not answer, or does not accept connections now.
+fn is_starting(error: &Error) -> bool {
+    match error {
+        Error::Io(error) => {
+            matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::TimedOut)
+        }
+        Error::Database(error) => error.is_transient_in_connect_phase(),
+        _ => false,
+    }
+}
+
+/// Of the errors of several servers, the greatest says most.
+fn rank(error: &Error) -> u8 {
+    match error {
+        error if is_standby(error) => 2,
+        error if is_tls_mismatch(error) => 0,
+        _ => 1,
+    }
+}
+
+impl fmt::Debug for Servers {
+    /// Without the options, which hold the password.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Servers").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,132 @@
+//! `DATABASE_URL` with several hosts: the service follows the primary.
+
+use e2e::{
+    Authority, Exit, Process, Program, Store, TestApp, TestSetup, TestUser, Validity, eventually,
+    for_postgres_deployments, postgres::OwnCluster,
+};
+use std::time::{Duration, Instant};
+
+for_postgres_deployments!(
+    decisions_resume_when_a_standby_is_promoted,
+    decisions_resume_while_the_old_primary_is_frozen,
+);
+
+/// Decisions resume within two seconds of a promotion; this leaves room for a slow machine.
+const MAX_OUTAGE: Duration = Duration::from_secs(8);
+
+/// A primary, its standby, and the service, which knows both.
+struct Servers {
+    primary: OwnCluster,
+    standby: OwnCluster,
+    app: TestApp,
+    admin: TestUser,
+}
+
+/// A `DATABASE_URL` with these hosts.
+fn url_of(hosts: &[&str], parameters: &str) -> String {
+    let hosts = hosts.join(",");
+    format!("postgres://postgres@{hosts}/postgres?target_session_attrs=read-write{parameters}")
+}
+
+impl Servers {
+    /// The standby is the first host, so the service starts by finding the primary.
+    async fn start(setup: TestSetup) -> Self {
+        let primary = OwnCluster::start(None);
+        let standby = primary.start_standby();
+        let hosts = [standby.address().to_string(), primary.address().to_string()];
+        let url = url_of(&[&hosts[0], &hosts[1]], "");
+        let app = setup.with("DATABASE_URL", &url).start().await;
+        let admin = app.admin().await;
+        Self { primary, standby, app, admin }
+    }
+
+    /// A new author that the standby knows.
+    async fn author(&self, name: &str) -> TestUser {
+        let author = self.app.user_with_role(name, "author").await;
+        let url = self.standby.url();
+        eventually("the standby to have the author", async || {
+            let role = e2e::postgres::role_of(url.as_str(), name).await;
+            (role.as_deref() == Some("author")).then_some(())
+        })
+        .await;
+        author
+    }
+
+    /// Promotes the standby, and returns how long it takes until there are decisions.
+    async fn promote(&self, user: &TestUser) -> Duration {
+        self.standby.execute("postgres", "SELECT pg_promote()").await;
+        let promoted = Instant::now();
+        let api = self.app.bearer.with_token(&user.token);
+        eventually("decisions after the promotion", async || {
+            let response = api.get("/author").await;
+            assert!([200, 503, 504].contains(&response.status), "{response}");
+            (response.status == 200).then_some(())
+        })
+        .await;
+        promoted.elapsed()
+    }
+
+    /// The new primary accepts writes of both services, and its roles are read.
+    async fn expect_service(&self, user: &TestUser) {
+        let bearer = self.app.bearer.with_token(&user.token);
+        eventually("the service of posts", async || {
+            let post = serde_json::json!({ "title": "after", "content": "the failover" });
+            (bearer.post("/posts", &post).await.status == 201).then_some(())
+        })
+        .await;
+        let changed = self.app.set_role(&self.admin, user, "user").await;
+        changed.expect_message("User role updated successfully.");
+        for _ in 0..50 {
+            bearer.get("/author").await.expect(403);
+        }
+    }
+}
+
+async fn decisions_resume_when_a_standby_is_promoted(setup: TestSetup) {
+    let mut servers = Servers::start(setup).await;
+    let user = servers.author("writer").await;
+    servers.primary.stop();
+    let bearer = servers.app.bearer.with_token(&user.token);
+    bearer.get("/author").await.expect_detail(503, "Service temporarily unavailable.");
+    let outage = servers.promote(&user).await;
+    assert!(outage < MAX_OUTAGE, "{outage:?}");
+    servers.expect_service(&user).await;
+}
+
+async fn decisions_resume_while_the_old_primary_is_frozen(setup: TestSetup) {
+    let servers = Servers::start(setup).await;
+    let user = servers.author("writer").await;
+    servers.primary.freeze();
+    let bearer = servers.app.bearer.with_token(&user.token);
+    let frozen = bearer.get("/author").await;
+    assert!([503, 504].contains(&frozen.status), "{frozen}");
+    let outage = servers.promote(&user).await;
+    assert!(outage < MAX_OUTAGE, "{outage:?}");
+    servers.expect_service(&user).await;
+}
+
+/// The end of an auth-service, or `None` if it serves.
+async fn start_with(url: &str) -> Option<Exit> {
+    let settings = TestSetup::split(Store::Postgres).auth_settings(url);
+    let folder = std::env::temp_dir();
+    let auth = Process::start(Program::FastHashAuthService, &settings, &folder);
+    auth.ready_or_ended().await
+}
+
+#[tokio::test]
+async fn tls_parameters_apply_to_each_host() {
+    let authority = Authority::new();
+    let own = authority.issue("postgres", &["127.0.0.1"], Validity::Current);
+    let cluster = OwnCluster::start(Some(&own));
+    let (good, bad) =
+        (cluster.address().to_string(), format!("localhost:{}", cluster.address().port()));
+    let parameters = format!("&sslmode=verify-full&sslrootcert={}", authority.file().display());
+    // Nothing listens on port 1, and the certificate is not for localhost.
+    for hosts in [&["127.0.0.1:1", &*good][..], &[&bad, &good], &[&good, &bad]] {
+        let ended = start_with(&url_of(hosts, &parameters)).await;
+        assert!(ended.is_none(), "{hosts:?}: {ended:?}");
+    }
+    let ended = start_with(&url_of(&[&bad, &bad], &parameters)).await.expect("no host fits");
+    let says = format!("DATABASE_URL: PostgreSQL at {bad},{bad}/postgres does not offer the TLS");
+    assert!(ended.code == Some(64) && ended.stderr.starts_with(&says), "{ended:?}");
+}
