@@ -135,6 +135,10 @@ impl HostedStore for dyn UserStore {
         UserStore::ping(self).await
     }
 
+    fn write_problem(&self) -> Option<Arc<str>> {
+        self.status().write_problem
+    }
+
     async fn close(&self) {
         UserStore::close(self).await;
     }

@@ -100,7 +100,7 @@ pub(crate) fn register(hasher: &Hasher, store: &Arc<dyn UserStore>) {
     }
     let hasher = hasher.clone();
     before_scrape("hashing", move || update_hashing_metrics(&hasher));
-    rolegate_sql_store::register_pool_metrics(store::NAME, store, UserStore::pools);
+    rolegate_sql_store::register_metrics(store::NAME, store, UserStore::status);
 }
 
 fn update_hashing_metrics(hasher: &Hasher) {

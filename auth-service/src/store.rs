@@ -18,7 +18,7 @@ pub use sql::open;
 use crate::user::{Credentials, User};
 use async_trait::async_trait;
 use rolegate_proto::Role;
-use rolegate_sql_store::PoolStats;
+use rolegate_sql_store::StoreStatus;
 use secrecy::SecretString;
 
 /// The label of this store in metrics.
@@ -161,8 +161,8 @@ pub trait UserStore: Send + Sync + 'static {
     /// Users by ascending id.
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError>;
 
-    /// The state of the connection pools.
-    fn pools(&self) -> Vec<PoolStats>;
+    /// The state of the connection pools, and of the last write.
+    fn status(&self) -> StoreStatus;
 
     /// Finishes running statements and closes every connection.
     async fn close(&self);

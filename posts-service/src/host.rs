@@ -39,6 +39,10 @@ impl HostedStore for dyn PostStore {
         PostStore::ping(self).await
     }
 
+    fn write_problem(&self) -> Option<Arc<str>> {
+        self.status().write_problem
+    }
+
     async fn close(&self) {
         PostStore::close(self).await;
     }

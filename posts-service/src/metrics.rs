@@ -1,4 +1,4 @@
-//! Metrics of the calls to auth-service and of the connection pools.
+//! Metrics of the calls to auth-service and of the store.
 
 use crate::store::{self, PostStore};
 use rolegate_auth_client::metrics::{DECISIONS, USERNAMES};
@@ -8,5 +8,5 @@ use std::sync::{Arc, LazyLock};
 pub(crate) fn register(store: &Arc<dyn PostStore>) {
     LazyLock::force(&DECISIONS);
     LazyLock::force(&USERNAMES);
-    rolegate_sql_store::register_pool_metrics(store::NAME, store, PostStore::pools);
+    rolegate_sql_store::register_metrics(store::NAME, store, PostStore::status);
 }

@@ -7,7 +7,7 @@ pub use sql::open;
 
 use crate::{post::Post, post_content::PostContent};
 use async_trait::async_trait;
-use rolegate_sql_store::{PoolStats, StoreError};
+use rolegate_sql_store::{StoreError, StoreStatus};
 
 /// The label of this store in metrics.
 pub(crate) const NAME: &str = "posts";
@@ -102,8 +102,8 @@ pub trait PostStore: Send + Sync + 'static {
     /// The author of a post; `None` if there is no such post.
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError>;
 
-    /// The state of the connection pools.
-    fn pools(&self) -> Vec<PoolStats>;
+    /// The state of the connection pools, and of the last write.
+    fn status(&self) -> StoreStatus;
 
     /// Finishes running statements and closes every connection.
     async fn close(&self);

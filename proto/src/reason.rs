@@ -77,6 +77,10 @@ reasons! {
     AuthUnavailable = "AUTH_UNAVAILABLE", Unavailable;
     /// The database is unavailable.
     StoreUnavailable = "STORE_UNAVAILABLE", Unavailable;
+    /// The database cannot write now: its disk is full, or its commits get no answer. Nothing was done.
+    StoreReadOnly = "STORE_READ_ONLY", Unavailable;
+    /// The database did not answer a commit in time. The change may be done, also later.
+    OutcomeUnknown = "OUTCOME_UNKNOWN", DeadlineExceeded;
     /// An internal error; the cause is only in the log of the service.
     Internal = "INTERNAL", Internal;
 }

@@ -61,7 +61,7 @@ async fn write_after_a_cancelled_transaction_is_committed() {
 async fn waiter_gets_the_first_connection_returned() {
     let database = TestDatabase::create(Store::Postgres).await;
     let connections = open(&database).await;
-    let limit = connections.stats()[0].limit;
+    let limit = connections.status().pools[0].limit;
     let (free, taken): (Vec<_>, Vec<_>) = (0..limit).map(|_| oneshot::channel::<()>()).unzip();
     let holders = taken.into_iter().map(|freed| {
         let connections = connections.clone();

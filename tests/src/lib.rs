@@ -10,6 +10,7 @@
 //! - [`Authority`]: certificates, valid and invalid.
 //! - [`Process`]: a started program; [`program`]: which there are, and their files.
 //! - [`TestDatabase`]: a database of one test; [`postgres`]: its server, and clusters with TLS.
+//! - [`SmallDisk`]: a file system that a test fills.
 //! - [`TcpProxy`]: cuts or stalls connections between programs.
 //! - [`Collector`]: receives OpenTelemetry spans.
 //! - [`eventually`]: waits for a state instead of for a time.
@@ -31,6 +32,7 @@ pub mod postgres;
 mod process;
 pub mod program;
 pub mod raw_http;
+mod small_disk;
 mod tcp_proxy;
 mod test_app;
 mod test_setup;
@@ -44,6 +46,7 @@ pub use database::{LockedTable, Store, StoredUser, TestDatabase};
 pub use eventually::{eventually, within_bounds};
 pub use process::{Exit, Process};
 pub use program::Program;
+pub use small_disk::SmallDisk;
 pub use tcp_proxy::TcpProxy;
 pub use test_app::TestApp;
 pub use test_setup::{ADMIN_PASSWORD, SIGNING_SECRET, TestSetup};

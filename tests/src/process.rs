@@ -4,6 +4,7 @@ use crate::{
     Api,
     eventually::{TIMEOUT, eventually, within_bounds},
     program::Program,
+    small_disk::{self, SmallDisk},
 };
 use std::{
     collections::BTreeMap,
@@ -59,6 +60,19 @@ impl Process {
         folder: &Path,
     ) -> Self {
         Self::spawn(program, arguments, settings, folder, Stdio::null())
+    }
+
+    /// Starts a program whose working directory is a small file system of its own.
+    #[must_use]
+    pub fn start_on_small_disk(
+        program: Program,
+        settings: &BTreeMap<String, String>,
+        folder: &Path,
+    ) -> (Self, SmallDisk) {
+        let command = small_disk::command(&program.path(), folder);
+        let process = Self::spawn_command(program, command, settings, folder, Stdio::null());
+        let disk = SmallDisk::of_process(process.id(), folder);
+        (process, disk)
     }
 
     /// Runs a command to its end, with this text as its standard input.
@@ -230,8 +244,12 @@ impl Process {
         self.signal("CONT");
     }
 
+    fn id(&self) -> u32 {
+        self.child.id().expect("it has not ended yet")
+    }
+
     fn signal(&self, name: &str) {
-        let id = self.child.id().expect("it has not ended yet").to_string();
+        let id = self.id().to_string();
         let status =
             Shell::new("sh").args(["-c", "kill -\"$1\" \"$2\"", "kill", name, &id]).status();
         assert!(status.is_ok_and(|status| status.success()), "it can be signalled");

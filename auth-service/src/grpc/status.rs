@@ -33,6 +33,8 @@ pub(super) fn reason_of(error: &AccountError) -> Reason {
         AccountError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
             Reason::StoreUnavailable
         }
+        AccountError::Store(StoreError::ReadOnly(_)) => Reason::StoreReadOnly,
+        AccountError::Store(StoreError::OutcomeUnknown) => Reason::OutcomeUnknown,
         AccountError::Store(StoreError::Failed(_) | StoreError::Lost(_))
         | AccountError::Internal(_) => Reason::Internal,
     }

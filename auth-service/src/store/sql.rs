@@ -8,7 +8,7 @@ use crate::user::{Credentials, User};
 use async_trait::async_trait;
 use rolegate_proto::Role;
 use rolegate_sql_store::{
-    Database, DatabaseUrl, Inspection, OpenError, PoolStats, Statement, Tables,
+    Database, DatabaseUrl, Inspection, OpenError, Statement, StoreStatus, Tables,
 };
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{FromRow, Row};
@@ -157,8 +157,8 @@ impl UserStore for SqlStore {
         self.0.read(list_query(self.0.statement(SELECT), filter)).await
     }
 
-    fn pools(&self) -> Vec<PoolStats> {
-        self.0.pools()
+    fn status(&self) -> StoreStatus {
+        self.0.status()
     }
 
     async fn close(&self) {

@@ -14,9 +14,13 @@ pub fn error_status(
     retry_after: Option<Duration>,
 ) -> Status {
     match reason {
-        Reason::Internal | Reason::AuthUnavailable | Reason::StoreUnavailable => {
+        Reason::Internal
+        | Reason::AuthUnavailable
+        | Reason::StoreUnavailable
+        | Reason::OutcomeUnknown => {
             tracing::error!(cause = error_chain(error), "call failed");
         }
+        // The store logs the cause of STORE_READ_ONLY once.
         _ => tracing::debug!(reason = reason.as_str(), "call rejected"),
     }
     let text = match reason {

@@ -2,16 +2,17 @@
 
 use crate::server::GrpcServer;
 use rolegate_service_runtime::{readiness::Readiness, shutdown::Shutdown};
-use std::{fmt::Display, time::Duration};
+use std::{fmt::Display, sync::Arc, time::Duration};
 
 const PING_INTERVAL: Duration = Duration::from_secs(1);
 
 impl GrpcServer {
-    /// Updates `readiness` and gRPC health from `ping` until `shutdown` begins; then neither is ready.
+    /// Updates `readiness` and gRPC health from `check` until `shutdown` begins; then neither is ready.
+    /// A store that answers `check` is ready for reads; the value is why it cannot write.
     /// When `drained` stops, which is when the last caller has finished, health watchers are released.
-    pub async fn monitor_store<E: Display, F: Future<Output = Result<(), E>>>(
+    pub async fn monitor_store<E: Display>(
         &self,
-        ping: impl Fn() -> F,
+        check: impl AsyncFn() -> Result<Option<Arc<str>>, E>,
         readiness: Readiness,
         shutdown: &Shutdown,
         drained: &Shutdown,
@@ -19,7 +20,7 @@ impl GrpcServer {
         let mut was_healthy = true;
         let mut lame_duck = std::pin::pin!(shutdown.lame_duck());
         loop {
-            let outcome = ping().await;
+            let outcome = check().await;
             let is_healthy = outcome.is_ok();
             if let (Err(error), true) = (&outcome, was_healthy) {
                 tracing::error!(%error, "not ready: the store is unavailable");
@@ -28,6 +29,7 @@ impl GrpcServer {
             }
             was_healthy = is_healthy;
             readiness.set_healthy(is_healthy);
+            readiness.set_write_problem(outcome.ok().flatten());
             self.set_serving(readiness.is_ready()).await;
             tokio::select! {
                 () = &mut lame_duck => break,

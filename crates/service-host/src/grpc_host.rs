@@ -15,6 +15,9 @@ pub trait HostedStore: Send + Sync + 'static {
     /// Succeeds if the database answers.
     async fn ping(&self) -> Result<(), StoreError>;
 
+    /// Why writes fail; `None` if they succeed, or none was tried.
+    fn write_problem(&self) -> Option<Arc<str>>;
+
     /// Finishes pending statements and closes every connection.
     async fn close(&self);
 }
@@ -66,7 +69,15 @@ impl<S: HostedStore + ?Sized> GrpcHost<S> {
         let (tcp, memory, ()) = tokio::join!(
             over_tcp,
             over_memory,
-            self.server.monitor_store(|| self.store.ping(), readiness, shutdown, &last),
+            self.server.monitor_store(
+                async || {
+                    self.store.ping().await?;
+                    Ok::<_, StoreError>(self.store.write_problem())
+                },
+                readiness,
+                shutdown,
+                &last
+            ),
         );
         self.store.close().await;
         tcp.and(memory)

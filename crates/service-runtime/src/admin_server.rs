@@ -2,7 +2,8 @@
 //!
 //! - `GET /livez`: 200 while the event loop runs. Checks no dependency, because an outage of the database
 //!   must not restart every replica.
-//! - `GET /readyz`: 200 if ready for requests, else 503; the body says why.
+//! - `GET /readyz`: 200 if ready for requests, else 503; the body says why. With 200 it says in a
+//!   second line why the store cannot write.
 //! - `GET /metrics`: metrics for Prometheus.
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
 use axum::{Router, extract::State, routing::get};
 use http::{HeaderName, StatusCode, header::CONTENT_TYPE};
 use rolegate_telemetry::metrics;
-use std::net::SocketAddr;
+use std::{borrow::Cow, net::SocketAddr};
 use tokio::task::JoinHandle;
 
 /// A running admin server. It starts first and stops last, so that a process that waits for its
@@ -57,11 +58,18 @@ pub(crate) fn router(readiness: Readiness) -> Router {
         .with_state(readiness)
 }
 
-async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, &'static str) {
+async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, Cow<'static, str>) {
     match readiness.obstacle() {
-        None => (StatusCode::OK, "ready\n"),
-        Some(Obstacle::Stopping) => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
-        Some(Obstacle::Database) => (StatusCode::SERVICE_UNAVAILABLE, "waiting for the database\n"),
+        Some(Obstacle::Stopping) => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n".into()),
+        Some(Obstacle::Database) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "waiting for the database\n".into())
+        }
+        None => match readiness.write_problem() {
+            None => (StatusCode::OK, "ready\n".into()),
+            Some(problem) => {
+                (StatusCode::OK, format!("ready\nthe store cannot write: {problem}\n").into())
+            }
+        },
     }
 }
 

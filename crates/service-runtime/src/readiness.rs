@@ -2,7 +2,7 @@
 
 use crate::shutdown::Shutdown;
 use std::sync::{
-    Arc,
+    Arc, Mutex, PoisonError,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -19,6 +19,7 @@ pub enum Obstacle {
 #[derive(Clone, Debug)]
 pub struct Readiness {
     healthy: Arc<AtomicBool>,
+    write_problem: Arc<Mutex<Option<Arc<str>>>>,
     shutdown: Shutdown,
 }
 
@@ -26,12 +27,23 @@ impl Readiness {
     /// Not ready until [`Self::set_healthy`], and never after `shutdown` has begun.
     #[must_use]
     pub fn new(shutdown: &Shutdown) -> Self {
-        Self { healthy: Arc::default(), shutdown: shutdown.clone() }
+        Self { healthy: Arc::default(), write_problem: Arc::default(), shutdown: shutdown.clone() }
     }
 
     /// Sets whether the program has started and its dependencies are available.
     pub fn set_healthy(&self, healthy: bool) {
         self.healthy.store(healthy, Ordering::Release);
+    }
+
+    /// Sets why the store cannot write. It stays ready, because decisions only read.
+    pub fn set_write_problem(&self, problem: Option<Arc<str>>) {
+        *self.write_problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+    }
+
+    /// Why the store cannot write; `None` if it can.
+    #[must_use]
+    pub fn write_problem(&self) -> Option<Arc<str>> {
+        self.write_problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether load balancers should send new requests.

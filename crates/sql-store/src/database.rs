@@ -1,7 +1,7 @@
 //! An open database of either engine.
 
 use crate::{
-    PoolStats, QueryFuture, StoreError,
+    QueryFuture, StoreError, StoreStatus,
     postgres::Pool,
     sqlite::Pools,
     statement_builder::{Connection, Statement, TableRow},
@@ -57,8 +57,12 @@ impl Database {
     pub async fn write<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
         match self {
             Self::Postgres(pool) => {
-                pool.run(|connection| {
-                    Box::pin(async { statement.fetch(&mut Connection::Postgres(connection)).await })
+                pool.write(|connection, commit| {
+                    Box::pin(async move {
+                        // The server commits a lone statement with its execution.
+                        commit.send()?;
+                        statement.fetch(&mut Connection::Postgres(connection)).await
+                    })
                 })
                 .await
             }
@@ -81,10 +85,11 @@ impl Database {
         let statements = Box::new(statements);
         match self {
             Self::Postgres(pool) => {
-                pool.run(|connection| {
+                pool.write(|connection, commit| {
                     Box::pin(async move {
                         let mut transaction = connection.begin().await?;
                         let value = statements(Connection::Postgres(&mut transaction)).await?;
+                        commit.send()?;
                         transaction.commit().await?;
                         Ok(value)
                     })
@@ -97,12 +102,12 @@ impl Database {
         }
     }
 
-    /// The state of the connection pools.
+    /// The state of the connection pools, and of the last write.
     #[must_use]
-    pub fn pools(&self) -> Vec<PoolStats> {
+    pub fn status(&self) -> StoreStatus {
         match self {
-            Self::Postgres(pool) => pool.stats(),
-            Self::Sqlite(pools) => pools.stats(),
+            Self::Postgres(pool) => pool.status(),
+            Self::Sqlite(pools) => pools.status(),
         }
     }
 

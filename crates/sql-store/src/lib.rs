@@ -9,7 +9,8 @@
 //! - [`Statement`]: SQL for either engine.
 //! - [`with_timeout`], [`StoreError`]: statements, their timeout and their errors; `transient`
 //!   classifies these.
-//! - [`PoolStats`], [`register_pool_metrics`]: the state of pools, as metrics.
+//! - `write`, `write_health`: writes without an answer, and whether the store can write.
+//! - [`StoreStatus`], [`PoolStats`], [`register_metrics`]: the state of a store, as metrics.
 //! - [`BatchedReads`]: concurrent reads by key share one statement.
 
 mod batched_reads;
@@ -29,16 +30,19 @@ mod statement_builder;
 mod tables;
 mod transient;
 mod url;
+mod write;
+mod write_health;
 
 pub use batched_reads::BatchedReads;
 pub use database::Database;
 pub use error::OpenError;
 pub use inspection::{Inspection, ProbeQuery};
-pub use metrics::register_pool_metrics;
-pub use pool_stats::PoolStats;
+pub use metrics::register_metrics;
+pub use pool_stats::{PoolStats, StoreStatus};
 pub use retry::Backoff;
 pub use schema::Schema;
 pub use statement::{QueryFuture, STATEMENT_TIMEOUT, StoreError, with_timeout};
 pub use statement_builder::{Connection, Statement, TableRow, Value};
 pub use tables::{Migrations, Tables};
 pub use url::{DatabaseTarget, DatabaseUrl, InvalidUrl};
+pub use write::Commit;

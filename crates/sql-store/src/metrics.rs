@@ -1,6 +1,6 @@
 //! Metrics of stores. A process may have several; each has its own name.
 
-use crate::PoolStats;
+use crate::StoreStatus;
 use rolegate_telemetry::metrics::{
     Histogram, HistogramVec, IntGaugeVec, SIZE_BUCKETS, before_scrape, gauge_vec, histogram_vec,
     set_count,
@@ -22,21 +22,28 @@ static POOL_LIMIT: LazyLock<IntGaugeVec> = LazyLock::new(|| {
     gauge_vec("rolegate_store_connections_limit", help, &["store", "pool"])
 });
 
+static WRITABLE: LazyLock<IntGaugeVec> = LazyLock::new(|| {
+    let help = "Whether a store takes writes: 0 while they fail, else 1.";
+    gauge_vec("rolegate_store_writable", help, &["store"])
+});
+
 /// The histogram of keys per statement, for reads by `key` in `store`.
 pub(crate) fn read_batches(store: &str, key: &str) -> Histogram {
     READ_BATCHES.with_label_values(&[store, key])
 }
 
-/// Exports the pools of the store `name` at each scrape, until the store is dropped.
-pub fn register_pool_metrics<S: ?Sized + Send + Sync + 'static>(
+/// Exports the status of the store `name` at each scrape, until the store is dropped.
+pub fn register_metrics<S: ?Sized + Send + Sync + 'static>(
     name: &'static str,
     store: &Arc<S>,
-    pools: impl Fn(&S) -> Vec<PoolStats> + Send + Sync + 'static,
+    status: impl Fn(&S) -> StoreStatus + Send + Sync + 'static,
 ) {
     let store = Arc::downgrade(store);
     before_scrape(name, move || {
         let Some(store) = store.upgrade() else { return };
-        for pool in pools(&store) {
+        let status = status(&store);
+        WRITABLE.with_label_values(&[name]).set(i64::from(status.write_problem.is_none()));
+        for pool in status.pools {
             let state = |state| POOL.with_label_values(&[name, pool.name, state]);
             set_count(&state("idle"), pool.idle);
             set_count(&state("in_use"), pool.open - pool.idle);

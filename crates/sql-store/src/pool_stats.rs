@@ -1,4 +1,15 @@
-//! Snapshots of connection pools.
+//! Snapshots of stores and of their connection pools.
+
+use std::sync::Arc;
+
+/// A store at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct StoreStatus {
+    /// Its connection pools.
+    pub pools: Vec<PoolStats>,
+    /// Why writes fail; `None` if they succeed, or none was tried.
+    pub write_problem: Option<Arc<str>>,
+}
 
 /// A connection pool at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

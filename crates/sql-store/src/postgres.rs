@@ -5,6 +5,7 @@ mod pool;
 mod primary;
 mod servers;
 mod tls_mismatch;
+mod writes;
 
 pub use pool::Pool;
 pub(crate) use primary::{rows_of_primary, with_standby_flag};
@@ -81,5 +82,6 @@ pub(crate) async fn open(
     // The server cancels a statement whose caller has timed out, and ends a transaction that waits
     // for its next statement.
     let timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
-    Ok(Pool::new(servers_with(timeouts.map(|name| (name, STATEMENT_TIMEOUT))))?)
+    let store = DatabaseTarget::Postgres(servers.to_vec()).to_string();
+    Ok(Pool::new(store, servers_with(timeouts.map(|name| (name, STATEMENT_TIMEOUT))))?)
 }

@@ -6,19 +6,26 @@
 //! `synchronous=FULL`: an acknowledged write survives a power failure.
 
 mod file;
+mod recovery;
 
 pub(crate) use file::file_exists;
 
 use crate::{
-    PoolStats, QueryFuture, STATEMENT_TIMEOUT, Schema, StoreError, Tables, error::OpenFailure,
-    transient::cause, with_timeout,
+    PoolStats, QueryFuture, STATEMENT_TIMEOUT, Schema, StoreError, StoreStatus, Tables,
+    error::OpenFailure,
+    transient::cause,
+    write::{self, Commit},
+    write_health::WriteHealth,
 };
 use file::{lock_exclusive, private_file};
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection, SqlitePool,
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+    sqlite::{
+        SqliteConnectOptions, SqliteError, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous,
+    },
 };
-use std::path::Path;
+use std::{future::pending, path::Path, sync::Arc};
+use tokio::time::Instant;
 
 /// Starts a transaction as the writer. A deferred one would fail at its first write if another
 /// process wrote after its first read.
@@ -31,6 +38,8 @@ const PERM: i32 = 3;
 const BUSY: i32 = 5;
 const LOCKED: i32 = 6;
 const READONLY: i32 = 8;
+const IOERR: i32 = 10;
+const FULL: i32 = 13;
 const CANTOPEN: i32 = 14;
 const AUTH: i32 = 23;
 const NOTADB: i32 = 26;
@@ -42,6 +51,7 @@ pub struct Pools {
     writer: SqlitePool,
     /// The connections that read.
     pub(crate) readers: SqlitePool,
+    health: WriteHealth,
 }
 
 /// Opens the file, created if it is missing, and migrates its schema. Processes that do so at once
@@ -73,11 +83,20 @@ async fn open_pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(STATEMENT_TIMEOUT);
     let pool = || SqlitePoolOptions::new().acquire_timeout(STATEMENT_TIMEOUT);
-    let writer = pool().max_connections(1).connect_with(options.clone()).await?;
+    let writer = pool().max_connections(1).after_release(|writer, _| {
+        Box::pin(async move {
+            // After a commit that failed, SQLite has rolled back and sqlx still counts a transaction,
+            // in which every later BEGIN would fail.
+            writer.ping().await?;
+            Ok(!writer.is_in_transaction())
+        })
+    });
+    let writer = writer.connect_with(options.clone()).await?;
     tables.sqlite().run(&writer).await?;
     let readers = pool().max_connections(READERS).test_before_acquire(false);
     let readers = readers.connect_with(options.read_only(true)).await?;
-    Ok(Pools { writer, readers })
+    let health = WriteHealth::new(format!("SQLite in {}", file.display()));
+    Ok(Pools { writer, readers, health })
 }
 
 /// What is wrong with the file; `None` if the machine failed.
@@ -97,32 +116,66 @@ pub(crate) fn is_locked(error: &sqlx::Error) -> bool {
     matches!(primary_code(cause(error)), Some(BUSY | LOCKED))
 }
 
+/// Whether SQLite found no space, or the file to be read-only, and rolled back.
+pub(crate) fn is_read_only(error: &sqlx::Error) -> bool {
+    matches!(primary_code(error), Some(READONLY | FULL))
+}
+
+/// Whether the disk failed in another way.
+pub(crate) fn is_disk_failure(error: &sqlx::Error) -> bool {
+    matches!(primary_code(error), Some(IOERR | CANTOPEN))
+}
+
 /// The low byte of a result code of SQLite.
 fn primary_code(error: &sqlx::Error) -> Option<i32> {
-    let code = error.as_database_error()?.code()?.parse::<i32>().ok()?;
-    Some(code & 0xff)
+    let error = error.as_database_error()?;
+    error.try_downcast_ref::<SqliteError>()?;
+    Some(error.code()?.parse::<i32>().ok()? & 0xff)
 }
 
 impl Pools {
     /// Runs statements as one transaction within [`STATEMENT_TIMEOUT`]. A timeout or a dropped future
-    /// rolls back; a statement outside a transaction would still run when its turn comes.
-    pub async fn write<T: Send>(
+    /// rolls back, unless the commit has begun; a statement outside a transaction would still run when
+    /// its turn comes.
+    pub async fn write<T: Send + 'static>(
         &self,
-        statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send,
+        statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        with_timeout(async {
-            let mut transaction = self.writer.begin_with(IMMEDIATE).await?;
-            let value = statements(&mut transaction).await?;
-            transaction.commit().await?;
-            Ok(value)
-        })
-        .await
+        let written = self.try_write(statements).await;
+        if written.is_err() && self.health.claim_probe() {
+            tokio::spawn(recovery::probe(self.clone()));
+        }
+        written
     }
 
-    /// The state of both pools.
+    async fn try_write<T: Send + 'static>(
+        &self,
+        statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (writer, commit) = (self.writer.clone(), Commit::default());
+        let sending = commit.clone();
+        let write = async move {
+            let mut transaction = writer.begin_with(IMMEDIATE).await?;
+            let value = statements(&mut transaction).await?;
+            sending.send()?;
+            transaction.commit().await?;
+            Ok(value)
+        };
+        let deadline = Instant::now() + STATEMENT_TIMEOUT;
+        let limits = write::Limits { deadline, connection_lost: pending() };
+        write::run("sqlite", &self.health, commit, limits, Box::pin(write)).await
+    }
+
+    fn write_problem(&self) -> Option<Arc<str>> {
+        self.health.problem()
+    }
+
+    /// The state of both pools, and of the last write.
     #[must_use]
-    pub fn stats(&self) -> Vec<PoolStats> {
-        vec![PoolStats::of("readers", &self.readers), PoolStats::of("writer", &self.writer)]
+    pub fn status(&self) -> StoreStatus {
+        let pools = [("readers", &self.readers), ("writer", &self.writer)];
+        let pools = pools.map(|(name, pool)| PoolStats::of(name, pool)).to_vec();
+        StoreStatus { pools, write_problem: self.write_problem() }
     }
 
     /// Finishes running statements and closes every connection.

@@ -1,8 +1,8 @@
 //! Statements: their timeout, their spans and their errors.
 
-use crate::transient::is_transient;
+use crate::{sqlite::is_read_only, transient::is_transient};
 use std::{pin::Pin, sync::Arc, time::Duration};
-use tokio::time::error::Elapsed;
+use tokio::time::{Instant, error::Elapsed, timeout_at};
 use tracing::{Instrument as _, Span, field::Empty, info_span};
 
 /// Limit of a statement, from waiting for a connection to the last row.
@@ -20,6 +20,13 @@ pub enum StoreError {
     /// No response within [`STATEMENT_TIMEOUT`].
     #[error("the database did not respond in time")]
     TimedOut,
+    /// The database cannot write now. This write was not done.
+    #[error("the database cannot write: {0}")]
+    ReadOnly(Arc<str>),
+    /// The commit was sent, and not answered within [`STATEMENT_TIMEOUT`]. The write may be done, also
+    /// later.
+    #[error("the database did not answer the commit in time; the outcome is unknown")]
+    OutcomeUnknown,
     /// The task that ran the batched read panicked or was cancelled.
     #[error("the batched read was dropped")]
     Lost(#[from] rolegate_batcher::BatchDropped),
@@ -45,13 +52,22 @@ pub async fn with_timeout<T>(
 
 /// Runs a statement of `system` within [`STATEMENT_TIMEOUT`], in a span if the request is traced, and
 /// classifies its errors.
-pub(crate) async fn traced<T>(
+pub(crate) fn traced<T>(
     system: &'static str,
+    statement: impl Future<Output = sqlx::Result<T>>,
+) -> impl Future<Output = Result<T, StoreError>> {
+    traced_until(system, Instant::now() + STATEMENT_TIMEOUT, statement)
+}
+
+/// The same, until `deadline`.
+pub(crate) async fn traced_until<T>(
+    system: &'static str,
+    deadline: Instant,
     statement: impl Future<Output = sqlx::Result<T>>,
 ) -> Result<T, StoreError> {
     // Statements outside a request, such as the readiness check, are not traced.
     let span = if Span::current().is_none() { Span::none() } else { span(system) };
-    let outcome = tokio::time::timeout(STATEMENT_TIMEOUT, statement).instrument(span.clone()).await;
+    let outcome = timeout_at(deadline, statement).instrument(span.clone()).await;
     let outcome = classify(outcome);
     if outcome.is_err() {
         span.record("otel.status_code", "ERROR");
@@ -73,6 +89,9 @@ fn span(system: &'static str) -> Span {
 fn classify<T>(outcome: Result<sqlx::Result<T>, Elapsed>) -> Result<T, StoreError> {
     match outcome {
         Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) if is_read_only(&error) => {
+            Err(StoreError::ReadOnly(error.to_string().into()))
+        }
         Ok(Err(error)) if is_transient(&error) => Err(StoreError::Unavailable(Arc::new(error))),
         Ok(Err(error)) => Err(StoreError::Failed(Arc::new(error))),
         Err(_elapsed) => Err(StoreError::TimedOut),

@@ -24,6 +24,8 @@ fn reason_of(error: &PostError) -> Reason {
         PostError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
             Reason::StoreUnavailable
         }
+        PostError::Store(StoreError::ReadOnly(_)) => Reason::StoreReadOnly,
+        PostError::Store(StoreError::OutcomeUnknown) => Reason::OutcomeUnknown,
         PostError::AuthFailed(_)
         | PostError::Store(StoreError::Failed(_) | StoreError::Lost(_)) => Reason::Internal,
     }

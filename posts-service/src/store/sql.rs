@@ -4,7 +4,7 @@ use super::{NewPost, PostFilter, PostRows, PostSelector, PostStore, PostUpdate};
 use crate::post::Post;
 use async_trait::async_trait;
 use rolegate_sql_store::{
-    Database, DatabaseUrl, Inspection, OpenError, PoolStats, Statement, StoreError, Tables,
+    Database, DatabaseUrl, Inspection, OpenError, Statement, StoreError, StoreStatus, Tables,
 };
 use std::sync::Arc;
 
@@ -121,8 +121,8 @@ impl PostStore for SqlStore {
         Ok(self.0.read::<(i64,)>(select).await?.pop().map(|(author_id,)| author_id))
     }
 
-    fn pools(&self) -> Vec<PoolStats> {
-        self.0.pools()
+    fn status(&self) -> StoreStatus {
+        self.0.status()
     }
 
     async fn close(&self) {

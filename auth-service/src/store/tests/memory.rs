@@ -7,7 +7,7 @@ use super::super::{
 use crate::user::{Credentials, User};
 use async_trait::async_trait;
 use rolegate_proto::Role;
-use rolegate_sql_store::PoolStats;
+use rolegate_sql_store::StoreStatus;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     collections::BTreeMap,
@@ -145,8 +145,8 @@ impl UserStore for MemoryStore {
         Ok(found.take(limit).cloned().collect())
     }
 
-    fn pools(&self) -> Vec<PoolStats> {
-        Vec::new()
+    fn status(&self) -> StoreStatus {
+        StoreStatus::default()
     }
 
     async fn close(&self) {

@@ -76,6 +76,10 @@ impl From<ServiceError> for ApiError {
             Reason::AuthUnavailable | Reason::StoreUnavailable => {
                 (StatusCode::SERVICE_UNAVAILABLE, "Service temporarily unavailable.")
             }
+            Reason::StoreReadOnly => {
+                (StatusCode::SERVICE_UNAVAILABLE, "Service is temporarily read-only.")
+            }
+            Reason::OutcomeUnknown => (StatusCode::GATEWAY_TIMEOUT, "Upstream timed out."),
             // REQUEST_INVALID is a bug of the calling service, not an error of its client.
             Reason::RequestInvalid | Reason::Internal => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.")
@@ -147,6 +151,8 @@ mod tests {
                 Reason::Overloaded
                     | Reason::AuthUnavailable
                     | Reason::StoreUnavailable
+                    | Reason::StoreReadOnly
+                    | Reason::OutcomeUnknown
                     | Reason::RequestInvalid
                     | Reason::Internal
             );

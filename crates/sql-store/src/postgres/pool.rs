@@ -10,8 +10,12 @@ use super::{
     connector::{Connector, MAX_LIFETIME, PING_TIMEOUT, is_usable},
     primary::is_standby,
     servers::Servers,
+    writes::Writes,
 };
-use crate::{PoolStats, QueryFuture, StoreError, statement::traced};
+use crate::{
+    PoolStats, QueryFuture, STATEMENT_TIMEOUT, StoreError, StoreStatus, statement::traced,
+    write_health::WriteHealth,
+};
 use deadpool::managed::{self, Object, PoolError, QueueMode};
 use sqlx::{Connection, PgConnection};
 use std::pin::pin;
@@ -22,7 +26,10 @@ const MAX_CONNECTIONS: usize = 10;
 
 /// Connections to one database. Waiters are served in order. Clones share the connections.
 #[derive(Clone, Debug)]
-pub struct Pool(managed::Pool<Connector>);
+pub struct Pool {
+    connections: managed::Pool<Connector>,
+    pub(super) writes: Writes,
+}
 
 /// A connection for one statement. Dropped before [`PooledConnection::release`], it is closed,
 /// because its state is unknown: sqlx 0.9 forgets a transaction whose BEGIN was not awaited, and every
@@ -30,39 +37,43 @@ pub struct Pool(managed::Pool<Connector>);
 struct PooledConnection(Option<Object<Connector>>);
 
 impl Pool {
-    pub(super) fn new(servers: Servers) -> sqlx::Result<Self> {
+    /// `store` names the database in the log.
+    pub(super) fn new(store: String, servers: Servers) -> sqlx::Result<Self> {
+        let writes = Writes::new(MAX_CONNECTIONS / 2, WriteHealth::new(store));
         let pool = managed::Pool::builder(Connector::new(servers))
             .max_size(MAX_CONNECTIONS)
             // Connections beyond the load stay unused and expire.
             .queue_mode(QueueMode::Lifo);
-        Ok(Self(pool.build().map_err(sqlx::Error::config)?))
+        Ok(Self { connections: pool.build().map_err(sqlx::Error::config)?, writes })
     }
 
-    /// Runs a statement or a transaction on one connection, within
-    /// [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT).
+    /// Runs a statement or a transaction that does not write on one connection, within
+    /// [`STATEMENT_TIMEOUT`].
     pub async fn run<T: Send>(
         &self,
         statement: impl for<'c> FnOnce(&'c mut PgConnection) -> QueryFuture<'c, T> + Send,
     ) -> Result<T, StoreError> {
-        traced("postgresql", async {
-            let object = self.0.get().await.map_err(|error| match error {
-                PoolError::Backend(error) => error,
-                _ => sqlx::Error::PoolClosed,
-            })?;
-            let mut pooled = PooledConnection(Some(object));
-            let outcome = statement(pooled.connection()).await;
-            match &outcome {
-                Ok(_) => self.release(pooled),
-                // The server rejected the statement. A pending rollback precedes the ping.
-                Err(sqlx::Error::Database(_)) if is_usable(pooled.connection()).await => {
-                    self.release(pooled);
-                }
-                Err(error) if is_standby(error) => self.0.manager().discard_idle(),
-                Err(_) => {}
-            }
-            outcome
-        })
-        .await
+        traced("postgresql", self.execute(statement)).await
+    }
+
+    pub(super) async fn execute<T: Send>(
+        &self,
+        statement: impl for<'c> FnOnce(&'c mut PgConnection) -> QueryFuture<'c, T> + Send,
+    ) -> sqlx::Result<T> {
+        let object = self.connections.get().await.map_err(|error| match error {
+            PoolError::Backend(error) => error,
+            _ => sqlx::Error::PoolClosed,
+        })?;
+        let mut pooled = PooledConnection(Some(object));
+        let outcome = statement(pooled.connection()).await;
+        let is_rejected = matches!(outcome, Err(sqlx::Error::Database(_)));
+        // The server rejected the statement. A pending rollback precedes the ping.
+        if outcome.is_ok() || is_rejected && is_usable(pooled.connection()).await {
+            self.release(pooled);
+        } else if outcome.as_ref().err().is_some_and(is_standby) {
+            self.connections.manager().discard_idle();
+        }
+        outcome
     }
 
     /// Returns a connection whose statement has ended, unless it is too old; then the ones that have
@@ -72,32 +83,38 @@ impl Pool {
             drop(pooled.0.take());
         } else {
             drop(pooled);
-            self.0.retain(|_, metrics| metrics.last_used() < MAX_LIFETIME);
+            self.connections.retain(|_, metrics| metrics.last_used() < MAX_LIFETIME);
         }
     }
 
-    /// The state of the pool.
+    /// The state of the pool, and of the last write.
     #[must_use]
-    pub fn stats(&self) -> Vec<PoolStats> {
-        let status = self.0.status();
+    pub fn status(&self) -> StoreStatus {
+        let status = self.connections.status();
         let (open, idle) = (status.size, status.available);
-        vec![PoolStats { name: "main", open, idle, limit: MAX_CONNECTIONS }]
+        let pools = vec![PoolStats { name: "main", open, idle, limit: MAX_CONNECTIONS }];
+        StoreStatus { pools, write_problem: self.writes.health.problem() }
     }
 
-    /// Finishes running statements and closes every connection.
+    /// Finishes running statements, except commits that the server does not answer, and closes every
+    /// connection.
     pub async fn close(&self) {
-        let idle = self.0.retain(|_, _| false).removed;
-        self.0.close();
+        let idle = self.connections.retain(|_, _| false).removed;
+        self.connections.close();
         let farewells = async {
             for connection in idle {
                 let _ = connection.close().await;
             }
         };
         let _ = timeout(PING_TIMEOUT, farewells).await;
+        let _ = timeout(STATEMENT_TIMEOUT, self.all_closed()).await;
+    }
+
+    async fn all_closed(&self) {
         loop {
-            let mut closed = pin!(self.0.manager().closed.notified());
+            let mut closed = pin!(self.connections.manager().closed.notified());
             closed.as_mut().enable();
-            if self.0.status().size == 0 {
+            if self.connections.status().size == 0 {
                 return;
             }
             closed.await;

@@ -5,7 +5,7 @@ use super::super::{
 };
 use crate::post::Post;
 use async_trait::async_trait;
-use rolegate_sql_store::PoolStats;
+use rolegate_sql_store::StoreStatus;
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard},
@@ -114,8 +114,8 @@ impl PostStore for MemoryStore {
         Ok(self.posts()?.by_id.get(&id).map(|post| post.author_id))
     }
 
-    fn pools(&self) -> Vec<PoolStats> {
-        Vec::new()
+    fn status(&self) -> StoreStatus {
+        StoreStatus::default()
     }
 
     async fn close(&self) {

@@ -1,0 +1,81 @@
+use super::{Commit, Limits, run};
+use crate::{STATEMENT_TIMEOUT, StoreError, write_health::WriteHealth};
+use std::{future::pending, time::Duration};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep},
+};
+
+const A_MOMENT: Duration = Duration::from_secs(1);
+
+fn limits<L>(connection_lost: L) -> Limits<L> {
+    Limits { deadline: Instant::now() + STATEMENT_TIMEOUT, connection_lost }
+}
+
+#[tokio::test(start_paused = true)]
+async fn write_whose_commit_was_not_sent_in_time_is_never_committed() {
+    let (health, commit) = (WriteHealth::new("test"), Commit::default());
+    let (sending, (sent, was_sent)) = (commit.clone(), oneshot::channel());
+    let write = async move {
+        sleep(STATEMENT_TIMEOUT + A_MOMENT).await;
+        let _ = sent.send(sending.send().is_ok());
+        Ok(())
+    };
+    let outcome = run("test", &health, commit, limits(pending()), Box::pin(write)).await;
+    assert!(matches!(outcome, Err(StoreError::TimedOut)), "{outcome:?}");
+    assert_eq!(was_sent.await, Ok(false), "the transaction ran to its end, without its commit");
+    assert_eq!(health.problem(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn commit_without_an_answer_is_unknown_and_refuses_writes_until_it_is_answered() {
+    let (health, commit) = (WriteHealth::new("test"), Commit::default());
+    let (sending, (answer, answered)) = (commit.clone(), oneshot::channel::<()>());
+    let write = async move {
+        sending.send()?;
+        let _ = answered.await;
+        Ok(())
+    };
+    let outcome = run("test", &health, commit, limits(pending()), Box::pin(write)).await;
+    assert!(matches!(outcome, Err(StoreError::OutcomeUnknown)), "{outcome:?}");
+    assert_eq!(health.problem(), None, "the server may still end the statement");
+    let refusal = health.refusal().await;
+    assert!(matches!(refusal, StoreError::ReadOnly(_)), "{refusal:?}");
+    assert!(health.problem().is_some());
+    answer.send(()).expect("the write still waits");
+    sleep(A_MOMENT).await;
+    assert_eq!(health.problem(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn commit_on_a_dead_connection_is_dropped() {
+    let (health, commit) = (WriteHealth::new("test"), Commit::default());
+    let (sending, (connection, closed)) = (commit.clone(), oneshot::channel::<()>());
+    let write = async move {
+        let _connection = connection;
+        sending.send()?;
+        pending::<sqlx::Result<()>>().await
+    };
+    let limits = limits(sleep(A_MOMENT));
+    let outcome = run("test", &health, commit, limits, Box::pin(write)).await;
+    assert!(matches!(outcome, Err(StoreError::OutcomeUnknown)), "{outcome:?}");
+    assert!(closed.await.is_err(), "dropped with its write");
+    assert_eq!(health.problem(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn write_continues_without_a_caller() {
+    let (health, commit) = (WriteHealth::new("test"), Commit::default());
+    let (sending, (done, is_done)) = (commit.clone(), oneshot::channel());
+    let write = async move {
+        sending.send()?;
+        sleep(A_MOMENT).await;
+        let _ = done.send(());
+        Ok(())
+    };
+    {
+        let running = run("test", &health, commit, limits(pending()), Box::pin(write));
+        assert!(tokio::time::timeout(A_MOMENT / 2, running).await.is_err());
+    }
+    is_done.await.expect("committed");
+}

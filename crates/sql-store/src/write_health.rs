@@ -1,0 +1,96 @@
+//! Whether a store can write, as far as its writes have shown.
+
+use crate::StoreError;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// Clones share the state.
+#[derive(Clone, Debug)]
+pub(crate) struct WriteHealth {
+    /// The database, for the log.
+    store: Arc<str>,
+    state: watch::Sender<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Why writes fail.
+    problem: Option<Arc<str>>,
+    /// Commits without an answer.
+    overdue: usize,
+    has_probe: bool,
+}
+
+/// A commit without an answer.
+#[derive(Debug)]
+pub(crate) struct OverdueCommit(WriteHealth);
+
+impl WriteHealth {
+    pub(crate) fn new(store: impl Into<Arc<str>>) -> Self {
+        Self { store: store.into(), state: watch::Sender::default() }
+    }
+
+    /// Why writes fail; `None` if they succeed, or none was tried.
+    pub(crate) fn problem(&self) -> Option<Arc<str>> {
+        self.state.borrow().problem.clone()
+    }
+
+    /// A write failed. Only the first cause is logged.
+    pub(crate) fn fail(&self, cause: &str) {
+        let is_news = self.state.send_if_modified(|state| {
+            let is_news = state.problem.is_none();
+            state.problem.get_or_insert_with(|| cause.into());
+            is_news
+        });
+        if is_news {
+            tracing::error!(store = %self.store, cause, "the store cannot write; reads go on");
+        }
+    }
+
+    /// A write succeeded.
+    pub(crate) fn recover(&self) {
+        let recovered = self.state.send_if_modified(|state| {
+            let recovers = state.overdue == 0 && state.problem.take().is_some();
+            state.has_probe &= !recovers;
+            recovers
+        });
+        if recovered {
+            tracing::info!(store = %self.store, "the store can write again");
+        }
+    }
+
+    /// Until it is dropped, a commit has no answer, and further writes are refused: each would occupy
+    /// a connection as well.
+    pub(crate) fn commit_overdue(&self) -> OverdueCommit {
+        self.state.send_modify(|state| state.overdue += 1);
+        self.fail("no answer to a commit; if standbys are synchronous, look for a lost one");
+        OverdueCommit(self.clone())
+    }
+
+    /// Waits until writes are to be refused.
+    pub(crate) async fn refusal(&self) -> StoreError {
+        let mut state = self.state.subscribe();
+        let problem = match state.wait_for(|state| state.overdue > 0).await {
+            Ok(state) => state.problem.clone(),
+            // Unreachable: `self` holds the sender.
+            Err(_) => None,
+        };
+        StoreError::ReadOnly(problem.unwrap_or_else(|| "no answer to a commit".into()))
+    }
+
+    /// Whether the caller is to probe until the store can write again.
+    pub(crate) fn claim_probe(&self) -> bool {
+        self.state.send_if_modified(|state| {
+            let is_claimed = state.problem.is_some() && !state.has_probe;
+            state.has_probe |= is_claimed;
+            is_claimed
+        })
+    }
+}
+
+impl Drop for OverdueCommit {
+    fn drop(&mut self) {
+        self.0.state.send_modify(|state| state.overdue -= 1);
+        self.0.recover();
+    }
+}

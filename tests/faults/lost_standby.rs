@@ -1,0 +1,142 @@
+//! PostgreSQL waits for a synchronous standby that is lost: commits wait without an end.
+
+use e2e::{
+    ADMIN_PASSWORD, Api, Process, Store, TestSetup, TestUser, eventually, postgres::OwnCluster,
+};
+use serde_json::json;
+use sqlx::{Connection as _, PgConnection};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio::task::JoinSet;
+
+const WRITERS: usize = 20;
+/// The size of the pool, and one more.
+const MAX_CONNECTIONS: i64 = 11;
+/// The store's limit for a statement; a refusal at once takes much less.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3);
+const READ_ONLY: &str = "Service is temporarily read-only.";
+
+async fn execute(server: &mut PgConnection, statements: &[&'static str]) {
+    for &sql in statements {
+        sqlx::raw_sql(sql).execute(&mut *server).await.expect("executed");
+    }
+}
+
+async fn connections(server: &mut PgConnection) -> i64 {
+    let sql = "SELECT count(*) FROM pg_stat_activity
+        WHERE application_name = 'rolegate auth-service'";
+    sqlx::query_scalar(sql).fetch_one(server).await.expect("counted")
+}
+
+async fn exists(server: &mut PgConnection, username: &str) -> bool {
+    let sql = r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = $1)"#;
+    sqlx::query_scalar(sql).bind(username).fetch_one(server).await.expect("a boolean")
+}
+
+/// Registers users until `stop`; their names, the statuses and the details.
+async fn write_until(api: Api, writer: usize, stop: Arc<AtomicBool>) -> Vec<(String, u16, String)> {
+    let mut responses = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let name = format!("user-{writer}-{}", responses.len());
+        let user = json!({ "username": name, "password": "open sesame" });
+        let response = api.post("/register", &user).await;
+        let detail = response.expect_error(response.status);
+        responses.push((name, response.status, detail));
+        // Ordinary clients wait after a refusal.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    responses
+}
+
+#[tokio::test]
+async fn lost_standby_stops_writes_and_neither_decisions_nor_other_clients() {
+    let cluster = OwnCluster::start(None);
+    let url = cluster.url_by("127.0.0.1", "options=-c%20synchronous_commit%3Don");
+    let mut server = PgConnection::connect(&cluster.url_by("127.0.0.1", "")).await.expect("there");
+    let setup = TestSetup::all_in_one(Store::Postgres);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let process = Process::start(setup.auth_program(), &setup.auth_settings(&url), folder.path());
+    let process = process.ready().await;
+    let (api, ops) = (Api::at(&process.address("bearer")), Api::at(&process.address("ops")));
+    let admin = TestUser::log_in(&api, "admin", ADMIN_PASSWORD).await;
+    let admin_api = api.with_token(&admin.token);
+
+    let lose = ["ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()"];
+    execute(&mut server, &lose).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        writers.spawn(write_until(api.clone(), writer, Arc::clone(&stop)));
+    }
+    // Long enough that each writer would occupy more than two connections.
+    let end = Instant::now() + 4 * STATEMENT_TIMEOUT;
+    while Instant::now() < end {
+        admin_api.get("/admin").await.expect(200);
+        let open = connections(&mut server).await;
+        assert!(open <= MAX_CONNECTIONS, "{open} connections");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let started = Instant::now();
+    let role = json!({ "role": "author" });
+    let refused = admin_api.put(&format!("/users/{}/role", admin.id), &role).await;
+    refused.expect_detail(503, READ_ONLY).expect_retry_after();
+    assert!(started.elapsed() < STATEMENT_TIMEOUT, "{:?}", started.elapsed());
+    let readiness = ops.get("/readyz").await;
+    assert!(readiness.expect(200).body.contains("commit"), "{readiness}");
+    stop.store(true, Ordering::Relaxed);
+    let responses: Vec<_> = writers.join_all().await.into_iter().flatten().collect();
+    let log = process.stderr();
+    let lines = log.lines().filter(|line| line.contains("no answer to a commit")).count();
+    assert_eq!(lines, 1, "{log}");
+
+    let find = ["ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()"];
+    execute(&mut server, &find).await;
+    eventually("writes to succeed", async || {
+        let user = json!({ "username": "last", "password": "open sesame" });
+        let response = api.post("/register", &user).await;
+        assert!([200, 503].contains(&response.status), "{response}");
+        (response.status == 200).then_some(())
+    })
+    .await;
+    eventually("an ordinary readiness", async || {
+        (ops.get("/readyz").await.expect(200).body == "ready\n").then_some(())
+    })
+    .await;
+    let mut unknown = 0;
+    for (name, status, detail) in responses {
+        let is_stored = exists(&mut server, &name).await;
+        match (status, detail.as_str()) {
+            (504, "Upstream timed out.") => unknown += usize::from(is_stored),
+            (503, READ_ONLY) => assert!(!is_stored, "{name} was refused, and is stored"),
+            (503, "Service temporarily unavailable.") => {}
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    assert!(unknown > 0, "a commit that was answered 504 has happened nevertheless");
+}
+
+#[tokio::test]
+async fn write_whose_connection_is_dead_frees_its_place() {
+    let mut app = TestSetup::split(Store::Postgres).with_database_proxy().start().await;
+    let admin = app.admin().await;
+    let api = app.bearer.with_token(&admin.token);
+    // Its connection is used again, because it was in use a moment ago.
+    api.get("/admin").await.expect(200);
+    app.database_proxy().freeze_connections();
+    let user = json!({ "username": "ann", "password": "open sesame" });
+    let bob = json!({ "username": "bob", "password": "open sesame" });
+    let uncertain = app.bearer.post("/register", &user).await;
+    assert!([200, 503, 504].contains(&uncertain.status), "{uncertain}");
+    eventually("writes to succeed", async || {
+        let response = app.bearer.post("/register", &bob).await;
+        assert!([200, 503, 504].contains(&response.status), "{response}");
+        (response.status == 200).then_some(())
+    })
+    .await;
+    api.get("/admin").await.expect(200);
+}
