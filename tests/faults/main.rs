@@ -22,3 +22,4 @@ mod sqlite_locked;
 mod standby;
 mod start;
 mod tls_port;
+mod untrusted_peers;

@@ -36,6 +36,7 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     doctor
         .addresses(("AUTH_LISTEN_ADDR", service.auth_listen_addr), settings.ops_listen_addr)
         .await;
+    doctor.trusted_gateways(settings.ops_listen_addr).await;
     doctor.finish()
 }
 

@@ -2,9 +2,13 @@
 
 use http::Request;
 use rolegate_proto::metadata::CLIENT_ADDRESS;
-use rolegate_service_runtime::cidr_set::CidrSet;
+use rolegate_service_runtime::{cidr_set::CidrSet, ignored_address::AddressHeader};
 use std::net::IpAddr;
 use tonic::transport::server::{TcpConnectInfo, TlsConnectInfo};
+
+/// Client addresses that callers outside of `TRUSTED_GATEWAYS` report.
+pub static IGNORED: AddressHeader =
+    AddressHeader::new(CLIENT_ADDRESS, "TRUSTED_GATEWAYS", "gateway or a service of yours");
 
 /// In the extensions of every call from this process and of no other call. A missing peer address
 /// is no such mark: a socket whose peer has closed it has none either.
@@ -30,7 +34,11 @@ impl Caller {
         let is_trusted = certificates.is_some_and(|certificates| !certificates.is_empty())
             || address.is_some_and(|address| trusted.contains(address))
             || extensions.get::<InProcessPeer>().is_some();
-        let reported = request.headers().get(CLIENT_ADDRESS).filter(|_| is_trusted);
+        let reported = request.headers().get(CLIENT_ADDRESS);
+        if !is_trusted && reported.is_some() {
+            IGNORED.ignore(address);
+        }
+        let reported = reported.filter(|_| is_trusted);
         let reported = reported.and_then(|value| value.to_str().ok()?.parse().ok());
         Self { is_trusted, client_address: reported.or(address) }
     }

@@ -20,6 +20,7 @@ mod readiness_monitor;
 mod server;
 mod tls_files;
 
+pub use caller::IGNORED as IGNORED_ADDRESSES;
 pub use error_status::error_status;
 pub use listener::{Connections, GrpcListener};
 pub use server::GrpcServer;

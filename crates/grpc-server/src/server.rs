@@ -2,7 +2,7 @@
 
 use crate::{
     call_layer,
-    caller::InProcessPeer,
+    caller::{IGNORED, InProcessPeer},
     incoming::{self, PREFACE_TIMEOUT},
     listener::{Connections, GrpcListener},
 };
@@ -57,6 +57,7 @@ impl GrpcServer {
             tracing::error!("reflection is off: the descriptors are malformed");
         }
         call_layer::register_metrics();
+        IGNORED.register_metric();
         let trusted = Arc::new(trusted);
         let server = Self { routes, health: reporter, health_names: ["", name], trusted };
         server.set_serving(false).await;

@@ -1,10 +1,11 @@
 //! The command `doctor`: runs the steps of `serve` without changing anything, and prints one line
 //! for each.
 
-use rolegate_grpc_server::GrpcListener;
+use rolegate_grpc_server::{GrpcListener, IGNORED_ADDRESSES};
 use rolegate_service_runtime::{
     healthcheck,
     http_server::HttpListener,
+    ignored_address::AddressHeader,
     program::{Failure, print},
     settings::SettingError,
 };
@@ -94,6 +95,23 @@ impl Doctor {
                 None
             }
         }
+    }
+
+    /// Whether callers that are not trusted report client addresses to the server that runs with these
+    /// settings.
+    pub async fn trusted_gateways(&mut self, ops: SocketAddr) {
+        let Ok(count) = IGNORED_ADDRESSES.count_at(ops).await else { return };
+        let AddressHeader { name, setting, sender, .. } = &IGNORED_ADDRESSES;
+        self.report(
+            "trust",
+            match count {
+                0 => Ok(format!("every caller that sends {name} is in {setting}")),
+                _ => Err(format!(
+                    "{count} calls with {name} came from addresses outside of {setting}, and it was \
+                     ignored: if a {sender} is one of them, add it; its users share one rate limit"
+                )),
+            },
+        );
     }
 
     /// Binds the addresses of `grpc`, the name and the value of its setting, and of

@@ -55,8 +55,7 @@ fn probe_addresses(listen: SocketAddr) -> Vec<SocketAddr> {
 
 /// Asks the first of these addresses that accepts a connection.
 async fn probe(addresses: &[SocketAddr]) -> io::Result<bool> {
-    let mut stream = TcpStream::connect(addresses).await?;
-    stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").await?;
+    let mut stream = request(addresses, "/readyz").await?;
     let mut status = [0; 12];
     stream.read_exact(&mut status).await?;
     match &status {
@@ -64,6 +63,26 @@ async fn probe(addresses: &[SocketAddr]) -> io::Result<bool> {
         b"HTTP/1.1 503" => Ok(false),
         _ => Err(io::Error::other("not a response of /readyz")),
     }
+}
+
+async fn request(addresses: &[SocketAddr], path: &str) -> io::Result<TcpStream> {
+    let mut stream = TcpStream::connect(addresses).await?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    Ok(stream)
+}
+
+/// The response, head and body, of the program with this `OPS_LISTEN_ADDR`. Bytes beyond a megabyte
+/// are left out.
+pub(crate) async fn get(ops: SocketAddr, path: &str) -> io::Result<String> {
+    const MAX_RESPONSE: u64 = 1024 * 1024;
+    let read = async {
+        let stream = request(&probe_addresses(ops), path).await?;
+        let mut response = String::new();
+        stream.take(MAX_RESPONSE).read_to_string(&mut response).await?;
+        Ok(response)
+    };
+    timeout(PROBE_TIMEOUT, read).await?
 }
 
 #[cfg(test)]

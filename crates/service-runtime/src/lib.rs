@@ -5,7 +5,8 @@
 //! networks).
 //!
 //! Serving: [`incoming`] (the accept loop of HTTP and gRPC), [`http_server`] (HTTP/1.1 with limits),
-//! [`admin_server`] (`/livez`, `/readyz`, `/metrics`), [`readiness`].
+//! [`admin_server`] (`/livez`, `/readyz`, `/metrics`), [`readiness`], [`ignored_address`] (reports of
+//! untrusted peers).
 //!
 //! Running: [`shutdown`] (lame duck, then drain), [`reload_signal`] (SIGHUP), [`healthcheck`] (probes
 //! `/readyz` from within a container).
@@ -16,6 +17,7 @@ pub mod command_line;
 mod head_deadline;
 pub mod healthcheck;
 pub mod http_server;
+pub mod ignored_address;
 pub mod incoming;
 pub mod program;
 pub mod readiness;

@@ -4,11 +4,13 @@ use http::HeaderMap;
 use rolegate_service_runtime::cidr_set::CidrSet;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
+pub(crate) const X_FORWARDED_FOR: &str = "x-forwarded-for";
+
 /// Follows `X-Forwarded-For` from right to left, starting at the peer, up to the first hop that is
 /// not trusted. Entries to the left of that hop may be forged.
 pub(crate) fn resolve(peer: IpAddr, headers: &HeaderMap, trusted: &CidrSet) -> IpAddr {
     let hops = headers
-        .get_all("x-forwarded-for")
+        .get_all(X_FORWARDED_FOR)
         .iter()
         .rev()
         // A value that is not ASCII becomes an invalid hop, which ends the search.

@@ -1,6 +1,7 @@
 //! Counts and times requests. The labels have a bounded number of values: route templates, and only
 //! the methods that HTTP defines.
 
+use super::request_origin::IGNORED;
 use axum::extract::MatchedPath;
 use http::{Method, StatusCode};
 use rolegate_auth_client::metrics::DECISIONS;
@@ -28,6 +29,7 @@ pub(crate) fn register(with_posts: bool) {
     LazyLock::force(&REQUESTS);
     LazyLock::force(&DURATIONS);
     LazyLock::force(&DECISIONS);
+    IGNORED.register_metric();
     if with_posts {
         LazyLock::force(&READS);
     }

@@ -5,11 +5,15 @@ use super::client_ip;
 use axum::extract::{ConnectInfo, Request};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use rolegate_auth_client::{CallContext, RequestId};
-use rolegate_service_runtime::cidr_set::CidrSet;
+use rolegate_service_runtime::{cidr_set::CidrSet, ignored_address::AddressHeader};
 use std::net::{IpAddr, SocketAddr};
 
 /// The request id: accepted from trusted proxies, sent in every response.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Client addresses that peers outside of `TRUSTED_PROXIES` report.
+pub(crate) static IGNORED: AddressHeader =
+    AddressHeader::new(client_ip::X_FORWARDED_FOR, "TRUSTED_PROXIES", "proxy of yours");
 
 pub(crate) struct RequestOrigin {
     /// Whether the peer is a trusted proxy.
@@ -23,6 +27,9 @@ impl RequestOrigin {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
         let headers = request.headers();
         let is_trusted = peer.is_some_and(|peer| trusted.contains(peer));
+        if !is_trusted && headers.contains_key(client_ip::X_FORWARDED_FOR) {
+            IGNORED.ignore(peer);
+        }
         let request_id = is_trusted.then(|| parse_request_id(headers)).flatten();
         Self {
             is_trusted,

@@ -23,6 +23,7 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     doctor.report("auth", call_auth_service(settings).await);
     let grpc = ("POSTS_LISTEN_ADDR", settings.posts_listen_addr);
     doctor.addresses(grpc, settings.ops_listen_addr).await;
+    doctor.trusted_gateways(settings.ops_listen_addr).await;
     doctor.finish()
 }
 

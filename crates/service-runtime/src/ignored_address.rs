@@ -1,0 +1,98 @@
+//! Client addresses that are ignored, because the peer that reports them is not trusted.
+//!
+//! One forgotten network in a setting makes all users behind a gateway or a proxy one client, with one
+//! rate limit: one attacker locks everybody out, and nothing fails.
+
+use crate::healthcheck;
+use rolegate_telemetry::metrics::{IntCounterVec, counter_vec};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::{
+        LazyLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+const METRIC: &str = "rolegate_ignored_client_addresses_total";
+
+static IGNORED: LazyLock<IntCounterVec> = LazyLock::new(|| {
+    let help = "Requests whose peer reports a client address and is not in this setting.";
+    counter_vec(METRIC, help, &["setting"])
+});
+
+/// A header that reports the address of a client, and the setting of the peers that may.
+#[derive(Debug)]
+pub struct AddressHeader {
+    /// Its name in lower case.
+    pub name: &'static str,
+    /// The setting with the networks of trusted peers.
+    pub setting: &'static str,
+    /// Who sends the header for a reason, such as `gateway`.
+    pub sender: &'static str,
+    /// Whether the log has the line.
+    is_logged: AtomicBool,
+}
+
+impl AddressHeader {
+    /// Describes a header.
+    #[must_use]
+    pub const fn new(name: &'static str, setting: &'static str, sender: &'static str) -> Self {
+        Self { name, setting, sender, is_logged: AtomicBool::new(false) }
+    }
+
+    /// Registers the metric.
+    pub fn register_metric(&self) {
+        IGNORED.with_label_values(&[self.setting]);
+    }
+
+    /// Counts a request of an untrusted peer with this header. The first is logged: strangers can send
+    /// any number.
+    pub fn ignore(&self, peer: Option<IpAddr>) {
+        IGNORED.with_label_values(&[self.setting]).inc();
+        if !self.is_logged.swap(true, Relaxed) {
+            let Self { name, setting, sender, .. } = self;
+            let peer =
+                peer.map_or_else(|| "a peer without address".to_owned(), |ip| ip.to_string());
+            tracing::warn!(
+                "{peer} sends {name}, which is ignored: if it is a {sender}, add it to {setting}; \
+                 until then all its users are one client and share one rate limit"
+            );
+        }
+    }
+
+    /// For `doctor`: how many requests the server with this `OPS_LISTEN_ADDR` counted.
+    pub async fn count_at(&self, ops: SocketAddr) -> io::Result<u64> {
+        let metrics = healthcheck::get(ops, "/metrics").await?;
+        let series = format!("{METRIC}{{setting=\"{}\"}} ", self.setting);
+        let count = metrics.lines().find_map(|line| line.strip_prefix(&series)?.parse().ok());
+        Ok(count.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AddressHeader;
+    use crate::{
+        admin_server, http_server::HttpListener, readiness::Readiness, shutdown::Shutdown,
+    };
+
+    #[tokio::test]
+    async fn requests_are_counted_for_each_setting() {
+        let header = AddressHeader::new("x-test-address", "TEST_GATEWAYS", "gateway");
+        let other = AddressHeader::new("x-test-address", "TEST_PROXIES", "proxy");
+        other.register_metric();
+        (0..3).for_each(|_| header.ignore(None));
+        let listener = HttpListener::bind("OPS", "127.0.0.1:0".parse().expect("an address")).await;
+        let listener = listener.expect("a free port");
+        let (address, shutdown) = (listener.address(), Shutdown::new());
+        let serving =
+            listener.serve(admin_server::router(Readiness::new(&shutdown)), shutdown.clone());
+        let server = tokio::spawn(serving);
+        assert_eq!(header.count_at(address).await.expect("metrics"), 3);
+        assert_eq!(other.count_at(address).await.expect("metrics"), 0);
+        shutdown.stop_now();
+        server.await.expect("no panic");
+        header.count_at(address).await.expect_err("nothing listens");
+    }
+}
