@@ -1,5 +1,7 @@
 //! The content of a post, validated.
 
+use rolegate_proto::{has_invisible, is_invisible};
+
 /// A valid title and content, both exactly as sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostContent {
@@ -19,6 +21,9 @@ pub enum PostContentError {
     /// It would be invisible.
     #[error("Title must not be all white space.")]
     TitleBlank,
+    /// Such as a change of direction: displayed, it would look like another title.
+    #[error("Title must not contain invisible or unassigned characters.")]
+    TitleInvisible,
     /// Empty, or more than 50,000 characters.
     #[error("Content must have 1 to 50000 characters.")]
     ContentLength,
@@ -41,6 +46,8 @@ impl PostContent {
             Err(PostContentError::TitleControl)
         } else if title.trim().is_empty() {
             Err(PostContentError::TitleBlank)
+        } else if has_invisible(&title, is_visible) {
+            Err(PostContentError::TitleInvisible)
         } else if !is_length_valid(&content, Self::MAX_CONTENT_CHARS) {
             Err(PostContentError::ContentLength)
         } else if content.contains('\0') {
@@ -53,6 +60,11 @@ impl PostContent {
 
 fn is_length_valid(text: &str, max: usize) -> bool {
     !text.is_empty() && text.chars().nth(max).is_none()
+}
+
+/// Emoji are made with joiners, and so are words of Persian and of Indic languages.
+fn is_visible(character: char) -> bool {
+    !is_invisible(character) && !character.is_whitespace()
 }
 
 #[cfg(test)]
@@ -83,6 +95,34 @@ mod tests {
             assert_eq!(check(blank, "c"), Err(PostContentError::TitleBlank), "{blank:?}");
         }
         for fine in [" a ", "<script>", "'; DROP TABLE post; --", "%_\\", "👩‍👩‍👧"] {
+            assert_eq!(check(fine, "c"), Ok(()), "{fine:?}");
+        }
+    }
+
+    #[test]
+    fn invisible_characters_are_allowed_where_they_shape_visible_ones() {
+        for invisible in [
+            "Sale\u{200b}",
+            "\u{202e}elaS",
+            "a\u{ad}b",
+            "a\u{2028}b",
+            "a\u{378}",
+            "\u{200d}a",
+            "a\u{200d}",
+            "a \u{200d}b",
+            "a\u{200d}\u{200d}b",
+            "\u{fe0f}",
+            "a \u{fe0f}",
+            "a\u{3164}b",
+        ] {
+            assert_eq!(
+                check(invisible, "c"),
+                Err(PostContentError::TitleInvisible),
+                "{invisible:?}"
+            );
+        }
+        for fine in ["I ❤\u{fe0f} Rust", "❤\u{fe0f}\u{200d}🔥", "می\u{200c}خواهم", "क्\u{200d}ष"]
+        {
             assert_eq!(check(fine, "c"), Ok(()), "{fine:?}");
         }
     }

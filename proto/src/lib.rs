@@ -6,6 +6,7 @@
 //! - [`Reason`]: the stable error reasons.
 //! - [`Role`]: the roles of users.
 //! - [`limits`]: the sizes of pages, batches and tokens.
+//! - [`has_invisible`]: finds characters that names and titles may not have.
 //! - [`metadata`]: the names of request metadata; [`RequestId`]: the value of one of them.
 //! - [`AUTH_DESCRIPTORS`], [`POSTS_DESCRIPTORS`]: the encoded descriptors, for server reflection.
 
@@ -14,10 +15,12 @@ pub mod metadata;
 mod reason;
 mod request_id;
 mod role;
+mod text;
 
 pub use reason::{ERROR_DOMAIN, Reason};
 pub use request_id::{InvalidRequestId, RequestId};
 pub use role::{Role, UnknownRole};
+pub use text::{has_invisible, is_emoji, is_invisible};
 
 /// The full name of the auth service in `grpc.health.v1` and in reflection.
 pub use auth_v1::auth_service_server::SERVICE_NAME;

@@ -178,6 +178,7 @@ async fn invalid_post_is_rejected_and_changes_nothing(setup: TestSetup) {
     let (path, post) = write(&api, "title").await;
     let title_length = "Title must have 1 to 200 characters.";
     let title_control = "Title must not contain control characters.";
+    let title_invisible = "Title must not contain invisible or unassigned characters.";
     let content_length = "Content must have 1 to 50000 characters.";
     let (too_long, far_too_long) = ("é".repeat(201), "é".repeat(50_001));
     for (title, content, detail) in [
@@ -187,6 +188,9 @@ async fn invalid_post_is_rejected_and_changes_nothing(setup: TestSetup) {
         ("a\nb", "c", title_control),
         ("\u{9f}", "c", title_control),
         ("   ", "c", "Title must not be all white space."),
+        ("Sale\u{200b}", "c", title_invisible),
+        ("\u{202e}elaS", "c", title_invisible),
+        ("a\u{2029}b", "c", title_invisible),
         ("t", "", content_length),
         ("t", &far_too_long, content_length),
         ("t", "a\0b", "Content must not contain NUL."),
@@ -200,7 +204,8 @@ async fn invalid_post_is_rejected_and_changes_nothing(setup: TestSetup) {
     }
     let list = json!({ "posts": [post], "next": null });
     app.bearer.get("/posts").await.expect_json(200, &list);
-    for title in ["'; DROP TABLE post; --", "%_\\", "<script>", " a ", "👩‍👩‍👧"] {
+    for title in ["'; DROP TABLE post; --", "%_\\", "<script>", " a ", "👩‍👩‍👧", "می\u{200c}خواهم"]
+    {
         let (path, post) = write(&api, title).await;
         assert_eq!(post["title"], title);
         app.bearer.get(&path).await.expect_json(200, &post);

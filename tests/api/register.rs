@@ -1,6 +1,6 @@
 //! `POST /register`.
 
-use e2e::{TestSetup, for_all_deployments, token};
+use e2e::{TestSetup, TestUser, for_all_deployments, token};
 use serde_json::json;
 
 for_all_deployments!(
@@ -10,6 +10,7 @@ for_all_deployments!(
     usernames_are_compared_byte_for_byte,
     unusual_usernames_are_stored_unchanged,
     invalid_username_is_rejected_with_the_rule,
+    name_that_is_older_than_the_rule_on_invisible_characters_stays_usable,
     password_must_have_1_to_72_bytes,
     password_is_used_exactly_as_sent,
     only_the_bcrypt_hash_is_stored,
@@ -79,6 +80,9 @@ async fn invalid_username_is_rejected_with_the_rule(setup: TestSetup) {
     let controls = ["a\0b", "\0", "a\u{1}", "a\u{7f}b", "a\u{85}b", "a\tb", "a\nb", "a\u{9f}"];
     let spaces = [" a", "a ", "\u{a0}a", "a\u{3000}", " ", "\u{2003}a"];
     let colons = [":", "a:b", "a:"];
+    let invisible = ["admin\u{200b}", "\u{feff}admin", "ad\u{ad}min", "\u{202e}nimda", "a\u{fe0f}"];
+    let (separator, unassigned) = ("a\u{2028}b", "a\u{378}");
+    let invisible = [&invisible[..], &[separator, unassigned]].concat();
     let decomposed = ["e\u{301}", "\u{212b}", "\u{1100}\u{1161}"];
     for (rule, names) in [
         ("255 bytes", &lengths[..]),
@@ -86,6 +90,7 @@ async fn invalid_username_is_rejected_with_the_rule(setup: TestSetup) {
         ("white space", &spaces),
         ("colon", &colons),
         ("normalization form C", &decomposed),
+        ("invisible or unassigned characters", &invisible),
     ] {
         for name in names {
             let detail = app.try_register(name, "pw").await.expect_error(400);
@@ -93,6 +98,24 @@ async fn invalid_username_is_rejected_with_the_rule(setup: TestSetup) {
         }
     }
     assert_eq!(app.database.count_users().await, 1, "nobody but the admin");
+}
+
+async fn name_that_is_older_than_the_rule_on_invisible_characters_stays_usable(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    let old = "ann\u{200b}";
+    app.database.rename("ann", old).await;
+    let now = TestUser::log_in(&app.bearer, old, &ann.password).await;
+    app.basic.with_basic(old, &ann.password).get("/protected").await.expect(200);
+    let change = json!({ "current_password": ann.password, "new_password": "new" });
+    let api = app.bearer.with_token(&now.token);
+    api.put("/profile/password", &change).await.expect(200);
+    let admin = app.admin().await;
+    app.set_role(&admin, &ann, "author").await.expect(200);
+    let api = app.bearer.with_token(&admin.token);
+    let found = api.get("/users?username=ann%E2%80%8B").await;
+    assert_eq!(found.expect(200).json()["users"][0]["username"], old);
+    app.try_register(old, "pw").await.expect(400);
 }
 
 async fn password_must_have_1_to_72_bytes(setup: TestSetup) {

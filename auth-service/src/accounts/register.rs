@@ -25,7 +25,7 @@ impl Accounts {
         if !self.policy.registration_open {
             return Err(AccountError::RegistrationClosed);
         }
-        let username = Username::new(username).map_err(AccountError::UsernameInvalid)?;
+        let username = Username::of_new_user(username).map_err(AccountError::UsernameInvalid)?;
         let password = Password::new(password, self.policy.password_min_length)
             .map_err(AccountError::PasswordInvalid)?;
         self.hasher.check_capacity(origin)?;

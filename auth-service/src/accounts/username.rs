@@ -1,9 +1,11 @@
 //! The rules of a username.
 
+use rolegate_proto::{has_invisible, is_emoji};
 use unicode_normalization::is_nfc;
 
 /// 1 to 255 bytes of UTF-8 in NFC, without control characters, surrounding white space and `:`
-/// (which RFC 7617 cannot transport). Compared byte for byte.
+/// (which RFC 7617 cannot transport); a new one also without invisible characters. Compared byte for
+/// byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Username(String);
 
@@ -25,13 +27,26 @@ pub enum UsernameError {
     /// Not NFC: displayed, it would look like another username.
     #[error("Username must be in Unicode normalization form C.")]
     Normalization,
+    /// Such as a zero-width space: displayed, it would look like another username.
+    #[error("Username must not contain invisible or unassigned characters.")]
+    Invisible,
 }
 
 impl Username {
     /// The maximum length in bytes.
     pub const MAX_BYTES: usize = 255;
 
-    /// Checks the rules.
+    /// Checks the rules of a new user's name. Users whose names are older than a rule can still log in.
+    pub fn of_new_user(text: &str) -> Result<Self, UsernameError> {
+        let username = Self::new(text)?;
+        // Between emoji, a joiner shows; the zero-width non-joiner never does.
+        if text.contains('\u{200c}') || has_invisible(text, is_emoji) {
+            return Err(UsernameError::Invisible);
+        }
+        Ok(username)
+    }
+
+    /// Checks the rules that every stored name meets.
     pub fn new(text: &str) -> Result<Self, UsernameError> {
         if text.is_empty() || text.len() > Self::MAX_BYTES {
             Err(UsernameError::Length)
@@ -67,8 +82,16 @@ mod tests {
 
     #[test]
     fn usernames_within_the_rules_are_valid() {
-        for text in ["a", "ada lovelace", "Žofie", "日本", "a%b_c'd\"e;--", &"x".repeat(255)] {
-            assert!(Username::new(text).is_ok(), "{text}");
+        for text in [
+            "a",
+            "ada lovelace",
+            "👩\u{200d}👩\u{200d}👧 family",
+            "Žofie",
+            "日本",
+            "a%b_c'd\"e;--",
+            &"x".repeat(255),
+        ] {
+            assert!(Username::of_new_user(text).is_ok(), "{text}");
         }
     }
 
@@ -88,6 +111,23 @@ mod tests {
             ("\u{212b}", UsernameError::Normalization),
         ] {
             assert_eq!(Username::new(text), Err(rule), "{text:?}");
+            assert_eq!(Username::of_new_user(text), Err(rule), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn invisible_characters_are_refused_in_new_names_and_accepted_in_old_ones() {
+        for text in [
+            "admin\u{200b}",
+            "\u{202e}nimda",
+            "ad\u{ad}min",
+            "a\u{378}",
+            "a\u{fe0f}",
+            "ad\u{200d}min",
+            "👩\u{200c}👩",
+        ] {
+            assert_eq!(Username::of_new_user(text), Err(UsernameError::Invisible), "{text:?}");
+            assert!(Username::new(text).is_ok(), "{text:?}");
         }
     }
 }

@@ -9,7 +9,8 @@ use utoipa::ToSchema;
 #[derive(Deserialize, ToSchema)]
 #[schema(as = PostDraft)]
 pub(crate) struct PostRequest {
-    /// 1 to 200 characters (Unicode scalar values), no control characters, not only white space.
+    /// 1 to 200 characters (Unicode scalar values), no control or invisible characters, not
+    /// only white space.
     #[schema(
         min_length = 1,
         max_length = 200,
