@@ -59,6 +59,8 @@ reasons! {
     RoleInvalid = "ROLE_INVALID", InvalidArgument;
     /// The user is the actor, or the one named `admin`.
     UserNotDeletable = "USER_NOT_DELETABLE", FailedPrecondition;
+    /// The user is the actor, whose password change needs the current one.
+    OwnPassword = "OWN_PASSWORD", FailedPrecondition;
     /// The given current password is wrong.
     CurrentPasswordWrong = "CURRENT_PASSWORD_WRONG", FailedPrecondition;
     /// No post has this id.

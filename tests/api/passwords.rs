@@ -8,7 +8,7 @@ for_all_deployments!(
     change_revokes_old_credentials_at_once_and_the_next_login_works,
     every_change_revokes_earlier_tokens_however_fast_changes_follow,
     admin_sets_a_password_and_revokes_the_tokens_of_that_user_only,
-    admin_who_sets_their_own_password_needs_a_new_login,
+    admin_cannot_set_their_own_password_without_the_current_one,
     wrong_current_password_is_rejected_and_changes_nothing,
     rule_of_the_new_password_is_checked_before_the_current_password,
     wrong_current_passwords_count_towards_the_login_rate_limit,
@@ -100,14 +100,20 @@ async fn admin_sets_a_password_and_revokes_the_tokens_of_that_user_only(setup: T
     }
 }
 
-async fn admin_who_sets_their_own_password_needs_a_new_login(setup: TestSetup) {
+async fn admin_cannot_set_their_own_password_without_the_current_one(setup: TestSetup) {
     let app = setup.start().await;
     let admin = app.admin().await;
-    set(&app, &admin, admin.id, "another").await.expect_message(DONE);
-    expect_ended(&app, &admin.token).await;
-    app.try_log_in("admin", ADMIN_PASSWORD).await.expect(401);
-    let admin = TestUser::log_in(&app.bearer, "admin", "another").await;
-    app.bearer.with_token(&admin.token).get("/admin").await.expect(200);
+    let ann = app.user_with_role("ann", "admin").await;
+    for password in ["another", "", &admin.password] {
+        let refused = set(&app, &admin, admin.id, password).await;
+        refused.expect_detail(400, "Use /profile/password to change your own password.");
+    }
+    expect_good(&app, &admin.token).await;
+    app.try_log_in("admin", ADMIN_PASSWORD).await.expect(200);
+    app.try_log_in("admin", "another").await.expect(401);
+    set(&app, &ann, admin.id, "by another admin").await.expect_message(DONE);
+    app.try_log_in("admin", "by another admin").await.expect(200);
+    change(&app, &ann.token, &ann.password, "own").await.expect_message(DONE);
 }
 
 async fn wrong_current_password_is_rejected_and_changes_nothing(setup: TestSetup) {

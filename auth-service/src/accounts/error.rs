@@ -41,6 +41,9 @@ pub enum AccountError {
     /// The user is the actor, or the one named `admin`.
     #[error("this user cannot be deleted")]
     UserNotDeletable,
+    /// The user is the actor.
+    #[error("admins change their own password with the current one")]
+    OwnPassword,
     /// The current password does not match.
     #[error("the current password is wrong")]
     CurrentPasswordWrong,

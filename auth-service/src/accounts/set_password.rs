@@ -1,4 +1,4 @@
-//! Sets the password of a user, for an admin.
+//! Sets the password of another user, for an admin.
 
 use super::{AccountError, Accounts};
 use crate::{
@@ -11,8 +11,8 @@ use crate::{
 use secrecy::SecretString;
 
 impl Accounts {
-    /// Replaces the password of a user and revokes the user's tokens. The contract fixes the order of
-    /// the checks: the actor's token, the actor's role, the user, the password.
+    /// Replaces the password of another user and revokes the user's tokens. The contract fixes the order
+    /// of the checks: the actor's token, the actor's role, the user, the password.
     pub async fn set_password(
         &self,
         access_token: &str,
@@ -21,6 +21,10 @@ impl Accounts {
         origin: RequestOrigin,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(access_token).await?;
+        if user_id == actor.id {
+            // A stolen token must not become an account: the own password needs the current one.
+            return Err(AccountError::OwnPassword);
+        }
         self.reads.user(user_id).await?.ok_or(AccountError::UserNotFound)?;
         let password = Password::new(password, self.policy.password_min_length)
             .map_err(AccountError::PasswordInvalid)?;

@@ -197,6 +197,7 @@ async fn admin_calls_check_token_role_user_and_argument_in_this_order() {
     assert_err!(set_role(&app.admin, 2).await, AccountError::RoleInvalid);
     let set_password = |token, id| app.accounts.set_password(token, id, "".into(), origin(1));
     assert_err!(set_password(&ann, 99).await, AccountError::RoleInsufficient);
+    assert_err!(set_password(&app.admin, 1).await, AccountError::OwnPassword);
     assert_err!(set_password(&app.admin, 99).await, AccountError::UserNotFound);
     assert_err!(set_password(&app.admin, 2).await, AccountError::PasswordInvalid(_));
 }
@@ -265,7 +266,8 @@ async fn file_with_the_initial_password_is_removed_when_it_changes() {
     app.accounts.seed_admin(&AdminPassword::GeneratedInto(path.clone())).await.expect("seeded");
     let text = fs::read_to_string(&path).expect("written");
     let token = app.login(ADMIN_USERNAME, text.trim_end()).await.expect("logged in");
-    let set = app.accounts.set_password(&token, 1, "sesame".into(), origin(1)).await;
-    set.expect("set");
+    let current = text.trim_end().into();
+    let set = app.accounts.change_password(&token, current, "sesame".into(), origin(1)).await;
+    set.expect("changed");
     assert!(!path.exists());
 }

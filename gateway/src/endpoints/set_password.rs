@@ -26,9 +26,9 @@ pub(crate) struct PasswordUpdateRequest {
     password: SecretString,
 }
 
-/// Set a user's password
+/// Set another user's password
 ///
-/// Revokes all tokens of that user.
+/// Revokes all tokens of that user. Your own password needs the current one: `PUT /profile/password`.
 #[utoipa::path(
     put,
     path = "/users/{user_id}/password",
@@ -39,8 +39,8 @@ pub(crate) struct PasswordUpdateRequest {
         (status = 200, body = Message, example = json!({"message": SUCCESS})),
         (
             status = 400,
-            description = "The password breaks a rule, the id is not an integer, or the request \
-                           body is malformed.",
+            description = "The password breaks a rule, the user is oneself, the id is not an \
+                           integer, or the request body is malformed.",
             body = ErrorBody,
             example = json!({"detail": "Password must have at most 72 bytes."})
         )

@@ -79,6 +79,9 @@ async fn user_management_calls_check_in_the_order_of_the_contract(setup: TestSet
     let request = authenticated(DeleteUserRequest { user_id: of_admin }, &admin.token);
     let deleted = client.delete_user(request).await;
     expect_error(deleted, Code::FailedPrecondition, "USER_NOT_DELETABLE");
+    let message = SetPasswordRequest { user_id: of_admin, password: String::new() };
+    let set = client.set_password(authenticated(message, &admin.token)).await;
+    expect_error(set, Code::FailedPrecondition, "OWN_PASSWORD");
     let message = SetPasswordRequest { user_id: ann.id, password: String::new() };
     let set = client.set_password(authenticated(message, &admin.token)).await;
     expect_error(set, Code::InvalidArgument, "PASSWORD_INVALID");
