@@ -11,13 +11,16 @@ pub(crate) mod responses;
 
 use responses::{ErrorBody, add_response};
 use rolegate_proto::limits::MAX_PAGE_SIZE;
+use serde_json::json;
+use std::collections::BTreeSet;
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
         Header, HeaderBuilder, InfoBuilder, LicenseBuilder, OpenApi, RefOr, Server, Type,
-        path::{Operation, ParameterIn, PathItem},
+        path::{Operation, ParameterBuilder, ParameterIn, PathItem},
         schema::ObjectBuilder,
         security::{Http, SecurityScheme},
+        tag::{Tag, TagBuilder},
     },
 };
 
@@ -44,6 +47,7 @@ pub(crate) fn document(variant: Variant, mut document: OpenApi) -> OpenApi {
         .license(Some(LicenseBuilder::new().name(LICENSE).identifier(Some(LICENSE)).build()))
         .build();
     document.servers = Some(vec![Server::new("/")]);
+    document.tags = Some(tags(&mut document));
     for operation in document.paths.paths.values_mut().flat_map(operations) {
         complete(operation, &variant);
     }
@@ -54,6 +58,24 @@ pub(crate) fn document(variant: Variant, mut document: OpenApi) -> OpenApi {
 }
 
 const LICENSE: &str = env!("CARGO_PKG_LICENSE");
+
+/// Groups of operations in the order of `/docs`: first what a new user needs first.
+const TAGS: [(&str, &str); 4] = [
+    ("Accounts", "Register, log in, and manage the own account."),
+    ("Access", "Endpoints that show who is admitted."),
+    ("Users", "Administration of users."),
+    ("Posts", "Posts of authors."),
+];
+
+/// The groups that the variant has.
+fn tags(document: &mut OpenApi) -> Vec<Tag> {
+    let paths = document.paths.paths.values_mut();
+    let used: BTreeSet<String> =
+        paths.flat_map(operations).flat_map(|operation| operation.tags.clone()).flatten().collect();
+    let is_used = |(name, _): &(&str, &str)| used.contains(*name);
+    let tag = |(name, description)| TagBuilder::new().name(name).description(Some(description));
+    TAGS.into_iter().filter(is_used).map(|it| tag(it).build()).collect()
+}
 
 /// Adds the responses that follow from the kind of operation.
 fn complete(operation: &mut Operation, variant: &Variant) {
@@ -74,6 +96,16 @@ fn complete(operation: &mut Operation, variant: &Variant) {
             _ => ("No post has this id.", "Post not found."),
         };
         add_response(operation, 404, description, &[detail]);
+    }
+    for parameter in operation.parameters.iter_mut().flatten() {
+        if let RefOr::T(path) = parameter
+            && path.parameter_in == ParameterIn::Path
+        {
+            // User 1 is the admin.
+            let id = if path.name == "user_id" { 2 } else { 1 };
+            let builder = ParameterBuilder::from(path.clone());
+            *path = builder.example(Some(json!(id))).build();
+        }
     }
     let has_query = !parameters(operation, &ParameterIn::Query).is_empty();
     if has_query {

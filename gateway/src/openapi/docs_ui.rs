@@ -23,6 +23,12 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \
                               connect-src 'self'; base-uri 'none'; form-action 'none'; \
                               frame-ancestors 'none'";
 
+/// The page, with our title and plugin; its configuration; and the plugin that logs in. Our page needs
+/// no `SwaggerUIStandalonePreset`, which is the Explore bar.
+const INDEX: &str = include_str!("docs_ui/index.html");
+const INITIALIZER: &str = include_str!("docs_ui/swagger-initializer.js");
+const SIGN_IN: &str = include_str!("docs_ui/sign-in.js");
+
 /// These routes are not in the document themselves.
 pub(crate) fn routes<S>(document: &OpenApi) -> Router<S>
 where
@@ -30,19 +36,20 @@ where
 {
     let json = Bytes::from(serde_json::to_vec(document).expect("a document is JSON"));
     let json = async move || ([(CONTENT_TYPE, "application/json")], json);
-    // By default, Swagger UI sends the document's URL to a validator on the Internet.
-    let config =
-        Arc::new(Config::from("/openapi.json").validator_url("none").try_it_out_enabled(true));
-    let index = Arc::clone(&config);
+    let schemes = document.components.as_ref().map(|components| &components.security_schemes);
+    // A token expires; a password must not stay in the browser's storage.
+    let persist = schemes.is_some_and(|schemes| schemes.contains_key("bearer"));
+    let initializer =
+        Bytes::from(INITIALIZER.replace("PERSIST_AUTHORIZATION", &persist.to_string()));
     Router::new()
         .route("/openapi.json", get(json))
         .route("/docs", get(async || Redirect::temporary("/docs/")))
-        .route("/docs/", get(async move || file("index.html", index)))
+        .route("/docs/", get(async || file("index.html", &Bytes::new())))
         .route(
             "/docs/{file}",
             get(async move |name: Result<Path<String>, PathRejection>| {
                 match name {
-                    Ok(Path(name)) => file(&name, config),
+                    Ok(Path(name)) => file(&name, &initializer),
                     // Not UTF-8.
                     Err(_) => ApiError::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
                 }
@@ -50,22 +57,26 @@ where
         )
 }
 
-fn file(name: &str, config: Arc<Config<'static>>) -> Response {
-    match serve(name, config) {
-        Ok(Some(file)) => {
-            let headers = [
-                (CONTENT_TYPE, file.content_type.as_str()),
-                (CONTENT_SECURITY_POLICY, CONTENT_POLICY),
-                // The files change only with the program.
-                (CACHE_CONTROL, "public, max-age=3600"),
-            ];
-            (headers, file.bytes).into_response()
-        }
-        Ok(None) => ApiError::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
-        Err(error) => {
-            tracing::error!(%error, name, "cannot generate a Swagger UI file");
-            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.")
-                .into_response()
-        }
-    }
+fn file(name: &str, initializer: &Bytes) -> Response {
+    let (content_type, bytes) = match name {
+        "index.html" => ("text/html".to_owned(), Bytes::from_static(INDEX.as_bytes())),
+        "sign-in.js" => ("text/javascript".to_owned(), Bytes::from_static(SIGN_IN.as_bytes())),
+        "swagger-initializer.js" => ("text/javascript".to_owned(), initializer.clone()),
+        _ => match serve(name, Arc::new(Config::from("/openapi.json"))) {
+            Ok(Some(file)) => (file.content_type, Bytes::from(file.bytes.into_owned())),
+            Ok(None) => return ApiError::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
+            Err(error) => {
+                tracing::error!(%error, name, "cannot read a Swagger UI file");
+                return ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.")
+                    .into_response();
+            }
+        },
+    };
+    let headers = [
+        (CONTENT_TYPE, content_type.as_str()),
+        (CONTENT_SECURITY_POLICY, CONTENT_POLICY),
+        // The files change only with the program.
+        (CACHE_CONTROL, "public, max-age=3600"),
+    ];
+    (headers, bytes).into_response()
 }

@@ -1,3 +1,5 @@
+mod docs_ui;
+
 use crate::{
     basic, bearer,
     settings::Settings,
