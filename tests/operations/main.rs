@@ -8,4 +8,6 @@ mod healthcheck;
 mod init_secrets;
 mod migrate;
 mod posts_doctor;
+mod secret_files_doc;
+mod systemd_unit;
 mod user_commands;

@@ -1,0 +1,62 @@
+//! The commands of the documents write secrets, keys and databases only where git ignores them.
+
+use std::{fs, path::Path};
+
+fn read(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The shell examples of a document.
+fn examples(document: &str) -> Vec<String> {
+    let blocks = document.split("```sh\n").skip(1);
+    blocks.map(|rest| rest.split("```").next().unwrap_or_default().to_owned()).collect()
+}
+
+/// What the commands of an example write, and the databases that they open.
+fn written(example: &str) -> Vec<String> {
+    let is_end = |c: char| c.is_whitespace() || matches!(c, ';' | ')' | '\'' | '"' | '?');
+    let mut files = Vec::new();
+    for marker in ["> ", "-keyout ", "-out ", "sqlite://", "admin-password "] {
+        for rest in example.split(marker).skip(1) {
+            let file = rest.trim_start_matches('"').split(is_end).next().unwrap_or_default();
+            files.push(file.to_owned());
+        }
+    }
+    files.retain(|file| file.contains(|c: char| c.is_alphabetic()) && !file.starts_with('&'));
+    files
+}
+
+#[test]
+fn secrets_are_made_where_git_ignores_them() {
+    let ignored = read(".gitignore");
+    for folder in ["/secrets", "/data"] {
+        assert!(ignored.lines().any(|line| line == folder), "{folder} is not ignored");
+    }
+    assert!(read(".dockerignore").lines().any(|line| line == "secrets"));
+    let mut seen = 0;
+    for name in ["README.md", "docs/operations.md", "docs/tls.md", "docs/key-rotation.md"] {
+        for example in examples(&read(name)) {
+            // `&& mv` and the like are of the same example.
+            if example.starts_with("cd /etc/rolegate\n") {
+                seen += 1;
+                continue;
+            }
+            for file in written(&example) {
+                seen += 1;
+                let is_safe = ["secrets/", "data/", "/"].iter().any(|it| file.starts_with(it));
+                assert!(is_safe, "{name} writes {file}, which git does not ignore:\n{example}");
+            }
+        }
+    }
+    assert!(seen >= 12, "only {seen} were found");
+}
+
+#[test]
+fn every_step_of_the_key_rotation_begins_in_the_directory_of_the_secrets() {
+    for example in examples(&read("docs/key-rotation.md")) {
+        if example.contains("openssl rand") || example.contains("cp -p ") {
+            assert!(example.starts_with("cd /etc/rolegate\n"), "{example}");
+        }
+    }
+}
