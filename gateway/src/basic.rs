@@ -2,6 +2,7 @@
 
 use crate::{
     endpoints::{fixed_message, protected, register},
+    memory::Memory,
     middleware,
     openapi::{Variant, docs_ui, document},
     settings::PublicSettings,
@@ -38,13 +39,13 @@ fn routes() -> OpenApiRouter<AuthClient> {
 }
 
 /// The variant with its middleware.
-pub(crate) fn router(auth: AuthClient, settings: &PublicSettings) -> Router {
+pub(crate) fn router(auth: AuthClient, settings: &PublicSettings, memory: &Memory) -> Router {
     let (routes, paths) = routes().split_for_parts();
     let mut routes = routes.layer(map_response(challenge));
     if settings.api_docs {
         routes = routes.merge(docs_ui::routes(&document(variant(), paths)));
     }
-    middleware::apply("basic", routes, settings).with_state(auth)
+    middleware::apply("basic", routes, settings, memory).with_state(auth)
 }
 
 /// Replaces the `Bearer` challenge of `ApiError`. The API contract omits the realm that RFC 7617,

@@ -5,6 +5,7 @@ use crate::{
         change_password, delete_user, fixed_message, get_user, list_users, login, profile,
         protected, register, set_password, set_user_role,
     },
+    memory::Memory,
     middleware,
     openapi::{Variant, docs_ui, document, guard::Guard},
     settings::PublicSettings,
@@ -34,11 +35,15 @@ fn variant() -> Variant {
 
 /// Routes by the access that they need. Method and path are in the endpoint's annotation; `GET` routes
 /// also answer `HEAD`.
-fn routes(auth: &AuthClient, posts: Option<PostsClient>) -> OpenApiRouter<AuthClient> {
+fn routes(
+    auth: &AuthClient,
+    posts: Option<PostsClient>,
+    memory: &Memory,
+) -> OpenApiRouter<AuthClient> {
     let authors = Guard::any_of(auth, &[Role::Author, Role::Admin]);
     let admins = Guard::any_of(auth, &[Role::Admin]);
 
-    let post_routes = posts.map(|posts| posts::routes(posts, &authors)).unwrap_or_default();
+    let post_routes = posts.map(|posts| posts::routes(posts, &authors, memory)).unwrap_or_default();
     OpenApiRouter::default()
         // public
         .routes(routes!(fixed_message::bearer_index))
@@ -64,12 +69,13 @@ pub(crate) fn router(
     auth: AuthClient,
     posts: Option<PostsClient>,
     settings: &PublicSettings,
+    memory: &Memory,
 ) -> Router {
-    let (mut routes, paths) = routes(&auth, posts).split_for_parts();
+    let (mut routes, paths) = routes(&auth, posts, memory).split_for_parts();
     if settings.api_docs {
         routes = routes.merge(docs_ui::routes(&document(variant(), paths)));
     }
-    middleware::apply("bearer", routes, settings).with_state(auth)
+    middleware::apply("bearer", routes, settings, memory).with_state(auth)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The public listeners of both variants.
 
-use crate::{basic, bearer, middleware::metrics, settings::PublicSettings};
+use crate::{basic, bearer, memory::Memory, middleware::metrics, settings::PublicSettings};
 use axum::Router;
 use rolegate_auth_client::AuthClient;
 use rolegate_posts_client::PostsClient;
@@ -46,8 +46,9 @@ impl Gateway {
     /// passed. Without `posts`, there are no routes of posts.
     pub async fn serve(self, auth: AuthClient, posts: Option<PostsClient>, shutdown: Shutdown) {
         metrics::register(posts.is_some());
-        let bearer = bearer::router(auth.clone(), posts, &self.settings);
-        let basic = basic::router(auth, &self.settings);
+        let memory = Memory::new(&self.settings);
+        let bearer = bearer::router(auth.clone(), posts, &self.settings, &memory);
+        let basic = basic::router(auth, &self.settings, &memory);
         tokio::join!(
             serve(self.bearer, bearer, shutdown.clone()),
             serve(self.basic, basic, shutdown)

@@ -14,6 +14,7 @@ mod bearer;
 mod endpoints;
 mod extract;
 mod gateway;
+mod memory;
 mod middleware;
 mod openapi;
 mod serve;

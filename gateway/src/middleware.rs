@@ -14,7 +14,7 @@ pub(crate) mod metrics;
 mod request_origin;
 mod request_span;
 
-use crate::settings::PublicSettings;
+use crate::{memory::Memory, settings::PublicSettings};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
@@ -30,7 +30,7 @@ use http::{
 use metrics::RequestMetrics;
 use request_origin::{RequestOrigin, X_REQUEST_ID};
 use rolegate_auth_client::{CallError, axum::ApiError};
-use rolegate_service_runtime::cidr_set::CidrSet;
+use rolegate_service_runtime::{cidr_set::CidrSet, memory_budget::MemoryBudget};
 use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 use tracing::Instrument as _;
@@ -40,6 +40,8 @@ struct MiddlewareState {
     /// The label in metrics.
     variant: &'static str,
     trusted_proxies: Arc<CidrSet>,
+    /// For request bodies.
+    memory: MemoryBudget,
 }
 
 /// Adds the fallbacks and the middleware of both variants to `routes`.
@@ -50,6 +52,7 @@ pub(crate) fn apply<S>(
     variant: &'static str,
     routes: Router<S>,
     settings: &PublicSettings,
+    memory: &Memory,
 ) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -62,7 +65,8 @@ where
             ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
         });
     let routes = settings.cors_allowed_origins.layer(routes);
-    routes.layer(from_fn_with_state(MiddlewareState { variant, trusted_proxies }, handle))
+    let state = MiddlewareState { variant, trusted_proxies, memory: memory.requests.clone() };
+    routes.layer(from_fn_with_state(state, handle))
 }
 
 /// A panic becomes a response before the body is drained, and logs, spans and metrics describe the
@@ -82,7 +86,8 @@ async fn handle(
     let context =
         RequestContext { request_id: request_id.clone(), client_address: origin.client_address };
     let respond = async {
-        let response = drain_unread(request, |request| catch_panic(next.run(request))).await;
+        let response =
+            drain_unread(request, &state.memory, |request| catch_panic(next.run(request))).await;
         if response.status().is_server_error() {
             log_server_error(&method, route.as_ref(), &response);
         }
@@ -111,6 +116,7 @@ fn log_server_error(method: &Method, route: Option<&MatchedPath>, response: &Res
 mod tests {
     use super::apply;
     use crate::{
+        memory::Memory,
         settings::Settings,
         test_support::{bare, send},
     };
@@ -124,7 +130,8 @@ mod tests {
         let inner = Router::new().route("/", get(fails)).route("/ok", get(async || ()));
         for origins in ["", "*"] {
             let settings = Settings::from_args(&["--cors-allowed-origins", origins]).expect("good");
-            let router = apply("bearer", inner.clone(), &settings.public);
+            let router =
+                apply("bearer", inner.clone(), &settings.public, &Memory::new(&settings.public));
             let response = send(&router, bare("GET", "/")).await;
             response.assert_error(500, "Internal server error.");
             assert_eq!(response.header("x-content-type-options"), "nosniff");

@@ -11,7 +11,7 @@ use rolegate_posts_client::settings::PostsTlsSettings;
 use rolegate_service_runtime::{
     cidr_set::CidrSet,
     program::{CommonSettings, ProgramSettings},
-    settings::{ListenAddress, SettingError, listen_address, socket_address},
+    settings::{ListenAddress, SettingError, listen_address, number_between, socket_address},
 };
 use std::net::SocketAddr;
 
@@ -95,6 +95,26 @@ pub struct PublicSettings {
     #[arg(long, env = "TRUSTED_PROXIES", default_value = "", hide_default_value = true)]
     pub trusted_proxies: CidrSet,
 
+    /// MiB of request bodies that may be read at a time, 16 to 65536; more wait for 5 seconds, then get
+    /// 503. One client gets at most half
+    #[arg(
+        long,
+        env = "REQUEST_MEMORY_MIB",
+        default_value = "64",
+        value_parser = |text: &str| number_between(text, 16_usize, 65_536)
+    )]
+    pub request_memory_mib: usize,
+
+    /// MiB of posts that may be in responses at a time until clients have read them, 32 to 65536; more
+    /// wait for 5 seconds, then get 503. One client gets at most half
+    #[arg(
+        long,
+        env = "RESPONSE_MEMORY_MIB",
+        default_value = "64",
+        value_parser = |text: &str| number_between(text, 32_usize, 65_536)
+    )]
+    pub response_memory_mib: usize,
+
     /// Whether the public addresses serve /openapi.json and Swagger UI at /docs
     #[arg(
         long,
@@ -172,6 +192,10 @@ mod tests {
             ["--bearer-listen-addr", "8000"],
             ["--trusted-proxies", "example.com"],
             ["--ops-listen-addr", "off"],
+            ["--request-memory-mib", "15"],
+            ["--request-memory-mib", "64M"],
+            ["--response-memory-mib", "65537"],
+            ["--response-memory-mib", "31"],
             ["--api-docs", ""],
             ["--api-docs", "On"],
             ["--api-docs", "true"],

@@ -1,15 +1,18 @@
 //! The transport: maps messages to use cases, and outcomes to messages and statuses.
 
+mod memory;
 mod message;
 mod status;
 
 use crate::posts::{PageRequest, Posts};
+use memory::ResponseMemory;
 use rolegate_grpc_server::actor;
 use rolegate_proto::posts_v1::{
     BatchGetPostsRequest, BatchGetPostsResponse, CreatePostRequest, CreatePostResponse,
     DeletePostRequest, DeletePostResponse, GetPostRequest, GetPostResponse, ListPostsRequest,
     ListPostsResponse, UpdatePostRequest, UpdatePostResponse, post_service_server::PostService,
 };
+use rolegate_service_runtime::memory_budget::MemoryBudget;
 use secrecy::SecretString;
 use tonic::{Request, Response, Status};
 
@@ -17,13 +20,14 @@ use tonic::{Request, Response, Status};
 #[derive(Clone)]
 pub struct PostsGrpc {
     posts: Posts,
+    memory: MemoryBudget,
 }
 
 impl PostsGrpc {
-    /// Serves these use cases.
+    /// Serves these use cases. Responses take at most `memory`.
     #[must_use]
-    pub fn new(posts: Posts) -> Self {
-        Self { posts }
+    pub fn new(posts: Posts, memory: MemoryBudget) -> Self {
+        Self { posts, memory }
     }
 }
 
@@ -47,24 +51,27 @@ impl PostService for PostsGrpc {
     }
 
     async fn get_post(&self, request: Request<GetPostRequest>) -> RpcResult<GetPostResponse> {
+        let memory = ResponseMemory::of_posts(&self.memory, 1).await?;
         let post = self.posts.read(request.into_inner().post_id).await?;
-        Ok(Response::new(GetPostResponse { post: Some(post.into()) }))
+        Ok(memory.respond(GetPostResponse { post: Some(post.into()) }))
     }
 
     async fn batch_get_posts(
         &self,
         request: Request<BatchGetPostsRequest>,
     ) -> RpcResult<BatchGetPostsResponse> {
-        let posts = self.posts.read_all(&request.into_inner().post_ids).await?;
-        let posts = posts.into_iter().map(Into::into).collect();
-        Ok(Response::new(BatchGetPostsResponse { posts }))
+        let ids = request.into_inner().post_ids;
+        let memory = ResponseMemory::of_posts(&self.memory, ids.len()).await?;
+        let posts = self.posts.read_all(&ids).await?.into_iter().map(Into::into).collect();
+        Ok(memory.respond(BatchGetPostsResponse { posts }))
     }
 
     async fn list_posts(&self, request: Request<ListPostsRequest>) -> RpcResult<ListPostsResponse> {
         let ListPostsRequest { page_size, after, author_id } = request.into_inner();
+        let memory = ResponseMemory::of_page(&self.memory).await?;
         let page = self.posts.list(PageRequest { size: page_size, after, author_id }).await?;
         let posts = page.posts.into_iter().map(Into::into).collect();
-        Ok(Response::new(ListPostsResponse { posts, next_after: page.next_after }))
+        Ok(memory.respond(ListPostsResponse { posts, next_after: page.next_after }))
     }
 
     async fn update_post(

@@ -14,22 +14,26 @@ use rolegate_proto::{
     posts_v1::post_service_server::{PostServiceServer, SERVICE_NAME},
 };
 use rolegate_service_host::{GrpcHost, HostedStore};
-use rolegate_service_runtime::{cidr_set::CidrSet, program::Failure};
+use rolegate_service_runtime::{cidr_set::CidrSet, memory_budget::MemoryBudget, program::Failure};
 use rolegate_sql_store::{DatabaseUrl, StoreError};
 use std::sync::Arc;
 use tonic::service::Routes;
 
 /// Opens the database, waiting for a PostgreSQL that does not accept connections yet, and migrates
-/// it. Neither binds a socket nor calls auth-service.
+/// it. Neither binds a socket nor calls auth-service. Responses with posts take at most
+/// `response_memory_mib`.
 pub async fn open(
     database: &DatabaseUrl,
     auth: AuthClient,
     trusted_gateways: &CidrSet,
+    response_memory_mib: usize,
 ) -> Result<GrpcHost<dyn PostStore>, Failure> {
     let store = store::open(database).await?;
     metrics::register(&store);
     let posts = Posts::new(Arc::clone(&store), auth, Arc::new(SystemClock));
-    let routes = Routes::new(PostServiceServer::new(PostsGrpc::new(posts)));
+    // Not the name that the gateway uses: rolegate has both.
+    let memory = MemoryBudget::new("posts", response_memory_mib * 1024 * 1024);
+    let routes = Routes::new(PostServiceServer::new(PostsGrpc::new(posts, memory)));
     Ok(GrpcHost::new(routes, SERVICE_NAME, POSTS_DESCRIPTORS, trusted_gateways, store).await)
 }
 

@@ -7,7 +7,7 @@ use rolegate_grpc_tls::ServerTls;
 use rolegate_service_host::HostSettings;
 use rolegate_service_runtime::{
     program::{CommonSettings, ProgramSettings},
-    settings::{SettingError, socket_address},
+    settings::{SettingError, number_between, socket_address},
 };
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
@@ -34,6 +34,10 @@ pub struct Settings {
     /// Address of /livez, /readyz and /metrics; keep it private
     #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9002", value_parser = socket_address::<9002>)]
     pub ops_listen_addr: SocketAddr,
+
+    /// MiB of posts that may be in responses at a time until callers have read them, 32 to 65536; more wait for 5 seconds, then get OVERLOADED
+    #[arg(long, env = "RESPONSE_MEMORY_MIB", default_value = "64", value_parser = |text: &str| number_between(text, 32_usize, 65_536))]
+    pub response_memory_mib: usize,
 
     /// Shared with auth-service.
     #[command(flatten)]

@@ -47,7 +47,9 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let open = async {
         let auth = AuthService::open(config).await?;
         let (client, trusted) = (auth_client.clone(), CidrSet::loopback());
-        let posts = rolegate_posts_service::host::open(&databases.posts, client, &trusted).await?;
+        let memory = settings.public.response_memory_mib;
+        let open = rolegate_posts_service::host::open(&databases.posts, client, &trusted, memory);
+        let posts = open.await?;
         Ok::<_, Failure>((auth, posts))
     };
     let (auth, posts) = tokio::select! {

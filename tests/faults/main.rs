@@ -11,6 +11,7 @@ mod grpc_tls;
 mod key_rotation;
 mod kill;
 mod lost_standby;
+mod memory;
 mod overload;
 mod postgres_connections;
 mod posts_outage;

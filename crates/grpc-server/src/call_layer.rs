@@ -6,14 +6,16 @@ mod call;
 use crate::caller::Caller;
 use axum::{
     Router,
+    body::Body,
     extract::{Request, State},
     middleware::{Next, from_fn_with_state},
     response::Response,
 };
 use call::Call;
 use http::{HeaderMap, HeaderValue};
+use http_body_util::BodyExt as _;
 use rolegate_proto::{RequestId, metadata::REQUEST_ID};
-use rolegate_service_runtime::cidr_set::CidrSet;
+use rolegate_service_runtime::{cidr_set::CidrSet, memory_budget::Reservation};
 use rolegate_telemetry::{request_context::RequestContext, traces};
 use std::sync::Arc;
 use tonic::service::Routes;
@@ -29,7 +31,17 @@ pub(crate) fn apply(routes: Routes, trusted: &Arc<CidrSet>) -> Router {
 async fn observe(State(trusted): State<Arc<CidrSet>>, request: Request, next: Next) -> Response {
     let call = Call::start(request.uri().path());
     let (context, span) = context_and_span(&request, &trusted);
-    context.scope(call.measure(next.run(request)).instrument(span)).await
+    let mut response = context.scope(call.measure(next.run(request)).instrument(span)).await;
+    match response.extensions_mut().remove() {
+        Some(reservation) => hold(response, reservation),
+        None => response,
+    }
+}
+
+/// The response, whose message stays reserved until it is written.
+fn hold(response: Response, reservation: Arc<Reservation>) -> Response {
+    let hold = move |bytes| reservation.hold(bytes);
+    response.map(|body| Body::new(body.map_frame(move |frame| frame.map_data(&hold))))
 }
 
 fn context_and_span<B>(request: &http::Request<B>, trusted: &CidrSet) -> (RequestContext, Span) {

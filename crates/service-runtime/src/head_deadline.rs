@@ -17,9 +17,12 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncRead, ReadBuf},
+    io::{AsyncRead, AsyncReadExt as _, ReadBuf, Take},
     time::{Sleep, sleep},
 };
+
+/// Bytes of one read. hyper begins with 8 KiB and doubles its buffer after a read that fills it.
+const MAX_READ: u64 = 8 * 1024 - 1;
 
 /// Whether a connection serves a request now: set by its service, read by its stream.
 #[derive(Clone, Debug, Default)]
@@ -36,15 +39,16 @@ impl InRequest {
 }
 
 pub(crate) struct HeadDeadline<R> {
-    reader: R,
+    reader: Take<R>,
     in_request: InRequest,
     timeout: Duration,
     /// Runs while a head arrives.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl<R> HeadDeadline<R> {
+impl<R: AsyncRead> HeadDeadline<R> {
     pub(crate) fn new(reader: R, in_request: InRequest, timeout: Duration) -> Self {
+        let reader = reader.take(MAX_READ);
         Self { reader, in_request, timeout, timer: Some(Box::pin(sleep(timeout))) }
     }
 }
@@ -62,6 +66,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for HeadDeadline<R> {
         if this.timer.as_mut().is_some_and(|timer| timer.as_mut().poll(cx).is_ready()) {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
+        this.reader.set_limit(MAX_READ);
         ready!(Pin::new(&mut this.reader).poll_read(cx, buffer))?;
         if !this.in_request.get() {
             this.timer.get_or_insert_with(|| Box::pin(sleep(this.timeout)));

@@ -4,8 +4,10 @@
 use crate::{
     head_deadline::{HeadDeadline, InRequest},
     incoming::{Accepted, Incoming},
+    memory_budget::MemoryBudget,
     settings::SettingError,
     shutdown::{DRAIN_TIMEOUT, Shutdown},
+    write_deadline::{HeldMemory, WriteDeadline},
 };
 use axum::{Router, extract::ConnectInfo};
 use http::{HeaderValue, Request, header::CONNECTION};
@@ -14,15 +16,14 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::{GracefulConnection, GracefulShutdown},
 };
-use std::{convert::Infallible, net::SocketAddr, pin::Pin, time::Duration};
-use tokio::{io::AsyncWrite, net::TcpStream};
-use tokio_io_timeout::TimeoutWriter;
+use std::{convert::Infallible, net::SocketAddr, time::Duration};
+use tokio::net::TcpStream;
 use tower::ServiceExt;
 
 const MAX_CONNECTIONS: usize = 10_000;
 
-/// In bytes.
-const MAX_HEAD: usize = 64 * 1024;
+/// Bytes of a head. Every connection may take twice as many: for reading, and for writing.
+const MAX_HEAD: usize = 16 * 1024;
 
 /// From the first byte of a request head to its end.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,9 +31,6 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Between two requests on one connection. Longer than the 60 s for which load balancers commonly
 /// keep idle connections, so that the balancer closes them and never sends into a closed one.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
-
-/// For a client to accept the next part of a response.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A bound listener that does not accept yet.
 #[derive(Debug)]
@@ -87,15 +85,20 @@ fn connection(
     let in_request = InRequest::default();
     let (reader, writer) = stream.into_split();
     let reader = HeadDeadline::new(reader, in_request.clone(), HEAD_TIMEOUT);
-    let stream = tokio::io::join(reader, with_deadline(writer));
+    let held = HeldMemory::default();
+    let stream = tokio::io::join(reader, WriteDeadline::new(writer, held.clone()));
     let service = service_fn(move |mut request: Request<body::Incoming>| {
         in_request.set(true);
         request.extensions_mut().insert(ConnectInfo(peer));
         let response = router.clone().oneshot(request);
         let (in_request, shutdown) = (in_request.clone(), shutdown.clone());
+        let held = held.clone();
         async move {
             let mut response = response.await?;
             in_request.set(false);
+            if let Some(budget) = response.extensions_mut().remove::<MemoryBudget>() {
+                held.set(budget);
+            }
             if shutdown.is_lame_duck() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
@@ -107,30 +110,4 @@ fn connection(
         .header_read_timeout(IDLE_TIMEOUT)
         .max_buf_size(MAX_HEAD)
         .serve_connection(TokioIo::new(stream), service)
-}
-
-/// hyper has no timer for a client that does not read its response.
-fn with_deadline<W: AsyncWrite>(writer: W) -> Pin<Box<TimeoutWriter<W>>> {
-    let mut writer = TimeoutWriter::new(writer);
-    writer.set_timeout(Some(WRITE_TIMEOUT));
-    Box::pin(writer)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{WRITE_TIMEOUT, with_deadline};
-    use std::io::ErrorKind;
-    use tokio::{
-        io::{AsyncWriteExt, duplex},
-        time::Instant,
-    };
-
-    #[tokio::test(start_paused = true)]
-    async fn a_peer_that_does_not_read_times_out() {
-        let (_client, server) = duplex(8);
-        let start = Instant::now();
-        let error = with_deadline(server).write_all(&[0; 9]).await.expect_err("8 bytes fit");
-        assert_eq!(error.kind(), ErrorKind::TimedOut);
-        assert_eq!(start.elapsed(), WRITE_TIMEOUT);
-    }
 }

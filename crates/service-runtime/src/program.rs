@@ -1,6 +1,7 @@
 //! A program from its start to its exit code.
 
 use crate::{
+    freed_memory,
     reload_signal::ReloadSignal,
     settings::{EXIT_USAGE, ParseOutcome, SettingError, number_between},
     shutdown::{Shutdown, termination_signal},
@@ -92,6 +93,7 @@ where
         let shutdown = Shutdown::new();
         // From here on SIGHUP does not end the process, whether or not the program reloads files.
         let _reload_signal = ReloadSignal::listen();
+        tokio::spawn(freed_memory::return_periodically());
         let first = termination_signal();
         let second_signal = {
             let shutdown = shutdown.clone();

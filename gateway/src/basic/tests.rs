@@ -11,7 +11,7 @@ use serde_json::json;
 
 async fn send_one(request: Request<Body>) -> TestResponse {
     let settings = Settings::from_args(&[]).expect("defaults").public;
-    send(&router(fake_auth().0, &settings), request).await
+    send(&router(fake_auth().0, &settings, &crate::memory::Memory::new(&settings)), request).await
 }
 
 fn protected(user_pass: &[u8]) -> Request<Body> {

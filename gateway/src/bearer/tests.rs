@@ -15,7 +15,7 @@ fn gateway() -> (Router, Calls) {
     let (auth, calls) = fake_auth();
     let settings =
         Settings::from_args(&["--trusted-proxies", "10.0.0.0/8"]).expect("networks").public;
-    (router(auth, None, &settings), calls)
+    (router(auth, None, &settings, &crate::memory::Memory::new(&settings)), calls)
 }
 
 async fn send_one(request: Request<Body>) -> TestResponse {

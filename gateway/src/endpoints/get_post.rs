@@ -1,10 +1,14 @@
 //! `GET /posts/{id}`.
 
 use super::post_response::PostResponse;
-use crate::extract::path_id::PathId;
-use axum::{Extension, Json, extract::State};
+use crate::{extract::path_id::PathId, memory::ResponseMemory};
+use axum::{Extension, extract::State, response::Response};
 use rolegate_auth_client::{CallContext, axum::ApiError};
 use rolegate_posts_client::PostsClient;
+use rolegate_service_runtime::memory_budget::MemoryBudget;
+
+/// Bytes of the longest post.
+const MAX_POST: usize = 256 * 1024;
 
 /// Get a post
 #[utoipa::path(
@@ -16,8 +20,11 @@ use rolegate_posts_client::PostsClient;
 )]
 pub(crate) async fn get_post(
     State(posts): State<PostsClient>,
+    State(memory): State<MemoryBudget>,
     Extension(context): Extension<CallContext>,
     PathId(id): PathId,
-) -> Result<Json<PostResponse>, ApiError> {
-    Ok(Json(posts.get_post(id, context).await?.into()))
+) -> Result<Response, ApiError> {
+    let memory = ResponseMemory::reserve(&memory, MAX_POST).await?;
+    let post = PostResponse::from(posts.get_post(id, context).await?);
+    memory.json(&post, post.json_size())
 }

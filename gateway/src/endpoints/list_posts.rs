@@ -1,15 +1,22 @@
 //! `GET /posts?limit=&after=&author_id=`, each parameter at most once.
 
 use super::post_response::PostResponse;
-use crate::extract::pagination::{QueryParams, id_parameter, limit_parameter};
-use axum::{Extension, Json, extract::State};
+use crate::{
+    extract::pagination::{QueryParams, id_parameter, limit_parameter},
+    memory::ResponseMemory,
+};
+use axum::{Extension, extract::State, response::Response};
 use rolegate_auth_client::{CallContext, axum::ApiError};
 use rolegate_posts_client::{PostPage, PostQuery, PostsClient};
+use rolegate_service_runtime::memory_budget::MemoryBudget;
 use serde::Serialize;
 use utoipa::{
     IntoParams, ToSchema,
     openapi::path::{Parameter, ParameterIn},
 };
+
+/// Bytes that a page of 2 MiB takes while it is built, with room to spare, so that few are built at a time: the message, the posts, the JSON.
+const MAX_PAGE: usize = 16 * 1024 * 1024;
 
 /// A page of posts by ascending id.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,11 +52,15 @@ impl IntoParams for Filters {
 )]
 pub(crate) async fn list_posts(
     State(posts): State<PostsClient>,
+    State(memory): State<MemoryBudget>,
     Extension(context): Extension<CallContext>,
     params: QueryParams,
-) -> Result<Json<Page>, ApiError> {
-    let PostPage { posts, next } = posts.list(query(&params)?, context).await?;
-    Ok(Json(Page { posts: posts.into_iter().map(Into::into).collect(), next }))
+) -> Result<Response, ApiError> {
+    let query = query(&params)?;
+    let memory = ResponseMemory::reserve(&memory, MAX_PAGE).await?;
+    let PostPage { posts, next } = posts.list(query, context).await?;
+    let page = Page { posts: posts.into_iter().map(Into::into).collect(), next };
+    memory.json(&page, page.posts.iter().map(PostResponse::json_size).sum())
 }
 
 fn query(params: &QueryParams) -> Result<PostQuery, ApiError> {

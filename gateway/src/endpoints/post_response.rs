@@ -43,6 +43,14 @@ impl From<Post> for PostResponse {
     }
 }
 
+impl PostResponse {
+    /// About the bytes of its JSON.
+    pub(super) fn json_size(&self) -> usize {
+        const NAMES_AND_NUMBERS: usize = 512;
+        self.title.len() + self.content.len() + NAMES_AND_NUMBERS
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::PostResponse;

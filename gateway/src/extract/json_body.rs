@@ -2,6 +2,7 @@
 
 mod object;
 
+use crate::memory::{BodyMemory, FREE};
 use axum::{
     body::Body,
     extract::{FromRequest, Request},
@@ -23,7 +24,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A struct of strings, read from a JSON object of at most `MAX` bytes. Unknown fields are ignored.
 ///
-/// Rejects, in this order, with 413, 408, 415 and 400. A field that is missing, repeated or not a
+/// Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and 400. A field that is missing, repeated or not a
 /// string is not a rejection but the inner error, because handlers check the path before it. No
 /// error repeats anything of the body, which may hold a password.
 pub(crate) struct JsonBody<T, const MAX: usize = MAX_BODY>(pub(crate) Result<T, ApiError>);
@@ -33,7 +34,7 @@ impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
-        let bytes = read(body, MAX).await?;
+        let bytes = read(body, MAX, head.extensions.get()).await?;
         if !is_json(&head.headers) {
             return Err(ApiError::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -51,31 +52,55 @@ impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody
     }
 }
 
-async fn read(body: Body, max: usize) -> Result<Vec<u8>, ApiError> {
-    let too_large = || ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "Request body too large.");
+async fn read(body: Body, max: usize, memory: Option<&BodyMemory>) -> Result<Vec<u8>, ApiError> {
+    let size = body.size_hint();
     // `Content-Length` is checked before the first read, and so before a 100 (Continue) is sent.
-    if body.size_hint().lower() > max as u64 {
+    if size.lower() > max as u64 {
         return Err(too_large());
     }
+    let size = size.exact().and_then(|size| usize::try_from(size).ok());
     let mut body = Limited::new(body, max);
     let read = async {
+        let mut free = FREE;
+        if let Some(size) = size.filter(|&size| size > free) {
+            reserve(memory, size).await?;
+            free = max;
+        }
         // Copied: keeping many small chunks would take many times their bytes.
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(size.unwrap_or_default());
         while let Some(frame) = body.frame().await {
-            if let Ok(data) = frame?.into_data() {
-                bytes.extend_from_slice(&data);
+            let Ok(data) = frame.map_err(|error| unreadable(&*error))?.into_data() else {
+                continue;
+            };
+            if bytes.len() + data.len() > free {
+                reserve(memory, max).await?;
+                free = max;
             }
+            bytes.extend_from_slice(&data);
         }
-        Ok::<_, axum::BoxError>(bytes)
+        Ok(bytes)
     };
-    match timeout(BODY_TIMEOUT, read).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) if is_over_limit(&*error) => Err(too_large()),
-        Ok(Err(_)) => Err(ApiError::bad_request("Request body could not be read.")),
-        Err(_elapsed) => {
-            Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "Request body did not arrive in time."))
-        }
+    timeout(BODY_TIMEOUT, read).await.unwrap_or_else(|_elapsed| {
+        Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "Request body did not arrive in time."))
+    })
+}
+
+async fn reserve(memory: Option<&BodyMemory>, bytes: usize) -> Result<(), ApiError> {
+    match memory {
+        Some(memory) => memory.reserve(bytes).await,
+        None => Ok(()),
     }
+}
+
+fn too_large() -> ApiError {
+    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "Request body too large.")
+}
+
+fn unreadable(error: &(dyn Error + 'static)) -> ApiError {
+    if is_over_limit(error) {
+        return too_large();
+    }
+    ApiError::bad_request("Request body could not be read.")
 }
 
 fn is_over_limit(error: &(dyn Error + 'static)) -> bool {

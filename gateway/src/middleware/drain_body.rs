@@ -4,6 +4,7 @@
 //! connection and the client sees a broken pipe instead of its 413 or 401. So an early response
 //! waits for the rest of the body, within limits.
 
+use crate::memory::BodyMemory;
 use axum::{
     body::{Body, Bytes},
     extract::Request,
@@ -15,6 +16,7 @@ use http::{
 };
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
+use rolegate_service_runtime::memory_budget::MemoryBudget;
 use std::{
     mem,
     pin::Pin,
@@ -26,11 +28,14 @@ use tokio::{sync::oneshot, time::timeout};
 /// Bytes, not counting what the handler read.
 const MAX_DRAIN: u64 = 8 * 1024 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+/// After a 503: an overloaded gateway must not wait for slow bodies.
+const BUSY_DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Calls `handler` and reads what it left of the body. Closes the connection after the response if
-/// that exceeds the limits.
+/// that exceeds the limits. What the handler reads counts against `memory` until it has answered.
 pub(crate) async fn drain_unread<F: Future<Output = Response>>(
-    request: Request,
+    mut request: Request,
+    memory: &MemoryBudget,
     handler: impl FnOnce(Request) -> F,
 ) -> Response {
     if request.body().is_end_stream() {
@@ -38,15 +43,21 @@ pub(crate) async fn drain_unread<F: Future<Output = Response>>(
     }
     let expects_continue = request.headers().contains_key(EXPECT);
     let (on_drop, mut dropped) = oneshot::channel();
+    let memory = BodyMemory::new(memory);
+    request.extensions_mut().insert(memory.clone());
     let request = request
         .map(|body| Body::new(TrackedBody { body, is_started: false, on_drop: Some(on_drop) }));
     let mut response = handler(request).await;
+    drop(memory);
     let is_drained = match dropped.try_recv() {
         // The client waits for a 100 (Continue) and sends nothing after a final response.
         Ok(rest) if expects_continue && !rest.is_started => false,
         // The client had its time already.
         Ok(_) if response.status() == StatusCode::REQUEST_TIMEOUT => false,
-        Ok(rest) => drain(rest.body).await,
+        Ok(rest) if response.status() == StatusCode::SERVICE_UNAVAILABLE => {
+            drain(rest.body, BUSY_DRAIN_TIMEOUT).await
+        }
+        Ok(rest) => drain(rest.body, DRAIN_TIMEOUT).await,
         // The handler read the whole body.
         Err(_) => true,
     };
@@ -57,7 +68,7 @@ pub(crate) async fn drain_unread<F: Future<Output = Response>>(
 }
 
 /// Whether the body ended within the limits.
-async fn drain(mut body: Body) -> bool {
+async fn drain(mut body: Body, time: Duration) -> bool {
     if body.size_hint().lower() > MAX_DRAIN {
         return false;
     }
@@ -72,7 +83,7 @@ async fn drain(mut body: Body) -> bool {
         }
         true
     };
-    timeout(DRAIN_TIMEOUT, read).await.unwrap_or(false)
+    timeout(time, read).await.unwrap_or(false)
 }
 
 /// Sends the inner body back if it is dropped before its end.

@@ -17,8 +17,13 @@ use tower::ServiceExt;
 
 fn variants(arguments: &[&str]) -> [Router; 2] {
     let settings = Settings::from_args(arguments).expect("settings").public;
-    let bearer = bearer::router(fake_auth().0, Some(unavailable_posts()), &settings);
-    [bearer, basic::router(fake_auth().0, &settings)]
+    let bearer = bearer::router(
+        fake_auth().0,
+        Some(unavailable_posts()),
+        &settings,
+        &crate::memory::Memory::new(&settings),
+    );
+    [bearer, basic::router(fake_auth().0, &settings, &crate::memory::Memory::new(&settings))]
 }
 
 /// A posts-service that refuses connections.
@@ -230,7 +235,8 @@ async fn docs_can_be_off() {
 #[tokio::test]
 async fn without_posts_service_there_are_no_routes_of_posts() {
     let settings = Settings::from_args(&[]).expect("settings").public;
-    let router = bearer::router(fake_auth().0, None, &settings);
+    let router =
+        bearer::router(fake_auth().0, None, &settings, &crate::memory::Memory::new(&settings));
     for (method, path) in [("GET", "/posts"), ("POST", "/posts"), ("DELETE", "/posts/1")] {
         send(&router, bare(method, path)).await.assert_error(404, "Not Found");
     }

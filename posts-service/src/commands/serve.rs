@@ -14,7 +14,12 @@ pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Fa
     let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
     let probes = Probes::start(settings.ops_listen_addr, &shutdown).await?;
     let host = tokio::select! {
-        host = host::open(&database, auth, &settings.host.trusted_gateways) => host?,
+        host = host::open(
+            &database,
+            auth,
+            &settings.host.trusted_gateways,
+            settings.response_memory_mib,
+        ) => host?,
         () = shutdown.lame_duck() => return Ok(()),
     };
     let grpc = ("POSTS_LISTEN_ADDR", settings.posts_listen_addr);

@@ -20,6 +20,7 @@ fn reason_of(error: &PostError) -> Reason {
         PostError::NotOwner => Reason::RoleInsufficient,
         PostError::Invalid(_) => Reason::PostInvalid,
         PostError::RequestInvalid(_) => Reason::RequestInvalid,
+        PostError::Busy => Reason::Overloaded,
         PostError::AuthUnavailable(_) => Reason::AuthUnavailable,
         PostError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
             Reason::StoreUnavailable

@@ -28,6 +28,9 @@ pub enum PostError {
     /// auth-service returned an unexpected error.
     #[error("auth-service failed")]
     AuthFailed(#[source] CallError),
+    /// Too many posts are in responses that are not written yet.
+    #[error("too many posts are being read")]
+    Busy,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

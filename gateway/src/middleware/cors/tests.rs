@@ -13,7 +13,10 @@ const APP: &str = "https://app.example";
 fn variants(origins: &str) -> [Router; 2] {
     let arguments = ["--cors-allowed-origins", origins];
     let settings = Settings::from_args(&arguments).expect("origins").public;
-    [bearer::router(fake_auth().0, None, &settings), basic::router(fake_auth().0, &settings)]
+    [
+        bearer::router(fake_auth().0, None, &settings, &crate::memory::Memory::new(&settings)),
+        basic::router(fake_auth().0, &settings, &crate::memory::Memory::new(&settings)),
+    ]
 }
 
 fn from(origin: &str, mut request: Request<Body>) -> Request<Body> {

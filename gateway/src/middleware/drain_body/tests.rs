@@ -1,4 +1,4 @@
-use super::{DRAIN_TIMEOUT, MAX_DRAIN, drain_unread};
+use super::{BUSY_DRAIN_TIMEOUT, DRAIN_TIMEOUT, MAX_DRAIN, drain_unread};
 use axum::{
     Router,
     body::{Body, Bytes},
@@ -7,6 +7,7 @@ use axum::{
 };
 use http::{Request, StatusCode, header::CONNECTION};
 use http_body_util::BodyExt;
+use rolegate_service_runtime::memory_budget::MemoryBudget;
 use std::{
     convert::Infallible,
     sync::{
@@ -34,11 +35,13 @@ fn body(chunks: usize) -> (Body, Arc<AtomicUsize>) {
 async fn closes(path: &str, body: Body, expect: Option<&str>) -> bool {
     let router = Router::new()
         .route("/rejected", post(async || StatusCode::UNAUTHORIZED))
+        .route("/busy", post(async || StatusCode::SERVICE_UNAVAILABLE))
         .route("/slow", post(async || StatusCode::REQUEST_TIMEOUT))
         .route("/started", post(async |mut body: Body| drop(body.frame().await)))
         .route("/read", post(async |body: Body| drop(body.collect().await)))
         .layer(from_fn(async |request, next: Next| {
-            drain_unread(request, |request| next.run(request)).await
+            drain_unread(request, &MemoryBudget::new("test", 1024), |request| next.run(request))
+                .await
         }));
     let mut request = Request::post(path);
     if let Some(expect) = expect {
@@ -89,4 +92,6 @@ async fn slow_sender_gets_the_drain_timeout_unless_it_timed_out_already() {
     assert!(start.elapsed().is_zero());
     assert!(closes("/rejected", never(), None).await);
     assert_eq!(start.elapsed(), DRAIN_TIMEOUT);
+    assert!(closes("/busy", never(), None).await);
+    assert_eq!(start.elapsed(), DRAIN_TIMEOUT + BUSY_DRAIN_TIMEOUT);
 }

@@ -1,0 +1,97 @@
+use super::{MAX_WAITING, MemoryBudget, WAIT_TIMEOUT, network};
+use axum::body::Bytes;
+use http::HeaderValue;
+use rolegate_telemetry::request_context::RequestContext;
+use std::{
+    net::IpAddr,
+    sync::{Arc, atomic::Ordering},
+};
+use tokio::time::Instant;
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+async fn as_client<F: Future>(address: &str, work: F) -> F::Output {
+    let client_address = Some(ip(address));
+    RequestContext { request_id: HeaderValue::from_static("id"), client_address }.scope(work).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_waits_until_memory_is_free_and_is_then_refused() {
+    let budget = MemoryBudget::new("test-wait", 100);
+    let first = budget.reserve(50).await.expect("free");
+    let mut second = budget.reserve(50).await.expect("free");
+    let start = Instant::now();
+    assert!(budget.reserve(1).await.is_none());
+    assert_eq!(start.elapsed(), WAIT_TIMEOUT);
+    second.shrink_to(49);
+    assert!(budget.reserve(1).await.is_some());
+    let waits = budget.clone();
+    let waits = tokio::spawn(async move { waits.reserve(50).await.is_some() });
+    tokio::task::yield_now().await;
+    assert!(budget.is_contended());
+    drop(first);
+    assert!(waits.await.expect("no panic"));
+    assert!(!budget.is_contended());
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_too_many_wait_others_are_refused_at_once() {
+    let budget = MemoryBudget::new("test-waiting", 2);
+    let _held = (budget.reserve(1).await, budget.reserve(1).await);
+    for _ in 0..MAX_WAITING {
+        let budget = budget.clone();
+        tokio::spawn(async move { budget.reserve(1).await.is_none() });
+    }
+    while budget.0.waiting.load(Ordering::Relaxed) < MAX_WAITING {
+        tokio::task::yield_now().await;
+    }
+    let start = Instant::now();
+    assert!(budget.reserve(1).await.is_none());
+    assert!(start.elapsed().is_zero());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_client_gets_at_most_half() {
+    let budget = MemoryBudget::new("test-share", 100);
+    // More than the half is reserved as the half.
+    let _all_of_it = as_client("192.0.2.1", budget.reserve(1000)).await.expect("free");
+    assert!(as_client("192.0.2.1", budget.reserve(1)).await.is_none());
+    let start = Instant::now();
+    assert!(as_client("192.0.2.2", budget.reserve(50)).await.is_some());
+    assert!(start.elapsed().is_zero());
+}
+
+#[tokio::test(start_paused = true)]
+async fn bytes_hold_their_reservation_until_the_last_reference() {
+    let budget = MemoryBudget::new("test-hold", 100);
+    let reservation = Arc::new(budget.reserve(50).await.expect("free"));
+    let held = reservation.hold(Bytes::from_static(b"page"));
+    drop(reservation);
+    let part = held.slice(1..2);
+    drop(held);
+    assert_eq!(budget.0.free.available_permits(), 50);
+    assert_eq!(&part[..], b"a");
+    drop(part);
+    assert_eq!(budget.0.free.available_permits(), 100);
+}
+
+#[tokio::test]
+async fn clients_without_reservations_are_forgotten() {
+    let budget = MemoryBudget::new("test-clients", 100);
+    for number in 0..10_000_u32 {
+        let address = std::net::Ipv4Addr::from_bits(number).to_string();
+        as_client(&address, budget.reserve(1)).await.expect("free");
+    }
+    let clients = budget.0.clients.lock().expect("no panic").free.len();
+    assert!(clients <= super::MIN_CLIENTS, "{clients}");
+}
+
+#[test]
+fn a_client_of_ipv6_is_a_64() {
+    assert_eq!(network(ip("2001:db8::1")), network(ip("2001:db8::ffff:1")));
+    assert_ne!(network(ip("2001:db8::1")), network(ip("2001:db8:0:1::1")));
+    assert_eq!(network(ip("::ffff:192.0.2.1")), ip("192.0.2.1"));
+    assert_ne!(network(ip("192.0.2.1")), network(ip("192.0.2.2")));
+}

@@ -1,0 +1,93 @@
+//! Memory that request bodies and responses may take: see [`memory_budget`].
+//!
+//! Small ones are free: connections, whose number is limited, have buffers of that size anyway.
+//!
+//! [`memory_budget`]: rolegate_service_runtime::memory_budget
+
+use crate::settings::PublicSettings;
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use rolegate_auth_client::{CallError, Reason, axum::ApiError};
+use rolegate_service_runtime::memory_budget::{MemoryBudget, Reservation};
+use serde::Serialize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of a body or response that nothing is reserved for.
+pub(crate) const FREE: usize = 4 * 1024;
+
+const MIB: usize = 1024 * 1024;
+
+/// The budgets of a gateway.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    pub(crate) requests: MemoryBudget,
+    pub(crate) responses: MemoryBudget,
+}
+
+impl Memory {
+    pub(crate) fn new(settings: &PublicSettings) -> Self {
+        Self {
+            requests: MemoryBudget::new("requests", settings.request_memory_mib * MIB),
+            responses: MemoryBudget::new("responses", settings.response_memory_mib * MIB),
+        }
+    }
+}
+
+/// Reserves memory; 503 if too little becomes free.
+async fn reserve(budget: &MemoryBudget, bytes: usize) -> Result<Reservation, ApiError> {
+    let reservation = budget.reserve(bytes).await;
+    reservation.ok_or_else(|| CallError::local(Reason::Overloaded).into())
+}
+
+/// The memory of one request body, in the extensions of its request. Reserved until the request is
+/// answered, because handlers copy what they read.
+#[derive(Clone, Debug)]
+pub(crate) struct BodyMemory {
+    budget: MemoryBudget,
+    reserved: Arc<Mutex<Option<Reservation>>>,
+}
+
+impl BodyMemory {
+    pub(crate) fn new(budget: &MemoryBudget) -> Self {
+        Self { budget: budget.clone(), reserved: Arc::default() }
+    }
+
+    /// Reserves `bytes` until the last clone is dropped; 503 if too little becomes free.
+    pub(crate) async fn reserve(&self, bytes: usize) -> Result<(), ApiError> {
+        let reserved = reserve(&self.budget, bytes).await?;
+        *self.reserved.lock().unwrap_or_else(PoisonError::into_inner) = Some(reserved);
+        Ok(())
+    }
+}
+
+/// A response that is not built yet.
+pub(crate) struct ResponseMemory(Reservation);
+
+impl ResponseMemory {
+    /// Reserves `bytes`, the most that building the response takes; 503 if too little becomes free.
+    pub(crate) async fn reserve(budget: &MemoryBudget, bytes: usize) -> Result<Self, ApiError> {
+        reserve(budget, bytes).await.map(Self)
+    }
+
+    /// A response with this JSON of about `size` bytes. Its bytes stay reserved until they are written.
+    pub(crate) fn json<T: Serialize>(
+        mut self,
+        body: &T,
+        size: usize,
+    ) -> Result<Response, ApiError> {
+        let mut json = Vec::with_capacity(size);
+        if serde_json::to_writer(&mut json, body).is_err() {
+            return Err(CallError::Malformed.into());
+        }
+        json.shrink_to_fit();
+        let content_type = [(CONTENT_TYPE, "application/json")];
+        if json.len() <= FREE {
+            return Ok((content_type, json).into_response());
+        }
+        self.0.shrink_to(json.len());
+        let reservation = Arc::new(self.0);
+        let mut response = (content_type, reservation.hold(json.into())).into_response();
+        reservation.mark(response.extensions_mut());
+        Ok(response)
+    }
+}

@@ -1,0 +1,45 @@
+//! Memory of responses with posts: see [`memory_budget`](rolegate_service_runtime::memory_budget).
+
+use crate::posts::PostError;
+use prost::Message;
+use rolegate_proto::limits::MAX_POST_BATCH;
+use rolegate_service_runtime::memory_budget::{MemoryBudget, Reservation};
+use std::sync::Arc;
+use tonic::Response;
+
+/// Bytes of the longest post.
+const MAX_POST: usize = 256 * 1024;
+/// Bytes that a page of 2 MiB takes while it is built, with room to spare, so that few are built at a time: the rows, the posts, the message.
+const MAX_PAGE: usize = 16 * 1024 * 1024;
+/// Bytes of a response that nothing stays reserved for.
+const FREE: usize = 4 * 1024;
+
+/// A response that is not built yet.
+pub(super) struct ResponseMemory(Reservation);
+
+impl ResponseMemory {
+    /// Reserves memory for this many posts.
+    pub(super) async fn of_posts(budget: &MemoryBudget, posts: usize) -> Result<Self, PostError> {
+        Self::reserve(budget, MAX_POST * posts.clamp(1, MAX_POST_BATCH)).await
+    }
+
+    /// Reserves memory for a page.
+    pub(super) async fn of_page(budget: &MemoryBudget) -> Result<Self, PostError> {
+        Self::reserve(budget, MAX_PAGE).await
+    }
+
+    async fn reserve(budget: &MemoryBudget, bytes: usize) -> Result<Self, PostError> {
+        budget.reserve(bytes).await.map(Self).ok_or(PostError::Busy)
+    }
+
+    /// A response with this message, whose bytes stay reserved until they are written.
+    pub(super) fn respond<M: Message>(mut self, message: M) -> Response<M> {
+        let size = message.encoded_len();
+        let mut response = Response::new(message);
+        if size > FREE {
+            self.0.shrink_to(size);
+            response.extensions_mut().insert(Arc::new(self.0));
+        }
+        response
+    }
+}
