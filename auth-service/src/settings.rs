@@ -121,6 +121,7 @@ fn limit(text: &str) -> Result<u32, String> {
 
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "auth-service";
+    const CLIENT_LISTENERS: usize = 1;
 
     fn common(&self) -> &CommonSettings {
         &self.host.common

@@ -5,6 +5,7 @@ use axum::Router;
 use rolegate_auth_client::AuthClient;
 use rolegate_posts_client::PostsClient;
 use rolegate_service_runtime::{
+    address_limit::AddressLimit,
     http_server::HttpListener,
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
@@ -23,9 +24,11 @@ impl Gateway {
     /// Binds the listeners that are not `off`.
     pub async fn bind(settings: &PublicSettings) -> Result<Self, SettingError> {
         settings.validate()?;
+        let (max, proxies) = (settings.max_connections_per_address, &settings.trusted_proxies);
+        let limit = AddressLimit::new(max, proxies.clone());
         Ok(Self {
-            bearer: bind("BEARER_LISTEN_ADDR", settings.bearer_listen_addr).await?,
-            basic: bind("BASIC_LISTEN_ADDR", settings.basic_listen_addr).await?,
+            bearer: bind("BEARER_LISTEN_ADDR", settings.bearer_listen_addr, &limit).await?,
+            basic: bind("BASIC_LISTEN_ADDR", settings.basic_listen_addr, &limit).await?,
             settings: settings.clone(),
         })
     }
@@ -59,9 +62,13 @@ impl Gateway {
 async fn bind(
     variable: &str,
     ListenAddress(address): ListenAddress,
+    limit: &AddressLimit,
 ) -> Result<Option<HttpListener>, SettingError> {
     match address {
-        Some(address) => HttpListener::bind(variable, address).await.map(Some),
+        Some(address) => {
+            let listener = HttpListener::bind(variable, address).await?;
+            Ok(Some(listener.limit_per_address(limit.clone())))
+        }
         None => Ok(None),
     }
 }

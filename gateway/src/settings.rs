@@ -59,6 +59,7 @@ pub struct Settings {
 
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "gateway";
+    const CLIENT_LISTENERS: usize = 2;
 
     fn common(&self) -> &CommonSettings {
         &self.common
@@ -114,6 +115,16 @@ pub struct PublicSettings {
         value_parser = |text: &str| number_between(text, 32_usize, 65_536)
     )]
     pub response_memory_mib: usize,
+
+    /// Connections that one client address (IPv6: one /64) may have to the public addresses, 1 to
+    /// 10000; TRUSTED_PROXIES may have any number
+    #[arg(
+        long,
+        env = "MAX_CONNECTIONS_PER_ADDRESS",
+        default_value = "1000",
+        value_parser = |text: &str| number_between(text, 1_usize, 10_000)
+    )]
+    pub max_connections_per_address: usize,
 
     /// Whether the public addresses serve /openapi.json and Swagger UI at /docs
     #[arg(
@@ -196,6 +207,8 @@ mod tests {
             ["--request-memory-mib", "64M"],
             ["--response-memory-mib", "65537"],
             ["--response-memory-mib", "31"],
+            ["--max-connections-per-address", "0"],
+            ["--max-connections-per-address", "10001"],
             ["--api-docs", ""],
             ["--api-docs", "On"],
             ["--api-docs", "true"],

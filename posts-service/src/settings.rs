@@ -75,6 +75,7 @@ impl ServerTlsSettings {
 
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "posts-service";
+    const CLIENT_LISTENERS: usize = 1;
 
     fn common(&self) -> &CommonSettings {
         &self.host.common

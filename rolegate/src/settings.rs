@@ -65,6 +65,7 @@ pub struct Settings {
 
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "rolegate";
+    const CLIENT_LISTENERS: usize = 4;
 
     fn common(&self) -> &CommonSettings {
         &self.common

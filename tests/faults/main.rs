@@ -2,6 +2,7 @@
 
 mod auth_outage;
 mod bad_settings;
+mod connections;
 mod database_outage;
 mod database_tls;
 mod failover;
@@ -22,5 +23,6 @@ mod silent_start;
 mod sqlite_locked;
 mod standby;
 mod start;
+mod terminal;
 mod tls_port;
 mod untrusted_peers;

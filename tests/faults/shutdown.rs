@@ -12,6 +12,7 @@ for_all_deployments!(
     lame_duck_is_not_ready_but_serves_and_closes_connections,
     logins_in_flight_finish,
     idle_process_exits_with_0,
+    second_signal_ends_the_lame_duck_time,
 );
 for_split_deployments!(stopping_auth_service_finishes_the_calls_of_the_gateway);
 
@@ -31,6 +32,19 @@ async fn lame_duck_is_not_ready_but_serves_and_closes_connections(setup: TestSet
     response.expect(200).expect_header("connection", Some("close"));
     let response = app.basic.with_basic("ann", &ann.password).get("/protected").await;
     response.expect(200).expect_header("connection", Some("close"));
+}
+
+async fn second_signal_ends_the_lame_duck_time(setup: TestSetup) {
+    // Longer than a test waits.
+    let app = setup.with("LAME_DUCK_SECONDS", "300").start().await;
+    let (processes, _database) = app.into_processes();
+    for process in processes.into_iter().rev() {
+        process.terminate();
+        process.logs("the first signal", |line| line.contains("stopping")).await;
+        process.wait_for_readiness(503).await;
+        process.interrupt();
+        assert_eq!(process.exit().await.code, Some(130));
+    }
 }
 
 const LOGINS: u8 = 4;

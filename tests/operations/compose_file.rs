@@ -151,6 +151,20 @@ fn containers_are_confined_and_have_time_to_stop() {
     }
 }
 
+#[test]
+fn every_frontend_of_the_balancer_limits_the_connections_of_a_source() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = std::fs::read_to_string(root.join("deploy/haproxy.cfg")).expect("it is there");
+    let frontends: Vec<_> = text.split("\nfrontend ").skip(1).collect();
+    assert_eq!(frontends.len(), 2);
+    for frontend in frontends {
+        let track = "tcp-request connection track-sc0 src,ipmask(32,64) table sources\n";
+        let reject = "tcp-request connection reject if { sc0_conn_cur gt 1000 }\n";
+        assert!(frontend.contains(track) && frontend.contains(reject), "{frontend}");
+    }
+    assert!(text.contains("stick-table type ipv6 size 100k expire 2m store conn_cur\n"));
+}
+
 #[tokio::test]
 async fn every_variable_is_a_valid_setting_of_its_program() {
     let compose = compose();

@@ -31,6 +31,7 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     let mut settings = setup.auth_settings(&database.url());
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
+    expect_line(&exit, "ok", "open files allow");
     expect_line(&exit, "ok", "is free");
     expect_line(&exit, "ok", "there is no user admin yet");
     let server = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
@@ -44,6 +45,18 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     expect_line(&exit, "ok", "the user admin exists");
     expect_line(&exit, "ok", "in use by a server that is ready");
     assert_eq!(database.count_users().await, 1);
+}
+
+#[tokio::test]
+async fn doctor_reports_a_limit_of_open_files_that_is_too_low() {
+    let (database, folder) =
+        (TestDatabase::create(Store::Sqlite).await, tempfile::tempdir().expect("a folder"));
+    let settings = TestSetup::split(Store::Sqlite).auth_settings(&database.url());
+    let (program, arguments) = (Program::AuthService, &["doctor"][..]);
+    let process = Process::start_with_open_files(program, arguments, 512, &settings, folder.path());
+    let exit = process.exit().await;
+    assert_eq!(exit.code, Some(1), "{exit:?}");
+    expect_line(&exit, "FAILED", "open files allow 460 connections to each listener; raise");
 }
 
 #[tokio::test]

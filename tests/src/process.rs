@@ -75,6 +75,21 @@ impl Process {
         (process, disk)
     }
 
+    /// Starts a program with arguments and this limit of open files, soft and hard.
+    #[must_use]
+    pub fn start_with_open_files(
+        program: Program,
+        arguments: &[&str],
+        limit: u32,
+        settings: &BTreeMap<String, String>,
+        folder: &Path,
+    ) -> Self {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", "ulimit -n \"$0\" && exec \"$@\"", &limit.to_string()]);
+        shell.arg(program.path()).args(arguments);
+        Self::spawn_command(program, shell, settings, folder, Stdio::null())
+    }
+
     /// Runs a command to its end, with this text as its standard input.
     pub async fn run(
         program: Program,
@@ -227,6 +242,11 @@ impl Process {
     /// Sends SIGTERM.
     pub fn terminate(&self) {
         self.signal("TERM");
+    }
+
+    /// Sends SIGINT, as Ctrl-C does.
+    pub fn interrupt(&self) {
+        self.signal("INT");
     }
 
     /// Sends SIGHUP, on which it reloads its files.

@@ -12,6 +12,7 @@ use rolegate_service_runtime::program::Failure;
 /// Runs the steps of `serve` in its order, and goes on after a failure.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     let mut doctor = Doctor::default();
+    doctor.open_files();
     let (host, service) = (&settings.host, &settings.service);
     doctor.tls(service.tls());
     let keyring = settings.keys().and_then(|keys| keys.read());

@@ -1,5 +1,6 @@
 //! A TCP connection as tonic serves it.
 
+use rolegate_service_runtime::incoming::Permit;
 use std::{
     io,
     pin::Pin,
@@ -7,7 +8,6 @@ use std::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    sync::OwnedSemaphorePermit,
     time::{Instant, Sleep, sleep_until},
 };
 use tonic::transport::server::Connected;
@@ -22,12 +22,12 @@ pub(crate) struct Connection<S> {
     stream: S,
     /// Missing bytes of the preface and their deadline; `None` after the preface.
     preface: Option<(usize, Pin<Box<Sleep>>)>,
-    _permit: Option<OwnedSemaphorePermit>,
+    _permit: Permit,
 }
 
 impl<S> Connection<S> {
     /// The preface must be complete at `deadline`, or reads fail.
-    pub(crate) fn new(stream: S, deadline: Instant, permit: Option<OwnedSemaphorePermit>) -> Self {
+    pub(crate) fn new(stream: S, deadline: Instant, permit: Permit) -> Self {
         let preface = Some((PREFACE_LEN, Box::pin(sleep_until(deadline))));
         Self { stream, preface, _permit: permit }
     }

@@ -36,7 +36,7 @@ where
     tokio::spawn(async move {
         let accepting = async {
             loop {
-                let Accepted { stream, peer, permit } = incoming.accept().await;
+                let Accepted { stream, peer, permit } = incoming.accept(|| false).await;
                 let deadline = Instant::now() + timeout;
                 let (handshake, sender) = (handshake(stream), sender.clone());
                 // A task of its own, so that a slow handshake does not delay other connections.

@@ -2,7 +2,9 @@
 
 use crate::incoming::MAX_CONNECTIONS;
 use rolegate_grpc_tls::ServerTls;
-use rolegate_service_runtime::{incoming::Incoming, program::banner_line, settings::SettingError};
+use rolegate_service_runtime::{
+    descriptors, incoming::Incoming, program::banner_line, settings::SettingError,
+};
 use std::{io, net::SocketAddr, sync::Arc};
 use tokio::{io::DuplexStream, sync::mpsc};
 
@@ -25,7 +27,8 @@ pub struct GrpcListener {
 impl GrpcListener {
     /// Binds the address of the setting `variable`.
     pub async fn bind(variable: &str, address: SocketAddr) -> Result<Self, SettingError> {
-        let incoming = Incoming::bind(variable, address, MAX_CONNECTIONS).await?;
+        let limit = MAX_CONNECTIONS.min(descriptors::per_listener());
+        let incoming = Incoming::bind(variable, address, limit).await?;
         Ok(Self { incoming, tls: None })
     }
 

@@ -3,7 +3,7 @@
 
 use rolegate_grpc_server::{GrpcListener, IGNORED_ADDRESSES};
 use rolegate_service_runtime::{
-    healthcheck,
+    descriptors, healthcheck,
     http_server::HttpListener,
     ignored_address::AddressHeader,
     program::{Failure, print},
@@ -15,6 +15,9 @@ use std::{fmt::Display, fs, net::SocketAddr, os::unix::fs::MetadataExt, path::Pa
 /// Access of others, and of the group to write. The group may read: that is how Kubernetes mounts a
 /// secret for a user who is not root.
 const FORBIDDEN_MODE: u32 = 0o027;
+
+/// Fewer are a limit of a desktop, not of a server.
+const MIN_CLIENTS: usize = 1000;
 
 /// Far more than time synchronization leaves, far less than the lifetime of an access token.
 const MAX_CLOCK_SKEW_SECONDS: f64 = 5.0;
@@ -55,6 +58,18 @@ impl Doctor {
             None => "off; gRPC is plain text",
         };
         self.report("tls", loaded.map(text));
+    }
+
+    /// The limit of open files, which a start raises as far as it may.
+    pub fn open_files(&mut self) {
+        const STEP: &str = "limits";
+        let clients = descriptors::per_listener();
+        let text = format!("open files allow {clients} connections to each listener");
+        if clients < MIN_CLIENTS {
+            self.fail(STEP, format!("{text}; raise the hard limit (nofile) to 32768"));
+        } else {
+            print_line("ok", STEP, text);
+        }
     }
 
     /// The modes of the files that these settings name. A file that cannot be read is reported by

@@ -30,7 +30,7 @@ pub struct AdminServer {
 impl AdminServer {
     /// Binds `OPS_LISTEN_ADDR` and serves it, in a task.
     pub async fn start(address: SocketAddr, readiness: Readiness) -> Result<Self, SettingError> {
-        let listener = HttpListener::bind("OPS_LISTEN_ADDR", address).await?;
+        let listener = HttpListener::bind_for_probes("OPS_LISTEN_ADDR", address).await?;
         let (address, shutdown) = (listener.address(), Shutdown::new());
         tracing::debug!(%address, "serving /livez, /readyz and /metrics");
         let serving = tokio::spawn(listener.serve(router(readiness), shutdown.clone()));

@@ -20,6 +20,7 @@ pub struct CommandLine<S, C> {
 
 impl<S: ProgramSettings, C> ProgramSettings for CommandLine<S, C> {
     const PROGRAM: &'static str = S::PROGRAM;
+    const CLIENT_LISTENERS: usize = S::CLIENT_LISTENERS;
 
     fn common(&self) -> &CommonSettings {
         self.settings.common()

@@ -5,15 +5,13 @@
 //! So the timer of hyper bounds idle time, and this reader bounds the head: from its first byte (for
 //! the first request from the accept) to the call of the service.
 
+use crate::activity::Activity;
 use std::{
     future::Future,
     io,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll, ready},
+    sync::Arc,
+    task::{Context, Poll},
     time::Duration,
 };
 use tokio::{
@@ -24,32 +22,18 @@ use tokio::{
 /// Bytes of one read. hyper begins with 8 KiB and doubles its buffer after a read that fills it.
 const MAX_READ: u64 = 8 * 1024 - 1;
 
-/// Whether a connection serves a request now: set by its service, read by its stream.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct InRequest(Arc<AtomicBool>);
-
-impl InRequest {
-    pub(crate) fn set(&self, in_request: bool) {
-        self.0.store(in_request, Ordering::Relaxed);
-    }
-
-    fn get(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 pub(crate) struct HeadDeadline<R> {
     reader: Take<R>,
-    in_request: InRequest,
+    activity: Arc<Activity>,
     timeout: Duration,
     /// Runs while a head arrives.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<R: AsyncRead> HeadDeadline<R> {
-    pub(crate) fn new(reader: R, in_request: InRequest, timeout: Duration) -> Self {
+    pub(crate) fn new(reader: R, activity: Arc<Activity>, timeout: Duration) -> Self {
         let reader = reader.take(MAX_READ);
-        Self { reader, in_request, timeout, timer: Some(Box::pin(sleep(timeout))) }
+        Self { reader, activity, timeout, timer: Some(Box::pin(sleep(timeout))) }
     }
 }
 
@@ -60,15 +44,24 @@ impl<R: AsyncRead + Unpin> AsyncRead for HeadDeadline<R> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.in_request.get() {
+        if this.activity.has_request() {
             this.timer = None;
         }
         if this.timer.as_mut().is_some_and(|timer| timer.as_mut().poll(cx).is_ready()) {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
+        let before = buffer.filled().len();
         this.reader.set_limit(MAX_READ);
-        ready!(Pin::new(&mut this.reader).poll_read(cx, buffer))?;
-        if !this.in_request.get() {
+        let Poll::Ready(read) = Pin::new(&mut this.reader).poll_read(cx, buffer) else {
+            // hyper writes what it has before it waits for the next head.
+            this.activity.rest();
+            return Poll::Pending;
+        };
+        read?;
+        if !this.activity.is_serving() {
+            if buffer.filled().len() > before && !this.activity.begin_head() {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+            }
             this.timer.get_or_insert_with(|| Box::pin(sleep(this.timeout)));
         }
         Poll::Ready(Ok(()))
@@ -77,8 +70,9 @@ impl<R: AsyncRead + Unpin> AsyncRead for HeadDeadline<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HeadDeadline, InRequest};
-    use std::{io::ErrorKind, time::Duration};
+    use super::HeadDeadline;
+    use crate::activity::{Activity, Ticks};
+    use std::{io::ErrorKind, sync::Arc, time::Duration};
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
         time::{Instant, advance},
@@ -86,10 +80,10 @@ mod tests {
 
     const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-    fn connection() -> (DuplexStream, HeadDeadline<DuplexStream>, InRequest) {
+    fn connection() -> (DuplexStream, HeadDeadline<DuplexStream>, Arc<Activity>) {
         let (client, server) = duplex(8);
-        let in_request = InRequest::default();
-        (client, HeadDeadline::new(server, in_request.clone(), HEAD_TIMEOUT), in_request)
+        let activity = Arc::new(Activity::new(&Ticks::default()));
+        (client, HeadDeadline::new(server, Arc::clone(&activity), HEAD_TIMEOUT), activity)
     }
 
     #[tokio::test(start_paused = true)]
@@ -105,14 +99,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_running_request_and_an_idle_connection_have_no_head_deadline() {
-        let (mut client, mut server, in_request) = connection();
+        let (mut client, mut server, activity) = connection();
         client.write_all(b"GET").await.expect("sent");
         assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 3);
-        in_request.set(true);
+        assert!(activity.begin_request());
         advance(HEAD_TIMEOUT * 2).await;
         client.write_all(b"body").await.expect("sent");
         assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 4);
-        in_request.set(false);
+        activity.end_request();
         advance(HEAD_TIMEOUT * 2).await;
         client.write_all(b"GET").await.expect("sent");
         assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 3);

@@ -2,11 +2,16 @@
 //! time between requests, time for a client to read, size of a head.
 
 use crate::{
-    head_deadline::{HeadDeadline, InRequest},
+    activity::Activity,
+    address_limit::AddressLimit,
+    descriptors,
+    head_deadline::HeadDeadline,
     incoming::{Accepted, Incoming},
     memory_budget::MemoryBudget,
+    open_connections::OpenConnections,
     settings::SettingError,
     shutdown::{DRAIN_TIMEOUT, Shutdown},
+    watched_response::{WatchedBody, WatchedWriter},
     write_deadline::{HeldMemory, WriteDeadline},
 };
 use axum::{Router, extract::ConnectInfo};
@@ -16,11 +21,17 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::{GracefulConnection, GracefulShutdown},
 };
-use std::{convert::Infallible, net::SocketAddr, time::Duration};
+use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpStream;
 use tower::ServiceExt;
 
 const MAX_CONNECTIONS: usize = 10_000;
+
+/// Of the probes: monitors and orchestrators.
+const MAX_PROBE_CONNECTIONS: usize = 8;
+
+/// Resolution of idle times.
+const TICK: Duration = Duration::from_millis(100);
 
 /// Bytes of a head. Every connection may take twice as many: for reading, and for writing.
 const MAX_HEAD: usize = 16 * 1024;
@@ -39,7 +50,22 @@ pub struct HttpListener(Incoming);
 impl HttpListener {
     /// Binds the address of the setting `variable`.
     pub async fn bind(variable: &str, address: SocketAddr) -> Result<Self, SettingError> {
-        Incoming::bind(variable, address, MAX_CONNECTIONS).await.map(Self)
+        let limit = MAX_CONNECTIONS.min(descriptors::per_listener());
+        Incoming::bind(variable, address, limit).await.map(Self)
+    }
+
+    /// Binds a listener for probes; its few connections are part of the reserve of file descriptors.
+    pub async fn bind_for_probes(
+        variable: &str,
+        address: SocketAddr,
+    ) -> Result<Self, SettingError> {
+        Incoming::bind(variable, address, MAX_PROBE_CONNECTIONS).await.map(Self)
+    }
+
+    /// Closes connections of an address beyond its limit.
+    #[must_use]
+    pub fn limit_per_address(self, limit: AddressLimit) -> Self {
+        Self(self.0.limit_per_address(limit))
     }
 
     /// The bound address, with the real port if the setting has port 0.
@@ -49,24 +75,35 @@ impl HttpListener {
     }
 
     /// Serves `router` until `shutdown` stops it, then finishes open requests within
-    /// [`DRAIN_TIMEOUT`]. Handlers find the address of the peer as `ConnectInfo<SocketAddr>`.
+    /// [`DRAIN_TIMEOUT`]. At the limit, a newcomer replaces the connection that has been idle longest,
+    /// never one with a request or a part of its head. Handlers find the address of the peer as `ConnectInfo<SocketAddr>`.
     pub async fn serve(self, router: Router, shutdown: Shutdown) {
         let Self(mut incoming) = self;
         let address = incoming.address();
         let graceful = GracefulShutdown::new();
         let mut stopping = std::pin::pin!(shutdown.stopping());
+        let open = OpenConnections::default();
+        let mut ticks = tokio::time::interval(TICK);
         loop {
             let Accepted { stream, peer, permit } = tokio::select! {
-                accepted = incoming.accept() => accepted,
+                accepted = incoming.accept(|| open.close_longest_idle()) => accepted,
+                _ = ticks.tick() => {
+                    open.tick();
+                    continue;
+                }
                 () = &mut stopping => break,
             };
-            let connection = connection(stream, peer, router.clone(), shutdown.clone());
-            let connection = graceful.watch(connection);
-            tokio::spawn(async move {
-                if let Err(error) = connection.await {
-                    tracing::debug!(%peer, %error, "connection ended early");
-                }
-                drop(permit);
+            open.spawn(|activity, entry| {
+                let connection =
+                    connection(stream, peer, router.clone(), shutdown.clone(), activity);
+                let connection = graceful.watch(connection);
+                let task = tokio::spawn(async move {
+                    if let Err(error) = connection.await {
+                        tracing::debug!(%peer, %error, "connection ended early");
+                    }
+                    drop((permit, entry));
+                });
+                task.abort_handle()
             });
         }
         drop(incoming);
@@ -81,28 +118,33 @@ fn connection(
     peer: SocketAddr,
     router: Router,
     shutdown: Shutdown,
+    activity: Arc<Activity>,
 ) -> impl GracefulConnection<Error = hyper::Error> + Send + 'static {
-    let in_request = InRequest::default();
     let (reader, writer) = stream.into_split();
-    let reader = HeadDeadline::new(reader, in_request.clone(), HEAD_TIMEOUT);
+    let reader = HeadDeadline::new(reader, Arc::clone(&activity), HEAD_TIMEOUT);
     let held = HeldMemory::default();
-    let stream = tokio::io::join(reader, WriteDeadline::new(writer, held.clone()));
+    let writer = WriteDeadline::new(writer, held.clone());
+    let writer = WatchedWriter::new(writer, Arc::clone(&activity));
+    let stream = tokio::io::join(reader, writer);
     let service = service_fn(move |mut request: Request<body::Incoming>| {
-        in_request.set(true);
+        let is_open = activity.begin_request();
         request.extensions_mut().insert(ConnectInfo(peer));
         let response = router.clone().oneshot(request);
-        let (in_request, shutdown) = (in_request.clone(), shutdown.clone());
+        let (activity, shutdown) = (Arc::clone(&activity), shutdown.clone());
         let held = held.clone();
         async move {
+            if !is_open {
+                // The end of its task closes the connection.
+                std::future::pending::<()>().await;
+            }
             let mut response = response.await?;
-            in_request.set(false);
             if let Some(budget) = response.extensions_mut().remove::<MemoryBudget>() {
                 held.set(budget);
             }
             if shutdown.is_lame_duck() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            Ok::<_, Infallible>(response)
+            Ok::<_, Infallible>(response.map(|body| WatchedBody::new(body, activity)))
         }
     });
     http1::Builder::new()
@@ -111,3 +153,6 @@ fn connection(
         .max_buf_size(MAX_HEAD)
         .serve_connection(TokioIo::new(stream), service)
 }
+
+#[cfg(test)]
+mod tests;

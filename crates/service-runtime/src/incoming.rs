@@ -1,14 +1,29 @@
-//! The accept loop of HTTP and gRPC: a cap on connections, back-off on errors, `TCP_NODELAY`.
+//! The accept loop of HTTP and gRPC: caps on connections, back-off on errors, `TCP_NODELAY`.
 
-use crate::settings::SettingError;
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use crate::{
+    address_limit::{AddressLimit, AddressPermit},
+    settings::SettingError,
+};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
 };
 
 /// Between two attempts to accept while the system is out of resources.
 const BACK_OFF: Duration = Duration::from_millis(100);
+
+/// At a cap, between two attempts to make room for a newcomer.
+const ROOM_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Between two log lines about a cap: a flood must not fill the log.
+const NOTICE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A bound TCP socket and the connections that it accepts.
 #[derive(Debug)]
@@ -16,23 +31,40 @@ pub struct Incoming {
     listener: TcpListener,
     address: SocketAddr,
     permits: Arc<Semaphore>,
-    is_full: bool,
+    per_address: Option<AddressLimit>,
+    /// Accepted, and waits for room.
+    newcomer: Option<Box<Newcomer>>,
+    last_notice: Option<Instant>,
 }
 
-/// An accepted connection. It counts against the cap until its permit is dropped.
+#[derive(Debug)]
+struct Newcomer {
+    stream: TcpStream,
+    peer: SocketAddr,
+    permit: Option<AddressPermit>,
+}
+
+/// An accepted connection.
 #[derive(Debug)]
 pub struct Accepted {
     /// The connection.
     pub stream: TcpStream,
     /// The address of the peer.
     pub peer: SocketAddr,
-    /// `None` does not occur: the semaphore is never closed.
-    pub permit: Option<OwnedSemaphorePermit>,
+    /// Held as long as the connection.
+    pub permit: Permit,
+}
+
+/// Counts a connection against the caps until it is dropped.
+#[derive(Debug)]
+pub struct Permit {
+    _connection: OwnedSemaphorePermit,
+    _address: Option<AddressPermit>,
 }
 
 impl Incoming {
-    /// Binds the address of the setting `variable`. More than `max_connections` wait in the backlog of
-    /// the kernel.
+    /// Binds the address of the setting `variable`. Of more than `max_connections`, one waits for
+    /// room and the others in the backlog of the kernel.
     pub async fn bind(
         variable: &str,
         address: SocketAddr,
@@ -41,12 +73,24 @@ impl Incoming {
         let bound = async {
             let listener = TcpListener::bind(address).await?;
             let address = listener.local_addr()?;
-            let permits = Arc::new(Semaphore::new(max_connections));
-            io::Result::Ok(Self { listener, address, permits, is_full: false })
+            io::Result::Ok(Self {
+                listener,
+                address,
+                permits: Arc::new(Semaphore::new(max_connections)),
+                per_address: None,
+                newcomer: None,
+                last_notice: None,
+            })
         };
         bound.await.map_err(|error| {
             SettingError::new(variable, format!("cannot listen on {address}: {error}"))
         })
+    }
+
+    /// Closes connections of an address beyond its limit.
+    #[must_use]
+    pub fn limit_per_address(self, limit: AddressLimit) -> Self {
+        Self { per_address: Some(limit), ..self }
     }
 
     /// The bound address, with the real port if the setting has port 0.
@@ -55,33 +99,83 @@ impl Incoming {
         self.address
     }
 
-    /// Accepts the next connection. Cancel-safe.
-    pub async fn accept(&mut self) -> Accepted {
+    /// Accepts the next connection. At a cap, `make_room` closes another one if it can, and is called
+    /// until there is room. Cancel-safe.
+    pub async fn accept(&mut self, make_room: impl Fn() -> bool) -> Accepted {
         loop {
-            let is_full = self.permits.available_permits() == 0;
-            if is_full && !self.is_full {
-                tracing::warn!(address = %self.address, "connection limit reached: others wait");
-            }
-            self.is_full = is_full;
-            let permit = Arc::clone(&self.permits).acquire_owned().await.ok();
-            match self.listener.accept().await {
-                Ok((stream, peer)) => {
-                    // Without it small messages wait for the ACK of the previous one.
-                    let _ = stream.set_nodelay(true);
-                    return Accepted { stream, peer, permit };
+            if self.newcomer.is_none() {
+                match self.listener.accept().await {
+                    Ok((stream, peer)) => {
+                        self.newcomer = self.admit(stream, peer).map(Box::new);
+                    }
+                    Err(error) => back_off(&error, &make_room).await,
                 }
-                Err(error) => back_off(&error).await,
+                continue;
+            }
+            let connection = self.permit(&make_room).await;
+            if let Some(newcomer) = self.newcomer.take() {
+                let Newcomer { stream, peer, permit } = *newcomer;
+                // Without it small messages wait for the ACK of the previous one.
+                let _ = stream.set_nodelay(true);
+                let permit = Permit { _connection: connection, _address: permit };
+                return Accepted { stream, peer, permit };
             }
         }
+    }
+
+    /// `None` closes the connection.
+    fn admit(&mut self, stream: TcpStream, peer: SocketAddr) -> Option<Newcomer> {
+        let Some(limit) = &self.per_address else {
+            return Some(Newcomer { stream, peer, permit: None });
+        };
+        if let Some(permit) = limit.acquire(peer.ip()) {
+            return Some(Newcomer { stream, peer, permit: Some(permit) });
+        }
+        let limit = limit.max;
+        if self.is_notice_due() {
+            tracing::warn!(
+                address = %self.address, peer = %peer.ip(), limit,
+                "MAX_CONNECTIONS_PER_ADDRESS reached: further connections of this peer are closed"
+            );
+        }
+        None
+    }
+
+    async fn permit(&mut self, make_room: impl Fn() -> bool) -> OwnedSemaphorePermit {
+        let mut wait = Duration::ZERO;
+        loop {
+            // The semaphore is never closed.
+            let permit = Arc::clone(&self.permits).acquire_owned();
+            if let Ok(Ok(permit)) = timeout(wait, permit).await {
+                return permit;
+            }
+            if self.is_notice_due() {
+                tracing::warn!(
+                    address = %self.address,
+                    "connection limit reached: newcomers replace idle connections, or wait"
+                );
+            }
+            make_room();
+            wait = ROOM_INTERVAL;
+        }
+    }
+
+    fn is_notice_due(&mut self) -> bool {
+        let is_due = self.last_notice.is_none_or(|last| last.elapsed() >= NOTICE_INTERVAL);
+        if is_due {
+            self.last_notice = Some(Instant::now());
+        }
+        is_due
     }
 }
 
 /// An error of one connection is over at once. Others, such as EMFILE, last until the program closes
 /// something; without a pause the loop would spin.
-async fn back_off(error: &io::Error) {
+async fn back_off(error: &io::Error, make_room: impl Fn() -> bool) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
         tracing::error!(%error, "cannot accept connections");
+        make_room();
         tokio::time::sleep(BACK_OFF).await;
     }
 }
@@ -89,22 +183,46 @@ async fn back_off(error: &io::Error) {
 #[cfg(test)]
 mod tests {
     use super::Incoming;
+    use crate::address_limit::AddressLimit;
     use std::time::Duration;
-    use tokio::{net::TcpStream, time::timeout};
+    use tokio::{io::AsyncReadExt as _, net::TcpStream, time::timeout};
+
+    async fn listen(limit: usize) -> Incoming {
+        let address = "127.0.0.1:0".parse().expect("an address");
+        Incoming::bind("LISTEN_ADDR", address, limit).await.expect("bound")
+    }
+
+    async fn connect(incoming: &Incoming) -> TcpStream {
+        TcpStream::connect(incoming.address()).await.expect("connected")
+    }
 
     #[tokio::test]
     async fn at_the_limit_a_connection_waits_until_another_ends() {
-        let address = "127.0.0.1:0".parse().expect("an address");
-        let mut incoming = Incoming::bind("LISTEN_ADDR", address, 2).await.expect("bound");
-        let mut clients = Vec::new();
-        for _ in 0..3 {
-            clients.push(TcpStream::connect(incoming.address()).await.expect("connected"));
-        }
-        let first = incoming.accept().await;
-        let _second = incoming.accept().await;
-        let third = timeout(Duration::from_millis(50), incoming.accept()).await;
-        assert!(third.is_err(), "a third was accepted");
+        let mut incoming = listen(2).await;
+        let (_one, _two) = (connect(&incoming).await, connect(&incoming).await);
+        let third = connect(&incoming).await;
+        let first = incoming.accept(|| false).await;
+        let _second = incoming.accept(|| false).await;
+        let waited = timeout(Duration::from_millis(50), incoming.accept(|| false)).await;
+        assert!(waited.is_err(), "a third was accepted");
         drop(first);
-        incoming.accept().await;
+        let accepted = incoming.accept(|| false).await;
+        assert_eq!(accepted.peer, third.local_addr().expect("bound"), "cancelling loses it");
+    }
+
+    #[tokio::test]
+    async fn an_address_beyond_its_limit_is_closed_and_others_are_accepted() {
+        let limit = AddressLimit::new(1, "".parse().expect("no networks"));
+        let mut incoming = listen(9).await.limit_per_address(limit);
+        let _first = connect(&incoming).await;
+        let accepted = incoming.accept(|| false).await;
+        let mut second = connect(&incoming).await;
+        let waited = timeout(Duration::from_millis(50), incoming.accept(|| false)).await;
+        assert!(waited.is_err(), "accepted");
+        assert_eq!(second.read(&mut [0]).await.expect("closed"), 0);
+        drop(accepted);
+        let third = connect(&incoming).await;
+        let accepted = incoming.accept(|| false).await;
+        assert_eq!(accepted.peer, third.local_addr().expect("bound"));
     }
 }

@@ -4,16 +4,21 @@
 //! (flags and environment through clap), [`secret`] (`NAME` or `NAME_FILE`), [`cidr_set`] (trusted
 //! networks).
 //!
-//! Serving: [`incoming`] (the accept loop of HTTP and gRPC), [`http_server`] (HTTP/1.1 with limits),
+//! Serving: [`incoming`] (the accept loop of HTTP and gRPC), [`address_limit`] and [`descriptors`] (its
+//! caps), [`http_server`] (HTTP/1.1 with limits; `open_connections` and `activity`: which connection has
+//! been idle longest; `watched_response`: when a response is complete),
 //! [`admin_server`] (`/livez`, `/readyz`, `/metrics`), [`readiness`], [`memory_budget`] (memory that
 //! requests may take together), [`ignored_address`] (reports of untrusted peers).
 //!
 //! Running: [`shutdown`] (lame duck, then drain), [`reload_signal`] (SIGHUP), [`healthcheck`] (probes
 //! `/readyz` from within a container).
 
+mod activity;
+pub mod address_limit;
 pub mod admin_server;
 pub mod cidr_set;
 pub mod command_line;
+pub mod descriptors;
 mod freed_memory;
 mod head_deadline;
 pub mod healthcheck;
@@ -21,10 +26,12 @@ pub mod http_server;
 pub mod ignored_address;
 pub mod incoming;
 pub mod memory_budget;
+mod open_connections;
 pub mod program;
 pub mod readiness;
 pub mod reload_signal;
 pub mod secret;
 pub mod settings;
 pub mod shutdown;
+mod watched_response;
 mod write_deadline;

@@ -1,7 +1,7 @@
 //! A program from its start to its exit code.
 
 use crate::{
-    freed_memory,
+    descriptors, freed_memory,
     reload_signal::ReloadSignal,
     settings::{EXIT_USAGE, ParseOutcome, SettingError, number_between},
     shutdown::{Shutdown, termination_signal},
@@ -13,6 +13,7 @@ use std::{
     future::Future,
     io::{self, Write},
     net::SocketAddr,
+    pin::pin,
     process::ExitCode,
     time::Duration,
 };
@@ -49,6 +50,8 @@ pub struct CommonSettings {
 pub trait ProgramSettings {
     /// The name of the program.
     const PROGRAM: &'static str;
+    /// The number of listeners for clients; the one of the probes is none.
+    const CLIENT_LISTENERS: usize;
     /// The settings that every program has.
     fn common(&self) -> &CommonSettings;
     /// The address of the admin server.
@@ -88,6 +91,7 @@ where
     };
     metrics::register_build_info(S::PROGRAM, env!("CARGO_PKG_VERSION"));
     disable_thp();
+    descriptors::divide(S::CLIENT_LISTENERS);
     let lame_duck = Duration::from_secs(settings.common().lame_duck_seconds.into());
     let outcome = runtime.block_on(async move {
         let shutdown = Shutdown::new();
@@ -99,10 +103,13 @@ where
             let shutdown = shutdown.clone();
             async move {
                 first.await;
-                let second = termination_signal();
+                let mut second = pin!(termination_signal());
                 tracing::info!(lame_duck_seconds = lame_duck.as_secs_f32(), "stopping");
-                // Concurrently: the second signal may come before the end of the lame-duck time.
-                tokio::join!(shutdown.begin(lame_duck), second);
+                // The second signal may come within the lame-duck time or after it.
+                tokio::select! {
+                    () = &mut second => {}
+                    () = shutdown.begin(lame_duck) => second.await,
+                }
             }
         };
         tokio::select! {

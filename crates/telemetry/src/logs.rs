@@ -59,9 +59,9 @@ where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
     let writer = || {
-        let is_terminal = io::stderr().is_terminal();
+        let is_coloured = format == LogFormat::Pretty && io::stderr().is_terminal() && !no_color();
         tracing_subscriber::fmt::layer()
-            .with_ansi(is_terminal && format == LogFormat::Pretty)
+            .with_ansi(is_coloured)
             .with_writer(io::stderr)
             .event_format(LineFormatter(format))
     };
@@ -73,6 +73,11 @@ where
     let audit = filter_fn(|item| item.is_event() && item.target() == AUDIT)
         .with_max_level_hint(LevelFilter::INFO);
     vec![writer().with_filter(ordinary).boxed(), writer().with_filter(audit).boxed()]
+}
+
+/// <https://no-color.org>: set and not empty.
+fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 impl LogFilter {

@@ -12,6 +12,7 @@ use rolegate_service_runtime::program::Failure;
 /// Runs the steps of `serve` in its order, and goes on after a failure.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     let mut doctor = Doctor::default();
+    doctor.open_files();
     doctor.tls(settings.tls.load());
     doctor.file_modes(&[
         ("DATABASE_URL_FILE", settings.host.database_url_file.as_deref()),

@@ -79,9 +79,14 @@ async fn invalid_gateway_setting_is_rejected() {
 }
 
 #[tokio::test]
-async fn switch_must_be_on_or_off() {
+async fn invalid_setting_of_the_public_api_is_rejected() {
     let public = &[Gateway, Rolegate][..];
     expect_each_refused(&[
+        (public, "MAX_CONNECTIONS_PER_ADDRESS", "0"),
+        (public, "MAX_CONNECTIONS_PER_ADDRESS", "10001"),
+        (public, "MAX_CONNECTIONS_PER_ADDRESS", "-1"),
+        (public, "MAX_CONNECTIONS_PER_ADDRESS", "many"),
+        (public, "MAX_CONNECTIONS_PER_ADDRESS", ""),
         (public, "API_DOCS", ""),
         (public, "API_DOCS", "On"),
         (public, "API_DOCS", "true"),

@@ -1,0 +1,122 @@
+//! Limits of connections.
+
+use super::HttpListener;
+use crate::{incoming::Incoming, shutdown::Shutdown};
+use axum::{Router, routing::get};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::Notify,
+    time::{sleep, timeout},
+};
+
+/// In bytes; more than the socket buffers of both ends.
+const LARGE: usize = 16 * 1024 * 1024;
+
+/// For what must happen on a slow machine.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Serves until the test ends. `/slow` answers when it is notified.
+async fn serve(limit: usize) -> (SocketAddr, Arc<Notify>) {
+    let address = "127.0.0.1:0".parse().expect("an address");
+    let incoming = Incoming::bind("LISTEN_ADDR", address, limit).await.expect("bound");
+    let (listener, notify) = (HttpListener(incoming), Arc::new(Notify::new()));
+    let address = listener.address();
+    let slow = {
+        let notify = Arc::clone(&notify);
+        async move || {
+            notify.notified().await;
+            "slow"
+        }
+    };
+    let router = Router::new()
+        .route("/", get(async || "quick"))
+        .route("/slow", get(slow))
+        .route("/large", get(async || vec![b'x'; LARGE]));
+    tokio::spawn(listener.serve(router, Shutdown::new()));
+    (address, notify)
+}
+
+async fn send(client: &mut TcpStream, text: &str) {
+    client.write_all(text.as_bytes()).await.expect("sent");
+}
+
+/// Reads a response until its body ends with `end`.
+async fn expect(client: &mut TcpStream, end: &str) {
+    let mut response = Vec::new();
+    while !response.ends_with(end.as_bytes()) {
+        let read = timeout(PATIENCE, client.read_buf(&mut response)).await;
+        assert_ne!(read.expect("in time").expect("open"), 0, "closed before {end}");
+    }
+    assert!(response.starts_with(b"HTTP/1.1 200"), "{:?}", response.get(..12));
+}
+
+const QUICK: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+async fn connect(address: SocketAddr) -> TcpStream {
+    TcpStream::connect(address).await.expect("connected")
+}
+
+async fn expect_closed(client: &mut TcpStream) {
+    let read = timeout(PATIENCE, client.read(&mut [0])).await.expect("in time");
+    assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
+}
+
+#[tokio::test]
+async fn at_the_limit_a_newcomer_replaces_the_connection_that_is_idle_longest() {
+    let (address, _) = serve(2).await;
+    let (mut older, mut newer) = (connect(address).await, connect(address).await);
+    for client in [&mut newer, &mut older] {
+        send(client, QUICK).await;
+        expect(client, "quick").await;
+        // Longer than the resolution of idle times.
+        sleep(super::TICK * 3).await;
+    }
+    let mut newcomer = connect(address).await;
+    send(&mut newcomer, QUICK).await;
+    expect(&mut newcomer, "quick").await;
+    expect_closed(&mut newer).await;
+    send(&mut older, QUICK).await;
+    expect(&mut older, "quick").await;
+}
+
+#[tokio::test]
+async fn a_connection_with_a_request_is_never_replaced() {
+    let (address, slow) = serve(4).await;
+    let mut in_request = connect(address).await;
+    send(&mut in_request, "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let mut in_head = connect(address).await;
+    send(&mut in_head, "GET / HTTP/1.1\r\n").await;
+    let mut in_response = connect(address).await;
+    send(&mut in_response, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    in_response.readable().await.expect("the response begins");
+    for _ in 0..10 {
+        let mut newcomer = connect(address).await;
+        send(&mut newcomer, QUICK).await;
+        expect(&mut newcomer, "quick").await;
+    }
+    slow.notify_one();
+    expect(&mut in_request, "slow").await;
+    send(&mut in_head, "Host: a\r\n\r\n").await;
+    expect(&mut in_head, "quick").await;
+    let mut response = Vec::new();
+    while response.len() < LARGE {
+        let read = timeout(PATIENCE, in_response.read_buf(&mut response)).await;
+        assert_ne!(read.expect("in time").expect("open"), 0, "cut off at {}", response.len());
+    }
+}
+
+#[tokio::test]
+async fn without_an_idle_connection_a_newcomer_waits() {
+    let (address, slow) = serve(1).await;
+    let mut first = connect(address).await;
+    send(&mut first, "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let mut newcomer = connect(address).await;
+    send(&mut newcomer, QUICK).await;
+    let early = timeout(Duration::from_millis(200), newcomer.read(&mut [0])).await;
+    assert!(early.is_err(), "{early:?}");
+    slow.notify_one();
+    expect(&mut first, "slow").await;
+    expect(&mut newcomer, "quick").await;
+}
