@@ -2,14 +2,11 @@
 
 use rolegate_auth_service::{accounts::InitialPassword, secret_generation};
 use rolegate_service_runtime::{
+    private_folder,
     secret::{self, SecretSource},
     settings::SettingError,
 };
-use std::{
-    fs::DirBuilder,
-    os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// File name of the embedded database of users.
 pub(crate) const USERS: &str = "rolegate.db";
@@ -21,13 +18,11 @@ pub(crate) const POSTS: &str = "posts.db";
 pub(crate) struct DataDir(PathBuf);
 
 impl DataDir {
-    /// Creates the folder with mode 0700 if it does not exist.
+    /// Creates the folder with mode 0700 if it does not exist. It and its files must be private.
     pub(crate) fn open(path: &Path) -> Result<Self, SettingError> {
-        let created = DirBuilder::new().recursive(true).mode(0o700).create(path);
-        created.map(|()| Self(path.to_owned())).map_err(|error| {
-            let path = path.display();
-            SettingError::new("DATA_DIR", format!("cannot create the folder {path}: {error}"))
-        })
+        let checked = private_folder::open(path).and_then(|()| private_folder::check_files(path));
+        checked.map_err(|problem| SettingError::new("DATA_DIR", problem))?;
+        Ok(Self(path.to_owned()))
     }
 
     /// The file of the generated password of the seeded admin.

@@ -1,8 +1,8 @@
 //! What every program of Rolegate needs.
 //!
 //! Starting: [`program`] (runtime, telemetry, signals, exit code), [`command_line`] and [`settings`]
-//! (flags and environment through clap), [`secret`] (`NAME` or `NAME_FILE`), [`cidr_set`] (trusted
-//! networks).
+//! (flags and environment through clap), [`secret`] (`NAME` or `NAME_FILE`), [`private_folder`] (folders
+//! of secrets), [`cidr_set`] (trusted networks).
 //!
 //! Serving: [`incoming`] (the accept loop of HTTP and gRPC), [`address_limit`] and [`descriptors`] (its
 //! caps), [`http_server`] (HTTP/1.1 with limits; `open_connections` and `activity`: which connection has
@@ -27,6 +27,7 @@ pub mod ignored_address;
 pub mod incoming;
 pub mod memory_budget;
 mod open_connections;
+pub mod private_folder;
 pub mod program;
 pub mod readiness;
 pub mod reload_signal;

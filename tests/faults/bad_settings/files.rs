@@ -2,6 +2,11 @@
 
 use super::{AuthService, Program, QUIET, Rolegate, expect_each_refused, expect_rejected, good};
 use e2e::{ADMIN_PASSWORD, Process, SIGNING_SECRET, Store, TestDatabase};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown},
+    path::Path,
+};
 
 #[tokio::test]
 async fn invalid_secret_is_rejected_without_being_shown() {
@@ -140,4 +145,57 @@ async fn unusable_data_dir_is_rejected() {
     let below = format!("{path}/data");
     expect_each_refused(&[(&[Rolegate], "DATA_DIR", &path), (&[Rolegate], "DATA_DIR", &below)])
         .await;
+}
+
+#[tokio::test]
+async fn data_dir_that_others_can_change_or_whose_files_they_can_read_is_rejected() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let file = data.join("rolegate.db-wal");
+    fs::create_dir(&data).expect("made");
+    fs::write(&file, "").expect("written");
+    let mut settings = good(Rolegate, &database);
+    settings.insert("DATA_DIR".to_owned(), data.display().to_string());
+    let set_modes = |of_folder, of_file| {
+        for (path, mode) in [(&data, of_folder), (&file, of_file)] {
+            fs::set_permissions(path, Permissions::from_mode(mode)).expect("set");
+        }
+    };
+    for (of_folder, of_file, problem) in [
+        (0o777, 0o600, "others may write to"),
+        (0o720, 0o600, "others may write to"),
+        (0o700, 0o644, "rolegate.db-wal can be read or changed by others"),
+        (0o755, 0o620, "rolegate.db-wal can be read or changed by others"),
+    ] {
+        set_modes(of_folder, of_file);
+        let line = expect_rejected(Rolegate, &settings, folder.path(), "DATA_DIR").await;
+        assert!(line.contains(problem), "{line}");
+    }
+    // Of folders: "others" may see which files there are.
+    set_modes(0o755, 0o600);
+    Process::start(Program::FastHashRolegate, &settings, folder.path()).ready().await;
+}
+
+#[tokio::test]
+async fn data_dir_of_another_user_is_rejected() {
+    const NOBODY: u32 = 65534;
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut settings = good(Rolegate, &database);
+    let of_root = fs::metadata(folder.path()).expect("there").uid() == 0;
+    let other = if of_root { folder.path() } else { Path::new("/usr/bin") };
+    let of_another = if of_root { chown(other, Some(NOBODY), None) } else { Ok(()) };
+    of_another.expect("root may give a folder away");
+    settings.insert("DATA_DIR".to_owned(), other.display().to_string());
+    let line = expect_rejected(Rolegate, &settings, Path::new("/"), "DATA_DIR").await;
+    assert!(line.contains("belongs to user"), "{line}");
+    if of_root {
+        let file = folder.path().join("signing-secret");
+        fs::write(&file, SIGNING_SECRET).expect("written");
+        chown(&file, Some(NOBODY), None).expect("given away");
+        chown(folder.path(), Some(0), None).expect("taken back");
+        let line = expect_rejected(Rolegate, &settings, Path::new("/"), "DATA_DIR").await;
+        assert!(line.contains("signing-secret belongs to user"), "{line}");
+    }
 }

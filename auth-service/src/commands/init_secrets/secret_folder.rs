@@ -1,43 +1,20 @@
 //! A folder of secret files that only its owner can replace.
 
-use rolegate_service_runtime::{program::print, secret, settings::SettingError};
-use secrecy::{ExposeSecret, SecretString};
-use std::{
-    fmt::Display,
-    fs::{self, DirBuilder},
-    io,
-    os::unix::fs::{DirBuilderExt, MetadataExt},
-    path::Path,
+use rolegate_service_runtime::{
+    private_folder::{self, current_user},
+    program::print,
+    secret,
+    settings::SettingError,
 };
+use secrecy::{ExposeSecret, SecretString};
+use std::{fmt::Display, fs, io, os::unix::fs::MetadataExt, path::Path};
 
 pub(super) struct SecretFolder<'a>(&'a Path);
 
 impl<'a> SecretFolder<'a> {
     /// Opens the folder that `argument` names; created with mode 0700 if it does not exist.
     pub(super) fn open(argument: &str, path: &'a Path) -> Result<Self, SettingError> {
-        let shown = path.display();
-        let invalid = |problem: String| SettingError::new(argument, problem);
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(path)
-            .map_err(|error| invalid(format!("cannot create the folder {shown}: {error}")))?;
-        let metadata = fs::metadata(path)
-            .map_err(|error| invalid(format!("cannot inspect the folder {shown}: {error}")))?;
-        let (owner, user) = (metadata.uid(), current_user());
-        if owner != user {
-            return Err(invalid(format!(
-                "{shown} belongs to user {owner}, who could replace the secrets; run this as that \
-                 user, or chown the folder to user {user}"
-            )));
-        }
-        // Not changed here: the folder may be shared on purpose.
-        if metadata.mode() & 0o022 != 0 {
-            return Err(invalid(format!(
-                "others may write to {shown} and could replace the secrets; chmod go-w it, or \
-                 choose another folder"
-            )));
-        }
+        private_folder::open(path).map_err(|problem| SettingError::new(argument, problem))?;
         Ok(Self(path))
     }
 
@@ -80,8 +57,4 @@ impl<'a> SecretFolder<'a> {
     pub(super) fn invalid(&self, name: &str, problem: impl Display) -> SettingError {
         SettingError::new(self.0.join(name).display().to_string(), problem.to_string())
     }
-}
-
-fn current_user() -> u32 {
-    rustix::process::geteuid().as_raw()
 }

@@ -1,0 +1,69 @@
+//! Folders that hold secrets: only their owner may replace the files, and only the owner may read them.
+
+use std::{
+    fs::{self, DirBuilder, Metadata},
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    path::Path,
+};
+
+/// Creates the folder with mode 0700 if it does not exist. It must belong to the user of this process,
+/// and others must not be able to write to it. The error says what to do.
+pub fn open(folder: &Path) -> Result<(), String> {
+    let shown = folder.display();
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(|error| format!("cannot create the folder {shown}: {error}"))?;
+    let metadata = fs::metadata(folder)
+        .map_err(|error| format!("cannot inspect the folder {shown}: {error}"))?;
+    let (owner, user) = (metadata.uid(), current_user());
+    if owner != user {
+        return Err(format!(
+            "{shown} belongs to user {owner}, who could replace the secrets; run this as that \
+             user, or chown the folder to user {user}"
+        ));
+    }
+    // Not changed here: the folder may be shared on purpose.
+    if metadata.mode() & 0o022 != 0 {
+        return Err(format!(
+            "others may write to {shown} and could replace the secrets; chmod go-w it, or choose \
+             another folder"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks each file in the folder, not in folders below it: it must belong to the user of this process,
+/// and others must not have access to it.
+pub fn check_files(folder: &Path) -> Result<(), String> {
+    let failed = |error| format!("cannot list the folder {}: {error}", folder.display());
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        // A file that SQLite has just removed is of no interest.
+        let Ok(metadata) = fs::metadata(&path) else { continue };
+        if metadata.is_file() {
+            check_file(&path, &metadata)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_file(path: &Path, metadata: &Metadata) -> Result<(), String> {
+    let (path, owner, user) = (path.display(), metadata.uid(), current_user());
+    if owner != user {
+        return Err(format!(
+            "{path} belongs to user {owner}; chown it to user {user}, or run this as user {owner}"
+        ));
+    }
+    if metadata.mode() & 0o077 != 0 {
+        return Err(format!("{path} can be read or changed by others; chmod 600 it"));
+    }
+    Ok(())
+}
+
+/// The effective user of this process.
+#[must_use]
+pub fn current_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
