@@ -25,4 +25,5 @@ mod standby;
 mod start;
 mod terminal;
 mod tls_port;
+mod unreadable_row;
 mod untrusted_peers;

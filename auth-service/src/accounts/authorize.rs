@@ -1,7 +1,7 @@
 //! Authorizes the bearer of an access token.
 
 use super::{AccountError, Accounts};
-use crate::{token::VerifiedToken, user::User};
+use crate::{store::StoreError, token::VerifiedToken, user::User};
 use rolegate_proto::Role;
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ impl Accounts {
     }
 
     /// [`Self::authorize`] for many bearers with one query, in the same order. Bearers that are `Err`
-    /// stay so. Fails as a whole only when the query fails.
+    /// stay so. Fails as a whole only when the query fails, and not because of one of the users.
     pub async fn authorize_batch(
         &self,
         bearers: Vec<Result<Bearer, AccountError>>,
@@ -59,13 +59,33 @@ impl Accounts {
         let mut ids: Vec<i64> = verified.iter().flatten().map(|(token, _)| token.user_id).collect();
         ids.sort_unstable();
         ids.dedup();
-        let found = if ids.is_empty() { vec![] } else { self.store.users_by_id(&ids).await? };
-        let users: HashMap<i64, User> = found.into_iter().map(|user| (user.id, user)).collect();
+        let users = self.read_users(ids).await?;
         let admit = |verified: Result<(VerifiedToken, Requirement), _>| {
             let (token, requirement) = verified?;
-            admit(users.get(&token.user_id).cloned(), token, &requirement)
+            admit(users.get(&token.user_id).cloned().transpose()?, token, &requirement)
         };
         Ok(verified.into_iter().map(admit).collect())
+    }
+
+    /// The users that exist, read with one statement; each with its own, if one of them is unreadable.
+    async fn read_users(
+        &self,
+        ids: Vec<i64>,
+    ) -> Result<HashMap<i64, Result<User, StoreError>>, StoreError> {
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        match self.store.users_by_id(&ids).await {
+            Ok(found) => Ok(found.into_iter().map(|user| (user.id, Ok(user))).collect()),
+            Err(error) if error.is_of_data() => {
+                let mut users = HashMap::new();
+                for id in ids {
+                    users.extend(self.reads.user(id).await.transpose().map(|user| (id, user)));
+                }
+                Ok(users)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// The bearer of the token, who must have the stored role `admin`.

@@ -6,7 +6,8 @@
 //!   for a batch to fill: requests gather while earlier batches are in flight, and a request that
 //!   finds none is sent at once.
 //! - [`Limits`]: the size and the number of batches.
-//! - [`answer_by_key`]: reads each distinct key of a batch once.
+//! - [`answer_by_key`]: reads each distinct key of a batch once; [`answer_by_key_or_singly`]: and alone,
+//!   if one of them spoils the batch.
 //!
 //! `worker` sends the batches, one task for each in flight; `state` decides when one more may start.
 
@@ -16,7 +17,7 @@ mod state;
 mod worker;
 
 pub use batcher::{BatchDropped, Batcher};
-pub use keyed::answer_by_key;
+pub use keyed::{answer_by_key, answer_by_key_or_singly};
 pub use state::Limits;
 
 #[cfg(test)]

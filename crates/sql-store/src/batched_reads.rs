@@ -1,10 +1,12 @@
 //! Concurrent reads by key share one statement.
 //!
+//! A row or a key that the database or this program cannot read fails only its own read.
+//!
 //! By the rule of [`rolegate_batcher`], a read joins only a statement that has not been sent, so its
 //! row is never older than the read.
 
 use crate::{StoreError, metrics};
-use rolegate_batcher::{Batcher, Limits, answer_by_key};
+use rolegate_batcher::{Batcher, Limits, answer_by_key_or_singly};
 use rolegate_telemetry::metrics::observe_size;
 use std::{hash::Hash, sync::Arc, time::Duration};
 
@@ -48,7 +50,7 @@ where
         });
         let batcher = Batcher::new(LIMITS, move |keys| {
             let read = Arc::clone(&read);
-            answer_by_key(keys, move |keys| read(keys))
+            answer_by_key_or_singly(keys, move |keys| read(keys), StoreError::is_of_data)
         });
         Self { batcher }
     }

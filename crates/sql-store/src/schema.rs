@@ -50,7 +50,8 @@ impl Schema {
         tables: &Tables,
     ) -> Result<Self, OpenFailure> {
         let (history, marker) = tables.names_in_postgres();
-        let sql = "SELECT to_regclass($1) IS NOT NULL AS has_history,
+        let sql = "SELECT current_setting('server_encoding') AS encoding,
+            to_regclass($1) IS NOT NULL AS has_history,
             to_regclass($2) IS NOT NULL AS has_marker,
             coalesce(CASE
                 WHEN $3::text IS NULL THEN has_schema_privilege(current_schema(), 'CREATE')
@@ -60,6 +61,12 @@ impl Schema {
             END, false) AS can_create";
         let select = sqlx::query(sql).bind(&history).bind(marker).bind(tables.schema);
         let row = select.fetch_one(&mut *connection).await?;
+        let encoding: String = row.try_get("encoding")?;
+        // A name that it cannot hold would fail the statement that it shares with others.
+        if encoding != "UTF8" {
+            let problem = format!("has the encoding {encoding}; create it with ENCODING 'UTF8'");
+            return Err(OpenFailure::Unrecognized(problem));
+        }
         let mut applied = Vec::new();
         if row.try_get("has_history")? {
             applied = sqlx::query_as(select_history(&history)).fetch_all(connection).await?;

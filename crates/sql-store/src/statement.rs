@@ -36,6 +36,23 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether one value of the statement, or of the rows that it found, is the reason. The same
+    /// statement may succeed without it.
+    #[must_use]
+    pub fn is_of_data(&self) -> bool {
+        let Self::Failed(error) = self else { return false };
+        match &**error {
+            sqlx::Error::Encode(_) | sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. } => {
+                true
+            }
+            // PostgreSQL, appendix A: class 22 is "data exception". Codes of SQLite are shorter.
+            sqlx::Error::Database(error) => {
+                error.code().is_some_and(|code| code.len() == 5 && code.starts_with("22"))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a retry may succeed.
     #[must_use]
     pub fn is_transient(&self) -> bool {

@@ -2,6 +2,7 @@
 
 mod hosts;
 mod invalid_url;
+mod password;
 mod postgres;
 
 pub use invalid_url::InvalidUrl;

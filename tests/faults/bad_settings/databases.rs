@@ -5,6 +5,7 @@ use super::{
     expect_rejected, good,
 };
 use e2e::{Process, Store, TestDatabase, TestSetup};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 #[tokio::test]
@@ -41,6 +42,60 @@ async fn invalid_database_url_is_rejected() {
         (&[Rolegate], "POSTS_DATABASE_URL", "hunter2"),
     ])
     .await;
+}
+
+#[tokio::test]
+async fn unencoded_password_is_named_and_no_part_of_it_is_shown() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for password in [
+        "12/hunter2",
+        "12#hunter2",
+        "12?hunter2",
+        "12?hunter2=",
+        "a/hunter2",
+        "a@hunter2/b",
+        "a@hunter2?b",
+        "12,13/hunter2",
+    ] {
+        let url = format!("postgres://root:{password}@localhost/users");
+        for (program, setting) in KEEPERS {
+            let mut settings = good(program, &database);
+            settings.insert(setting.to_owned(), url.clone());
+            let line = expect_rejected(program, &settings, folder.path(), setting).await;
+            assert!(line.contains("percent-encode the password"), "{line}");
+            assert!(!line.contains("12") && !line.contains("root"), "{line}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn database_that_is_not_utf_8_is_rejected() {
+    for encoding in ["LATIN1", "SQL_ASCII"] {
+        let database = TestDatabase::create(Store::Postgres).await;
+        let url = database.url();
+        recreate(&url, encoding).await;
+        let why = format!("has the encoding {encoding}");
+        for (program, setting) in KEEPERS {
+            expect_no_store(program, setting, &url, &why).await;
+        }
+    }
+}
+
+/// Replaces the database of this URL by an empty one with this encoding.
+async fn recreate(url: &str, encoding: &str) {
+    let (_, name) = url.rsplit_once('/').expect("a database");
+    let server = e2e::postgres::url().as_str();
+    let mut server = PgConnection::connect(server).await.expect("connected");
+    for sql in [
+        format!("DROP DATABASE {name}"),
+        format!(
+            "CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' \
+             LC_COLLATE 'C' LC_CTYPE 'C'"
+        ),
+    ] {
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut server).await.expect("executed");
+    }
 }
 
 #[tokio::test]

@@ -29,6 +29,12 @@ pub enum InvalidUrl {
     /// A `postgres://` URL that cannot be parsed.
     #[error("is not a valid PostgreSQL URL; expected postgres://user:password@host:5432/database")]
     InvalidPostgres,
+    /// Its end looks like a host or a database, and must not be printed as one.
+    #[error(
+        "is not a valid PostgreSQL URL: percent-encode the password (/ is %2F, ? is %3F, # is %23, \
+         @ is %40), or the name of the database"
+    )]
+    UnencodedPassword,
     /// sqlx would ignore the parameter, and a misspelt `sslmode` would mean plain text. Not printed:
     /// it may be part of a password with a question mark.
     #[error("has an unknown parameter; known are {}, and options[NAME]", PARAMETERS.join(", "))]

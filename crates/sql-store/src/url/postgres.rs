@@ -3,6 +3,7 @@
 use super::{
     hosts::one_url_each,
     invalid_url::{InvalidUrl, PARAMETERS, TARGET},
+    password,
 };
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use std::{borrow::Cow, fs, io, path::Path, str::FromStr};
@@ -14,6 +15,9 @@ const MAX_FILE_SIZE: u64 = 1024 * 1024;
 
 /// The options of each host.
 pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, InvalidUrl> {
+    if password::is_unencoded(url) {
+        return Err(InvalidUrl::UnencodedPassword);
+    }
     let urls = one_url_each(url)?;
     urls.iter().map(|url| parse_one(url, urls.len() > 1)).collect()
 }
@@ -31,7 +35,10 @@ fn parse_one(url: &str, is_one_of_several: bool) -> Result<PgConnectOptions, Inv
         {
             return Err(InvalidUrl::Hosts);
         } else if !PARAMETERS.contains(&&*name) && !name.starts_with("options[") {
-            return Err(InvalidUrl::UnknownParameter);
+            let has_user = parsed.query().is_some_and(|query| query.contains('@'));
+            let error =
+                if has_user { InvalidUrl::UnencodedPassword } else { InvalidUrl::UnknownParameter };
+            return Err(error);
         }
     }
     // sqlx does not know it, and would warn.
@@ -160,6 +167,21 @@ mod tests {
         assert_eq!(parameter_for_both.err(), Some(InvalidUrl::Hosts));
         let invalid_port = parse("postgres://a:1,b:many/users");
         assert_eq!(invalid_port.err(), Some(InvalidUrl::InvalidPostgres));
+    }
+
+    #[test]
+    fn unencoded_password_is_recognized() {
+        for password in ["1/hunter2", "1#hunter2", "1?hunter2", "1?x=", "x@y/z", "x@y?z", "1,2/x"] {
+            let url = format!("postgres://root:{password}@db/users");
+            assert_eq!(parse(&url).err(), Some(InvalidUrl::UnencodedPassword), "{url}");
+        }
+        for url in [
+            "postgres://root:hunter2@x@db/users",
+            "postgres://root:1%2Fhunter2%23%3F%40@db/users%40x",
+            "postgres://db/users?user=root@db&password=a/b",
+        ] {
+            assert!(parse(url).is_ok(), "{url}");
+        }
     }
 
     #[test]
