@@ -9,7 +9,7 @@ use crate::{
     connection::{Connector, Stream},
     discovery::{Discover, DnsTarget, InvalidAddress, ServiceInfo},
     dns_watcher,
-    hedge::{HedgePolicy, ReadOnly},
+    hedge::{HedgePolicy, MAX_DELAY, ReadOnly},
     replica::{Calls, HEALTH_TIMEOUT, Monitor},
     replica_set::{Available, Replica, ReplicaSet},
 };
@@ -121,42 +121,75 @@ impl BalancedChannel {
     /// Picks a replica for a call. Waits for the first health status of new replicas and, where none
     /// is up, for one more attempt to connect, so that a replica that just came back is found.
     async fn pick(&self) -> Result<Replica, Status> {
-        if let Some(replica) = self.least_loaded(None) {
+        if let Some(replica) = self.least_loaded() {
             return Ok(replica);
         }
         let mut available = self.0.available.clone();
         // Bounded, because replicas that appear one after the other can keep the set pending.
         let _ = timeout(HEALTH_TIMEOUT, available.wait_for(Option::is_some)).await;
-        if let Some(replica) = self.least_loaded(None) {
+        if let Some(replica) = self.least_loaded() {
             return Ok(replica);
         }
         self.0.reconnect.notify_waiters();
-        let has_replica = |replicas: &Available| replicas.as_ref().is_some_and(|r| !r.is_empty());
+        let has_replica =
+            |choice: &Available| choice.as_ref().is_some_and(|choice| !choice.first.is_empty());
         let _ = timeout(RECHECK_TIMEOUT, available.wait_for(has_replica)).await;
-        self.least_loaded(None).ok_or_else(|| Status::unavailable("no replica can be reached"))
+        self.least_loaded().ok_or_else(|| Status::unavailable("no replica can be reached"))
     }
 
-    fn least_loaded(&self, except: Option<&Arc<Calls>>) -> Option<Replica> {
-        let replicas = self.0.available.borrow().clone().filter(|all| !all.is_empty())?;
-        let start = self.0.next_index.fetch_add(1, Ordering::Relaxed) % replicas.len();
+    fn least_loaded(&self) -> Option<Replica> {
+        let choice = self.0.available.borrow().clone()?;
+        self.least_loaded_of(&choice.first)
+    }
+
+    /// Another replica than the one with these calls, for a call that it has not answered.
+    fn least_loaded_except(&self, calls: &Arc<Calls>) -> Option<Replica> {
+        let choice = self.0.available.borrow().clone()?;
+        let others = |all: &[Replica]| -> Vec<Replica> {
+            all.iter().filter(|replica| !Arc::ptr_eq(&replica.calls, calls)).cloned().collect()
+        };
+        self.least_loaded_of(&others(&choice.first))
+            .or_else(|| self.least_loaded_of(&others(&choice.again)))
+    }
+
+    fn least_loaded_of(&self, replicas: &[Replica]) -> Option<Replica> {
+        let start = self.0.next_index.fetch_add(1, Ordering::Relaxed) % replicas.len().max(1);
         let in_turn = replicas[start..].iter().chain(&replicas[..start]);
-        in_turn
-            .filter(|replica| except.is_none_or(|except| !Arc::ptr_eq(except, &replica.calls)))
-            .min_by_key(|replica| Arc::strong_count(&replica.calls))
-            .cloned()
+        in_turn.min_by_key(|replica| Arc::strong_count(&replica.calls)).cloned()
     }
 
+    /// Whether a call that is not answered could be sent to another replica.
     fn has_several(&self) -> bool {
-        self.0.available.borrow().as_ref().is_some_and(|replicas| replicas.len() > 1)
+        self.0.available.borrow().as_ref().is_some_and(|choice| choice.again.len() > 1)
     }
 
     async fn send(self, request: Request<Body>) -> Result<Response<Body>, Status> {
         let replica = self.pick().await?;
-        if request.extensions().get::<ReadOnly>().is_some() && self.has_several() {
-            // Boxed: without a second replica, a call has no room for two.
-            return Box::pin(self.send_hedged(replica, request)).await;
+        if !self.has_several() {
+            return self.send_to(replica, request).await;
         }
-        self.send_to(replica, request).await
+        // Boxed: without a second replica, a call has no room for two.
+        if request.extensions().get::<ReadOnly>().is_some() {
+            Box::pin(self.send_hedged(replica, request)).await
+        } else {
+            Box::pin(self.send_watched(replica, request)).await
+        }
+    }
+
+    /// Sends a request that may change something, so only once. If it is not answered in time, the
+    /// replica gets no more calls until its health stream answers.
+    async fn send_watched(
+        &self,
+        replica: Replica,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, Status> {
+        let calls = Arc::clone(&replica.calls);
+        let mut response = pin!(self.send_to(replica, request));
+        if let Ok(response) = timeout(MAX_DELAY, &mut response).await {
+            return response;
+        }
+        calls.missed.notify_one();
+        response.await
     }
 
     /// Sends a request to `replica` and, if it is not answered in time, once more to another one. The
@@ -178,12 +211,8 @@ impl BalancedChannel {
             Ok(response) => response,
             Err(_elapsed) => {
                 calls.missed.notify_one();
-                match self.least_loaded(Some(&calls)).filter(|_| hedging.try_spend()) {
-                    Some(other) => select! {
-                        Ok(response) = &mut first => Ok(response),
-                        Ok(response) = self.send_to(other, copy()) => Ok(response),
-                        else => Err(Status::unavailable("two replicas failed")),
-                    },
+                match self.least_loaded_except(&calls).filter(|_| hedging.try_spend()) {
+                    Some(other) => first_success(first, self.send_to(other, copy())).await,
                     None => first.await,
                 }
             }
@@ -212,6 +241,23 @@ impl BalancedChannel {
                 frame
             }))
         }))
+    }
+}
+
+/// The first response; where both calls fail, the error of the later one.
+async fn first_success<R>(
+    mut one: Pin<&mut impl Future<Output = Result<R, Status>>>,
+    other: impl Future<Output = Result<R, Status>>,
+) -> Result<R, Status> {
+    let mut other = pin!(other);
+    let (is_one, result) = select! {
+        result = &mut one => (true, result),
+        result = &mut other => (false, result),
+    };
+    match (result, is_one) {
+        (Ok(response), _) => Ok(response),
+        (Err(_), true) => other.await,
+        (Err(_), false) => one.await,
     }
 }
 

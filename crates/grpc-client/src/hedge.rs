@@ -11,7 +11,9 @@ use tonic::Request;
 const DELAY_FACTOR: u64 = 5;
 /// Below it, timers are too coarse. In nanoseconds, like the running p99.
 const MIN_P99: u64 = 1_000_000;
-/// 500 ms without an answer are too long, however slow the service is. Also where the estimate begins.
+/// So long without an answer is a miss, however slow the service is.
+pub(crate) const MAX_DELAY: Duration = Duration::from_millis(500);
+/// Also where the estimate begins.
 const MAX_P99: u64 = 500_000_000 / DELAY_FACTOR;
 
 /// One hedge for each 20 calls: at most 5 % more.
@@ -73,13 +75,13 @@ impl HedgePolicy {
 
 #[cfg(test)]
 mod tests {
-    use super::{CALLS_PER_HEDGE, HedgePolicy, INITIAL_BUDGET, MAX_BUDGET};
+    use super::{CALLS_PER_HEDGE, HedgePolicy, INITIAL_BUDGET, MAX_BUDGET, MAX_DELAY};
     use std::time::Duration;
 
     #[test]
     fn delay_is_500_ms_until_calls_were_measured_and_follows_five_times_their_p99() {
         let policy = HedgePolicy::default();
-        assert_eq!(policy.delay(), Duration::from_millis(500));
+        assert_eq!(policy.delay(), MAX_DELAY);
         // One call in 50 takes 8 ms, one in 500 takes 80 ms, the others 2 ms: p99 is 8 ms.
         for call in 0..20_000 {
             let millis = if call % 500 == 7 {

@@ -19,7 +19,17 @@ pub(crate) struct Replica {
 }
 
 /// The replicas to choose from; `None` while none is up and the first health status of one is pending.
-pub(crate) type Available = Option<Arc<[Replica]>>;
+pub(crate) type Available = Option<Arc<Choice>>;
+
+#[derive(Debug)]
+pub(crate) struct Choice {
+    /// For a call: the serving replicas. Where none serves, those that are up, whose errors say more
+    /// than none, and at last those that missed.
+    pub(crate) first: Vec<Replica>,
+    /// For a call that was not answered in time: the serving replicas and those that missed, which
+    /// may be slow only. Two that miss at the same moment are each other's last chance.
+    pub(crate) again: Vec<Replica>,
+}
 
 /// The state of a replica, `None` before its first health status, with the counter of its calls. Calls
 /// in flight stay counted across reconnects.
@@ -37,8 +47,7 @@ impl ReplicaSet {
         Self { states: Mutex::default(), available, reconnect }
     }
 
-    /// Changes the set with `change` and publishes the serving replicas. Where none serves, it
-    /// publishes those that are up, whose errors say more than none, and at last those that missed.
+    /// Changes the set with `change` and publishes what there is to choose from.
     pub(crate) fn change(&self, change: impl FnOnce(&mut HashMap<SocketAddr, Known>)) {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut states);
@@ -54,9 +63,10 @@ impl ReplicaSet {
             choices[choice].push(Replica { connection, calls });
         }
         let is_pending = states.values().any(|(state, _)| state.is_none());
-        let available = choices.into_iter().find(|choice| !choice.is_empty()).unwrap_or_default();
-        let is_known = !available.is_empty() || !is_pending;
-        self.available.send_replace(is_known.then(|| available.into()));
+        let again = [&*choices[0], &choices[2]].concat();
+        let first = choices.into_iter().find(|choice| !choice.is_empty()).unwrap_or_default();
+        let is_known = !first.is_empty() || !is_pending;
+        self.available.send_replace(is_known.then(|| Arc::new(Choice { first, again })));
     }
 
     /// Records the state of a replica. Addresses dropped from DNS are ignored; their hosts are often

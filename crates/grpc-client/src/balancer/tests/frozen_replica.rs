@@ -7,8 +7,8 @@ use crate::{
     READ_TIMEOUT,
     balancer::BalancedChannel,
     connection::{Connector, Stream},
-    hedge::mark_read_only,
-    replica::Monitor,
+    hedge::{MAX_DELAY, mark_read_only},
+    replica::{Monitor, ReplicaState},
     replica_set::ReplicaSet,
 };
 use http::Uri;
@@ -114,16 +114,50 @@ async fn replica_that_is_only_slow_gets_calls_again_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn call_moves_to_a_replica_that_missed_at_the_same_moment() {
+    let (channel, set) = manual_channel().await;
+    let [first, second] =
+        [add_freezable(&set, 1).await, add_freezable(&set, 2).await].map(|freeze| {
+            freeze.send_replace(true);
+            freeze
+        });
+    let calls = [(); 2].map(|()| {
+        let channel = channel.clone();
+        tokio::spawn(async move { decide(&channel).await })
+    });
+    sleep(MAX_DELAY / 2).await;
+    // Sent while one replica is left out.
+    set.change(|states| {
+        let (state, _) = states.get_mut(&address(2)).expect("known");
+        if let Some(ReplicaState::Up { connection, .. }) = state.clone() {
+            *state = Some(ReplicaState::Unresponsive { connection });
+        }
+    });
+    let late = tokio::spawn({
+        let channel = channel.clone();
+        async move { decide(&channel).await }
+    });
+    sleep(MAX_DELAY + Duration::from_millis(10)).await;
+    second.send_replace(false);
+    settle().await;
+    for call in calls.into_iter().chain([late]) {
+        assert_eq!(call.await.expect("no panic"), Code::Unimplemented);
+    }
+    drop(first);
+}
+
+#[tokio::test(start_paused = true)]
 async fn writes_and_password_calls_are_never_sent_twice() {
     let (channel, set) = manual_channel().await;
     let freeze = add_freezable(&set, 1).await;
     let _running = add_freezable(&set, 2).await;
     freeze.send_replace(true);
     let logins = [(); 2].map(|()| log_in(&channel));
+    sleep(MAX_DELAY + Duration::from_millis(10)).await;
+    assert_eq!(picked(&channel, &set).await, [2, 2, 2, 2], "it missed, so no call goes there");
     sleep(READ_TIMEOUT).await;
     let answered = logins.iter().filter(|login| login.is_finished()).count();
     assert_eq!(answered, 1, "the one at the frozen replica waits");
-    assert_eq!(picked(&channel, &set).await.len(), 4);
     freeze.send_replace(false);
     for login in logins {
         assert_eq!(login.await.expect("no panic").code(), Code::Unimplemented);
