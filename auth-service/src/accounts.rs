@@ -9,6 +9,7 @@
 
 mod authorize;
 mod change_password;
+mod create_user;
 mod credentials;
 mod delete_user;
 mod error;
@@ -22,6 +23,7 @@ mod register;
 mod replace_password;
 mod seed;
 mod set_password;
+mod set_user_disabled;
 mod set_user_role;
 #[cfg(test)]
 mod tests;

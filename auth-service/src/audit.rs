@@ -23,6 +23,8 @@ pub(crate) enum AuthMethod {
 pub(crate) enum Failure {
     UnknownUser,
     WrongPassword,
+    /// The user is disabled, whatever the password.
+    Disabled,
     /// The rate limit was exceeded; recorded once per window.
     TooManyAttempts,
 }
@@ -30,13 +32,43 @@ pub(crate) enum Failure {
 /// An audited event. `actor` is the admin, `user` the user after the event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event<'a> {
-    Registered { user: &'a User },
-    LoginOk { user: &'a User, method: AuthMethod },
-    LoginFailed { user: Option<&'a User>, method: AuthMethod, reason: Failure },
-    RoleChanged { actor: &'a User, user: &'a User, from: Role },
-    PasswordChanged { user: &'a User },
-    PasswordSet { actor: &'a User, user: &'a User },
-    UserDeleted { actor: &'a User, user: &'a User },
+    Registered {
+        user: &'a User,
+    },
+    UserCreated {
+        actor: &'a User,
+        user: &'a User,
+    },
+    LoginOk {
+        user: &'a User,
+        method: AuthMethod,
+    },
+    LoginFailed {
+        user: Option<&'a User>,
+        method: AuthMethod,
+        reason: Failure,
+    },
+    RoleChanged {
+        actor: &'a User,
+        user: &'a User,
+        from: Role,
+    },
+    PasswordChanged {
+        user: &'a User,
+    },
+    PasswordSet {
+        actor: &'a User,
+        user: &'a User,
+    },
+    /// Disabled or enabled.
+    UserDisabled {
+        actor: &'a User,
+        user: &'a User,
+    },
+    UserDeleted {
+        actor: &'a User,
+        user: &'a User,
+    },
 }
 
 impl AuthMethod {
@@ -54,6 +86,7 @@ impl Failure {
         match self {
             Self::UnknownUser => "unknown_user",
             Self::WrongPassword => "wrong_password",
+            Self::Disabled => "disabled",
             Self::TooManyAttempts => "too_many_attempts",
         }
     }
@@ -97,15 +130,23 @@ pub(crate) fn record(event: Event<'_>) {
                 actor = actor.username,
             );
         }
-        Event::UserDeleted { actor, user } => {
-            audit_line!(
-                "user_deleted",
-                user_id = user.id,
-                username = user.username,
-                role = user.role.as_str(),
-                actor_id = actor.id,
-                actor = actor.username,
-            );
+        Event::UserCreated { actor, user } => acted("user_created", actor, user),
+        Event::UserDisabled { actor, user } if user.disabled => {
+            acted("user_disabled", actor, user);
         }
+        Event::UserDisabled { actor, user } => acted("user_enabled", actor, user),
+        Event::UserDeleted { actor, user } => acted("user_deleted", actor, user),
     }
+}
+
+/// What an admin did to a user as a whole.
+fn acted(event: &'static str, actor: &User, user: &User) {
+    audit_line!(
+        event,
+        user_id = user.id,
+        username = user.username,
+        role = user.role.as_str(),
+        actor_id = actor.id,
+        actor = actor.username,
+    );
 }

@@ -27,7 +27,7 @@ enum Command {
     InitSecrets(InitSecrets),
     /// Exit with 0 if the server with these settings is ready, else with 1
     Healthcheck,
-    /// Change a user directly in the database
+    /// Show and change users directly in the database
     #[command(subcommand)]
     User(UserCommand),
     /// Run the steps of a start without changing anything, and print one line for each

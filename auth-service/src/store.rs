@@ -30,13 +30,16 @@ pub enum InsertError {
     /// By the unique index; there is no check before the insert.
     #[error("the username is taken")]
     UsernameTaken,
+    /// The actor may not insert users.
+    #[error(transparent)]
+    Actor(ActorError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why an admin's write failed. The transaction of the write locks and checks the actor, so of two
-/// admins who delete each other, the second one fails.
+/// Why an admin's write failed. The transaction of the write locks and checks all admins, so of two
+/// admins who delete each other, the second one fails, and of the last two who leave, one stays.
 #[derive(Debug, thiserror::Error)]
 pub enum ActorError {
     /// The actor no longer exists.
@@ -45,6 +48,9 @@ pub enum ActorError {
     /// The actor is no longer an admin.
     #[error("the actor is not an admin")]
     NotAdmin,
+    /// The user is the last admin who is not disabled.
+    #[error("no admin would be left")]
+    LastAdmin,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -117,8 +123,8 @@ pub trait UserStore: Send + Sync + 'static {
     /// Succeeds if the database answers a statement.
     async fn ping(&self) -> Result<(), StoreError>;
 
-    /// Inserts a user.
-    async fn insert(&self, user: NewUser) -> Result<User, InsertError>;
+    /// Inserts a user if `actor` is an admin, or without an actor: a registration, or the operator.
+    async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, InsertError>;
 
     /// The users with these ids.
     async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError>;
@@ -129,8 +135,8 @@ pub trait UserStore: Send + Sync + 'static {
         usernames: &[String],
     ) -> Result<Vec<Credentials>, StoreError>;
 
-    /// Sets the role of a user if `actor` is an admin, or without an actor, for the operator. `None` if
-    /// there is no such user.
+    /// Sets the role of a user if `actor` is an admin who leaves an admin, or without an actor, for the
+    /// operator. `None` if there is no such user.
     async fn set_role(
         &self,
         actor: Option<i64>,
@@ -138,9 +144,18 @@ pub trait UserStore: Send + Sync + 'static {
         role: Role,
     ) -> Result<Option<User>, ActorError>;
 
-    /// Deletes and returns a user if `actor` is an admin. `None` if there is no such user. Ids are
-    /// never reused.
-    async fn delete(&self, actor: i64, id: i64) -> Result<Option<User>, ActorError>;
+    /// Disables a user, which also revokes the tokens issued before `tokens_not_before`, or enables
+    /// the user, under the same conditions.
+    async fn set_disabled(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        disabled: bool,
+        tokens_not_before: u64,
+    ) -> Result<Option<User>, ActorError>;
+
+    /// Deletes and returns a user, under the same conditions. Ids are never reused.
+    async fn delete(&self, actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError>;
 
     /// Sets a password if the condition of `writer` holds; otherwise, or without such a user, `None`.
     async fn set_password(
@@ -168,16 +183,27 @@ pub trait UserStore: Send + Sync + 'static {
     async fn close(&self);
 }
 
-/// The user `id` out of the rows of both, if `actor` may write.
-fn require_admin(rows: &[User], actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
+/// The user `id` out of the rows of this user, of `actor` and of all admins, if `actor` may write. A write
+/// that `keeps_admin` leaves an admin what they are.
+fn require_admin(
+    rows: &[User],
+    actor: Option<i64>,
+    id: i64,
+    keeps_admin: bool,
+) -> Result<Option<User>, ActorError> {
     let row = |id| rows.iter().find(|user| user.id == id);
+    let target = row(id);
     if let Some(actor) = actor {
-        let actor = row(actor).ok_or(ActorError::NotFound)?;
+        let actor = row(actor).filter(|actor| !actor.disabled).ok_or(ActorError::NotFound)?;
         if actor.role != Role::Admin {
             return Err(ActorError::NotAdmin);
         }
+        let has_other = rows.iter().any(|user| user.id != id && user.is_active_admin());
+        if !keeps_admin && !has_other && target.is_some_and(User::is_active_admin) {
+            return Err(ActorError::LastAdmin);
+        }
     }
-    Ok(row(id).cloned())
+    Ok(target.cloned())
 }
 
 #[cfg(test)]

@@ -15,6 +15,15 @@ pub struct User {
     /// Tokens issued before this time are revoked, in Unix seconds. Every change of the password
     /// increases it, so it also identifies the version of the password.
     pub tokens_not_before: u64,
+    /// Whether every credential of the user is refused, as if the user did not exist.
+    pub disabled: bool,
+}
+
+impl User {
+    /// Whether the user may act as an admin.
+    pub(crate) fn is_active_admin(&self) -> bool {
+        self.role == Role::Admin && !self.disabled
+    }
 }
 
 /// A user with the password hash, which is not printed.

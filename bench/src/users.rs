@@ -62,8 +62,13 @@ fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
     // As in the SQL below.
     let role = if id % 10 == 0 { Role::Author } else { Role::User };
     let username = format!("load-user-{id}");
-    let token =
-        tokens.issue(&User { id, username: username.clone(), role, tokens_not_before: 0 })?;
+    let token = tokens.issue(&User {
+        id,
+        username: username.clone(),
+        role,
+        tokens_not_before: 0,
+        disabled: false,
+    })?;
     Ok(LoadUser { username, token: token.expose_secret().to_owned(), role })
 }
 

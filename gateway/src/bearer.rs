@@ -2,8 +2,8 @@
 
 use crate::{
     endpoints::{
-        change_password, delete_user, fixed_message, get_user, list_users, login, profile,
-        protected, register, set_password, set_user_role,
+        change_password, create_user, delete_user, fixed_message, get_user, list_users, login,
+        profile, protected, register, set_password, set_user_role, update_user,
     },
     memory::Memory,
     middleware,
@@ -57,8 +57,12 @@ fn routes(
         // by role
         .routes(authors.protect(routes!(fixed_message::author)))
         .routes(admins.protect(routes!(fixed_message::admin)))
-        .routes(admins.protect(routes!(list_users::list_users)))
-        .routes(admins.protect(routes!(get_user::get_user, delete_user::delete_user)))
+        .routes(admins.protect(routes!(list_users::list_users, create_user::create_user)))
+        .routes(admins.protect(routes!(
+            get_user::get_user,
+            update_user::update_user,
+            delete_user::delete_user
+        )))
         .routes(admins.protect(routes!(set_user_role::set_user_role)))
         .routes(admins.protect(routes!(set_password::set_password)))
         .merge(post_routes)

@@ -5,6 +5,7 @@
 
 pub(crate) mod change_password;
 pub(crate) mod create_post;
+pub(crate) mod create_user;
 pub(crate) mod delete_post;
 pub(crate) mod delete_user;
 pub(crate) mod fixed_message;
@@ -24,4 +25,5 @@ mod role_name;
 pub(crate) mod set_password;
 pub(crate) mod set_user_role;
 pub(crate) mod update_post;
+pub(crate) mod update_user;
 mod user_response;

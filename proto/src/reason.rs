@@ -59,6 +59,8 @@ reasons! {
     RoleInvalid = "ROLE_INVALID", InvalidArgument;
     /// The user is the actor, or the one named `admin`.
     UserNotDeletable = "USER_NOT_DELETABLE", FailedPrecondition;
+    /// Without this user, no admin would be left.
+    LastAdmin = "LAST_ADMIN", FailedPrecondition;
     /// The user is the actor, whose password change needs the current one.
     OwnPassword = "OWN_PASSWORD", FailedPrecondition;
     /// The given current password is wrong.

@@ -84,9 +84,16 @@ async fn every_audited_event_is_logged(setup: TestSetup) {
     let api = app.bearer.with_token(&admin.token);
     let path = format!("/users/{}", ann.id);
     api.put(&format!("{path}/password"), &json!({ "password": "newer" })).await.expect(200);
+    let new = json!({ "username": "bob", "password": "pw", "role": "author" });
+    let bob = api.post("/users", &new).await.expect(201).json()["id"].clone();
+    for disabled in [true, false] {
+        let update = api.request(reqwest::Method::PATCH, &path);
+        api.send(update.json(&json!({ "disabled": disabled }))).await.expect(200);
+        app.try_log_in("ann", "newer").await.expect(if disabled { 401 } else { 200 });
+    }
     api.send(api.request(reqwest::Method::DELETE, &path)).await.expect(200);
 
-    let mut lines = audit(app.auth(), "", 11).await;
+    let mut lines = audit(app.auth(), "", 16).await;
     let ids: Vec<Value> = lines
         .iter_mut()
         .map(|line| line.as_object_mut().and_then(|line| line.remove("request_id")).expect("an id"))
@@ -116,6 +123,23 @@ async fn every_audited_event_is_logged(setup: TestSetup) {
             "event": "password_set", "user_id": ann.id, "username": "ann",
             "actor_id": admin.id, "actor": "admin",
         }),
+        json!({
+            "event": "user_created", "user_id": bob, "username": "bob", "role": "author",
+            "actor_id": admin.id, "actor": "admin",
+        }),
+        json!({
+            "event": "user_disabled", "user_id": ann.id, "username": "ann", "role": "author",
+            "actor_id": admin.id, "actor": "admin",
+        }),
+        json!({
+            "event": "login_failed", "user_id": ann.id, "username": "ann", "method": "login",
+            "reason": "disabled",
+        }),
+        json!({
+            "event": "user_enabled", "user_id": ann.id, "username": "ann", "role": "author",
+            "actor_id": admin.id, "actor": "admin",
+        }),
+        json!({ "event": "login_ok", "user_id": ann.id, "username": "ann", "method": "login" }),
         json!({
             "event": "user_deleted", "user_id": ann.id, "username": "ann", "role": "author",
             "actor_id": admin.id, "actor": "admin",

@@ -6,6 +6,8 @@ mod authorization_header;
 mod basic;
 mod concurrent;
 mod concurrent_admins;
+mod created_users;
+mod disabled_users;
 mod embedded;
 mod grpc;
 mod health;

@@ -86,6 +86,7 @@ pub(crate) async fn any_role_can_be_changed_to_any_role(setup: TestSetup) {
 async fn admin_can_demote_themselves_with_immediate_effect(setup: TestSetup) {
     let app = setup.start().await;
     let admin = app.admin().await;
+    app.user_with_role("ann", "admin").await;
     app.set_role(&admin, &admin, "author").await.expect(200);
     app.set_role(&admin, &admin, "admin").await.expect_detail(403, "Insufficient privileges.");
     profile_says(&app, &admin, "author").await;

@@ -41,7 +41,7 @@ async fn wrong_method_gets_405_with_the_allowed_methods(setup: TestSetup) {
         (bearer, "/profile", "GET", Method::POST),
         (bearer, "/author", "GET", Method::PATCH),
         (bearer, "/admin", "GET", Method::POST),
-        (bearer, "/users", "GET", Method::POST),
+        (bearer, "/users", "POST", Method::PUT),
         (bearer, "/users/1", "DELETE", Method::PUT),
         (bearer, "/users/1/role", "PUT", Method::GET),
         (bearer, "/users/1/password", "PUT", Method::DELETE),

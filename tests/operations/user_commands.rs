@@ -4,6 +4,7 @@ use e2e::{ADMIN_PASSWORD, Exit, Process, Program, TestApp, TestSetup, for_all_de
 use std::collections::BTreeMap;
 
 for_all_deployments!(
+    users_are_created_listed_shown_and_deleted,
     set_role_takes_effect_with_the_next_request,
     reset_password_replaces_the_password,
     invalid_command_is_reported_and_changes_nothing,
@@ -18,6 +19,42 @@ async fn user(app: &TestApp, arguments: &[&str], input: &str, more: &[(&str, &st
     let arguments: Vec<_> = ["user"].into_iter().chain(arguments.iter().copied()).collect();
     let program = Program::FastHashAuthService;
     Process::run(program, &arguments, &settings, folder.path(), input).await
+}
+
+async fn users_are_created_listed_shown_and_deleted(setup: TestSetup) {
+    let app = setup.with("REGISTRATION", "closed").start().await;
+    let run = async |arguments: &[&str]| {
+        let exit = user(&app, arguments, &format!("{NEW_PASSWORD}\n"), &[]).await;
+        assert_eq!(exit.code, Some(0), "{exit:?}");
+        assert!(!format!("{}{}", exit.stdout, exit.stderr).contains(NEW_PASSWORD), "{exit:?}");
+        exit
+    };
+    let created = run(&["create", "ann"]).await;
+    assert_eq!(created.stdout, "User 2 (\"ann\") has the role user.\n");
+    let audited = |exit: &Exit, event: &str| {
+        let line = exit.stderr.lines().find(|line| line.contains("audit")).unwrap_or_default();
+        assert!(line.contains(event) && line.contains("operator"), "{exit:?}");
+    };
+    audited(&created, "user_created");
+    run(&["create", "bob b", "--role", "author"]).await;
+    e2e::TestUser::log_in(&app.bearer, "ann", NEW_PASSWORD).await;
+    let bob = e2e::TestUser::log_in(&app.bearer, "bob b", NEW_PASSWORD).await;
+    app.bearer.with_token(&bob.token).get("/author").await.expect(200);
+    app.database.execute(r#"UPDATE "user" SET disabled = true WHERE username = 'ann'"#).await;
+    let header = "      ID  ROLE    STATE     USERNAME\n";
+    let ann = "       2  user    disabled  \"ann\"\n";
+    let list = run(&["list"]).await;
+    let others =
+        ["       1  admin   enabled   \"admin\"\n", "       3  author  enabled   \"bob b\"\n"];
+    assert_eq!(list.stdout, [header, others[0], ann, others[1]].concat());
+    assert_eq!(run(&["show", "ann"]).await.stdout, format!("{header}{ann}"));
+    let deleted = run(&["delete", "bob b"]).await;
+    assert_eq!(deleted.stdout, "User 3 (\"bob b\") is deleted.\n");
+    audited(&deleted, "user_deleted");
+    app.bearer.with_token(&bob.token).get("/profile").await.expect_detail(401, "User not found.");
+    let deleted = run(&["delete", "admin"]).await;
+    assert!(deleted.stdout.contains("The next start creates the user admin again."));
+    assert_eq!(app.database.count_users().await, 1);
 }
 
 async fn set_role_takes_effect_with_the_next_request(setup: TestSetup) {
@@ -71,6 +108,15 @@ async fn invalid_command_is_reported_and_changes_nothing(setup: TestSetup) {
         (&["set-role", "Admin", "user"], "", &[], 1, "there is no user \"Admin\""),
         (&["set-role", "admin", "root"], "", &[], 64, "ROLE: must be one of: user, author, admin"),
         (&["set-role", "admin"], "", &[], 64, "ROLE: is required"),
+        (&["show", "nobody"], "", &[], 1, "there is no user \"nobody\""),
+        (&["delete", "Admin"], "", &[], 1, "there is no user \"Admin\""),
+        (&["create", "admin"], "x", &[], 1, "the user \"admin\" exists already"),
+        (&["create", "a:b"], "x", &[], 64, "USERNAME: Username must not contain a colon."),
+        (&["create", "admin\u{200b}"], "x", &[], 64, "invisible or unassigned characters"),
+        (&["create", "ann"], "", &[], 64, "Password must have at least 1 byte."),
+        (&["create", "ann", "--role", "root"], "x", &[], 64, "must be one of: user, author, admin"),
+        (&["create"], "x", &[], 64, "USERNAME: is required"),
+        (&["create", "ann", NEW_PASSWORD], "", &[], 64, "no such flag or subcommand"),
         (&["reset-password", "nobody"], "x", &[], 1, "there is no user"),
         (&["reset-password", "admin"], "", &[], 64, "Password must have at least 1 byte."),
         (&["reset-password", "admin"], "\n", &[], 64, "Password must have at least 1 byte."),
@@ -99,6 +145,7 @@ async fn invalid_command_is_reported_and_changes_nothing(setup: TestSetup) {
         assert!(exit.stderr.contains(said), "{arguments:?}: {exit:?}");
         assert!(!exit.stderr.contains(NEW_PASSWORD), "a password is shown: {exit:?}");
         assert_eq!(app.database.user("admin").await, before, "{arguments:?}");
+        assert_eq!(app.database.count_users().await, 1, "{arguments:?}");
     }
 }
 

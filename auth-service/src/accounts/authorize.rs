@@ -100,7 +100,7 @@ fn admit(
     token: VerifiedToken,
     requirement: &Requirement,
 ) -> Result<User, AccountError> {
-    let user = user.ok_or(AccountError::TokenUserNotFound)?;
+    let user = user.filter(|user| !user.disabled).ok_or(AccountError::TokenUserNotFound)?;
     if token.issued < user.tokens_not_before {
         return Err(AccountError::TokenInvalid);
     }

@@ -6,7 +6,7 @@ use crate::{
     metrics,
     password::{CacheKey, Password, Verification},
     request_origin::RequestOrigin,
-    user::Credentials,
+    user::{Credentials, User},
 };
 use rolegate_telemetry::request_context::RequestContext;
 use secrecy::{ExposeSecret, SecretString};
@@ -60,7 +60,8 @@ impl Accounts {
                 audit::record(Event::LoginFailed { user, method, reason });
             }
         })?;
-        let hash = stored.map(|stored| &stored.password_hash);
+        // A disabled user is checked like an unknown one, at the same cost.
+        let hash = stored.filter(|stored| !stored.user.disabled).map(|it| &it.password_hash);
         let verified = self.hasher.verify(presented.password.as_ref(), hash, origin).await;
         if verified.as_ref().map_or(true, |verified| verified.is_match) {
             attempt.refund();
@@ -68,6 +69,9 @@ impl Accounts {
         let verified = verified?;
         audit::record(match user {
             Some(user) if verified.is_match => Event::LoginOk { user, method },
+            Some(User { disabled: true, .. }) => {
+                Event::LoginFailed { user, method, reason: Failure::Disabled }
+            }
             Some(_) => Event::LoginFailed { user, method, reason: Failure::WrongPassword },
             None => Event::LoginFailed { user, method, reason: Failure::UnknownUser },
         });

@@ -24,7 +24,7 @@ impl Accounts {
         }
         let store = Arc::clone(&self.store);
         let deleted = RequestContext::run_to_completion(async move {
-            let user = store.delete(actor.id, user_id).await?;
+            let user = store.delete(Some(actor.id), user_id).await?;
             if let Some(user) = &user {
                 audit::record(Event::UserDeleted { actor: &actor, user });
             }

@@ -41,6 +41,9 @@ pub enum AccountError {
     /// The user is the actor, or the one named `admin`.
     #[error("this user cannot be deleted")]
     UserNotDeletable,
+    /// No admin would be left.
+    #[error("no admin would be left")]
+    LastAdmin,
     /// The user is the actor.
     #[error("admins change their own password with the current one")]
     OwnPassword,
@@ -77,6 +80,7 @@ impl From<InsertError> for AccountError {
     fn from(error: InsertError) -> Self {
         match error {
             InsertError::UsernameTaken => Self::UsernameTaken,
+            InsertError::Actor(error) => error.into(),
             InsertError::Store(error) => Self::Store(error),
         }
     }
@@ -87,6 +91,7 @@ impl From<ActorError> for AccountError {
         match error {
             ActorError::NotFound => Self::TokenUserNotFound,
             ActorError::NotAdmin => Self::RoleInsufficient,
+            ActorError::LastAdmin => Self::LastAdmin,
             ActorError::Store(error) => Self::Store(error),
         }
     }

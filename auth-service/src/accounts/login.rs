@@ -23,10 +23,12 @@ impl Accounts {
         if verified.needs_rehash {
             self.rehash(&presented, &stored, origin);
         }
-        // The password may have changed, or the user may have been deleted, during the check.
+        // The password may have changed, or the user may have been deleted or disabled, during the
+        // check.
         let password_version = stored.user.tokens_not_before;
         let user = self.reads.user(stored.user.id).await?;
-        let user = user.filter(|user| user.tokens_not_before == password_version);
+        let is_same = |user: &User| user.tokens_not_before == password_version && !user.disabled;
+        let user = user.filter(is_same);
         let user = user.ok_or(AccountError::CredentialsInvalid)?;
         let token = self.tokens.issue(&user)?;
         metrics::TOKENS_ISSUED.inc();

@@ -36,7 +36,7 @@ impl Accounts {
         let new = NewUser { username: username.into_string(), password_hash, role: Role::User };
         let store = Arc::clone(&self.store);
         let inserted = RequestContext::run_to_completion(async move {
-            let user = store.insert(new).await?;
+            let user = store.insert(None, new).await?;
             audit::record(Event::Registered { user: &user });
             Ok::<_, InsertError>(user)
         });

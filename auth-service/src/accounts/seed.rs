@@ -85,7 +85,8 @@ impl Accounts {
         let origin = RequestOrigin { client_address: None, deadline };
         let password_hash =
             self.hasher.hash(&password, origin).await.map_err(|e| account(e.into()))?;
-        match self.store.insert(NewUser { username, password_hash, role: Role::Admin }).await {
+        let admin = NewUser { username, password_hash, role: Role::Admin };
+        match self.store.insert(None, admin).await {
             Ok(_) => {
                 tracing::info!(username = ADMIN_USERNAME, "created the first admin");
                 Ok(())
@@ -104,7 +105,7 @@ impl Accounts {
                 }
                 Ok(())
             }
-            Err(InsertError::Store(error)) => Err(account(error.into())),
+            Err(error) => Err(account(error.into())),
         }
     }
 }

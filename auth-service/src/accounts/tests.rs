@@ -216,6 +216,23 @@ async fn deleted_user_is_unknown_to_its_tokens_and_admins_cannot_delete_themselv
 }
 
 #[tokio::test]
+async fn every_credential_of_a_disabled_user_is_refused_as_if_the_user_did_not_exist() {
+    let app = App::new(POLICY).await;
+    let ann = app.register("ann").await.expect("registered");
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    app.verify("ann", "sesame").await.expect("cached");
+    let set = |disabled| app.accounts.set_user_disabled(&app.admin, ann.id, disabled);
+    assert!(set(true).await.expect("disabled").disabled);
+    assert_err!(app.authorize(&token, &[Role::User]).await, AccountError::TokenUserNotFound);
+    assert_err!(app.login("ann", "sesame").await, AccountError::CredentialsInvalid);
+    assert_err!(app.verify("ann", "sesame").await, AccountError::CredentialsInvalid);
+    assert!(!set(false).await.expect("enabled").disabled);
+    assert_err!(app.authorize(&token, &[Role::User]).await, AccountError::TokenInvalid);
+    app.verify("ann", "sesame").await.expect("verified");
+    app.login("ann", "sesame").await.expect("logged in");
+}
+
+#[tokio::test]
 async fn batch_authorizes_each_bearer_by_itself() {
     let app = App::new(POLICY).await;
     let bearer = |token: &str, roles: &[Role]| {

@@ -15,8 +15,9 @@ impl Accounts {
     ) -> Result<User, AccountError> {
         let presented = Presented::new(username, password);
         let stored = self.load(&presented).await?;
-        let key = self.cache_key(&presented, stored.as_ref());
-        match (&key, &stored) {
+        let active = stored.as_ref().filter(|stored| !stored.user.disabled);
+        let key = self.cache_key(&presented, active);
+        match (&key, active) {
             (Some(key), Some(stored)) if self.cache.contains(key) => {
                 metrics::BASIC_CACHE_HITS.inc();
                 return Ok(stored.user.clone());

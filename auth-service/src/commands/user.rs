@@ -1,6 +1,10 @@
-//! `auth-service user`: changes by an operator, directly in the database. Access to the database
-//! is the authorization.
+//! `auth-service user`: users as an operator sees and changes them, directly in the database. Access
+//! to the database is the authorization.
 
+mod create;
+mod delete;
+mod list;
+mod new_password;
 mod operator;
 mod password_input;
 mod reset_password;
@@ -18,6 +22,29 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
+    /// Create a user, also while registration is closed
+    Create {
+        /// Name of the user, case-sensitive
+        username: String,
+        /// Role of the user
+        #[arg(long, value_parser = role(), default_value = "user")]
+        role: Role,
+        /// File that contains the password; default: stdin
+        #[arg(long, env = "NEW_PASSWORD_FILE")]
+        new_password_file: Option<PathBuf>,
+    },
+    /// List all users by ascending id
+    List,
+    /// Show a user
+    Show {
+        /// Name of the user, case-sensitive
+        username: String,
+    },
+    /// Delete a user and revoke every credential of the user
+    Delete {
+        /// Name of the user, case-sensitive
+        username: String,
+    },
     /// Set the role of a user; effective from the next request
     SetRole {
         /// Name of the user, case-sensitive
@@ -43,6 +70,13 @@ fn role() -> impl TypedValueParser<Value = Role> {
 pub(super) async fn run(command: UserCommand, settings: &Settings) -> Result<(), Failure> {
     let operator = Operator::connect(settings).await?;
     let outcome = match command {
+        UserCommand::Create { username, role, new_password_file } => {
+            let file = new_password_file.as_deref();
+            create::run(&operator, &username, role, file, settings).await
+        }
+        UserCommand::List => list::all(&operator).await,
+        UserCommand::Show { username } => list::one(&operator, &username).await,
+        UserCommand::Delete { username } => delete::run(&operator, &username).await,
         UserCommand::SetRole { username, role } => set_role::run(&operator, &username, role).await,
         UserCommand::ResetPassword { username, new_password_file } => {
             let file = new_password_file.as_deref();

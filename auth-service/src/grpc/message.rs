@@ -5,7 +5,8 @@ use rolegate_proto::auth_v1;
 
 impl From<User> for auth_v1::User {
     fn from(user: User) -> Self {
-        Self { id: user.id, username: user.username, role: user.role.into() }
+        let User { id, username, role, disabled, .. } = user;
+        Self { id, username, role: role.into(), disabled }
     }
 }
 

@@ -25,6 +25,7 @@ pub(super) fn reason_of(error: &AccountError) -> Reason {
         AccountError::UserNotFound => Reason::UserNotFound,
         AccountError::RoleInvalid => Reason::RoleInvalid,
         AccountError::UserNotDeletable => Reason::UserNotDeletable,
+        AccountError::LastAdmin => Reason::LastAdmin,
         AccountError::OwnPassword => Reason::OwnPassword,
         AccountError::CurrentPasswordWrong => Reason::CurrentPasswordWrong,
         AccountError::RequestInvalid(_) => Reason::RequestInvalid,

@@ -26,6 +26,7 @@ const TABLES: Tables = Tables {
             "tokens not before",
             include_str!("../../migrations/postgres/0002_tokens_not_before.sql"),
         ),
+        (3, "disabled", include_str!("../../migrations/postgres/0003_disabled.sql")),
     ],
     sqlite: &[
         (1, "user", include_str!("../../migrations/sqlite/0001_user.sql")),
@@ -34,14 +35,15 @@ const TABLES: Tables = Tables {
             "tokens not before",
             include_str!("../../migrations/sqlite/0002_tokens_not_before.sql"),
         ),
+        (3, "disabled", include_str!("../../migrations/sqlite/0003_disabled.sql")),
     ],
 };
 
 /// Whether the user `admin` exists.
 const HAS_ADMIN: &str = r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#;
 
-const SELECT: &str = r#"SELECT id, username, role, tokens_not_before FROM "user""#;
-const RETURNING: &str = " RETURNING id, username, role, tokens_not_before";
+const SELECT: &str = r#"SELECT id, username, role, tokens_not_before, disabled FROM "user""#;
+const RETURNING: &str = " RETURNING id, username, role, tokens_not_before, disabled";
 
 /// Opens the store and migrates its schema: see [`DatabaseUrl::open`].
 pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, OpenError> {
@@ -57,20 +59,27 @@ pub(crate) async fn inspect(url: &DatabaseUrl) -> Result<Inspection, OpenError> 
 struct SqlStore(Database);
 
 impl SqlStore {
-    /// Runs a write of the user `id` if `actor` may write. The rows of both are locked, always in the
-    /// same order, so that two admins who act on each other cannot deadlock.
+    /// Locks the rows of both and of every admin, always in the same order, so that admins who act on
+    /// each other cannot deadlock, and admins who leave at the same time see each other leave.
+    fn lock(&self, actor: Option<i64>, id: i64) -> Statement {
+        let lock = self.0.statement(SELECT).push(" WHERE id IN ($1, $2)");
+        let lock = lock.push(" OR (role = 'admin' AND NOT disabled) ORDER BY id").for_update();
+        lock.bind(actor.unwrap_or(id)).bind(id)
+    }
+
+    /// Runs a write of the user `id` if `actor` may write.
     async fn write_as_admin(
         &self,
         actor: Option<i64>,
         id: i64,
+        keeps_admin: bool,
         write: Statement,
     ) -> Result<Option<User>, ActorError> {
-        let lock = self.0.statement(SELECT).push(" WHERE id IN ($1, $2) ORDER BY id").for_update();
-        let lock = lock.bind(actor.unwrap_or(id)).bind(id);
+        let lock = self.lock(actor, id);
         let written = self.0.transaction(move |mut connection| {
             Box::pin(async move {
                 let locked = lock.fetch(&mut connection).await?;
-                Ok(match require_admin(&locked, actor, id) {
+                Ok(match require_admin(&locked, actor, id, keeps_admin) {
                     Ok(Some(_)) => Ok(write.fetch(&mut connection).await?.pop()),
                     refused => refused,
                 })
@@ -86,13 +95,27 @@ impl UserStore for SqlStore {
         self.0.ping(r#""user""#).await
     }
 
-    async fn insert(&self, user: NewUser) -> Result<User, InsertError> {
+    async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, InsertError> {
         let sql = r#"INSERT INTO "user" (username, password, role) VALUES ($1, $2, $3)
             ON CONFLICT (username) DO NOTHING"#;
         let insert = self.0.statement(sql).push(RETURNING);
         let insert = insert.bind(user.username).bind(user.password_hash.expose_secret());
-        let inserted = self.0.write(insert.bind(user.role.as_str())).await?.pop();
-        inserted.ok_or(InsertError::UsernameTaken)
+        let insert = insert.bind(user.role.as_str());
+        let Some(actor) = actor else {
+            return self.0.write(insert).await?.pop().ok_or(InsertError::UsernameTaken);
+        };
+        let lock = self.0.statement(SELECT).push(" WHERE id = $1").for_update().bind(actor);
+        let inserted = self.0.transaction(move |mut connection| {
+            Box::pin(async move {
+                let locked = lock.fetch(&mut connection).await?;
+                if let Err(refused) = require_admin(&locked, Some(actor), actor, true) {
+                    return Ok(Err(InsertError::Actor(refused)));
+                }
+                let inserted = insert.fetch(&mut connection).await?.pop();
+                Ok(inserted.ok_or(InsertError::UsernameTaken))
+            })
+        });
+        inserted.await?
     }
 
     async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError> {
@@ -103,8 +126,8 @@ impl UserStore for SqlStore {
         &self,
         usernames: &[String],
     ) -> Result<Vec<Credentials>, StoreError> {
-        let sql = r#"SELECT id, username, role, tokens_not_before, password FROM "user"
-            WHERE username"#;
+        let sql = r#"SELECT id, username, role, tokens_not_before, disabled, password
+            FROM "user" WHERE username"#;
         self.0.read(self.0.statement(sql).push_any(usernames)).await
     }
 
@@ -116,12 +139,32 @@ impl UserStore for SqlStore {
     ) -> Result<Option<User>, ActorError> {
         let update = self.0.statement(r#"UPDATE "user" SET role = $2 WHERE id = $1"#);
         let update = update.push(RETURNING).bind(id).bind(role.as_str());
-        self.write_as_admin(actor, id, update).await
+        self.write_as_admin(actor, id, role == Role::Admin, update).await
     }
 
-    async fn delete(&self, actor: i64, id: i64) -> Result<Option<User>, ActorError> {
+    async fn set_disabled(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        disabled: bool,
+        tokens_not_before: u64,
+    ) -> Result<Option<User>, ActorError> {
+        let update = if disabled {
+            let sql = r#"UPDATE "user" SET disabled = $2, tokens_not_before =
+                    CASE WHEN $3 > tokens_not_before THEN $3 ELSE tokens_not_before + 1 END
+                WHERE id = $1"#;
+            let update = self.0.statement(sql).push(RETURNING).bind(id).bind(disabled);
+            update.bind(seconds_to_store(tokens_not_before))
+        } else {
+            let update = self.0.statement(r#"UPDATE "user" SET disabled = $2 WHERE id = $1"#);
+            update.push(RETURNING).bind(id).bind(disabled)
+        };
+        self.write_as_admin(actor, id, !disabled, update).await
+    }
+
+    async fn delete(&self, actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
         let delete = self.0.statement(r#"DELETE FROM "user" WHERE id = $1"#);
-        self.write_as_admin(Some(actor), id, delete.push(RETURNING).bind(id)).await
+        self.write_as_admin(actor, id, false, delete.push(RETURNING).bind(id)).await
     }
 
     async fn set_password(
@@ -133,7 +176,9 @@ impl UserStore for SqlStore {
         let sql = r#"UPDATE "user" SET password = $2, tokens_not_before =
                 CASE WHEN $3 > tokens_not_before THEN $3 ELSE tokens_not_before + 1 END
             WHERE id = $1 AND ($4 IS NULL OR tokens_not_before = $4) AND (
-                $5 IS NULL OR EXISTS (SELECT 1 FROM "user" WHERE id = $5 AND role = 'admin')
+                $5 IS NULL OR EXISTS (
+                    SELECT 1 FROM "user" WHERE id = $5 AND role = 'admin' AND NOT disabled
+                )
             )"#;
         let update = self.0.statement(sql).push(RETURNING).bind(id).bind(new.hash.expose_secret());
         let update = update.bind(seconds_to_store(new.tokens_not_before));
@@ -168,24 +213,24 @@ impl UserStore for SqlStore {
 
 impl<'r, R: Row> FromRow<'r, R> for User
 where
-    (i64, String, String, i64): FromRow<'r, R>,
+    (i64, String, String, i64, bool): FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (id, username, role, tokens_not_before) = FromRow::from_row(row)?;
+        let (id, username, role, tokens_not_before, disabled) = FromRow::from_row(row)?;
         let role = role.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
         let tokens_not_before =
             tokens_not_before.try_into().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-        Ok(Self { id, username, role, tokens_not_before })
+        Ok(Self { id, username, role, tokens_not_before, disabled })
     }
 }
 
 impl<'r, R: Row> FromRow<'r, R> for Credentials
 where
     User: FromRow<'r, R>,
-    (i64, String, String, i64, String): FromRow<'r, R>,
+    (i64, String, String, i64, bool, String): FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (.., password) = <(i64, String, String, i64, String)>::from_row(row)?;
+        let (.., password) = <(i64, String, String, i64, bool, String)>::from_row(row)?;
         Ok(Self { user: User::from_row(row)?, password_hash: password.into() })
     }
 }

@@ -24,6 +24,10 @@ postgres_cluster::conformance_tests! {
         set_role_without_actor_is_allowed,
         delete_requires_an_admin,
         one_of_two_admins_deletes_the_other,
+        one_of_two_admins_who_leave_at_the_same_time_stays,
+        insert_for_an_actor_requires_an_admin,
+        set_disabled_requires_an_admin_and_revokes_tokens,
+        disabled_admin_may_not_write_and_is_no_admin_who_is_left,
         set_password_requires_what_its_writer_saw,
         set_password_advances_tokens_not_before,
         replace_password_compares_the_old_hash,
@@ -35,7 +39,7 @@ postgres_cluster::conformance_tests! {
 
 async fn insert(store: &dyn UserStore, username: &str, role: Role) -> User {
     let new = NewUser { username: username.into(), password_hash: "hash".into(), role };
-    store.insert(new).await.expect("inserted")
+    store.insert(None, new).await.expect("inserted")
 }
 
 async fn get(store: &dyn UserStore, id: i64) -> Option<User> {
@@ -51,7 +55,7 @@ async fn ids_ascend_and_are_never_reused(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::Admin).await;
     let first = insert(store, "ann", Role::User).await;
     assert!(admin.id >= 1 && first.id > admin.id);
-    store.delete(admin.id, first.id).await.expect("deleted");
+    store.delete(Some(admin.id), first.id).await.expect("deleted");
     assert!(insert(store, "ann", Role::User).await.id > first.id);
 }
 
@@ -61,7 +65,7 @@ async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
     insert(store, "Ann", Role::User).await;
     insert(store, "ann ", Role::User).await;
     let taken = NewUser { username: "ann".into(), password_hash: "x".into(), role: Role::Admin };
-    let refused = store.insert(taken).await;
+    let refused = store.insert(None, taken).await;
     assert!(matches!(refused, Err(InsertError::UsernameTaken)), "{refused:?}");
     assert_eq!(get(store, ann.id).await, Some(ann));
     assert_eq!(hash(store, "ann").await, "hash");
@@ -69,11 +73,8 @@ async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
 
 async fn one_of_several_concurrent_inserts_wins(store: &dyn UserStore) {
     let insert = || {
-        store.insert(NewUser {
-            username: "ann".into(),
-            password_hash: "hash".into(),
-            role: Role::User,
-        })
+        let (username, password_hash) = ("ann".into(), "hash".into());
+        store.insert(None, NewUser { username, password_hash, role: Role::User })
     };
     let results: [_; 4] = join!(insert(), insert(), insert(), insert()).into();
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
@@ -103,7 +104,10 @@ async fn set_role_requires_an_admin(store: &dyn UserStore) {
     let changed = set(admin.id, ann.id).await.expect("allowed");
     assert_eq!(changed, Some(User { role: Role::User, ..ann.clone() }));
     assert_eq!(get(store, ann.id).await, changed);
-    set(admin.id, admin.id).await.expect("an admin may give up the role");
+    let last = set(admin.id, admin.id).await;
+    assert!(matches!(last, Err(ActorError::LastAdmin)), "{last:?}");
+    insert(store, "bob", Role::Admin).await;
+    set(admin.id, admin.id).await.expect("one of two admins may give up the role");
     let refused = set(admin.id, ann.id).await;
     assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
 }
@@ -118,23 +122,93 @@ async fn set_role_without_actor_is_allowed(store: &dyn UserStore) {
 async fn delete_requires_an_admin(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::Admin).await;
     let ann = insert(store, "ann", Role::Author).await;
-    let missing = store.delete(999, ann.id).await;
+    let missing = store.delete(Some(999), ann.id).await;
     assert!(matches!(missing, Err(ActorError::NotFound)), "{missing:?}");
-    let refused = store.delete(ann.id, admin.id).await;
+    let refused = store.delete(Some(ann.id), admin.id).await;
     assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
-    let deleted = store.delete(admin.id, ann.id).await.expect("allowed");
+    let deleted = store.delete(Some(admin.id), ann.id).await.expect("allowed");
     assert_eq!(deleted, Some(ann.clone()));
     assert_eq!(get(store, ann.id).await, None);
-    assert_eq!(store.delete(admin.id, ann.id).await.expect("allowed"), None);
+    assert_eq!(store.delete(Some(admin.id), ann.id).await.expect("allowed"), None);
 }
 
 async fn one_of_two_admins_deletes_the_other(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::Admin).await;
     let bob = insert(store, "bob", Role::Admin).await;
-    let results: [_; 2] = join!(store.delete(ann.id, bob.id), store.delete(bob.id, ann.id)).into();
+    let delete = |actor, id| store.delete(Some(actor), id);
+    let results: [_; 2] = join!(delete(ann.id, bob.id), delete(bob.id, ann.id)).into();
     assert_eq!(results.iter().filter(|result| matches!(result, Ok(Some(_)))).count(), 1);
     let late = results.iter().filter(|result| matches!(result, Err(ActorError::NotFound)));
     assert_eq!(late.count(), 1, "{results:?}");
+}
+
+async fn one_of_two_admins_who_leave_at_the_same_time_stays(store: &dyn UserStore) {
+    for round in 0..20 {
+        let ann = insert(store, &format!("ann {round}"), Role::Admin).await.id;
+        let bob = insert(store, &format!("bob {round}"), Role::Admin).await.id;
+        let demote = store.set_role(Some(ann), ann, Role::User);
+        let results: [_; 2] = if round % 2 == 0 {
+            join!(demote, store.set_role(Some(bob), bob, Role::Author)).into()
+        } else {
+            join!(demote, store.set_disabled(Some(bob), bob, true, 1)).into()
+        };
+        assert_eq!(results.iter().filter(|result| matches!(result, Ok(Some(_)))).count(), 1);
+        let last = results.iter().filter(|result| matches!(result, Err(ActorError::LastAdmin)));
+        assert_eq!(last.count(), 1, "{results:?}");
+        for id in [ann, bob] {
+            store.delete(None, id).await.expect("the operator may");
+        }
+    }
+}
+
+async fn insert_for_an_actor_requires_an_admin(store: &dyn UserStore) {
+    let admin = insert(store, "admin", Role::Admin).await;
+    let ann = insert(store, "ann", Role::Author).await;
+    let add = async |actor, username: &str| {
+        let (username, password_hash) = (username.to_owned(), "hash".into());
+        store.insert(Some(actor), NewUser { username, password_hash, role: Role::Admin }).await
+    };
+    let refused = add(999, "bob").await;
+    assert!(matches!(refused, Err(InsertError::Actor(ActorError::NotFound))), "{refused:?}");
+    let refused = add(ann.id, "bob").await;
+    assert!(matches!(refused, Err(InsertError::Actor(ActorError::NotAdmin))), "{refused:?}");
+    let taken = add(admin.id, "ann").await;
+    assert!(matches!(taken, Err(InsertError::UsernameTaken)), "{taken:?}");
+    let bob = add(admin.id, "bob").await.expect("allowed");
+    assert_eq!((&*bob.username, bob.role, bob.disabled), ("bob", Role::Admin, false));
+    assert_eq!(get(store, bob.id).await, Some(bob));
+}
+
+async fn set_disabled_requires_an_admin_and_revokes_tokens(store: &dyn UserStore) {
+    let admin = insert(store, "admin", Role::Admin).await;
+    let ann = insert(store, "ann", Role::Author).await;
+    let set = async |actor, id, disabled| store.set_disabled(actor, id, disabled, 5).await;
+    let refused = set(Some(ann.id), admin.id, true).await;
+    assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
+    assert_eq!(set(Some(admin.id), 999, true).await.expect("allowed"), None);
+    for (disabled, tokens_not_before) in [(true, 5), (false, 5), (true, 6), (true, 7)] {
+        let changed = set(Some(admin.id), ann.id, disabled).await.expect("allowed");
+        assert_eq!(changed, Some(User { tokens_not_before, disabled, ..ann.clone() }));
+        assert_eq!(get(store, ann.id).await, changed);
+        let found = store.credentials_by_username(&["ann".into()]).await.expect("read").pop();
+        assert_eq!(found.map(|row| row.user), changed);
+    }
+}
+
+async fn disabled_admin_may_not_write_and_is_no_admin_who_is_left(store: &dyn UserStore) {
+    let admin = insert(store, "admin", Role::Admin).await;
+    let ann = insert(store, "ann", Role::Admin).await;
+    store.set_disabled(Some(admin.id), ann.id, true, 1).await.expect("allowed");
+    let refused = store.set_role(Some(ann.id), admin.id, Role::User).await;
+    assert!(matches!(refused, Err(ActorError::NotFound)), "{refused:?}");
+    let new = NewPassword { hash: "new".into(), tokens_not_before: 5 };
+    let set = store.set_password(admin.id, new, PasswordWriter::Admin(ann.id)).await;
+    assert_eq!(set.expect("an answer"), None);
+    let last = store.set_disabled(Some(admin.id), admin.id, true, 1).await;
+    assert!(matches!(last, Err(ActorError::LastAdmin)), "{last:?}");
+    let demoted = store.set_role(Some(admin.id), ann.id, Role::User).await;
+    assert!(demoted.is_ok_and(|user| user.is_some()), "she was none who counts");
+    store.set_disabled(None, admin.id, true, 1).await.expect("the operator may");
 }
 
 async fn set_password_requires_what_its_writer_saw(store: &dyn UserStore) {

@@ -22,7 +22,13 @@ fn tokens(signing: &str, accepted: &[&str]) -> (Tokens, Arc<ManualClock>) {
 }
 
 fn ada() -> User {
-    User { id: 7, username: "ada".into(), role: Role::Author, tokens_not_before: 0 }
+    User {
+        id: 7,
+        username: "ada".into(),
+        role: Role::Author,
+        tokens_not_before: 0,
+        disabled: false,
+    }
 }
 
 fn verified(tokens: &Tokens, token: &str) -> Result<i64, TokenError> {

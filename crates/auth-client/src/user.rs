@@ -12,6 +12,8 @@ pub struct User {
     pub username: String,
     /// The role stored when auth-service answered.
     pub role: Role,
+    /// Whether every credential of the user is refused.
+    pub disabled: bool,
 }
 
 impl TryFrom<auth_v1::User> for User {
@@ -21,7 +23,7 @@ impl TryFrom<auth_v1::User> for User {
     /// permissions.
     fn try_from(user: auth_v1::User) -> Result<Self, CallError> {
         let role = Role::try_from(user.role).map_err(|_| CallError::Malformed)?;
-        Ok(Self { id: user.id, username: user.username, role })
+        Ok(Self { id: user.id, username: user.username, role, disabled: user.disabled })
     }
 }
 

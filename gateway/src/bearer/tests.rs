@@ -48,6 +48,8 @@ async fn every_endpoint_admits_exactly_the_documented_callers() {
         ("PUT", "/profile/password", own_password, [401, 401, 401, 200, 200, 200]),
         ("GET", "/users/1", "", [401, 401, 401, 403, 403, 200]),
         ("DELETE", "/users/1", "", [401, 401, 401, 403, 403, 200]),
+        ("POST", "/users", credentials, [401, 401, 401, 403, 403, 201]),
+        ("PATCH", "/users/1", r#"{"disabled": true}"#, [401, 401, 401, 403, 403, 200]),
         ("PUT", "/users/1/role", role, [401, 401, 401, 403, 403, 200]),
         ("PUT", "/users/1/password", password, [401, 401, 401, 403, 403, 200]),
     ] {
@@ -92,6 +94,14 @@ async fn success_bodies_are_those_of_the_contract() {
             json!({"id": 2, "username": "author", "role": "author"}),
         ),
         (
+            with_token(json("PATCH", "/users/2", r#"{"disabled":true}"#), "admin"),
+            json!({"id": 2, "username": "author", "role": "author", "disabled": true}),
+        ),
+        (
+            with_token(json("PATCH", "/users/2", r#"{"disabled":false}"#), "admin"),
+            json!({"id": 2, "username": "author", "role": "author"}),
+        ),
+        (
             authorized("DELETE", "/users/2", "Bearer admin"),
             json!({"message": "User deleted successfully."}),
         ),
@@ -126,10 +136,10 @@ async fn unknown_paths_and_methods_get_error_bodies() {
         ("GET", "/login", "POST"),
         ("PUT", "/profile", "GET,HEAD"),
         ("GET", "/profile/password", "PUT"),
-        ("PUT", "/users/1", "GET,HEAD,DELETE"),
+        ("PUT", "/users/1", "GET,HEAD,PATCH,DELETE"),
         ("POST", "/users/1/password", "PUT"),
         ("POST", "/admin", "GET,HEAD"),
-        ("POST", "/users", "GET,HEAD"),
+        ("PUT", "/users", "GET,HEAD,POST"),
         ("GET", "/users/1/role", "PUT"),
         ("OPTIONS", "/users/1/role", "PUT"),
         ("BREW", "/public", "GET,HEAD"),

@@ -23,22 +23,22 @@ const SUCCESS: &str = "User registered successfully.";
 /// A new user. Other fields, such as a role, have no effect.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct RegisterRequest {
-    #[schema(schema_with = username)]
+    #[schema(schema_with = username_schema)]
     username: String,
     #[schema(schema_with = password_schema::password)]
     password: SecretString,
 }
 
 /// The part of the rules that a schema can express; auth-service checks all of them.
-fn username() -> Object {
+pub(super) fn username_schema() -> Object {
     // No control characters and no colon; no white space at either end.
     let inside = r"[^\u0000-\u001f:\u007f-\u009f]";
     let end = r"[^\u0000-\u0020:\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
     ObjectBuilder::new()
         .schema_type(Type::String)
         .description(Some(
-            "1 to 255 bytes of UTF-8 in Unicode NFC, without control characters, colons, or white \
-             space at either end. Compared byte for byte.",
+            "1 to 255 bytes of UTF-8 in Unicode NFC, without control and invisible characters, \
+             colons, or white space at either end. Compared byte for byte.",
         ))
         .min_length(Some(1))
         .max_length(Some(255))

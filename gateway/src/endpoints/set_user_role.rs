@@ -38,8 +38,8 @@ pub(crate) struct RoleUpdateRequest {
         (status = 200, body = Message, example = json!({"message": SUCCESS})),
         (
             status = 400,
-            description = "The role does not exist, the id is not an integer, or the request body \
-                           is malformed.",
+            description = "The role does not exist, the user is the last admin, the id is not an \
+                           integer, or the request body is malformed.",
             body = ErrorBody,
             example = json!({"detail": "Invalid role."})
         )

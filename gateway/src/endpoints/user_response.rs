@@ -15,10 +15,15 @@ pub(crate) struct UserResponse {
     username: String,
     #[schema(value_type = RoleName)]
     role: &'static str,
+    /// Only shown where true: every credential of the user is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    disabled: Option<bool>,
 }
 
 impl From<User> for UserResponse {
     fn from(user: User) -> Self {
-        Self { id: user.id, username: user.username, role: user.role.as_str() }
+        let User { id, username, role, disabled } = user;
+        Self { id, username, role: role.as_str(), disabled: disabled.then_some(true) }
     }
 }

@@ -22,11 +22,12 @@ const MAX_BODY: usize = 64 * 1024;
 pub(crate) const MAX_POST_BODY: usize = 1024 * 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A struct of strings, read from a JSON object of at most `MAX` bytes. Unknown fields are ignored.
+/// A struct of strings and booleans, read from a JSON object of at most `MAX` bytes. Unknown fields
+/// are ignored.
 ///
-/// Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and 400. A field that is missing, repeated or not a
-/// string is not a rejection but the inner error, because handlers check the path before it. No
-/// error repeats anything of the body, which may hold a password.
+/// Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and 400. A field
+/// that is missing, repeated or of another type is not a rejection but the inner error, because
+/// handlers check the path before it. No error repeats anything of the body, which may hold a password.
 pub(crate) struct JsonBody<T, const MAX: usize = MAX_BODY>(pub(crate) Result<T, ApiError>);
 
 impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody<T, MAX> {

@@ -25,6 +25,9 @@ pub enum AllowedOrigins {
     List(Vec<HeaderValue>),
 }
 
+/// The methods of the API.
+const METHODS: [Method; 6] =
+    [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
 /// How long browsers may cache a preflight response.
 const MAX_AGE: Duration = Duration::from_mins(10);
 
@@ -42,7 +45,7 @@ impl AllowedOrigins {
         };
         let cors = CorsLayer::new()
             .allow_origin(origins)
-            .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::DELETE])
+            .allow_methods(METHODS)
             .allow_headers([AUTHORIZATION, CONTENT_TYPE])
             .expose_headers([LOCATION, RETRY_AFTER, WWW_AUTHENTICATE, X_REQUEST_ID])
             .max_age(MAX_AGE);

@@ -9,11 +9,11 @@ use rolegate_proto::{
     auth_v1::{
         AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
         BatchAuthorizeResponse, BatchGetUsersRequest, BatchGetUsersResponse, ChangePasswordRequest,
-        ChangePasswordResponse, DeleteUserRequest, DeleteUserResponse, GetUserRequest,
-        GetUserResponse, ListUsersRequest, ListUsersResponse, LoginRequest, LoginResponse,
-        RegisterRequest, RegisterResponse, Role, SetPasswordRequest, SetPasswordResponse,
-        SetUserRoleRequest, SetUserRoleResponse, User, UserName, VerifyCredentialsRequest,
-        VerifyCredentialsResponse,
+        ChangePasswordResponse, CreateUserRequest, CreateUserResponse, DeleteUserRequest,
+        DeleteUserResponse, GetUserRequest, GetUserResponse, ListUsersRequest, ListUsersResponse,
+        LoginRequest, LoginResponse, RegisterRequest, RegisterResponse, Role, SetPasswordRequest,
+        SetPasswordResponse, SetUserDisabledRequest, SetUserDisabledResponse, SetUserRoleRequest,
+        SetUserRoleResponse, User, UserName, VerifyCredentialsRequest, VerifyCredentialsResponse,
         auth_service_server::{AuthService, AuthServiceServer},
         authorize_outcome::Outcome,
         authorize_request::Requirement,
@@ -97,7 +97,7 @@ fn authorize(item: AuthorizeRequest) -> Result<User, Reason> {
 }
 
 fn user(id: i64, username: &str, role: Role) -> User {
-    User { id, username: username.to_owned(), role: role.into() }
+    User { id, username: username.to_owned(), role: role.into(), disabled: false }
 }
 
 fn user_of_id(id: i64) -> Result<User, Status> {
@@ -236,6 +236,36 @@ impl AuthService for FakeAuth {
         match user_of_id(user_id)? {
             User { id: 3, .. } => Err(error(Reason::UserNotDeletable, "")),
             user => Ok(Response::new(DeleteUserResponse { user: Some(user) })),
+        }
+    }
+
+    async fn create_user(
+        &self,
+        request: Request<CreateUserRequest>,
+    ) -> Result<Response<CreateUserResponse>, Status> {
+        require_admin(&request)?;
+        self.record(&request, "create_user");
+        let CreateUserRequest { username, role, .. } = request.into_inner();
+        let role = role.and_then(|role| Role::try_from(role).ok()).unwrap_or(Role::User);
+        match (username.as_str(), role) {
+            ("taken", _) => Err(error(Reason::UsernameTaken, "")),
+            (_, Role::Unspecified) => Err(error(Reason::RoleInvalid, "")),
+            _ => Ok(Response::new(CreateUserResponse { user: Some(user(4, &username, role)) })),
+        }
+    }
+
+    async fn set_user_disabled(
+        &self,
+        request: Request<SetUserDisabledRequest>,
+    ) -> Result<Response<SetUserDisabledResponse>, Status> {
+        require_admin(&request)?;
+        let SetUserDisabledRequest { user_id, disabled } = *request.get_ref();
+        self.record(&request, &format!("set_user_disabled {user_id} {disabled}"));
+        match user_of_id(user_id)? {
+            User { id: 3, .. } if disabled => Err(error(Reason::LastAdmin, "")),
+            user => {
+                Ok(Response::new(SetUserDisabledResponse { user: Some(User { disabled, ..user }) }))
+            }
         }
     }
 

@@ -131,6 +131,12 @@ async fn passwords_and_a_deletion(app: &TestApp, admin: &TestUser, ann: &TestUse
     let as_admin = app.bearer.with_token(&admin.token);
     let set = json!({ "password": NEW_PASSWORD });
     as_admin.put(&format!("/users/{}/password", bob.id), &set).await.expect(200);
+    let new = json!({ "username": "created", "password": NEW_PASSWORD });
+    as_admin.post("/users", &new).await.expect(201);
+    let wrong = json!({ "username": "a:b", "password": NEW_PASSWORD, "role": POST });
+    as_admin.post("/users", &wrong).await.expect(400);
+    malformed(&as_admin, Method::POST, "/users").await;
+    malformed(&as_admin, Method::PATCH, &format!("/users/{}", bob.id)).await;
     delete(&as_admin, &format!("/users/{}", bob.id)).await.expect(200);
     app.bearer.with_token(&bob.token).get("/profile").await.expect(401);
 }

@@ -43,7 +43,7 @@ pub(super) fn not_found(username: &str) -> Failure {
     Failure::Other(format!("there is no user {username:?}").into())
 }
 
-/// Records a change in the audit log.
+/// Records a change in the audit log. There is no actor: the operator has no account.
 pub(super) fn audit(event: &'static str, user: &User) {
     audit_line!(
         event,

@@ -1,31 +1,20 @@
 //! `auth-service user reset-password`.
 
 use super::{
+    new_password,
     operator::{Operator, audit, not_found},
-    password_input,
 };
 use crate::{
     accounts::{ADMIN_USERNAME, InitialPassword},
     clock::SystemClock,
     host::failed,
-    password::{Hasher, Password},
-    request_origin::RequestOrigin,
     settings::Settings,
     store::{NewPassword, PasswordWriter},
     token::revocation_time,
 };
-use rolegate_service_runtime::{
-    program::{Failure, print},
-    settings::SettingError,
-};
+use rolegate_service_runtime::program::{Failure, print};
 use rolegate_sql_store::DatabaseTarget;
-use std::{
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
-
-/// Time for one hash at the highest cost on a slow machine.
-const HASH_TIMEOUT: Duration = Duration::from_mins(2);
+use std::path::{Path, PathBuf};
 
 pub(super) async fn run(
     operator: &Operator,
@@ -34,13 +23,7 @@ pub(super) async fn run(
     settings: &Settings,
 ) -> Result<(), Failure> {
     let user = operator.find(username).await?;
-    let text = password_input::read(file).await?;
-    let password = Password::new(text, settings.service.password_min_length)
-        .map_err(|error| SettingError::new("new password", error.to_string()))?;
-    let hasher = Hasher::start(settings.service.bcrypt_cost, settings.service.engine());
-    let deadline = Instant::now() + HASH_TIMEOUT;
-    let origin = RequestOrigin { client_address: None, deadline };
-    let hash = hasher.map_err(failed)?.hash(&password, origin).await.map_err(failed)?;
+    let hash = new_password::hash(file, settings).await?;
     let new = NewPassword { hash, tokens_not_before: revocation_time(&SystemClock) };
     let changed = operator
         .store

@@ -39,9 +39,14 @@ impl MemoryStore {
 
 impl Users {
     /// The user to change, if there is one and the actor may change it.
-    fn find(&self, actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
+    fn find(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        keeps_admin: bool,
+    ) -> Result<Option<User>, ActorError> {
         let rows: Vec<User> = self.by_id.values().map(|row| row.user.clone()).collect();
-        require_admin(&rows, actor, id)
+        require_admin(&rows, actor, id, keeps_admin)
     }
 }
 
@@ -51,14 +56,18 @@ impl UserStore for MemoryStore {
         self.users().map(drop)
     }
 
-    async fn insert(&self, new: NewUser) -> Result<User, InsertError> {
+    async fn insert(&self, actor: Option<i64>, new: NewUser) -> Result<User, InsertError> {
         let mut users = self.users()?;
+        if let Some(id) = actor {
+            users.find(actor, id, true).map_err(InsertError::Actor)?;
+        }
         if users.by_id.values().any(|row| row.user.username == new.username) {
             return Err(InsertError::UsernameTaken);
         }
         users.last_id += 1;
         let id = users.last_id;
-        let user = User { id, username: new.username, role: new.role, tokens_not_before: 0 };
+        let (username, role) = (new.username, new.role);
+        let user = User { id, username, role, tokens_not_before: 0, disabled: false };
         let row = Credentials { user: user.clone(), password_hash: new.password_hash };
         users.by_id.insert(id, row);
         Ok(user)
@@ -86,16 +95,35 @@ impl UserStore for MemoryStore {
         role: Role,
     ) -> Result<Option<User>, ActorError> {
         let mut users = self.users()?;
-        users.find(actor, id)?;
+        users.find(actor, id, role == Role::Admin)?;
         Ok(users.by_id.get_mut(&id).map(|row| {
             row.user.role = role;
             row.user.clone()
         }))
     }
 
-    async fn delete(&self, actor: i64, id: i64) -> Result<Option<User>, ActorError> {
+    async fn set_disabled(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        disabled: bool,
+        tokens_not_before: u64,
+    ) -> Result<Option<User>, ActorError> {
         let mut users = self.users()?;
-        users.find(Some(actor), id)?;
+        users.find(actor, id, !disabled)?;
+        Ok(users.by_id.get_mut(&id).map(|row| {
+            row.user.disabled = disabled;
+            if disabled {
+                let before = row.user.tokens_not_before;
+                row.user.tokens_not_before = tokens_not_before.max(before + 1);
+            }
+            row.user.clone()
+        }))
+    }
+
+    async fn delete(&self, actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
+        let mut users = self.users()?;
+        users.find(actor, id, false)?;
         Ok(users.by_id.remove(&id).map(|row| row.user))
     }
 
@@ -106,7 +134,7 @@ impl UserStore for MemoryStore {
         writer: PasswordWriter,
     ) -> Result<Option<User>, StoreError> {
         let mut users = self.users()?;
-        if users.find(writer.admin(), id).is_err() {
+        if users.find(writer.admin(), id, true).is_err() {
             return Ok(None);
         }
         let row = users.by_id.get_mut(&id);

@@ -57,6 +57,7 @@ impl From<ServiceError> for ApiError {
             Reason::UsernameTaken => (StatusCode::BAD_REQUEST, "Username already exists."),
             Reason::RoleInvalid => (StatusCode::BAD_REQUEST, "Invalid role."),
             Reason::UserNotDeletable => (StatusCode::BAD_REQUEST, "This user cannot be deleted."),
+            Reason::LastAdmin => (StatusCode::BAD_REQUEST, "The last admin cannot be removed."),
             Reason::OwnPassword => {
                 (StatusCode::BAD_REQUEST, "Use /profile/password to change your own password.")
             }

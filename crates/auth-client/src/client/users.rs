@@ -6,8 +6,8 @@ use rolegate_grpc_client::{
     CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request, call, read,
 };
 use rolegate_proto::auth_v1::{
-    self, DeleteUserRequest, GetUserRequest, ListUsersRequest, SetPasswordRequest,
-    SetUserRoleRequest,
+    self, CreateUserRequest, DeleteUserRequest, GetUserRequest, ListUsersRequest,
+    SetPasswordRequest, SetUserDisabledRequest, SetUserRoleRequest,
 };
 use secrecy::{ExposeSecret, SecretString};
 use std::collections::HashMap;
@@ -36,6 +36,39 @@ pub struct UserPage {
 
 /// In every call that takes `actor`, it is the access token of an admin.
 impl AuthClient {
+    /// Creates a user, also while registration is disabled. `role`: `None` stands for an unknown role
+    /// name, which auth-service rejects after its earlier checks.
+    pub async fn create_user(
+        &self,
+        actor: &SecretString,
+        username: &str,
+        password: &SecretString,
+        role: Option<Role>,
+        context: CallContext,
+    ) -> Result<User, CallError> {
+        let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
+        let role = Some(role.map_or(auth_v1::Role::Unspecified.into(), i32::from));
+        let message = CreateUserRequest { username, password, role };
+        let request = authenticated_request(message, actor, context)?;
+        let response = call(PASSWORD_TIMEOUT, &self.0.client, request, Client::create_user).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Disables or enables a user. Every credential of a disabled user is refused.
+    pub async fn set_user_disabled(
+        &self,
+        actor: &SecretString,
+        user_id: i64,
+        disabled: bool,
+        context: CallContext,
+    ) -> Result<User, CallError> {
+        let message = SetUserDisabledRequest { user_id, disabled };
+        let request = authenticated_request(message, actor, context)?;
+        let response =
+            call(READ_TIMEOUT, &self.0.client, request, Client::set_user_disabled).await?;
+        User::try_from_response(response.user)
+    }
+
     /// Replaces the role of a user. `None` stands for an unknown role name, which auth-service rejects
     /// after its earlier checks.
     pub async fn set_user_role(

@@ -35,7 +35,10 @@ impl Default for Gate {
 impl FakeAuth {
     fn decide(token: &str, role: i32) -> Outcome {
         match token.parse() {
-            Ok(id) => Outcome::User(proto::User { id, username: format!("user {id}"), role }),
+            Ok(id) => {
+                let username = format!("user {id}");
+                Outcome::User(proto::User { id, username, role, disabled: false })
+            }
             Err(_) => Outcome::RefusalReason("TOKEN_INVALID".to_owned()),
         }
     }
@@ -98,6 +101,20 @@ impl AuthService for FakeAuth {
         &self,
         _: Request<VerifyCredentialsRequest>,
     ) -> Result<Response<VerifyCredentialsResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn create_user(
+        &self,
+        _: Request<proto::CreateUserRequest>,
+    ) -> Result<Response<proto::CreateUserResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn set_user_disabled(
+        &self,
+        _: Request<proto::SetUserDisabledRequest>,
+    ) -> Result<Response<proto::SetUserDisabledResponse>, Status> {
         Err(Status::unimplemented("not used by these tests"))
     }
 

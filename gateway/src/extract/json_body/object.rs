@@ -1,7 +1,10 @@
-//! Deserializes a struct of strings from a JSON object, with errors that name the field.
+//! Deserializes a struct of strings and booleans from a JSON object, with errors that name the field.
 
 use serde::{
-    de::{self, Deserializer, IgnoredAny, MapAccess, Visitor, value::MapDeserializer},
+    de::{
+        self, Deserializer, IgnoredAny, IntoDeserializer, MapAccess, Visitor,
+        value::MapDeserializer,
+    },
     forward_to_deserialize_any,
 };
 use serde_json::value::RawValue;
@@ -13,7 +16,7 @@ pub(super) enum BodyError {
     /// Not JSON, or not an object.
     #[error("{0}")]
     Malformed(&'static str),
-    /// A field is missing, repeated, or not a string.
+    /// A field is missing, repeated, or of another type.
     #[error("{0}")]
     Field(Cow<'static, str>),
 }
@@ -47,12 +50,10 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
             .map_err(|error| {
                 BodyError::Malformed(if error.is_data() { NO_OBJECT } else { NOT_JSON })
             })?;
-        let strings = fields
-            .iter()
-            .zip(values)
-            .map(|(name, values)| Ok((*name, decode(name, &values).map_err(BodyError::Field)?)))
-            .collect::<Result<Vec<_>, _>>()?;
-        visitor.visit_map(MapDeserializer::new(strings.into_iter()))
+        // All fields in their order, also the missing ones: the first error is that of the first field.
+        let fields = fields.iter().zip(values);
+        let fields = fields.map(|(name, values)| (*name, Field { name, values, optional: false }));
+        visitor.visit_map(MapDeserializer::new(fields))
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, BodyError> {
@@ -87,14 +88,59 @@ impl<'de> Visitor<'de> for KnownFields {
     }
 }
 
-/// Which of several values counts would depend on the parser (RFC 8259, section 4).
-fn decode(name: &str, values: &[&RawValue]) -> Result<String, Cow<'static, str>> {
-    match values {
-        // Fails on a lone surrogate.
-        [value] if value.get().starts_with('"') => {
-            serde_json::from_str(value.get()).map_err(|_| NOT_JSON.into())
+/// The values of a field: one, or none for an optional field.
+struct Field<'de> {
+    name: &'static str,
+    values: Vec<&'de RawValue>,
+    optional: bool,
+}
+
+impl<'de> Field<'de> {
+    /// Which of several values counts would depend on the parser (RFC 8259, section 4).
+    fn value(&self, kind: &str, is_kind: impl FnOnce(&str) -> bool) -> Result<&'de str, BodyError> {
+        let Self { name, values, optional } = self;
+        let detail = match values[..] {
+            [value] if is_kind(value.get()) => return Ok(value.get()),
+            [_] if *optional => format!("Field \"{name}\" must be {kind}."),
+            [] | [_] => format!("Field \"{name}\" is required and must be {kind}."),
+            _ => format!("Field \"{name}\" is given more than once."),
+        };
+        Err(BodyError::Field(detail.into()))
+    }
+}
+
+impl<'de> IntoDeserializer<'de, BodyError> for Field<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Field<'de> {
+    type Error = BodyError;
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
+        if self.values.is_empty() {
+            return visitor.visit_none();
         }
-        [] | [_] => Err(format!("Field \"{name}\" is required and must be a string.").into()),
-        _ => Err(format!("Field \"{name}\" is given more than once.").into()),
+        visitor.visit_some(Self { optional: true, ..self })
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
+        let value = self.value("true or false", |json| ["true", "false"].contains(&json))?;
+        visitor.visit_bool(value == "true")
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
+        let json = self.value("a string", |json| json.starts_with('"'))?;
+        // Fails on a lone surrogate.
+        let text = serde_json::from_str(json).map_err(|_| BodyError::Field(NOT_JSON.into()))?;
+        visitor.visit_string(text)
+    }
+
+    forward_to_deserialize_any! {
+        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }

@@ -77,6 +77,39 @@ async fn missing_field_or_other_type_names_the_first_declared_field() {
     }
 }
 
+#[derive(Debug, Deserialize)]
+struct Optional {
+    first: bool,
+    second: Option<String>,
+}
+
+async fn read_optional(body: &'static str) -> Result<Optional, ApiError> {
+    let request = Request::builder().header(CONTENT_TYPE, "application/json");
+    let request = request.body(Body::from(body)).expect("a request");
+    let body: Result<JsonBody<Optional>, ApiError> = JsonBody::from_request(request, &()).await;
+    body.expect("an object").0
+}
+
+#[tokio::test]
+async fn booleans_and_optional_fields_have_errors_of_their_own() {
+    let required = "Field \"first\" is required and must be true or false.";
+    for text in ["{}", r#"{"first": "true"}"#, r#"{"first": null}"#, r#"{"first": 1}"#] {
+        let error = read_optional(text).await.expect_err(text);
+        assert_eq!(error, ApiError::bad_request(required));
+    }
+    for text in [r#"{"first": true, "second": null}"#, r#"{"second": 1, "first": true}"#] {
+        let error = read_optional(text).await.expect_err(text);
+        assert_eq!(error, ApiError::bad_request("Field \"second\" must be a string."));
+    }
+    let twice = read_optional(r#"{"first": true, "second": "a", "second": "b"}"#).await;
+    let detail = "Field \"second\" is given more than once.";
+    assert_eq!(twice.expect_err("twice"), ApiError::bad_request(detail));
+    let missing = read_optional(r#"{"first": false}"#).await.expect("valid");
+    assert_eq!((missing.first, missing.second), (false, None));
+    let given = read_optional(r#"{"second": "a", "first": true}"#).await.expect("valid");
+    assert_eq!((given.first, given.second.as_deref()), (true, Some("a")));
+}
+
 #[tokio::test]
 async fn repeated_field_is_rejected_and_repeated_unknown_field_is_ignored() {
     let text = r#"{"first": "a", "other": 1, "other": 2, "first": 1, "second": "x"}"#;

@@ -40,7 +40,8 @@ async fn preflight_of_an_allowed_origin_is_granted() {
             let response = send(&router, preflight(APP, "/users/1/role")).await;
             assert_eq!(response.status, 200);
             assert_eq!(response.header("access-control-allow-origin"), APP);
-            assert!(response.header("access-control-allow-methods").contains("PUT"));
+            let methods = response.header("access-control-allow-methods");
+            assert!(methods.contains("PUT") && methods.contains("PATCH"), "{methods}");
             let headers = response.header("access-control-allow-headers");
             assert_eq!(headers, "authorization,content-type");
             assert_eq!(response.header("access-control-max-age"), "600");

@@ -1,0 +1,34 @@
+//! Disables or enables a user, for an admin.
+
+use super::{AccountError, Accounts};
+use crate::{
+    audit::{self, Event},
+    store::ActorError,
+    user::User,
+};
+use rolegate_telemetry::request_context::RequestContext;
+use std::sync::Arc;
+
+impl Accounts {
+    /// Disables or enables a user; the actor must be an admin. Every read of the user sees it, so each
+    /// credential is refused from the next request on. Tokens issued before stay revoked when the user
+    /// is enabled again: a thief may still have one.
+    pub async fn set_user_disabled(
+        &self,
+        actor: &str,
+        user_id: i64,
+        disabled: bool,
+    ) -> Result<User, AccountError> {
+        let actor = self.authorize_admin(actor).await?;
+        let (store, tokens) = (Arc::clone(&self.store), self.tokens.clone());
+        let set = RequestContext::run_to_completion(async move {
+            let (by, not_before) = (Some(actor.id), tokens.revocation_time());
+            let user = store.set_disabled(by, user_id, disabled, not_before).await?;
+            if let Some(user) = &user {
+                audit::record(Event::UserDisabled { actor: &actor, user });
+            }
+            Ok::<_, ActorError>(user)
+        });
+        set.await?.ok_or(AccountError::UserNotFound)
+    }
+}

@@ -1,0 +1,32 @@
+//! Reads, checks and hashes a new password.
+
+use super::password_input;
+use crate::{
+    host::failed,
+    password::{Hasher, Password},
+    request_origin::RequestOrigin,
+    settings::Settings,
+};
+use rolegate_service_runtime::{program::Failure, settings::SettingError};
+use secrecy::SecretString;
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+/// Time for one hash at the highest cost on a slow machine.
+const HASH_TIMEOUT: Duration = Duration::from_mins(2);
+
+/// The hash of the password that is typed, piped or in this file.
+pub(super) async fn hash(
+    file: Option<&Path>,
+    settings: &Settings,
+) -> Result<SecretString, Failure> {
+    let text = password_input::read(file).await?;
+    let password = Password::new(text, settings.service.password_min_length)
+        .map_err(|error| SettingError::new("new password", error.to_string()))?;
+    let hasher = Hasher::start(settings.service.bcrypt_cost, settings.service.engine());
+    let deadline = Instant::now() + HASH_TIMEOUT;
+    let origin = RequestOrigin { client_address: None, deadline };
+    hasher.map_err(failed)?.hash(&password, origin).await.map_err(failed)
+}
