@@ -11,6 +11,7 @@ for_all_deployments!(
     serving_process_is_live_and_ready,
     grpc_health_reports_serving,
     reflection_lists_the_service_in_v1_and_v1alpha,
+    reflection_describes_the_details_of_errors,
 );
 
 const SERVICE: &str = "rolegate.auth.v1.AuthService";
@@ -78,5 +79,30 @@ async fn reflection_lists_the_service_in_v1_and_v1alpha(setup: TestSetup) {
     for services in [listed!(v1, app), listed!(v1alpha, app)] {
         assert!(services.iter().any(|name| name == SERVICE), "{services:?}");
         assert!(services.iter().any(|name| name == "grpc.health.v1.Health"), "{services:?}");
+    }
+}
+
+async fn reflection_describes_the_details_of_errors(setup: TestSetup) {
+    use v1::{
+        server_reflection_client::ServerReflectionClient,
+        server_reflection_request::MessageRequest,
+        server_reflection_response::MessageResponse::FileDescriptorResponse,
+    };
+    let app = setup.start().await;
+    for address in [app.auth().address("grpc"), app.posts_address()] {
+        let channel = grpc::channel(&address).await;
+        for name in ["google.rpc.ErrorInfo", "google.rpc.RetryInfo"] {
+            let question = MessageRequest::FileContainingSymbol(name.to_owned());
+            let request = v1::ServerReflectionRequest {
+                host: String::new(),
+                message_request: Some(question),
+            };
+            let stream = ServerReflectionClient::new(channel.clone())
+                .server_reflection_info(once(request))
+                .await;
+            let response = stream.expect("a response").into_inner().message().await;
+            let response = response.expect("a message").expect("one").message_response;
+            assert!(matches!(response, Some(FileDescriptorResponse(_))), "{name}: {response:?}");
+        }
     }
 }

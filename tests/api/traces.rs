@@ -9,6 +9,7 @@ use std::{
 for_all_deployments!(
     authorization_is_one_trace_from_http_to_the_query,
     login_is_one_trace_without_credentials,
+    login_shows_its_wait_its_hash_and_its_statements,
     traceparent_is_followed_only_from_a_trusted_proxy,
 );
 
@@ -66,12 +67,43 @@ async fn authorization_is_one_trace_from_http_to_the_query(setup: TestSetup) {
         expect(span, &rpc);
         expect(span, &[("rpc.grpc.status_code", "0")]);
     }
-    let query = child(&collector, system, &served).await;
-    expect(&query, &[("db.system.name", system)]);
-    if is_apart {
-        let services = [&root, &call, &served, &query].map(|span| span.service.as_str());
-        assert_eq!(services, ["gateway", "gateway", "auth-service", "auth-service"]);
+    let query = child(&collector, "SELECT user", &served).await;
+    expect(&query, &[("db.system.name", system), ("db.operation.name", "SELECT")]);
+    expect(&query, &[("db.collection.name", "user")]);
+    let spans = [&root, &call, &served, &query];
+    let services = spans.map(|span| span.service.as_str());
+    let (gateway, auth) = ("rolegate-gateway", "rolegate-auth-service");
+    let apart = [gateway, gateway, auth, auth];
+    assert_eq!(services, if is_apart { apart } else { ["rolegate"; 4] });
+    let of = |span: &CollectedSpan, name: &str| span.resource.get(name).cloned().expect("set");
+    for span in spans {
+        assert_eq!(of(span, "service.version"), env!("CARGO_PKG_VERSION"));
+        assert_eq!(of(span, "service.instance.id").len(), 36);
     }
+    let is_same = of(&root, "service.instance.id") == of(&query, "service.instance.id");
+    assert_eq!(is_same, !is_apart, "an id for each process");
+}
+
+async fn login_shows_its_wait_its_hash_and_its_statements(setup: TestSetup) {
+    let (app, collector) = traced(setup).await;
+    let admin = app.admin().await;
+    let name = format!("{AUTH}/Login");
+    let root = collector.span("the request", |span| span.name == "POST /login").await;
+    let served = child(&collector, &name, &child(&collector, &name, &root).await).await;
+    for phase in ["password wait", "password hash", "SELECT user"] {
+        child(&collector, phase, &served).await;
+    }
+    let ann = app.user("ann").await;
+    app.set_role(&admin, &ann, "author").await.expect(200);
+    let name = format!("{AUTH}/SetUserRole");
+    let is_request = |span: &CollectedSpan| span.name == "PUT /users/{user_id}/role";
+    let root = collector.span("the request", is_request).await;
+    let served = child(&collector, &name, &child(&collector, &name, &root).await).await;
+    let write = child(&collector, "UPDATE user", &served).await;
+    expect(&write, &[("db.operation.name", "UPDATE"), ("db.collection.name", "user")]);
+    let post = serde_json::json!({ "title": "Title", "content": "Content." });
+    app.bearer.with_token(&admin.token).post("/posts", &post).await.expect(201);
+    collector.span("the insert", |span| span.name.starts_with("INSERT ")).await;
 }
 
 async fn login_is_one_trace_without_credentials(setup: TestSetup) {

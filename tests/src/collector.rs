@@ -29,6 +29,8 @@ pub struct Collector {
 pub struct CollectedSpan {
     /// `service.name` of its program.
     pub service: String,
+    /// All attributes of its program.
+    pub resource: BTreeMap<String, String>,
     /// The name.
     pub name: String,
     /// The trace id in hexadecimal digits.
@@ -98,18 +100,19 @@ impl TraceService for Collector {
     ) -> Result<Response<ExportTraceServiceResponse>, Status> {
         for resource_spans in request.into_inner().resource_spans {
             let resource = resource_spans.resource.unwrap_or_default();
-            let service = texts(resource.attributes).remove("service.name").unwrap_or_default();
+            let resource = texts(resource.attributes);
             let spans = resource_spans.scope_spans.into_iter().flat_map(|scope| scope.spans);
-            let spans = spans.map(|span| collected(&service, span));
+            let spans = spans.map(|span| collected(&resource, span));
             self.spans.lock().expect("no panic").extend(spans);
         }
         Ok(Response::new(ExportTraceServiceResponse::default()))
     }
 }
 
-fn collected(service: &str, span: Span) -> CollectedSpan {
+fn collected(resource: &BTreeMap<String, String>, span: Span) -> CollectedSpan {
     CollectedSpan {
-        service: service.to_owned(),
+        service: resource.get("service.name").cloned().unwrap_or_default(),
+        resource: resource.clone(),
         name: span.name,
         trace_id: hex(&span.trace_id),
         span_id: hex(&span.span_id),

@@ -3,6 +3,7 @@
 use super::Password;
 use crate::{metrics, request_origin::RequestOrigin};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
+use rolegate_telemetry::traces;
 use secrecy::{ExposeSecret, SecretString};
 use std::{io, sync::Arc, time::Duration};
 
@@ -108,8 +109,9 @@ impl Hasher {
     }
 }
 
-/// Observes the times of a result in the metrics.
+/// Observes the times of a result in metrics and trace.
 fn observe<T>(done: Timed<T>) -> T {
+    traces::record_phases([("password wait", done.waited), ("password hash", done.ran)]);
     metrics::HASHING_WAIT.observe(done.waited.as_secs_f64());
     metrics::HASHING_RUN.observe(done.ran.as_secs_f64());
     done.value

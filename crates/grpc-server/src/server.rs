@@ -48,6 +48,8 @@ impl GrpcServer {
             tonic_reflection::server::Builder::configure()
                 .register_encoded_file_descriptor_set(descriptors)
                 .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+                // The details of every error: google.rpc.ErrorInfo and RetryInfo.
+                .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
         };
         let mut routes = service.add_service(health);
         // Clients ask for the version that was current when they were built.

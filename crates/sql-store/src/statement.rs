@@ -1,6 +1,7 @@
 //! Statements: their timeout, their spans and their errors.
 
 use crate::{sqlite::is_read_only, transient::is_transient};
+use rolegate_telemetry::traces;
 use std::{pin::Pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, error::Elapsed, timeout_at};
 use tracing::{Instrument as _, Span, field::Empty, info_span};
@@ -92,7 +93,8 @@ pub(crate) async fn traced_until<T>(
     outcome
 }
 
-/// Named by the semantic conventions of OpenTelemetry for databases.
+/// By the semantic conventions of OpenTelemetry for databases. The statement adds its operation and its
+/// table when it runs.
 fn span(system: &'static str) -> Span {
     info_span!(
         "statement",
@@ -100,7 +102,61 @@ fn span(system: &'static str) -> Span {
         otel.kind = "client",
         otel.status_code = Empty,
         db.system.name = system,
+        db.operation.name = Empty,
+        db.collection.name = Empty,
     )
+}
+
+/// Adds the operation and the table of a statement to its span, which gets its name from both.
+pub(crate) fn describe(sql: &str) {
+    let span = Span::current();
+    if span.is_none() {
+        return;
+    }
+    let (operation, table) = operation_and_table(sql);
+    span.record("db.operation.name", operation);
+    if let Some(table) = table {
+        span.record("db.collection.name", table);
+        traces::rename(&span, format!("{operation} {table}"));
+    }
+}
+
+/// Of a statement of ours, in which no table stands before the one that it is about.
+fn operation_and_table(sql: &str) -> (&str, Option<&str>) {
+    let mut words = sql.split_whitespace();
+    let operation = words.clone().next().unwrap_or_default();
+    let mut table = None;
+    while let Some(word) = words.next() {
+        if ["FROM", "INTO", "UPDATE"].contains(&word) {
+            let name = words.clone().next().map(|name| name.trim_matches(['"', '(', ')']));
+            table = name.filter(|name| !name.is_empty() && *name != "SELECT");
+            if table.is_some() {
+                break;
+            }
+        }
+    }
+    (operation, table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::operation_and_table;
+
+    #[test]
+    fn statements_of_both_services_have_an_operation_and_a_table() {
+        for (sql, operation, table) in [
+            (r#"SELECT id, role FROM "user" WHERE id = ANY($1)"#, "SELECT", Some("user")),
+            (r#"INSERT INTO "user" (username) VALUES ($1)"#, "INSERT", Some("user")),
+            (r#"UPDATE "user" SET role = $2 WHERE id = $1"#, "UPDATE", Some("user")),
+            (r#"DELETE FROM "user" WHERE id = $1"#, "DELETE", Some("user")),
+            ("SELECT count(*) FROM (SELECT 1 FROM post LIMIT 1)", "SELECT", Some("post")),
+            ("SELECT\n  id\nFROM post", "SELECT", Some("post")),
+            ("SELECT count(*)", "SELECT", None),
+            ("", "", None),
+        ] {
+            assert_eq!(operation_and_table(sql), (operation, table), "{sql}");
+        }
+    }
 }
 
 fn classify<T>(outcome: Result<sqlx::Result<T>, Elapsed>) -> Result<T, StoreError> {

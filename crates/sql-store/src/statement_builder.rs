@@ -1,6 +1,9 @@
 //! Statements in SQL that both engines understand; where they differ, the builder knows both forms.
 
-use crate::postgres::{rows_of_primary, with_standby_flag};
+use crate::{
+    postgres::{rows_of_primary, with_standby_flag},
+    statement::describe,
+};
 use serde::Serialize;
 use sqlx::{
     Arguments as _, AssertSqlSafe, Encode, FromRow, PgConnection, Postgres, Sqlite,
@@ -51,6 +54,8 @@ pub struct Statement {
     sql: String,
     values: Values,
     encoded: Result<(), BoxDynError>,
+    /// Whether it locks rows for a later statement of its transaction.
+    is_lock: bool,
 }
 
 #[derive(Debug)]
@@ -65,6 +70,7 @@ impl Statement {
             sql: sql.to_owned(),
             values: Values::Postgres(PgArguments::default()),
             encoded: Ok(()),
+            is_lock: false,
         }
     }
 
@@ -73,6 +79,7 @@ impl Statement {
             sql: sql.to_owned(),
             values: Values::Sqlite(SqliteArguments::default()),
             encoded: Ok(()),
+            is_lock: false,
         }
     }
 
@@ -122,7 +129,8 @@ impl Statement {
     }
 
     /// Locks the rows that are read. SQLite needs no lock, because it has one writer.
-    pub fn for_update(self) -> Self {
+    pub fn for_update(mut self) -> Self {
+        self.is_lock = true;
         if matches!(self.values, Values::Postgres(_)) { self.push(" FOR UPDATE") } else { self }
     }
 
@@ -139,6 +147,7 @@ impl Statement {
         connection: &mut PgConnection,
     ) -> sqlx::Result<Vec<R>> {
         self.encoded.map_err(sqlx::Error::Encode)?;
+        describe(&self.sql);
         let Values::Postgres(values) = self.values else { return Err(other_engine()) };
         let sql = AssertSqlSafe(with_standby_flag(&self.sql));
         rows_of_primary(&query_with(sql, values).fetch_all(connection).await?)
@@ -147,6 +156,10 @@ impl Statement {
     /// Runs the statement in a transaction.
     pub async fn fetch<R: TableRow>(self, connection: &mut Connection<'_>) -> sqlx::Result<Vec<R>> {
         self.encoded.map_err(sqlx::Error::Encode)?;
+        // The span of a transaction is about what it writes.
+        if !self.is_lock {
+            describe(&self.sql);
+        }
         let sql = AssertSqlSafe(self.sql);
         // All rows are read, because SQLite commits a write only then: see `sqlite`.
         match (connection, self.values) {

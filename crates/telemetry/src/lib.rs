@@ -47,7 +47,7 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Starts logs and, if a collector is set, traces. `program` is the service name unless
+    /// Starts logs and, if a collector is set, traces. The service name is `rolegate-` and `program` unless
     /// `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES` has another.
     ///
     /// # Panics

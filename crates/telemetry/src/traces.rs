@@ -5,7 +5,9 @@
 
 use http::{HeaderMap, Uri};
 use opentelemetry::{
-    KeyValue, global, propagation::TextMapPropagator as _, trace::TracerProvider as _,
+    KeyValue, global,
+    propagation::TextMapPropagator as _,
+    trace::{Span as _, SpanBuilder, TraceContextExt as _, TracerProvider as _},
 };
 use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::{
@@ -14,10 +16,19 @@ use opentelemetry_sdk::{
     resource::{EnvResourceDetector, TelemetryResourceDetector},
     trace::SdkTracerProvider,
 };
-use std::{collections::HashMap, env, str::FromStr};
+use std::{
+    collections::HashMap,
+    env,
+    str::FromStr,
+    time::{Duration, SystemTime},
+};
 use tracing::{Span, Subscriber, level_filters::LevelFilter};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
+use uuid::Uuid;
+
+/// The name of the tracer: what made the spans.
+const TRACER: &str = "rolegate";
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
@@ -80,17 +91,50 @@ pub(crate) fn otlp_provider(
         .build()
         .map_err(|error| StartError(ENDPOINT, error.to_string()))?;
     global::set_text_map_propagator(TraceContextPropagator::new());
-    Ok(SdkTracerProvider::builder()
+    let provider = SdkTracerProvider::builder()
         .with_batch_exporter(exporter)
         .with_resource(resource(program, version))
-        .build())
+        .build();
+    global::set_tracer_provider(provider.clone());
+    Ok(provider)
 }
 
-/// The attributes in the environment; service name and version are ours unless they are set there.
+/// Renames a span that was entered already; recording `otel.name` is too late then.
+pub fn rename(span: &Span, name: String) {
+    span.context().span().update_name(name);
+}
+
+/// Records phases that ended just now, one after the other, as children of the current span: work that
+/// another thread did and measured. Without a traced request it does nothing.
+#[expect(clippy::disallowed_methods, reason = "spans have the time of the machine, as others do")]
+pub fn record_phases<const N: usize>(phases: [(&'static str, Duration); N]) {
+    let span = Span::current();
+    if span.is_none() {
+        return;
+    }
+    let (tracer, parent) = (global::tracer(TRACER), span.context());
+    let mut time =
+        SystemTime::now() - phases.iter().map(|(_, duration)| *duration).sum::<Duration>();
+    for (name, duration) in phases {
+        let phase = SpanBuilder::from_name(name).with_start_time(time);
+        time += duration;
+        phase.start_with_context(&tracer, &parent).end_with_timestamp(time);
+    }
+}
+
+/// The attributes in the environment; the name, version and instance of the service are ours unless they
+/// are set there.
 fn resource(program: &'static str, version: &'static str) -> Resource {
+    // Names are shared with the services of others.
+    let name = if program.starts_with(TRACER) {
+        program.to_owned()
+    } else {
+        format!("{TRACER}-{program}")
+    };
     let resource = Resource::builder_empty()
-        .with_service_name(program)
+        .with_service_name(name)
         .with_attribute(KeyValue::new("service.version", version))
+        .with_attribute(KeyValue::new("service.instance.id", Uuid::new_v4().to_string()))
         .with_detector(Box::new(TelemetryResourceDetector))
         .with_detector(Box::new(EnvResourceDetector::new()));
     match env::var("OTEL_SERVICE_NAME") {
@@ -106,7 +150,7 @@ where
     let exported = filter_fn(|item| item.is_span() && item.fields().field("otel.kind").is_some())
         .with_max_level_hint(LevelFilter::INFO);
     tracing_opentelemetry::layer()
-        .with_tracer(provider.tracer("rolegate"))
+        .with_tracer(provider.tracer(TRACER))
         .with_location(false)
         .with_threads(false)
         .with_tracked_inactivity(false)
