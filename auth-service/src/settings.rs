@@ -18,7 +18,7 @@ use rolegate_service_runtime::{
     secret::{self, SecretSource},
     settings::{SettingError, number_between, socket_address},
 };
-use rolegate_sql_store::DatabaseUrl;
+use rolegate_sql_store::{DatabaseUrl, Reads};
 use secrecy::SecretString;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -57,6 +57,10 @@ pub struct ServiceSettings {
     /// PEM CA certificates; requires every gRPC client to present a certificate signed by one of them
     #[arg(long, env = "AUTH_TLS_CLIENT_CA_FILE")]
     pub auth_tls_client_ca_file: Option<PathBuf>,
+
+    /// Reads that count on PostgreSQL: of the primary, or those that a synchronous standby acknowledges (quorum)
+    #[arg(long, env = "DATABASE_READS", default_value = "primary", value_parser = ["primary", "quorum"])]
+    pub database_reads: String,
 
     /// HS256 secret that signs access tokens, at least 32 bytes
     #[arg(long, env = "SIGNING_SECRET", hide_env_values = true, value_parser = secret::parse)]
@@ -156,7 +160,7 @@ impl ServiceSettings {
         trusted_gateways: CidrSet,
     ) -> Result<Config, SettingError> {
         Ok(Config {
-            database,
+            database: self.with_reads(database)?,
             keys,
             admin_password: self.admin_password()?,
             initial_password: InitialPassword::default(),
@@ -170,6 +174,14 @@ impl ServiceSettings {
                 registration_limit: self.registration_limit,
             },
             trusted_gateways,
+        })
+    }
+
+    /// The database with the reads of `DATABASE_READS`.
+    pub fn with_reads(&self, database: DatabaseUrl) -> Result<DatabaseUrl, SettingError> {
+        database.with_reads(match &*self.database_reads {
+            "quorum" => Reads::Quorum,
+            _ => Reads::Primary,
         })
     }
 

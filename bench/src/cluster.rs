@@ -11,8 +11,20 @@ pub(crate) const SETTINGS: &str = "max_connections=300";
 
 /// Creates and starts a cluster.
 pub(crate) fn start() -> Result<Cluster, Failure> {
-    Cluster::start(&[SETTINGS]).map_err(|error| match error {
+    Cluster::start(&[SETTINGS]).map_err(explain)
+}
+
+/// Creates and starts a cluster whose commits wait for the second one, its standby.
+pub(crate) fn start_synchronous() -> Result<(Cluster, Cluster), Failure> {
+    let primary = Cluster::start(&[SETTINGS, "synchronous_standby_names=standby"]);
+    let primary = primary.map_err(explain)?;
+    let standby = primary.start_standby(&[SETTINGS]).map_err(explain)?;
+    Ok((primary, standby))
+}
+
+fn explain(error: StartError) -> Failure {
+    match error {
         StartError::NotInstalled => format!("{error}; bench/run installs it").into(),
         error => error.into(),
-    })
+    }
 }

@@ -83,6 +83,8 @@ async fn measure(bench: &Bench, schedule: Schedule, quick: bool) -> Result<Resul
     for callers in [32, 128] {
         decisions.push(Comparison::run(bench, &both, callers, schedule).await?);
     }
+    let both = [Contender::Reads(0), Contender::Reads(1)];
+    let reads = Comparison::run(bench, &both, 128, schedule).await?;
     let basic = if bench.warm_basic().await? {
         let split = bench.targets.iter().position(|one| one.name == crate::target::SPLIT);
         let both = [Contender::Profile(split.unwrap_or_default()), Contender::Basic];
@@ -94,5 +96,5 @@ async fn measure(bench: &Bench, schedule: Schedule, quick: bool) -> Result<Resul
     let peak_memory = programs
         .map(|program| Ok((program.name, usage::peak_memory(program.pid)?)))
         .collect::<Result<_, Failure>>()?;
-    Ok(Results { profile, decisions, basic, peak_memory, verified_responses })
+    Ok(Results { profile, decisions, reads, basic, peak_memory, verified_responses })
 }

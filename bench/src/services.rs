@@ -11,7 +11,16 @@ const ANY_PORT: &str = "127.0.0.1:0";
 
 /// Starts auth-service on this database.
 pub(crate) async fn auth_service(database_url: &str, folder: &Path) -> Result<Program, Failure> {
-    let mut settings = vec![("AUTH_LISTEN_ADDR", ANY_PORT)];
+    auth_service_with(database_url, "primary", folder).await
+}
+
+/// The same with this value of `DATABASE_READS`.
+pub(crate) async fn auth_service_with(
+    database_url: &str,
+    reads: &str,
+    folder: &Path,
+) -> Result<Program, Failure> {
+    let mut settings = vec![("AUTH_LISTEN_ADDR", ANY_PORT), ("DATABASE_READS", reads)];
     settings.extend(secrets(database_url));
     let launch = Launch {
         name: "auth-service",

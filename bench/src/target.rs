@@ -29,6 +29,9 @@ pub(crate) const BASELINE: &str = "monolith, query per request";
 pub(crate) const BATCHED_BASELINE: &str = "monolith, shared query";
 /// gateway and auth-service as separate processes.
 pub(crate) const SPLIT: &str = "gateway + auth-service";
+/// The same with `DATABASE_READS=primary` and `quorum`, on a database with a synchronous standby.
+pub(crate) const PRIMARY: &str = "reads=primary, synchronous standby";
+pub(crate) const QUORUM: &str = "reads=quorum, synchronous standby";
 /// rolegate on PostgreSQL.
 pub(crate) const ALL_IN_ONE: &str = "rolegate, PostgreSQL";
 /// rolegate on SQLite, as `cargo run` starts it.
@@ -41,6 +44,23 @@ pub(crate) async fn split(cluster: &Cluster, folder: &Path) -> Result<Target, Fa
     users::insert_into_postgresql(&url).await?;
     let gateway = services::gateway(&auth_service, None, folder).await?;
     target(SPLIT, vec![gateway, auth_service], true)
+}
+
+/// Starts gateway and auth-service twice on a database with a synchronous standby: with
+/// `DATABASE_READS=primary` and with `quorum`.
+pub(crate) async fn by_reads(cluster: &Cluster, folder: &Path) -> Result<[Target; 2], Failure> {
+    let url = cluster.url("postgres");
+    let primary = services::auth_service_with(&url, "primary", folder).await?;
+    users::insert_into_postgresql(&url).await?;
+    let quorum = services::auth_service_with(&url, "quorum", folder).await?;
+    let gateways = (
+        services::gateway(&primary, None, folder).await?,
+        services::gateway(&quorum, None, folder).await?,
+    );
+    Ok([
+        target(PRIMARY, vec![gateways.0, primary], true)?,
+        target(QUORUM, vec![gateways.1, quorum], true)?,
+    ])
 }
 
 /// Starts every target with all users in its database, in the order of the report.

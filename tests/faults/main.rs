@@ -17,6 +17,7 @@ mod overload;
 mod postgres_connections;
 mod posts_outage;
 mod posts_tls;
+mod quorum;
 mod rolling_restart;
 mod shutdown;
 mod silent_start;

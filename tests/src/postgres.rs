@@ -2,10 +2,10 @@
 
 pub use postgres_cluster::server_url as url;
 
-use crate::Certificate;
+use crate::{Certificate, eventually};
 use postgres_cluster::{Cluster, TEST_SETTINGS, expect_started};
 use reqwest::Url;
-use sqlx::{Connection as _, PgConnection};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// A cluster of one test. It is of the installed programs even with `TEST_DATABASE_URL`, because its
@@ -17,6 +17,35 @@ impl OwnCluster {
     /// With TLS by this certificate, or without.
     pub fn start(certificate: Option<&Certificate>) -> Self {
         Self(cluster(certificate))
+    }
+
+    /// Whose commits wait for its standby.
+    pub async fn start_synchronous() -> Self {
+        let mut settings = TEST_SETTINGS.to_vec();
+        settings.retain(|setting| !setting.starts_with("synchronous_commit="));
+        let cluster = Self(expect_started(Cluster::start(&settings)));
+        cluster.set("synchronous_standby_names", "standby").await;
+        cluster
+    }
+
+    /// Changes a setting of the server.
+    pub async fn set(&self, name: &str, value: &str) {
+        let mut connection = PgConnection::connect(self.url().as_str()).await.expect("connected");
+        for sql in [
+            "SET synchronous_commit = local".to_owned(),
+            format!("ALTER SYSTEM SET {name} = '{value}'"),
+            "SELECT pg_reload_conf()".to_owned(),
+        ] {
+            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("executed");
+        }
+        let sql = format!("SELECT current_setting('{name}')");
+        eventually("the setting", async || {
+            let mut connection = PgConnection::connect(self.url().as_str()).await.ok()?;
+            let sql = AssertSqlSafe(sql.clone());
+            let now: String = sqlx::query_scalar(sql).fetch_one(&mut connection).await.ok()?;
+            (now == value).then_some(())
+        })
+        .await;
     }
 
     /// A standby of this cluster.
@@ -33,6 +62,11 @@ impl OwnCluster {
     /// Stops its processes where they are, so that connections stay open and nothing answers.
     pub fn freeze(&self) {
         self.0.signal("STOP");
+    }
+
+    /// Continues its processes.
+    pub fn thaw(&self) {
+        self.0.signal("CONT");
     }
 
     /// The URL of its database `postgres`.

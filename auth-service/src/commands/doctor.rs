@@ -25,7 +25,8 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
         ("DATABASE_URL_FILE", host.database_url_file.as_deref()),
     ]);
     let now = SystemClock.unix_seconds();
-    let found = doctor.database(host.database(), store::inspect, now).await;
+    let database = host.database().and_then(|database| service.with_reads(database));
+    let found = doctor.database(database, store::inspect, now).await;
     match service.admin_password() {
         Ok(password) => {
             if let Some(found) = found {

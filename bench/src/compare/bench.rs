@@ -25,6 +25,8 @@ use std::{
 pub(crate) enum Contender {
     /// `GET /profile` of the target with this index.
     Profile(usize),
+    /// `GET /profile` of the target with this index on the database with a synchronous standby.
+    Reads(usize),
     /// `GET /protected` of the split deployment with cached credentials.
     Basic,
     /// `authorize` of auth-client.
@@ -40,6 +42,9 @@ pub(crate) struct Bench {
     pub(crate) users: Vec<LoadUser>,
     // After the programs that use it, so that it is dropped after them.
     pub(crate) cluster: Cluster,
+    /// With `DATABASE_READS=primary` and with `quorum`, and their database with its standby.
+    by_reads: [Target; 2],
+    synchronous: (Cluster, Cluster),
     profile: Wrk,
     protected: Wrk,
     client: AuthClient,
@@ -58,9 +63,11 @@ impl Bench {
         let profile = Wrk::new("/profile", users.iter().map(LoadUser::bearer), folder)?;
         let basic = users.iter().take(BASIC_USERS).map(LoadUser::basic);
         let protected = Wrk::new("/protected", basic, folder)?;
+        let synchronous = cluster::start_synchronous()?;
+        let by_reads = target::by_reads(&synchronous.0, folder).await?;
         let grpc = auth_service(&targets)?.address("grpc")?;
         let client = AuthClient::connect_lazy(&format!("http://{grpc}"))?;
-        Ok(Self { targets, users, cluster, profile, protected, client })
+        Ok(Self { targets, users, cluster, by_reads, synchronous, profile, protected, client })
     }
 
     /// gateway and auth-service as separate processes.
@@ -72,6 +79,7 @@ impl Bench {
     pub(crate) fn name(&self, contender: Contender) -> &'static str {
         match contender {
             Contender::Profile(index) => self.targets.get(index).map_or("", |target| target.name),
+            Contender::Reads(index) => self.by_reads.get(index).map_or("", |target| target.name),
             Contender::Basic => "Basic, GET /protected",
             Contender::Authorizations => "authorize, by auth-client",
             Contender::Pgbench => "pgbench -S -M prepared",
@@ -88,6 +96,10 @@ impl Bench {
         match contender {
             Contender::Profile(index) => {
                 let target = self.targets.get(index).ok_or("no such target")?;
+                self.web(&self.profile, target, target.bearer, connections, seconds).await
+            }
+            Contender::Reads(index) => {
+                let target = self.by_reads.get(index).ok_or("no such target")?;
                 self.web(&self.profile, target, target.bearer, connections, seconds).await
             }
             Contender::Basic => {
@@ -142,7 +154,12 @@ impl Bench {
         let programs = target.programs.iter();
         let mut cpu: Vec<_> = programs.map(|one| (one.name, usage::cpu(one.pid))).collect();
         if target.asks_postgresql {
-            cpu.push(("PostgreSQL", usage::cpu_of_family(self.cluster.pid)));
+            let pids = if self.by_reads.iter().any(|one| one.name == target.name) {
+                vec![self.synchronous.0.pid, self.synchronous.1.pid]
+            } else {
+                vec![self.cluster.pid]
+            };
+            cpu.push(("PostgreSQL", pids.into_iter().map(usage::cpu_of_family).sum()));
         }
         cpu
     }

@@ -3,7 +3,7 @@
 use super::{comparison::Comparison, round::Round};
 use crate::{
     statistics::{Spread, mebibytes},
-    target::{BASELINE, BATCHED_BASELINE, EMBEDDED, SPLIT},
+    target::{BASELINE, BATCHED_BASELINE, EMBEDDED, PRIMARY, QUORUM, SPLIT},
     verdict::{Mark, Verdict},
 };
 
@@ -14,6 +14,8 @@ pub(crate) struct Results {
     pub(crate) profile: Vec<Comparison>,
     /// Decisions against pgbench.
     pub(crate) decisions: Vec<Comparison>,
+    /// `DATABASE_READS=quorum` relative to `primary`.
+    pub(crate) reads: Comparison,
     /// Basic relative to bearer, if the Basic cache is enabled.
     pub(crate) basic: Option<Comparison>,
     /// Peak memory of each process of the split deployment, in bytes.
@@ -54,6 +56,10 @@ impl Results {
             let most = Mark::AtMost(MAX_MEMORY_MIB);
             Verdict::once(&claim, mebibytes(*bytes), most, " MiB")
         });
+        let reads = self.reads.ratio(QUORUM, PRIMARY, speed).map(|value| {
+            let claim = "/profile at 128: DATABASE_READS=quorum / primary".to_owned();
+            times(claim, value, Mark::AtLeast(0.5))
+        });
         let basic = self.basic.iter().filter_map(|comparison| {
             let value = comparison.ratio(BASIC, SPLIT, speed)?;
             let claim = format!("at {}: {BASIC} / bearer, GET /profile", comparison.connections);
@@ -70,6 +76,7 @@ impl Results {
         .flatten()
         .chain(decisions)
         .chain(memory)
+        .chain(reads)
         .chain(basic)
         .collect()
     }

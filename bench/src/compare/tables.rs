@@ -33,6 +33,8 @@ pub(crate) fn report(results: &Results, schedule: Schedule, machine: Vec<String>
         Block::Table(web_table(&results.profile)),
         Block::Heading("Decisions without HTTP, relative to PostgreSQL alone".to_owned()),
         Block::Table(rate_table(&results.decisions)),
+        Block::Heading("DATABASE_READS, with a synchronous standby on this machine".to_owned()),
+        Block::Table(web_table(std::slice::from_ref(&results.reads))),
         Block::Heading("Basic relative to bearer".to_owned()),
     ];
     blocks.push(match &results.basic {

@@ -1,7 +1,7 @@
 //! An open database of either engine.
 
 use crate::{
-    QueryFuture, StoreError, StoreStatus,
+    QueryFuture, Reads, StoreError, StoreStatus,
     postgres::Pool,
     sqlite::Pools,
     statement_builder::{Connection, Statement, TableRow},
@@ -40,8 +40,20 @@ impl Database {
     /// The rows of a `SELECT` whose first column is never NULL. In PostgreSQL only a primary answers.
     pub async fn read<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
         match self {
+            Self::Postgres(pool) if pool.reads() == Reads::Quorum => {
+                // Its commit waits for the standby like that of a write, perhaps without an end.
+                let read = pool.write(|connection, commit| {
+                    Box::pin(async move {
+                        commit.send()?;
+                        statement.fetch_from_primary(connection, Reads::Quorum).await
+                    })
+                });
+                read.await.map_err(StoreError::of_read)
+            }
             Self::Postgres(pool) => {
-                pool.run(|connection| Box::pin(statement.fetch_from_primary(connection))).await
+                let reads = pool.reads();
+                pool.run(|connection| Box::pin(statement.fetch_from_primary(connection, reads)))
+                    .await
             }
             Self::Sqlite(pools) => {
                 with_timeout(async {
@@ -56,6 +68,12 @@ impl Database {
     /// The rows of a statement that writes.
     pub async fn write<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
         match self {
+            Self::Postgres(pool) if pool.reads() == Reads::Quorum => {
+                self.transaction(|mut connection| {
+                    Box::pin(async move { statement.fetch(&mut connection).await })
+                })
+                .await
+            }
             Self::Postgres(pool) => {
                 pool.write(|connection, commit| {
                     Box::pin(async move {
@@ -85,9 +103,10 @@ impl Database {
         let statements = Box::new(statements);
         match self {
             Self::Postgres(pool) => {
-                pool.write(|connection, commit| {
+                let begin = pool.reads().begin();
+                pool.write(move |connection, commit| {
                     Box::pin(async move {
-                        let mut transaction = connection.begin().await?;
+                        let mut transaction = connection.begin_with(begin).await?;
                         let value = statements(Connection::Postgres(&mut transaction)).await?;
                         commit.send()?;
                         transaction.commit().await?;

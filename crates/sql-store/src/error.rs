@@ -38,6 +38,9 @@ pub(crate) enum OpenFailure {
     /// follows the name of the database.
     #[error("{0}")]
     Unrecognized(String),
+    /// The problem of the setting `DATABASE_READS`.
+    #[error("{0}")]
+    Reads(String),
     #[error(transparent)]
     Failed(#[from] sqlx::Error),
 }

@@ -1,8 +1,8 @@
 //! Reads the state of a database without changing anything, not even its schema.
 
 use crate::{
-    DatabaseTarget, DatabaseUrl, OpenError, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure,
-    postgres, sqlite,
+    DatabaseTarget, DatabaseUrl, OpenError, Reads, STATEMENT_TIMEOUT, Schema, Tables,
+    error::OpenFailure, postgres, sqlite,
 };
 use sqlx::{Connection, Row, postgres::PgConnectOptions};
 use std::{io, path::Path};
@@ -34,7 +34,9 @@ impl DatabaseUrl {
     ) -> Result<Inspection, OpenError> {
         let inspect = async {
             match self.target() {
-                DatabaseTarget::Postgres(servers) => in_postgres(servers, tables, query).await,
+                DatabaseTarget::Postgres(servers) => {
+                    in_postgres(servers, tables, self.reads(), query).await
+                }
                 DatabaseTarget::Sqlite(file) => in_sqlite(file, tables, query).await,
             }
         };
@@ -50,9 +52,13 @@ impl DatabaseUrl {
 async fn in_postgres(
     servers: &[PgConnectOptions],
     tables: &Tables,
+    reads: Reads,
     query: Option<ProbeQuery>,
 ) -> Result<Inspection, OpenFailure> {
     let mut connection = postgres::connect(servers).await?;
+    if reads == Reads::Quorum {
+        postgres::require_synchronous(&mut connection).await?;
+    }
     let sql = "SELECT extract(epoch FROM clock_timestamp())::float8 AS clock,
         NOT pg_is_in_recovery() AS takes_writes";
     let row = sqlx::query(sql).fetch_one(&mut connection).await?;

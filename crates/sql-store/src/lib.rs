@@ -1,6 +1,7 @@
 //! PostgreSQL and SQLite databases for stores; knows no tables.
 //!
 //! - [`DatabaseUrl`], [`DatabaseTarget`]: a setting such as `DATABASE_URL`, parsed and validated.
+//! - [`Reads`]: what rows of PostgreSQL must prove before they count.
 //! - [`Tables`]: the tables of one service, as migrations.
 //! - [`DatabaseUrl::open`], [`Database`], [`OpenError`]: opens a database and migrates its schema.
 //! - [`Backoff`]: the delays between tries; `retry` also has the deadlines of the steps.
@@ -21,6 +22,7 @@ mod metrics;
 mod open;
 mod pool_stats;
 pub mod postgres;
+mod reads;
 mod retry;
 mod same_file;
 mod schema;
@@ -39,6 +41,7 @@ pub use error::OpenError;
 pub use inspection::{Inspection, ProbeQuery};
 pub use metrics::register_metrics;
 pub use pool_stats::{PoolStats, StoreStatus};
+pub use reads::Reads;
 pub use retry::Backoff;
 pub use schema::Schema;
 pub use statement::{QueryFuture, STATEMENT_TIMEOUT, StoreError, with_timeout};

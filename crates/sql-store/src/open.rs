@@ -6,7 +6,9 @@ use crate::{
     postgres,
     retry::{Backoff, is_lock_timeout},
     sqlite,
+    url::READS,
 };
+use rolegate_service_runtime::settings::SettingError;
 
 impl DatabaseUrl {
     /// Opens the database and migrates its schema. While the server is unavailable or another process
@@ -20,7 +22,8 @@ impl DatabaseUrl {
             let opened = match store {
                 DatabaseTarget::Postgres(servers) => {
                     // On the heap: the migrator's future is large.
-                    let opened = postgres::open(servers, tables, &mut migration_timeout);
+                    let opened =
+                        postgres::open(servers, tables, self.reads(), &mut migration_timeout);
                     Box::pin(opened).await.map(Database::Postgres)
                 }
                 DatabaseTarget::Sqlite(file) => {
@@ -43,6 +46,7 @@ impl DatabaseUrl {
         let target = self.target();
         let error = match failure {
             OpenFailure::Setting(problem) => return self.invalid(problem).into(),
+            OpenFailure::Reads(problem) => return SettingError::new(READS, problem).into(),
             OpenFailure::Unrecognized(why) => {
                 return self.invalid(format!("{target} {why}")).into();
             }

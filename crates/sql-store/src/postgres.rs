@@ -8,10 +8,10 @@ mod tls_mismatch;
 mod writes;
 
 pub use pool::Pool;
-pub(crate) use primary::{rows_of_primary, with_standby_flag};
+pub(crate) use primary::{require_synchronous, rows_that_count, with_obstacle};
 
 use crate::{
-    DatabaseTarget, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, retry::within,
+    DatabaseTarget, Reads, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, retry::within,
     transient::is_transient,
 };
 use primary::is_standby;
@@ -51,6 +51,7 @@ pub(crate) fn setting_problem(target: &DatabaseTarget, error: &sqlx::Error) -> O
 pub(crate) async fn open(
     servers: &[PgConnectOptions],
     tables: &Tables,
+    reads: Reads,
     migration_timeout: &mut Duration,
 ) -> Result<Pool, OpenFailure> {
     let name = format!("rolegate {}", tables.owner);
@@ -64,6 +65,10 @@ pub(crate) async fn open(
     };
     let limits = [("lock_timeout", LOCK_TIMEOUT), ("statement_timeout", *migration_timeout)];
     let mut connection = servers_with(limits).try_connect().await?;
+    if reads == Reads::Quorum {
+        let ask = require_synchronous(&mut connection);
+        within("cannot read the settings", STATEMENT_TIMEOUT, ask).await?;
+    }
     // The advisory lock of sqlx's migrator, taken early: without it this instance could inspect a
     // schema that another one has migrated halfway. It ends with the connection.
     let lock = async { connection.lock().await.map_err(sqlx::Error::from) };
@@ -83,5 +88,6 @@ pub(crate) async fn open(
     // for its next statement.
     let timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
     let store = DatabaseTarget::Postgres(servers.to_vec()).to_string();
-    Ok(Pool::new(store, servers_with(timeouts.map(|name| (name, STATEMENT_TIMEOUT))))?)
+    let servers = servers_with(timeouts.map(|name| (name, STATEMENT_TIMEOUT)));
+    Ok(Pool::new(store, servers, reads)?)
 }

@@ -54,6 +54,14 @@ impl StoreError {
         }
     }
 
+    /// The error of a write that read: nothing of it is unknown.
+    pub(crate) fn of_read(self) -> Self {
+        match self {
+            Self::OutcomeUnknown | Self::ReadOnly(_) => Self::TimedOut,
+            other => other,
+        }
+    }
+
     /// Whether a retry may succeed.
     #[must_use]
     pub fn is_transient(&self) -> bool {

@@ -1,7 +1,8 @@
 //! Statements in SQL that both engines understand; where they differ, the builder knows both forms.
 
 use crate::{
-    postgres::{rows_of_primary, with_standby_flag},
+    Reads,
+    postgres::{rows_that_count, with_obstacle},
     statement::describe,
 };
 use serde::Serialize;
@@ -145,12 +146,13 @@ impl Statement {
     pub(crate) async fn fetch_from_primary<R: TableRow>(
         self,
         connection: &mut PgConnection,
+        reads: Reads,
     ) -> sqlx::Result<Vec<R>> {
         self.encoded.map_err(sqlx::Error::Encode)?;
         describe(&self.sql);
         let Values::Postgres(values) = self.values else { return Err(other_engine()) };
-        let sql = AssertSqlSafe(with_standby_flag(&self.sql));
-        rows_of_primary(&query_with(sql, values).fetch_all(connection).await?)
+        let sql = AssertSqlSafe(with_obstacle(&self.sql, reads));
+        rows_that_count(&query_with(sql, values).fetch_all(connection).await?)
     }
 
     /// Runs the statement in a transaction.

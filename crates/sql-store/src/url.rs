@@ -7,7 +7,7 @@ mod postgres;
 
 pub use invalid_url::InvalidUrl;
 
-use crate::same_file::same_file;
+use crate::{Reads, same_file::same_file};
 use rolegate_service_runtime::{secret, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::PgConnectOptions;
@@ -21,7 +21,11 @@ use std::{
 pub struct DatabaseUrl {
     setting: &'static str,
     target: DatabaseTarget,
+    reads: Reads,
 }
+
+/// The setting of [`Reads`].
+pub(crate) const READS: &str = "DATABASE_READS";
 
 /// The location of a database. Prints without its password.
 #[derive(Clone)]
@@ -42,7 +46,7 @@ impl DatabaseUrl {
         let Some(url) = secret::read(name, value, file)? else { return Ok(None) };
         let target = DatabaseTarget::parse(&url);
         let target = target.map_err(|error| SettingError::new(name, error.to_string()))?;
-        Ok(Some(Self { setting: name, target }))
+        Ok(Some(Self { setting: name, target, reads: Reads::default() }))
     }
 
     /// Reads the setting; it is an error if neither is set.
@@ -60,7 +64,21 @@ impl DatabaseUrl {
     /// An SQLite file that `setting` names other than by a URL.
     #[must_use]
     pub fn from_file(setting: &'static str, file: PathBuf) -> Self {
-        Self { setting, target: DatabaseTarget::Sqlite(file) }
+        Self { setting, target: DatabaseTarget::Sqlite(file), reads: Reads::default() }
+    }
+
+    /// With reads by `DATABASE_READS`; an SQLite file has no standby that could form a quorum.
+    pub fn with_reads(self, reads: Reads) -> Result<Self, SettingError> {
+        if reads == Reads::Quorum && matches!(self.target, DatabaseTarget::Sqlite(_)) {
+            let problem = "quorum requires PostgreSQL with a synchronous standby; use primary";
+            return Err(SettingError::new(READS, problem));
+        }
+        Ok(Self { reads, ..self })
+    }
+
+    /// The reads that count.
+    pub(crate) fn reads(&self) -> Reads {
+        self.reads
     }
 
     /// The location.

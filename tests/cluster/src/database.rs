@@ -101,5 +101,8 @@ impl Drop for Database {
 async fn execute(server: &Url, sql: String) {
     let connection = PgConnection::connect(server.as_str()).await;
     let mut connection = connection.expect("PostgreSQL answers");
-    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("executed");
+    // A test may have stopped the standby for which commits wait.
+    for sql in ["SET synchronous_commit = local".to_owned(), sql] {
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("executed");
+    }
 }

@@ -24,7 +24,7 @@ async fn invalid_listen_address_is_rejected() {
 }
 
 #[tokio::test]
-async fn out_of_range_number_is_rejected() {
+async fn out_of_range_value_is_rejected() {
     let every = &[AuthService, Gateway, Rolegate][..];
     let owners = &[AuthService, Rolegate][..];
     expect_each_refused(&[
@@ -32,6 +32,8 @@ async fn out_of_range_number_is_rejected() {
         (owners, "BCRYPT_COST", "17"),
         (owners, "BCRYPT_COST", "4"),
         (owners, "BCRYPT_COST", "twelve"),
+        (owners, "DATABASE_READS", ""),
+        (owners, "DATABASE_READS", "Quorum"),
         (owners, "PASSWORD_MIN_LENGTH", "0"),
         (owners, "PASSWORD_MIN_LENGTH", "73"),
         (every, "LAME_DUCK_SECONDS", "-1"),

@@ -1,6 +1,7 @@
 //! Opens and checks the connections of the pool.
 
 use super::{primary::require_primary, servers::Servers};
+use crate::Reads;
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
 use sqlx::{Error, PgConnection};
 use std::{
@@ -20,6 +21,8 @@ pub(super) const PING_TIMEOUT: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(super) struct Connector {
     servers: Servers,
+    /// The reads that count.
+    pub(super) reads: Reads,
     /// When a ping failed, a server turned out to be a standby, or another one to be the primary.
     /// Connections that were idle then are
     /// probably useless too, and a ping of each would take its timeout.
@@ -29,8 +32,14 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    pub(super) fn new(servers: Servers) -> Self {
-        Self { servers, last_failure: Mutex::default(), closed: Notify::new() }
+    pub(super) fn new(servers: Servers, reads: Reads) -> Self {
+        Self { servers, reads, last_failure: Mutex::default(), closed: Notify::new() }
+    }
+
+    /// Prefers another server for new connections, and discards the idle ones.
+    pub(super) fn suspect_server(&self) {
+        self.servers.suspect();
+        self.discard_idle();
     }
 
     /// Lets no connection be used again that is idle now.

@@ -8,12 +8,12 @@
 
 use super::{
     connector::{Connector, MAX_LIFETIME, PING_TIMEOUT, is_usable},
-    primary::is_standby,
+    primary::{Obstacle, obstacle},
     servers::Servers,
     writes::Writes,
 };
 use crate::{
-    PoolStats, QueryFuture, STATEMENT_TIMEOUT, StoreError, StoreStatus, statement::traced,
+    PoolStats, QueryFuture, Reads, STATEMENT_TIMEOUT, StoreError, StoreStatus, statement::traced,
     write_health::WriteHealth,
 };
 use deadpool::managed::{self, Object, PoolError, QueueMode};
@@ -38,13 +38,24 @@ struct PooledConnection(Option<Object<Connector>>);
 
 impl Pool {
     /// `store` names the database in the log.
-    pub(super) fn new(store: String, servers: Servers) -> sqlx::Result<Self> {
+    pub(super) fn new(store: String, servers: Servers, reads: Reads) -> sqlx::Result<Self> {
         let writes = Writes::new(MAX_CONNECTIONS / 2, WriteHealth::new(store));
-        let pool = managed::Pool::builder(Connector::new(servers))
+        let pool = managed::Pool::builder(Connector::new(servers, reads))
             .max_size(MAX_CONNECTIONS)
             // Connections beyond the load stay unused and expire.
             .queue_mode(QueueMode::Lifo);
         Ok(Self { connections: pool.build().map_err(sqlx::Error::config)?, writes })
+    }
+
+    /// The reads that count.
+    pub(crate) fn reads(&self) -> Reads {
+        self.connections.manager().reads
+    }
+
+    /// No connection that is idle now is used again, and new ones lead to another server if that is a
+    /// primary too.
+    pub(super) fn suspect_server(&self) {
+        self.connections.manager().suspect_server();
     }
 
     /// Runs a statement or a transaction that does not write on one connection, within
@@ -68,9 +79,11 @@ impl Pool {
         let outcome = statement(pooled.connection()).await;
         let is_rejected = matches!(outcome, Err(sqlx::Error::Database(_)));
         // The server rejected the statement. A pending rollback precedes the ping.
-        if outcome.is_ok() || is_rejected && is_usable(pooled.connection()).await {
+        let obstacle = outcome.as_ref().err().and_then(obstacle);
+        let is_usable = outcome.is_ok() || obstacle == Some(Obstacle::Asynchronous);
+        if is_usable || is_rejected && self::is_usable(pooled.connection()).await {
             self.release(pooled);
-        } else if outcome.as_ref().err().is_some_and(is_standby) {
+        } else if obstacle == Some(Obstacle::Standby) {
             self.connections.manager().discard_idle();
         }
         outcome

@@ -15,7 +15,7 @@ use sqlx::{ConnectOptions as _, Error, PgConnection, postgres::PgConnectOptions}
 use std::{
     fmt,
     io::ErrorKind,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     time::Duration,
 };
 use tokio::time::{sleep, timeout};
@@ -34,11 +34,13 @@ pub(super) struct Servers {
     options: Vec<PgConnectOptions>,
     /// The index of the server that was the primary last.
     last_primary: AtomicUsize,
+    /// Whether its commits are not answered, so that another primary is preferred.
+    is_suspect: AtomicBool,
 }
 
 impl Servers {
     pub(super) fn new(options: Vec<PgConnectOptions>) -> Self {
-        Self { options, last_primary: AtomicUsize::new(0) }
+        Self { options, last_primary: AtomicUsize::new(0), is_suspect: AtomicBool::new(false) }
     }
 
     /// Tries each server once. Of several errors, that of a standby is returned first, and that of a
@@ -52,14 +54,24 @@ impl Servers {
     pub(super) async fn connect(&self, moved: impl Fn()) -> sqlx::Result<PgConnection> {
         loop {
             let before = self.last_primary.load(Ordering::SeqCst);
-            let (index, connection) = self.first_primary(before, connect_with_retries).await?;
+            let is_suspect = self.is_suspect.load(Ordering::SeqCst);
+            let first = before + usize::from(is_suspect);
+            let (index, connection) = self.first_primary(first, connect_with_retries).await?;
             match self.swap(before, index) {
-                Ok(_) if index != before => moved(),
+                Ok(_) if index != before => {
+                    self.is_suspect.store(false, Ordering::SeqCst);
+                    moved();
+                }
                 Err(now) if index != now => continue,
                 _ => {}
             }
             return Ok(connection);
         }
+    }
+
+    /// From now on the last primary is tried after the others.
+    pub(super) fn suspect(&self) {
+        self.is_suspect.store(true, Ordering::SeqCst);
     }
 
     /// Changes the last primary unless it has changed already; then returns the present one.

@@ -74,10 +74,12 @@ impl Pool {
 }
 
 /// Ends when no session waits for its commit: then the connections of ours that still do are dead, or
-/// lead to a server that is not the primary any more.
+/// lead to a server that is not the primary any more. Asks on new connections, because an old primary
+/// may be alive and not know its successor.
 async fn until_none_waits(pool: Pool) {
     loop {
         sleep(CHECK_INTERVAL).await;
+        pool.suspect_server();
         let check = sqlx::query_scalar(HAS_WAITING_COMMITS);
         let waiting = pool.run(|connection| Box::pin(check.fetch_one(connection)));
         if matches!(Box::pin(waiting).await, Ok(false)) {
