@@ -7,8 +7,8 @@ use std::time::Instant;
 pub(crate) struct Change {
     /// Before it was sent.
     pub(crate) began: Instant,
-    /// When it was acknowledged.
-    pub(crate) acknowledged: Instant,
+    /// When it was acknowledged; `None` if it may have happened or not. Then it is the last one.
+    pub(crate) acknowledged: Option<Instant>,
     pub(crate) role: &'static str,
 }
 
@@ -20,33 +20,46 @@ pub(crate) struct Read {
     pub(crate) role: String,
 }
 
-/// The number of checked reads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The checked reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checked {
     /// No change was in flight: one role was valid.
     pub(crate) unambiguous: usize,
     /// A change was in flight: the roles before and after it were valid.
     pub(crate) concurrent: usize,
+    /// The role was not valid, in words.
+    pub(crate) stale: Vec<String>,
+}
+
+impl Checked {
+    /// Adds the reads of another reader.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.unambiguous += other.unambiguous;
+        self.concurrent += other.concurrent;
+        self.stale.extend(other.stale);
+    }
 }
 
 /// Checks the reads of one user against the changes of that user, which are in order and do not
-/// overlap. The error describes the first stale read.
-pub(crate) fn check(changes: &[Change], reads: &[Read]) -> Result<Checked, String> {
+/// overlap.
+pub(crate) fn check(changes: &[Change], reads: &[Read]) -> Checked {
     let mut checked = Checked::default();
     for read in reads {
         // The last change acknowledged before the read began, and all that overlap the read.
-        let settled = changes.partition_point(|change| change.acknowledged <= read.began);
+        let is_settled = |change: &Change| change.acknowledged.is_some_and(|at| at <= read.began);
+        let settled = changes.partition_point(is_settled);
         let begun = changes.partition_point(|change| change.began < read.ended);
         let valid = &changes[settled.saturating_sub(1)..begun];
         if !valid.iter().any(|change| change.role == read.role) {
-            return Err(format!("{read:?} is none of {valid:?}"));
+            checked.stale.push(format!("{read:?} is none of {valid:?}"));
+            continue;
         }
         match valid {
             [_] => checked.unambiguous += 1,
             _ => checked.concurrent += 1,
         }
     }
-    Ok(checked)
+    checked
 }
 
 #[cfg(test)]
@@ -54,35 +67,53 @@ mod tests {
     use super::{Change, Checked, Read, check};
     use std::time::{Duration, Instant};
 
-    /// A user is created at 0 to 10, becomes author at 20 to 30 and admin at 40 to 50.
-    fn checked(began: u64, ended: u64, role: &str) -> Result<Checked, String> {
+    /// A user is created at 0 to 10, becomes author at 20 to 30 and admin at 40 to 50. From 60 on,
+    /// becoming a user again may happen at any time or never.
+    fn checked(began: u64, ended: u64, role: &str) -> Checked {
         let start = Instant::now();
         let at = |millisecond| start + Duration::from_millis(millisecond);
-        let change = |began, acknowledged, role| Change {
+        let change = |began, acknowledged: Option<u64>, role| Change {
             began: at(began),
-            acknowledged: at(acknowledged),
+            acknowledged: acknowledged.map(at),
             role,
         };
-        let changes = [change(0, 10, "user"), change(20, 30, "author"), change(40, 50, "admin")];
+        let changes = [
+            change(0, Some(10), "user"),
+            change(20, Some(30), "author"),
+            change(40, Some(50), "admin"),
+            change(60, None, "user"),
+        ];
         check(&changes, &[Read { began: at(began), ended: at(ended), role: role.to_owned() }])
+    }
+
+    fn is_stale(began: u64, ended: u64, role: &str) -> bool {
+        !checked(began, ended, role).stale.is_empty()
     }
 
     #[test]
     fn read_between_changes_has_one_valid_role() {
-        let unambiguous = Ok(Checked { unambiguous: 1, concurrent: 0 });
+        let unambiguous = Checked { unambiguous: 1, ..Checked::default() };
         assert_eq!(checked(31, 35, "author"), unambiguous);
-        assert_eq!(checked(51, 99, "admin"), unambiguous);
-        assert!(checked(31, 35, "user").is_err(), "stale");
-        assert!(checked(51, 99, "author").is_err(), "stale");
-        assert!(checked(31, 35, "admin").is_err(), "from the future");
+        assert_eq!(checked(51, 59, "admin"), unambiguous);
+        assert!(is_stale(31, 35, "user"));
+        assert!(is_stale(51, 59, "author"));
+        assert!(is_stale(31, 35, "admin"), "from the future");
     }
 
     #[test]
     fn read_concurrent_with_a_change_may_see_either_role() {
-        let either = Ok(Checked { unambiguous: 0, concurrent: 1 });
+        let either = Checked { concurrent: 1, ..Checked::default() };
         assert_eq!(checked(35, 45, "author"), either);
         assert_eq!(checked(35, 45, "admin"), either);
-        assert!(checked(35, 45, "user").is_err());
-        assert_eq!(checked(15, 60, "user"), either);
+        assert!(is_stale(35, 45, "user"));
+        assert_eq!(checked(15, 59, "user"), either);
+    }
+
+    #[test]
+    fn unacknowledged_change_may_be_seen_or_not() {
+        let either = Checked { concurrent: 1, ..Checked::default() };
+        assert_eq!(checked(70, 80, "admin"), either);
+        assert_eq!(checked(70, 80, "user"), either);
+        assert!(is_stale(70, 80, "author"));
     }
 }

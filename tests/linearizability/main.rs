@@ -5,8 +5,9 @@
 //! history of acknowledged changes.
 //!
 //! `LINEARIZABILITY_READS` is the number of reads with one valid role: 10,000 by default, 100,000 or
-//! more for the long form.
+//! more for the long form. `failover` does the same while PostgreSQL fails over.
 
+mod failover;
 mod history;
 
 use e2e::{
@@ -69,11 +70,10 @@ async fn roles_are_linearizable(store: Store) {
     }
     let mut all = Checked::default();
     while let Some(scenario) = scenarios.join_next().await {
-        let checked = scenario.expect("no reader and no writer panicked");
-        all.unambiguous += checked.unambiguous;
-        all.concurrent += checked.concurrent;
+        all.add(scenario.expect("no reader and no writer panicked"));
     }
-    report(store, all);
+    assert!(all.stale.is_empty(), "{:?}", all.stale);
+    report(store, &all);
     assert!(all.unambiguous >= wanted, "{all:?} are too few");
     drop((second_auth, second_gateway));
 }
@@ -112,7 +112,7 @@ async fn run_scenario(
         let api = gateways[reader % gateways.len()].clone();
         readers.spawn(Arc::clone(&subject).read(api));
     }
-    let mut changes = vec![Change { began: first, acknowledged: first, role: "user" }];
+    let mut changes = vec![Change { began: first, acknowledged: Some(first), role: "user" }];
     let enough = wanted.div_ceil(READS_BETWEEN_CHANGES as usize) + 1;
     while changes.len() <= enough {
         let permits = subject.reads_since_change.acquire_many(READS_BETWEEN_CHANGES).await;
@@ -120,7 +120,7 @@ async fn run_scenario(
         let role = ["author", "admin", "user"][changes.len() % 3];
         let began = Instant::now();
         subject.change(role, changes.len(), &gateways, &app).await;
-        changes.push(Change { began, acknowledged: Instant::now(), role });
+        changes.push(Change { began, acknowledged: Some(Instant::now()), role });
         subject.changes_done.fetch_add(1, Ordering::SeqCst);
         // Reads concurrent with the change do not count towards the next.
         subject.reads_since_change.forget_permits(usize::MAX >> 4);
@@ -129,9 +129,7 @@ async fn run_scenario(
     let mut checked = Checked::default();
     while let Some(reads) = readers.join_next().await {
         let reads = reads.expect("no reader panicked");
-        let of_reader = check(&changes, &reads).unwrap_or_else(|stale| panic!("{stale}"));
-        checked.unambiguous += of_reader.unambiguous;
-        checked.concurrent += of_reader.concurrent;
+        checked.add(check(&changes, &reads));
     }
     checked
 }
@@ -191,7 +189,7 @@ impl Drop for CloseOnPanic<'_> {
 }
 
 #[expect(clippy::print_stdout, reason = "the counts are the result of the long form")]
-fn report(store: Store, checked: Checked) {
+fn report(store: Store, checked: &Checked) {
     println!(
         "{store:?}: {} reads with one valid role, {} concurrent with a change; none was stale",
         checked.unambiguous, checked.concurrent

@@ -63,3 +63,13 @@ fn settings(help: &str) -> BTreeSet<Setting> {
     }
     settings.into_iter().collect()
 }
+
+#[test]
+fn operations_shows_the_configuration_that_the_failover_tests_use() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file: &str| std::fs::read_to_string(root.join(file)).expect(file);
+    let document = read("../docs/operations.md");
+    for file in ["long/patroni/patroni.yml", "long/patroni/haproxy.cfg"] {
+        assert!(document.contains(read(file).trim_end()), "docs/operations.md differs from {file}");
+    }
+}

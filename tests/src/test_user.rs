@@ -23,7 +23,15 @@ impl TestUser {
     ///
     /// When the response is not a token of the documented form.
     pub async fn log_in(bearer: &Api, username: &str, password: &str) -> Self {
-        let response = log_in(bearer, username, password).await;
+        Self::of_login(&log_in(bearer, username, password).await, username, password)
+    }
+
+    /// The user whose login got this response.
+    ///
+    /// # Panics
+    ///
+    /// When it is not a token of the documented form.
+    pub fn of_login(response: &TestResponse, username: &str, password: &str) -> Self {
         let body = response.expect(200).json();
         let token = body["access_token"].as_str().unwrap_or_default().to_owned();
         response.expect_json(200, &json!({ "access_token": token, "token_type": "bearer" }));

@@ -1,0 +1,247 @@
+//! Roles are linearizable while PostgreSQL fails over.
+//!
+//! `tests/long/failover` starts a cluster under Patroni and gateways, runs this test, and makes the
+//! primary crash or freeze. A change that is not confirmed may have happened or not, so its user has no
+//! further change, and a new user takes the place. With `DATABASE_READS=primary` the same scenario has
+//! stale reads, which shows that this finds them.
+
+use crate::history::{Change, Checked, Read, check};
+use e2e::{Api, TestResponse, TestUser};
+use serde_json::json;
+use std::{
+    env,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio::{task::JoinSet, time::sleep};
+
+/// The time between two changes of each subject. Some change often, so that changes meet failovers;
+/// others seldom, so that they survive them.
+const PAUSES: [u64; 6] = [50, 200, 700, 1500, 3000, 6000];
+const BETWEEN_READS: Duration = Duration::from_millis(20);
+/// How long a user is read after its last change.
+const LAST_READS: Duration = Duration::from_secs(3);
+
+/// A role that no user has: the service does not know the user.
+const ABSENT: &str = "no such user";
+
+struct Scenario {
+    gateways: Vec<Api>,
+    admin: TestUser,
+    /// Exists when the test has to end.
+    stop: PathBuf,
+}
+
+/// A user from registration to the last change.
+struct Epoch {
+    user: TestUser,
+    changes: Vec<Change>,
+}
+
+#[derive(Default)]
+struct Outcome {
+    checked: Checked,
+    confirmed_changes: usize,
+    unconfirmed_changes: usize,
+    /// Requests that were answered with 503 or 504.
+    unavailable: usize,
+    epochs: Vec<Epoch>,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a cluster: tests/long/run failover-quorum"]
+async fn roles_are_linearizable_through_failovers() {
+    let setting = |name: &str| env::var(name).unwrap_or_else(|_| panic!("{name} is set"));
+    let gateways = setting("FAILOVER_GATEWAYS");
+    let gateways: Vec<_> = gateways.split(',').map(Api::at).collect();
+    let password = setting("FAILOVER_ADMIN_PASSWORD");
+    let admin = TestUser::log_in(&gateways[0], "admin", &password).await;
+    let stop = setting("FAILOVER_STOP").into();
+    let scenario = Arc::new(Scenario { gateways, admin, stop });
+
+    let mut subjects = JoinSet::new();
+    for number in 0..PAUSES.len() {
+        subjects.spawn(Arc::clone(&scenario).run_subject(number));
+    }
+    let mut all = Outcome::default();
+    while let Some(outcome) = subjects.join_next().await {
+        all.add(outcome.expect("no subject panicked"));
+    }
+    let lost = scenario.lost(&all.epochs).await;
+    report(&all, &lost);
+    assert!(all.checked.unambiguous > 1000, "too few reads");
+    if setting("FAILOVER_READS") == "primary" {
+        assert!(!all.checked.stale.is_empty(), "the checker found no stale read");
+    } else {
+        assert_eq!((all.checked.stale.len(), lost.len()), (0, 0));
+    }
+}
+
+impl Scenario {
+    fn has_ended(&self) -> bool {
+        self.stop.exists()
+    }
+
+    async fn run_subject(self: Arc<Self>, number: usize) -> Outcome {
+        let mut outcome = Outcome::default();
+        while !self.has_ended() {
+            let name = format!("subject {number} {}", outcome.epochs.len());
+            if let Some(user) = self.register(&name, number, &mut outcome).await {
+                self.run_epoch(user, number, &mut outcome).await;
+            }
+        }
+        outcome
+    }
+
+    /// Registers a user and logs in, each until it is confirmed.
+    async fn register(
+        &self,
+        name: &str,
+        mut turn: usize,
+        outcome: &mut Outcome,
+    ) -> Option<TestUser> {
+        let password = "password";
+        let mut name = name.to_owned();
+        while !self.has_ended() {
+            turn += 1;
+            let api = &self.gateways[turn % self.gateways.len()];
+            let body = json!({ "username": name, "password": password });
+            let registered = api.post("/register", &body).await;
+            if registered.status != 200 {
+                // It may have happened.
+                outcome.unavailable(&registered);
+                name.push('+');
+                continue;
+            }
+            while !self.has_ended() {
+                turn += 1;
+                let api = &self.gateways[turn % self.gateways.len()];
+                let login = api.post("/login", &body).await;
+                match login.status {
+                    200 => return Some(TestUser::of_login(&login, &name, password)),
+                    401 => outcome.checked.stale.push(format!("{login} after {registered}")),
+                    _ => outcome.unavailable(&login),
+                }
+            }
+        }
+        None
+    }
+
+    async fn run_epoch(self: &Arc<Self>, user: TestUser, number: usize, outcome: &mut Outcome) {
+        let now = Instant::now();
+        let mut epoch = Epoch {
+            user,
+            changes: vec![Change { began: now, acknowledged: Some(now), role: "user" }],
+        };
+        let ended = Arc::new(AtomicBool::new(false));
+        let mut readers = JoinSet::new();
+        for api in &self.gateways {
+            readers.spawn(read(api.with_token(&epoch.user.token), Arc::clone(&ended)));
+        }
+        let path = format!("/users/{}/role", epoch.user.id);
+        while !self.has_ended() && epoch.changes.iter().all(|change| change.acknowledged.is_some())
+        {
+            sleep(Duration::from_millis(PAUSES[number])).await;
+            let turn = epoch.changes.len();
+            let role = ["user", "author", "admin"][turn % 3];
+            let api =
+                self.gateways[(turn + number) % self.gateways.len()].with_token(&self.admin.token);
+            let began = Instant::now();
+            let changed = api.put(&path, &json!({ "role": role })).await;
+            let acknowledged = (changed.status == 200).then(Instant::now);
+            epoch.changes.push(Change { began, acknowledged, role });
+            match changed.status {
+                200 => outcome.confirmed_changes += 1,
+                // Every server that may decide knows the admin and the user.
+                401 | 403 | 404 => outcome.checked.stale.push(format!("{changed}")),
+                _ => outcome.unavailable(&changed),
+            }
+        }
+        outcome.unconfirmed_changes +=
+            epoch.changes.iter().filter(|change| change.acknowledged.is_none()).count();
+        sleep(LAST_READS).await;
+        ended.store(true, Ordering::SeqCst);
+        while let Some(read) = readers.join_next().await {
+            let (reads, unavailable) = read.expect("no reader panicked");
+            outcome.checked.add(check(&epoch.changes, &reads));
+            outcome.unavailable += unavailable;
+        }
+        outcome.epochs.push(epoch);
+    }
+
+    /// Users whose confirmed role is not stored.
+    async fn lost(&self, epochs: &[Epoch]) -> Vec<String> {
+        let api = self.gateways[0].with_token(&self.admin.token);
+        let mut lost = Vec::new();
+        for epoch in epochs {
+            let stored =
+                e2e::until_served(|| async { api.get(&format!("/users/{}", epoch.user.id)).await })
+                    .await;
+            let role = stored.json()["role"].as_str().unwrap_or(ABSENT).to_owned();
+            let now = Instant::now();
+            if !check(&epoch.changes, &[Read { began: now, ended: now, role }]).stale.is_empty() {
+                lost.push(format!("{stored} after {:?}", epoch.changes.last()));
+            }
+        }
+        lost
+    }
+}
+
+/// Reads until stopped; also returns the number of reads without an answer.
+async fn read(api: Api, ended: Arc<AtomicBool>) -> (Vec<Read>, usize) {
+    let (mut reads, mut unavailable) = (Vec::new(), 0);
+    while !ended.load(Ordering::SeqCst) {
+        let began = Instant::now();
+        let response = api.get("/profile").await;
+        let role = match response.status {
+            200 => response.json()["role"].as_str().expect("a role").to_owned(),
+            401 => ABSENT.to_owned(),
+            503 | 504 => {
+                unavailable += 1;
+                sleep(BETWEEN_READS).await;
+                continue;
+            }
+            _ => panic!("{response}"),
+        };
+        reads.push(Read { began, ended: Instant::now(), role });
+        sleep(BETWEEN_READS).await;
+    }
+    (reads, unavailable)
+}
+
+impl Outcome {
+    fn unavailable(&mut self, response: &TestResponse) {
+        assert!([503, 504].contains(&response.status), "{response}");
+        self.unavailable += 1;
+    }
+
+    fn add(&mut self, other: Self) {
+        self.checked.add(other.checked);
+        self.confirmed_changes += other.confirmed_changes;
+        self.unconfirmed_changes += other.unconfirmed_changes;
+        self.unavailable += other.unavailable;
+        self.epochs.extend(other.epochs);
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the counts are the result of the long form")]
+fn report(all: &Outcome, lost: &[String]) {
+    let Checked { unambiguous, concurrent, stale } = &all.checked;
+    for example in stale.iter().take(3).chain(lost.iter().take(3)) {
+        println!("{example}");
+    }
+    println!(
+        "{} users; {unambiguous} reads with one valid role, {concurrent} concurrent with a change, {} \
+         stale; {} changes confirmed, {} unconfirmed, {} lost; {} requests without an answer",
+        all.epochs.len(),
+        stale.len(),
+        all.confirmed_changes,
+        all.unconfirmed_changes,
+        lost.len(),
+        all.unavailable
+    );
+}
