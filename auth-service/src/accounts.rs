@@ -73,8 +73,8 @@ impl Accounts {
     ) -> Result<Self, getrandom::Error> {
         let reads = BatchedReads::new(&store);
         let cache = CredentialCache::new(policy.basic_cache_ttl)?;
-        let logins = RateLimiter::new(policy.login_failure_limit);
-        let registrations = RateLimiter::new(policy.registration_limit);
+        let logins = RateLimiter::of_logins(policy.login_failure_limit);
+        let registrations = RateLimiter::of_registrations(policy.registration_limit);
         Ok(Self {
             store,
             reads,

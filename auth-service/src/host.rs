@@ -67,6 +67,7 @@ impl AuthService {
         let hasher = Hasher::start(config.bcrypt_cost, config.engine).map_err(failed)?;
         let store = store::open(&config.database).await?;
         metrics::register(&hasher, &store);
+        note_stored_cost(&hasher, &*store).await;
         tracing::info!(
             signing = keyring.signing_kid(),
             accepted = ?keyring.kids().collect::<Vec<_>>(),
@@ -104,6 +105,15 @@ impl AuthService {
                 tracing::error!(%error, "cannot reload the keys of access tokens; keeping the old ones");
             }
         }
+    }
+}
+
+/// Keeps unknown names from being answered sooner than known ones after the cost was lowered. Those
+/// whose hashes cannot be read in time are noted when they log in.
+async fn note_stored_cost(hasher: &Hasher, store: &dyn UserStore) {
+    match store.highest_password_cost().await {
+        Ok(cost) => cost.into_iter().for_each(|cost| hasher.note_stored_cost(cost)),
+        Err(error) => tracing::warn!(%error, "cannot read the costs of the stored passwords"),
     }
 }
 

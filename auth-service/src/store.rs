@@ -135,6 +135,9 @@ pub trait UserStore: Send + Sync + 'static {
         usernames: &[String],
     ) -> Result<Vec<Credentials>, StoreError>;
 
+    /// The highest cost of the bcrypt hashes. Reads all users.
+    async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError>;
+
     /// Sets the role of a user if `actor` is an admin who leaves an admin, or without an actor, for the
     /// operator. `None` if there is no such user.
     async fn set_role(

@@ -1,10 +1,12 @@
 //! The effect of a login flood on other requests, with open-loop load.
 //!
+//! - `closed`: the same with a closed loop.
 //! - `clients`, `connections`: users and their connections; `open_loop`: arrival of requests.
 //! - `logins`: login capacity without a flood; `cpu_usage`: CPU time by program.
 //! - `results`: measurements and marks.
 
 mod clients;
+mod closed;
 mod connections;
 mod cpu_usage;
 mod logins;
@@ -30,6 +32,9 @@ pub(crate) struct FloodOptions {
     /// Take one minute instead of three; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
+    /// Log in as fast as answers come instead, ten rounds in three minutes
+    #[arg(long, conflicts_with_all = ["write", "table"])]
+    closed: bool,
     /// Write docs/performance-flood.md
     #[arg(long)]
     write: bool,
@@ -40,6 +45,10 @@ pub(crate) struct FloodOptions {
 
 /// Runs the benchmark and writes the report.
 pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
+    if options.closed {
+        let (rounds, seconds) = if options.quick { (3, 4) } else { (10, 6) };
+        return closed::closed(rounds, seconds).await;
+    }
     let folder = tempfile::tempdir()?;
     console::progress("starting PostgreSQL, auth-service and gateway");
     let users = users::with_tokens()?;

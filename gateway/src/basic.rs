@@ -6,10 +6,10 @@ use crate::{
     middleware,
     openapi::{Variant, docs_ui, document},
     settings::PublicSettings,
+    state::GatewayState,
 };
 use axum::{Router, middleware::map_response, response::Response};
 use http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE};
-use rolegate_auth_client::AuthClient;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -28,7 +28,7 @@ fn variant() -> Variant {
 }
 
 /// Routes by the access that they need, as in [`bearer`](crate::bearer).
-fn routes() -> OpenApiRouter<AuthClient> {
+fn routes() -> OpenApiRouter<GatewayState> {
     OpenApiRouter::default()
         // public
         .routes(routes!(fixed_message::basic_index))
@@ -39,13 +39,13 @@ fn routes() -> OpenApiRouter<AuthClient> {
 }
 
 /// The variant with its middleware.
-pub(crate) fn router(auth: AuthClient, settings: &PublicSettings, memory: &Memory) -> Router {
+pub(crate) fn router(state: GatewayState, settings: &PublicSettings, memory: &Memory) -> Router {
     let (routes, paths) = routes().split_for_parts();
     let mut routes = routes.layer(map_response(challenge));
     if settings.api_docs {
         routes = routes.merge(docs_ui::routes(&document(variant(), paths)));
     }
-    middleware::apply("basic", routes, settings, memory).with_state(auth)
+    middleware::apply("basic", routes, settings, memory).with_state(state)
 }
 
 /// Replaces the `Bearer` challenge of `ApiError`. The API contract omits the realm that RFC 7617,

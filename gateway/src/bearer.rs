@@ -9,6 +9,7 @@ use crate::{
     middleware,
     openapi::{Variant, docs_ui, document, guard::Guard},
     settings::PublicSettings,
+    state::GatewayState,
 };
 use axum::Router;
 use rolegate_auth_client::{AuthClient, Role};
@@ -39,7 +40,7 @@ fn routes(
     auth: &AuthClient,
     posts: Option<PostsClient>,
     memory: &Memory,
-) -> OpenApiRouter<AuthClient> {
+) -> OpenApiRouter<GatewayState> {
     let authors = Guard::any_of(auth, &[Role::Author, Role::Admin]);
     let admins = Guard::any_of(auth, &[Role::Admin]);
 
@@ -70,16 +71,16 @@ fn routes(
 
 /// The variant with its middleware. Without posts-service, it has no routes of posts.
 pub(crate) fn router(
-    auth: AuthClient,
+    state: GatewayState,
     posts: Option<PostsClient>,
     settings: &PublicSettings,
     memory: &Memory,
 ) -> Router {
-    let (mut routes, paths) = routes(&auth, posts, memory).split_for_parts();
+    let (mut routes, paths) = routes(&state.auth, posts, memory).split_for_parts();
     if settings.api_docs {
         routes = routes.merge(docs_ui::routes(&document(variant(), paths)));
     }
-    middleware::apply("bearer", routes, settings, memory).with_state(auth)
+    middleware::apply("bearer", routes, settings, memory).with_state(state)
 }
 
 #[cfg(test)]

@@ -1,6 +1,12 @@
 //! The public listeners of both variants.
 
-use crate::{basic, bearer, memory::Memory, middleware::metrics, settings::PublicSettings};
+use crate::{
+    basic, bearer,
+    memory::Memory,
+    middleware::{metrics, refusal_log},
+    settings::PublicSettings,
+    state::GatewayState,
+};
 use axum::Router;
 use rolegate_auth_client::AuthClient;
 use rolegate_posts_client::PostsClient;
@@ -49,9 +55,11 @@ impl Gateway {
     /// passed. Without `posts`, there are no routes of posts.
     pub async fn serve(self, auth: AuthClient, posts: Option<PostsClient>, shutdown: Shutdown) {
         metrics::register(posts.is_some());
+        refusal_log::register();
         let memory = Memory::new(&self.settings);
-        let bearer = bearer::router(auth.clone(), posts, &self.settings, &memory);
-        let basic = basic::router(auth, &self.settings, &memory);
+        let state = GatewayState::new(auth);
+        let bearer = bearer::router(state.clone(), posts, &self.settings, &memory);
+        let basic = basic::router(state, &self.settings, &memory);
         tokio::join!(
             serve(self.bearer, bearer, shutdown.clone()),
             serve(self.basic, basic, shutdown)

@@ -7,6 +7,7 @@
 //! - `endpoints`: one file per endpoint; the handler and its OpenAPI annotation.
 //! - `extract`: extractors of request bodies, path ids, query parameters and Basic credentials.
 //! - `middleware`: what both variants do around every request.
+//! - `refusals`: refusals of password checks, kept and paced.
 //! - `openapi`: the OpenAPI document, role guards, and Swagger UI.
 
 mod basic;
@@ -17,8 +18,10 @@ mod gateway;
 mod memory;
 mod middleware;
 mod openapi;
+mod refusals;
 mod serve;
 pub mod settings;
+mod state;
 #[cfg(test)]
 mod test_support;
 

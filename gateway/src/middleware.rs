@@ -3,14 +3,18 @@
 //! - `request_origin`, `client_ip`: client address, request id and trace context, as far as the
 //!   peer is trusted.
 //! - `request_span`, `metrics`: tracing and Prometheus.
+//! - `denial_audit`: 403s in the audit log.
+//! - `refusal_log`: refusals, counted and logged once a second.
 //! - `drain_body`, `catch_panic`: every request gets a complete response.
 //! - `cors`: Cross-Origin Resource Sharing.
 
 mod catch_panic;
 mod client_ip;
 pub(crate) mod cors;
+mod denial_audit;
 mod drain_body;
 pub(crate) mod metrics;
+pub(crate) mod refusal_log;
 mod request_origin;
 mod request_span;
 
@@ -25,7 +29,7 @@ use catch_panic::catch_panic;
 use drain_body::drain_unread;
 use http::{
     HeaderValue, Method, StatusCode,
-    header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS},
+    header::{AUTHORIZATION, CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS},
 };
 use metrics::RequestMetrics;
 use request_origin::{RequestOrigin, X_REQUEST_ID};
@@ -85,10 +89,14 @@ async fn handle(
     let request_id = origin.request_id_header();
     let context =
         RequestContext { request_id: request_id.clone(), client_address: origin.client_address };
+    let authorization = request.headers().get(AUTHORIZATION).cloned();
     let respond = async {
         let response =
             drain_unread(request, &state.memory, |request| catch_panic(next.run(request))).await;
-        if response.status().is_server_error() {
+        denial_audit::record(&method, route.as_ref(), authorization, &response);
+        if let Some(reason) = refusal_log::reason(&response) {
+            refusal_log::record(route.as_ref(), reason);
+        } else if response.status().is_server_error() {
             log_server_error(&method, route.as_ref(), &response);
         }
         request_span::finish(&response);

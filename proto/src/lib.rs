@@ -3,7 +3,7 @@
 //! - [`auth_v1`]: messages, client and server of `rolegate.auth.v1`, generated from
 //!   `rolegate/auth/v1/auth.proto`, which documents every call and field.
 //! - [`posts_v1`]: the same of `rolegate.posts.v1`, from `rolegate/posts/v1/posts.proto`.
-//! - [`Reason`]: the stable error reasons.
+//! - [`Reason`]: the stable error reasons; [`RefusalScope`]: what a refusal covers.
 //! - [`Role`]: the roles of users.
 //! - [`limits`]: the sizes of pages, batches and tokens.
 //! - [`has_invisible`]: finds characters that names and titles may not have.
@@ -13,11 +13,13 @@
 pub mod limits;
 pub mod metadata;
 mod reason;
+mod refusal_scope;
 mod request_id;
 mod role;
 mod text;
 
 pub use reason::{ERROR_DOMAIN, Reason};
+pub use refusal_scope::{REFUSAL_SCOPE, RefusalScope};
 pub use request_id::{InvalidRequestId, RequestId};
 pub use role::{Role, UnknownRole};
 pub use text::{has_invisible, is_emoji, is_invisible};

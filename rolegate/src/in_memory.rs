@@ -15,9 +15,12 @@ const BUFFER_SIZE: usize = 256 * 1024;
 /// A client of auth-service, and its connections for the server.
 pub(crate) fn auth() -> (AuthClient, Connections) {
     let (sender, incoming) = channel(1);
-    let connector = move || connect(sender.clone());
-    let channel = BalancedChannel::with_connector(AuthClient::SERVICE, connector);
-    (AuthClient::new(channel), Connections::InMemory(incoming))
+    let channel = || {
+        let sender = sender.clone();
+        let connector = move || connect(sender.clone());
+        BalancedChannel::with_connector(AuthClient::SERVICE, connector)
+    };
+    (AuthClient::new(channel(), channel()), Connections::InMemory(incoming))
 }
 
 /// A client of posts-service, and its connections for the server.

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 for_all_deployments!(
     every_audited_event_is_logged,
     reaching_the_login_rate_limit_is_logged_once_per_window,
+    denials_are_audited_once_a_minute_for_each_actor_and_route,
 );
 for_postgres_deployments!(write_of_a_cancelled_call_is_still_logged);
 
@@ -65,6 +66,8 @@ pub(crate) async fn cancel_while_writing<T: Send + 'static>(
 
 async fn every_audited_event_is_logged(setup: TestSetup) {
     let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    // In one process, the denial is among the events.
+    let events = if setup.is_all_in_one() { 17 } else { 16 };
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let admin = app.admin().await;
@@ -93,7 +96,8 @@ async fn every_audited_event_is_logged(setup: TestSetup) {
     }
     api.send(api.request(reqwest::Method::DELETE, &path)).await.expect(200);
 
-    let mut lines = audit(app.auth(), "", 16).await;
+    let mut lines = audit(app.auth(), "", events).await;
+    lines.retain(|line| line["event"] != "access_denied");
     let ids: Vec<Value> = lines
         .iter_mut()
         .map(|line| line.as_object_mut().and_then(|line| line.remove("request_id")).expect("an id"))
@@ -164,6 +168,43 @@ async fn reaching_the_login_rate_limit_is_logged_once_per_window(setup: TestSetu
     let reasons: Vec<&str> =
         lines.iter().map(|line| line["reason"].as_str().unwrap_or("none")).collect();
     assert_eq!(reasons, ["wrong_password", "wrong_password", "too_many_attempts", "none"]);
+}
+
+async fn denials_are_audited_once_a_minute_for_each_actor_and_route(setup: TestSetup) {
+    let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    let app = setup.with("REGISTRATION", "closed").start().await;
+    app.try_register("ann", "a password").await.expect(403);
+    let admin = app.admin().await;
+    app.database.set_role("admin", "author").await;
+    let api = app.bearer.with_token(&admin.token);
+    for _ in 0..3 {
+        api.get("/admin").await.expect(403);
+        api.get("/users/1").await.expect(403);
+    }
+    app.bearer.with_token("not a token").get("/admin").await.expect(401);
+    app.database.set_role("admin", "user").await;
+    api.get("/author").await.expect(403);
+    let mut lines = audit(app.gateway(), "access_denied", 4).await;
+    for line in &mut lines {
+        line.as_object_mut().and_then(|line| line.remove("request_id")).expect("an id");
+    }
+    let denied = |method: &str, route: &str, required: &str| {
+        json!({
+            "event": "access_denied", "actor_id": admin.id, "actor": "admin",
+            "method": method, "route": route, "required_roles": required,
+            "reason": "ROLE_INSUFFICIENT",
+        })
+    };
+    let expected = [
+        json!({
+            "event": "access_denied", "method": "POST", "route": "/register",
+            "reason": "REGISTRATION_CLOSED",
+        }),
+        denied("GET", "/admin", "admin"),
+        denied("GET", "/users/{user_id}", "admin"),
+        denied("GET", "/author", "author,admin"),
+    ];
+    assert_eq!(lines, expected);
 }
 
 async fn write_of_a_cancelled_call_is_still_logged(setup: TestSetup) {

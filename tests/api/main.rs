@@ -10,6 +10,7 @@ mod created_users;
 mod disabled_users;
 mod embedded;
 mod grpc;
+mod guessing;
 mod health;
 mod json_bodies;
 mod listing;

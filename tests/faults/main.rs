@@ -11,6 +11,7 @@ mod full_disk;
 mod grpc_tls;
 mod key_rotation;
 mod kill;
+mod login_flood;
 mod lost_standby;
 mod memory;
 mod overload;

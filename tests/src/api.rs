@@ -67,6 +67,12 @@ impl Api {
         self.with_authorization(format!("Basic {credentials}").as_bytes())
     }
 
+    /// Sends a request as a proxy does for the client at this address; the setup must trust loopback
+    /// (`TRUSTED_PROXIES`).
+    pub async fn send_from(&self, client: &str, request: RequestBuilder) -> TestResponse {
+        self.send(request.header("x-forwarded-for", client)).await
+    }
+
     /// Sends a GET.
     pub async fn get(&self, path: &str) -> TestResponse {
         self.send(self.request(Method::GET, path)).await

@@ -25,8 +25,9 @@ impl Accounts {
         let user = self.authorize(access_token, &Requirement::AnyAuthenticated).await?;
         let new = Password::new(new, self.policy.password_min_length)
             .map_err(AccountError::PasswordInvalid)?;
-        self.hasher.check_capacity(origin)?;
         let presented = Presented::new(&user.username, current);
+        self.check_limit(&presented, origin, AuthMethod::PasswordChange).await?;
+        self.hasher.check_capacity(origin).await?;
         // A deleted user's name may have been registered again.
         let stored = self.load(&presented).await?.filter(|stored| stored.user.id == user.id);
         let stored = stored.ok_or(AccountError::TokenUserNotFound)?;

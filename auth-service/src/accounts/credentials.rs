@@ -1,6 +1,6 @@
 //! Checks a username and a password: for login, HTTP Basic and a change of one's own password.
 
-use super::{AccountError, Accounts, Username};
+use super::{AccountError, Accounts, Username, rate_limit::LimitExceeded};
 use crate::{
     audit::{self, AuthMethod, Event, Failure},
     metrics,
@@ -41,6 +41,23 @@ impl Accounts {
         }
     }
 
+    /// Refuses a check over the limit. Counts nothing and comes before all other work, so that even
+    /// the correct password is refused, cached or not, and refusals cost little.
+    pub(super) async fn check_limit(
+        &self,
+        presented: &Presented<'_>,
+        origin: RequestOrigin,
+        method: AuthMethod,
+    ) -> Result<(), AccountError> {
+        let Err(exceeded) = self.logins.check(presented.text, origin.client_key()) else {
+            return Ok(());
+        };
+        // The audit names the user; a lookup that fails changes nothing about the refusal.
+        let stored =
+            if exceeded.first_in_window { self.load(presented).await.ok().flatten() } else { None };
+        Err(refusal(exceeded, stored.as_ref(), method))
+    }
+
     /// Runs bcrypt, also for an unknown username, and records the result in the audit log. Counts as
     /// an attempt unless the password is correct or was not checked.
     pub(super) async fn verify(
@@ -52,19 +69,14 @@ impl Accounts {
     ) -> Result<Verification, AccountError> {
         let user = stored.map(|stored| &stored.user);
         let attempt = self.logins.acquire(presented.text, origin.client_key(), Instant::now());
-        let attempt = attempt.inspect_err(|exceeded| {
-            metrics::limit_exceeded("login");
-            // Once per window, so that a flood of refusals does not fill the log.
-            if exceeded.first_in_window {
-                let reason = Failure::TooManyAttempts;
-                audit::record(Event::LoginFailed { user, method, reason });
-            }
-        })?;
+        let attempt = attempt.map_err(|exceeded| refusal(exceeded, stored, method))?;
         // A disabled user is checked like an unknown one, at the same cost.
         let hash = stored.filter(|stored| !stored.user.disabled).map(|it| &it.password_hash);
         let verified = self.hasher.verify(presented.password.as_ref(), hash, origin).await;
-        if verified.as_ref().map_or(true, |verified| verified.is_match) {
-            attempt.refund();
+        match &verified {
+            Ok(verified) if verified.is_match => attempt.succeed(),
+            Ok(_) => drop(attempt),
+            Err(_) => attempt.refund(),
         }
         let verified = verified?;
         audit::record(match user {
@@ -106,9 +118,25 @@ impl Accounts {
         &self,
         presented: &Presented<'_>,
         stored: Option<&Credentials>,
+        origin: RequestOrigin,
     ) -> Option<CacheKey> {
         let password = presented.password.as_ref()?;
         let hash = stored.map(|stored| stored.password_hash.expose_secret());
-        Some(self.cache.key(presented.text, hash, password.expose()))
+        Some(self.cache.key(presented.text, hash, password.expose(), origin.client_key()))
     }
+}
+
+/// Counts a refused check, and records the first one of its window: a flood of refusals must not fill
+/// the log.
+fn refusal(
+    exceeded: LimitExceeded,
+    stored: Option<&Credentials>,
+    method: AuthMethod,
+) -> AccountError {
+    metrics::limit_exceeded("login");
+    if exceeded.first_in_window {
+        let (user, reason) = (stored.map(|stored| &stored.user), Failure::TooManyAttempts);
+        audit::record(Event::LoginFailed { user, method, reason });
+    }
+    exceeded.into()
 }

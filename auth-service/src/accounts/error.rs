@@ -6,6 +6,7 @@ use crate::{
     store::{ActorError, InsertError, StoreError},
     token::{SigningError, TokenError},
 };
+use rolegate_proto::RefusalScope;
 use std::time::Duration;
 
 /// A use case failed. Maps one to one to the reasons of the contract.
@@ -61,12 +62,16 @@ pub enum AccountError {
     TooManyAttempts {
         /// When to retry.
         retry_after: Duration,
+        /// What else is refused until then.
+        scope: Option<RefusalScope>,
     },
     /// The password engine has no capacity before the deadline.
     #[error("no capacity to hash a password in time")]
     Overloaded {
         /// When to retry.
         retry_after: Duration,
+        /// What else is refused until then.
+        scope: Option<RefusalScope>,
     },
     /// The store failed.
     #[error(transparent)]
@@ -100,7 +105,7 @@ impl From<ActorError> for AccountError {
 impl From<HashError> for AccountError {
     fn from(error: HashError) -> Self {
         match error {
-            HashError::Overloaded { retry_after } => Self::Overloaded { retry_after },
+            HashError::Overloaded { retry_after, scope } => Self::Overloaded { retry_after, scope },
             HashError::Failed(cause) => Self::Internal(Box::new(cause)),
         }
     }
@@ -108,7 +113,8 @@ impl From<HashError> for AccountError {
 
 impl From<LimitExceeded> for AccountError {
     fn from(exceeded: LimitExceeded) -> Self {
-        Self::TooManyAttempts { retry_after: exceeded.retry_after }
+        let LimitExceeded { retry_after, scope, .. } = exceeded;
+        Self::TooManyAttempts { retry_after, scope }
     }
 }
 

@@ -13,9 +13,10 @@ impl Accounts {
         password: SecretString,
         origin: RequestOrigin,
     ) -> Result<(SecretString, User), AccountError> {
-        // Before the query, so that refusals in a flood are cheap.
-        self.hasher.check_capacity(origin)?;
         let presented = Presented::new(username, password);
+        self.check_limit(&presented, origin, AuthMethod::Login).await?;
+        // Before the query, so that refusals in a flood are cheap.
+        self.hasher.check_capacity(origin).await?;
         let stored = self.load(&presented).await?;
         let verified = self.verify(&presented, stored.as_ref(), origin, AuthMethod::Login).await?;
         let stored =

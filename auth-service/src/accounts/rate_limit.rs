@@ -2,50 +2,67 @@
 //!
 //! An attempt is acquired before the password is hashed and refunded when the password is correct or
 //! was not checked, so concurrent guesses count as sequential ones do. Attempts count for a username
-//! at an address and for the address, whether the username exists or not, in fixed windows of one
-//! minute from the first attempt. A lockout therefore lasts a minute at most, and does not affect
-//! the user at other addresses. Each replica counts separately.
+//! at an address, for the address, and for the username at all addresses where its user never logged
+//! in, whether the username exists or not, in fixed windows of one minute from the first attempt. A
+//! lockout therefore lasts a minute at most, and does not affect the user at addresses where they
+//! have logged in before. Each replica counts separately.
+//!
+//! - `windows`: the counts; `networks`: what an address counts for.
 
+mod networks;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+use moka::sync::Cache;
+use networks::networks;
+use rolegate_proto::RefusalScope;
 use sha2::{Digest, Sha256};
 use std::{
-    collections::HashMap,
-    mem,
-    net::IpAddr,
+    net::{IpAddr, Ipv6Addr},
     num::NonZero,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
+use windows::{Count, Key, Windows};
 
-const WINDOW: Duration = Duration::from_mins(1);
-/// Many users can share an address.
-const ADDRESS_FACTOR: u32 = 15;
-/// Of about 64 bytes each. An attacker with more addresses can evict windows, which allows one more
-/// window of guesses.
-const MAX_WINDOWS: usize = 100_000;
+/// Many users can share an address, and many guessers a username.
+const SHARED_FACTOR: u32 = 15;
+/// Logins of a user at an address that are remembered, and for how long.
+const MAX_KNOWN: u64 = 100_000;
+const KNOWN_TTL: Duration = Duration::from_hours(30 * 24);
 
-/// An address, alone or with the digest of a username, so that long usernames take no more memory.
-type Key = (IpAddr, Option<[u8; 16]>);
-
-struct Window {
-    opened: Instant,
-    attempts: u32,
-    /// Whether an attempt was refused.
-    has_refused: bool,
-}
+/// A username, so that long ones take no more memory.
+type NameDigest = [u8; 16];
 
 /// Counts attempts. Clones share the counts.
 #[derive(Clone)]
 pub(crate) struct RateLimiter {
     /// Per username and address; `None` for no limit.
     limit: Option<NonZero<u32>>,
-    windows: Arc<Mutex<HashMap<Key, Window>>>,
+    /// Whether a username is also limited over all addresses.
+    limits_names: bool,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    windows: Mutex<Windows>,
+    /// False while no window is full, so that [`RateLimiter::check`] costs nothing.
+    may_refuse: AtomicBool,
+    /// Where users have logged in.
+    known: Cache<(NameDigest, IpAddr), ()>,
 }
 
 /// An attempt was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LimitExceeded {
-    /// When the window ends.
+    /// When to retry.
     pub(crate) retry_after: Duration,
+    /// What is refused until then; `None` if attempts in progress may yet be refunded.
+    pub(crate) scope: Option<RefusalScope>,
     /// Whether this is the first refusal of the window.
     pub(crate) first_in_window: bool,
 }
@@ -53,16 +70,42 @@ pub(crate) struct LimitExceeded {
 /// A counted attempt. It stays counted when dropped, so cancelling a request does not undo a guess.
 #[must_use = "refund an attempt that succeeded or was not made"]
 pub(crate) struct Attempt {
+    shared: Arc<Shared>,
     /// The keys and the opening times of their windows.
     counted: Vec<(Key, Instant)>,
-    windows: Arc<Mutex<HashMap<Key, Window>>>,
+    place: (NameDigest, IpAddr),
+    is_refunded: bool,
 }
 
 impl RateLimiter {
-    /// Allows `limit` attempts per minute for a username at an address, and 15 times that for an
-    /// address; 0 is no limit.
-    pub(crate) fn new(limit: u32) -> Self {
-        Self { limit: NonZero::new(limit), windows: Arc::default() }
+    /// Limits failed logins: `limit` per minute for a username at an address, 15 times that for an
+    /// address and for a username at addresses where its user never logged in; 0 is no limit.
+    pub(crate) fn of_logins(limit: u32) -> Self {
+        Self { limits_names: true, ..Self::of_registrations(limit) }
+    }
+
+    /// Limits registrations, per minute and address; 0 is no limit.
+    pub(crate) fn of_registrations(limit: u32) -> Self {
+        let known = Cache::builder().max_capacity(MAX_KNOWN).time_to_live(KNOWN_TTL).build();
+        let windows = Mutex::default();
+        let shared = Arc::new(Shared { windows, may_refuse: AtomicBool::new(false), known });
+        Self { limit: NonZero::new(limit), limits_names: false, shared }
+    }
+
+    /// Refuses what [`Self::acquire`] would refuse, and counts nothing.
+    pub(crate) fn check(&self, username: &str, client: IpAddr) -> Result<(), LimitExceeded> {
+        if !self.shared.may_refuse.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.check_at(username, client, Instant::now())
+    }
+
+    fn check_at(&self, username: &str, client: IpAddr, now: Instant) -> Result<(), LimitExceeded> {
+        let Some(limit) = self.limit else { return Ok(()) };
+        let counts = self.counts(digest(username), client, limit.get());
+        let mut windows = self.shared.windows();
+        self.shared.may_refuse.store(windows.may_refuse(now), Ordering::Relaxed);
+        windows.refusal(&counts, now).map_or(Ok(()), Err)
     }
 
     /// Counts an attempt, or refuses it.
@@ -72,172 +115,73 @@ impl RateLimiter {
         client: IpAddr,
         now: Instant,
     ) -> Result<Attempt, LimitExceeded> {
-        let windows = Arc::clone(&self.windows);
-        let Some(limit) = self.limit.map(NonZero::get) else {
-            return Ok(Attempt { counted: Vec::new(), windows });
-        };
-        let keys = [(client, Some(digest(username))), (client, None)];
-        let limits = [limit, limit.saturating_mul(ADDRESS_FACTOR)];
-        let mut state = lock(&self.windows);
-        let mut first_in_window = false;
-        let full = keys.iter().zip(limits).filter_map(|(key, limit)| {
-            let window = state.get_mut(key).filter(|window| window.is_open(now))?;
-            (window.attempts >= limit).then(|| {
-                first_in_window |= !mem::replace(&mut window.has_refused, true);
-                WINDOW.saturating_sub(now - window.opened)
-            })
-        });
-        if let Some(retry_after) = full.max() {
-            return Err(LimitExceeded { retry_after, first_in_window });
-        }
-        evict(&mut state, now);
-        let mut counted = Vec::with_capacity(keys.len());
-        for key in keys {
-            let window = state.entry(key).or_insert(Window::opened(now));
-            if !window.is_open(now) {
-                *window = Window::opened(now);
+        let place = (digest(username), client);
+        let mut counted = Vec::new();
+        if let Some(limit) = self.limit {
+            let counts = self.counts(place.0, client, limit.get());
+            let mut windows = self.shared.windows();
+            if let Some(exceeded) = windows.refusal(&counts, now) {
+                return Err(exceeded);
             }
-            window.attempts += 1;
-            counted.push((key, window.opened));
+            counted = windows.count(&counts, now);
+            if windows.may_refuse(now) {
+                self.shared.may_refuse.store(true, Ordering::Relaxed);
+            }
         }
-        drop(state);
-        Ok(Attempt { counted, windows })
+        Ok(Attempt { shared: Arc::clone(&self.shared), counted, place, is_refunded: false })
+    }
+
+    /// What an attempt counts for, with the limits.
+    fn counts(&self, name: NameDigest, client: IpAddr, limit: u32) -> Vec<Count> {
+        let mut counts = Vec::with_capacity(7);
+        for (network, factor) in networks(client) {
+            let limit = limit.saturating_mul(factor);
+            let (scope, shared) = (RefusalScope::Username, RefusalScope::Client);
+            counts.push(Count { key: (network, Some(name)), limit, scope });
+            let limit = limit.saturating_mul(SHARED_FACTOR);
+            counts.push(Count { key: (network, None), limit, scope: shared });
+        }
+        if self.limits_names && !self.shared.known.contains_key(&(name, client)) {
+            let everywhere = (Ipv6Addr::UNSPECIFIED.into(), 0);
+            let limit = limit.saturating_mul(SHARED_FACTOR);
+            let scope = RefusalScope::Username;
+            counts.push(Count { key: (everywhere, Some(name)), limit, scope });
+        }
+        counts
     }
 }
 
 impl Attempt {
     /// Undoes the attempt.
-    pub(crate) fn refund(self) {
-        let mut state = lock(&self.windows);
-        for (key, opened) in &self.counted {
-            // Only in the window that counted it.
-            if let Some(window) = state.get_mut(key).filter(|window| window.opened == *opened) {
-                window.attempts = window.attempts.saturating_sub(1);
-            }
+    pub(crate) fn refund(mut self) {
+        self.is_refunded = true;
+    }
+
+    /// Undoes the attempt of a user whose password was correct, and remembers where it was.
+    pub(crate) fn succeed(self) {
+        // `get` counts as a use, which keeps the entry.
+        if self.shared.known.get(&self.place).is_none() {
+            self.shared.known.insert(self.place, ());
         }
+        self.refund();
     }
 }
 
-impl Window {
-    fn opened(opened: Instant) -> Self {
-        Self { opened, attempts: 0, has_refused: false }
-    }
-
-    fn is_open(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.opened) < WINDOW
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        self.shared.windows().settle(&self.counted, self.is_refunded);
     }
 }
 
-/// Bounds the map: removes closed windows, then those with few attempts, then all, down to half of
-/// the bound, so that evictions are rare.
-fn evict(windows: &mut HashMap<Key, Window>, now: Instant) {
-    if windows.len() < MAX_WINDOWS {
-        return;
-    }
-    windows.retain(|_, window| window.is_open(now) && window.attempts > 0);
-    if windows.len() > MAX_WINDOWS / 2 {
-        windows.retain(|_, window| window.attempts > 1);
-    }
-    if windows.len() > MAX_WINDOWS / 2 {
-        windows.clear();
+impl Shared {
+    fn windows(&self) -> MutexGuard<'_, Windows> {
+        // Counts stay consistent even if a holder panics.
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn digest(username: &str) -> [u8; 16] {
+fn digest(username: &str) -> NameDigest {
     let mut digest = [0; 16];
     digest.copy_from_slice(&Sha256::digest(username)[..16]);
     digest
-}
-
-fn lock(windows: &Mutex<HashMap<Key, Window>>) -> MutexGuard<'_, HashMap<Key, Window>> {
-    // Counts stay consistent even if a holder panics.
-    windows.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{RateLimiter, WINDOW};
-    use std::{
-        net::IpAddr,
-        time::{Duration, Instant},
-    };
-
-    fn client(text: &str) -> IpAddr {
-        text.parse().expect("an address")
-    }
-
-    fn fail(limiter: &RateLimiter, name: &str, from: &str, now: Instant) -> Result<(), Duration> {
-        limiter.acquire(name, client(from), now).map(drop).map_err(|exceeded| exceeded.retry_after)
-    }
-
-    #[test]
-    fn failures_count_per_username_and_address_for_one_minute() {
-        let limiter = RateLimiter::new(3);
-        let start = Instant::now();
-        for second in 0..3 {
-            assert!(
-                fail(&limiter, "ada", "192.0.2.1", start + Duration::from_secs(second)).is_ok()
-            );
-        }
-        let later = start + Duration::from_secs(20);
-        assert_eq!(fail(&limiter, "ada", "192.0.2.1", later), Err(Duration::from_secs(40)));
-        assert!(fail(&limiter, "ada", "192.0.2.2", later).is_ok(), "another address");
-        assert!(fail(&limiter, "bob", "192.0.2.1", later).is_ok(), "another username");
-        assert!(fail(&limiter, "ada", "192.0.2.1", start + WINDOW).is_ok(), "the next minute");
-    }
-
-    #[test]
-    fn concurrent_attempts_count_and_refunds_undo_them() {
-        let limiter = RateLimiter::new(2);
-        let now = Instant::now();
-        let acquire = || limiter.acquire("ada", client("192.0.2.1"), now);
-        let (first, second) = (acquire().expect("one"), acquire().expect("two"));
-        assert!(acquire().is_err(), "two attempts are in progress");
-        first.refund();
-        let third = acquire().expect("one was refunded");
-        drop((second, third));
-        assert!(acquire().is_err(), "dropped attempts stay counted");
-    }
-
-    #[test]
-    fn address_has_fifteen_times_the_limit_over_all_usernames() {
-        let limiter = RateLimiter::new(2);
-        let now = Instant::now();
-        for name in 0..30 {
-            assert!(fail(&limiter, &name.to_string(), "192.0.2.1", now).is_ok());
-        }
-        assert!(fail(&limiter, "new", "192.0.2.1", now).is_err());
-        assert!(fail(&limiter, "new", "192.0.2.2", now).is_ok());
-    }
-
-    #[test]
-    fn only_the_first_refusal_of_a_window_is_marked() {
-        let limiter = RateLimiter::new(1);
-        let start = Instant::now();
-        for now in [start, start + WINDOW] {
-            let attempt = || limiter.acquire("ada", client("192.0.2.1"), now).map(drop);
-            attempt().expect("below the limit");
-            let first =
-                [attempt(), attempt()].map(|refused| refused.expect_err("full").first_in_window);
-            assert_eq!(first, [true, false]);
-        }
-    }
-
-    #[test]
-    fn zero_is_no_limit() {
-        let limiter = RateLimiter::new(0);
-        let now = Instant::now();
-        assert!((0..1000).all(|_| fail(&limiter, "ada", "192.0.2.1", now).is_ok()));
-    }
-
-    #[test]
-    fn number_of_windows_is_bounded() {
-        let limiter = RateLimiter::new(1);
-        let now = Instant::now();
-        for name in 0..super::MAX_WINDOWS + 10 {
-            let from = IpAddr::from(u32::try_from(name).expect("small").to_be_bytes());
-            let _ = limiter.acquire("ada", from, now).map(drop);
-        }
-        assert!(super::lock(&limiter.windows).len() <= super::MAX_WINDOWS + 2);
-    }
 }

@@ -28,7 +28,7 @@ impl Accounts {
         let username = Username::of_new_user(username).map_err(AccountError::UsernameInvalid)?;
         let password = Password::new(password, self.policy.password_min_length)
             .map_err(AccountError::PasswordInvalid)?;
-        self.hasher.check_capacity(origin)?;
+        self.hasher.check_capacity(origin).await?;
         // Per address, whatever the username; never refunded, because each costs a hash.
         let attempt = self.registrations.acquire("", origin.client_key(), Instant::now());
         drop(attempt.inspect_err(|_| metrics::limit_exceeded("registration"))?);

@@ -1,12 +1,18 @@
 //! Verifies a username and a password, for each request of HTTP Basic.
 
 use super::{AccountError, Accounts, credentials::Presented};
-use crate::{audit::AuthMethod, metrics, request_origin::RequestOrigin, user::User};
+use crate::{
+    audit::{self, AuthMethod, Event},
+    metrics,
+    request_origin::RequestOrigin,
+    user::User,
+};
 use secrecy::SecretString;
 
 impl Accounts {
-    /// The user of this name, if the password is correct. Every call reads the stored hash; a cached
-    /// success runs no bcrypt and is no attempt for the rate limit.
+    /// The user of this name, if the password is correct. Every call reads the stored hash; a success
+    /// that is cached for this client runs no bcrypt and is no attempt for the rate limit. The limit
+    /// is asked first: a cached success must not tell a guesser over the limit which guess is right.
     pub async fn verify_credentials(
         &self,
         username: &str,
@@ -14,19 +20,23 @@ impl Accounts {
         origin: RequestOrigin,
     ) -> Result<User, AccountError> {
         let presented = Presented::new(username, password);
+        self.check_limit(&presented, origin, AuthMethod::Basic).await?;
         let stored = self.load(&presented).await?;
         let active = stored.as_ref().filter(|stored| !stored.user.disabled);
-        let key = self.cache_key(&presented, active);
-        match (&key, active) {
-            (Some(key), Some(stored)) if self.cache.contains(key) => {
-                metrics::BASIC_CACHE_HITS.inc();
-                return Ok(stored.user.clone());
+        let key = self.cache_key(&presented, active, origin);
+        if let (Some(key), Some(stored)) = (&key, active)
+            && let Some(hit) = self.cache.get(key)
+        {
+            metrics::BASIC_CACHE_HITS.inc();
+            if hit.is_first_in_minute {
+                let (user, method) = (&stored.user, AuthMethod::Basic);
+                audit::record(Event::LoginOk { user, method });
             }
-            _ => {}
+            return Ok(stored.user.clone());
         }
         // Identical checks at the same time are one attempt: together they learn one result.
         let check = async {
-            self.hasher.check_capacity(origin)?;
+            self.hasher.check_capacity(origin).await?;
             let stored = stored.as_ref();
             let verified = self.verify(&presented, stored, origin, AuthMethod::Basic).await?;
             Ok::<_, AccountError>(verified.is_match)

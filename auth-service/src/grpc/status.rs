@@ -2,13 +2,14 @@
 
 use crate::{accounts::AccountError, store::StoreError};
 use rolegate_grpc_server::error_status;
-use rolegate_proto::Reason;
+use rolegate_proto::{Reason, RefusalScope};
 use std::time::Duration;
 use tonic::Status;
 
 impl From<AccountError> for Status {
     fn from(error: AccountError) -> Self {
-        error_status(reason_of(&error), &error, retry_after(&error))
+        let (retry_after, scope) = retry(&error).unzip();
+        error_status(reason_of(&error), &error, retry_after, scope.flatten())
     }
 }
 
@@ -42,10 +43,11 @@ pub(super) fn reason_of(error: &AccountError) -> Reason {
     }
 }
 
-fn retry_after(error: &AccountError) -> Option<Duration> {
+/// When to retry, and what is refused until then.
+fn retry(error: &AccountError) -> Option<(Duration, Option<RefusalScope>)> {
     match error {
-        AccountError::Overloaded { retry_after }
-        | AccountError::TooManyAttempts { retry_after } => Some(*retry_after),
+        AccountError::Overloaded { retry_after, scope }
+        | AccountError::TooManyAttempts { retry_after, scope } => Some((*retry_after, *scope)),
         _ => None,
     }
 }

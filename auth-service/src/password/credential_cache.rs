@@ -2,7 +2,8 @@
 //!
 //! Whether a password is correct depends only on the stored hash and the password. Each request
 //! still reads the stored hash, which is part of the key, so a changed hash misses and nothing has
-//! to be invalidated. Failures are never cached.
+//! to be invalidated. So is the client, which shows its password once at each address. Failures are
+//! never cached.
 
 mod cache_key;
 mod single_flight;
@@ -12,7 +13,14 @@ use cache_key::CacheSecret;
 use single_flight::SingleFlight;
 
 use moka::sync::Cache;
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 const MAX_ENTRIES: u64 = 64 * 1024;
 
@@ -20,9 +28,17 @@ const MAX_ENTRIES: u64 = 64 * 1024;
 #[derive(Clone)]
 pub(crate) struct CredentialCache {
     secret: Arc<CacheSecret>,
-    /// `None` when caching is off.
-    entries: Option<Cache<CacheKey, ()>>,
+    /// With the minute of the last audit line; `None` when caching is off.
+    entries: Option<Cache<CacheKey, Arc<AtomicU64>>>,
+    started: Instant,
     in_flight: Arc<SingleFlight>,
+}
+
+/// A cached success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hit {
+    /// Whether it is the first of this entry in this minute, as its insertion may be.
+    pub(crate) is_first_in_minute: bool,
 }
 
 impl CredentialCache {
@@ -32,25 +48,40 @@ impl CredentialCache {
         Ok(Self {
             secret: Arc::new(CacheSecret::random()?),
             entries: (!ttl.is_zero()).then(cache),
+            started: Instant::now(),
             in_flight: Arc::default(),
         })
     }
 
     /// The key of a check. `stored` is `None` for an unknown username.
-    pub(crate) fn key(&self, username: &str, stored: Option<&str>, password: &str) -> CacheKey {
-        self.secret.key(username, stored, password)
+    pub(crate) fn key(
+        &self,
+        username: &str,
+        stored: Option<&str>,
+        password: &str,
+        client: IpAddr,
+    ) -> CacheKey {
+        self.secret.key(username, stored, password, client)
     }
 
     /// Whether this check succeeded within the TTL.
-    pub(crate) fn contains(&self, key: &CacheKey) -> bool {
-        self.entries.as_ref().is_some_and(|entries| entries.get(key).is_some())
+    pub(crate) fn get(&self, key: &CacheKey) -> Option<Hit> {
+        let audited = self.entries.as_ref()?.get(key)?;
+        let (now, last) = (self.minute(), audited.load(Ordering::Relaxed));
+        let swap = || audited.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed);
+        Some(Hit { is_first_in_minute: now != last && swap().is_ok() })
     }
 
     /// Adds a successful check.
     pub(crate) fn insert(&self, key: CacheKey) {
         if let Some(entries) = &self.entries {
-            entries.insert(key, ());
+            entries.insert(key, Arc::new(self.minute().into()));
         }
+    }
+
+    /// Minutes since the cache was created.
+    fn minute(&self) -> u64 {
+        self.started.elapsed().as_secs() / 60
     }
 
     /// Runs a check, or waits for the same one in progress. Keys contain the username: if checks of
@@ -66,8 +97,14 @@ impl CredentialCache {
 
 #[cfg(test)]
 mod tests {
-    use super::{CredentialCache, MAX_ENTRIES};
-    use std::{thread, time::Duration};
+    use super::{CredentialCache, Hit, MAX_ENTRIES};
+    use std::{
+        net::{IpAddr, Ipv4Addr},
+        thread,
+        time::{Duration, Instant},
+    };
+
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     fn cache(ttl: Duration) -> CredentialCache {
         CredentialCache::new(ttl).expect("randomness")
@@ -81,19 +118,31 @@ mod tests {
             (Duration::ZERO, false),
         ] {
             let cache = cache(ttl);
-            let key = cache.key("ada", Some("hash"), "sesame");
-            assert!(!cache.contains(&key));
+            let key = cache.key("ada", Some("hash"), "sesame", HERE);
+            assert!(cache.get(&key).is_none());
             cache.insert(key);
             thread::sleep(Duration::from_millis(5));
-            assert_eq!(cache.contains(&key), is_cached, "{ttl:?}");
+            assert_eq!(cache.get(&key).is_some(), is_cached, "{ttl:?}");
         }
+    }
+
+    #[test]
+    fn the_first_hit_of_a_minute_is_marked() {
+        let mut cache = cache(Duration::from_mins(5));
+        let key = cache.key("ada", Some("hash"), "sesame", HERE);
+        cache.insert(key);
+        let hit = |is_first_in_minute| Some(Hit { is_first_in_minute });
+        assert_eq!(cache.get(&key), hit(false), "the insertion was audited");
+        let Some(earlier) = Instant::now().checked_sub(Duration::from_mins(1)) else { return };
+        cache.started = earlier;
+        assert_eq!([cache.get(&key), cache.get(&key)], [hit(true), hit(false)]);
     }
 
     #[test]
     fn number_of_entries_is_bounded() {
         let cache = cache(Duration::from_mins(5));
         for name in 0..MAX_ENTRIES * 5 / 4 {
-            cache.insert(cache.key(&name.to_string(), Some("hash"), "sesame"));
+            cache.insert(cache.key(&name.to_string(), Some("hash"), "sesame", HERE));
         }
         let entries = cache.entries.expect("caching is on");
         entries.run_pending_tasks();

@@ -3,6 +3,8 @@
 use super::Password;
 use crate::{metrics, request_origin::RequestOrigin};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
+use rolegate_proto::RefusalScope;
+use rolegate_service_runtime::clients::{ClientSlots, MAX_LOGINS_PER_CLIENT};
 use rolegate_telemetry::traces;
 use secrecy::{ExposeSecret, SecretString};
 use std::{io, sync::Arc, time::Duration};
@@ -12,6 +14,8 @@ use std::{io, sync::Arc, time::Duration};
 pub struct Hasher {
     engine: Arc<Engine>,
     cost: Cost,
+    /// Of checks, which every client can ask for.
+    slots: ClientSlots,
 }
 
 /// The result of a check.
@@ -31,11 +35,19 @@ pub enum HashError {
     Overloaded {
         /// When to retry.
         retry_after: Duration,
+        /// What else is refused until then.
+        scope: Option<RefusalScope>,
     },
     /// The engine failed.
     #[error("a password could not be hashed")]
     Failed(#[source] EngineError),
 }
+
+/// A client has its share of checks in progress; one of them ends soon.
+const NO_SLOT: HashError = HashError::Overloaded {
+    retry_after: Duration::from_millis(100),
+    scope: Some(RefusalScope::Client),
+};
 
 /// The engine cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +72,8 @@ impl Hasher {
         if let Err(error) = engine.priority() {
             tracing::warn!(%error, "password hashing runs at normal priority");
         }
-        Ok(Self { engine: Arc::new(engine), cost })
+        let slots = ClientSlots::new(MAX_LOGINS_PER_CLIENT);
+        Ok(Self { engine: Arc::new(engine), cost, slots })
     }
 
     /// The counters of the engine.
@@ -69,11 +82,22 @@ impl Hasher {
         self.engine.stats()
     }
 
-    /// Fails if the engine would refuse a password now. Called first in a request, so that refusals
-    /// under load are cheap and do not depend on the user.
-    pub fn check_capacity(&self, origin: RequestOrigin) -> Result<(), HashError> {
-        let client = ClientKey::from(origin.client_key());
-        Ok(self.engine.check_admission(self.cost, client, origin.deadline)?)
+    /// Fails if a password would be refused now. Called before other work of a request, so that
+    /// refusals under load are cheap and do not depend on the user.
+    pub async fn check_capacity(&self, origin: RequestOrigin) -> Result<(), HashError> {
+        let client = origin.client_key();
+        if !self.slots.has_room(client) {
+            return Err(NO_SLOT);
+        }
+        let client = ClientKey::from(client);
+        Ok(self.engine.check_admission(self.cost, client, origin.deadline).await?)
+    }
+
+    /// Makes failed checks take as long as one of a stored hash of this cost.
+    pub fn note_stored_cost(&self, cost: u32) {
+        if let Some(cost) = Cost::new(cost) {
+            self.engine.note_stored_cost(cost);
+        }
     }
 
     /// Hashes a new password: `$2b$` with a random salt.
@@ -97,7 +121,9 @@ impl Hasher {
     ) -> Result<Verification, HashError> {
         let text = password.map_or("", Password::expose).as_bytes();
         let hash = stored.map(ExposeSecret::expose_secret);
-        let client = ClientKey::from(origin.client_key());
+        let client = origin.client_key();
+        let _slot = self.slots.acquire(client).ok_or(NO_SLOT)?;
+        let client = ClientKey::from(client);
         let verdict = self.engine.verify(text, hash, self.cost, client, origin.deadline).await?;
         let verdict = observe(verdict);
         if verdict == Verdict::Malformed {
@@ -120,9 +146,14 @@ fn observe<T>(done: Timed<T>) -> T {
 impl From<EngineError> for HashError {
     fn from(error: EngineError) -> Self {
         match error {
-            EngineError::Refused { retry_after } => Self::Overloaded { retry_after },
+            EngineError::Refused { retry_after, is_full } => {
+                let scope = if is_full { RefusalScope::Service } else { RefusalScope::Client };
+                Self::Overloaded { retry_after, scope: Some(scope) }
+            }
             // The caller has usually stopped waiting.
-            EngineError::DeadlinePassed => Self::Overloaded { retry_after: Duration::from_secs(1) },
+            EngineError::DeadlinePassed => {
+                Self::Overloaded { retry_after: Duration::from_secs(1), scope: None }
+            }
             EngineError::Lost | EngineError::Random(_) => Self::Failed(error),
         }
     }
@@ -161,6 +192,20 @@ mod tests {
         assert!(!check(&hasher, "Sesame", Some(&hash)).await.is_match);
         assert!(!check(&hasher, "sesame", None).await.is_match);
         assert!(!check(&hasher, "sesame", Some(&SecretString::from("sesame"))).await.is_match);
+    }
+
+    #[tokio::test]
+    async fn a_client_has_32_checks_in_progress_at_most() {
+        let hasher = hasher(4);
+        let slots: Vec<_> = (0..32).map(|_| hasher.slots.acquire(origin().client_key())).collect();
+        assert!(slots.iter().all(Option::is_some));
+        assert!(hasher.check_capacity(origin()).await.is_err());
+        assert!(hasher.verify(None, None, origin()).await.is_err());
+        let other = RequestOrigin { client_address: Some([192, 0, 2, 1].into()), ..origin() };
+        assert!(hasher.check_capacity(other).await.is_ok());
+        assert!(hasher.verify(None, None, other).await.is_ok());
+        drop(slots);
+        assert!(hasher.verify(None, None, origin()).await.is_ok());
     }
 
     #[tokio::test]

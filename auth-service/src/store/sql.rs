@@ -131,6 +131,14 @@ impl UserStore for SqlStore {
         self.0.read(self.0.statement(sql).push_any(usernames)).await
     }
 
+    async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
+        // The cost has two digits, as in `$2b$12$`.
+        let sql = r#"SELECT coalesce(max(substr(password, 5, 2)), '') FROM "user"
+            WHERE password LIKE '$2_$__$%'"#;
+        let highest = self.0.read::<(String,)>(self.0.statement(sql)).await?.pop();
+        Ok(highest.and_then(|(cost,)| cost.parse().ok()))
+    }
+
     async fn set_role(
         &self,
         actor: Option<i64>,

@@ -20,6 +20,7 @@ postgres_cluster::conformance_tests! {
         usernames_are_unique_byte_for_byte,
         one_of_several_concurrent_inserts_wins,
         lookups_omit_unknown_keys,
+        the_highest_password_cost_is_that_of_bcrypt_hashes,
         set_role_requires_an_admin,
         set_role_without_actor_is_allowed,
         delete_requires_an_admin,
@@ -90,6 +91,18 @@ async fn lookups_omit_unknown_keys(store: &dyn UserStore) {
     let names = ["carl".to_owned(), "ann".to_owned(), "Bob".to_owned(), "a'\"\\".to_owned()];
     let found = store.credentials_by_username(&names).await.expect("read");
     assert_eq!(found.into_iter().map(|row| row.user).collect::<Vec<_>>(), [ann]);
+}
+
+async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStore) {
+    let highest = async || store.highest_password_cost().await.expect("read");
+    insert(store, "ann", Role::User).await;
+    assert_eq!(highest().await, None);
+    for (cost, expected) in [("12", 12), ("04", 12), ("14", 14), ("13", 14)] {
+        let password_hash = format!("$2b${cost}${}", "x".repeat(53)).into();
+        let new = NewUser { username: format!("user {cost}"), password_hash, role: Role::User };
+        store.insert(new).await.expect("inserted");
+        assert_eq!(highest().await, Some(expected));
+    }
 }
 
 async fn set_role_requires_an_admin(store: &dyn UserStore) {

@@ -39,8 +39,17 @@ impl Clients {
 
     /// `POST /login` with the correct password.
     pub(crate) async fn log_in(self, number: usize) -> Result<StatusCode, Failure> {
+        self.log_in_from(number, number).await
+    }
+
+    /// The same from this client address.
+    pub(crate) async fn log_in_from(
+        self,
+        address: usize,
+        number: usize,
+    ) -> Result<StatusCode, Failure> {
         let username = &self.users[number * 7919 % self.users.len()].username;
-        let address = client_address(number).to_string();
+        let address = client_address(address).to_string();
         let answer = self
             .logins
             .with(async |connection| connection.log_in(username, PASSWORD, &address).await);

@@ -14,4 +14,4 @@ mod require_role;
 pub use api_error::ApiError;
 pub use bearer_token::BearerToken;
 pub use current_user::CurrentUser;
-pub use require_role::{RequireRole, RequireRoleLayer};
+pub use require_role::{RequireRole, RequireRoleLayer, RequiredRoles};

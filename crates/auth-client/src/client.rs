@@ -27,6 +27,8 @@ pub struct AuthClient(Arc<Parts>);
 #[derive(Debug)]
 struct Parts {
     client: Client,
+    /// On connections of their own, because the calls of a flood of logins delay all calls on theirs.
+    passwords: Client,
     decisions: CallBatcher<AuthorizeRequest, User>,
     usernames: CallBatcher<i64, Option<String>>,
 }
@@ -39,22 +41,25 @@ impl AuthClient {
     /// A client of every replica behind `address`, such as `http://auth-service:50051`, in plain text.
     /// Connects in the background. Needs a tokio runtime.
     pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
-        BalancedChannel::connect_lazy(Self::SERVICE, address, None).map(Self::new)
+        let channel = || BalancedChannel::connect_lazy(Self::SERVICE, address, None);
+        Ok(Self::new(channel()?, channel()?))
     }
 
     /// Like [`AuthClient::connect_lazy`], with TLS, for an address such as
     /// `https://auth-service:50051`. The certificate of every replica must be for that host.
     pub fn connect_lazy_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
-        BalancedChannel::connect_lazy(Self::SERVICE, address, Some(tls)).map(Self::new)
+        let channel = |tls| BalancedChannel::connect_lazy(Self::SERVICE, address, Some(tls));
+        Ok(Self::new(channel(tls.clone())?, channel(tls)?))
     }
 
-    /// A client over a channel to [`AuthClient::SERVICE`].
+    /// A client over two channels to [`AuthClient::SERVICE`], the second one for calls that hash a
+    /// password.
     #[must_use]
-    pub fn new(channel: BalancedChannel) -> Self {
-        let client = Client::new(channel);
+    pub fn new(channel: BalancedChannel, passwords: BalancedChannel) -> Self {
+        let (client, passwords) = (Client::new(channel), Client::new(passwords));
         let decisions = authorize_batcher(client.clone());
         let usernames = username_batcher(client.clone());
-        Self(Arc::new(Parts { client, decisions, usernames }))
+        Self(Arc::new(Parts { client, passwords, decisions, usernames }))
     }
 
     /// Creates a user with the role `user`.
@@ -66,7 +71,7 @@ impl AuthClient {
     ) -> Result<User, CallError> {
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
         let request = context.request(RegisterRequest { username, password });
-        let response = call(PASSWORD_TIMEOUT, &self.0.client, request, Client::register).await?;
+        let response = call(PASSWORD_TIMEOUT, &self.0.passwords, request, Client::register).await?;
         User::try_from_response(response.user)
     }
 
@@ -79,7 +84,7 @@ impl AuthClient {
     ) -> Result<(SecretString, User), CallError> {
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
         let request = context.request(LoginRequest { username, password });
-        let response = call(PASSWORD_TIMEOUT, &self.0.client, request, Client::login).await?;
+        let response = call(PASSWORD_TIMEOUT, &self.0.passwords, request, Client::login).await?;
         let user = User::try_from_response(response.user)?;
         Ok((response.access_token.into(), user))
     }
@@ -94,7 +99,7 @@ impl AuthClient {
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
         let request = context.request(VerifyCredentialsRequest { username, password });
         let response =
-            call(PASSWORD_TIMEOUT, &self.0.client, request, Client::verify_credentials).await?;
+            call(PASSWORD_TIMEOUT, &self.0.passwords, request, Client::verify_credentials).await?;
         User::try_from_response(response.user)
     }
 
@@ -125,7 +130,7 @@ impl AuthClient {
         };
         let request = authenticated_request(message, access_token, context)?;
         let response =
-            call(PASSWORD_TIMEOUT, &self.0.client, request, Client::change_password).await?;
+            call(PASSWORD_TIMEOUT, &self.0.passwords, request, Client::change_password).await?;
         User::try_from_response(response.user)
     }
 }

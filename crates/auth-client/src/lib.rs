@@ -27,7 +27,7 @@ pub use rolegate_grpc_client::{
     BalancedChannel, CallContext, CallError, ClientTls, File, FileError, Identity, InvalidAddress,
     ServiceError, Stream,
 };
-pub use rolegate_proto::{Reason, RequestId, Role};
+pub use rolegate_proto::{Reason, RefusalScope, RequestId, Role};
 pub use user::User;
 
 type Client = rolegate_proto::auth_v1::auth_service_client::AuthServiceClient<

@@ -1,7 +1,7 @@
 //! Settings of programs that call auth-service.
 
 use crate::{AuthClient, ClientTls};
-use rolegate_grpc_client::settings::ClientTlsFiles;
+use rolegate_grpc_client::{BalancedChannel, settings::ClientTlsFiles};
 use rolegate_service_runtime::settings::SettingError;
 use std::path::PathBuf;
 
@@ -33,6 +33,8 @@ impl AuthTlsSettings {
             key: self.auth_client_tls_key_file.clone(),
         };
         let (channel, tls) = files.connect_lazy(AuthClient::SERVICE, url)?;
-        Ok((AuthClient::new(channel), tls))
+        let passwords = BalancedChannel::connect_lazy(AuthClient::SERVICE, url, tls.clone())
+            .map_err(|error| SettingError::new("AUTH_SERVICE_URL", error.to_string()))?;
+        Ok((AuthClient::new(channel, passwords), tls))
     }
 }

@@ -7,6 +7,9 @@ pub struct Cost(u32);
 impl Cost {
     /// The lowest cost of bcrypt, for tests.
     pub const MIN: Self = Self(4);
+    /// The highest cost that failed verifications take on: one hash of a higher cost must not stop all
+    /// logins.
+    pub(crate) const MAX_FAILED: Self = Self(16);
     /// The highest cost of bcrypt.
     pub const MAX: Self = Self(31);
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
@@ -10,15 +11,16 @@ use futures_channel::oneshot;
 
 use crate::job::{AdmissionRequest, Answer, Job, Reply};
 use crate::password::ExpandedPassword;
+use crate::scheduler::{Refusal, Scheduler};
 use crate::stored::Stored;
 use crate::worker::{CALIBRATION_ITERATIONS, Shared, calibrate, lower_priority};
 use crate::{ClientKey, Cost, EngineError, Settings, Stats, Timed, Verdict};
 
 /// Computes bcrypt on its own threads.
 ///
-/// A call queues or refuses its job before it returns; the future only waits for the result and does
-/// not borrow the engine. Dropping the future cancels the job and frees its lane within about a
-/// millisecond. Dropping the engine ends its threads and loses unfinished jobs.
+/// The futures queue or refuse their job when they are first polled, block no thread, and do not borrow
+/// the engine. Dropping a future cancels the job and frees its lane within about a millisecond. Dropping
+/// the engine ends its threads and loses unfinished jobs.
 ///
 /// ```
 /// # use rolegate_bcrypt_lanes::{Cost, Engine, Settings, ClientKey, Verdict};
@@ -37,6 +39,8 @@ pub struct Engine {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     priority: io::Result<()>,
+    /// The highest cost of the hashes seen, at most [`Cost::MAX_FAILED`].
+    highest_cost: AtomicU32,
 }
 
 impl Engine {
@@ -49,6 +53,7 @@ impl Engine {
             shared: Arc::new(Shared::new(settings)),
             threads: Vec::with_capacity(settings.threads),
             priority: Ok(()),
+            highest_cost: AtomicU32::new(0),
         };
         for worker in 0..settings.threads {
             let (shared, sender) = (Arc::clone(&engine.shared), sender.clone());
@@ -64,7 +69,9 @@ impl Engine {
         drop(sender);
         let (priorities, times): (Vec<_>, Vec<_>) = measurements.into_iter().unzip();
         engine.priority = priorities.into_iter().collect();
-        engine.shared.scheduler().throughput.calibrate(CALIBRATION_ITERATIONS, &times);
+        let calibrate =
+            |it: &mut Scheduler| it.throughput.calibrate(CALIBRATION_ITERATIONS, &times);
+        engine.shared.locked(calibrate);
         Ok(engine)
     }
 
@@ -77,21 +84,36 @@ impl Engine {
     /// A snapshot of the statistics.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.shared.scheduler().stats()
+        self.shared.locked(|scheduler| scheduler.stats())
+    }
+
+    /// Makes failed verifications cost at least this much, as one hash of this cost does. For the
+    /// hashes that were stored before this engine started; costs above 16 count as 16.
+    pub fn note_stored_cost(&self, cost: Cost) {
+        self.highest_cost.fetch_max(cost.min(Cost::MAX_FAILED).get(), Ordering::Relaxed);
+    }
+
+    /// The cost of a failed verification where new hashes have the cost `current`.
+    fn failed_cost(&self, current: Cost) -> Cost {
+        Cost::new(self.highest_cost.load(Ordering::Relaxed))
+            .map_or(current, |cost| cost.max(current))
     }
 
     /// Whether a job of this cost would be admitted now. Lets callers avoid other work for a job that
     /// would be refused; takes microseconds. `Ok` is not a reservation.
-    pub fn check_admission(
+    pub async fn check_admission(
         &self,
         cost: Cost,
         client: ClientKey,
         deadline: Instant,
     ) -> Result<(), EngineError> {
         let now = Instant::now();
-        let request = AdmissionRequest::new(client, cost.iterations(), now, deadline);
-        let admission = self.shared.scheduler().check_admission(request, now);
-        admission.map_err(|retry_after| EngineError::Refused { retry_after })
+        let work = self.failed_cost(cost).iterations();
+        let request = AdmissionRequest::new(client, work, now, deadline);
+        let check = |scheduler: &mut Scheduler| scheduler.check_admission(request, now);
+        self.shared.locked_async(check).await.map_err(|Refusal { retry_after, is_full }| {
+            EngineError::Refused { retry_after, is_full }
+        })
     }
 
     /// Hashes a password with a fresh salt, to `$2b$…` of 60 characters.
@@ -105,18 +127,20 @@ impl Engine {
         deadline: Instant,
     ) -> impl Future<Output = Result<Timed<String>, EngineError>> + Send + use<> {
         let mut salt = [0; 16];
+        let (reply, answer) = oneshot::channel();
         let answer = getrandom::fill(&mut salt).map(|()| {
-            self.submit(|reply, submitted| Job {
+            let job = Job {
                 password: ExpandedPassword::new(password),
                 salt,
                 iterations: cost.iterations(),
                 iterations_if_wrong: 0,
                 expected: None,
                 client,
-                submitted,
+                submitted: Instant::now(),
                 deadline,
                 reply,
-            })
+            };
+            self.submit(job, answer)
         });
         async move {
             let answer = answer.map_err(EngineError::Random)?;
@@ -128,9 +152,10 @@ impl Engine {
 
     /// Checks a password against a stored hash (`$2a$`, `$2b$`, `$2x$` or `$2y$`).
     ///
-    /// Pass `None` for a user who does not exist: the work of `current` cost is done and nothing
-    /// matches. The same holds for a malformed hash. If the stored cost is below `current`, a failed
-    /// verification does the missing work as well. Timing therefore reveals neither case.
+    /// Pass `None` for a user who does not exist: the same work is done and nothing matches. The same
+    /// holds for a malformed hash. The work of a failed verification is that of the highest cost among
+    /// `current`, the hashes that this engine has verified, and [`Self::note_stored_cost`]. Timing
+    /// therefore reveals neither case.
     pub fn verify(
         &self,
         password: &[u8],
@@ -145,18 +170,24 @@ impl Engine {
         } else {
             Verdict::Mismatch
         };
-        let cost = parsed.map_or(current, |stored| stored.cost);
-        let answer = self.submit(|reply, submitted| Job {
+        if let Some(stored) = parsed {
+            self.note_stored_cost(stored.cost);
+        }
+        let failed_cost = self.failed_cost(current);
+        let cost = parsed.map_or(failed_cost, |stored| stored.cost);
+        let (reply, answer) = oneshot::channel();
+        let job = Job {
             password: ExpandedPassword::new(password),
             salt: parsed.map_or([0; 16], |stored| stored.salt),
             iterations: cost.iterations(),
-            iterations_if_wrong: current.iterations(),
+            iterations_if_wrong: failed_cost.iterations(),
             expected: parsed.map(|stored| stored.digest),
             client,
-            submitted,
+            submitted: Instant::now(),
             deadline,
             reply,
-        });
+        };
+        let answer = self.submit(job, answer);
         async move {
             let answer = answer.await.map_err(|_| EngineError::Lost)??;
             let verdict = if answer.matches {
@@ -171,14 +202,17 @@ impl Engine {
 
     fn submit(
         &self,
-        job: impl FnOnce(oneshot::Sender<Reply>, Instant) -> Job,
-    ) -> oneshot::Receiver<Reply> {
-        let (reply, receiver) = oneshot::channel();
-        let now = Instant::now();
-        let job = job(reply, now);
-        self.shared.scheduler().submit(job, now);
-        self.shared.wake();
-        receiver
+        job: Job,
+        answer: oneshot::Receiver<Reply>,
+    ) -> impl Future<Output = Result<Reply, oneshot::Canceled>> + Send + use<> {
+        let shared = Arc::clone(&self.shared);
+        async move {
+            shared.locked_async(|scheduler| scheduler.submit(job, Instant::now())).await;
+            shared.wake();
+            // Waiting jobs do not keep a dropped engine.
+            drop(shared);
+            answer.await
+        }
     }
 }
 

@@ -11,6 +11,9 @@ pub enum EngineError {
     Refused {
         /// When the same request would be admitted if no others arrive. At least one millisecond.
         retry_after: Duration,
+        /// Whether a client without jobs would be refused as well, not only one with as many jobs here
+        /// as this one.
+        is_full: bool,
     },
     /// The deadline passed while the job was queued or computed.
     #[error("the deadline passed before the password was checked")]

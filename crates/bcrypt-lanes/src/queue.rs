@@ -13,7 +13,8 @@ use crate::job::{Job, JobState};
 /// itself, and work counts: a client with more expensive hashes gets fewer of them.
 ///
 /// Admission takes precedence over fairness: an admitted job is expected to finish by its deadline.
-/// A new job whose fair position would make an admitted one miss its deadline goes behind it.
+/// A new job whose fair position would make an admitted one miss its deadline goes behind it, unless
+/// that one is late anyway.
 pub(crate) struct Queue {
     limit: usize,
     clock: u64,
@@ -83,19 +84,19 @@ impl Queue {
         (jobs.len() > own + 1).then_some(*largest)
     }
 
-    /// The position of a new job of `client` with `work`. `in_time` tells whether a queued job would
-    /// still meet its deadline with that many iterations before it.
+    /// The position of a new job of `client` with `work`. `stays_ahead` tells whether a queued job with
+    /// that many iterations before it would miss its deadline only because of the new job.
     pub(crate) fn position(
         &self,
         client: ClientKey,
         work: u64,
-        in_time: impl Fn(u64, &Job) -> bool,
+        stays_ahead: impl Fn(u64, &Job) -> bool,
     ) -> QueuePosition {
         let mut position =
             QueuePosition { finish: self.fair_finish(client, work), ahead: 0, own: 0 };
         let mut total = 0;
         for (tag, job) in &self.jobs {
-            if tag.0 > position.finish && !in_time(total + work, job) {
+            if tag.0 > position.finish && stays_ahead(total, job) {
                 position.finish = tag.0;
             }
             total += job.work();

@@ -21,6 +21,15 @@ pub(crate) struct Scheduler {
     counters: Stats,
 }
 
+/// Why a job is not admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// At least [`MIN_RETRY_AFTER`].
+    pub(crate) retry_after: Duration,
+    /// Whether its client has no queued job, so that every client would be refused.
+    pub(crate) is_full: bool,
+}
+
 /// The jobs in the lanes of one worker.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Load {
@@ -41,47 +50,51 @@ impl Scheduler {
         }
     }
 
+    /// Loses the queued jobs and all later ones.
+    pub(crate) fn stop(&mut self) {
+        self.stopping = true;
+        while self.queue.pop().is_some() {}
+    }
+
     /// Queues a job, or completes it with [`EngineError::Refused`].
     pub(crate) fn submit(&mut self, job: Job, now: Instant) {
+        if self.stopping {
+            return;
+        }
         let position = match self.admit(job.admission_request(), now) {
             Ok(position) => position,
-            Err(retry_after) => return self.refuse(job, retry_after),
+            Err(refusal) => return self.refuse(job, refusal),
         };
         match self.queue.push(job, position) {
             PushOutcome::Queued => {}
             PushOutcome::Displaced(displaced) => {
                 let position = self.fair_position(displaced.admission_request(), now);
-                let wait = self.wait(position);
-                self.refuse(displaced, wait);
+                let refusal = self.refusal(position);
+                self.refuse(displaced, refusal);
             }
             PushOutcome::Rejected(job) => {
-                let wait = self.wait(position);
-                self.refuse(job, wait);
+                let refusal = self.refusal(position);
+                self.refuse(job, refusal);
             }
         }
     }
 
-    /// Whether such a job would be admitted now; otherwise when to retry. A negative result counts as
-    /// refused.
+    /// Whether such a job would be admitted now. A negative result counts as refused.
     pub(crate) fn check_admission(
         &mut self,
         request: AdmissionRequest,
         now: Instant,
-    ) -> Result<(), Duration> {
+    ) -> Result<(), Refusal> {
         let position = self.admit(request, now).inspect_err(|_| self.counters.refused += 1)?;
         if self.queue.has_capacity_for(request.client) {
             return Ok(());
         }
         self.counters.refused += 1;
-        Err(self.wait(position).max(MIN_RETRY_AFTER))
+        Err(self.refusal(position))
     }
 
-    /// The position of a job, or when to retry because it would miss its deadline there.
-    fn admit(
-        &mut self,
-        request: AdmissionRequest,
-        now: Instant,
-    ) -> Result<QueuePosition, Duration> {
+    /// The position of a job, unless it would miss its deadline there.
+    fn admit(&mut self, request: AdmissionRequest, now: Instant) -> Result<QueuePosition, Refusal> {
         let position = self.fair_position(request, now);
         if self.overrun(request, position, now).is_none() && !self.queue.is_full() {
             return Ok(position);
@@ -89,7 +102,10 @@ impl Scheduler {
         // Removing dead jobs scans the queue, so it is done only when it can change the result.
         self.evict_dead(now);
         let position = self.fair_position(request, now);
-        self.overrun(request, position, now).map_or(Ok(position), Err)
+        match self.overrun(request, position, now) {
+            Some(retry_after) => Err(Refusal { retry_after, is_full: position.own == 0 }),
+            None => Ok(position),
+        }
     }
 
     /// By how much a job at this position would miss its due time.
@@ -114,9 +130,13 @@ impl Scheduler {
         let running = self.running();
         self.queue.position(request.client, request.work, |ahead, job| {
             let AdmissionRequest { work, due, .. } = job.admission_request();
-            let done = self.throughput.time_for(running + ahead, self.lanes_total())
-                + self.throughput.time_for(work, 1);
-            done <= due.saturating_duration_since(now)
+            let done = |ahead| {
+                self.throughput.time_for(running + ahead, self.lanes_total())
+                    + self.throughput.time_for(work, 1)
+            };
+            // A machine that others slowed down has jobs that nothing saves: they protect no place.
+            done(ahead) <= job.deadline.saturating_duration_since(now)
+                && done(ahead + request.work) > due.saturating_duration_since(now)
         })
     }
 
@@ -127,6 +147,12 @@ impl Scheduler {
     /// as it takes, and a new client is admitted.
     fn wait(&self, position: QueuePosition) -> Duration {
         self.throughput.time_for(self.running() + position.ahead + position.own, self.lanes_total())
+    }
+
+    /// The refusal of a job that would wait here in a queue without room for it.
+    fn refusal(&self, position: QueuePosition) -> Refusal {
+        let retry_after = self.wait(position).max(MIN_RETRY_AFTER);
+        Refusal { retry_after, is_full: position.own == 0 }
     }
 
     /// Remaining iterations in all lanes.
@@ -147,10 +173,9 @@ impl Scheduler {
         }
     }
 
-    fn refuse(&mut self, job: Job, wait: Duration) {
+    fn refuse(&mut self, job: Job, Refusal { retry_after, is_full }: Refusal) {
         self.counters.refused += 1;
-        let retry_after = wait.max(MIN_RETRY_AFTER);
-        job.answer(Err(EngineError::Refused { retry_after }));
+        job.answer(Err(EngineError::Refused { retry_after, is_full }));
     }
 
     fn drop_job(&mut self, job: Job, state: JobState) {

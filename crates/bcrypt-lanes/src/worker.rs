@@ -1,8 +1,13 @@
 //! The worker threads.
 
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
 
 use crate::kernel::Lane;
 use crate::lane_group::LaneGroup;
@@ -13,71 +18,118 @@ use crate::{Settings, Stats, kernel};
 /// State shared by the engine and its workers.
 pub(crate) struct Shared {
     scheduler: Mutex<Scheduler>,
-    /// Signals idle workers that a job is queued or the engine stops.
-    work_available: Condvar,
+    /// Notified after every unlock.
+    unlocked: Notify,
+    workers: Vec<Idle>,
     settings: Settings,
     #[cfg(test)]
-    pub(crate) inject_panic: std::sync::atomic::AtomicBool,
+    pub(crate) inject_panic: AtomicBool,
+}
+
+/// Whether a worker waits for a job, and its thread.
+#[derive(Default)]
+struct Idle {
+    is_idle: AtomicBool,
+    thread: OnceLock<Thread>,
 }
 
 impl Shared {
     pub(crate) fn new(settings: Settings) -> Self {
         Self {
             scheduler: Mutex::new(Scheduler::new(settings)),
-            work_available: Condvar::new(),
+            unlocked: Notify::new(),
+            workers: (0..settings.threads).map(|_| Idle::default()).collect(),
             settings,
             #[cfg(test)]
             inject_panic: false.into(),
         }
     }
 
-    /// Locks the scheduler. Nothing that runs under the lock can panic half-way, so poison is ignored.
-    pub(crate) fn scheduler(&self) -> MutexGuard<'_, Scheduler> {
-        self.scheduler.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Runs `work` with the scheduler locked, on a thread that may block. Nothing that runs under the
+    /// lock can panic half-way, so poison is ignored.
+    pub(crate) fn locked<T>(&self, work: impl FnOnce(&mut Scheduler) -> T) -> T {
+        let outcome = work(&mut self.scheduler.lock().unwrap_or_else(PoisonError::into_inner));
+        self.unlocked.notify_waiters();
+        outcome
+    }
+
+    /// Runs `work` with the scheduler locked, for callers whose thread serves other tasks too. They
+    /// wait without blocking it: a worker that loses its core while it holds the lock gets it back
+    /// only after threads of normal priority, which can take tens of milliseconds.
+    pub(crate) async fn locked_async<T>(&self, work: impl FnOnce(&mut Scheduler) -> T) -> T {
+        let mut scheduler = loop {
+            if let Some(scheduler) = self.try_lock() {
+                break scheduler;
+            }
+            let mut unlocked = pin!(self.unlocked.notified());
+            // Before the next attempt, so that no notification is missed.
+            unlocked.as_mut().enable();
+            if let Some(scheduler) = self.try_lock() {
+                break scheduler;
+            }
+            unlocked.await;
+        };
+        let outcome = work(&mut scheduler);
+        drop(scheduler);
+        self.unlocked.notify_waiters();
+        outcome
+    }
+
+    fn try_lock(&self) -> Option<MutexGuard<'_, Scheduler>> {
+        match self.scheduler.try_lock() {
+            Ok(scheduler) => Some(scheduler),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Wakes an idle worker.
     pub(crate) fn wake(&self) {
-        self.work_available.notify_one();
+        for idle in &self.workers {
+            if idle.is_idle.swap(false, Ordering::SeqCst) {
+                return idle.unpark();
+            }
+        }
     }
 
     /// Ends all workers at their next visit to the scheduler.
     pub(crate) fn stop(&self) {
-        self.scheduler().stopping = true;
-        self.work_available.notify_all();
+        self.locked(Scheduler::stop);
+        self.workers.iter().for_each(Idle::unpark);
     }
 
     /// Runs worker number `worker`. A panic loses only the jobs in its lanes.
     pub(crate) fn work(&self, worker: usize) {
         while panic::catch_unwind(AssertUnwindSafe(|| self.serve(worker))).is_err() {
             let panicked = Stats { panics: 1, ..Stats::default() };
-            self.scheduler().report(worker, Load::default(), panicked);
+            self.locked(|scheduler| scheduler.report(worker, Load::default(), panicked));
         }
     }
 
     fn serve(&self, worker: usize) {
+        let idle = &self.workers[worker];
+        // After a panic it is set.
+        let _ = idle.thread.set(thread::current());
         let mut lane_group = LaneGroup::new(self.settings.lanes);
         let mut taken = Vec::with_capacity(self.settings.lanes);
         let mut since = Instant::now();
         loop {
-            let slice = {
-                let mut scheduler = self.scheduler();
-                loop {
-                    if scheduler.stopping {
-                        return;
-                    }
-                    let now = Instant::now();
-                    scheduler.expire(now);
-                    taken.extend(std::iter::from_fn(|| scheduler.take(worker, now)));
-                    if lane_group.width() + taken.len() > 0 {
-                        break;
-                    }
-                    scheduler = (self.work_available.wait(scheduler))
-                        .unwrap_or_else(PoisonError::into_inner);
-                    since = Instant::now();
+            let visit = self.locked(|scheduler| {
+                let now = Instant::now();
+                scheduler.expire(now);
+                taken.extend(std::iter::from_fn(|| scheduler.take(worker, now)));
+                (!scheduler.stopping).then(|| scheduler.throughput.slice())
+            });
+            let Some(slice) = visit else { return };
+            if lane_group.width() + taken.len() == 0 {
+                // Parks after a visit with the flag set: a job that is queued later finds the flag.
+                if idle.is_idle.swap(true, Ordering::SeqCst) {
+                    thread::park();
                 }
-                scheduler.throughput.slice()
-            };
+                since = Instant::now();
+                continue;
+            }
+            idle.is_idle.store(false, Ordering::SeqCst);
             let joined = Instant::now();
             for job in taken.drain(..) {
                 lane_group.insert(job, joined);
@@ -87,18 +139,26 @@ impl Shared {
             let (width, iterations) = (lane_group.width(), lane_group.step(slice));
             let now = Instant::now();
             let ended = lane_group.collect_finished(now);
-            let mut scheduler = self.scheduler();
-            // Includes time in which other threads had the core or the lock.
-            scheduler.throughput.record(width, iterations, now - since);
-            scheduler.report(worker, lane_group.load(), ended);
+            self.locked(|scheduler| {
+                // Includes time in which other threads had the core or the lock.
+                scheduler.throughput.record(width, iterations, now - since);
+                scheduler.report(worker, lane_group.load(), ended);
+            });
             since = now;
         }
     }
 
     #[cfg(test)]
     fn panic_if_injected(&self) {
-        use std::sync::atomic::Ordering;
         assert!(!self.inject_panic.swap(false, Ordering::Relaxed), "sabotaged");
+    }
+}
+
+impl Idle {
+    fn unpark(&self) {
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
     }
 }
 

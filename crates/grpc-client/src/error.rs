@@ -1,6 +1,6 @@
 //! Why a call failed.
 
-use rolegate_proto::{ERROR_DOMAIN, Reason};
+use rolegate_proto::{ERROR_DOMAIN, REFUSAL_SCOPE, Reason, RefusalScope};
 use std::time::Duration;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
@@ -34,6 +34,8 @@ pub struct ServiceError {
     pub message: String,
     /// When to try again, where the service sent it.
     pub retry_after: Option<Duration>,
+    /// What else is refused until then, where the service sent it.
+    pub scope: Option<RefusalScope>,
 }
 
 impl CallError {
@@ -49,7 +51,12 @@ impl CallError {
     /// An error that this client found without a call.
     #[must_use]
     pub fn local(reason: Reason) -> Self {
-        Self::Refused(ServiceError { reason, message: String::new(), retry_after: None })
+        Self::Refused(ServiceError {
+            reason,
+            message: String::new(),
+            retry_after: None,
+            scope: None,
+        })
     }
 
     /// Interprets a status. tonic reports a timeout of either side as CANCELLED, and so it reports a
@@ -62,6 +69,10 @@ impl CallError {
                     reason,
                     message: status.message().to_owned(),
                     retry_after: status.get_details_retry_info().and_then(|info| info.retry_delay),
+                    scope: info
+                        .metadata
+                        .get(REFUSAL_SCOPE)
+                        .and_then(|name| RefusalScope::from_name(name)),
                 }),
                 None => Self::Malformed,
             },
@@ -73,24 +84,26 @@ impl CallError {
 
 #[cfg(test)]
 mod tests {
-    use super::{CallError, Reason};
+    use super::{CallError, Reason, RefusalScope};
     use std::{collections::HashMap, time::Duration};
     use tonic::{Code, Status};
     use tonic_types::{ErrorDetails, StatusExt};
 
     fn status(code: Code, reason: &str, domain: &str) -> Status {
-        let mut details = ErrorDetails::with_error_info(reason, domain, HashMap::new());
+        let scope = HashMap::from([("scope".to_owned(), "client".to_owned())]);
+        let mut details = ErrorDetails::with_error_info(reason, domain, scope);
         details.set_retry_info(Some(Duration::from_secs(7)));
         Status::with_error_details(code, "text", details)
     }
 
     #[test]
-    fn service_error_has_reason_and_retry_delay() {
+    fn service_error_has_reason_retry_delay_and_scope() {
         let status = status(Code::ResourceExhausted, "OVERLOADED", "rolegate");
         let error = CallError::from_status(&status, false);
         let CallError::Refused(refused) = error else { panic!("{error:?}") };
         assert_eq!(refused.reason, Reason::Overloaded);
         assert_eq!(refused.retry_after, Some(Duration::from_secs(7)));
+        assert_eq!(refused.scope, Some(RefusalScope::Client));
     }
 
     #[test]

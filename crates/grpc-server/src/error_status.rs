@@ -1,17 +1,19 @@
 //! A reason of the contract as a gRPC status.
 
-use rolegate_proto::{ERROR_DOMAIN, Reason};
+use rolegate_proto::{ERROR_DOMAIN, REFUSAL_SCOPE, Reason, RefusalScope};
 use rolegate_telemetry::logs::error_chain;
 use std::{collections::HashMap, error::Error, time::Duration};
 use tonic::Status;
 use tonic_types::{ErrorDetails, StatusExt};
 
 /// The status for `reason` with the text of `error` and `google.rpc.ErrorInfo`. The cause of a server
-/// error is only logged. `retry_after` becomes `google.rpc.RetryInfo`.
+/// error is only logged. `retry_after` becomes `google.rpc.RetryInfo`, `scope` metadata of the
+/// `ErrorInfo`.
 pub fn error_status(
     reason: Reason,
     error: &(dyn Error + 'static),
     retry_after: Option<Duration>,
+    scope: Option<RefusalScope>,
 ) -> Status {
     match reason {
         Reason::Internal
@@ -27,7 +29,11 @@ pub fn error_status(
         Reason::Internal => "internal error".to_owned(),
         _ => error.to_string(),
     };
-    let mut details = ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, HashMap::new());
+    let metadata: HashMap<_, _> = scope
+        .map(|scope| (REFUSAL_SCOPE.to_owned(), scope.as_str().to_owned()))
+        .into_iter()
+        .collect();
+    let mut details = ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, metadata);
     if let Some(delay) = retry_after {
         details.set_retry_info(Some(delay));
     }

@@ -8,7 +8,8 @@
 //! caps), [`http_server`] (HTTP/1.1 with limits; `open_connections` and `activity`: which connection has
 //! been idle longest; `watched_response`: when a response is complete),
 //! [`admin_server`] (`/livez`, `/readyz`, `/metrics`), [`readiness`], [`memory_budget`] (memory that
-//! requests may take together), [`ignored_address`] (reports of untrusted peers).
+//! requests may take together), [`ignored_address`] (reports of untrusted peers), [`clients`] (what one
+//! client is, and its share).
 //!
 //! Running: [`shutdown`] (lame duck, then drain), [`reload_signal`] (SIGHUP), [`healthcheck`] (probes
 //! `/readyz` from within a container).
@@ -17,6 +18,7 @@ mod activity;
 pub mod address_limit;
 pub mod admin_server;
 pub mod cidr_set;
+pub mod clients;
 pub mod command_line;
 pub mod descriptors;
 mod freed_memory;

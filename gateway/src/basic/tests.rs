@@ -1,6 +1,7 @@
 use super::router;
 use crate::{
     settings::Settings,
+    state::GatewayState,
     test_support::fake_auth,
     test_support::{TestResponse, authorized, bare, json, send},
 };
@@ -11,7 +12,15 @@ use serde_json::json;
 
 async fn send_one(request: Request<Body>) -> TestResponse {
     let settings = Settings::from_args(&[]).expect("defaults").public;
-    send(&router(fake_auth().0, &settings, &crate::memory::Memory::new(&settings)), request).await
+    send(
+        &router(
+            GatewayState::new(fake_auth().0),
+            &settings,
+            &crate::memory::Memory::new(&settings),
+        ),
+        request,
+    )
+    .await
 }
 
 fn protected(user_pass: &[u8]) -> Request<Body> {

@@ -4,6 +4,7 @@ mod errors;
 use super::router;
 use crate::{
     settings::Settings,
+    state::GatewayState,
     test_support::{Calls, fake_auth},
     test_support::{TestResponse, authorized, bare, json, send},
 };
@@ -15,7 +16,10 @@ fn gateway() -> (Router, Calls) {
     let (auth, calls) = fake_auth();
     let settings =
         Settings::from_args(&["--trusted-proxies", "10.0.0.0/8"]).expect("networks").public;
-    (router(auth, None, &settings, &crate::memory::Memory::new(&settings)), calls)
+    (
+        router(GatewayState::new(auth), None, &settings, &crate::memory::Memory::new(&settings)),
+        calls,
+    )
 }
 
 async fn send_one(request: Request<Body>) -> TestResponse {

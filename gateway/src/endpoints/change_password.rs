@@ -7,6 +7,7 @@ use super::{
 use crate::{
     extract::json_body::JsonBody,
     openapi::responses::{ErrorBody, TooManyAttempts},
+    refusals::Refusals,
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
@@ -52,6 +53,7 @@ pub(crate) struct PasswordChangeRequest {
 )]
 pub(crate) async fn change_password(
     State(auth): State<AuthClient>,
+    State(refusals): State<Refusals>,
     Extension(context): Extension<CallContext>,
     // Rejects an invalid token before the body is read.
     _: CurrentUser,
@@ -59,6 +61,7 @@ pub(crate) async fn change_password(
     JsonBody(request): JsonBody<PasswordChangeRequest>,
 ) -> Result<Json<Message>, ApiError> {
     let PasswordChangeRequest { current_password, new_password } = request?;
-    auth.change_password(&token, &current_password, &new_password, context).await?;
+    let call = auth.change_password(&token, &current_password, &new_password, context);
+    refusals.other(context, call).await?;
     Ok(message(SUCCESS))
 }

@@ -3,6 +3,7 @@
 use crate::{
     extract::json_body::JsonBody,
     openapi::responses::{ErrorBody, TooManyAttempts},
+    refusals::Refusals,
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{AuthClient, CallContext, axum::ApiError};
@@ -52,11 +53,13 @@ pub(crate) struct LoginResponse {
 )]
 pub(crate) async fn login(
     State(auth): State<AuthClient>,
+    State(refusals): State<Refusals>,
     Extension(context): Extension<CallContext>,
     JsonBody(request): JsonBody<LoginRequest>,
 ) -> Result<Json<LoginResponse>, ApiError> {
     let LoginRequest { username, password } = request?;
-    let (token, _) = auth.login(&username, &password, context).await?;
+    let call = auth.login(&username, &password, context);
+    let (token, _) = refusals.login(context, &username, call).await?;
     let access_token = token.expose_secret().to_owned();
     Ok(Json(LoginResponse { access_token, token_type: "bearer" }))
 }

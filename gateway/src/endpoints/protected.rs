@@ -1,7 +1,10 @@
 //! `GET /protected` of both variants.
 
 use super::message::{Message, message};
-use crate::{extract::basic_credentials::BasicCredentials, openapi::responses::TooManyAttempts};
+use crate::{
+    extract::basic_credentials::BasicCredentials, openapi::responses::TooManyAttempts,
+    refusals::Refusals,
+};
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
     AuthClient, CallContext, User,
@@ -35,11 +38,13 @@ pub(crate) async fn bearer(CurrentUser(user): CurrentUser) -> Json<Message> {
 )]
 pub(crate) async fn basic(
     State(auth): State<AuthClient>,
+    State(refusals): State<Refusals>,
     Extension(context): Extension<CallContext>,
     credentials: BasicCredentials,
 ) -> Result<Json<Message>, ApiError> {
     let BasicCredentials { username, password } = credentials;
-    let user = auth.verify_credentials(&username, &password, context).await?;
+    let call = auth.verify_credentials(&username, &password, context);
+    let user = refusals.verify(context, &username, call).await?;
     Ok(welcome(&user))
 }
 

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     extract::json_body::JsonBody,
     openapi::responses::{ErrorBody, TooManyAttempts},
+    refusals::Refusals,
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{AuthClient, CallContext, axum::ApiError};
@@ -75,10 +76,11 @@ pub(super) fn username_schema() -> Object {
 )]
 pub(crate) async fn register(
     State(auth): State<AuthClient>,
+    State(refusals): State<Refusals>,
     Extension(context): Extension<CallContext>,
     JsonBody(request): JsonBody<RegisterRequest>,
 ) -> Result<Json<Message>, ApiError> {
     let RegisterRequest { username, password } = request?;
-    auth.register(&username, &password, context).await?;
+    refusals.other(context, auth.register(&username, &password, context)).await?;
     Ok(message(SUCCESS))
 }

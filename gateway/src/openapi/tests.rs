@@ -3,6 +3,7 @@ mod docs_ui;
 use crate::{
     basic, bearer,
     settings::Settings,
+    state::GatewayState,
     test_support::fake_auth,
     test_support::{bare, send},
 };
@@ -18,12 +19,19 @@ use tower::ServiceExt;
 fn variants(arguments: &[&str]) -> [Router; 2] {
     let settings = Settings::from_args(arguments).expect("settings").public;
     let bearer = bearer::router(
-        fake_auth().0,
+        GatewayState::new(fake_auth().0),
         Some(unavailable_posts()),
         &settings,
         &crate::memory::Memory::new(&settings),
     );
-    [bearer, basic::router(fake_auth().0, &settings, &crate::memory::Memory::new(&settings))]
+    [
+        bearer,
+        basic::router(
+            GatewayState::new(fake_auth().0),
+            &settings,
+            &crate::memory::Memory::new(&settings),
+        ),
+    ]
 }
 
 /// A posts-service that refuses connections.
@@ -235,8 +243,12 @@ async fn docs_can_be_off() {
 #[tokio::test]
 async fn without_posts_service_there_are_no_routes_of_posts() {
     let settings = Settings::from_args(&[]).expect("settings").public;
-    let router =
-        bearer::router(fake_auth().0, None, &settings, &crate::memory::Memory::new(&settings));
+    let router = bearer::router(
+        GatewayState::new(fake_auth().0),
+        None,
+        &settings,
+        &crate::memory::Memory::new(&settings),
+    );
     for (method, path) in [("GET", "/posts"), ("POST", "/posts"), ("DELETE", "/posts/1")] {
         send(&router, bare(method, path)).await.assert_error(404, "Not Found");
     }

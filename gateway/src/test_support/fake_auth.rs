@@ -57,7 +57,7 @@ pub(crate) fn fake_auth() -> (AuthClient, Calls) {
                 .ok_or(io::ErrorKind::ConnectionRefused.into())
         }
     });
-    let client = AuthClient::new(channel);
+    let client = AuthClient::new(channel.clone(), channel);
     (client, calls)
 }
 

@@ -8,7 +8,7 @@ use tonic::Status;
 
 impl From<PostError> for Status {
     fn from(error: PostError) -> Self {
-        error_status(reason_of(&error), &error, None)
+        error_status(reason_of(&error), &error, None, None)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use std::net::IpAddr;
 use zeroize::Zeroizing;
 
-/// Identifies a username, a stored hash and a password; reveals nothing without the secret.
+/// Identifies a username, a stored hash, a password and a client; reveals nothing without the secret.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CacheKey([u8; 32]);
 
@@ -20,8 +21,18 @@ impl CacheSecret {
 
     /// HMAC-SHA-256 (RFC 2104) over the parts, each after its length, so that different parts never
     /// give the same input.
-    pub(super) fn key(&self, username: &str, stored: Option<&str>, password: &str) -> CacheKey {
+    pub(super) fn key(
+        &self,
+        username: &str,
+        stored: Option<&str>,
+        password: &str,
+        client: IpAddr,
+    ) -> CacheKey {
         let mut mac = Hmac::<Sha256>::new(&(*self.0).into());
+        match client {
+            IpAddr::V4(v4) => mac.update(&v4.to_ipv6_mapped().octets()),
+            IpAddr::V6(v6) => mac.update(&v6.octets()),
+        }
         for part in [Some(username), stored, Some(password)] {
             mac.update(&[u8::from(part.is_some())]);
             let part = part.unwrap_or_default();
@@ -35,6 +46,9 @@ impl CacheSecret {
 #[cfg(test)]
 mod tests {
     use super::CacheSecret;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     #[test]
     fn every_part_and_its_length_changes_the_key() {
@@ -49,7 +63,10 @@ mod tests {
             ("adah", Some("ash"), "sesame"),
             ("ada", Some("hashs"), "esame"),
         ];
-        let keys = checks.map(|(name, stored, password)| secret.key(name, stored, password));
+        let client = IpAddr::from([192, 0, 2, 1]);
+        let key = |(name, stored, password)| secret.key(name, stored, password, client);
+        let elsewhere = secret.key("ada", Some("hash"), "sesame", IpAddr::from([192, 0, 2, 2]));
+        let keys: Vec<_> = checks.into_iter().map(key).chain([elsewhere]).collect();
         for (one, key) in keys.iter().enumerate() {
             for (other, other_key) in keys.iter().enumerate() {
                 assert_eq!(key == other_key, one == other, "{one} {other}");
@@ -59,7 +76,8 @@ mod tests {
 
     #[test]
     fn each_process_has_its_own_keys() {
-        let key = || CacheSecret::random().expect("randomness").key("ada", Some("hash"), "sesame");
+        let key =
+            || CacheSecret::random().expect("randomness").key("ada", Some("hash"), "sesame", HERE);
         assert!(key() != key());
     }
 }

@@ -70,7 +70,7 @@ mod tests {
     use tokio::{sync::Semaphore, task::yield_now};
 
     fn key() -> CacheKey {
-        CacheSecret::random().expect("randomness").key("ada", None, "sesame")
+        CacheSecret::random().expect("randomness").key("ada", None, "sesame", [192, 0, 2, 1].into())
     }
 
     #[tokio::test]

@@ -88,6 +88,13 @@ impl UserStore for MemoryStore {
         Ok(found.cloned().collect())
     }
 
+    async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
+        let users = self.users()?;
+        let hashes = users.by_id.values().map(|row| row.password_hash.expose_secret());
+        let bcrypt = hashes.filter(|hash| hash.starts_with("$2") && hash.len() == 60);
+        Ok(bcrypt.filter_map(|hash| hash.get(4..6)?.parse().ok()).max())
+    }
+
     async fn set_role(
         &self,
         actor: Option<i64>,

@@ -178,6 +178,7 @@ mod tests {
                 reason: Reason::TooManyAttempts,
                 message: String::new(),
                 retry_after: Some(Duration::from_millis(delay)),
+                scope: None,
             };
             assert_eq!(ApiError::from(error).into_response().headers()["retry-after"], seconds);
         }

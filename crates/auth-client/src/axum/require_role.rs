@@ -30,6 +30,10 @@ pub struct RequireRole {
     roles: Arc<[Role]>,
 }
 
+/// In the extensions of a rejection by [`RequireRole`]: the roles that pass.
+#[derive(Clone, Debug)]
+pub struct RequiredRoles(pub Arc<[Role]>);
+
 /// The layer of [`RequireRole::any_of`].
 pub type RequireRoleLayer = AsyncRequireAuthorizationLayer<RequireRole>;
 
@@ -54,7 +58,11 @@ impl AsyncAuthorizeRequest<Body> for RequireRole {
                     parts.extensions.insert(current);
                     Ok(Request::from_parts(parts, body))
                 }
-                Err(error) => Err(error.into_response()),
+                Err(error) => {
+                    let mut response = error.into_response();
+                    response.extensions_mut().insert(RequiredRoles(roles));
+                    Err(response)
+                }
             }
         })
     }

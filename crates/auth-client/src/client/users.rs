@@ -140,7 +140,7 @@ impl AuthClient {
         let message = SetPasswordRequest { user_id, password };
         let request = authenticated_request(message, actor, context)?;
         let response =
-            call(PASSWORD_TIMEOUT, &self.0.client, request, Client::set_password).await?;
+            call(PASSWORD_TIMEOUT, &self.0.passwords, request, Client::set_password).await?;
         User::try_from_response(response.user)
     }
 

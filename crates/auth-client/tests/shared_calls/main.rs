@@ -35,7 +35,7 @@ fn start() -> (AuthClient, FakeAuth) {
                 .ok_or(io::ErrorKind::ConnectionRefused.into())
         }
     });
-    let client = AuthClient::new(channel);
+    let client = AuthClient::new(channel.clone(), channel);
     (client, auth)
 }
 

@@ -94,12 +94,12 @@ async fn concurrent_jobs_of_different_costs_get_their_own_results() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn dropping_the_future_frees_the_lane() {
     let engine = engine();
-    let endless = engine.hash(b"secret", Cost::MAX, ME, soon());
+    let endless = tokio::spawn(engine.hash(b"secret", Cost::MAX, ME, soon()));
     eventually("busy", || engine.stats().lanes_busy == 1);
-    drop(endless);
+    endless.abort();
     eventually("idle", || engine.stats().lanes_busy == 0);
     assert_eq!((engine.stats().dropped, engine.stats().completed), (1, 0));
 }
@@ -114,34 +114,84 @@ async fn a_job_past_its_deadline_is_removed_from_its_lane() {
     eventually("idle", || engine.stats().lanes_busy == 0);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_busy_engine_refuses_jobs_that_would_miss_their_deadline() {
     let engine = engine();
     let lanes = engine.stats().lanes_total;
-    let long: Vec<_> = (0..lanes).map(|_| engine.hash(b"secret", cost(20), ME, soon())).collect();
+    let long: Vec<_> =
+        (0..lanes).map(|_| tokio::spawn(engine.hash(b"secret", cost(20), ME, soon()))).collect();
     eventually("full", || engine.stats().lanes_busy == lanes);
     let refused =
         engine.hash(b"secret", CHEAP, ClientKey(2), Instant::now() + Duration::from_secs(1));
     assert!(matches!(refused.await, Err(EngineError::Refused { .. })));
-    drop(long);
+    long.iter().for_each(tokio::task::JoinHandle::abort);
     eventually("idle", || engine.stats().lanes_busy == 0);
     assert!(engine.hash(b"secret", CHEAP, ME, soon()).await.is_ok());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn check_admission_agrees_with_submission() {
     let engine = engine();
-    assert_eq!(engine.check_admission(CHEAP, ME, soon()), Ok(()));
+    assert_eq!(engine.check_admission(CHEAP, ME, soon()).await, Ok(()));
     let lanes = engine.stats().lanes_total;
-    let _long: Vec<_> = (0..lanes).map(|_| engine.hash(b"secret", cost(20), ME, soon())).collect();
+    let _long: Vec<_> =
+        (0..lanes).map(|_| tokio::spawn(engine.hash(b"secret", cost(20), ME, soon()))).collect();
     eventually("full", || engine.stats().lanes_busy == lanes);
     let deadline = Instant::now() + Duration::from_secs(1);
     assert!(matches!(
-        engine.check_admission(CHEAP, ME, deadline),
+        engine.check_admission(CHEAP, ME, deadline).await,
         Err(EngineError::Refused { .. })
     ));
     assert_eq!(engine.stats().refused, 1);
-    assert_eq!(engine.check_admission(CHEAP, ME, soon()), Ok(()));
+    assert_eq!(engine.check_admission(CHEAP, ME, soon()).await, Ok(()));
+}
+
+/// A worker that loses its core while it holds the lock must not stop the thread of a caller.
+#[tokio::test]
+async fn a_caller_that_waits_for_the_scheduler_blocks_no_other_task() {
+    let engine = engine();
+    let (locked, is_locked) = std::sync::mpsc::channel();
+    let (unlock, may_unlock) = std::sync::mpsc::channel();
+    let shared = std::sync::Arc::clone(&engine.shared);
+    let holder = thread::spawn(move || {
+        shared.locked(|_| {
+            locked.send(()).expect("the test waits");
+            may_unlock.recv_timeout(Duration::from_secs(20))
+        })
+    });
+    is_locked.recv().expect("locked");
+    let other_task = async { unlock.send(()).expect("the holder waits") };
+    let hash = engine.hash(b"secret", CHEAP, ME, soon());
+    let (admission, hash, ()) =
+        tokio::join!(engine.check_admission(CHEAP, ME, soon()), hash, other_task);
+    assert!(admission.is_ok() && hash.is_ok());
+    assert_eq!(holder.join().expect("no panic"), Ok(()), "the other task ran only afterwards");
+}
+
+#[tokio::test]
+async fn failed_checks_take_the_work_of_the_highest_cost_seen() {
+    let engine = Engine::start(Settings { threads: 1, ..Settings::default() }).expect("threads");
+    let stored = bcrypt::hash("secret", 5).expect("a hash");
+    let work = |cost: Cost| engine.failed_cost(cost).get();
+    assert_eq!(work(CHEAP), 4);
+    assert!(check(&engine, "secret", Some(&stored), CHEAP).await.is_match());
+    assert_eq!((work(CHEAP), work(cost(6))), (5, 6), "learned from a hash");
+    let ran = async |stored: Option<&str>| {
+        let check = engine.verify(b"wrong", stored, CHEAP, ME, soon()).await.expect("an answer");
+        check.ran
+    };
+    let mut cheap = Duration::MAX;
+    for _ in 0..10 {
+        cheap = cheap.min(ran(None).await);
+    }
+    // 128 times the work.
+    engine.note_stored_cost(cost(12));
+    for stored in [None, Some(stored.as_str())] {
+        let dear = ran(stored).await;
+        assert!(dear > cheap * 16, "{dear:?} and {cheap:?}");
+    }
+    engine.note_stored_cost(Cost::MAX);
+    assert_eq!(work(CHEAP), 16, "one hash must not stop all logins");
 }
 
 #[tokio::test]
@@ -180,14 +230,17 @@ async fn a_worker_panic_fails_only_the_jobs_in_its_lanes() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn dropping_the_engine_completes_all_waiting_jobs() {
     let engine = engine();
-    let waiting: Vec<_> =
-        (0..40).map(|client| engine.hash(b"secret", cost(20), ClientKey(client), soon())).collect();
+    let lanes = engine.stats().lanes_total;
+    let hash = |client| engine.hash(b"secret", cost(20), ClientKey(client), soon());
+    let waiting: Vec<_> = (0..40).map(|client| tokio::spawn(hash(client))).collect();
+    eventually("full", || engine.stats().lanes_busy == lanes);
+    let late = tokio::spawn(hash(41));
     drop(engine);
-    for answer in waiting {
-        let answer = answer.await;
+    for answer in waiting.into_iter().chain([late]) {
+        let answer = answer.await.expect("no panic");
         let lost = matches!(answer, Err(EngineError::Lost | EngineError::Refused { .. }));
         assert!(lost, "{answer:?}");
     }

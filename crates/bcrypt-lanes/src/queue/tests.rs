@@ -8,7 +8,7 @@ use crate::job::{Job, Reply, tests::job};
 
 /// Queues a job at its fair position, without deadlines.
 fn push(queue: &mut Queue, job: Job) -> PushOutcome {
-    let position = queue.position(job.client, job.work(), |_, _| true);
+    let position = queue.position(job.client, job.work(), |_, _| false);
     queue.push(job, position)
 }
 
@@ -83,9 +83,9 @@ fn a_client_that_fills_the_queue_displaces_no_other() {
 #[test]
 fn a_new_client_waits_for_at_most_one_job_of_a_flood() {
     let (queue, _callers) = queue(100, &[(1, 16); 50]);
-    let position = queue.position(ClientKey(2), 16, |_, _| true);
+    let position = queue.position(ClientKey(2), 16, |_, _| false);
     assert_eq!((position.ahead, position.own), (16, 0));
-    let position = queue.position(ClientKey(1), 16, |_, _| true);
+    let position = queue.position(ClientKey(1), 16, |_, _| false);
     assert_eq!((position.ahead, position.own), (50 * 16, 50 * 16));
 }
 
@@ -93,7 +93,7 @@ fn a_new_client_waits_for_at_most_one_job_of_a_flood() {
 fn a_new_client_goes_behind_jobs_that_it_would_delay_past_their_deadline() {
     let (mut queue, _callers) = queue(100, &[(1, 16); 6]);
     // The fourth job may wait for at most 60 iterations and has 48 before it.
-    let fourth = queue.position(ClientKey(2), 16, |ahead, _| ahead != 48 + 16);
+    let fourth = queue.position(ClientKey(2), 16, |ahead, _| ahead == 48);
     assert_eq!(fourth.ahead, 4 * 16);
     let (late, _caller) = job(2, 16);
     assert!(matches!(queue.push(late, fourth), PushOutcome::Queued));
@@ -107,7 +107,7 @@ fn removed_jobs_leave_no_trace_in_the_queue() {
     drop(callers.remove(0));
     assert_eq!(queue.remove_dead(Instant::now()).len(), 2);
     assert_eq!(queue.len(), 2);
-    assert_eq!(queue.position(ClientKey(9), 1 << 20, |_, _| true).ahead, 32);
+    assert_eq!(queue.position(ClientKey(9), 1 << 20, |_, _| false).ahead, 32);
     assert_eq!(shares_in_order(&mut queue), [2, 1]);
     assert_eq!(queue.len(), 0);
 }

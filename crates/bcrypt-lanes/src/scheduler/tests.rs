@@ -50,7 +50,7 @@ fn answer(caller: &mut Receiver<Reply>) -> Option<EngineError> {
 #[track_caller]
 fn retry_after(caller: &mut Receiver<Reply>) -> Duration {
     match answer(caller) {
-        Some(EngineError::Refused { retry_after }) => retry_after,
+        Some(EngineError::Refused { retry_after, .. }) => retry_after,
         other => panic!("not refused but {other:?}"),
     }
 }
@@ -109,8 +109,32 @@ fn a_flood_of_one_client_does_not_refuse_another_client() {
         (0..100).map(|_| submit(&mut scheduler, 1, 1000, now, 4 * SECOND)).collect();
     assert!(scheduler.stats().refused > 80);
     assert!(answer(&mut flood[0]).is_none());
+    let is_full = |caller| match answer(caller) {
+        Some(EngineError::Refused { is_full, .. }) => is_full,
+        other => panic!("not refused but {other:?}"),
+    };
+    assert!(!is_full(&mut flood[99]), "others are still admitted");
     let mut other = submit(&mut scheduler, 2, 1000, now, 4 * SECOND);
     assert_eq!(answer(&mut other), None);
+    let mut impatient = submit(&mut scheduler, 3, 1000, now, SECOND);
+    assert!(is_full(&mut impatient), "it has no job here");
+}
+
+#[test]
+fn a_new_client_goes_before_the_jobs_of_a_flood_that_a_slower_machine_cannot_save() {
+    let (mut scheduler, now, _callers) = busy_board(1000);
+    let _flood: Vec<_> =
+        (0..10).map(|_| submit(&mut scheduler, 1, 1000, now, 8 * SECOND)).collect();
+    scheduler.throughput.calibrate(1000, &[4 * SECOND]);
+    let mut other = submit(&mut scheduler, 2, 1000, now, 20 * SECOND);
+    assert_eq!(answer(&mut other), None);
+    scheduler.report(0, Load { jobs: 1, work: 1000 }, Stats::default());
+    let next = [(); 2].map(|()| {
+        scheduler.report(0, Load { jobs: 1, work: 1000 }, Stats::default());
+        scheduler.report(1, Load { jobs: 2, work: 2000 }, Stats::default());
+        scheduler.take(0, now).map(|job| job.client.0)
+    });
+    assert!(next.contains(&Some(2)), "{next:?}");
 }
 
 #[test]
@@ -121,7 +145,10 @@ fn check_admission_agrees_with_submit() {
     assert_eq!(scheduler.check_admission(admission_request(9, 3 * SECOND), now), Ok(()));
     let lacked =
         scheduler.check_admission(admission_request(9, 2 * SECOND), now).expect_err("late");
-    assert_eq!(lacked, retry_after(&mut submit(&mut scheduler, 9, 1000, now, 2 * SECOND)));
+    assert_eq!(
+        lacked.retry_after,
+        retry_after(&mut submit(&mut scheduler, 9, 1000, now, 2 * SECOND))
+    );
     assert_eq!(scheduler.stats().refused, 2);
     let _callers = [(); 3].map(|()| submit(&mut scheduler, 1, 16, now, 60 * SECOND));
     assert!(

@@ -2,6 +2,7 @@ use super::AllowedOrigins;
 use crate::{
     basic, bearer,
     settings::Settings,
+    state::GatewayState,
     test_support::fake_auth,
     test_support::{authorized, bare, json, send},
 };
@@ -14,8 +15,17 @@ fn variants(origins: &str) -> [Router; 2] {
     let arguments = ["--cors-allowed-origins", origins];
     let settings = Settings::from_args(&arguments).expect("origins").public;
     [
-        bearer::router(fake_auth().0, None, &settings, &crate::memory::Memory::new(&settings)),
-        basic::router(fake_auth().0, &settings, &crate::memory::Memory::new(&settings)),
+        bearer::router(
+            GatewayState::new(fake_auth().0),
+            None,
+            &settings,
+            &crate::memory::Memory::new(&settings),
+        ),
+        basic::router(
+            GatewayState::new(fake_auth().0),
+            &settings,
+            &crate::memory::Memory::new(&settings),
+        ),
     ]
 }
 
