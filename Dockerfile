@@ -1,6 +1,6 @@
 # One image with all programs, without a shell, for a user other than root.
 
-FROM rust:1.95-slim-bookworm AS chef
+FROM rust:1.95-slim-trixie AS chef
 RUN cargo install cargo-chef --locked --version 0.1.78
 WORKDIR /src
 
@@ -23,7 +23,7 @@ RUN cargo build --release --locked --bins $PACKAGES \
     && find target/release -maxdepth 1 -type f -executable -exec cp {} /programs/ \;
 
 # glibc of the build's Debian version; user 65532.
-FROM gcr.io/distroless/cc-debian12:nonroot
+FROM gcr.io/distroless/cc-debian13:nonroot
 # A new named volume takes the owner of the directory that it covers.
 COPY --from=build --chown=65532:65532 /folder /secrets
 COPY --from=build --chown=65532:65532 /folder /database-secrets

@@ -13,6 +13,7 @@ use rolegate_grpc_server::TlsFiles;
 use rolegate_grpc_tls::ServerTls;
 use rolegate_service_host::HostSettings;
 use rolegate_service_runtime::{
+    bind_address::{BindAddress, bind_address},
     cidr_set::CidrSet,
     program::{CommonSettings, ProgramSettings},
     secret::{self, SecretSource},
@@ -42,9 +43,9 @@ pub struct Settings {
 /// Settings of the service, here and in rolegate.
 #[derive(Args, Clone, Debug)]
 pub struct ServiceSettings {
-    /// Address of the gRPC listener
-    #[arg(long, env = "AUTH_LISTEN_ADDR", default_value = "127.0.0.1:50051", value_parser = socket_address::<50051>)]
-    pub auth_listen_addr: SocketAddr,
+    /// Address of the gRPC listener: ip:port, or network:port for the address in that network
+    #[arg(long, env = "AUTH_LISTEN_ADDR", default_value = "127.0.0.1:50051", value_parser = bind_address::<50051>)]
+    pub auth_listen_addr: BindAddress,
 
     /// PEM certificate of the gRPC listener; enables TLS
     #[arg(long, env = "AUTH_TLS_CERT_FILE")]

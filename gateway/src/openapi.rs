@@ -70,8 +70,11 @@ const TAGS: [(&str, &str); 4] = [
 /// The groups that the variant has.
 fn tags(document: &mut OpenApi) -> Vec<Tag> {
     let paths = document.paths.paths.values_mut();
-    let used: BTreeSet<String> =
-        paths.flat_map(operations).flat_map(|operation| operation.tags.clone()).flatten().collect();
+    let used: BTreeSet<String> = paths
+        .flat_map(operations)
+        .filter_map(|operation| operation.tags.clone())
+        .flatten()
+        .collect();
     let is_used = |(name, _): &(&str, &str)| used.contains(*name);
     let tag = |(name, description)| TagBuilder::new().name(name).description(Some(description));
     TAGS.into_iter().filter(is_used).map(|it| tag(it).build()).collect()

@@ -6,6 +6,7 @@ use rolegate_grpc_server::TlsFiles;
 use rolegate_grpc_tls::ServerTls;
 use rolegate_service_host::HostSettings;
 use rolegate_service_runtime::{
+    bind_address::{BindAddress, bind_address},
     program::{CommonSettings, ProgramSettings},
     settings::{SettingError, number_between, socket_address},
 };
@@ -15,9 +16,9 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 #[derive(Debug, Parser)]
 #[command(name = "posts-service", version)]
 pub struct Settings {
-    /// Address of the gRPC listener
-    #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = socket_address::<50052>)]
-    pub posts_listen_addr: SocketAddr,
+    /// Address of the gRPC listener: ip:port, or network:port for the address in that network
+    #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = bind_address::<50052>)]
+    pub posts_listen_addr: BindAddress,
 
     /// TLS of the gRPC listener.
     #[command(flatten)]

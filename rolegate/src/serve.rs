@@ -57,7 +57,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         () = shutdown.lame_duck() => return Ok(()),
     };
 
-    let address = settings.service.auth_listen_addr;
+    let address = settings.service.auth_listen_addr.resolve("AUTH_LISTEN_ADDR")?;
     let auth_grpc = GrpcListener::bind("AUTH_LISTEN_ADDR", address).await?;
     let auth_grpc = auth_grpc.with_tls(auth_tls.clone());
     let posts_grpc = match settings.posts_listen_addr.0 {

@@ -1,5 +1,6 @@
 //! What operators use: commands, secrets, containers.
 
+mod compose_engine;
 mod compose_file;
 mod compose_steps;
 mod configuration_doc;
@@ -8,6 +9,7 @@ mod healthcheck;
 mod init_secrets;
 mod migrate;
 mod posts_doctor;
+mod rotate_secrets;
 mod secret_files_doc;
 mod systemd_unit;
 mod user_commands;

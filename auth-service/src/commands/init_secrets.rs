@@ -1,10 +1,12 @@
 //! `auth-service init-secrets`: creates the secrets of a deployment once.
 
+mod rotation;
 mod secret_folder;
 
 use crate::{password::Password, secret_generation, settings::Settings, token::Keyring};
 use rolegate_service_runtime::{program::Failure, settings::SettingError};
 use rolegate_sql_store::DatabaseTarget;
+use rotation::Rotation;
 use secrecy::{ExposeSecret, SecretString};
 use secret_folder::SecretFolder;
 use std::path::PathBuf;
@@ -23,6 +25,20 @@ pub(crate) struct InitSecrets {
     /// secret
     #[arg(long, value_name = "DIRECTORY")]
     database_secrets: Option<PathBuf>,
+
+    /// Also create signing-secrets-accepted, which lists the secrets of valid tokens
+    #[arg(long)]
+    accepted_secrets: bool,
+
+    /// Data directory of PostgreSQL: if it holds a database, a missing database-password is an error,
+    /// because the database keeps the password of its first start
+    #[arg(long, value_name = "DIRECTORY")]
+    database_directory: Option<PathBuf>,
+
+    /// Create nothing else, and execute a step of the replacement of the signing secret; send SIGHUP
+    /// to every auth-service afterwards
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["postgres", "database_secrets", "database_directory"])]
+    rotate: Option<Rotation>,
 }
 
 /// Creates missing secrets and checks existing ones. Prints names, never contents.
@@ -30,11 +46,20 @@ pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Fa
     // First, so that an invalid argument does not leave an incomplete set of secrets behind.
     let postgres = arguments.postgres.as_deref().map(parse_postgres).transpose()?;
     let folder = SecretFolder::open("DIRECTORY", &arguments.directory)?;
+    if let Some(step) = arguments.rotate {
+        return Ok(rotation::run(&folder, step)?);
+    }
+    if let Some(directory) = &arguments.database_directory {
+        folder.require_password_of(directory)?;
+    }
     let copies = arguments.database_secrets.as_deref();
     let copies = copies.map(|path| SecretFolder::open("--database-secrets", path)).transpose()?;
     let min_length = settings.service.password_min_length;
     let signing = folder.read_or_create("signing-secret", secret_generation::signing_secret)?;
     Keyring::new(&signing, &[]).map_err(|error| folder.invalid("signing-secret", error))?;
+    if arguments.accepted_secrets {
+        rotation::create_accepted(&folder, &signing)?;
+    }
     let generate = || secret_generation::password(min_length);
     let admin = folder.read_or_create("admin-password", generate)?;
     Password::new(admin, min_length).map_err(|error| folder.invalid("admin-password", error))?;

@@ -3,6 +3,7 @@
 
 use rolegate_grpc_server::{GrpcListener, IGNORED_ADDRESSES};
 use rolegate_service_runtime::{
+    bind_address::BindAddress,
     descriptors, healthcheck,
     http_server::HttpListener,
     ignored_address::AddressHeader,
@@ -131,7 +132,7 @@ impl Doctor {
 
     /// Binds the addresses of `grpc`, the name and the value of its setting, and of
     /// `OPS_LISTEN_ADDR`, unless a server with these settings runs already.
-    pub async fn addresses(&mut self, grpc: (&str, SocketAddr), ops: SocketAddr) {
+    pub async fn addresses(&mut self, grpc: (&str, BindAddress), ops: SocketAddr) {
         const STEP: &str = "addresses";
         match healthcheck::is_ready(ops).await {
             Ok(true) => print_line("ok", STEP, "in use by a server that is ready"),
@@ -139,7 +140,10 @@ impl Doctor {
             Err(_) => {
                 // Both stay bound until the end, so that equal addresses fail.
                 let (name, address) = grpc;
-                let grpc = GrpcListener::bind(name, address).await;
+                let grpc = match address.resolve(name) {
+                    Ok(address) => GrpcListener::bind(name, address).await,
+                    Err(error) => Err(error),
+                };
                 let grpc = grpc.map(|socket| (format!("{name} {address} is free"), socket));
                 self.report(STEP, grpc.as_ref().map(|(text, _)| text));
                 let socket = HttpListener::bind("OPS_LISTEN_ADDR", ops).await;

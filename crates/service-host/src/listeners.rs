@@ -5,6 +5,7 @@ use rolegate_grpc_server::GrpcListener;
 use rolegate_grpc_tls::ServerTls;
 use rolegate_service_runtime::{
     admin_server::AdminServer,
+    bind_address::BindAddress,
     program::{Failure, listener_line, print},
     readiness::Readiness,
     settings::SettingError,
@@ -30,10 +31,12 @@ impl Probes {
     /// Binds `grpc`, the name and the value of its setting.
     pub async fn with_grpc(
         self,
-        grpc: (&str, SocketAddr),
+        grpc: (&str, BindAddress),
         tls: Option<Arc<ServerTls>>,
     ) -> Result<Listeners, SettingError> {
-        let grpc = GrpcListener::bind(grpc.0, grpc.1).await?.with_tls(tls);
+        let (variable, address) = grpc;
+        let address = address.resolve(variable)?;
+        let grpc = GrpcListener::bind(variable, address).await?.with_tls(tls);
         Ok(Listeners { grpc, probes: self })
     }
 }

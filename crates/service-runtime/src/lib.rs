@@ -2,7 +2,7 @@
 //!
 //! Starting: [`program`] (runtime, telemetry, signals, exit code), [`command_line`] and [`settings`]
 //! (flags and environment through clap), [`secret`] (`NAME` or `NAME_FILE`), [`private_folder`] (folders
-//! of secrets), [`cidr_set`] (trusted networks).
+//! of secrets), [`cidr_set`] (trusted networks), [`bind_address`] (where to listen).
 //!
 //! Serving: [`incoming`] (the accept loop of HTTP and gRPC), [`address_limit`] and [`descriptors`] (its
 //! caps), [`http_server`] (HTTP/1.1 with limits; `open_connections` and `activity`: which connection has
@@ -17,6 +17,7 @@
 mod activity;
 pub mod address_limit;
 pub mod admin_server;
+pub mod bind_address;
 pub mod cidr_set;
 pub mod clients;
 pub mod command_line;

@@ -117,17 +117,28 @@ pub fn read_or_create(
     }
     let secret = make()?;
     // Atomic, and never replaces an existing file.
-    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
-    writeln!(file, "{}", secret.expose_secret())?;
-    file.as_file().sync_all()?;
-    match file.persist_noclobber(path) {
+    match write_beside(path, &secret)?.persist_noclobber(path) {
         Ok(_) => Ok((secret, true)),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
             Ok((read_file(path)?, false))
         }
         Err(error) => Err(error.error),
     }
+}
+
+/// Creates the file (mode 0600) with this secret, or replaces it in one step: no reader finds half of it.
+pub fn replace(path: &Path, secret: &SecretString) -> io::Result<()> {
+    write_beside(path, secret)?.persist(path)?;
+    Ok(())
+}
+
+/// A temporary file in the directory of `path`.
+fn write_beside(path: &Path, secret: &SecretString) -> io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
+    writeln!(file, "{}", secret.expose_secret())?;
+    file.as_file().sync_all()?;
+    Ok(file)
 }
 
 fn explain(path: &Path, error: &io::Error) -> String {

@@ -16,6 +16,7 @@ async fn invalid_listen_address_is_rejected() {
         (every, "OPS_LISTEN_ADDR", ""),
         (owners, "AUTH_LISTEN_ADDR", "localhost:50051"),
         (owners, "AUTH_LISTEN_ADDR", "127.0.0.1"),
+        (owners, "AUTH_LISTEN_ADDR", "10.0.0.0/33:50051"),
         (public, "BEARER_LISTEN_ADDR", "127.0.0.1:70000"),
         (public, "BEARER_LISTEN_ADDR", "8000"),
         (public, "BASIC_LISTEN_ADDR", "Off"),

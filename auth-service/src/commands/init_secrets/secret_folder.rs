@@ -27,6 +27,69 @@ impl<'a> SecretFolder<'a> {
         let path = self.0.join(name);
         let (secret, is_new) = secret::read_or_create(&path, generate)
             .map_err(|error| self.invalid(name, format!("cannot be read or created: {error}")))?;
+        self.require_private(name)?;
+        print(&format!("{} {}", path.display(), if is_new { "created" } else { "exists" }));
+        Ok(secret)
+    }
+
+    /// Reads the secret `name`, which must exist and be private.
+    pub(super) fn read(&self, name: &str) -> Result<SecretString, SettingError> {
+        let secret = secret::read_file(&self.0.join(name)).map_err(|error| {
+            let is_missing = error.kind() == io::ErrorKind::NotFound;
+            let problem = if is_missing { "does not exist".into() } else { error.to_string() };
+            self.invalid(name, problem)
+        })?;
+        self.require_private(name)?;
+        Ok(secret)
+    }
+
+    /// Replaces the secret `name`, or creates it, in one step.
+    pub(super) fn replace(&self, name: &str, secret: &SecretString) -> Result<(), SettingError> {
+        let path = self.0.join(name);
+        secret::replace(&path, secret)
+            .map_err(|error| self.invalid(name, format!("cannot be written: {error}")))?;
+        print(&format!("{} written", path.display()));
+        Ok(())
+    }
+
+    /// Removes the secret `name`, if it exists.
+    pub(super) fn remove(&self, name: &str) -> Result<(), SettingError> {
+        match fs::remove_file(self.0.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(self.invalid(name, format!("cannot be removed: {error}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails if `directory` holds a database and its password is lost. PostgreSQL's directory is
+    /// readable by its own user only, so that one that cannot be read holds a database too.
+    pub(super) fn require_password_of(&self, directory: &Path) -> Result<(), SettingError> {
+        const NAME: &str = "database-password";
+        let has_database = match fs::read_dir(directory) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => true,
+            Err(error) => {
+                let problem = format!("{} cannot be read: {error}", directory.display());
+                return Err(SettingError::new("--database-directory", problem));
+            }
+        };
+        if has_database && !self.0.join(NAME).exists() {
+            let problem = format!(
+                "does not exist, but {} holds a database, which keeps the password of its first \
+                 start; restore the secrets from a backup, or create others without \
+                 --database-directory and give the database the new password",
+                directory.display()
+            );
+            return Err(self.invalid(NAME, problem));
+        }
+        Ok(())
+    }
+
+    /// The file `name` belongs to this user, and nobody else may read it.
+    fn require_private(&self, name: &str) -> Result<(), SettingError> {
+        let path = self.0.join(name);
         let metadata = fs::symlink_metadata(&path)
             .map_err(|error| self.invalid(name, format!("cannot be inspected: {error}")))?;
         if !metadata.is_file() || metadata.uid() != current_user() {
@@ -36,8 +99,7 @@ impl<'a> SecretFolder<'a> {
             let problem = "others may have read it; replace it, or chmod 600 it if they have not";
             return Err(self.invalid(name, problem));
         }
-        print(&format!("{} {}", path.display(), if is_new { "created" } else { "exists" }));
-        Ok(secret)
+        Ok(())
     }
 
     /// Creates the file `name` with this secret; an existing one with another secret has `problem`.

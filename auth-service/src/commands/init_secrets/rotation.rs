@@ -1,0 +1,91 @@
+//! `init-secrets --rotate`: replaces the signing secret in steps. docs/key-rotation.md says why there
+//! are three, and what to do between them.
+
+use super::secret_folder::SecretFolder;
+use crate::{secret_generation, token::Keyring};
+use rolegate_service_runtime::settings::SettingError;
+use secrecy::{ExposeSecret, SecretString};
+
+const SIGNING: &str = "signing-secret";
+/// What auth-services accept: the file of `SIGNING_SECRETS_ACCEPTED`.
+const ACCEPTED: &str = "signing-secrets-accepted";
+const NEXT: &str = "next-signing-secret";
+const PREVIOUS: &str = "previous-signing-secret";
+
+/// A step of a rotation. Each can be repeated.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Rotation {
+    /// Create the next signing secret and accept it too
+    Accept,
+    /// Sign with the next secret; the previous one is still accepted
+    Sign,
+    /// Sign with the previous secret again
+    Back,
+    /// Accept nothing but the secret that signs
+    Drop,
+}
+
+/// Creates the file of accepted secrets, with the signing secret alone.
+pub(super) fn create_accepted(
+    folder: &SecretFolder,
+    signing: &SecretString,
+) -> Result<(), SettingError> {
+    let accepted = folder.read_or_create(ACCEPTED, || Ok(signing.clone()))?;
+    let accepted: Vec<_> = list(&accepted).map(SecretString::from).collect();
+    Keyring::new(signing, &accepted).map_err(|error| folder.invalid(ACCEPTED, error))?;
+    Ok(())
+}
+
+/// Executes `step` on secrets that exist.
+pub(super) fn run(folder: &SecretFolder, step: Rotation) -> Result<(), SettingError> {
+    let signing = folder.read(SIGNING)?;
+    let accepted = folder.read(ACCEPTED)?;
+    if signing.expose_secret().contains([',', '\n']) {
+        return Err(folder.invalid(SIGNING, "contains a comma or a line break: cannot be listed"));
+    }
+    match step {
+        Rotation::Accept => {
+            let next = folder.read_or_create(NEXT, secret_generation::signing_secret)?;
+            let both = format!("{}\n{}", signing.expose_secret(), next.expose_secret());
+            folder.replace(ACCEPTED, &both.into())
+        }
+        Rotation::Sign => {
+            let next = folder.read(NEXT)?;
+            require_accepted(folder, &accepted, &next, NEXT)?;
+            // Already done: the previous secret must not be overwritten.
+            if signing.expose_secret() != next.expose_secret() {
+                folder.replace(PREVIOUS, &signing)?;
+                folder.replace(SIGNING, &next)?;
+            }
+            Ok(())
+        }
+        Rotation::Back => {
+            let previous = folder.read(PREVIOUS)?;
+            require_accepted(folder, &accepted, &previous, PREVIOUS)?;
+            folder.replace(SIGNING, &previous)
+        }
+        Rotation::Drop => {
+            folder.replace(ACCEPTED, &signing)?;
+            folder.remove(NEXT)?;
+            folder.remove(PREVIOUS)
+        }
+    }
+}
+
+fn require_accepted(
+    folder: &SecretFolder,
+    accepted: &SecretString,
+    secret: &SecretString,
+    name: &str,
+) -> Result<(), SettingError> {
+    if list(accepted).any(|it| it == secret.expose_secret()) {
+        return Ok(());
+    }
+    let problem = format!("is not in {ACCEPTED}; use --rotate accept, and reload, first");
+    Err(folder.invalid(name, problem))
+}
+
+/// The secrets of a file of accepted secrets, as auth-service reads it.
+fn list(accepted: &SecretString) -> impl Iterator<Item = &str> {
+    accepted.expose_secret().split([',', '\n']).filter(|secret| !secret.is_empty())
+}

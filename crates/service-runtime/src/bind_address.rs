@@ -1,0 +1,116 @@
+//! Addresses to listen on, of which a host may know only the network.
+
+use crate::settings::SettingError;
+use ipnet::IpNet;
+use std::{
+    fmt,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
+};
+
+/// `ip:port`, or `network:port` for the address of this host in that network: in a container, addresses
+/// are assigned at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BindAddress {
+    /// An address and a port.
+    Address(SocketAddr),
+    /// A network, and a port on the address that this host has there.
+    InNetwork(IpNet, u16),
+}
+
+/// Parses `ip:port` or `network:port`, as a `value_parser` of clap. `PORT` is the example in the error.
+pub fn bind_address<const PORT: u16>(text: &str) -> Result<BindAddress, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(BindAddress::Address(address));
+    }
+    let network = text.rsplit_once(':').and_then(|(network, port)| {
+        Some(BindAddress::InNetwork(network.parse().ok()?, port.parse().ok()?))
+    });
+    network.ok_or_else(|| {
+        format!(
+            "must be an IP address and port such as 127.0.0.1:{PORT}, or a network and port such as \
+             10.0.0.0/8:{PORT}"
+        )
+    })
+}
+
+impl BindAddress {
+    /// The address to bind. The setting `variable` is wrong if this host has none in the network.
+    pub fn resolve(self, variable: &str) -> Result<SocketAddr, SettingError> {
+        match self {
+            Self::Address(address) => Ok(address),
+            Self::InNetwork(network, port) => {
+                let address = source_address(network).filter(|own| network.contains(&own.ip()));
+                let address = address.map(|own| SocketAddr::new(own.ip(), port));
+                address.ok_or_else(|| {
+                    SettingError::new(variable, format!("this host has no address in {network}"))
+                })
+            }
+        }
+    }
+}
+
+/// The source address of packets to this network. A UDP socket that connects sends nothing.
+fn source_address(network: IpNet) -> Option<SocketAddr> {
+    let unspecified = match network {
+        IpNet::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        IpNet::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+    };
+    let discard = SocketAddr::new(network.hosts().next()?, 9);
+    let socket = UdpSocket::bind(unspecified).ok()?;
+    socket.connect(discard).ok()?;
+    socket.local_addr().ok()
+}
+
+impl fmt::Display for BindAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(formatter),
+            Self::InNetwork(network, port) => write!(formatter, "{network}:{port}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BindAddress, bind_address};
+
+    fn parse(text: &str) -> Result<BindAddress, String> {
+        bind_address::<50051>(text)
+    }
+
+    fn resolve(text: &str) -> Result<String, String> {
+        let address = parse(text).expect(text).resolve("AUTH_LISTEN_ADDR");
+        address.map(|address| address.to_string()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn address_is_taken_as_it_is() {
+        for text in ["0.0.0.0:50051", "127.0.0.1:0", "[::]:50051", "192.0.2.1:1"] {
+            assert_eq!(resolve(text).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn network_becomes_the_address_of_this_host_in_it() {
+        assert_eq!(resolve("127.0.0.0/8:50051").as_deref(), Ok("127.0.0.1:50051"));
+        assert_eq!(resolve("127.0.0.1/32:0").as_deref(), Ok("127.0.0.1:0"));
+    }
+
+    #[test]
+    fn network_without_an_address_of_this_host_is_an_error() {
+        // Documentation addresses (RFC 5737, RFC 3849) belong to no host.
+        for network in ["192.0.2.0/24", "192.0.2.7/32", "2001:db8::/32"] {
+            let error = format!("AUTH_LISTEN_ADDR: this host has no address in {network}");
+            assert_eq!(resolve(&format!("{network}:50051")), Err(error));
+        }
+    }
+
+    #[test]
+    fn other_texts_are_rejected() {
+        let texts = ["", "127.0.0.1", "localhost:50051", "10.0.0.0/8", "10.0.0.0/33:50051"];
+        for text in texts.into_iter().chain(["10.0.0.0/8:70000", "/8:50051", "10.0.0.0/8:"]) {
+            let error = parse(text).expect_err(text);
+            assert!(error.starts_with("must be an IP address and port"), "{text}: {error}");
+        }
+    }
+}
