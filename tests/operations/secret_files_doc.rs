@@ -38,7 +38,7 @@ fn secrets_are_made_where_git_ignores_them() {
     for name in ["README.md", "docs/operations.md", "docs/tls.md", "docs/key-rotation.md"] {
         for example in examples(&read(name)) {
             // `&& mv` and the like are of the same example.
-            if example.starts_with("cd /etc/rolegate\n") {
+            if example.starts_with("cd /etc/rolegate/auth-service\n") {
                 seen += 1;
                 continue;
             }
@@ -52,11 +52,29 @@ fn secrets_are_made_where_git_ignores_them() {
     assert!(seen >= 12, "only {seen} were found");
 }
 
+/// Dumps contain password hashes, and secrets of others must not be readable by other local users.
+#[test]
+fn directories_of_secrets_and_dumps_are_private() {
+    for name in ["README.md", "docs/operations.md", "docs/tls.md"] {
+        let document = read(name);
+        assert!(!document.contains("mkdir -p secrets"), "{name} makes it readable by others");
+        for line in
+            document.lines().filter(|line| line.contains("pg_dump --") && !line.contains("- "))
+        {
+            assert!(line.contains("(umask 077; "), "{name}: {line}");
+        }
+        let backups = document.lines().filter(|line| line.contains(".backup '"));
+        for line in backups {
+            assert!(line.contains("(umask 077; "), "{name}: {line}");
+        }
+    }
+}
+
 #[test]
 fn every_step_of_the_key_rotation_begins_in_the_directory_of_the_secrets() {
     for example in examples(&read("docs/key-rotation.md")) {
         if example.contains("openssl rand") || example.contains("cp -p ") {
-            assert!(example.starts_with("cd /etc/rolegate\n"), "{example}");
+            assert!(example.starts_with("cd /etc/rolegate/auth-service\n"), "{example}");
         }
     }
 }

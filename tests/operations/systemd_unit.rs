@@ -23,7 +23,8 @@ fn value<'a>(unit: &'a str, directive: &str) -> Option<&'a str> {
 fn unit_is_confined_and_has_time_to_stop() {
     let unit = unit();
     for (directive, expected) in [
-        ("User", "rolegate"),
+        ("User", "rolegate-%i"),
+        ("StateDirectory", "rolegate-%i"),
         ("NoNewPrivileges", "yes"),
         ("CapabilityBoundingSet", ""),
         ("ProtectSystem", "strict"),
@@ -74,6 +75,22 @@ async fn documented_environment_files_have_settings_of_their_programs() {
         }
     }
     assert!(seen >= 8, "{seen}");
+}
+
+#[test]
+fn gateway_has_no_secret_and_posts_service_only_that_of_the_database() {
+    let document = read("docs/operations.md");
+    let files = |program: &str| -> Vec<String> {
+        let start = format!("cat > /etc/rolegate/{program}.env <<'END'\n");
+        let (_, rest) = document.split_once(&start).expect("an environment file");
+        let (lines, _) = rest.split_once("\nEND\n").expect("its end");
+        let values = lines.lines().filter_map(|line| line.split_once("_FILE="));
+        values.map(|(_, path)| path.to_owned()).collect()
+    };
+    assert_eq!(files("gateway"), [""; 0]);
+    assert_eq!(files("posts-service"), ["/etc/rolegate/posts-service/database-url"]);
+    let own = |path: &String| path.starts_with("/etc/rolegate/auth-service/");
+    assert!(files("auth-service").iter().all(own));
 }
 
 #[test]
