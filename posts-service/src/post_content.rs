@@ -1,6 +1,6 @@
 //! The content of a post, validated.
 
-use rolegate_proto::{has_invisible, is_invisible};
+use rolegate_proto::{has_invisible, is_emoji, is_invisible};
 
 /// A valid title and content, both exactly as sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl PostContent {
             Err(PostContentError::TitleControl)
         } else if title.trim().is_empty() {
             Err(PostContentError::TitleBlank)
-        } else if has_invisible(&title, is_visible) {
+        } else if has_invisible(&title, joins) {
             Err(PostContentError::TitleInvisible)
         } else if !is_length_valid(&content, Self::MAX_CONTENT_CHARS) {
             Err(PostContentError::ContentLength)
@@ -62,9 +62,14 @@ fn is_length_valid(text: &str, max: usize) -> bool {
     !text.is_empty() && text.chars().nth(max).is_none()
 }
 
-/// Emoji are made with joiners, and so are words of Persian and of Indic languages.
-fn is_visible(character: char) -> bool {
-    !is_invisible(character) && !character.is_whitespace()
+/// Joiners make emoji, and shape letters of scripts from Arabic to Sinhala, of Myanmar, Khmer and
+/// Mongolian. Elsewhere they show nothing.
+fn joins(character: char) -> bool {
+    let is_shaped = matches!(
+        character,
+        '\u{600}'..='\u{dff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{18af}'
+    );
+    is_emoji(character) || (is_shaped && !is_invisible(character))
 }
 
 #[cfg(test)]
@@ -103,6 +108,10 @@ mod tests {
     fn invisible_characters_are_allowed_where_they_shape_visible_ones() {
         for invisible in [
             "Sale\u{200b}",
+            "Sa\u{200d}le",
+            "Sale\u{fe0f}",
+            "S\u{200c}ale",
+            "👩\u{fe0f}",
             "\u{202e}elaS",
             "a\u{ad}b",
             "a\u{2028}b",

@@ -1,6 +1,8 @@
 //! Which characters the texts of the contracts may not have.
 
-use unicode_properties::{GeneralCategory, UnicodeEmoji as _, UnicodeGeneralCategory as _};
+use unicode_properties::{
+    EmojiStatus, GeneralCategory, UnicodeEmoji as _, UnicodeGeneralCategory as _,
+};
 
 /// Whether a character shows nothing, or something else tomorrow: a format character (Cf, among them
 /// zero-width spaces and changes of direction), a line or paragraph separator (Zl, Zp), a code point
@@ -17,18 +19,18 @@ pub fn is_invisible(character: char) -> bool {
         ) || is_default_ignorable_mark_or_letter(character))
 }
 
-/// Whether a text has an invisible character. Joiners between two characters for which `joins` is true,
-/// and variation selectors after one, are allowed: they change what is shown.
+/// Whether a text has an invisible character. Allowed are, because they change what is shown, joiners
+/// between two characters for which `joins` is true, and the selector of the emoji style after an emoji
+/// whose default style is text.
 pub fn has_invisible(text: &str, joins: impl Fn(char) -> bool) -> bool {
     const EMOJI_STYLE: char = '\u{fe0f}';
     let mut characters = text.chars().peekable();
     let mut before = None;
     while let Some(character) = characters.next() {
-        let follows = before.is_some_and(&joins);
         let is_allowed = match character {
-            '\u{fe0e}' | EMOJI_STYLE => follows,
+            EMOJI_STYLE => before.is_some_and(is_text_by_default),
             '\u{200c}' | '\u{200d}' => {
-                (follows || before == Some(EMOJI_STYLE))
+                before.is_some_and(|before| joins(before) || before == EMOJI_STYLE)
                     && characters.peek().copied().is_some_and(&joins)
             }
             _ => !is_invisible(character),
@@ -45,6 +47,11 @@ pub fn has_invisible(text: &str, joins: impl Fn(char) -> bool) -> bool {
 #[must_use]
 pub fn is_emoji(character: char) -> bool {
     !character.is_ascii() && character.is_emoji_char()
+}
+
+fn is_text_by_default(emoji: char) -> bool {
+    use EmojiStatus::{EmojiModifierBase, EmojiOther};
+    !emoji.is_ascii() && matches!(emoji.emoji_status(), EmojiModifierBase | EmojiOther)
 }
 
 /// `Default_Ignorable_Code_Point` of `DerivedCoreProperties.txt`, without Cf and Cn: the combining
@@ -118,7 +125,9 @@ mod tests {
             "1\u{fe0f}",
             "a\u{fe0f}",
             "\u{fe0f}👩",
-            "👩\u{fe0f}\u{fe0f}",
+            "👩\u{fe0f}",
+            "❤\u{fe0f}\u{fe0f}",
+            "❤\u{fe0e}",
             "👩\u{200b}👩",
         ] {
             assert!(has_invisible(lonely, is_emoji), "{lonely:?}");

@@ -30,15 +30,18 @@ pub struct AddressHeader {
     pub setting: &'static str,
     /// Who sends the header for a reason, such as `gateway`.
     pub sender: &'static str,
-    /// Whether the log has the line.
-    is_logged: AtomicBool,
+    /// Whether the log has the line about a peer of this network.
+    is_own_logged: AtomicBool,
+    /// Whether the log has the line about a stranger.
+    is_other_logged: AtomicBool,
 }
 
 impl AddressHeader {
     /// Describes a header.
     #[must_use]
     pub const fn new(name: &'static str, setting: &'static str, sender: &'static str) -> Self {
-        Self { name, setting, sender, is_logged: AtomicBool::new(false) }
+        let (is_own_logged, is_other_logged) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { name, setting, sender, is_own_logged, is_other_logged }
     }
 
     /// Registers the metric.
@@ -46,18 +49,25 @@ impl AddressHeader {
         IGNORED.with_label_values(&[self.setting]);
     }
 
-    /// Counts a request of an untrusted peer with this header. The first is logged: strangers can send
-    /// any number.
+    /// Counts a request of an untrusted peer with this header. The log gets one line about a peer with a
+    /// private address, which is probably the operator's, and one about others: strangers can send any
+    /// number, and must neither use up the operator's line nor be recommended.
     pub fn ignore(&self, peer: Option<IpAddr>) {
         IGNORED.with_label_values(&[self.setting]).inc();
-        if !self.is_logged.swap(true, Relaxed) {
-            let Self { name, setting, sender, .. } = self;
-            let peer =
-                peer.map_or_else(|| "a peer without address".to_owned(), |ip| ip.to_string());
+        let is_own = peer.is_some_and(is_private);
+        let is_logged = if is_own { &self.is_own_logged } else { &self.is_other_logged };
+        if is_logged.swap(true, Relaxed) {
+            return;
+        }
+        let Self { name, setting, sender, .. } = self;
+        let peer = peer.map_or_else(|| "a peer without address".to_owned(), |ip| ip.to_string());
+        if is_own {
             tracing::warn!(
                 "{peer} sends {name}, which is ignored: if it is a {sender}, add it to {setting}; \
                  until then all its users are one client and share one rate limit"
             );
+        } else {
+            tracing::warn!("{peer}, which is not in {setting}, sends {name}, which is ignored");
         }
     }
 
@@ -70,12 +80,41 @@ impl AddressHeader {
     }
 }
 
+/// Whether strangers on the Internet cannot have this address.
+fn is_private(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => v4.is_private() || v4.is_loopback() || v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unique_local() || v6.is_loopback() || v6.is_unicast_link_local(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::AddressHeader;
+    use super::{AddressHeader, is_private};
     use crate::{
         admin_server, http_server::HttpListener, readiness::Readiness, shutdown::Shutdown,
     };
+    use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn stranger_uses_up_no_line_about_a_private_address() {
+        for private in
+            ["127.0.0.1", "10.1.2.3", "192.168.0.1", "::ffff:172.16.0.1", "::1", "fd00::1"]
+        {
+            assert!(is_private(private.parse().expect("an address")), "{private}");
+        }
+        let header = AddressHeader::new("x-test-address", "TEST_NETWORKS", "proxy");
+        let logged = || [&header.is_own_logged, &header.is_other_logged].map(|it| it.load(Relaxed));
+        for (peer, expected) in [
+            (Some("198.51.100.7"), [false, true]),
+            (Some("2001:db8::1"), [false, true]),
+            (None, [false, true]),
+            (Some("10.0.0.1"), [true, true]),
+        ] {
+            header.ignore(peer.map(|peer| peer.parse().expect("an address")));
+            assert_eq!(logged(), expected, "{peer:?}");
+        }
+    }
 
     #[tokio::test]
     async fn requests_are_counted_for_each_setting() {
