@@ -1,7 +1,11 @@
 //! The text printed at the start.
 
 use rolegate_service_runtime::program::listener_line;
-use std::{fmt::Write as _, net::SocketAddr, path::Path};
+use std::{
+    fmt::Write as _,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::Path,
+};
 
 /// The listeners; `None` is off.
 pub(crate) struct Addresses {
@@ -55,17 +59,28 @@ fn commands(addresses: &Addresses, hint: &AdminPasswordHint) -> String {
         _ => "PASSWORD".to_owned(),
     };
     let mut text = String::new();
-    if let Some(address) = addresses.bearer {
+    if let Some(address) = addresses.bearer.map(reachable) {
         let _ = write!(
             text,
             "Try:\n  curl -s http://{address}/login -H 'Content-Type: application/json' \
              -d '{{\"username\":\"admin\",\"password\":\"'\"{password}\"'\"}}'\n"
         );
     }
-    if let Some(address) = addresses.basic {
+    if let Some(address) = addresses.basic.map(reachable) {
         let _ = writeln!(text, "  curl -s http://{address}/protected -u \"admin:{password}\"");
     }
     text
+}
+
+/// The address for a client on this machine. A container listens on `0.0.0.0`, and its ports are
+/// published on the host.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let loopback = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        other => other,
+    };
+    SocketAddr::new(loopback, address.port())
 }
 
 /// Quotes a path for a POSIX shell.
@@ -80,7 +95,7 @@ fn quote(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Addresses, AdminPasswordHint, quote, text};
+    use super::{Addresses, AdminPasswordHint, quote, reachable, text};
     use std::path::Path;
 
     fn banner(hint: &AdminPasswordHint) -> String {
@@ -95,6 +110,18 @@ mod tests {
         assert_eq!(quote("./data/initial-admin-password"), "./data/initial-admin-password");
         assert_eq!(quote("my data/x"), "'my data/x'");
         assert_eq!(quote("it's $HOME"), r"'it'\''s $HOME'");
+    }
+
+    #[test]
+    fn commands_name_an_address_that_clients_can_connect_to() {
+        for (listening, client) in [
+            ("0.0.0.0:8000", "127.0.0.1:8000"),
+            ("[::]:8000", "[::1]:8000"),
+            ("192.0.2.1:8000", "192.0.2.1:8000"),
+        ] {
+            let listening = listening.parse().expect("an address");
+            assert_eq!(reachable(listening).to_string(), client);
+        }
     }
 
     #[test]
