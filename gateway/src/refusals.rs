@@ -14,7 +14,7 @@ use rolegate_service_runtime::clients::{ClientSlots, MAX_LOGINS_PER_CLIENT, clie
 use std::{net::IpAddr, sync::Arc, time::Instant};
 
 /// The reasons of refusals, as opposed to answers: what lasts longer comes first.
-const REFUSALS: [Reason; 2] = [Reason::TooManyAttempts, Reason::Overloaded];
+pub(crate) const REFUSALS: [Reason; 2] = [Reason::TooManyAttempts, Reason::Overloaded];
 
 /// The refusals of both variants. Clones share them.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Counts refusals, and logs them once a second: a line for each would let a client that floods fill
 //! the disk.
 
-use crate::refusals::is_refusal;
+use crate::refusals::{REFUSALS, is_refusal};
 use axum::{extract::MatchedPath, response::Response};
 use http::StatusCode;
 use rolegate_auth_client::{CallError, Reason};
@@ -26,8 +26,11 @@ static PENDING: Mutex<Counts> = Mutex::new(BTreeMap::new());
 
 type Counts = BTreeMap<&'static str, BTreeMap<String, u64>>;
 
+/// Exports the refusals of logins at zero.
 pub(crate) fn register() {
-    LazyLock::force(&REFUSED);
+    for reason in REFUSALS {
+        REFUSED.with_label_values(&["/login", reason.as_str()]);
+    }
 }
 
 /// The reason if the response is a refusal.
