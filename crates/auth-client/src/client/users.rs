@@ -50,7 +50,8 @@ impl AuthClient {
         let role = Some(role.map_or(auth_v1::Role::Unspecified.into(), i32::from));
         let message = CreateUserRequest { username, password, role };
         let request = authenticated_request(message, actor, context)?;
-        let response = call(PASSWORD_TIMEOUT, &self.0.client, request, Client::create_user).await?;
+        let response =
+            call(PASSWORD_TIMEOUT, &self.0.passwords, request, Client::create_user).await?;
         User::try_from_response(response.user)
     }
 
