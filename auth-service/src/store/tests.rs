@@ -100,7 +100,7 @@ async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStor
     for (cost, expected) in [("12", 12), ("04", 12), ("14", 14), ("13", 14)] {
         let password_hash = format!("$2b${cost}${}", "x".repeat(53)).into();
         let new = NewUser { username: format!("user {cost}"), password_hash, role: Role::User };
-        store.insert(new).await.expect("inserted");
+        store.insert(None, new).await.expect("inserted");
         assert_eq!(highest().await, Some(expected));
     }
 }
