@@ -117,7 +117,7 @@ pub struct PublicSettings {
     pub response_memory_mib: usize,
 
     /// Connections that one client address (IPv6: one /64) may have to the public addresses, 1 to
-    /// 10000; TRUSTED_PROXIES may have any number
+    /// 10000; trusted proxies may have any number
     #[arg(
         long,
         env = "MAX_CONNECTIONS_PER_ADDRESS",

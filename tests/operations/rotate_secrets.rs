@@ -50,6 +50,11 @@ async fn rotation_replaces_the_signing_secret_in_steps_that_can_be_repeated() {
         assert_eq!(lines(folder, SIGNING), both[1..]);
         assert_eq!(lines(folder, ACCEPTED), both);
     }
+    // Not finished: another `accept` would drop the old secret.
+    let early = init(folder, &["--rotate", "accept"]).await;
+    assert_eq!(early.code, Some(64), "{early:?}");
+    assert!(early.stderr.contains("--rotate drop or back"), "{early:?}");
+    assert_eq!(lines(folder, ACCEPTED), both);
     rotate(folder, "back").await;
     assert_eq!(lines(folder, SIGNING), old);
     rotate(folder, "sign").await;
@@ -58,6 +63,13 @@ async fn rotation_replaces_the_signing_secret_in_steps_that_can_be_repeated() {
         assert_eq!(lines(folder, SIGNING), both[1..]);
         assert_eq!(lines(folder, ACCEPTED), both[1..]);
     }
+    // The next rotation has a secret of its own.
+    rotate(folder, "accept").await;
+    assert_eq!(lines(folder, ACCEPTED)[..1], both[1..]);
+    rotate(folder, "replace").await;
+    let leaked = [old, both].concat();
+    assert_eq!(lines(folder, ACCEPTED), lines(folder, SIGNING));
+    assert!(!leaked.contains(&lines(folder, SIGNING)[0]), "the leaked secret is in use");
     // Without --rotate nothing changes, and nothing of the rotation stays behind.
     let again = init(folder, &["--accepted-secrets"]).await;
     assert_eq!(again.stdout.matches(" exists\n").count(), 4, "{again:?}");
@@ -80,7 +92,8 @@ async fn rotation_step_that_is_too_early_or_unknown_is_rejected() {
     assert_eq!(init(folder, &["--accepted-secrets"]).await.code, Some(0));
     expect(&["--rotate", "sign"], "next-signing-secret: does not exist").await;
     expect(&["--rotate", "back"], "previous-signing-secret: does not exist").await;
-    expect(&["--rotate", "sideways"], "STEP: must be one of: accept, sign, back, drop").await;
+    expect(&["--rotate", "sideways"], "STEP: must be one of: accept, sign, back, drop, replace")
+        .await;
     expect(&["--rotate"], "STEP").await;
     expect(&["--rotate", "accept", "--postgres", "rolegate@db:5432/rolegate"], "STEP: conflicts")
         .await;
@@ -147,6 +160,29 @@ async fn tokens_of_both_secrets_are_valid_during_a_rotation() {
     })
     .await;
     new.get("/profile").await.expect(200);
+}
+
+#[tokio::test]
+async fn password_that_only_the_copies_have_is_kept() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (secrets, copies) = (root.path().join("secrets"), root.path().join("copies"));
+    let (database, copies_path) = (root.path().join("database"), copies.display().to_string());
+    let database_path = database.display().to_string();
+    fs::create_dir(&database).expect("made");
+    let arguments = [
+        "--postgres=rolegate@db:5432/rolegate",
+        "--database-secrets",
+        &copies_path,
+        "--database-directory",
+        &database_path,
+    ];
+    assert_eq!(init(&secrets, &arguments).await.code, Some(0));
+    let password = lines(&secrets, "database-password");
+    fs::write(database.join("PG_VERSION"), "17\n").expect("written");
+    fs::remove_dir_all(&secrets).expect("removed");
+    let exit = init(&secrets, &arguments).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    assert_eq!(lines(&secrets, "database-password"), password);
 }
 
 #[tokio::test]

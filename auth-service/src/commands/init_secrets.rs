@@ -41,6 +41,8 @@ pub(crate) struct InitSecrets {
     rotate: Option<Rotation>,
 }
 
+const DATABASE_PASSWORD: &str = "database-password";
+
 /// Creates missing secrets and checks existing ones. Prints names, never contents.
 pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Failure> {
     // First, so that an invalid argument does not leave an incomplete set of secrets behind.
@@ -49,11 +51,16 @@ pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Fa
     if let Some(step) = arguments.rotate {
         return Ok(rotation::run(&folder, step)?);
     }
-    if let Some(directory) = &arguments.database_directory {
-        folder.require_password_of(directory)?;
-    }
     let copies = arguments.database_secrets.as_deref();
     let copies = copies.map(|path| SecretFolder::open("--database-secrets", path)).transpose()?;
+    // The first folder may be lost alone.
+    let kept = copies.as_ref().filter(|copies| copies.has(DATABASE_PASSWORD));
+    let kept = kept.map(|copies| copies.read(DATABASE_PASSWORD)).transpose()?;
+    if let Some(directory) = &arguments.database_directory
+        && kept.is_none()
+    {
+        folder.require_password_of(directory)?;
+    }
     let min_length = settings.service.password_min_length;
     let signing = folder.read_or_create("signing-secret", secret_generation::signing_secret)?;
     Keyring::new(&signing, &[]).map_err(|error| folder.invalid("signing-secret", error))?;
@@ -63,8 +70,8 @@ pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Fa
     let generate = || secret_generation::password(min_length);
     let admin = folder.read_or_create("admin-password", generate)?;
     Password::new(admin, min_length).map_err(|error| folder.invalid("admin-password", error))?;
-    let generate = || secret_generation::password(0);
-    let password = folder.read_or_create("database-password", generate)?;
+    let generate = || kept.map_or_else(|| secret_generation::password(0), Ok);
+    let password = folder.read_or_create(DATABASE_PASSWORD, generate)?;
     if password.expose_secret().is_empty() {
         return Err(folder.invalid("database-password", "is empty").into());
     }

@@ -12,7 +12,7 @@ const ACCEPTED: &str = "signing-secrets-accepted";
 const NEXT: &str = "next-signing-secret";
 const PREVIOUS: &str = "previous-signing-secret";
 
-/// A step of a rotation. Each can be repeated.
+/// A step of a rotation.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Rotation {
     /// Create the next signing secret and accept it too
@@ -23,6 +23,8 @@ pub(crate) enum Rotation {
     Back,
     /// Accept nothing but the secret that signs
     Drop,
+    /// Sign with a new secret and accept nothing else, at once: for a secret that leaked
+    Replace,
 }
 
 /// Creates the file of accepted secrets, with the signing secret alone.
@@ -46,6 +48,11 @@ pub(super) fn run(folder: &SecretFolder, step: Rotation) -> Result<(), SettingEr
     match step {
         Rotation::Accept => {
             let next = folder.read_or_create(NEXT, secret_generation::signing_secret)?;
+            // Otherwise the previous secret would be dropped, and nothing be rotated.
+            if next.expose_secret() == signing.expose_secret() {
+                let problem = "signs already: end that rotation first, with --rotate drop or back";
+                return Err(folder.invalid(NEXT, problem));
+            }
             let both = format!("{}\n{}", signing.expose_secret(), next.expose_secret());
             folder.replace(ACCEPTED, &both.into())
         }
@@ -66,6 +73,14 @@ pub(super) fn run(folder: &SecretFolder, step: Rotation) -> Result<(), SettingEr
         }
         Rotation::Drop => {
             folder.replace(ACCEPTED, &signing)?;
+            folder.remove(NEXT)?;
+            folder.remove(PREVIOUS)
+        }
+        Rotation::Replace => {
+            let secret = secret_generation::signing_secret()
+                .map_err(|error| folder.invalid(SIGNING, error))?;
+            folder.replace(ACCEPTED, &secret)?;
+            folder.replace(SIGNING, &secret)?;
             folder.remove(NEXT)?;
             folder.remove(PREVIOUS)
         }

@@ -1,5 +1,6 @@
 //! A folder of secret files that only its owner can replace.
 
+use super::DATABASE_PASSWORD;
 use rolegate_service_runtime::{
     private_folder::{self, current_user},
     program::print,
@@ -30,6 +31,11 @@ impl<'a> SecretFolder<'a> {
         self.require_private(name)?;
         print(&format!("{} {}", path.display(), if is_new { "created" } else { "exists" }));
         Ok(secret)
+    }
+
+    /// Whether the secret `name` exists.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.join(name).exists()
     }
 
     /// Reads the secret `name`, which must exist and be private.
@@ -65,7 +71,6 @@ impl<'a> SecretFolder<'a> {
     /// Fails if `directory` holds a database and its password is lost. PostgreSQL's directory is
     /// readable by its own user only, so that one that cannot be read holds a database too.
     pub(super) fn require_password_of(&self, directory: &Path) -> Result<(), SettingError> {
-        const NAME: &str = "database-password";
         let has_database = match fs::read_dir(directory) {
             Ok(mut entries) => entries.next().is_some(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
@@ -75,14 +80,14 @@ impl<'a> SecretFolder<'a> {
                 return Err(SettingError::new("--database-directory", problem));
             }
         };
-        if has_database && !self.0.join(NAME).exists() {
+        if has_database && !self.has(DATABASE_PASSWORD) {
             let problem = format!(
                 "does not exist, but {} holds a database, which keeps the password of its first \
                  start; restore the secrets from a backup, or create others without \
                  --database-directory and give the database the new password",
                 directory.display()
             );
-            return Err(self.invalid(NAME, problem));
+            return Err(self.invalid(DATABASE_PASSWORD, problem));
         }
         Ok(())
     }
