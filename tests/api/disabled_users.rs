@@ -79,7 +79,7 @@ async fn every_credential_of_a_disabled_user_is_refused_at_once(setup: TestSetup
 async fn enabled_user_logs_in_again_and_old_tokens_stay_revoked(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
-    let shown = json!({ "id": ann.id, "username": "ann", "role": "user" });
+    let shown = json!({ "id": ann.id, "username": "ann", "role": "user", "disabled": false });
     // Enabling who is enabled changes nothing.
     set_disabled(&app, &admin, ann.id, false).await.expect_json(200, &shown);
     app.bearer.with_token(&ann.token).get("/profile").await.expect(200);

@@ -40,7 +40,13 @@ async fn users_are_created_listed_shown_and_deleted(setup: TestSetup) {
     e2e::TestUser::log_in(&app.bearer, "ann", NEW_PASSWORD).await;
     let bob = e2e::TestUser::log_in(&app.bearer, "bob b", NEW_PASSWORD).await;
     app.bearer.with_token(&bob.token).get("/author").await.expect(200);
-    app.database.execute(r#"UPDATE "user" SET disabled = true WHERE username = 'ann'"#).await;
+    let disabled = run(&["disable", "ann"]).await;
+    assert_eq!(disabled.stdout, "User 2 (\"ann\") is disabled now.\n");
+    audited(&disabled, "user_disabled");
+    app.try_log_in("ann", NEW_PASSWORD).await.expect(401);
+    audited(&run(&["enable", "ann"]).await, "user_enabled");
+    app.try_log_in("ann", NEW_PASSWORD).await.expect(200);
+    run(&["disable", "ann"]).await;
     let header = "      ID  ROLE    STATE     USERNAME\n";
     let ann = "       2  user    disabled  \"ann\"\n";
     let list = run(&["list"]).await;
@@ -110,6 +116,8 @@ async fn invalid_command_is_reported_and_changes_nothing(setup: TestSetup) {
         (&["set-role", "admin"], "", &[], 64, "ROLE: is required"),
         (&["show", "nobody"], "", &[], 1, "there is no user \"nobody\""),
         (&["delete", "Admin"], "", &[], 1, "there is no user \"Admin\""),
+        (&["disable", "Admin"], "", &[], 1, "there is no user \"Admin\""),
+        (&["enable"], "", &[], 64, "USERNAME: is required"),
         (&["create", "admin"], "x", &[], 1, "the user \"admin\" exists already"),
         (&["create", "a:b"], "x", &[], 64, "USERNAME: Username must not contain a colon."),
         (&["create", "admin\u{200b}"], "x", &[], 64, "invisible or unassigned characters"),

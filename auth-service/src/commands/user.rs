@@ -8,6 +8,7 @@ mod new_password;
 mod operator;
 mod password_input;
 mod reset_password;
+mod set_disabled;
 mod set_role;
 
 use crate::settings::Settings;
@@ -37,6 +38,16 @@ pub(crate) enum UserCommand {
     List,
     /// Show a user
     Show {
+        /// Name of the user, case-sensitive
+        username: String,
+    },
+    /// Refuse every credential of a user, from the next request on
+    Disable {
+        /// Name of the user, case-sensitive
+        username: String,
+    },
+    /// Accept the credentials of a disabled user again, except for older tokens
+    Enable {
         /// Name of the user, case-sensitive
         username: String,
     },
@@ -76,6 +87,8 @@ pub(super) async fn run(command: UserCommand, settings: &Settings) -> Result<(),
         }
         UserCommand::List => list::all(&operator).await,
         UserCommand::Show { username } => list::one(&operator, &username).await,
+        UserCommand::Disable { username } => set_disabled::run(&operator, &username, true).await,
+        UserCommand::Enable { username } => set_disabled::run(&operator, &username, false).await,
         UserCommand::Delete { username } => delete::run(&operator, &username).await,
         UserCommand::SetRole { username, role } => set_role::run(&operator, &username, role).await,
         UserCommand::ResetPassword { username, new_password_file } => {

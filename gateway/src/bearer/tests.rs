@@ -103,7 +103,7 @@ async fn success_bodies_are_those_of_the_contract() {
         ),
         (
             with_token(json("PATCH", "/users/2", r#"{"disabled":false}"#), "admin"),
-            json!({"id": 2, "username": "author", "role": "author"}),
+            json!({"id": 2, "username": "author", "role": "author", "disabled": false}),
         ),
         (
             authorized("DELETE", "/users/2", "Bearer admin"),

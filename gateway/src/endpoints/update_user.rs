@@ -50,5 +50,6 @@ pub(crate) async fn update_user(
 ) -> Result<Json<UserResponse>, ApiError> {
     let PathId(user_id) = user_id?;
     let UserUpdateRequest { disabled } = request?;
-    Ok(Json(auth.set_user_disabled(&actor, user_id, disabled, context).await?.into()))
+    let user = auth.set_user_disabled(&actor, user_id, disabled, context).await?;
+    Ok(Json(UserResponse::with_disabled(user)))
 }

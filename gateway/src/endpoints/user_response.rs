@@ -15,10 +15,18 @@ pub(crate) struct UserResponse {
     username: String,
     #[schema(value_type = RoleName)]
     role: &'static str,
-    /// Only shown where true: every credential of the user is refused.
+    /// Every credential of the user is refused. Shown where true, and by the update.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
     disabled: Option<bool>,
+}
+
+impl UserResponse {
+    /// Shows `disabled` also where it is false.
+    pub(crate) fn with_disabled(user: User) -> Self {
+        let disabled = Some(user.disabled);
+        Self { disabled, ..user.into() }
+    }
 }
 
 impl From<User> for UserResponse {

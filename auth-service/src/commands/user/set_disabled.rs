@@ -1,0 +1,22 @@
+//! `auth-service user disable` and `auth-service user enable`.
+
+use super::operator::{Operator, audit, not_found};
+use crate::{clock::SystemClock, host::failed, token::revocation_time};
+use rolegate_service_runtime::program::{Failure, print};
+
+/// The operator may disable the last admin too.
+pub(super) async fn run(
+    operator: &Operator,
+    username: &str,
+    disabled: bool,
+) -> Result<(), Failure> {
+    let id = operator.find(username).await?.id;
+    let not_before = revocation_time(&SystemClock);
+    let changed = operator.store.set_disabled(None, id, disabled, not_before).await;
+    let user = changed.map_err(failed)?.ok_or_else(|| not_found(username))?;
+    let (event, state) =
+        if disabled { ("user_disabled", "disabled") } else { ("user_enabled", "enabled") };
+    audit(event, &user);
+    print(&format!("User {} ({:?}) is {state} now.", user.id, user.username));
+    Ok(())
+}
