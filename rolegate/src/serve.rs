@@ -96,10 +96,10 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         gateway.serve(auth_client, Some(posts_client), shutdown.clone()).await;
         posts_shutdown.stop_now();
     };
+    let of_posts = readiness.of_another_store();
     let serve_posts = async {
         // Not that of the process: without posts, users can still be served.
-        let readiness = Readiness::new(&shutdown);
-        let outcome = posts.serve(posts_grpc, posts_in_memory, readiness, &shutdown).await;
+        let outcome = posts.serve(posts_grpc, posts_in_memory, of_posts, &shutdown).await;
         auth_shutdown.stop_now();
         outcome
     };

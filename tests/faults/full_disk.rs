@@ -41,7 +41,9 @@ async fn writes_fail_while_the_disk_is_full_and_succeed_afterwards() {
     eventually("a readiness that names the problem", async || {
         let response = ops.get("/readyz").await;
         let body = &response.expect(200).body;
-        (body.starts_with("ready\n") && body.contains(CAUSE)).then_some(())
+        let named = ["users.db: ", "posts.db: "];
+        let is_named = named.iter().all(|store| body.contains(store));
+        (body.starts_with("ready\n") && body.contains(CAUSE) && is_named).then_some(())
     })
     .await;
     assert_eq!(writable(&ops).await, [0, 0]);

@@ -2,8 +2,8 @@
 //!
 //! - `GET /livez`: 200 while the event loop runs. Checks no dependency, because an outage of the database
 //!   must not restart every replica.
-//! - `GET /readyz`: 200 if ready for requests, else 503; the body says why. With 200 it says in a
-//!   second line why the store cannot write.
+//! - `GET /readyz`: 200 if ready for requests, else 503; the body says why. With 200 it
+//!   also says which stores cannot write, and why.
 //! - `GET /metrics`: metrics for Prometheus.
 
 use crate::{
@@ -64,12 +64,11 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, Cow<'static,
         Some(Obstacle::Database) => {
             (StatusCode::SERVICE_UNAVAILABLE, "waiting for the database\n".into())
         }
-        None => match readiness.write_problem() {
-            None => (StatusCode::OK, "ready\n".into()),
-            Some(problem) => {
-                (StatusCode::OK, format!("ready\nthe store cannot write: {problem}\n").into())
-            }
-        },
+        None => {
+            let problems = readiness.write_problems();
+            let lines = problems.iter().map(|problem| format!("cannot write to {problem}\n"));
+            (StatusCode::OK, format!("ready\n{}", lines.collect::<String>()).into())
+        }
     }
 }
 

@@ -1,9 +1,12 @@
 //! Whether a program is ready, as `/readyz` reports.
 
 use crate::shutdown::Shutdown;
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// Why a program is not ready.
@@ -19,7 +22,9 @@ pub enum Obstacle {
 #[derive(Clone, Debug)]
 pub struct Readiness {
     healthy: Arc<AtomicBool>,
-    write_problem: Arc<Mutex<Option<Arc<str>>>>,
+    /// By the number of the store.
+    write_problems: Arc<Mutex<BTreeMap<usize, Arc<str>>>>,
+    store: usize,
     shutdown: Shutdown,
 }
 
@@ -27,7 +32,12 @@ impl Readiness {
     /// Not ready until [`Self::set_healthy`], and never after `shutdown` has begun.
     #[must_use]
     pub fn new(shutdown: &Shutdown) -> Self {
-        Self { healthy: Arc::default(), write_problem: Arc::default(), shutdown: shutdown.clone() }
+        Self {
+            healthy: Arc::default(),
+            write_problems: Arc::default(),
+            store: 0,
+            shutdown: shutdown.clone(),
+        }
     }
 
     /// Sets whether the program has started and its dependencies are available.
@@ -35,15 +45,27 @@ impl Readiness {
         self.healthy.store(healthy, Ordering::Release);
     }
 
-    /// Sets why the store cannot write. It stays ready, because decisions only read.
-    pub fn set_write_problem(&self, problem: Option<Arc<str>>) {
-        *self.write_problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+    /// For a further store of the program, whose health does not matter to this readiness, but whose
+    /// write problem belongs to those of the program.
+    #[must_use]
+    pub fn of_another_store(&self) -> Self {
+        Self { healthy: Arc::default(), store: self.store + 1, ..self.clone() }
     }
 
-    /// Why the store cannot write; `None` if it can.
+    /// Sets why the store cannot write. It stays ready, because decisions only read.
+    pub fn set_write_problem(&self, problem: Option<Arc<str>>) {
+        let mut problems = self.write_problems.lock().unwrap_or_else(PoisonError::into_inner);
+        match problem {
+            Some(problem) => problems.insert(self.store, problem),
+            None => problems.remove(&self.store),
+        };
+    }
+
+    /// Why stores cannot write, one text each.
     #[must_use]
-    pub fn write_problem(&self) -> Option<Arc<str>> {
-        self.write_problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn write_problems(&self) -> Vec<Arc<str>> {
+        let problems = self.write_problems.lock().unwrap_or_else(PoisonError::into_inner);
+        problems.values().cloned().collect()
     }
 
     /// Whether load balancers should send new requests.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub struct StoreStatus {
     /// Its connection pools.
     pub pools: Vec<PoolStats>,
-    /// Why writes fail; `None` if they succeed, or none was tried.
+    /// The database, and why writes fail; `None` if they succeed, or none was tried.
     pub write_problem: Option<Arc<str>>,
 }
 

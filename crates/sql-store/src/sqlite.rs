@@ -95,7 +95,7 @@ async fn open_pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
     tables.sqlite().run(&writer).await?;
     let readers = pool().max_connections(READERS).test_before_acquire(false);
     let readers = readers.connect_with(options.read_only(true)).await?;
-    let health = WriteHealth::new(format!("SQLite in {}", file.display()));
+    let health = WriteHealth::new(format!("SQLite in {}", file.display()), "the disk may hang");
     Ok(Pools { writer, readers, health })
 }
 

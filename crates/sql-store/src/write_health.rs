@@ -9,6 +9,8 @@ use tokio::sync::watch;
 pub(crate) struct WriteHealth {
     /// The database, for the log.
     store: Arc<str>,
+    /// What to look for while a commit has no answer.
+    hint: &'static str,
     state: watch::Sender<State>,
 }
 
@@ -26,13 +28,14 @@ struct State {
 pub(crate) struct OverdueCommit(WriteHealth);
 
 impl WriteHealth {
-    pub(crate) fn new(store: impl Into<Arc<str>>) -> Self {
-        Self { store: store.into(), state: watch::Sender::default() }
+    pub(crate) fn new(store: impl Into<Arc<str>>, hint: &'static str) -> Self {
+        Self { store: store.into(), hint, state: watch::Sender::default() }
     }
 
-    /// Why writes fail; `None` if they succeed, or none was tried.
+    /// The database, and why writes fail; `None` if they succeed, or none was tried.
     pub(crate) fn problem(&self) -> Option<Arc<str>> {
-        self.state.borrow().problem.clone()
+        let state = self.state.borrow();
+        state.problem.as_ref().map(|problem| format!("{}: {problem}", self.store).into())
     }
 
     /// A write failed. Only the first cause is logged.
@@ -63,7 +66,7 @@ impl WriteHealth {
     /// a connection as well.
     pub(crate) fn commit_overdue(&self) -> OverdueCommit {
         self.state.send_modify(|state| state.overdue += 1);
-        self.fail("no answer to a commit; if standbys are synchronous, look for a lost one");
+        self.fail(&format!("no answer to a commit; {}", self.hint));
         OverdueCommit(self.clone())
     }
 

@@ -31,6 +31,13 @@ pub(super) struct Connector {
     pub(super) closed: Notify,
 }
 
+/// A connection, and the server process behind it.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) connection: PgConnection,
+    pub(super) pid: i32,
+}
+
 impl Connector {
     pub(super) fn new(servers: Servers, reads: Reads) -> Self {
         Self { servers, reads, last_failure: Mutex::default(), closed: Notify::new() }
@@ -49,31 +56,29 @@ impl Connector {
 }
 
 impl Manager for Connector {
-    type Type = PgConnection;
+    type Type = Session;
     type Error = Error;
 
-    async fn create(&self) -> Result<PgConnection, Error> {
-        self.servers.connect(|| self.discard_idle()).await
+    async fn create(&self) -> Result<Session, Error> {
+        let mut connection = self.servers.connect(|| self.discard_idle()).await?;
+        let pid = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut connection).await?;
+        Ok(Session { connection, pid })
     }
 
-    async fn recycle(
-        &self,
-        connection: &mut PgConnection,
-        metrics: &Metrics,
-    ) -> RecycleResult<Error> {
+    async fn recycle(&self, session: &mut Session, metrics: &Metrics) -> RecycleResult<Error> {
         let last_failure = *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
         let last_used = metrics.recycled.unwrap_or(metrics.created);
         if last_failure.is_some_and(|failure| failure >= last_used) {
             return Err(RecycleError::message("another connection failed"));
         }
-        if last_used.elapsed() < MAX_UNCHECKED_IDLE || is_usable(connection).await {
+        if last_used.elapsed() < MAX_UNCHECKED_IDLE || is_usable(&mut session.connection).await {
             return Ok(());
         }
         self.discard_idle();
         Err(RecycleError::message("the ping failed"))
     }
 
-    fn detach(&self, _connection: &mut PgConnection) {
+    fn detach(&self, _session: &mut Session) {
         self.closed.notify_waiters();
     }
 }

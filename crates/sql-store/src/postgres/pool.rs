@@ -7,10 +7,10 @@
 //! was abandoned, or whose server is a standby.
 
 use super::{
-    connector::{Connector, MAX_LIFETIME, PING_TIMEOUT, is_usable},
+    connector::{Connector, MAX_LIFETIME, PING_TIMEOUT, Session, is_usable},
     primary::{Obstacle, obstacle},
     servers::Servers,
-    writes::Writes,
+    writes::{HINT, Writes},
 };
 use crate::{
     PoolStats, QueryFuture, Reads, STATEMENT_TIMEOUT, StoreError, StoreStatus, statement::traced,
@@ -39,7 +39,7 @@ struct PooledConnection(Option<Object<Connector>>);
 impl Pool {
     /// `store` names the database in the log.
     pub(super) fn new(store: String, servers: Servers, reads: Reads) -> sqlx::Result<Self> {
-        let writes = Writes::new(MAX_CONNECTIONS / 2, WriteHealth::new(store));
+        let writes = Writes::new(MAX_CONNECTIONS / 2, WriteHealth::new(store, HINT));
         let pool = managed::Pool::builder(Connector::new(servers, reads))
             .max_size(MAX_CONNECTIONS)
             // Connections beyond the load stay unused and expire.
@@ -64,24 +64,24 @@ impl Pool {
         &self,
         statement: impl for<'c> FnOnce(&'c mut PgConnection) -> QueryFuture<'c, T> + Send,
     ) -> Result<T, StoreError> {
-        traced("postgresql", self.execute(statement)).await
+        traced("postgresql", self.execute(|session| statement(&mut session.connection))).await
     }
 
     pub(super) async fn execute<T: Send>(
         &self,
-        statement: impl for<'c> FnOnce(&'c mut PgConnection) -> QueryFuture<'c, T> + Send,
+        statement: impl for<'c> FnOnce(&'c mut Session) -> QueryFuture<'c, T> + Send,
     ) -> sqlx::Result<T> {
         let object = self.connections.get().await.map_err(|error| match error {
             PoolError::Backend(error) => error,
             _ => sqlx::Error::PoolClosed,
         })?;
         let mut pooled = PooledConnection(Some(object));
-        let outcome = statement(pooled.connection()).await;
+        let outcome = statement(pooled.object()).await;
         let is_rejected = matches!(outcome, Err(sqlx::Error::Database(_)));
         // The server rejected the statement. A pending rollback precedes the ping.
         let obstacle = outcome.as_ref().err().and_then(obstacle);
         let is_usable = outcome.is_ok() || obstacle == Some(Obstacle::Asynchronous);
-        if is_usable || is_rejected && self::is_usable(pooled.connection()).await {
+        if is_usable || is_rejected && self::is_usable(&mut pooled.object().connection).await {
             self.release(pooled);
         } else if obstacle == Some(Obstacle::Standby) {
             self.connections.manager().discard_idle();
@@ -115,8 +115,8 @@ impl Pool {
         let idle = self.connections.retain(|_, _| false).removed;
         self.connections.close();
         let farewells = async {
-            for connection in idle {
-                let _ = connection.close().await;
+            for session in idle {
+                let _ = session.connection.close().await;
             }
         };
         let _ = timeout(PING_TIMEOUT, farewells).await;
@@ -138,10 +138,6 @@ impl Pool {
 impl PooledConnection {
     fn object(&mut self) -> &mut Object<Connector> {
         self.0.as_mut().expect("a connection until it is released")
-    }
-
-    fn connection(&mut self) -> &mut PgConnection {
-        self.object()
     }
 }
 

@@ -8,20 +8,30 @@ use crate::{
     write_health::WriteHealth,
 };
 use sqlx::PgConnection;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI32, Ordering},
+    },
+    time::Duration,
+};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, sleep, timeout_at},
 };
 
-/// How often the server is asked about commits without an answer.
+/// How often the server is asked about a commit without an answer.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Whether a session like this one is busy for so long that it can only wait for its commit.
-const HAS_WAITING_COMMITS: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity
-    WHERE datname = current_database() AND usename = current_user
-        AND application_name = current_setting('application_name') AND pid <> pg_backend_pid()
-        AND state = 'active' AND query_start < clock_timestamp() - interval '1 second')";
+/// Whether this server process is busy for so long that it may wait for a commit.
+const MAY_WAIT: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1
+    AND state = 'active' AND query_start < clock_timestamp() - interval '1 second')";
+
+/// What to look for while a commit has no answer.
+pub(super) const HINT: &str = "if standbys are synchronous, look for a lost one";
+
+/// No server process.
+const NOT_CONNECTED: i32 = 0;
 
 /// The places that writes have in the pool. A write keeps its place until it is answered.
 #[derive(Clone, Debug)]
@@ -62,25 +72,29 @@ impl Pool {
         let deadline = Instant::now() + STATEMENT_TIMEOUT;
         let place = self.writes.place(deadline).await?;
         let (pool, commit) = (self.clone(), Commit::default());
-        let sending = commit.clone();
+        let (sending, pid) = (commit.clone(), Arc::new(AtomicI32::new(NOT_CONNECTED)));
+        let connection_lost = until_lost(self.clone(), Arc::clone(&pid));
         let write = async move {
             let _place = place;
-            pool.execute(|connection| statement(connection, sending)).await
+            let execute = pool.execute(|session| {
+                pid.store(session.pid, Ordering::Relaxed);
+                statement(&mut session.connection, sending)
+            });
+            execute.await
         };
-        let connection_lost = until_none_waits(self.clone());
         let limits = write::Limits { deadline, connection_lost };
         write::run("postgresql", &self.writes.health, commit, limits, Box::pin(write)).await
     }
 }
 
-/// Ends when no session waits for its commit: then the connections of ours that still do are dead, or
-/// lead to a server that is not the primary any more. Asks on new connections, because an old primary
-/// may be alive and not know its successor.
-async fn until_none_waits(pool: Pool) {
+/// Ends when the server has no such process, or an idle one: then the connection is dead, or leads to
+/// a server that is not the primary any more. Asks on new connections, because an old primary may be
+/// alive and not know its successor.
+async fn until_lost(pool: Pool, pid: Arc<AtomicI32>) {
     loop {
         sleep(CHECK_INTERVAL).await;
         pool.suspect_server();
-        let check = sqlx::query_scalar(HAS_WAITING_COMMITS);
+        let check = sqlx::query_scalar(MAY_WAIT).bind(pid.load(Ordering::Relaxed));
         let waiting = pool.run(|connection| Box::pin(check.fetch_one(connection)));
         if matches!(Box::pin(waiting).await, Ok(false)) {
             return;

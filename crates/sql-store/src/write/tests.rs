@@ -14,7 +14,7 @@ fn limits<L>(connection_lost: L) -> Limits<L> {
 
 #[tokio::test(start_paused = true)]
 async fn write_whose_commit_was_not_sent_in_time_is_never_committed() {
-    let (health, commit) = (WriteHealth::new("test"), Commit::default());
+    let (health, commit) = (WriteHealth::new("test", "hint"), Commit::default());
     let (sending, (sent, was_sent)) = (commit.clone(), oneshot::channel());
     let write = async move {
         sleep(STATEMENT_TIMEOUT + A_MOMENT).await;
@@ -29,7 +29,7 @@ async fn write_whose_commit_was_not_sent_in_time_is_never_committed() {
 
 #[tokio::test(start_paused = true)]
 async fn commit_without_an_answer_is_unknown_and_refuses_writes_until_it_is_answered() {
-    let (health, commit) = (WriteHealth::new("test"), Commit::default());
+    let (health, commit) = (WriteHealth::new("test", "hint"), Commit::default());
     let (sending, (answer, answered)) = (commit.clone(), oneshot::channel::<()>());
     let write = async move {
         sending.send()?;
@@ -49,7 +49,7 @@ async fn commit_without_an_answer_is_unknown_and_refuses_writes_until_it_is_answ
 
 #[tokio::test(start_paused = true)]
 async fn commit_on_a_dead_connection_is_dropped() {
-    let (health, commit) = (WriteHealth::new("test"), Commit::default());
+    let (health, commit) = (WriteHealth::new("test", "hint"), Commit::default());
     let (sending, (connection, closed)) = (commit.clone(), oneshot::channel::<()>());
     let write = async move {
         let _connection = connection;
@@ -65,7 +65,7 @@ async fn commit_on_a_dead_connection_is_dropped() {
 
 #[tokio::test(start_paused = true)]
 async fn write_continues_without_a_caller() {
-    let (health, commit) = (WriteHealth::new("test"), Commit::default());
+    let (health, commit) = (WriteHealth::new("test", "hint"), Commit::default());
     let (sending, (done, is_done)) = (commit.clone(), oneshot::channel());
     let write = async move {
         sending.send()?;
