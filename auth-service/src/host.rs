@@ -5,7 +5,7 @@ use crate::{
     clock::SystemClock,
     grpc::AuthGrpc,
     metrics,
-    password::{Hasher, core_dumps},
+    password::{Hasher, Peppers, core_dumps},
     store::{self, UserStore},
     token::{self, KeySource, Tokens},
 };
@@ -36,6 +36,8 @@ pub struct Config {
     pub initial_password: InitialPassword,
     /// Cost of new password hashes: base-2 logarithm of the rounds.
     pub bcrypt_cost: u32,
+    /// The secrets that go into password hashes.
+    pub peppers: Peppers,
     /// Threads and lanes of the password engine.
     pub engine: rolegate_bcrypt_lanes::Settings,
     /// Limits and switches of the use cases.
@@ -64,7 +66,8 @@ impl AuthService {
         {
             return Err(Failure::Other(format!("cannot disable core dumps: {error}").into()));
         }
-        let hasher = Hasher::start(config.bcrypt_cost, config.engine).map_err(failed)?;
+        let hasher =
+            Hasher::start(config.bcrypt_cost, config.engine, config.peppers).map_err(failed)?;
         let store = store::open(&config.database).await?;
         metrics::register(&hasher, &store);
         note_stored_cost(&hasher, &*store).await;

@@ -2,13 +2,16 @@
 //!
 //! - `validation`: the rules of a password.
 //! - `hasher`: hashes and verifies on the threads of `rolegate_bcrypt_lanes`.
+//! - `pepper`: secrets outside the database that go into hashes.
 //! - `credential_cache`: successful checks of HTTP Basic; `core_dumps`: keeps it out of core dumps.
 
 pub(crate) mod core_dumps;
 mod credential_cache;
 mod hasher;
+mod pepper;
 mod validation;
 
 pub(crate) use credential_cache::{CacheKey, CredentialCache};
 pub use hasher::{HashError, Hasher, HasherError, Verification};
+pub use pepper::{Peppers, UnknownPepper};
 pub use validation::{MAX_PASSWORD_BYTES, Password, PasswordError};

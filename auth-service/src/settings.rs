@@ -5,8 +5,8 @@
 use crate::{
     accounts::{AdminPassword, InitialPassword, Policy},
     host::Config,
-    password::Password,
-    token::KeySource,
+    password::{Password, Peppers},
+    token::{self, KeySource},
 };
 use clap::{Args, Parser};
 use rolegate_grpc_server::TlsFiles;
@@ -91,6 +91,14 @@ pub struct ServiceSettings {
     #[arg(long, env = "BCRYPT_COST", default_value = "12", value_parser = |text: &str| number_between(text, 12_u32, 16))]
     pub bcrypt_cost: u32,
 
+    /// Secrets that go into password hashes, at least 32 bytes each, the newest first, separated by commas or newlines
+    #[arg(long, env = "PASSWORD_PEPPER", hide_env_values = true, value_parser = secret::parse)]
+    pub password_pepper: Option<SecretString>,
+
+    /// File that contains PASSWORD_PEPPER
+    #[arg(long, env = "PASSWORD_PEPPER_FILE")]
+    pub password_pepper_file: Option<PathBuf>,
+
     /// Password hashing threads, 1 to 256 [default: one per core]
     #[arg(long, env = "BCRYPT_THREADS", value_parser = |text: &str| number_between(text, 1_usize, 256))]
     pub bcrypt_threads: Option<usize>,
@@ -166,6 +174,7 @@ impl ServiceSettings {
             admin_password: self.admin_password()?,
             initial_password: InitialPassword::default(),
             bcrypt_cost: self.bcrypt_cost,
+            peppers: self.peppers()?,
             engine: self.engine(),
             policy: Policy {
                 password_min_length: self.password_min_length,
@@ -195,6 +204,20 @@ impl ServiceSettings {
             client_ca: self.auth_tls_client_ca_file.clone(),
         };
         files.load()
+    }
+
+    /// The secrets that go into password hashes.
+    pub fn peppers(&self) -> Result<Peppers, SettingError> {
+        let file = self.password_pepper_file.as_deref();
+        let source =
+            SecretSource::from_setting("PASSWORD_PEPPER", self.password_pepper.clone(), file)?;
+        let Some(source) = source else { return Ok(Peppers::default()) };
+        let peppers = Peppers::new(&token::secret_list(&source)?);
+        // New hashes would silently lack it.
+        if peppers.count() == 0 {
+            return Err(source.invalid("is empty; remove it, or set a secret of at least 32 bytes"));
+        }
+        Ok(peppers)
     }
 
     /// Threads and lanes of the password engine.

@@ -9,6 +9,7 @@ mod key_source;
 mod keyring;
 
 pub use key_source::KeySource;
+pub(crate) use key_source::list as secret_list;
 pub use keyring::{Keyring, KeyringError};
 
 use crate::{clock::Clock, user::User};

@@ -8,6 +8,7 @@ mod doctor;
 mod healthcheck;
 mod init_secrets;
 mod migrate;
+mod pepper;
 mod posts_doctor;
 mod rotate_secrets;
 mod secret_files_doc;

@@ -106,6 +106,7 @@ impl From<HashError> for AccountError {
     fn from(error: HashError) -> Self {
         match error {
             HashError::Overloaded { retry_after, scope } => Self::Overloaded { retry_after, scope },
+            HashError::UnknownPepper(cause) => Self::Internal(Box::new(cause)),
             HashError::Failed(cause) => Self::Internal(Box::new(cause)),
         }
     }

@@ -46,7 +46,8 @@ impl App {
     fn unseeded(policy: Policy, initial_password: InitialPassword) -> Self {
         assert!(token::self_test());
         let engine = rolegate_bcrypt_lanes::Settings { threads: 1, ..Default::default() };
-        let hasher = Hasher::start(4, engine).expect("started");
+        let hasher =
+            Hasher::start(4, engine, crate::password::Peppers::default()).expect("started");
         let keyring = Keyring::new(&SecretString::from("0123456789abcdef0123456789abcdef"), &[]);
         let clock = Arc::new(ManualClock::at(1_800_000_000));
         let tokens = Tokens::new(keyring.expect("long enough"), clock);

@@ -17,9 +17,14 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     doctor.tls(service.tls());
     let keyring = settings.keys().and_then(|keys| keys.read());
     doctor.report("keys", keyring.map(|ring| format!("{} accepted", ring.kids().count())));
+    if service.password_pepper.is_some() || service.password_pepper_file.is_some() {
+        let peppers = service.peppers();
+        doctor.report("pepper", peppers.map(|peppers| format!("{} given", peppers.count())));
+    }
     doctor.file_modes(&[
         ("SIGNING_SECRET_FILE", service.signing_secret_file.as_deref()),
         ("SIGNING_SECRETS_ACCEPTED_FILE", service.signing_secrets_accepted_file.as_deref()),
+        ("PASSWORD_PEPPER_FILE", service.password_pepper_file.as_deref()),
         ("AUTH_TLS_KEY_FILE", service.auth_tls_key_file.as_deref()),
         ("DEFAULT_ADMIN_PASSWORD_FILE", service.default_admin_password_file.as_deref()),
         ("DATABASE_URL_FILE", host.database_url_file.as_deref()),

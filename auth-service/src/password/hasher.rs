@@ -1,6 +1,6 @@
 //! Hashes and verifies passwords with `rolegate_bcrypt_lanes`.
 
-use super::Password;
+use super::{Password, Peppers, UnknownPepper};
 use crate::{metrics, request_origin::RequestOrigin};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
 use rolegate_proto::RefusalScope;
@@ -16,6 +16,7 @@ pub struct Hasher {
     cost: Cost,
     /// Of checks, which every client can ask for.
     slots: ClientSlots,
+    peppers: Arc<Peppers>,
 }
 
 /// The result of a check.
@@ -23,7 +24,7 @@ pub struct Hasher {
 pub struct Verification {
     /// Whether the password matches.
     pub is_match: bool,
-    /// Whether it matches a hash of another cost than new hashes have.
+    /// Whether it matches a hash of another cost or pepper than new hashes have.
     pub needs_rehash: bool,
 }
 
@@ -38,6 +39,9 @@ pub enum HashError {
         /// What else is refused until then.
         scope: Option<RefusalScope>,
     },
+    /// A hash cannot be verified without its pepper.
+    #[error(transparent)]
+    UnknownPepper(#[from] UnknownPepper),
     /// The engine failed.
     #[error("a password could not be hashed")]
     Failed(#[source] EngineError),
@@ -65,7 +69,11 @@ pub enum HasherError {
 
 impl Hasher {
     /// Checks the engine against known answers and starts it.
-    pub fn start(cost: u32, engine: rolegate_bcrypt_lanes::Settings) -> Result<Self, HasherError> {
+    pub fn start(
+        cost: u32,
+        engine: rolegate_bcrypt_lanes::Settings,
+        peppers: Peppers,
+    ) -> Result<Self, HasherError> {
         let cost = Cost::new(cost).ok_or(HasherError::Cost(cost))?;
         rolegate_bcrypt_lanes::self_test().map_err(HasherError::SelfTest)?;
         let engine = Engine::start(engine).map_err(HasherError::Threads)?;
@@ -73,7 +81,7 @@ impl Hasher {
             tracing::warn!(%error, "password hashing runs at normal priority");
         }
         let slots = ClientSlots::new(MAX_LOGINS_PER_CLIENT);
-        Ok(Self { engine: Arc::new(engine), cost, slots })
+        Ok(Self { engine: Arc::new(engine), cost, slots, peppers: Arc::new(peppers) })
     }
 
     /// The counters of the engine.
@@ -100,16 +108,17 @@ impl Hasher {
         }
     }
 
-    /// Hashes a new password: `$2b$` with a random salt.
+    /// Hashes a new password: `$2b$` with a random salt, after the name of the pepper if there is one.
     pub async fn hash(
         &self,
         password: &Password,
         origin: RequestOrigin,
     ) -> Result<SecretString, HashError> {
         let client = ClientKey::from(origin.client_key());
-        let hash =
-            self.engine.hash(password.expose().as_bytes(), self.cost, client, origin.deadline);
-        Ok(SecretString::from(observe(hash.await?)))
+        let (mut stored, input) = self.peppers.for_new(password);
+        let hash = self.engine.hash(input.as_bytes(), self.cost, client, origin.deadline);
+        stored += &observe(hash.await?);
+        Ok(SecretString::from(stored))
     }
 
     /// Verifies a password. `None` for either argument never matches, at the same cost.
@@ -119,8 +128,13 @@ impl Hasher {
         stored: Option<&SecretString>,
         origin: RequestOrigin,
     ) -> Result<Verification, HashError> {
-        let text = password.map_or("", Password::expose).as_bytes();
         let hash = stored.map(ExposeSecret::expose_secret);
+        let peppered = match (hash, password) {
+            (Some(hash), Some(password)) => Some(self.peppers.for_stored(hash, password)?),
+            _ => None,
+        };
+        let text = peppered.as_ref().map_or("", |peppered| &peppered.input).as_bytes();
+        let hash = peppered.as_ref().map(|peppered| peppered.hash);
         let client = origin.client_key();
         let _slot = self.slots.acquire(client).ok_or(NO_SLOT)?;
         let client = ClientKey::from(client);
@@ -130,7 +144,8 @@ impl Hasher {
             tracing::error!("a stored password hash is malformed, so its user cannot log in");
         }
         let is_match = verdict.is_match() && password.is_some();
-        let needs_rehash = is_match && verdict == Verdict::Match { rehash: true };
+        let is_outdated = peppered.is_some_and(|peppered| peppered.is_outdated);
+        let needs_rehash = is_match && (is_outdated || verdict == Verdict::Match { rehash: true });
         Ok(Verification { is_match, needs_rehash })
     }
 }
@@ -161,7 +176,7 @@ impl From<EngineError> for HashError {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hasher, Password, RequestOrigin, Verification};
+    use super::{HashError, Hasher, Password, Peppers, RequestOrigin, Verification};
     use secrecy::{ExposeSecret, SecretString};
     use std::time::{Duration, Instant};
 
@@ -170,7 +185,13 @@ mod tests {
     }
 
     fn hasher(cost: u32) -> Hasher {
-        Hasher::start(cost, rolegate_bcrypt_lanes::Settings::default()).expect("started")
+        with_peppers(cost, &[])
+    }
+
+    fn with_peppers(cost: u32, peppers: &[&str]) -> Hasher {
+        let secrets: Vec<_> = peppers.iter().map(|&pepper| SecretString::from(pepper)).collect();
+        let engine = rolegate_bcrypt_lanes::Settings::default();
+        Hasher::start(cost, engine, Peppers::new(&secrets)).expect("started")
     }
 
     fn origin() -> RequestOrigin {
@@ -213,6 +234,36 @@ mod tests {
         let hasher = hasher(4);
         let empty = SecretString::from(bcrypt::hash("", 4).expect("hashed"));
         assert!(!check(&hasher, "", Some(&empty)).await.is_match);
+    }
+
+    #[tokio::test]
+    async fn peppered_hash_needs_its_pepper_and_is_replaced_when_there_is_a_newer_one() {
+        let sesame = password("sesame").expect("valid");
+        let plain = hasher(4).hash(&sesame, origin()).await.expect("hashed");
+        let first = with_peppers(4, &["one"]).hash(&sesame, origin()).await.expect("hashed");
+        let (scheme, bcrypt) = first.expose_secret().rsplit_once(':').expect("three parts");
+        assert!(scheme.starts_with("hmac-sha256:") && bcrypt.starts_with("$2b$04$"), "{scheme}");
+        // base64(HMAC-SHA-256("one", "sesame")), by openssl.
+        let input = "rYU/+A//TzZ91IB2VxufbAre0wMk86ZcG3Foqq+7mMQ=";
+        assert!(bcrypt::verify(input, bcrypt).expect("a hash of bcrypt"));
+        assert!(!bcrypt::verify("sesame", bcrypt).expect("a hash of bcrypt"));
+
+        let good = |needs_rehash| Verification { is_match: true, needs_rehash };
+        for (peppers, of_plain, of_first) in [
+            (&["one"][..], good(true), good(false)),
+            (&["one", "two"], good(true), good(false)),
+            (&["two", "one"], good(true), good(true)),
+        ] {
+            let hasher = with_peppers(4, peppers);
+            assert_eq!(check(&hasher, "sesame", Some(&plain)).await, of_plain, "{peppers:?}");
+            assert_eq!(check(&hasher, "sesame", Some(&first)).await, of_first, "{peppers:?}");
+            assert!(!check(&hasher, "Sesame", Some(&first)).await.is_match);
+        }
+        for peppers in [&[][..], &["two"]] {
+            let hasher = with_peppers(4, peppers);
+            let unknown = hasher.verify(Some(&sesame), Some(&first), origin()).await;
+            assert!(matches!(unknown, Err(HashError::UnknownPepper(_))), "{unknown:?}");
+        }
     }
 
     #[tokio::test]

@@ -133,8 +133,9 @@ impl UserStore for SqlStore {
 
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
         // The cost has two digits, as in `$2b$12$`.
-        let sql = r#"SELECT coalesce(max(substr(password, 5, 2)), '') FROM "user"
-            WHERE password LIKE '$2_$__$%'"#;
+        // A hash of bcrypt has 60 characters; the name of a pepper may precede it.
+        let sql = r#"SELECT coalesce(max(substr(password, length(password) - 55, 2)), '') FROM "user"
+            WHERE password LIKE '%$2_$__$%' AND length(password) >= 60"#;
         let highest = self.0.read::<(String,)>(self.0.statement(sql)).await?.pop();
         Ok(highest.and_then(|(cost,)| cost.parse().ok()))
     }

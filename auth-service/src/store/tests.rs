@@ -97,8 +97,11 @@ async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStor
     let highest = async || store.highest_password_cost().await.expect("read");
     insert(store, "ann", Role::User).await;
     assert_eq!(highest().await, None);
-    for (cost, expected) in [("12", 12), ("04", 12), ("14", 14), ("13", 14)] {
-        let password_hash = format!("$2b${cost}${}", "x".repeat(53)).into();
+    let peppered = "hmac-sha256:0123456789ab:";
+    for (pepper, cost, expected) in
+        [("", "12", 12), ("", "04", 12), ("", "14", 14), ("", "13", 14), (peppered, "15", 15)]
+    {
+        let password_hash = format!("{pepper}$2b${cost}${}", "x".repeat(53)).into();
         let new = NewUser { username: format!("user {cost}"), password_hash, role: Role::User };
         store.insert(None, new).await.expect("inserted");
         assert_eq!(highest().await, Some(expected));

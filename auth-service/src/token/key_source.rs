@@ -39,7 +39,7 @@ impl KeySource {
 /// Splits a list at commas and newlines, without trimming. A short secret is an error, because a key
 /// left out would refuse valid tokens. An empty value is an empty list; an empty file is an error,
 /// because it may be half written.
-fn list(source: &SecretSource) -> Result<Vec<SecretString>, SettingError> {
+pub(crate) fn list(source: &SecretSource) -> Result<Vec<SecretString>, SettingError> {
     let text = source.read()?;
     if text.expose_secret().is_empty() && !source.is_file() {
         return Ok(Vec::new());

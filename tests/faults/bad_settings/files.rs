@@ -20,6 +20,10 @@ async fn invalid_secret_is_rejected_without_being_shown() {
         (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long}\nhunter2")),
         (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long}\n")),
         (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long},")),
+        (owners, "PASSWORD_PEPPER", "hunter2"),
+        (owners, "PASSWORD_PEPPER", ""),
+        (owners, "PASSWORD_PEPPER", &format!("{long}\nhunter2")),
+        (owners, "PASSWORD_PEPPER", &format!("{long},")),
         (owners, "DEFAULT_ADMIN_PASSWORD", &long),
         (owners, "DEFAULT_ADMIN_PASSWORD", ""),
     ])
@@ -42,9 +46,13 @@ async fn missing_required_setting_is_rejected() {
 async fn unreadable_or_duplicate_secret_file_is_rejected() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
-    for variable in
-        ["SIGNING_SECRET", "SIGNING_SECRETS_ACCEPTED", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"]
-    {
+    for variable in [
+        "SIGNING_SECRET",
+        "SIGNING_SECRETS_ACCEPTED",
+        "PASSWORD_PEPPER",
+        "DEFAULT_ADMIN_PASSWORD",
+        "DATABASE_URL",
+    ] {
         for program in [AuthService, Rolegate] {
             let mut settings = good(program, &database);
             let file = format!("{variable}_FILE");

@@ -23,9 +23,10 @@ pub(super) async fn hash(
     settings: &Settings,
 ) -> Result<SecretString, Failure> {
     let text = password_input::read(file).await?;
-    let password = Password::new(text, settings.service.password_min_length)
+    let service = &settings.service;
+    let password = Password::new(text, service.password_min_length)
         .map_err(|error| SettingError::new("new password", error.to_string()))?;
-    let hasher = Hasher::start(settings.service.bcrypt_cost, settings.service.engine());
+    let hasher = Hasher::start(service.bcrypt_cost, service.engine(), service.peppers()?);
     let deadline = Instant::now() + HASH_TIMEOUT;
     let origin = RequestOrigin { client_address: None, deadline };
     hasher.map_err(failed)?.hash(&password, origin).await.map_err(failed)

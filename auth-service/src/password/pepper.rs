@@ -1,0 +1,102 @@
+//! Peppers: secrets outside the database that go into password hashes, so that nobody can guess
+//! passwords with a stolen database alone.
+//!
+//! The password is replaced by its HMAC-SHA-256 in base64, 44 bytes, before bcrypt. Such a hash is
+//! stored as `hmac-sha256:ID:$2b$…`, where the id names the pepper. Without a pepper the stored hash is
+//! plain bcrypt.
+
+use super::Password;
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
+use hmac::{Hmac, KeyInit, Mac};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+/// Before the id in a stored hash; no bcrypt hash starts so.
+const SCHEME: &str = "hmac-sha256:";
+
+/// The configured peppers, newest first; none without the setting.
+#[derive(Clone, Debug, Default)]
+pub struct Peppers(Vec<Pepper>);
+
+#[derive(Clone)]
+struct Pepper {
+    id: String,
+    mac: Hmac<Sha256>,
+}
+
+/// A stored hash, and what goes into bcrypt to verify it.
+pub(super) struct Peppered<'h> {
+    /// The bcrypt hash.
+    pub(super) hash: &'h str,
+    pub(super) input: Zeroizing<String>,
+    /// Whether a new hash would use another pepper, or none.
+    pub(super) is_outdated: bool,
+}
+
+/// The pepper of a stored hash is not configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the pepper of a stored password hash is not in PASSWORD_PEPPER")]
+pub struct UnknownPepper;
+
+impl Peppers {
+    /// These secrets, newest first.
+    #[must_use]
+    pub fn new(secrets: &[SecretString]) -> Self {
+        Self(secrets.iter().map(|secret| Pepper::new(secret.expose_secret().as_bytes())).collect())
+    }
+
+    /// The number of peppers.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What a new hash starts with, and what goes into bcrypt.
+    pub(super) fn for_new(&self, password: &Password) -> (String, Zeroizing<String>) {
+        match self.0.first() {
+            Some(pepper) => (format!("{SCHEME}{}:", pepper.id), pepper.apply(password)),
+            None => (String::new(), Zeroizing::new(password.expose().to_owned())),
+        }
+    }
+
+    /// Splits a stored hash.
+    pub(super) fn for_stored<'h>(
+        &self,
+        stored: &'h str,
+        password: &Password,
+    ) -> Result<Peppered<'h>, UnknownPepper> {
+        let newest = self.0.first().map(|pepper| pepper.id.as_str());
+        let named = stored.strip_prefix(SCHEME).and_then(|rest| rest.split_once(':'));
+        let Some((id, hash)) = named else {
+            let input = Zeroizing::new(password.expose().to_owned());
+            return Ok(Peppered { hash: stored, input, is_outdated: newest.is_some() });
+        };
+        let pepper = self.0.iter().find(|pepper| pepper.id == id).ok_or(UnknownPepper)?;
+        let is_outdated = newest != Some(id);
+        Ok(Peppered { hash, input: pepper.apply(password), is_outdated })
+    }
+}
+
+impl Pepper {
+    fn new(secret: &[u8]) -> Self {
+        let digest =
+            Sha256::new().chain_update(b"rolegate pepper\0").chain_update(secret).finalize();
+        let mac = Hmac::new_from_slice(secret).expect("HMAC takes a key of any length");
+        Self { id: URL_SAFE_NO_PAD.encode(&digest[..9]), mac }
+    }
+
+    fn apply(&self, password: &Password) -> Zeroizing<String> {
+        let mac = self.mac.clone().chain_update(password.expose()).finalize();
+        Zeroizing::new(STANDARD.encode(mac.into_bytes()))
+    }
+}
+
+impl std::fmt::Debug for Pepper {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Pepper").field(&self.id).finish()
+    }
+}
