@@ -6,6 +6,7 @@
 //! - `rate_limit`: limits login failures and registrations.
 //! - `initial_password`: the file with the generated password of the first admin.
 //! - `policy`: the settings of the operator; `username`: the rules of a username.
+//! - `unknown_outcome`: audit of changes whose commits have no answer.
 
 mod authorize;
 mod change_password;
@@ -27,6 +28,7 @@ mod set_user_disabled;
 mod set_user_role;
 #[cfg(test)]
 mod tests;
+mod unknown_outcome;
 mod username;
 mod usernames;
 mod verify_credentials;

@@ -69,6 +69,12 @@ pub(crate) enum Event<'a> {
         actor: &'a User,
         user: &'a User,
     },
+    /// The database has not answered the commit of this change: it may be made, also later.
+    OutcomeUnknown {
+        change: &'static str,
+        actor: Option<&'a User>,
+        user_id: Option<i64>,
+    },
 }
 
 impl AuthMethod {
@@ -129,6 +135,11 @@ pub(crate) fn record(event: Event<'_>) {
                 actor_id = actor.id,
                 actor = actor.username,
             );
+        }
+        Event::OutcomeUnknown { change, actor, user_id } => {
+            let (id, name) =
+                (actor.map(|actor| actor.id), actor.map(|actor| actor.username.as_str()));
+            audit_line!("outcome_unknown", change, user_id, actor_id = id, actor = name);
         }
         Event::UserCreated { actor, user } => acted("user_created", actor, user),
         Event::UserDisabled { actor, user } if user.disabled => {

@@ -4,7 +4,7 @@ use e2e::{
     ADMIN_PASSWORD, Api, Process, Store, TestSetup, TestUser, eventually, postgres::OwnCluster,
 };
 use serde_json::json;
-use sqlx::{Connection as _, PgConnection};
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection, postgres::PgConnectOptions};
 use std::{
     sync::{
         Arc,
@@ -91,6 +91,7 @@ async fn lost_standby_stops_writes_and_neither_decisions_nor_other_clients() {
     stop.store(true, Ordering::Relaxed);
     let responses: Vec<_> = writers.join_all().await.into_iter().flatten().collect();
     let log = process.stderr();
+    assert!(log.contains("outcome_unknown"), "no audit event of a change that may be made: {log}");
     let lines = log.lines().filter(|line| line.contains("no answer to a commit")).count();
     assert_eq!(lines, 1, "{log}");
 
@@ -129,6 +130,12 @@ async fn write_whose_connection_is_dead_frees_its_place() {
     let api = app.bearer.with_token(&admin.token);
     // Its connection is used again, because it was in use a moment ago.
     api.get("/admin").await.expect(200);
+    // Another session that looks like ours, as of a replica that migrates.
+    let busy: PgConnectOptions = app.database.url().parse().expect("a URL");
+    let mut busy = busy.application_name("rolegate auth-service").connect().await.expect("there");
+    let busy = tokio::spawn(async move {
+        sqlx::query("SELECT pg_sleep(600)").execute(&mut busy).await.map(drop)
+    });
     app.database_proxy().freeze_connections();
     let user = json!({ "username": "ann", "password": "open sesame" });
     let bob = json!({ "username": "bob", "password": "open sesame" });
@@ -141,4 +148,6 @@ async fn write_whose_connection_is_dead_frees_its_place() {
     })
     .await;
     api.get("/admin").await.expect(200);
+    assert!(!busy.is_finished(), "it was busy throughout");
+    busy.abort();
 }

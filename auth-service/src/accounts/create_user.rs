@@ -1,6 +1,6 @@
 //! Creates a user, for an admin.
 
-use super::{AccountError, Accounts, Username};
+use super::{AccountError, Accounts, Username, unknown_outcome::audited};
 use crate::{
     audit::{self, Event},
     password::Password,
@@ -35,7 +35,8 @@ impl Accounts {
         let store = Arc::clone(&self.store);
         let inserted = RequestContext::run_to_completion(async move {
             // Hashing takes a while, so the store checks again that the actor is an admin.
-            let user = store.insert(Some(actor.id), new).await?;
+            let created = store.insert(Some(actor.id), new).await;
+            let user = audited(created, "user_created", Some(&actor), None)?;
             audit::record(Event::UserCreated { actor: &actor, user: &user });
             Ok::<_, InsertError>(user)
         });

@@ -1,6 +1,6 @@
 //! Deletes a user.
 
-use super::{ADMIN_USERNAME, AccountError, Accounts};
+use super::{ADMIN_USERNAME, AccountError, Accounts, unknown_outcome::audited};
 use crate::{
     audit::{self, Event},
     store::ActorError,
@@ -24,7 +24,8 @@ impl Accounts {
         }
         let store = Arc::clone(&self.store);
         let deleted = RequestContext::run_to_completion(async move {
-            let user = store.delete(Some(actor.id), user_id).await?;
+            let deleted = store.delete(Some(actor.id), user_id).await;
+            let user = audited(deleted, "user_deleted", Some(&actor), Some(user_id))?;
             if let Some(user) = &user {
                 audit::record(Event::UserDeleted { actor: &actor, user });
             }

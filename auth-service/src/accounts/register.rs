@@ -1,6 +1,6 @@
 //! Registers a user.
 
-use super::{AccountError, Accounts, Username};
+use super::{AccountError, Accounts, Username, unknown_outcome::audited};
 use crate::{
     audit::{self, Event},
     metrics,
@@ -36,7 +36,7 @@ impl Accounts {
         let new = NewUser { username: username.into_string(), password_hash, role: Role::User };
         let store = Arc::clone(&self.store);
         let inserted = RequestContext::run_to_completion(async move {
-            let user = store.insert(None, new).await?;
+            let user = audited(store.insert(None, new).await, "registered", None, None)?;
             audit::record(Event::Registered { user: &user });
             Ok::<_, InsertError>(user)
         });

@@ -1,6 +1,6 @@
 //! Replaces a password, for its owner or an admin.
 
-use super::{ADMIN_USERNAME, AccountError, Accounts};
+use super::{ADMIN_USERNAME, AccountError, Accounts, unknown_outcome::audited};
 use crate::{
     password::Password,
     request_origin::RequestOrigin,
@@ -26,7 +26,8 @@ impl Accounts {
         let tokens = self.tokens.clone();
         let replaced = RequestContext::run_to_completion(async move {
             let new = |hash| NewPassword { hash, tokens_not_before: tokens.revocation_time() };
-            let mut user = store.set_password(user_id, new(hash.clone()), writer).await?;
+            let written = store.set_password(user_id, new(hash.clone()), writer).await;
+            let mut user = audited(written, "password_changed", None, Some(user_id))?;
             // A slow write: until it was done, logins with the old password may have been issued
             // tokens later than this revocation time.
             if let Some(written) = &user

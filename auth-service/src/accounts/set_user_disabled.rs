@@ -1,6 +1,6 @@
 //! Disables or enables a user, for an admin.
 
-use super::{AccountError, Accounts};
+use super::{AccountError, Accounts, unknown_outcome::audited};
 use crate::{
     audit::{self, Event},
     store::ActorError,
@@ -23,7 +23,9 @@ impl Accounts {
         let (store, tokens) = (Arc::clone(&self.store), self.tokens.clone());
         let set = RequestContext::run_to_completion(async move {
             let (by, not_before) = (Some(actor.id), tokens.revocation_time());
-            let user = store.set_disabled(by, user_id, disabled, not_before).await?;
+            let set = store.set_disabled(by, user_id, disabled, not_before).await;
+            let change = if disabled { "user_disabled" } else { "user_enabled" };
+            let user = audited(set, change, Some(&actor), Some(user_id))?;
             if let Some(user) = &user {
                 audit::record(Event::UserDisabled { actor: &actor, user });
             }

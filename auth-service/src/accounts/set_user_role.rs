@@ -1,6 +1,6 @@
 //! Sets the role of a user.
 
-use super::{AccountError, Accounts};
+use super::{AccountError, Accounts, unknown_outcome::audited};
 use crate::{
     audit::{self, Event},
     store::ActorError,
@@ -26,7 +26,8 @@ impl Accounts {
         let role = role.ok_or(AccountError::RoleInvalid)?;
         let store = Arc::clone(&self.store);
         let set = RequestContext::run_to_completion(async move {
-            let user = store.set_role(Some(actor.id), user_id, role).await?;
+            let set = store.set_role(Some(actor.id), user_id, role).await;
+            let user = audited(set, "role_changed", Some(&actor), Some(user_id))?;
             if let Some(user) = &user {
                 // Concurrent changes may both record the role before either.
                 audit::record(Event::RoleChanged { actor: &actor, user, from: before.role });
