@@ -81,7 +81,7 @@ impl MemoryBudget {
         let reserved = RESERVED.with_label_values(&[name]);
         REFUSED.with_label_values(&[name]);
         let (weak, share) = (Arc::downgrade(&free), bytes / 2);
-        before_scrape(name, move || {
+        before_scrape(format!("memory {name}"), move || {
             let free = weak.upgrade().map_or(bytes, |free| free.available_permits());
             set_count(&reserved, bytes - free);
         });

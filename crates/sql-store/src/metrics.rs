@@ -39,7 +39,7 @@ pub fn register_metrics<S: ?Sized + Send + Sync + 'static>(
     status: impl Fn(&S) -> StoreStatus + Send + Sync + 'static,
 ) {
     let store = Arc::downgrade(store);
-    before_scrape(name, move || {
+    before_scrape(format!("store {name}"), move || {
         let Some(store) = store.upgrade() else { return };
         let status = status(&store);
         WRITABLE.with_label_values(&[name]).set(i64::from(status.write_problem.is_none()));

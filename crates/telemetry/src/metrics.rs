@@ -26,7 +26,7 @@ const REGISTERED: &str = "the name of a metric is valid and unique";
 
 type Collector = Box<dyn Fn() + Send + Sync>;
 
-static COLLECTORS: Mutex<BTreeMap<&'static str, Collector>> = Mutex::new(BTreeMap::new());
+static COLLECTORS: Mutex<BTreeMap<String, Collector>> = Mutex::new(BTreeMap::new());
 
 /// Registers a counter; its name ends in `_total`.
 #[must_use]
@@ -82,8 +82,9 @@ pub fn advance_to(counter: &IntCounter, total: u64) {
 
 /// Runs `collect` before each scrape, to update metrics from elsewhere. Replaces the collector of the
 /// same name.
-pub fn before_scrape(name: &'static str, collect: impl Fn() + Send + Sync + 'static) {
-    COLLECTORS.lock().unwrap_or_else(PoisonError::into_inner).insert(name, Box::new(collect));
+pub fn before_scrape(name: impl Into<String>, collect: impl Fn() + Send + Sync + 'static) {
+    let (name, collect) = (name.into(), Box::new(collect));
+    COLLECTORS.lock().unwrap_or_else(PoisonError::into_inner).insert(name, collect);
 }
 
 /// All metrics, as `text/plain; version=0.0.4`.
