@@ -80,7 +80,10 @@ impl Accounts {
             Err(error) if error.is_of_data() => {
                 let mut users = HashMap::new();
                 for id in ids {
-                    users.extend(self.reads.user(id).await.transpose().map(|user| (id, user)));
+                    match self.reads.user(id).await {
+                        Err(error) if !error.is_of_data() => return Err(error),
+                        read => users.extend(read.transpose().map(|user| (id, user))),
+                    }
                 }
                 Ok(users)
             }
