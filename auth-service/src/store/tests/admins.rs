@@ -1,0 +1,80 @@
+//! Writes on behalf of admins, and the last admin.
+
+use super::{get, insert};
+use crate::{
+    store::{ActorError, InsertError, NewPassword, NewUser, PasswordWriter, UserStore},
+    user::User,
+};
+use rolegate_proto::Role;
+use tokio::join;
+
+pub(super) async fn one_of_two_admins_who_leave_at_the_same_time_stays(store: &dyn UserStore) {
+    for round in 0..20 {
+        let ann = insert(store, &format!("ann {round}"), Role::Admin).await.id;
+        let bob = insert(store, &format!("bob {round}"), Role::Admin).await.id;
+        let demote = store.set_role(Some(ann), ann, Role::User);
+        let results: [_; 2] = if round % 2 == 0 {
+            join!(demote, store.set_role(Some(bob), bob, Role::Author)).into()
+        } else {
+            join!(demote, store.set_disabled(Some(bob), bob, true, 1)).into()
+        };
+        assert_eq!(results.iter().filter(|result| matches!(result, Ok(Some(_)))).count(), 1);
+        let last = results.iter().filter(|result| matches!(result, Err(ActorError::LastAdmin)));
+        assert_eq!(last.count(), 1, "{results:?}");
+        for id in [ann, bob] {
+            store.delete(None, id).await.expect("the operator may");
+        }
+    }
+}
+
+pub(super) async fn insert_for_an_actor_requires_an_admin(store: &dyn UserStore) {
+    let admin = insert(store, "admin", Role::Admin).await;
+    let ann = insert(store, "ann", Role::Author).await;
+    let add = async |actor, username: &str| {
+        let (username, password_hash) = (username.to_owned(), "hash".into());
+        store.insert(Some(actor), NewUser { username, password_hash, role: Role::Admin }).await
+    };
+    let refused = add(999, "bob").await;
+    assert!(matches!(refused, Err(InsertError::Actor(ActorError::NotFound))), "{refused:?}");
+    let refused = add(ann.id, "bob").await;
+    assert!(matches!(refused, Err(InsertError::Actor(ActorError::NotAdmin))), "{refused:?}");
+    let taken = add(admin.id, "ann").await;
+    assert!(matches!(taken, Err(InsertError::UsernameTaken)), "{taken:?}");
+    let bob = add(admin.id, "bob").await.expect("allowed");
+    assert_eq!((&*bob.username, bob.role, bob.disabled), ("bob", Role::Admin, false));
+    assert_eq!(get(store, bob.id).await, Some(bob));
+}
+
+pub(super) async fn set_disabled_requires_an_admin_and_revokes_tokens(store: &dyn UserStore) {
+    let admin = insert(store, "admin", Role::Admin).await;
+    let ann = insert(store, "ann", Role::Author).await;
+    let set = async |actor, id, disabled| store.set_disabled(actor, id, disabled, 5).await;
+    let refused = set(Some(ann.id), admin.id, true).await;
+    assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
+    assert_eq!(set(Some(admin.id), 999, true).await.expect("allowed"), None);
+    for (disabled, tokens_not_before) in [(true, 5), (false, 5), (true, 6), (true, 7)] {
+        let changed = set(Some(admin.id), ann.id, disabled).await.expect("allowed");
+        assert_eq!(changed, Some(User { tokens_not_before, disabled, ..ann.clone() }));
+        assert_eq!(get(store, ann.id).await, changed);
+        let found = store.credentials_by_username(&["ann".into()]).await.expect("read").pop();
+        assert_eq!(found.map(|row| row.user), changed);
+    }
+}
+
+pub(super) async fn disabled_admin_may_not_write_and_is_no_admin_who_is_left(
+    store: &dyn UserStore,
+) {
+    let admin = insert(store, "admin", Role::Admin).await;
+    let ann = insert(store, "ann", Role::Admin).await;
+    store.set_disabled(Some(admin.id), ann.id, true, 1).await.expect("allowed");
+    let refused = store.set_role(Some(ann.id), admin.id, Role::User).await;
+    assert!(matches!(refused, Err(ActorError::NotFound)), "{refused:?}");
+    let new = NewPassword { hash: "new".into(), tokens_not_before: 5 };
+    let set = store.set_password(admin.id, new, PasswordWriter::Admin(ann.id)).await;
+    assert_eq!(set.expect("an answer"), None);
+    let last = store.set_disabled(Some(admin.id), admin.id, true, 1).await;
+    assert!(matches!(last, Err(ActorError::LastAdmin)), "{last:?}");
+    let demoted = store.set_role(Some(admin.id), ann.id, Role::User).await;
+    assert!(demoted.is_ok_and(|user| user.is_some()), "she was none who counts");
+    store.set_disabled(None, admin.id, true, 1).await.expect("the operator may");
+}
