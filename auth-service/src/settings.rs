@@ -134,7 +134,6 @@ fn limit(text: &str) -> Result<u32, String> {
 
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "auth-service";
-    const CLIENT_LISTENERS: usize = 1;
 
     fn common(&self) -> &CommonSettings {
         &self.host.common
@@ -142,6 +141,10 @@ impl ProgramSettings for Settings {
 
     fn ops_listen_addr(&self) -> SocketAddr {
         self.ops_listen_addr
+    }
+
+    fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
+        self.service.auth_listen_addr.known("AUTH_LISTEN_ADDR").into_iter().collect()
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{Gateway, settings::Settings};
 use rolegate_auth_client::ClientTls;
 use rolegate_service_runtime::{
     admin_server::AdminServer,
-    program::{Failure, listener_line, print},
+    program::{Failure, ProgramSettings as _, listener_line, print},
     readiness::Readiness,
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
@@ -16,6 +16,7 @@ use rolegate_service_runtime::{
 /// balancer removed it, clients would get refused connections instead of a 503.
 pub async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let reload_signal = ReloadSignal::listen();
+    settings.check_addresses()?;
     let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
     let (posts, posts_tls) = settings.posts_tls.client(settings.posts_service_url.as_deref())?;
     let gateway = Gateway::bind(&settings.public).await?;

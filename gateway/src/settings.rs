@@ -59,7 +59,6 @@ pub struct Settings {
 
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "gateway";
-    const CLIENT_LISTENERS: usize = 2;
 
     fn common(&self) -> &CommonSettings {
         &self.common
@@ -67,6 +66,10 @@ impl ProgramSettings for Settings {
 
     fn ops_listen_addr(&self) -> SocketAddr {
         self.ops_listen_addr
+    }
+
+    fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
+        self.public.addresses()
     }
 }
 
@@ -155,6 +158,14 @@ impl Settings {
 }
 
 impl PublicSettings {
+    /// The addresses of the variants that are on, with their settings.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<(&'static str, SocketAddr)> {
+        let bearer = self.bearer_listen_addr.0.map(|address| ("BEARER_LISTEN_ADDR", address));
+        let basic = self.basic_listen_addr.0.map(|address| ("BASIC_LISTEN_ADDR", address));
+        bearer.into_iter().chain(basic).collect()
+    }
+
     /// At least one variant must be on.
     pub fn validate(&self) -> Result<(), SettingError> {
         if (self.bearer_listen_addr, self.basic_listen_addr)

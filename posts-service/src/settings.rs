@@ -76,7 +76,6 @@ impl ServerTlsSettings {
 
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "posts-service";
-    const CLIENT_LISTENERS: usize = 1;
 
     fn common(&self) -> &CommonSettings {
         &self.host.common
@@ -84,5 +83,9 @@ impl ProgramSettings for Settings {
 
     fn ops_listen_addr(&self) -> SocketAddr {
         self.ops_listen_addr
+    }
+
+    fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
+        self.posts_listen_addr.known("POSTS_LISTEN_ADDR").into_iter().collect()
     }
 }

@@ -18,7 +18,7 @@ use rolegate_proto::{SERVICE_NAME, posts_v1::post_service_server};
 use rolegate_service_runtime::{
     admin_server::AdminServer,
     cidr_set::CidrSet,
-    program::{Failure, listener_line, print},
+    program::{Failure, ProgramSettings as _, listener_line, print},
     readiness::Readiness,
     reload_signal::ReloadSignal,
     settings::SettingError,
@@ -30,6 +30,7 @@ use rolegate_sql_store::DatabaseUrl;
 pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let reload_signal = ReloadSignal::listen();
     settings.public.validate()?;
+    settings.check_addresses()?;
     let databases = Databases::from_settings(&settings)?;
     let data_dir = DataDir::open(&settings.data_dir)?;
     let (auth_tls, posts_tls) = (settings.service.tls()?, settings.posts_tls.load()?);

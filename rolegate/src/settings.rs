@@ -65,7 +65,6 @@ pub struct Settings {
 
 impl ProgramSettings for Settings {
     const PROGRAM: &'static str = "rolegate";
-    const CLIENT_LISTENERS: usize = 4;
 
     fn common(&self) -> &CommonSettings {
         &self.common
@@ -73,6 +72,13 @@ impl ProgramSettings for Settings {
 
     fn ops_listen_addr(&self) -> SocketAddr {
         self.ops_listen_addr
+    }
+
+    fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
+        let mut addresses = self.public.addresses();
+        addresses.extend(self.service.auth_listen_addr.known("AUTH_LISTEN_ADDR"));
+        addresses.extend(self.posts_listen_addr.0.map(|posts| ("POSTS_LISTEN_ADDR", posts)));
+        addresses
     }
 }
 

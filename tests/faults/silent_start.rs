@@ -4,7 +4,10 @@
 use e2e::{
     Api, Process, Program, Store, TcpProxy, TestDatabase, TestSetup, eventually, for_both_stores,
 };
-use sqlx::{Connection as _, PgConnection, SqliteConnection, migrate::Migrate as _};
+use sqlx::{
+    ConnectOptions as _, Connection as _, PgConnection, SqliteConnection, migrate::Migrate as _,
+    sqlite::SqliteConnectOptions,
+};
 use std::{collections::BTreeMap, fs::File, path::Path};
 use tempfile::TempDir;
 
@@ -149,6 +152,25 @@ async fn start_that_cannot_seed_the_admin_tries_again(store: Store) {
     };
     server.ready().await.wait_for_readiness(200).await;
     assert_eq!(database.count_users().await, 1);
+}
+
+#[tokio::test]
+async fn start_beside_a_program_that_locks_the_file_tries_again() {
+    let (database, folder) = (TestDatabase::create(Store::Sqlite).await, folder());
+    let mut holder = SqliteConnectOptions::new()
+        .filename(database.file())
+        .create_if_missing(true)
+        .connect()
+        .await
+        .expect("opened");
+    // Not yet in WAL mode, to which the start has to switch it.
+    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut holder).await.expect("locked");
+    let setup = TestSetup::split(Store::Sqlite);
+    let server = start(setup.auth_program(), setup.auth_settings(&database.url()), folder.path());
+    expect_lines(&server, "").await;
+    expect_waiting(&server).await;
+    holder.close().await.expect("unlocked");
+    server.ready().await.wait_for_readiness(200).await;
 }
 
 #[tokio::test]

@@ -3,11 +3,16 @@
 use crate::{AuthService, settings::Settings};
 use rolegate_proto::SERVICE_NAME;
 use rolegate_service_host::Probes;
-use rolegate_service_runtime::{program::Failure, reload_signal::ReloadSignal, shutdown::Shutdown};
+use rolegate_service_runtime::{
+    program::{Failure, ProgramSettings as _},
+    reload_signal::ReloadSignal,
+    shutdown::Shutdown,
+};
 
 /// Serves until `shutdown`.
 pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let reload_signal = ReloadSignal::listen();
+    settings.check_addresses()?;
     let tls = settings.service.tls()?;
     let database = settings.host.database()?;
     let headline =

@@ -20,7 +20,6 @@ pub struct CommandLine<S, C> {
 
 impl<S: ProgramSettings, C> ProgramSettings for CommandLine<S, C> {
     const PROGRAM: &'static str = S::PROGRAM;
-    const CLIENT_LISTENERS: usize = S::CLIENT_LISTENERS;
 
     fn common(&self) -> &CommonSettings {
         self.settings.common()
@@ -28,6 +27,10 @@ impl<S: ProgramSettings, C> ProgramSettings for CommandLine<S, C> {
 
     fn ops_listen_addr(&self) -> SocketAddr {
         self.settings.ops_listen_addr()
+    }
+
+    fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
+        self.settings.client_addresses()
     }
 }
 

@@ -32,5 +32,5 @@ pub(crate) fn divide(listeners: usize) {
 pub fn per_listener() -> usize {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let clients = usize::try_from(limit.saturating_sub(RESERVE)).unwrap_or(usize::MAX);
-    (clients / LISTENERS.load(Relaxed)).max(MIN_PER_LISTENER)
+    (clients / LISTENERS.load(Relaxed).max(1)).max(MIN_PER_LISTENER)
 }

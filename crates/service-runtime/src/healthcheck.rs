@@ -24,12 +24,12 @@ pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
         let problem = "is port 0, which is a different port at every start; set a fixed port";
         return Err(SettingError::new("OPS_LISTEN_ADDR", problem).into());
     }
-    match is_ready(ops).await {
-        Ok(true) => {
+    match ask(ops).await {
+        Ok(Answer { is_ready: true, .. }) => {
             print("ready");
             Ok(())
         }
-        Ok(false) => Err(Failure::Other("not ready".into())),
+        Ok(Answer { body, .. }) => Err(Failure::Other(format!("not ready: {body}").into())),
         Err(error) => {
             Err(Failure::Other(format!("http://{ops}/readyz does not answer: {error}").into()))
         }
@@ -38,7 +38,25 @@ pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
 
 /// Whether the program with this `OPS_LISTEN_ADDR` is ready; an error if it does not answer.
 pub async fn is_ready(ops: SocketAddr) -> io::Result<bool> {
-    timeout(PROBE_TIMEOUT, probe(&probe_addresses(ops))).await?
+    ask(ops).await.map(|answer| answer.is_ready)
+}
+
+/// An answer of `/readyz`.
+struct Answer {
+    is_ready: bool,
+    /// The reason of one that is not ready.
+    body: String,
+}
+
+async fn ask(ops: SocketAddr) -> io::Result<Answer> {
+    let response = get(ops, "/readyz").await?;
+    let is_ready = match response.get(..12) {
+        Some("HTTP/1.1 200") => true,
+        Some("HTTP/1.1 503") => false,
+        _ => return Err(io::Error::other("not a response of /readyz")),
+    };
+    let body = response.split_once("\r\n\r\n").map_or("", |(_, body)| body.trim());
+    Ok(Answer { is_ready, body: body.to_owned() })
 }
 
 /// The addresses by which this host reaches a listener. A wildcard listener is on loopback too; one
@@ -54,17 +72,6 @@ fn probe_addresses(listen: SocketAddr) -> Vec<SocketAddr> {
 }
 
 /// Asks the first of these addresses that accepts a connection.
-async fn probe(addresses: &[SocketAddr]) -> io::Result<bool> {
-    let mut stream = request(addresses, "/readyz").await?;
-    let mut status = [0; 12];
-    stream.read_exact(&mut status).await?;
-    match &status {
-        b"HTTP/1.1 200" => Ok(true),
-        b"HTTP/1.1 503" => Ok(false),
-        _ => Err(io::Error::other("not a response of /readyz")),
-    }
-}
-
 async fn request(addresses: &[SocketAddr], path: &str) -> io::Result<TcpStream> {
     let mut stream = TcpStream::connect(addresses).await?;
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -117,6 +124,8 @@ mod tests {
         let router = admin_server::router(readiness.clone());
         let serving = tokio::spawn(listener.serve(router, shutdown.clone()));
         assert!(!is_ready(ops).await.expect("a response"));
+        let Err(Failure::Other(error)) = run(ops).await else { panic!("it is not ready") };
+        assert_eq!(error.to_string(), "not ready: waiting for the database");
         readiness.set_healthy(true);
         assert!(is_ready(ops).await.expect("a response"));
         shutdown.stop_now();

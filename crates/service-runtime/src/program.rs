@@ -3,7 +3,7 @@
 use crate::{
     descriptors, freed_memory,
     reload_signal::ReloadSignal,
-    settings::{EXIT_USAGE, ParseOutcome, SettingError, number_between},
+    settings::{EXIT_USAGE, ParseOutcome, SettingError, check_distinct, number_between},
     shutdown::{Shutdown, termination_signal},
 };
 use rolegate_telemetry::{Telemetry, TelemetrySettings, logs::error_chain, metrics};
@@ -50,12 +50,19 @@ pub struct CommonSettings {
 pub trait ProgramSettings {
     /// The name of the program.
     const PROGRAM: &'static str;
-    /// The number of listeners for clients; the one of the probes is none.
-    const CLIENT_LISTENERS: usize;
     /// The settings that every program has.
     fn common(&self) -> &CommonSettings;
     /// The address of the admin server.
     fn ops_listen_addr(&self) -> SocketAddr;
+    /// The addresses of the listeners for clients that are on, with their settings.
+    fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)>;
+
+    /// No two listeners may have one address: the one that is bound later would be blamed alone.
+    fn check_addresses(&self) -> Result<(), SettingError> {
+        let mut addresses = self.client_addresses();
+        addresses.insert(0, ("OPS_LISTEN_ADDR", self.ops_listen_addr()));
+        check_distinct(&addresses)
+    }
 }
 
 /// Runs a program with its runtime and telemetry. `run` gets the settings and a [`Shutdown`] that begins
@@ -91,7 +98,7 @@ where
     };
     metrics::register_build_info(S::PROGRAM, env!("CARGO_PKG_VERSION"));
     disable_thp();
-    descriptors::divide(S::CLIENT_LISTENERS);
+    descriptors::divide(settings.client_addresses().len());
     let lame_duck = Duration::from_secs(settings.common().lame_duck_seconds.into());
     let outcome = runtime.block_on(async move {
         let shutdown = Shutdown::new();

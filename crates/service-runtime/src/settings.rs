@@ -56,7 +56,10 @@ fn one_line(error: &clap::Error) -> SettingError {
         ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
             "there is no such flag or subcommand; --help lists them".to_owned()
         }
-        ErrorKind::ArgumentConflict => "conflicts with another argument".to_owned(),
+        ErrorKind::ArgumentConflict => "is given more than once".to_owned(),
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            "a subcommand is missing; --help lists them".to_owned()
+        }
         ErrorKind::MissingRequiredArgument => "is required".to_owned(),
         kind => kind.as_str().unwrap_or("is invalid").to_owned(),
     };
@@ -72,14 +75,41 @@ fn allowed_values(error: &clap::Error) -> String {
     }
 }
 
-/// `AUTH_LISTEN_ADDR` in `--auth-listen-addr <AUTH_LISTEN_ADDR>`.
+/// `AUTH_LISTEN_ADDR` in `--auth-listen-addr <AUTH_LISTEN_ADDR>`, `--postgres` in `--postgres
+/// <USER@HOST:PORT/DATABASE>`, which is not a variable, and `NAME` in `<NAME>`.
 fn variable_of(argument: &str) -> &str {
-    match (argument.find('<'), argument.rfind('>')) {
-        (Some(open), Some(close)) if open < close => &argument[open + 1..close],
-        _ if argument.starts_with('-') => argument,
+    let (flag, value) = argument.split_once('<').unwrap_or((argument, ""));
+    let (flag, value) = (flag.trim_end(), value.trim_end_matches(['.', '>']));
+    let is_its_variable = || flag.trim_start_matches('-').replace('-', "_").to_uppercase() == value;
+    match flag {
+        "" if !value.is_empty() => value,
+        _ if flag.starts_with('-') => {
+            if is_its_variable() {
+                value
+            } else {
+                flag
+            }
+        }
         // A stray argument is not named, because it may be a misplaced secret.
         _ => "arguments",
     }
+}
+
+/// No two listeners may have one address; `0.0.0.0` and `::` include every other address. Port 0 is
+/// a free port each time.
+pub(crate) fn check_distinct(listeners: &[(&str, SocketAddr)]) -> Result<(), SettingError> {
+    for (index, (name, address)) in listeners.iter().enumerate() {
+        let overlaps = |other: &SocketAddr| {
+            let (one, other_ip) = (address.ip(), other.ip());
+            let includes = one.is_unspecified() || other_ip.is_unspecified();
+            address.port() != 0 && address.port() == other.port() && (includes || one == other_ip)
+        };
+        if let Some((other, _)) = listeners[..index].iter().find(|(_, other)| overlaps(other)) {
+            let problem = format!("{address} is also the address of {other}; set another port");
+            return Err(SettingError::new(*name, problem));
+        }
+    }
+    Ok(())
 }
 
 /// An address to listen on; `None` is `off`.
@@ -113,7 +143,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::{ParseOutcome, parse_outcome, socket_address};
+    use super::{ParseOutcome, check_distinct, parse_outcome, socket_address, variable_of};
     use clap::Parser;
 
     #[derive(Parser, Debug)]
@@ -143,6 +173,47 @@ mod tests {
     fn an_unknown_flag_is_named() {
         let line = line(&["sample", "--simple"]);
         assert_eq!(line, "--simple: there is no such flag or subcommand; --help lists them");
+    }
+
+    #[test]
+    fn an_argument_is_named_by_its_variable_its_flag_or_its_place() {
+        for (argument, name) in [
+            ("--bcrypt-cost <BCRYPT_COST>", "BCRYPT_COST"),
+            ("--postgres <USER@HOST:PORT/DATABASE>", "--postgres"),
+            ("--database-secrets <DIR>", "--database-secrets"),
+            ("<NAME>", "NAME"),
+            ("<NAME>...", "NAME"),
+            ("--sereve", "--sereve"),
+            ("hunter2", "arguments"),
+            ("", "arguments"),
+        ] {
+            assert_eq!(variable_of(argument), name, "{argument}");
+        }
+    }
+
+    #[test]
+    fn two_listeners_of_one_address_are_both_named() {
+        let check = |one: &str, other: &str| {
+            let address = |text: &str| text.parse().expect("an address");
+            check_distinct(&[("ONE_ADDR", address(one)), ("OTHER_ADDR", address(other))])
+        };
+        for (one, other) in [
+            ("127.0.0.1:8000", "127.0.0.1:8000"),
+            ("0.0.0.0:8000", "127.0.0.1:8000"),
+            ("127.0.0.1:8000", "[::]:8000"),
+        ] {
+            let error = check(one, other).expect_err(one).to_string();
+            let expected =
+                format!("OTHER_ADDR: {other} is also the address of ONE_ADDR; set another port");
+            assert_eq!(error, expected);
+        }
+        for (one, other) in [
+            ("127.0.0.1:8000", "127.0.0.1:8001"),
+            ("127.0.0.1:8000", "127.0.0.2:8000"),
+            ("127.0.0.1:0", "127.0.0.1:0"),
+        ] {
+            assert_eq!(check(one, other), Ok(()), "{one} {other}");
+        }
     }
 
     #[test]

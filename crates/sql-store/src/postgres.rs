@@ -11,7 +11,9 @@ pub use pool::Pool;
 pub(crate) use primary::{require_synchronous, rows_that_count, with_obstacle};
 
 use crate::{
-    DatabaseTarget, Reads, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, retry::within,
+    DatabaseTarget, Reads, STATEMENT_TIMEOUT, Schema, Tables,
+    error::OpenFailure,
+    retry::{is_timeout, within},
     transient::is_transient,
 };
 use primary::is_standby;
@@ -47,7 +49,7 @@ pub(crate) fn setting_problem(target: &DatabaseTarget, error: &sqlx::Error) -> O
 }
 
 /// Migrates the schema and creates the pool. Instances that start together take turns. Migrations
-/// that fail double `migration_timeout`, so that a large table is migrated at last.
+/// that run out of time double `migration_timeout`, so that a large table is migrated at last.
 pub(crate) async fn open(
     servers: &[PgConnectOptions],
     tables: &Tables,
@@ -79,7 +81,9 @@ pub(crate) async fn open(
     let migrator = tables.postgres();
     let migrate = async { migrator.run(&mut connection).await.map_err(sqlx::Error::from) };
     if let Err(error) = within("cannot migrate the schema", limit, migrate).await {
-        *migration_timeout = (*migration_timeout * 2).min(MAX_MIGRATION_TIMEOUT);
+        if is_timeout(&error) {
+            *migration_timeout = (*migration_timeout * 2).min(MAX_MIGRATION_TIMEOUT);
+        }
         return Err(error.into());
     }
     // The server ends it in any case.

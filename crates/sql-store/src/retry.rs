@@ -7,6 +7,8 @@ use std::{io, time::Duration};
 const MIN_DELAY: Duration = Duration::from_millis(100);
 const MAX_DELAY: Duration = Duration::from_secs(5);
 
+/// `query_canceled` of PostgreSQL: the statement timeout.
+const QUERY_CANCELED: &str = "57014";
 /// `lock_not_available` of PostgreSQL.
 const LOCK_TIMED_OUT: &str = "55P03";
 
@@ -41,8 +43,37 @@ pub(crate) async fn within<T, E: From<Error>>(
     tokio::time::timeout(limit, run).await.unwrap_or_else(late)
 }
 
+/// Whether time ran out: the deadline of [`within`], or that of the server.
+pub(crate) fn is_timeout(error: &Error) -> bool {
+    match cause(error) {
+        Error::Io(error) => error.kind() == io::ErrorKind::TimedOut,
+        error => has_code(error, QUERY_CANCELED),
+    }
+}
+
 /// Whether the server ended the wait for a lock that another session holds.
 pub(crate) fn is_lock_timeout(error: &Error) -> bool {
-    let code = cause(error).as_database_error().and_then(DatabaseError::code);
-    code.is_some_and(|code| code == LOCK_TIMED_OUT)
+    has_code(cause(error), LOCK_TIMED_OUT)
+}
+
+fn has_code(error: &Error, expected: &str) -> bool {
+    let code = error.as_database_error().and_then(DatabaseError::code);
+    code.is_some_and(|code| code == expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_timeout, within};
+    use sqlx::Error;
+    use std::{future::pending, io, time::Duration};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_step_without_an_answer_ends_at_its_deadline() {
+        let silent = pending::<Result<(), Error>>();
+        let error = within("cannot lock", Duration::from_secs(10), silent).await;
+        let error = error.expect_err("too late");
+        assert!(error.to_string().ends_with("cannot lock: no answer within 10 seconds"), "{error}");
+        assert!(is_timeout(&error));
+        assert!(!is_timeout(&Error::Io(io::ErrorKind::ConnectionReset.into())));
+    }
 }

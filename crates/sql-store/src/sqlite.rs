@@ -113,7 +113,9 @@ pub(crate) fn setting_problem(file: &Path, error: &sqlx::Error) -> Option<String
 
 /// Whether another process holds a lock of the file.
 pub(crate) fn is_locked(error: &sqlx::Error) -> bool {
-    matches!(primary_code(cause(error)), Some(BUSY | LOCKED))
+    // The pool gives up at the same time as the connection that it opens.
+    matches!(error, sqlx::Error::PoolTimedOut)
+        || matches!(primary_code(cause(error)), Some(BUSY | LOCKED))
 }
 
 /// Whether SQLite found no space, or the file to be read-only, and rolled back.

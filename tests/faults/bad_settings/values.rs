@@ -5,7 +5,7 @@ use super::{
     expect_each_refused_with, expect_rejected, good,
 };
 use e2e::{Process, Store, TestDatabase};
-use std::net::TcpListener;
+use std::{collections::BTreeMap, net::TcpListener};
 
 #[tokio::test]
 async fn invalid_listen_address_is_rejected() {
@@ -96,6 +96,57 @@ async fn invalid_setting_of_the_public_api_is_rejected() {
         (public, "API_DOCS", "hunter2"),
     ])
     .await;
+}
+
+#[tokio::test]
+async fn one_port_for_two_listeners_is_rejected_with_both_names() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let free = || TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+    let address = free().expect("a free port").to_string();
+    for (program, one, other) in [
+        (AuthService, "AUTH_LISTEN_ADDR", "OPS_LISTEN_ADDR"),
+        (PostsService, "POSTS_LISTEN_ADDR", "OPS_LISTEN_ADDR"),
+        (Gateway, "BASIC_LISTEN_ADDR", "BEARER_LISTEN_ADDR"),
+        (Rolegate, "POSTS_LISTEN_ADDR", "AUTH_LISTEN_ADDR"),
+        (Rolegate, "BEARER_LISTEN_ADDR", "OPS_LISTEN_ADDR"),
+    ] {
+        let mut settings = good(program, &database);
+        settings.extend([one, other].map(|name| (name.to_owned(), address.clone())));
+        let line = expect_rejected(program, &settings, folder.path(), one).await;
+        assert!(line.contains(&format!("is also the address of {other}")), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn log_filter_with_an_unknown_level_is_rejected() {
+    let every = &[AuthService, PostsService, Gateway, Rolegate][..];
+    expect_each_refused(&[
+        (every, "RUST_LOG", "warning"),
+        (every, "RUST_LOG", "info,h2"),
+        (every, "RUST_LOG", "h2=warning"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn argument_of_a_command_is_named_in_its_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (arguments, start) in [
+        (&["user", "set-role", "ann"][..], "ROLE: is required"),
+        (&["user", "set-role", "ann", "king"], "ROLE: "),
+        (&["user", "reset-password"], "USERNAME: is required"),
+        (&["user"], "arguments: a subcommand is missing"),
+        (&["init-secrets"], "DIRECTORY: is required"),
+        (&["init-secrets", "a", "--postgres"], "--postgres: a value is missing"),
+        (&["--bcrypt-cost", "12", "--bcrypt-cost", "13"], "BCRYPT_COST: is given more than once"),
+    ] {
+        let nothing = BTreeMap::new();
+        let exit = Process::run(AuthService, arguments, &nothing, folder.path(), "").await;
+        assert_eq!(exit.code, Some(64), "{arguments:?}: {exit:?}");
+        assert!(exit.stderr.starts_with(start), "{arguments:?}: {exit:?}");
+        assert_eq!(exit.stderr.lines().count(), 1, "{arguments:?}: {exit:?}");
+    }
 }
 
 #[tokio::test]
