@@ -13,6 +13,7 @@ use rolegate_posts_client::PostsClient;
 use rolegate_service_runtime::{
     address_limit::AddressLimit,
     http_server::HttpListener,
+    notice::Notice,
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };
@@ -49,6 +50,20 @@ impl Gateway {
     #[must_use]
     pub fn basic_address(&self) -> Option<SocketAddr> {
         self.basic.as_ref().map(HttpListener::address)
+    }
+
+    /// Adds the addresses, and where their documents are.
+    #[must_use]
+    pub fn announce(&self, notice: Notice) -> Notice {
+        let (bearer, basic) = (self.bearer_address(), self.basic_address());
+        let notice = notice.http("bearer", bearer, "access tokens and roles");
+        let notice = notice.http("basic", basic, "HTTP Basic");
+        if !self.settings.api_docs {
+            return notice.remark("Documentation: off, because API_DOCS is off");
+        }
+        let pages: Vec<_> = [bearer, basic].into_iter().flatten().collect();
+        let pages: Vec<_> = pages.iter().map(|address| format!("http://{address}/docs")).collect();
+        notice.remark(format!("Documentation: {}", pages.join(" and ")))
     }
 
     /// Serves until `shutdown` starts and the requests in flight are complete or the drain timeout has

@@ -4,7 +4,8 @@ use crate::{Gateway, settings::Settings};
 use rolegate_auth_client::ClientTls;
 use rolegate_service_runtime::{
     admin_server::AdminServer,
-    program::{Failure, ProgramSettings as _, listener_line, print},
+    notice::Notice,
+    program::{Failure, ProgramSettings as _},
     readiness::Readiness,
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
@@ -23,7 +24,7 @@ pub async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure
     let readiness = Readiness::new(&shutdown);
     readiness.set_healthy(true);
     let admin = AdminServer::start(settings.ops_listen_addr, readiness).await?;
-    print(&banner(&settings, &gateway, &admin));
+    notice(&settings, &gateway, &admin).print(settings.common.telemetry.log_format);
 
     let reload = || {
         if auth_tls.is_none() && posts_tls.is_none() {
@@ -39,16 +40,13 @@ pub async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure
     Ok(())
 }
 
-fn banner(settings: &Settings, gateway: &Gateway, admin: &AdminServer) -> String {
-    [
-        format!(
-            "Rolegate gateway {}, auth-service at {}\n",
-            env!("CARGO_PKG_VERSION"),
-            settings.auth_service_url
-        ),
-        listener_line("bearer", gateway.bearer_address(), "access tokens and roles"),
-        listener_line("basic", gateway.basic_address(), "HTTP Basic"),
-        listener_line("ops", Some(admin.address()), "/livez /readyz /metrics"),
-    ]
-    .concat()
+fn notice(settings: &Settings, gateway: &Gateway, admin: &AdminServer) -> Notice {
+    let (version, auth) = (env!("CARGO_PKG_VERSION"), &settings.auth_service_url);
+    let notice = Notice::new(format!("Rolegate gateway {version}, auth-service at {auth}"));
+    let notice = gateway.announce(notice);
+    let notice = notice.http("ops", Some(admin.address()), "/livez /readyz /metrics");
+    notice.remark(match &settings.posts_service_url {
+        Some(url) => format!("Posts: on, posts-service at {url}"),
+        None => "Posts: off, because POSTS_SERVICE_URL is not set".to_owned(),
+    })
 }

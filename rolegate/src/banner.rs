@@ -1,22 +1,10 @@
-//! The text printed at the start.
+//! What the operator is told at the start besides the addresses.
 
-use rolegate_service_runtime::program::listener_line;
 use std::{
     fmt::Write as _,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::Path,
 };
-
-/// The listeners; `None` is off.
-pub(crate) struct Addresses {
-    pub(crate) bearer: Option<SocketAddr>,
-    pub(crate) basic: Option<SocketAddr>,
-    /// The line of the gRPC listener.
-    pub(crate) grpc: String,
-    /// The line of the gRPC listener of posts.
-    pub(crate) posts: String,
-    pub(crate) ops: SocketAddr,
-}
 
 /// Where the operator finds the password of the user admin.
 pub(crate) enum AdminPasswordHint<'a> {
@@ -29,8 +17,12 @@ pub(crate) enum AdminPasswordHint<'a> {
     Unknown,
 }
 
-/// The addresses, the hint and two commands to try.
-pub(crate) fn text(users: &str, addresses: &Addresses, hint: &AdminPasswordHint) -> String {
+/// The hint and two commands to try.
+pub(crate) fn text(
+    bearer: Option<SocketAddr>,
+    basic: Option<SocketAddr>,
+    hint: &AdminPasswordHint,
+) -> String {
     let hint_text = match hint {
         AdminPasswordHint::In(path) => {
             format!("The password of the user admin is in {}", path.display())
@@ -41,32 +33,27 @@ pub(crate) fn text(users: &str, addresses: &Addresses, hint: &AdminPasswordHint)
         ),
         AdminPasswordHint::Unknown => "The user admin has the password it was given.".to_owned(),
     };
-    format!(
-        "Rolegate {}, users in {users}\n\n{}{}{}{}{}\n{hint_text}\n{}",
-        env!("CARGO_PKG_VERSION"),
-        listener_line("bearer", addresses.bearer, "access tokens and roles"),
-        listener_line("basic", addresses.basic, "HTTP Basic"),
-        addresses.grpc,
-        addresses.posts,
-        listener_line("ops", Some(addresses.ops), "/livez /readyz /metrics"),
-        commands(addresses, hint),
-    )
+    format!("{hint_text}\n{}", commands(bearer, basic, hint).trim_end())
 }
 
-fn commands(addresses: &Addresses, hint: &AdminPasswordHint) -> String {
+fn commands(
+    bearer: Option<SocketAddr>,
+    basic: Option<SocketAddr>,
+    hint: &AdminPasswordHint,
+) -> String {
     let password = match hint {
         AdminPasswordHint::In(path) => format!("$(cat {})", quote(&path.display().to_string())),
         _ => "PASSWORD".to_owned(),
     };
     let mut text = String::new();
-    if let Some(address) = addresses.bearer.map(reachable) {
+    if let Some(address) = bearer.map(reachable) {
         let _ = write!(
             text,
             "Try:\n  curl -s http://{address}/login -H 'Content-Type: application/json' \
              -d '{{\"username\":\"admin\",\"password\":\"'\"{password}\"'\"}}'\n"
         );
     }
-    if let Some(address) = addresses.basic.map(reachable) {
+    if let Some(address) = basic.map(reachable) {
         let _ = writeln!(text, "  curl -s http://{address}/protected -u \"admin:{password}\"");
     }
     text
@@ -95,14 +82,12 @@ fn quote(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Addresses, AdminPasswordHint, quote, reachable, text};
+    use super::{AdminPasswordHint, quote, reachable, text};
     use std::path::Path;
 
     fn banner(hint: &AdminPasswordHint) -> String {
-        let address = "127.0.0.1:1".parse().expect("an address");
-        let (bearer, basic) = (Some(address), Some(address));
-        let (grpc, posts) = (String::new(), String::new());
-        text("SQLite", &Addresses { bearer, basic, grpc, posts, ops: address }, hint)
+        let address = "127.0.0.1:1".parse().ok();
+        text(address, address, hint)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Opens, connects and serves the gateway, auth-service and posts-service.
 
 use crate::{
-    banner::{self, Addresses, AdminPasswordHint},
+    banner::{self, AdminPasswordHint},
     data_dir::DataDir,
     databases::Databases,
     in_memory,
@@ -18,7 +18,8 @@ use rolegate_proto::{SERVICE_NAME, posts_v1::post_service_server};
 use rolegate_service_runtime::{
     admin_server::AdminServer,
     cidr_set::CidrSet,
-    program::{Failure, ProgramSettings as _, listener_line, print},
+    notice::Notice,
+    program::{Failure, ProgramSettings as _},
     readiness::Readiness,
     reload_signal::ReloadSignal,
     settings::SettingError,
@@ -76,17 +77,16 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         (true, false) => AdminPasswordHint::MaybeIn(&password_file),
     };
     let posts_name = post_service_server::SERVICE_NAME;
-    let addresses = Addresses {
-        bearer: gateway.bearer_address(),
-        basic: gateway.basic_address(),
-        grpc: auth_grpc.banner_line("grpc", SERVICE_NAME),
-        posts: posts_grpc.as_ref().map_or_else(
-            || listener_line("posts", None, posts_name),
-            |listener| listener.banner_line("posts", posts_name),
-        ),
-        ops: admin.address(),
-    };
-    print(&banner::text(&databases.users.to_string(), &addresses, &hint));
+    let headline = format!("Rolegate {}, users in {}", env!("CARGO_PKG_VERSION"), databases.users);
+    let posts_url = posts_grpc.as_ref().map_or_else(|| "off".to_owned(), GrpcListener::url);
+    gateway
+        .announce(Notice::new(headline))
+        .listener("grpc", auth_grpc.url(), SERVICE_NAME)
+        .listener("posts", posts_url, posts_name)
+        .http("ops", Some(admin.address()), "/livez /readyz /metrics")
+        .remark("Posts: on, in this process")
+        .remark(banner::text(gateway.bearer_address(), gateway.basic_address(), &hint))
+        .print(settings.common.telemetry.log_format);
 
     // TCP callers of gRPC stop with the clients of the gateway. In memory, posts-service serves the
     // gateway to its end, and auth-service serves both to their ends.

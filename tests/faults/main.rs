@@ -14,6 +14,7 @@ mod kill;
 mod login_flood;
 mod lost_standby;
 mod memory;
+mod notice;
 mod overload;
 mod postgres_connections;
 mod posts_outage;

@@ -36,7 +36,7 @@ async fn healthcheck_follows_readiness(setup: TestSetup) {
     front.terminate();
     front.wait_for_readiness(503).await;
     let exit = ask(program, &address.to_string()).await;
-    assert_eq!((exit.code, exit.stderr.as_str()), (Some(1), "not ready\n"), "{exit:?}");
+    assert_eq!((exit.code, exit.stderr.as_str()), (Some(1), "not ready: stopping\n"), "{exit:?}");
 }
 
 #[tokio::test]

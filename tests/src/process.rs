@@ -290,9 +290,13 @@ impl Process {
     }
 }
 
-/// Of a complete line such as `  bearer  http://127.0.0.1:43211   access tokens and roles`.
+/// Of a complete line such as `  bearer  http://127.0.0.1:43211   access tokens and roles`, or of a
+/// notice in JSON.
 fn listener_url(stdout: &str, listener: &str) -> Option<String> {
     stdout.split_inclusive('\n').filter(|line| line.ends_with('\n')).find_map(|line| {
+        if let Ok(notice) = serde_json::from_str::<serde_json::Value>(line) {
+            return notice["listeners"][listener].as_str().map(str::to_owned);
+        }
         let mut words = line.split_whitespace();
         (words.next() == Some(listener)).then(|| words.next().map(str::to_owned))?
     })

@@ -26,7 +26,8 @@ pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Fa
     };
     let grpc = ("AUTH_LISTEN_ADDR", settings.service.auth_listen_addr);
     let listeners = probes.with_grpc(grpc, tls.clone()).await?;
-    listeners.print_banner(&headline, SERVICE_NAME);
+    let format = settings.host.common.telemetry.log_format;
+    listeners.notice(&headline, SERVICE_NAME).print(format);
     let reload = || {
         service.reload_keys();
         if let Some(tls) = &tls {

@@ -2,9 +2,7 @@
 
 use crate::incoming::MAX_CONNECTIONS;
 use rolegate_grpc_tls::ServerTls;
-use rolegate_service_runtime::{
-    descriptors, incoming::Incoming, program::banner_line, settings::SettingError,
-};
+use rolegate_service_runtime::{descriptors, incoming::Incoming, settings::SettingError};
 use std::{io, net::SocketAddr, sync::Arc};
 use tokio::{io::DuplexStream, sync::mpsc};
 
@@ -44,10 +42,10 @@ impl GrpcListener {
         self.incoming.address()
     }
 
-    /// The line of the banner for this listener.
+    /// Its URL.
     #[must_use]
-    pub fn banner_line(&self, name: &str, what: &str) -> String {
+    pub fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
-        banner_line(name, &format!("{scheme}://{}", self.address()), what)
+        format!("{scheme}://{}", self.address())
     }
 }

@@ -4,12 +4,8 @@ use crate::{GrpcHost, HostedStore};
 use rolegate_grpc_server::GrpcListener;
 use rolegate_grpc_tls::ServerTls;
 use rolegate_service_runtime::{
-    admin_server::AdminServer,
-    bind_address::BindAddress,
-    program::{Failure, listener_line, print},
-    readiness::Readiness,
-    settings::SettingError,
-    shutdown::Shutdown,
+    admin_server::AdminServer, bind_address::BindAddress, notice::Notice, program::Failure,
+    readiness::Readiness, settings::SettingError, shutdown::Shutdown,
 };
 use std::{net::SocketAddr, sync::Arc};
 
@@ -49,12 +45,12 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Prints `headline` and the addresses.
-    pub fn print_banner(&self, headline: &str, service: &str) {
-        let grpc = self.grpc.banner_line("grpc", service);
-        let ops = self.probes.admin.address();
-        let ops = listener_line("ops", Some(ops), "/livez /readyz /metrics");
-        print(&format!("{headline}\n{grpc}{ops}"));
+    /// What to print: `headline` and the addresses.
+    #[must_use]
+    pub fn notice(&self, headline: &str, service: &str) -> Notice {
+        let ops = Some(self.probes.admin.address());
+        let notice = Notice::new(headline).listener("grpc", self.grpc.url(), service);
+        notice.http("ops", ops, "/livez /readyz /metrics")
     }
 
     /// Serves `host` until `shutdown`. The probes answer until its store is closed, so that a drain

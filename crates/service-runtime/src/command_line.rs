@@ -6,7 +6,7 @@ use crate::{
     settings::{ParseOutcome, parse_outcome},
     shutdown::Shutdown,
 };
-use clap::{Parser, Subcommand};
+use clap::{Arg, Command, Parser, Subcommand};
 use std::{ffi::OsString, net::SocketAddr, process::ExitCode};
 
 /// The settings and the command of a program. Flags may precede or follow the command.
@@ -71,12 +71,25 @@ fn parse_from<S: Parser, C: Subcommand>(
     let program = S::command().mut_args(|argument| argument.global(true));
     // The comment on the enum of commands would replace the one on the settings.
     let about = program.get_about().cloned().unwrap_or_default();
-    let program = C::augment_subcommands(program).about(about);
+    let settings: Vec<Arg> = program.get_arguments().cloned().collect();
+    let program = hide_in_subcommands(C::augment_subcommands(program).about(about), &settings);
     let mut matches = program.try_get_matches_from(arguments)?;
     let settings = S::from_arg_matches_mut(&mut matches)?;
     let has_command = matches.subcommand_name().is_some();
     let command = has_command.then(|| C::from_arg_matches_mut(&mut matches)).transpose()?;
     Ok(CommandLine { settings, command })
+}
+
+/// Subcommands accept every setting; their help shows only what is their own.
+fn hide_in_subcommands(command: Command, settings: &[Arg]) -> Command {
+    let names: Vec<_> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
+    names.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |subcommand| {
+            let hidden = settings.iter().map(|setting| setting.clone().hide(true));
+            hide_in_subcommands(subcommand.args(hidden), settings)
+                .after_help("Reads the settings of the server, which --help of the program lists.")
+        })
+    })
 }
 
 #[cfg(test)]
@@ -97,7 +110,7 @@ mod tests {
     /// `PATH` is set on every machine, and is not a number.
     #[derive(Debug, Parser)]
     struct InvalidEnvironment {
-        #[arg(long, env = "PATH", value_name = "PATH", default_value = "1", value_parser = small)]
+        #[arg(long = "path", env = "PATH", value_name = "PATH", default_value = "1", value_parser = small)]
         _first: u8,
     }
 
@@ -137,6 +150,15 @@ mod tests {
         }
         let error = parse::<Settings>("sample --second 1 serf").expect_err("no such command");
         assert!(error.contains("no such flag or subcommand"), "{error}");
+    }
+
+    #[test]
+    fn help_of_a_command_hides_the_settings_of_the_server() {
+        let help = parse::<Settings>("sample healthcheck --help").expect_err("help");
+        assert!(!help.contains("--first") && !help.contains("SAMPLE_SECOND"), "{help}");
+        assert!(help.starts_with("Exit with 0 if the program"), "{help}");
+        let help = parse::<Settings>("sample --help").expect_err("help");
+        assert!(help.contains("--first") && help.contains("SAMPLE_SECOND"), "{help}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! What every program of Rolegate needs.
 //!
-//! Starting: [`program`] (runtime, telemetry, signals, exit code), [`command_line`] and [`settings`]
-//! (flags and environment through clap), [`secret`] (`NAME` or `NAME_FILE`), [`private_folder`] (folders
-//! of secrets), [`cidr_set`] (trusted networks), [`bind_address`] (where to listen).
+//! Starting: [`program`] (runtime, telemetry, signals, exit code), [`notice`] (what it prints),
+//! [`command_line`] and [`settings`] (flags and environment through clap), [`secret`] (`NAME` or
+//! `NAME_FILE`), [`private_folder`] (folders of secrets), [`cidr_set`] (trusted networks),
+//! [`bind_address`] (where to listen).
 //!
 //! Serving: [`incoming`] (the accept loop of HTTP and gRPC), [`address_limit`] and [`descriptors`] (its
 //! caps), [`http_server`] (HTTP/1.1 with limits; `open_connections` and `activity`: which connection has
@@ -29,6 +30,7 @@ pub mod http_server;
 pub mod ignored_address;
 pub mod incoming;
 pub mod memory_budget;
+pub mod notice;
 mod open_connections;
 pub mod private_folder;
 pub mod program;

@@ -174,16 +174,3 @@ fn exit_failure(error: &dyn Error) -> ExitCode {
     let _ = writeln!(io::stderr(), "{}", error_chain(error));
     ExitCode::FAILURE
 }
-
-/// A line of the banner: the URL of a listener, or `off`.
-#[must_use]
-pub fn listener_line(name: &str, address: Option<SocketAddr>, what: &str) -> String {
-    let url = address.map_or_else(|| "off".to_owned(), |address| format!("http://{address}"));
-    banner_line(name, &url, what)
-}
-
-/// A line of the banner.
-#[must_use]
-pub fn banner_line(name: &str, url: &str, what: &str) -> String {
-    format!("  {name:<7} {url:<24} {what}\n")
-}

@@ -34,7 +34,8 @@ pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Fa
         env!("CARGO_PKG_VERSION"),
         settings.auth_service_url
     );
-    listeners.print_banner(&headline, SERVICE_NAME);
+    let format = settings.host.common.telemetry.log_format;
+    listeners.notice(&headline, SERVICE_NAME).print(format);
     let reload = || {
         if tls.is_none() && auth_tls.is_none() {
             tracing::info!("SIGHUP: no files to reload");

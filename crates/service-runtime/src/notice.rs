@@ -1,0 +1,110 @@
+//! The notice that a program prints on stdout when it begins to serve.
+
+use crate::program::print;
+use rolegate_telemetry::logs::LogFormat;
+use serde_json::{Map, Value, json};
+use std::{fmt::Write as _, net::SocketAddr};
+
+/// How to stop every program.
+const STOP: &str = "Ctrl-C stops";
+
+/// What a program serves and where.
+#[derive(Clone, Debug)]
+pub struct Notice {
+    headline: String,
+    listeners: Vec<Listener>,
+    remarks: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Listener {
+    name: &'static str,
+    url: String,
+    purpose: String,
+}
+
+impl Notice {
+    /// `headline`: the program, its version, and what it depends on.
+    #[must_use]
+    pub fn new(headline: impl Into<String>) -> Self {
+        Self { headline: headline.into(), listeners: Vec::new(), remarks: Vec::new() }
+    }
+
+    /// Adds a listener by its URL.
+    #[must_use]
+    pub fn listener(mut self, name: &'static str, url: String, purpose: &str) -> Self {
+        self.listeners.push(Listener { name, url, purpose: purpose.to_owned() });
+        self
+    }
+
+    /// Adds a listener without TLS; `None` is off.
+    #[must_use]
+    pub fn http(self, name: &'static str, address: Option<SocketAddr>, purpose: &str) -> Self {
+        let url = address.map_or_else(|| "off".to_owned(), |address| format!("http://{address}"));
+        self.listener(name, url, purpose)
+    }
+
+    /// Adds a sentence, or several lines.
+    #[must_use]
+    pub fn remark(mut self, text: impl Into<String>) -> Self {
+        self.remarks.push(text.into());
+        self
+    }
+
+    /// Prints it, in the format of the log.
+    pub fn print(&self, format: LogFormat) {
+        match format {
+            LogFormat::Pretty => print(&self.text()),
+            LogFormat::Json => print(&self.json().to_string()),
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n", self.headline);
+        for Listener { name, url, purpose } in &self.listeners {
+            let _ = writeln!(text, "  {name:<7} {url:<24} {purpose}");
+        }
+        for remark in self.remarks.iter().map(String::as_str).chain([STOP]) {
+            let _ = writeln!(text, "{remark}");
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        let listeners = self.listeners.iter();
+        let listeners: Map<_, _> =
+            listeners.map(|it| (it.name.to_owned(), it.url.clone().into())).collect();
+        json!({ "message": self.headline, "listeners": listeners, "remarks": self.remarks })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Notice;
+    use serde_json::json;
+
+    fn notice() -> Notice {
+        let address = "127.0.0.1:1".parse().ok();
+        let notice = Notice::new("Sample 1").http("bearer", address, "tokens");
+        notice.http("basic", None, "Basic").remark("Posts: off")
+    }
+
+    #[test]
+    fn text_has_a_line_for_each_listener_and_remark() {
+        let expected = "Sample 1\n  bearer  http://127.0.0.1:1       tokens\n  basic   off                      \
+                        Basic\nPosts: off\nCtrl-C stops\n";
+        assert_eq!(notice().text(), expected);
+    }
+
+    #[test]
+    fn json_has_the_listeners_by_name() {
+        let expected = json!({
+            "message": "Sample 1",
+            "listeners": { "bearer": "http://127.0.0.1:1", "basic": "off" },
+            "remarks": ["Posts: off"],
+        });
+        assert_eq!(notice().json(), expected);
+    }
+}
