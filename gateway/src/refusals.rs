@@ -42,7 +42,7 @@ impl Refusals {
     ) -> Result<T, ApiError> {
         let client = client_key(context.client_address);
         let request = Request { client, username };
-        let refused = self.0.memory.find(&request, &REFUSALS, Instant::now());
+        let refused = self.0.memory.find(&request, &REFUSALS);
         if let Some(refusal) = refused {
             return Err(self.refuse(client, refusal).await);
         }
@@ -64,7 +64,7 @@ impl Refusals {
     ) -> Result<T, ApiError> {
         let client = client_key(context.client_address);
         let request = Request { client, username };
-        let refused = self.0.memory.find(&request, &[Reason::TooManyAttempts], Instant::now());
+        let refused = self.0.memory.find(&request, &[Reason::TooManyAttempts]);
         if let Some(refusal) = refused {
             return Err(self.refuse(client, refusal).await);
         }

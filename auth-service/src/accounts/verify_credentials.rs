@@ -25,7 +25,7 @@ impl Accounts {
         let active = stored.as_ref().filter(|stored| !stored.user.disabled);
         let key = self.cache_key(&presented, active, origin);
         if let (Some(key), Some(stored)) = (&key, active)
-            && let Some(hit) = self.cache.get(key)
+            && let Some(hit) = self.cache.get(key, origin.deadline)
         {
             metrics::BASIC_CACHE_HITS.inc();
             if hit.is_first_in_minute {
@@ -47,7 +47,7 @@ impl Accounts {
         };
         let user = stored.filter(|_| is_match).ok_or(AccountError::CredentialsInvalid)?.user;
         if let Some(key) = key {
-            self.cache.insert(key);
+            self.cache.insert(key, origin.deadline);
         }
         Ok(user)
     }

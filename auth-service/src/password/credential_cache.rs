@@ -64,24 +64,25 @@ impl CredentialCache {
         self.secret.key(username, stored, password, client)
     }
 
-    /// Whether this check succeeded within the TTL.
-    pub(crate) fn get(&self, key: &CacheKey) -> Option<Hit> {
+    /// Whether this check succeeded within the TTL. The deadline of the request stands for the time.
+    pub(crate) fn get(&self, key: &CacheKey, deadline: Instant) -> Option<Hit> {
         let audited = self.entries.as_ref()?.get(key)?;
-        let (now, last) = (self.minute(), audited.load(Ordering::Relaxed));
+        let (now, last) = (self.minute(deadline), audited.load(Ordering::Relaxed));
         let swap = || audited.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed);
         Some(Hit { is_first_in_minute: now != last && swap().is_ok() })
     }
 
     /// Adds a successful check.
-    pub(crate) fn insert(&self, key: CacheKey) {
+    pub(crate) fn insert(&self, key: CacheKey, deadline: Instant) {
         if let Some(entries) = &self.entries {
-            entries.insert(key, Arc::new(self.minute().into()));
+            entries.insert(key, Arc::new(self.minute(deadline).into()));
         }
     }
 
-    /// Minutes since the cache was created.
-    fn minute(&self) -> u64 {
-        self.started.elapsed().as_secs() / 60
+    /// Minutes from the creation of the cache to a deadline: all are equally far ahead, and reading a
+    /// clock for each hit would cost more.
+    fn minute(&self, deadline: Instant) -> u64 {
+        deadline.saturating_duration_since(self.started).as_secs() / 60
     }
 
     /// Runs a check, or waits for the same one in progress. Keys contain the username: if checks of
@@ -119,10 +120,10 @@ mod tests {
         ] {
             let cache = cache(ttl);
             let key = cache.key("ada", Some("hash"), "sesame", HERE);
-            assert!(cache.get(&key).is_none());
-            cache.insert(key);
+            assert!(cache.get(&key, Instant::now()).is_none());
+            cache.insert(key, Instant::now());
             thread::sleep(Duration::from_millis(5));
-            assert_eq!(cache.get(&key).is_some(), is_cached, "{ttl:?}");
+            assert_eq!(cache.get(&key, Instant::now()).is_some(), is_cached, "{ttl:?}");
         }
     }
 
@@ -130,19 +131,23 @@ mod tests {
     fn the_first_hit_of_a_minute_is_marked() {
         let mut cache = cache(Duration::from_mins(5));
         let key = cache.key("ada", Some("hash"), "sesame", HERE);
-        cache.insert(key);
+        cache.insert(key, Instant::now());
         let hit = |is_first_in_minute| Some(Hit { is_first_in_minute });
-        assert_eq!(cache.get(&key), hit(false), "the insertion was audited");
+        assert_eq!(cache.get(&key, Instant::now()), hit(false), "the insertion was audited");
         let Some(earlier) = Instant::now().checked_sub(Duration::from_mins(1)) else { return };
         cache.started = earlier;
-        assert_eq!([cache.get(&key), cache.get(&key)], [hit(true), hit(false)]);
+        assert_eq!(
+            [cache.get(&key, Instant::now()), cache.get(&key, Instant::now())],
+            [hit(true), hit(false)]
+        );
     }
 
     #[test]
     fn number_of_entries_is_bounded() {
         let cache = cache(Duration::from_mins(5));
         for name in 0..MAX_ENTRIES * 5 / 4 {
-            cache.insert(cache.key(&name.to_string(), Some("hash"), "sesame", HERE));
+            cache
+                .insert(cache.key(&name.to_string(), Some("hash"), "sesame", HERE), Instant::now());
         }
         let entries = cache.entries.expect("caching is on");
         entries.run_pending_tasks();

@@ -1,5 +1,6 @@
 //! The worker threads.
 
+use std::hint;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,12 +16,17 @@ use crate::password::ExpandedPassword;
 use crate::scheduler::{Load, Scheduler};
 use crate::{Settings, Stats, kernel};
 
+/// Much longer than a worker that runs holds the lock.
+const STATS_ATTEMPTS: usize = 10_000;
+
 /// State shared by the engine and its workers.
 pub(crate) struct Shared {
     scheduler: Mutex<Scheduler>,
     /// Notified after every unlock.
     unlocked: Notify,
     workers: Vec<Idle>,
+    /// The last snapshot; no worker locks it.
+    stats: Mutex<Stats>,
     settings: Settings,
     #[cfg(test)]
     pub(crate) inject_panic: AtomicBool,
@@ -38,6 +44,7 @@ impl Shared {
         Self {
             scheduler: Mutex::new(Scheduler::new(settings)),
             unlocked: Notify::new(),
+            stats: Mutex::default(),
             workers: (0..settings.threads).map(|_| Idle::default()).collect(),
             settings,
             #[cfg(test)]
@@ -73,6 +80,21 @@ impl Shared {
         drop(scheduler);
         self.unlocked.notify_waiters();
         outcome
+    }
+
+    /// A snapshot of the statistics, or the last one where a worker holds the lock for long.
+    pub(crate) fn stats(&self) -> Stats {
+        let mut last = self.stats.lock().unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..STATS_ATTEMPTS {
+            if let Some(scheduler) = self.try_lock() {
+                *last = scheduler.stats();
+                drop(scheduler);
+                self.unlocked.notify_waiters();
+                break;
+            }
+            hint::spin_loop();
+        }
+        *last
     }
 
     fn try_lock(&self) -> Option<MutexGuard<'_, Scheduler>> {

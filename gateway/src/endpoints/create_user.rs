@@ -3,7 +3,7 @@
 use super::{
     password_schema, register::username_schema, role_name::RoleName, user_response::UserResponse,
 };
-use crate::{extract::json_body::JsonBody, openapi::responses::ErrorBody};
+use crate::{extract::json_body::JsonBody, openapi::responses::ErrorBody, refusals::Refusals};
 use axum::{Extension, Json, extract::State, response::IntoResponse};
 use http::{StatusCode, header::LOCATION};
 use rolegate_auth_client::{
@@ -52,6 +52,7 @@ pub(crate) struct UserCreationRequest {
 )]
 pub(crate) async fn create_user(
     State(auth): State<AuthClient>,
+    State(refusals): State<Refusals>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     JsonBody(request): JsonBody<UserCreationRequest>,
@@ -59,7 +60,8 @@ pub(crate) async fn create_user(
     let UserCreationRequest { username, password, role } = request?;
     // auth-service rejects an unknown role, because the rules of name and password come first.
     let role = role.map_or(Some(Role::User), |role| role.parse().ok());
-    let user = auth.create_user(&actor, &username, &password, role, context).await?;
+    let call = auth.create_user(&actor, &username, &password, role, context);
+    let user = refusals.other(context, call).await?;
     let location = [(LOCATION, format!("/users/{}", user.id))];
     Ok((StatusCode::CREATED, location, Json(UserResponse::from(user))))
 }

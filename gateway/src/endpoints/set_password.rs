@@ -7,6 +7,7 @@ use super::{
 use crate::{
     extract::{json_body::JsonBody, path_id::PathId},
     openapi::responses::ErrorBody,
+    refusals::Refusals,
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
@@ -48,6 +49,7 @@ pub(crate) struct PasswordUpdateRequest {
 )]
 pub(crate) async fn set_password(
     State(auth): State<AuthClient>,
+    State(refusals): State<Refusals>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     user_id: Result<PathId, ApiError>,
@@ -55,6 +57,7 @@ pub(crate) async fn set_password(
 ) -> Result<Json<Message>, ApiError> {
     let PathId(user_id) = user_id?;
     let PasswordUpdateRequest { password } = request?;
-    auth.set_password(&actor, user_id, &password, context).await?;
+    let call = auth.set_password(&actor, user_id, &password, context);
+    refusals.other(context, call).await?;
     Ok(message(SUCCESS))
 }

@@ -8,6 +8,7 @@ use rolegate_auth_client::{
     CallError, Reason,
     axum::{BearerToken, RequiredRoles},
 };
+use rolegate_service_runtime::clients::client_key;
 use rolegate_telemetry::{audit_line, request_context::RequestContext};
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
@@ -21,9 +22,19 @@ const WINDOW: Duration = Duration::from_mins(1);
 /// Beyond it, expired ones are forgotten, then all, which allows one more line each.
 const MAX_RECORDED: usize = 10_000;
 
-/// When the last line of an actor and a route was written.
-static RECORDED: LazyLock<Mutex<HashMap<(String, String), Instant>>> =
-    LazyLock::new(Mutex::default);
+/// Lines without an actor in a window: strangers have any number of addresses.
+const MAX_ANONYMOUS: u32 = 60;
+
+static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
+
+/// The lines that were written.
+#[derive(Default)]
+struct Recorded {
+    /// When the last line of an actor or client and a route was written.
+    last: HashMap<(String, String), Instant>,
+    /// The start of the window of lines without an actor, and their number.
+    anonymous: Option<(Instant, u32)>,
+}
 
 /// The claims that name the actor.
 #[derive(Deserialize)]
@@ -61,11 +72,14 @@ pub(crate) fn record(
         Reason::RoleInsufficient => Actor::of(authorization),
         _ => None,
     };
-    let client = || RequestContext::client_address().map(|address| address.to_string());
-    let key = actor.as_ref().map_or_else(|| client().unwrap_or_default(), |it| it.sub.clone());
-    if !is_due((key, format!("{method} {route}")), Instant::now()) {
+    let client = || client_key(RequestContext::client_address()).to_string();
+    let key = actor.as_ref().map_or_else(client, |actor| actor.sub.clone());
+    let key = (key, format!("{method} {route}"));
+    let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !recorded.is_due(key, actor.is_some(), Instant::now()) {
         return;
     }
+    drop(recorded);
     let required = response.extensions().get::<RequiredRoles>();
     let required_roles = match (required, reason) {
         (Some(RequiredRoles(roles)), _) => {
@@ -86,25 +100,35 @@ pub(crate) fn record(
     );
 }
 
-fn is_due(key: (String, String), now: Instant) -> bool {
-    let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_recent = |at: &Instant| now.saturating_duration_since(*at) < WINDOW;
-    if recorded.get(&key).is_some_and(is_recent) {
-        return false;
+impl Recorded {
+    /// Whether a line is to be written now, which counts it.
+    fn is_due(&mut self, key: (String, String), has_actor: bool, now: Instant) -> bool {
+        let is_recent = |at: &Instant| now.saturating_duration_since(*at) < WINDOW;
+        if self.last.get(&key).is_some_and(is_recent) {
+            return false;
+        }
+        if !has_actor {
+            let window = self.anonymous.filter(|(start, _)| is_recent(start));
+            let (start, lines) = window.unwrap_or((now, 0));
+            if lines == MAX_ANONYMOUS {
+                return false;
+            }
+            self.anonymous = Some((start, lines + 1));
+        }
+        if self.last.len() >= MAX_RECORDED {
+            self.last.retain(|_, at| is_recent(at));
+        }
+        if self.last.len() >= MAX_RECORDED {
+            self.last.clear();
+        }
+        self.last.insert(key, now);
+        true
     }
-    if recorded.len() >= MAX_RECORDED {
-        recorded.retain(|_, at| is_recent(at));
-    }
-    if recorded.len() >= MAX_RECORDED {
-        recorded.clear();
-    }
-    recorded.insert(key, now);
-    true
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Actor, WINDOW, is_due};
+    use super::{Actor, MAX_ANONYMOUS, Recorded, WINDOW, client_key};
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
     use http::HeaderValue;
     use std::time::Instant;
@@ -112,12 +136,27 @@ mod tests {
     #[test]
     fn a_line_is_due_once_a_minute_for_each_actor_and_route() {
         let key = |actor: &str, route: &str| (actor.to_owned(), route.to_owned());
-        let now = Instant::now();
+        let (mut recorded, now) = (Recorded::default(), Instant::now());
+        let mut is_due = |key, now| recorded.is_due(key, true, now);
         assert!(is_due(key("7", "GET /admin"), now));
         assert!(!is_due(key("7", "GET /admin"), now + WINDOW / 2));
         assert!(is_due(key("8", "GET /admin"), now));
         assert!(is_due(key("7", "GET /users"), now));
         assert!(is_due(key("7", "GET /admin"), now + WINDOW));
+    }
+
+    #[test]
+    fn strangers_cannot_fill_the_log() {
+        let (mut recorded, now) = (Recorded::default(), Instant::now());
+        let mut lines = |address: &dyn Fn(u32) -> String, now| {
+            let addresses = (0..1000).map(|number| address(number).parse().expect("an address"));
+            let clients = addresses.map(|address| client_key(Some(address)).to_string());
+            let keys = clients.map(|client| (client, "POST /register".to_owned()));
+            keys.filter(|key| recorded.is_due(key.clone(), false, now)).count()
+        };
+        assert_eq!(lines(&|number| format!("2001:db8::{number:x}"), now), 1, "one /64");
+        let others = lines(&|number| format!("2001:db8:{number:x}::1"), now + WINDOW);
+        assert_eq!(others, usize::try_from(MAX_ANONYMOUS).expect("small"));
     }
 
     #[test]

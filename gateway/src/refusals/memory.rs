@@ -52,15 +52,19 @@ struct Kept {
 
 impl Memory {
     /// The refusal of `request` with one of `reasons`, the first that lasts, with the rest of its time.
-    pub(super) fn find(
+    pub(super) fn find(&self, request: &Request<'_>, reasons: &[Reason]) -> Option<CallError> {
+        // The clock is read only where there is a refusal.
+        self.is_used
+            .load(Ordering::Relaxed)
+            .then(|| self.find_at(request, reasons, Instant::now()))?
+    }
+
+    pub(super) fn find_at(
         &self,
         request: &Request<'_>,
         reasons: &[Reason],
         now: Instant,
     ) -> Option<CallError> {
-        if !self.is_used.load(Ordering::Relaxed) {
-            return None;
-        }
         let scopes = [RefusalScope::Username, RefusalScope::Client, RefusalScope::Service];
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.until.is_none_or(|until| until <= now) {
