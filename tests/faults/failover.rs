@@ -1,8 +1,8 @@
 //! `DATABASE_URL` with several hosts: the service follows the primary.
 
 use e2e::{
-    Authority, Exit, Process, Program, Store, TestApp, TestSetup, TestUser, Validity, eventually,
-    for_postgres_deployments, postgres::OwnCluster,
+    Authority, Exit, Process, Program, Store, TcpProxy, TestApp, TestSetup, TestUser, Validity,
+    eventually, for_postgres_deployments, postgres::OwnCluster,
 };
 use std::time::{Duration, Instant};
 
@@ -103,6 +103,31 @@ async fn decisions_resume_while_the_old_primary_is_frozen(setup: TestSetup) {
     let outage = servers.promote(&user).await;
     assert!(outage < MAX_OUTAGE, "{outage:?}");
     servers.expect_service(&user).await;
+}
+
+#[tokio::test]
+async fn old_primary_that_returns_answers_no_request() {
+    let primary = OwnCluster::start(None);
+    let standby = primary.start_standby();
+    let proxy = TcpProxy::to(standby.address());
+    let hosts = [primary.address().to_string(), proxy.address().to_string()];
+    let url = url_of(&[&hosts[0], &hosts[1]], "");
+    let app = TestSetup::split(Store::Postgres).with("DATABASE_URL", &url).start().await;
+    let admin = app.admin().await;
+    let servers = Servers { primary, standby, app, admin };
+    let user = servers.author("writer").await;
+    servers.primary.freeze();
+    servers.promote(&user).await;
+    servers.expect_service(&user).await;
+    // The old primary answers again, and does not know the user's new role. Its successor is cut off.
+    servers.primary.thaw();
+    proxy.cut();
+    let api = servers.app.bearer.with_token(&user.token);
+    for _ in 0..5 {
+        let response = api.get("/author").await;
+        assert!([503, 504].contains(&response.status), "{response}");
+    }
+    servers.app.auth().wait_for_readiness(503).await;
 }
 
 /// The end of an auth-service, or `None` if it serves.

@@ -37,7 +37,7 @@ impl Database {
         self.read::<(i64,)>(ping).await.map(drop)
     }
 
-    /// The rows of a `SELECT` whose first column is never NULL. In PostgreSQL only a primary answers.
+    /// The rows of a `SELECT`. In PostgreSQL only a primary answers.
     pub async fn read<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
         match self {
             Self::Postgres(pool) if pool.reads() == Reads::Quorum => {

@@ -1,6 +1,6 @@
 //! Opens and checks the connections of the pool.
 
-use super::{primary::require_primary, servers::Servers};
+use super::servers::Servers;
 use crate::Reads;
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
 use sqlx::{Error, PgConnection};
@@ -24,8 +24,8 @@ pub(super) struct Connector {
     /// The reads that count.
     pub(super) reads: Reads,
     /// When a ping failed, a server turned out to be a standby, or another one to be the primary.
-    /// Connections that were idle then are
-    /// probably useless too, and a ping of each would take its timeout.
+    /// Connections that were idle then are probably useless too, and a ping of each would take its
+    /// timeout.
     last_failure: Mutex<Option<Instant>>,
     /// Notified when a connection has left the pool.
     pub(super) closed: Notify,
@@ -47,6 +47,12 @@ impl Connector {
     pub(super) fn suspect_server(&self) {
         self.servers.suspect();
         self.discard_idle();
+    }
+
+    /// A ping: whether the server responds on this connection, and is the primary.
+    pub(super) async fn is_usable(&self, connection: &mut PgConnection) -> bool {
+        let ping = timeout(PING_TIMEOUT, self.servers.require_primary(connection));
+        ping.await.is_ok_and(|answer| answer.is_ok())
     }
 
     /// Lets no connection be used again that is idle now.
@@ -71,7 +77,8 @@ impl Manager for Connector {
         if last_failure.is_some_and(|failure| failure >= last_used) {
             return Err(RecycleError::message("another connection failed"));
         }
-        if last_used.elapsed() < MAX_UNCHECKED_IDLE || is_usable(&mut session.connection).await {
+        if last_used.elapsed() < MAX_UNCHECKED_IDLE || self.is_usable(&mut session.connection).await
+        {
             return Ok(());
         }
         self.discard_idle();
@@ -81,9 +88,4 @@ impl Manager for Connector {
     fn detach(&self, _session: &mut Session) {
         self.closed.notify_waiters();
     }
-}
-
-/// A ping: whether the server responds on this connection, and is a primary.
-pub(super) async fn is_usable(connection: &mut PgConnection) -> bool {
-    timeout(PING_TIMEOUT, require_primary(connection)).await.is_ok_and(|answer| answer.is_ok())
 }

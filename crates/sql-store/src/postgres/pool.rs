@@ -7,7 +7,7 @@
 //! was abandoned, or whose server is a standby.
 
 use super::{
-    connector::{Connector, MAX_LIFETIME, PING_TIMEOUT, Session, is_usable},
+    connector::{Connector, MAX_LIFETIME, PING_TIMEOUT, Session},
     primary::{Obstacle, obstacle},
     servers::Servers,
     writes::{HINT, Writes},
@@ -81,10 +81,11 @@ impl Pool {
         // The server rejected the statement. A pending rollback precedes the ping.
         let obstacle = outcome.as_ref().err().and_then(obstacle);
         let is_usable = outcome.is_ok() || obstacle == Some(Obstacle::Asynchronous);
-        if is_usable || is_rejected && self::is_usable(&mut pooled.object().connection).await {
+        let manager = self.connections.manager();
+        if is_usable || is_rejected && manager.is_usable(&mut pooled.object().connection).await {
             self.release(pooled);
         } else if obstacle == Some(Obstacle::Standby) {
-            self.connections.manager().discard_idle();
+            manager.discard_idle();
         }
         outcome
     }

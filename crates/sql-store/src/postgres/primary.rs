@@ -3,12 +3,15 @@
 //! A connection may lead to a standby: through a proxy or an address that moves, or after the server
 //! was demoted. Each new connection is therefore asked before its first use, and each statement that
 //! reads returns the answer again, beside its rows and from the same execution. Neither is sufficient
-//! alone: a statement whose snapshot a standby took just before its promotion would return "primary",
+//! alone, because a statement whose snapshot a standby took just before its promotion would return "primary",
 //! and a pooler may continue a session on another server.
 
 use crate::{Reads, error::OpenFailure, statement_builder::TableRow};
-use sqlx::{Error, PgConnection, Row as _, ValueRef as _, postgres::PgRow};
-use std::io;
+use sqlx::{Error, PgConnection, Row as _, postgres::PgRow};
+use std::{
+    io,
+    sync::atomic::{AtomicI64, Ordering},
+};
 
 /// Why the rows of a server do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,15 +19,35 @@ pub(super) enum Obstacle {
     /// They may be outdated.
     #[error("the server is a standby")]
     Standby,
+    /// Another server was promoted after it: that one has a higher timeline.
+    #[error("the server is a primary that was superseded")]
+    Superseded,
     /// No standby acknowledges them.
     #[error("synchronous_standby_names is empty, and DATABASE_READS=quorum requires it")]
     Asynchronous,
 }
 
-/// Succeeds if the server of this connection is a primary.
-pub(super) async fn require_primary(connection: &mut PgConnection) -> sqlx::Result<()> {
-    let standby = sqlx::query_scalar("SELECT pg_is_in_recovery()").fetch_one(connection).await?;
-    if standby { Err(Obstacle::Standby.into()) } else { Ok(()) }
+/// The highest timeline of a database that this process has seen; each promotion begins a higher one.
+#[derive(Debug, Default)]
+pub(super) struct Timeline(AtomicI64);
+
+impl Timeline {
+    /// Succeeds if the server of this connection is a primary, and none was promoted after it. Returns
+    /// whether it was promoted since the last call.
+    pub(super) async fn require_primary(
+        &self,
+        connection: &mut PgConnection,
+    ) -> sqlx::Result<bool> {
+        let sql = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN
+            ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END";
+        let timeline: Option<i64> = sqlx::query_scalar(sql).fetch_one(connection).await?;
+        let timeline = timeline.ok_or(Obstacle::Standby)?;
+        let highest = self.0.fetch_max(timeline, Ordering::SeqCst);
+        if timeline < highest {
+            return Err(Obstacle::Superseded.into());
+        }
+        Ok((1..timeline).contains(&highest))
+    }
 }
 
 /// Succeeds if writes of this connection wait for a synchronous standby.
@@ -49,12 +72,12 @@ pub(crate) async fn require_synchronous(connection: &mut PgConnection) -> Result
 pub(crate) fn with_obstacle(select: &str, reads: Reads) -> String {
     format!(
         "SELECT r.*, server.obstacle FROM (SELECT {} AS obstacle) AS server
-        LEFT JOIN ({select}) AS r ON true",
+        LEFT JOIN (SELECT s.*, true AS is_row FROM ({select}) AS s) AS r ON true",
         reads.obstacle()
     )
 }
 
-/// The rows of a statement of [`with_obstacle`] whose first column is never NULL.
+/// The rows of a statement of [`with_obstacle`].
 pub(crate) fn rows_that_count<R: TableRow>(rows: &[PgRow]) -> sqlx::Result<Vec<R>> {
     let first = rows.first().ok_or(Error::RowNotFound)?;
     match first.try_get(first.len() - 1)? {
@@ -62,7 +85,8 @@ pub(crate) fn rows_that_count<R: TableRow>(rows: &[PgRow]) -> sqlx::Result<Vec<R
         Some("standby") => return Err(Obstacle::Standby.into()),
         Some(_) => return Err(Obstacle::Asynchronous.into()),
     }
-    if first.try_get_raw(0)?.is_null() {
+    let is_row: Option<bool> = first.try_get(first.len() - 2)?;
+    if is_row.is_none() {
         return Ok(Vec::new());
     }
     rows.iter().map(R::from_row).collect()
@@ -80,7 +104,7 @@ pub(super) fn obstacle(error: &Error) -> Option<Obstacle> {
     error.get_ref()?.downcast_ref().copied()
 }
 
-/// Whether the server is a standby.
+/// Whether the server is a standby, or may have become one.
 pub(super) fn is_standby(error: &Error) -> bool {
-    obstacle(error) == Some(Obstacle::Standby)
+    matches!(obstacle(error), Some(Obstacle::Standby | Obstacle::Superseded))
 }

@@ -3,10 +3,11 @@
 //! A server that does not answer must not delay the others: each has a head start before the next one
 //! is tried beside it, and the first connection to a primary wins. The server that was the primary
 //! last comes first. Once another one has been found, connections to the old one no longer count, also
-//! those that are being opened: a primary that was frozen may return and not know its successor.
+//! those that are being opened: a primary that was frozen may return and not know its successor. Its
+//! timeline shows that: a server with a lower one than was seen counts as a standby.
 
 use super::{
-    primary::{is_standby, require_primary},
+    primary::{Timeline, is_standby},
     tls_mismatch::is_tls_mismatch,
 };
 use crate::retry::within;
@@ -36,17 +37,25 @@ pub(super) struct Servers {
     last_primary: AtomicUsize,
     /// Whether its commits are not answered, so that another primary is preferred.
     is_suspect: AtomicBool,
+    timeline: Timeline,
 }
 
 impl Servers {
     pub(super) fn new(options: Vec<PgConnectOptions>) -> Self {
-        Self { options, last_primary: AtomicUsize::new(0), is_suspect: AtomicBool::new(false) }
+        Self {
+            options,
+            last_primary: AtomicUsize::new(0),
+            is_suspect: AtomicBool::new(false),
+            timeline: Timeline::default(),
+        }
     }
 
     /// Tries each server once. Of several errors, that of a standby is returned first, and that of a
     /// TLS mismatch only if all have one.
     pub(super) async fn try_connect(&self) -> sqlx::Result<PgConnection> {
-        Ok(self.first_primary(0, connect).await?.1)
+        let connect = |options| async move { connect(&options, &self.timeline).await };
+        let (_, (connection, _)) = self.first_primary(0, connect).await?;
+        Ok(connection)
     }
 
     /// Retries while a server starts, does not answer, or is a standby, which may be promoted; the
@@ -56,7 +65,11 @@ impl Servers {
             let before = self.last_primary.load(Ordering::SeqCst);
             let is_suspect = self.is_suspect.load(Ordering::SeqCst);
             let first = before + usize::from(is_suspect);
-            let (index, connection) = self.first_primary(first, connect_with_retries).await?;
+            let connect = |options| connect_with_retries(options, &self.timeline);
+            let (index, (connection, is_new)) = self.first_primary(first, connect).await?;
+            if is_new {
+                moved();
+            }
             match self.swap(before, index) {
                 Ok(_) if index != before => {
                     self.is_suspect.store(false, Ordering::SeqCst);
@@ -67,6 +80,11 @@ impl Servers {
             }
             return Ok(connection);
         }
+    }
+
+    /// Succeeds if the server of this connection is still the primary.
+    pub(super) async fn require_primary(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
+        self.timeline.require_primary(connection).await.map(drop)
     }
 
     /// From now on the last primary is tried after the others.
@@ -95,9 +113,9 @@ impl Servers {
         &self,
         first: usize,
         connect: impl Fn(PgConnectOptions) -> F,
-    ) -> sqlx::Result<(usize, PgConnection)>
+    ) -> sqlx::Result<(usize, Connected)>
     where
-        F: Future<Output = sqlx::Result<PgConnection>>,
+        F: Future<Output = sqlx::Result<Connected>>,
     {
         let count = self.options.len();
         let mut untried = first..first + count;
@@ -123,19 +141,25 @@ impl Servers {
     }
 }
 
-async fn connect(options: PgConnectOptions) -> sqlx::Result<PgConnection> {
+/// A connection to a primary, and whether it was promoted since the last one.
+type Connected = (PgConnection, bool);
+
+async fn connect(options: &PgConnectOptions, timeline: &Timeline) -> sqlx::Result<Connected> {
     let connecting = async {
         let mut connection: PgConnection = options.connect().await?;
-        require_primary(&mut connection).await?;
-        Ok(connection)
+        let is_new = timeline.require_primary(&mut connection).await?;
+        Ok((connection, is_new))
     };
     within("cannot connect", CONNECT_TIMEOUT, connecting).await
 }
 
-async fn connect_with_retries(options: PgConnectOptions) -> sqlx::Result<PgConnection> {
+async fn connect_with_retries(
+    options: PgConnectOptions,
+    timeline: &Timeline,
+) -> sqlx::Result<Connected> {
     let mut delay = MIN_RETRY_DELAY;
     loop {
-        match connect(options.clone()).await {
+        match connect(&options, timeline).await {
             Err(error) if is_standby(&error) || is_starting(&error) => sleep(delay).await,
             outcome => return outcome,
         }

@@ -13,8 +13,9 @@ pub(super) fn one_url_each(url: &str) -> Result<Vec<String>, InvalidUrl> {
     if !hosts.contains(',') {
         return Ok(vec![url.to_owned()]);
     }
-    // An `@` here means that the authority ended within a password.
-    if rest.contains('@') || hosts.split(',').any(str::is_empty) {
+    // An `@` in the path means that the authority ended within a password.
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
+    if path.contains('@') || hosts.split(',').any(str::is_empty) {
         return Err(InvalidUrl::InvalidPostgres);
     }
     Ok(hosts.split(',').map(|host| format!("{scheme}://{user}{host}{rest}")).collect())
@@ -31,6 +32,7 @@ mod tests {
             .map(|host| format!("postgres://u:p,w@{host}/db?sslmode=require"));
         assert_eq!(urls.as_deref(), Ok(&expected[..]));
         assert_eq!(one_url_each("postgres://a,b").map(|urls| urls.len()), Ok(2));
+        assert_eq!(one_url_each("postgres://a,b/db?options=c@d").map(|urls| urls.len()), Ok(2));
         let one = "postgres://u:p,w@a/db?options=a,b";
         assert_eq!(one_url_each(one), Ok(vec![one.to_owned()]));
     }
