@@ -5,11 +5,12 @@ use crate::{
     clock::SystemClock,
     grpc::AuthGrpc,
     metrics,
-    password::{Hasher, Peppers, core_dumps},
+    password::{Hasher, Peppers},
     store::{self, UserStore},
     token::{self, KeySource, Tokens},
 };
 use async_trait::async_trait;
+use rolegate_grpc_server::message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods};
 use rolegate_proto::{
     AUTH_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer,
 };
@@ -20,8 +21,8 @@ use rolegate_telemetry::logs::error_chain;
 use std::sync::Arc;
 use tonic::service::Routes;
 
-/// Fits a batch of the longest tokens.
-const MAX_MESSAGE_BYTES: usize = 2 * 1024 * 1024;
+/// The only method with long messages.
+const BATCH_AUTHORIZE: &str = "/rolegate.auth.v1.AuthService/BatchAuthorize";
 
 /// The configuration of the service.
 #[derive(Debug)]
@@ -61,11 +62,6 @@ impl AuthService {
         if !token::self_test() {
             return Err(Failure::Other("the HS256 self-test of RFC 7515 failed".into()));
         }
-        if !config.policy.basic_cache_ttl.is_zero()
-            && let Err(error) = core_dumps::disable()
-        {
-            return Err(Failure::Other(format!("cannot disable core dumps: {error}").into()));
-        }
         let hasher =
             Hasher::start(config.bcrypt_cost, config.engine, config.peppers).map_err(failed)?;
         let store = store::open(&config.database).await?;
@@ -83,9 +79,12 @@ impl AuthService {
                 .map_err(failed)?;
         seed(&accounts, &config.admin_password).await?;
         let trusted = config.trusted_gateways;
-        let grpc = AuthServiceServer::new(AuthGrpc::new(accounts))
-            .max_decoding_message_size(MAX_MESSAGE_BYTES);
-        let routes = Routes::new(grpc);
+        let grpc = |limit| {
+            let calls = AuthGrpc::new(accounts.clone());
+            AuthServiceServer::new(calls).max_decoding_message_size(limit)
+        };
+        let routes = Routes::new(grpc(MAX_MESSAGE));
+        let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &[BATCH_AUTHORIZE]);
         let host = GrpcHost::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, &trusted, store).await;
         Ok(Self { host, keys: config.keys, tokens })
     }

@@ -3,9 +3,8 @@
 //! - `validation`: the rules of a password.
 //! - `hasher`: hashes and verifies on the threads of `rolegate_bcrypt_lanes`.
 //! - `pepper`: secrets outside the database that go into hashes.
-//! - `credential_cache`: successful checks of HTTP Basic; `core_dumps`: keeps it out of core dumps.
+//! - `credential_cache`: successful checks of HTTP Basic.
 
-pub(crate) mod core_dumps;
 mod credential_cache;
 mod hasher;
 mod pepper;

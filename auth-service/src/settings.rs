@@ -31,6 +31,10 @@ pub struct Settings {
     #[command(flatten)]
     pub service: ServiceSettings,
 
+    /// Address of the gRPC listener: ip:port, or network:port for the address in that network
+    #[arg(long, env = "AUTH_LISTEN_ADDR", default_value = "127.0.0.1:50051", value_parser = bind_address::<50051>)]
+    pub auth_listen_addr: BindAddress,
+
     /// Address of /livez, /readyz and /metrics; keep it private
     #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9001", value_parser = socket_address::<9001>)]
     pub ops_listen_addr: SocketAddr,
@@ -43,10 +47,6 @@ pub struct Settings {
 /// Settings of the service, here and in rolegate.
 #[derive(Args, Clone, Debug)]
 pub struct ServiceSettings {
-    /// Address of the gRPC listener: ip:port, or network:port for the address in that network
-    #[arg(long, env = "AUTH_LISTEN_ADDR", default_value = "127.0.0.1:50051", value_parser = bind_address::<50051>)]
-    pub auth_listen_addr: BindAddress,
-
     /// PEM certificate of the gRPC listener; enables TLS
     #[arg(long, env = "AUTH_TLS_CERT_FILE")]
     pub auth_tls_cert_file: Option<PathBuf>,
@@ -144,7 +144,7 @@ impl ProgramSettings for Settings {
     }
 
     fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
-        self.service.auth_listen_addr.known("AUTH_LISTEN_ADDR").into_iter().collect()
+        self.auth_listen_addr.known("AUTH_LISTEN_ADDR").into_iter().collect()
     }
 }
 

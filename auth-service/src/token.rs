@@ -14,7 +14,6 @@ pub use keyring::{Keyring, KeyringError};
 
 use crate::{clock::Clock, user::User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use keyring::Key;
 use rolegate_proto::limits::MAX_TOKEN_LEN;
 use secrecy::SecretString;
@@ -26,6 +25,9 @@ pub const TOKEN_TTL_SECONDS: u64 = 30 * 60;
 
 /// Covers the clock skew between replicas, and the time that a new password takes to be stored.
 const CLOCK_SKEW_SECONDS: u64 = 1;
+
+/// How much longer than [`TOKEN_TTL_SECONDS`] a token may be valid: for replicas whose clocks differ.
+const MAX_EXTRA_SECONDS: u64 = 60;
 
 /// Issues and verifies access tokens. Clones share their keys, including later replacements.
 #[derive(Clone)]
@@ -47,7 +49,8 @@ pub struct VerifiedToken {
 /// A token does not establish an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// Malformed, forged, expired, or with a `sub` or `exp` that this service does not issue.
+    /// Malformed, forged, expired, not valid yet, or with a `sub` or `exp` that this service does not
+    /// issue.
     #[error("the token is invalid")]
     Invalid,
     /// Valid, but its `sub` is an integer outside the range of user ids.
@@ -58,13 +61,7 @@ pub enum TokenError {
 /// A token could not be signed.
 #[derive(Debug, thiserror::Error)]
 #[error("the token could not be signed")]
-pub struct SigningError(#[from] jsonwebtoken::errors::Error);
-
-impl From<serde_json::Error> for SigningError {
-    fn from(error: serde_json::Error) -> Self {
-        Self(error.into())
-    }
-}
+pub struct SigningError(#[from] serde_json::Error);
 
 #[derive(Serialize)]
 struct IssuedClaims<'a> {
@@ -79,6 +76,8 @@ struct IssuedClaims<'a> {
 struct Claims {
     sub: String,
     exp: u64,
+    /// Not in tokens of this service.
+    nbf: Option<u64>,
 }
 
 /// A header that this service did not issue. Any `crit` member counts, even `null`.
@@ -149,11 +148,11 @@ impl Tokens {
             exp: issued.saturating_add(TOKEN_TTL_SECONDS),
         })?;
         let message = format!("{}.{}", key.header(), URL_SAFE_NO_PAD.encode(claims));
-        let signature = crypto::sign(message.as_bytes(), key.encoding(), Algorithm::HS256)?;
+        let signature = key.sign(&message);
         Ok(SecretString::from(format!("{message}.{signature}")))
     }
 
-    /// Verifies signature, `exp` and `sub`. The caller compares `issued` with the stored user.
+    /// Verifies signature, `exp`, `nbf` and `sub`. The caller compares `issued` with the stored user.
     pub fn verify(&self, token: &str) -> Result<VerifiedToken, TokenError> {
         if token.len() > MAX_TOKEN_LEN {
             return Err(TokenError::Invalid);
@@ -164,7 +163,11 @@ impl Tokens {
             return Err(TokenError::Invalid);
         }
         let claims: Claims = decode_json(payload)?;
-        if self.is_reached(claims.exp) {
+        let now = self.clock.unix_seconds();
+        let latest = now.saturating_add(TOKEN_TTL_SECONDS + MAX_EXTRA_SECONDS);
+        let is_valid_now = now < claims.exp && claims.nbf.is_none_or(|nbf| nbf <= now);
+        // A later `exp` is of a token that this service did not issue, or of a wrong clock.
+        if !is_valid_now || claims.exp > latest {
             return Err(TokenError::Invalid);
         }
         let issued = claims.exp.saturating_sub(TOKEN_TTL_SECONDS);
@@ -173,10 +176,7 @@ impl Tokens {
 
     /// A header that this service issued names its key; comparing its text is cheaper than parsing.
     fn is_signed(&self, header: &str, message: &str, signature: &str) -> Result<bool, TokenError> {
-        let signed_with = |key: &Key| {
-            crypto::verify(signature, message.as_bytes(), key.decoding(), Algorithm::HS256)
-                .is_ok_and(|is_signed| is_signed)
-        };
+        let signed_with = |key: &Key| key.verify(message, signature);
         let keyring = self.keyring();
         if let Some(key) = keyring.by_header(header) {
             return Ok(signed_with(key));
@@ -227,20 +227,16 @@ impl std::fmt::Debug for Tokens {
     }
 }
 
-/// Installs the cryptography of `jsonwebtoken` and checks it against the example of RFC 7515,
-/// appendix A.1. On `false` no token may be signed.
+/// Checks HS256 against the example of RFC 7515, appendix A.1. On `false` no token may be signed.
 #[must_use]
 pub fn self_test() -> bool {
     const KEY: &str =
-        "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow==";
-    const MESSAGE: &[u8] = b"eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.\
+        "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow";
+    const MESSAGE: &str = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.\
         eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
     const SIGNATURE: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-    // Fails when it is installed already, which is the same provider.
-    let _ = crypto::rust_crypto::DEFAULT_PROVIDER.install_default();
-    EncodingKey::from_urlsafe_base64_secret(KEY)
-        .and_then(|key| crypto::sign(MESSAGE, &key, Algorithm::HS256))
-        .is_ok_and(|signature| signature == SIGNATURE)
+    let key = URL_SAFE_NO_PAD.decode(KEY).ok().and_then(|bytes| Key::from_bytes(&bytes).ok());
+    key.is_some_and(|key| key.sign(MESSAGE) == SIGNATURE && key.verify(MESSAGE, SIGNATURE))
 }
 
 #[cfg(test)]

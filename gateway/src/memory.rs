@@ -10,12 +10,18 @@ use http::header::CONTENT_TYPE;
 use rolegate_auth_client::{CallError, Reason, axum::ApiError};
 use rolegate_service_runtime::memory_budget::{MemoryBudget, Reservation};
 use serde::Serialize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 /// Bytes of a body or response that nothing is reserved for.
 pub(crate) const FREE: usize = 4 * 1024;
 
 const MIB: usize = 1024 * 1024;
+
+/// For memory to become free.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The budgets of a gateway.
 #[derive(Clone, Debug)]
@@ -27,8 +33,16 @@ pub(crate) struct Memory {
 impl Memory {
     pub(crate) fn new(settings: &PublicSettings) -> Self {
         Self {
-            requests: MemoryBudget::new("requests", settings.request_memory_mib * MIB),
-            responses: MemoryBudget::new("responses", settings.response_memory_mib * MIB),
+            requests: MemoryBudget::new(
+                "requests",
+                settings.request_memory_mib * MIB,
+                WAIT_TIMEOUT,
+            ),
+            responses: MemoryBudget::new(
+                "responses",
+                settings.response_memory_mib * MIB,
+                WAIT_TIMEOUT,
+            ),
         }
     }
 }

@@ -68,7 +68,7 @@ impl PostService for PostsGrpc {
 
     async fn list_posts(&self, request: Request<ListPostsRequest>) -> RpcResult<ListPostsResponse> {
         let ListPostsRequest { page_size, after, author_id } = request.into_inner();
-        let memory = ResponseMemory::of_page(&self.memory).await?;
+        let memory = ResponseMemory::of_page(&self.memory, page_size).await?;
         let page = self.posts.list(PageRequest { size: page_size, after, author_id }).await?;
         let posts = page.posts.into_iter().map(Into::into).collect();
         Ok(memory.respond(ListPostsResponse { posts, next_after: page.next_after }))

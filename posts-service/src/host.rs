@@ -9,6 +9,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use rolegate_auth_client::AuthClient;
+use rolegate_grpc_server::message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods};
 use rolegate_proto::{
     POSTS_DESCRIPTORS,
     posts_v1::post_service_server::{PostServiceServer, SERVICE_NAME},
@@ -16,8 +17,15 @@ use rolegate_proto::{
 use rolegate_service_host::{GrpcHost, HostedStore};
 use rolegate_service_runtime::{cidr_set::CidrSet, memory_budget::MemoryBudget, program::Failure};
 use rolegate_sql_store::{DatabaseUrl, StoreError};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tonic::service::Routes;
+
+/// For memory to become free: less than callers wait.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The methods whose requests have a post.
+const WITH_POSTS: [&str; 2] =
+    ["/rolegate.posts.v1.PostService/CreatePost", "/rolegate.posts.v1.PostService/UpdatePost"];
 
 /// Opens the database, waiting for a PostgreSQL that does not accept connections yet, and migrates
 /// it. Neither binds a socket nor calls auth-service. Responses with posts take at most
@@ -32,8 +40,13 @@ pub async fn open(
     metrics::register(&store);
     let posts = Posts::new(Arc::clone(&store), auth, Arc::new(SystemClock));
     // Not the name that the gateway uses: rolegate has both.
-    let memory = MemoryBudget::new("posts", response_memory_mib * 1024 * 1024);
-    let routes = Routes::new(PostServiceServer::new(PostsGrpc::new(posts, memory)));
+    let memory = MemoryBudget::new("posts", response_memory_mib * 1024 * 1024, WAIT_TIMEOUT);
+    let grpc = |limit| {
+        let calls = PostsGrpc::new(posts.clone(), memory.clone());
+        PostServiceServer::new(calls).max_decoding_message_size(limit)
+    };
+    let routes = Routes::new(grpc(MAX_MESSAGE));
+    let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &WITH_POSTS);
     Ok(GrpcHost::new(routes, SERVICE_NAME, POSTS_DESCRIPTORS, trusted_gateways, store).await)
 }
 

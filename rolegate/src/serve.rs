@@ -14,6 +14,7 @@ use rolegate_auth_service::{
 };
 use rolegate_gateway::Gateway;
 use rolegate_grpc_server::GrpcListener;
+use rolegate_grpc_tls::ServerTls;
 use rolegate_proto::{SERVICE_NAME, posts_v1::post_service_server};
 use rolegate_service_runtime::{
     admin_server::AdminServer,
@@ -22,10 +23,11 @@ use rolegate_service_runtime::{
     program::{Failure, ProgramSettings as _},
     readiness::Readiness,
     reload_signal::ReloadSignal,
-    settings::SettingError,
+    settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };
 use rolegate_sql_store::DatabaseUrl;
+use std::sync::Arc;
 
 /// Serves until `shutdown`.
 pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
@@ -48,7 +50,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let (posts_client, posts_in_memory) = in_memory::posts();
     let open = async {
         let auth = AuthService::open(config).await?;
-        let (client, trusted) = (auth_client.clone(), CidrSet::loopback());
+        let (client, trusted) = (auth_client.clone(), CidrSet::default());
         let memory = settings.public.response_memory_mib;
         let open = rolegate_posts_service::host::open(&databases.posts, client, &trusted, memory);
         let posts = open.await?;
@@ -59,16 +61,8 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         () = shutdown.lame_duck() => return Ok(()),
     };
 
-    let address = settings.service.auth_listen_addr.resolve("AUTH_LISTEN_ADDR")?;
-    let auth_grpc = GrpcListener::bind("AUTH_LISTEN_ADDR", address).await?;
-    let auth_grpc = auth_grpc.with_tls(auth_tls.clone());
-    let posts_grpc = match settings.posts_listen_addr.0 {
-        Some(address) => {
-            let listener = GrpcListener::bind("POSTS_LISTEN_ADDR", address).await?;
-            Some(listener.with_tls(posts_tls.clone()))
-        }
-        None => None,
-    };
+    let auth_grpc = bind("AUTH_LISTEN_ADDR", settings.auth_listen_addr, &auth_tls).await?;
+    let posts_grpc = bind("POSTS_LISTEN_ADDR", settings.posts_listen_addr, &posts_tls).await?;
     let gateway = Gateway::bind(&settings.public).await?;
 
     let hint = match (password_file.exists(), has_own_database || !had_password_file) {
@@ -78,11 +72,13 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     };
     let posts_name = post_service_server::SERVICE_NAME;
     let headline = format!("Rolegate {}, users in {}", env!("CARGO_PKG_VERSION"), databases.users);
-    let posts_url = posts_grpc.as_ref().map_or_else(|| "off".to_owned(), GrpcListener::url);
+    let url = |listener: &Option<GrpcListener>| {
+        listener.as_ref().map_or_else(|| "off".to_owned(), GrpcListener::url)
+    };
     gateway
         .announce(Notice::new(headline))
-        .listener("grpc", auth_grpc.url(), SERVICE_NAME)
-        .listener("posts", posts_url, posts_name)
+        .listener("grpc", url(&auth_grpc), SERVICE_NAME)
+        .listener("posts", url(&posts_grpc), posts_name)
         .http("ops", Some(admin.address()), "/livez /readyz /metrics")
         .remark("Posts: on, in this process")
         .remark(banner::text(gateway.bearer_address(), gateway.basic_address(), &hint))
@@ -104,7 +100,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         auth_shutdown.stop_now();
         outcome
     };
-    let serve_auth = auth.host().serve(Some(auth_grpc), auth_in_memory, readiness, &shutdown);
+    let serve_auth = auth.host().serve(auth_grpc, auth_in_memory, readiness, &shutdown);
     let serve_all = async { tokio::join!(serve_auth, serve_posts, serve_gateway) };
     let reload = || {
         auth.reload_keys();
@@ -118,6 +114,21 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     auth.and(posts)
 }
 
+/// Binds a gRPC listener, unless it is off.
+async fn bind(
+    variable: &str,
+    ListenAddress(address): ListenAddress,
+    tls: &Option<Arc<ServerTls>>,
+) -> Result<Option<GrpcListener>, SettingError> {
+    match address {
+        Some(address) => {
+            let listener = GrpcListener::bind(variable, address).await?;
+            Ok(Some(listener.with_tls(tls.clone())))
+        }
+        None => Ok(None),
+    }
+}
+
 /// The signing secret and the admin's password are generated into `data_dir` if they are not set.
 fn auth_config(
     settings: &Settings,
@@ -125,7 +136,7 @@ fn auth_config(
     database: DatabaseUrl,
 ) -> Result<Config, SettingError> {
     let keys = settings.service.key_source(|| data_dir.signing_secret())?;
-    let mut config = settings.service.config(database, keys, CidrSet::loopback())?;
+    let mut config = settings.service.config(database, keys, CidrSet::default())?;
     let password_file = data_dir.initial_admin_password();
     if matches!(config.admin_password, AdminPassword::Missing) {
         config.admin_password = AdminPassword::GeneratedInto(password_file.clone());

@@ -34,6 +34,10 @@ pub struct Settings {
     #[arg(long, env = "DATABASE_URL_FILE")]
     pub database_url_file: Option<PathBuf>,
 
+    /// Address of the gRPC listener of users, or off
+    #[arg(long, env = "AUTH_LISTEN_ADDR", default_value = "127.0.0.1:50051", value_parser = listen_address::<50051>)]
+    pub auth_listen_addr: ListenAddress,
+
     /// Address of the gRPC listener of posts, or off
     #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = listen_address::<50052>)]
     pub posts_listen_addr: ListenAddress,
@@ -76,7 +80,7 @@ impl ProgramSettings for Settings {
 
     fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
         let mut addresses = self.public.addresses();
-        addresses.extend(self.service.auth_listen_addr.known("AUTH_LISTEN_ADDR"));
+        addresses.extend(self.auth_listen_addr.0.map(|users| ("AUTH_LISTEN_ADDR", users)));
         addresses.extend(self.posts_listen_addr.0.map(|posts| ("POSTS_LISTEN_ADDR", posts)));
         addresses
     }

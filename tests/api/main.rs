@@ -12,6 +12,7 @@ mod embedded;
 mod grpc;
 mod guessing;
 mod health;
+mod host_header;
 mod json_bodies;
 mod listing;
 mod listing_query_plan;

@@ -8,6 +8,7 @@ mod database_tls;
 mod failover;
 mod frozen_replica;
 mod full_disk;
+mod grpc_limits;
 mod grpc_tls;
 mod key_rotation;
 mod kill;

@@ -5,6 +5,7 @@ mod compose_file;
 mod compose_steps;
 mod configuration_doc;
 mod doctor;
+mod hardening;
 mod healthcheck;
 mod init_secrets;
 mod migrate;

@@ -267,7 +267,9 @@ impl Process {
         self.signal("CONT");
     }
 
-    fn id(&self) -> u32 {
+    /// Its process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
         self.child.id().expect("it has not ended yet")
     }
 

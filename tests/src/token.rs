@@ -25,7 +25,7 @@ pub fn plain_header() -> Value {
 /// Claims of an ordinary token of this user, valid for an hour.
 #[must_use]
 pub fn claims_of(id: i64) -> Value {
-    json!({ "sub": id.to_string(), "username": "x", "role": "user", "exp": now() + 3600 })
+    json!({ "sub": id.to_string(), "username": "x", "role": "user", "exp": now() + 1800 })
 }
 
 /// A token signed with HMAC-SHA-256, whatever algorithm its header names.

@@ -41,7 +41,7 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
         Err(error) => doctor.report("admin", Err::<&str, _>(error)),
     }
     doctor
-        .addresses(("AUTH_LISTEN_ADDR", service.auth_listen_addr), settings.ops_listen_addr)
+        .addresses(("AUTH_LISTEN_ADDR", settings.auth_listen_addr), settings.ops_listen_addr)
         .await;
     doctor.trusted_gateways(settings.ops_listen_addr).await;
     doctor.finish()

@@ -24,7 +24,7 @@ pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Fa
         service = AuthService::open(config) => service?,
         () = shutdown.lame_duck() => return Ok(()),
     };
-    let grpc = ("AUTH_LISTEN_ADDR", settings.service.auth_listen_addr);
+    let grpc = ("AUTH_LISTEN_ADDR", settings.auth_listen_addr);
     let listeners = probes.with_grpc(grpc, tls.clone()).await?;
     let format = settings.host.common.telemetry.log_format;
     listeners.notice(&headline, SERVICE_NAME).print(format);

@@ -1,7 +1,7 @@
 //! The keys that sign and verify access tokens.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use jsonwebtoken::{DecodingKey, EncodingKey};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
@@ -26,8 +26,8 @@ pub(crate) struct Key {
     id: String,
     /// The encoded header of every token that it signs.
     header: String,
-    encoding: EncodingKey,
-    decoding: DecodingKey,
+    /// HMAC-SHA-256 with the secret, before any input.
+    mac: Hmac<Sha256>,
 }
 
 impl Keyring {
@@ -71,30 +71,38 @@ impl Keyring {
 
 impl Key {
     fn new(secret: &SecretString) -> Result<Self, KeyringError> {
-        let bytes = secret.expose_secret().as_bytes();
+        Self::from_bytes(secret.expose_secret().as_bytes())
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, KeyringError> {
         if bytes.len() < MIN_KEY_BYTES {
             return Err(KeyringError::TooShort);
         }
+        // Secrets of any length are keys of HMAC.
+        let mac = Hmac::new_from_slice(bytes).map_err(|_| KeyringError::TooShort)?;
         let id = key_id(bytes);
         let header = format!(r#"{{"typ":"JWT","alg":"HS256","kid":"{id}"}}"#);
-        Ok(Self {
-            id,
-            header: URL_SAFE_NO_PAD.encode(header),
-            encoding: EncodingKey::from_secret(bytes),
-            decoding: DecodingKey::from_secret(bytes),
-        })
+        Ok(Self { id, header: URL_SAFE_NO_PAD.encode(header), mac })
     }
 
     pub(super) fn header(&self) -> &str {
         &self.header
     }
 
-    pub(super) fn encoding(&self) -> &EncodingKey {
-        &self.encoding
+    /// The signature of a message, encoded.
+    pub(super) fn sign(&self, message: &str) -> String {
+        let mac = self.mac.clone().chain_update(message);
+        URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes())
     }
 
-    pub(super) fn decoding(&self) -> &DecodingKey {
-        &self.decoding
+    /// Whether this is the encoded signature of the message. Compares in constant time.
+    pub(super) fn verify(&self, message: &str, signature: &str) -> bool {
+        // The size of SHA-256, and room for what is too long.
+        let mut bytes = [0; 48];
+        let decoded = URL_SAFE_NO_PAD.decode_slice(signature, &mut bytes);
+        decoded.is_ok_and(|length| {
+            self.mac.clone().chain_update(message).verify_slice(&bytes[..length]).is_ok()
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod call;
 
-use crate::caller::Caller;
+use crate::{caller::Caller, unfinished::Unfinished};
 use axum::{
     Router,
     body::Body,
@@ -30,7 +30,11 @@ pub(crate) fn apply(routes: Routes, trusted: &Arc<CidrSet>) -> Router {
 
 async fn observe(State(trusted): State<Arc<CidrSet>>, request: Request, next: Next) -> Response {
     let call = Call::start(request.uri().path());
-    let (context, span) = context_and_span(&request, &trusted);
+    let (context, span, unfinished) = context_and_span(&request, &trusted);
+    let request = match unfinished {
+        Some(unfinished) => request.map(|body| Body::new(unfinished.count(body))),
+        None => request,
+    };
     let mut response = context.scope(call.measure(next.run(request)).instrument(span)).await;
     match response.extensions_mut().remove() {
         Some(reservation) => hold(response, reservation),
@@ -44,15 +48,18 @@ fn hold(response: Response, reservation: Arc<Reservation>) -> Response {
     response.map(|body| Body::new(body.map_frame(move |frame| frame.map_data(&hold))))
 }
 
-fn context_and_span<B>(request: &http::Request<B>, trusted: &CidrSet) -> (RequestContext, Span) {
-    let Caller { is_trusted, client_address } = Caller::of(request, trusted);
+fn context_and_span<B>(
+    request: &http::Request<B>,
+    trusted: &CidrSet,
+) -> (RequestContext, Span, Option<Unfinished>) {
+    let Caller { is_trusted, client_address, unfinished } = Caller::of(request, trusted);
     let request_id = is_trusted.then(|| parse_request_ids(request.headers())).flatten();
     let request_id = request_id.unwrap_or_else(new_request_id);
     let span = call::span(request.uri().path());
     if is_trusted {
         traces::set_remote_parent(&span, request.headers());
     }
-    (RequestContext { request_id, client_address }, span)
+    (RequestContext { request_id, client_address }, span, unfinished)
 }
 
 /// One id, or several separated by commas; `None` if one of them is malformed.
@@ -71,6 +78,7 @@ fn new_request_id() -> HeaderValue {
 #[cfg(test)]
 mod tests {
     use super::context_and_span;
+    use crate::connection::ConnectionInfo;
     use http::Request;
     use std::net::SocketAddr;
     use tonic::transport::server::TcpConnectInfo;
@@ -81,9 +89,9 @@ mod tests {
             request = request.header("x-request-id", *id);
         }
         let remote_addr: Option<SocketAddr> = Some(peer.parse().expect("an address"));
-        let info = TcpConnectInfo { local_addr: None, remote_addr };
+        let info = ConnectionInfo::of(TcpConnectInfo { local_addr: None, remote_addr });
         let request = request.extension(info).body(()).expect("a request");
-        let (context, _) = context_and_span(&request, &"10.0.0.0/8".parse().expect("a network"));
+        let (context, ..) = context_and_span(&request, &"10.0.0.0/8".parse().expect("a network"));
         context.request_id.to_str().expect("text").to_owned()
     }
 

@@ -1,5 +1,6 @@
 //! The caller of a call: whether it is trusted, and the address of the end user.
 
+use crate::{connection::ConnectionInfo, unfinished::Unfinished};
 use http::Request;
 use rolegate_proto::metadata::CLIENT_ADDRESS;
 use rolegate_service_runtime::{cidr_set::CidrSet, ignored_address::AddressHeader};
@@ -22,13 +23,19 @@ pub(crate) struct Caller {
     pub(crate) is_trusted: bool,
     /// The address of the end user: the one that a trusted caller reports, else that of the caller.
     pub(crate) client_address: Option<IpAddr>,
+    /// Of its connection; `None` in this process.
+    pub(crate) unfinished: Option<Unfinished>,
 }
 
 impl Caller {
     pub(crate) fn of<B>(request: &Request<B>, trusted: &CidrSet) -> Self {
         let extensions = request.extensions();
-        let tls = extensions.get::<TlsConnectInfo<TcpConnectInfo>>();
-        let tcp = tls.map(TlsConnectInfo::get_ref).or_else(|| extensions.get());
+        let tls = extensions.get::<ConnectionInfo<TlsConnectInfo<TcpConnectInfo>>>();
+        let plain = extensions.get::<ConnectionInfo<TcpConnectInfo>>();
+        let unfinished = tls.map(|info| &info.unfinished);
+        let unfinished = unfinished.or_else(|| plain.map(|info| &info.unfinished)).cloned();
+        let tls = tls.map(|info| &info.peer);
+        let tcp = tls.map(TlsConnectInfo::get_ref).or_else(|| plain.map(|info| &info.peer));
         let address = tcp.and_then(TcpConnectInfo::remote_addr).map(|address| address.ip());
         let certificates = tls.and_then(TlsConnectInfo::peer_certs);
         let is_trusted = certificates.is_some_and(|certificates| !certificates.is_empty())
@@ -40,13 +47,14 @@ impl Caller {
         }
         let reported = reported.filter(|_| is_trusted);
         let reported = reported.and_then(|value| value.to_str().ok()?.parse().ok());
-        Self { is_trusted, client_address: reported.or(address) }
+        Self { is_trusted, client_address: reported.or(address), unfinished }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Caller, InProcessPeer};
+    use crate::connection::ConnectionInfo;
     use http::Request;
     use rolegate_service_runtime::cidr_set::CidrSet;
     use std::net::{IpAddr, SocketAddr};
@@ -66,7 +74,7 @@ mod tests {
 
     fn call_from(address: &str) -> Request<()> {
         let remote_addr: Option<SocketAddr> = Some(address.parse().expect("an address"));
-        call_over(TcpConnectInfo { local_addr: None, remote_addr })
+        call_over(ConnectionInfo::of(TcpConnectInfo { local_addr: None, remote_addr }))
     }
 
     fn is_trusted(call: &Request<()>, trusted: &CidrSet) -> bool {
@@ -132,7 +140,7 @@ mod tests {
         let info = accepted.connect_info();
         assert_eq!(info.remote_addr, None, "the kernel still knows it");
         let all = networks("0.0.0.0/0,::/0");
-        assert!(!is_trusted(&call_over(info.clone()), &all));
-        assert_eq!(client_address(&call_over(info), &all), None);
+        assert!(!is_trusted(&call_over(ConnectionInfo::of(info.clone())), &all));
+        assert_eq!(client_address(&call_over(ConnectionInfo::of(info)), &all), None);
     }
 }

@@ -1,5 +1,6 @@
 //! A TCP connection as tonic serves it.
 
+use crate::unfinished::Unfinished;
 use rolegate_service_runtime::incoming::Permit;
 use std::{
     io,
@@ -16,12 +17,27 @@ use tonic::transport::server::Connected;
 /// HTTP/2 watch the client.
 pub(crate) const PREFACE_LEN: usize = 24;
 
+/// In the extensions of every call over TCP.
+#[derive(Clone, Debug)]
+pub(crate) struct ConnectionInfo<P> {
+    pub(crate) peer: P,
+    pub(crate) unfinished: Unfinished,
+}
+
+#[cfg(test)]
+impl<P> ConnectionInfo<P> {
+    pub(crate) fn of(peer: P) -> Self {
+        Self { peer, unfinished: Unfinished::default() }
+    }
+}
+
 /// A stream and what bounds it.
 #[derive(Debug)]
 pub(crate) struct Connection<S> {
     stream: S,
     /// Missing bytes of the preface and their deadline; `None` after the preface.
     preface: Option<(usize, Pin<Box<Sleep>>)>,
+    unfinished: Unfinished,
     _permit: Permit,
 }
 
@@ -29,15 +45,16 @@ impl<S> Connection<S> {
     /// The preface must be complete at `deadline`, or reads fail.
     pub(crate) fn new(stream: S, deadline: Instant, permit: Permit) -> Self {
         let preface = Some((PREFACE_LEN, Box::pin(sleep_until(deadline))));
-        Self { stream, preface, _permit: permit }
+        Self { stream, preface, unfinished: Unfinished::default(), _permit: permit }
     }
 }
 
 impl<S: Connected> Connected for Connection<S> {
-    type ConnectInfo = S::ConnectInfo;
+    type ConnectInfo = ConnectionInfo<S::ConnectInfo>;
 
-    fn connect_info(&self) -> S::ConnectInfo {
-        self.stream.connect_info()
+    fn connect_info(&self) -> Self::ConnectInfo {
+        let (peer, unfinished) = (self.stream.connect_info(), self.unfinished.clone());
+        ConnectionInfo { peer, unfinished }
     }
 }
 

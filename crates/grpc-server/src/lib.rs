@@ -6,6 +6,7 @@
 //!   `connection`: their limits; [`TlsFiles`]: the settings of their encryption.
 //! - `call_layer`: metrics, trace and request context of every call.
 //! - `caller`: which callers are trusted, and the client address that they report.
+//! - [`message_limits`]: the size of a message; `unfinished`: all that have begun to arrive.
 //! - [`actor`]: the access token in the metadata of a call.
 //! - [`error_status`]: a reason of the contract as a gRPC status.
 
@@ -16,9 +17,11 @@ mod connection;
 mod error_status;
 mod incoming;
 mod listener;
+pub mod message_limits;
 mod readiness_monitor;
 mod server;
 mod tls_files;
+mod unfinished;
 
 pub use caller::IGNORED as IGNORED_ADDRESSES;
 pub use error_status::error_status;

@@ -5,6 +5,7 @@ use crate::{
     caller::{IGNORED, InProcessPeer},
     incoming::{self, PREFACE_TIMEOUT},
     listener::{Connections, GrpcListener},
+    message_limits::MAX_MESSAGE,
 };
 use axum::Extension;
 use rolegate_service_runtime::{
@@ -19,6 +20,9 @@ use tonic_health::{ServingStatus, server::HealthReporter};
 
 /// For every call; a client may set a shorter one.
 const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Calls of a connection at a time; clients hold others back.
+const MAX_STREAMS: u32 = 256;
 
 /// The gRPC services of a program.
 #[derive(Debug)]
@@ -44,6 +48,7 @@ impl GrpcServer {
         trusted: CidrSet,
     ) -> Self {
         let (reporter, health) = tonic_health::server::health_reporter();
+        let health = health.max_decoding_message_size(MAX_MESSAGE);
         let reflection = || {
             tonic_reflection::server::Builder::configure()
                 .register_encoded_file_descriptor_set(descriptors)
@@ -54,7 +59,9 @@ impl GrpcServer {
         let mut routes = service.add_service(health);
         // Clients ask for the version that was current when they were built.
         if let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) {
-            routes = routes.add_service(v1).add_service(v1alpha);
+            routes = routes
+                .add_service(v1.max_decoding_message_size(MAX_MESSAGE))
+                .add_service(v1alpha.max_decoding_message_size(MAX_MESSAGE));
         } else {
             tracing::error!("reflection is off: the descriptors are malformed");
         }
@@ -134,10 +141,12 @@ impl GrpcServer {
 fn limited_server() -> Server {
     Server::builder()
         .timeout(MAX_CALL_TIMEOUT)
-        .max_concurrent_streams(1024)
+        .max_concurrent_streams(MAX_STREAMS)
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
         .http2_max_header_list_size(16 * 1024)
         // Closes connections that open and reset streams to cause load (CVE-2023-44487).
         .http2_max_pending_accept_reset_streams(Some(64))
+        // Likewise for streams that they make this server reset (CVE-2025-8671): tonic has no limit.
+        .http2_max_local_error_reset_streams(Some(64))
 }

@@ -6,13 +6,14 @@ use crate::{
     address_limit::AddressLimit,
     descriptors,
     head_deadline::HeadDeadline,
+    host_header,
     incoming::{Accepted, Incoming},
-    memory_budget::MemoryBudget,
+    memory_budget::HeldMemory,
     open_connections::OpenConnections,
     settings::SettingError,
     shutdown::{DRAIN_TIMEOUT, Shutdown},
     watched_response::{WatchedBody, WatchedWriter},
-    write_deadline::{HeldMemory, WriteDeadline},
+    write_deadline::{HeldResponse, WriteDeadline},
 };
 use axum::{Router, extract::ConnectInfo};
 use http::{HeaderValue, Request, header::CONNECTION};
@@ -122,14 +123,15 @@ fn connection(
 ) -> impl GracefulConnection<Error = hyper::Error> + Send + 'static {
     let (reader, writer) = stream.into_split();
     let reader = HeadDeadline::new(reader, Arc::clone(&activity), HEAD_TIMEOUT);
-    let held = HeldMemory::default();
+    let held = HeldResponse::default();
     let writer = WriteDeadline::new(writer, held.clone());
     let writer = WatchedWriter::new(writer, Arc::clone(&activity));
     let stream = tokio::io::join(reader, writer);
     let service = service_fn(move |mut request: Request<body::Incoming>| {
         let is_open = activity.begin_request();
+        let has_host = host_header::is_valid(request.version(), request.headers());
         request.extensions_mut().insert(ConnectInfo(peer));
-        let response = router.clone().oneshot(request);
+        let response = has_host.then(|| router.clone().oneshot(request));
         let (activity, shutdown) = (Arc::clone(&activity), shutdown.clone());
         let held = held.clone();
         async move {
@@ -137,10 +139,11 @@ fn connection(
                 // The end of its task closes the connection.
                 std::future::pending::<()>().await;
             }
-            let mut response = response.await?;
-            if let Some(budget) = response.extensions_mut().remove::<MemoryBudget>() {
-                held.set(budget);
-            }
+            let mut response = match response {
+                Some(response) => response.await?,
+                None => host_header::bad_request(),
+            };
+            held.set(response.extensions_mut().remove::<HeldMemory>());
             if shutdown.is_lame_duck() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }

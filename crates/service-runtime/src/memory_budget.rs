@@ -23,9 +23,6 @@ use tokio::{
     time::timeout,
 };
 
-/// For memory to become free.
-pub const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// Requests that wait; others are refused at once, because those that wait take memory too.
 const MAX_WAITING: usize = 1024;
 
@@ -49,17 +46,33 @@ pub struct MemoryBudget(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     name: &'static str,
-    /// A permit is a byte.
-    free: Arc<Semaphore>,
-    /// The part of one client.
+    /// For memory to become free.
+    wait_timeout: Duration,
+    all: Part,
+    /// The bytes of one client.
     share: usize,
     clients: Mutex<Clients>,
     waiting: AtomicUsize,
 }
 
+/// The budget, or the part of one client.
+#[derive(Debug)]
+struct Part {
+    /// A permit is a byte.
+    free: Arc<Semaphore>,
+    /// Requests that wait for this part.
+    waiting: AtomicUsize,
+}
+
+impl Part {
+    fn new(bytes: usize) -> Self {
+        Self { free: Arc::new(Semaphore::new(bytes)), waiting: AtomicUsize::new(0) }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Clients {
-    free: HashMap<IpAddr, Arc<Semaphore>>,
+    parts: HashMap<IpAddr, Arc<Part>>,
     /// The size at which the table is cleaned.
     limit: usize,
 }
@@ -67,72 +80,72 @@ struct Clients {
 /// Reserved bytes, free again when this is dropped.
 #[derive(Debug)]
 pub struct Reservation {
-    budget: MemoryBudget,
+    held: HeldMemory,
     /// Of the client, where its address is known, and of all.
     permits: [Option<OwnedSemaphorePermit>; 2],
 }
 
+/// Where a response holds memory: in the extensions of that response.
+#[derive(Clone, Debug)]
+pub(crate) struct HeldMemory {
+    budget: MemoryBudget,
+    client: Option<Arc<Part>>,
+}
+
+impl HeldMemory {
+    /// Whether requests wait for this memory: those of the same client, or of all.
+    pub(crate) fn is_contended(&self) -> bool {
+        let parts = self.client.as_deref().into_iter().chain([&self.budget.0.all]);
+        parts.into_iter().any(|part| part.waiting.load(Ordering::Relaxed) > 0)
+    }
+}
+
 impl MemoryBudget {
-    /// A budget of `bytes`, with this name in metrics.
+    /// A budget of `bytes`, with this name in metrics. Requests wait for `wait_timeout`.
     #[must_use]
-    pub fn new(name: &'static str, bytes: usize) -> Self {
+    pub fn new(name: &'static str, bytes: usize, wait_timeout: Duration) -> Self {
         let bytes = bytes.min(Semaphore::MAX_PERMITS);
-        let free = Arc::new(Semaphore::new(bytes));
+        let all = Part::new(bytes);
         let reserved = RESERVED.with_label_values(&[name]);
         REFUSED.with_label_values(&[name]);
-        let (weak, share) = (Arc::downgrade(&free), bytes / 2);
+        let (weak, share) = (Arc::downgrade(&all.free), bytes / 2);
         before_scrape(format!("memory {name}"), move || {
             let free = weak.upgrade().map_or(bytes, |free| free.available_permits());
             set_count(&reserved, bytes - free);
         });
         let (clients, waiting) = (Mutex::default(), AtomicUsize::new(0));
-        Self(Arc::new(Shared { name, free, share, clients, waiting }))
+        Self(Arc::new(Shared { name, wait_timeout, all, share, clients, waiting }))
     }
 
     /// Reserves `bytes`, at most half of the budget, for the client of the current request. `None` if
-    /// that much did not become free within [`WAIT_TIMEOUT`], or too many requests wait already.
+    /// that much did not become free in time, or too many requests wait already.
     pub async fn reserve(&self, bytes: usize) -> Option<Reservation> {
         let permits = u32::try_from(bytes.min(self.0.share)).unwrap_or(u32::MAX);
         let client = RequestContext::client_address().map(|address| self.client(address));
-        let semaphores = [client, Some(Arc::clone(&self.0.free))];
-        let mut reservation = Reservation { budget: self.clone(), permits: [None, None] };
-        for (semaphore, reserved) in semaphores.into_iter().zip(&mut reservation.permits) {
-            let Some(semaphore) = semaphore else { continue };
-            // Without a timer, where there is room.
-            *reserved = match Arc::clone(&semaphore).try_acquire_many_owned(permits) {
-                Ok(permit) => Some(permit),
-                Err(_) => Some(self.wait(semaphore, permits).await?),
-            };
+        let held = HeldMemory { budget: self.clone(), client };
+        let mut reservation = Reservation { held, permits: [None, None] };
+        // Without a timer, where there is room.
+        if reservation.try_acquire(permits) {
+            return Some(reservation);
         }
-        Some(reservation)
-    }
-
-    async fn wait(&self, semaphore: Arc<Semaphore>, permits: u32) -> Option<OwnedSemaphorePermit> {
         let waiting = Waiting::start(&self.0.waiting);
-        if waiting.before < MAX_WAITING
-            && let Ok(permit) = timeout(WAIT_TIMEOUT, semaphore.acquire_many_owned(permits)).await
-        {
-            return permit.ok();
+        let is_reserved = waiting.before < MAX_WAITING
+            && timeout(self.0.wait_timeout, reservation.acquire(permits)).await.is_ok();
+        if !is_reserved {
+            REFUSED.with_label_values(&[self.0.name]).inc();
         }
-        REFUSED.with_label_values(&[self.0.name]).inc();
-        None
+        is_reserved.then_some(reservation)
     }
 
-    /// Whether requests wait for memory.
-    #[must_use]
-    pub fn is_contended(&self) -> bool {
-        self.0.waiting.load(Ordering::Relaxed) > 0
-    }
-
-    /// What this client has left of its share.
-    fn client(&self, address: IpAddr) -> Arc<Semaphore> {
+    /// The part of this client.
+    fn client(&self, address: IpAddr) -> Arc<Part> {
         let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if clients.free.len() >= clients.limit.max(MIN_CLIENTS) {
-            clients.free.retain(|_, free| Arc::strong_count(free) > 1);
-            clients.limit = clients.free.len() * 2;
+        if clients.parts.len() >= clients.limit.max(MIN_CLIENTS) {
+            clients.parts.retain(|_, part| Arc::strong_count(part) > 1);
+            clients.limit = clients.parts.len() * 2;
         }
-        let new = || Arc::new(Semaphore::new(self.0.share));
-        Arc::clone(clients.free.entry(network(address)).or_insert_with(new))
+        let new = || Arc::new(Part::new(self.0.share));
+        Arc::clone(clients.parts.entry(network(address)).or_insert_with(new))
     }
 }
 
@@ -163,6 +176,34 @@ impl Drop for Waiting<'_> {
 }
 
 impl Reservation {
+    /// The permits that are missing, and where they come from.
+    fn missing(&mut self) -> impl Iterator<Item = (&Part, &mut Option<OwnedSemaphorePermit>)> {
+        let HeldMemory { budget, client } = &self.held;
+        let [of_client, of_all] = &mut self.permits;
+        let client = client.as_deref().map(|part| (part, of_client));
+        let missing = client.into_iter().chain([(&budget.0.all, of_all)]);
+        missing.filter(|(_, permit)| permit.is_none())
+    }
+
+    /// Whether nothing is missing.
+    fn try_acquire(&mut self, permits: u32) -> bool {
+        for (part, permit) in self.missing() {
+            *permit = Arc::clone(&part.free).try_acquire_many_owned(permits).ok();
+            if permit.is_none() {
+                return false;
+            }
+        }
+        true
+    }
+
+    async fn acquire(&mut self, permits: u32) {
+        for (part, permit) in self.missing() {
+            let _waiting = Waiting::start(&part.waiting);
+            // Never closed.
+            *permit = Arc::clone(&part.free).acquire_many_owned(permits).await.ok();
+        }
+    }
+
     /// Frees all but `bytes`.
     pub fn shrink_to(&mut self, bytes: usize) {
         for permit in self.permits.iter_mut().flatten() {
@@ -176,10 +217,10 @@ impl Reservation {
         Bytes::from_owner(Held { bytes, _reservation: Arc::clone(self) })
     }
 
-    /// Marks a response whose body holds a reservation: its connection closes early if its client does
-    /// not read while others wait for memory.
+    /// Marks a response whose body holds a reservation: its connection closes early if its client reads
+    /// slowly while others wait for that memory.
     pub fn mark(&self, response: &mut Extensions) {
-        response.insert(self.budget.clone());
+        response.insert(self.held.clone());
     }
 }
 

@@ -1,7 +1,7 @@
 //! A program from its start to its exit code.
 
 use crate::{
-    descriptors, freed_memory,
+    core_dumps, descriptors, freed_memory,
     reload_signal::ReloadSignal,
     settings::{EXIT_USAGE, ParseOutcome, SettingError, check_distinct, number_between},
     shutdown::{Shutdown, termination_signal},
@@ -96,6 +96,9 @@ where
             Err(error) => return exit_usage(&error),
         }
     };
+    if let Err(error) = core_dumps::disable() {
+        return exit_failure(&error);
+    }
     metrics::register_build_info(S::PROGRAM, env!("CARGO_PKG_VERSION"));
     disable_thp();
     descriptors::divide(settings.client_addresses().len());

@@ -15,8 +15,10 @@ use utoipa::{
     openapi::path::{Parameter, ParameterIn},
 };
 
-/// Bytes that a page of 2 MiB takes while it is built, with room to spare, so that few are built at a time: the message, the posts, the JSON.
-const MAX_PAGE: usize = 16 * 1024 * 1024;
+/// Bytes of a page, twice: the posts, and their JSON.
+const MAX_PAGE: usize = 4 * 1024 * 1024;
+/// Bytes of a post, twice.
+const MAX_ROW: usize = 512 * 1024;
 
 /// A page of posts by ascending id.
 #[derive(Debug, Serialize, ToSchema)]
@@ -57,13 +59,16 @@ pub(crate) async fn list_posts(
     params: QueryParams,
 ) -> Result<Response, ApiError> {
     let query = query(&params)?;
-    let memory = ResponseMemory::reserve(&memory, MAX_PAGE).await?;
+    let limit = query.limit.map_or(usize::MAX, usize::from);
+    let size = limit.saturating_mul(MAX_ROW).min(MAX_PAGE);
+    let memory = ResponseMemory::reserve(&memory, size).await?;
     let PostPage { posts, next } = posts.list(query, context).await?;
     let page = Page { posts: posts.into_iter().map(Into::into).collect(), next };
     memory.json(&page, page.posts.iter().map(PostResponse::json_size).sum())
 }
 
 fn query(params: &QueryParams) -> Result<PostQuery, ApiError> {
+    params.expect_only(&["limit", "after", "author_id"])?;
     Ok(PostQuery {
         limit: params.limit()?,
         after: params.id("after")?,

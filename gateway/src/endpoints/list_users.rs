@@ -72,6 +72,7 @@ pub(crate) async fn list_users(
 
 fn query(params: &QueryParams) -> Result<UserQuery, ApiError> {
     let role = |name: &str| name.parse().map_err(|_| ApiError::bad_request("Invalid role."));
+    params.expect_only(&["limit", "after", "username", "role"])?;
     Ok(UserQuery {
         limit: params.limit()?,
         after: params.id("after")?,

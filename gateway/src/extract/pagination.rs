@@ -13,6 +13,9 @@ use utoipa::openapi::{
     schema::{KnownFormat, SchemaFormat},
 };
 
+/// Characters of the name of an unknown parameter in an error.
+const MAX_SHOWN_NAME: usize = 64;
+
 /// The decoded parameters of a query.
 pub(crate) struct QueryParams(Vec<(String, String)>);
 
@@ -32,6 +35,15 @@ impl QueryParams {
             .decode_utf8()
             .map_err(|_| ApiError::bad_request("The query is not valid UTF-8."))?;
         Ok(Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect()))
+    }
+
+    /// Rejects with 400 a parameter that is none of these.
+    pub(crate) fn expect_only(&self, known: &[&str]) -> Result<(), ApiError> {
+        let unknown = self.0.iter().find(|(name, _)| !known.contains(&name.as_str()));
+        unknown.map_or(Ok(()), |(name, _)| {
+            let name: String = name.chars().take(MAX_SHOWN_NAME).collect();
+            Err(ApiError::bad_request(format!("Query parameter \"{name}\" is not known.")))
+        })
     }
 
     /// Rejects with 400 a parameter that is repeated.

@@ -9,8 +9,8 @@ use tonic::Response;
 
 /// Bytes of the longest post.
 const MAX_POST: usize = 256 * 1024;
-/// Bytes that a page of 2 MiB takes while it is built, with room to spare, so that few are built at a time: the rows, the posts, the message.
-const MAX_PAGE: usize = 16 * 1024 * 1024;
+/// Bytes of a page, twice: the posts, and their message.
+const MAX_PAGE: usize = 4 * 1024 * 1024;
 /// Bytes of a response that nothing stays reserved for.
 const FREE: usize = 4 * 1024;
 
@@ -23,9 +23,10 @@ impl ResponseMemory {
         Self::reserve(budget, MAX_POST * posts.clamp(1, MAX_POST_BATCH)).await
     }
 
-    /// Reserves memory for a page.
-    pub(super) async fn of_page(budget: &MemoryBudget) -> Result<Self, PostError> {
-        Self::reserve(budget, MAX_PAGE).await
+    /// Reserves memory for a page of this size, where 0 is the default.
+    pub(super) async fn of_page(budget: &MemoryBudget, size: i32) -> Result<Self, PostError> {
+        let posts = usize::try_from(size).ok().filter(|&posts| posts > 0).unwrap_or(usize::MAX);
+        Self::reserve(budget, posts.saturating_mul(2 * MAX_POST).min(MAX_PAGE)).await
     }
 
     async fn reserve(budget: &MemoryBudget, bytes: usize) -> Result<Self, PostError> {

@@ -9,13 +9,23 @@ fn parse(text: &str) -> Result<PostQuery, ApiError> {
 }
 
 #[test]
-fn all_parameters_are_optional_and_unknown_ones_are_ignored() {
-    for query in ["", "page=2", "Limit=0", "author=ann"] {
-        assert_eq!(parse(query), Ok(PostQuery::default()), "{query}");
-    }
+fn all_parameters_are_optional() {
+    assert_eq!(parse(""), Ok(PostQuery::default()));
     let parsed = parse("limit=1&after=0&author_id=9223372036854775807");
     let expected = PostQuery { limit: Some(1), after: Some(0), author_id: Some(i64::MAX) };
     assert_eq!(parsed, Ok(expected));
+}
+
+#[test]
+fn an_unknown_parameter_is_a_bad_request_that_names_it() {
+    for (query, name) in
+        [("page=2", "page"), ("Limit=1&limit=1", "Limit"), ("limit=0&p%20q", "p q")]
+    {
+        let detail = format!("Query parameter \"{name}\" is not known.");
+        assert_eq!(parse(query), Err(ApiError::bad_request(detail)), "{query}");
+    }
+    let error = format!("{:?}", parse(&"x".repeat(10_000)).expect_err("unknown"));
+    assert!(error.len() < 500, "{error}");
 }
 
 #[test]

@@ -8,10 +8,22 @@ fn parse(text: &str) -> Result<UserQuery, ApiError> {
 }
 
 #[test]
-fn all_parameters_are_optional_and_unknown_ones_are_ignored() {
-    for query in ["", "page=2", "Limit=0", "username="] {
+fn all_parameters_are_optional() {
+    for query in ["", "username="] {
         assert_eq!(parse(query), Ok(UserQuery::default()), "{query}");
     }
+}
+
+#[test]
+fn an_unknown_parameter_is_a_bad_request_that_names_it() {
+    for (query, name) in
+        [("page=2", "page"), ("Limit=1&limit=1", "Limit"), ("limit=0&p%20q", "p q")]
+    {
+        let detail = format!("Query parameter \"{name}\" is not known.");
+        assert_eq!(parse(query), Err(ApiError::bad_request(detail)), "{query}");
+    }
+    let error = format!("{:?}", parse(&"x".repeat(10_000)).expect_err("unknown"));
+    assert!(error.len() < 500, "{error}");
 }
 
 #[test]
@@ -20,7 +32,9 @@ fn invalid_utf8_is_rejected_and_not_replaced() {
         let error = parse(query).expect_err(query);
         assert_eq!(error, ApiError::bad_request("The query is not valid UTF-8."), "{query}");
     }
-    for query in ["username=%C3%A9", "username=%EF%BF%BD", "username=%zz", "username=%", "a=%4"] {
+    for query in
+        ["username=%C3%A9", "username=%EF%BF%BD", "username=%zz", "username=%", "username=%4"]
+    {
         assert!(parse(query).is_ok(), "{query}");
     }
 }

@@ -40,8 +40,10 @@ async fn closes(path: &str, body: Body, expect: Option<&str>) -> bool {
         .route("/started", post(async |mut body: Body| drop(body.frame().await)))
         .route("/read", post(async |body: Body| drop(body.collect().await)))
         .layer(from_fn(async |request, next: Next| {
-            drain_unread(request, &MemoryBudget::new("test", 1024), |request| next.run(request))
-                .await
+            drain_unread(request, &MemoryBudget::new("test", 1024, DRAIN_TIMEOUT), |request| {
+                next.run(request)
+            })
+            .await
         }));
     let mut request = Request::post(path);
     if let Some(expect) = expect {

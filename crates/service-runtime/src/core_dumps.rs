@@ -1,4 +1,4 @@
-//! Disables core dumps, which would write cached credentials to disk.
+//! Disables core dumps, which would write passwords, tokens and keys to disk.
 
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 use std::io;

@@ -1,0 +1,111 @@
+//! The `Host` header of HTTP/1.1 (RFC 9112, section 3.2).
+
+use axum::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::{
+    HeaderMap, HeaderValue, StatusCode, Version,
+    header::{CONNECTION, CONTENT_TYPE, HOST},
+};
+use std::net::Ipv6Addr;
+
+/// Whether a request may be served. Proxies that choose another of two hosts than we do would route or
+/// cache a response for the wrong one.
+pub(crate) fn is_valid(version: Version, headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(HOST).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => is_host(value),
+        (None, _) => version == Version::HTTP_10,
+        (Some(_), Some(_)) => false,
+    }
+}
+
+/// `uri-host [ ":" port ]` (RFC 9110, section 7.2); the host may be empty.
+fn is_host(value: &HeaderValue) -> bool {
+    let Ok(text) = value.to_str() else { return false };
+    let (is_host, port) = match text.strip_prefix('[') {
+        Some(rest) => {
+            let Some((address, port)) = rest.split_once(']') else { return false };
+            (address.parse::<Ipv6Addr>().is_ok(), port)
+        }
+        None => {
+            let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
+            (is_name(name), port)
+        }
+    };
+    let is_digits = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    is_host && (port.is_empty() || port.strip_prefix(':').is_some_and(is_digits))
+}
+
+/// `reg-name` (RFC 3986, section 3.2.2).
+fn is_name(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte))
+}
+
+/// 400. The body is not read, so the connection closes.
+pub(crate) fn bad_request() -> Response<Body> {
+    const BODY: &str = r#"{"detail":"Host header is missing, repeated or malformed."}"#;
+    let headers = [(CONTENT_TYPE, "application/json"), (CONNECTION, "close")];
+    (StatusCode::BAD_REQUEST, headers, BODY).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_valid;
+    use http::{HeaderMap, HeaderValue, Version, header::HOST};
+
+    fn accepts(version: Version, hosts: &[&[u8]]) -> bool {
+        let mut headers = HeaderMap::new();
+        for host in hosts {
+            headers.append(HOST, HeaderValue::from_bytes(host).expect("a header value"));
+        }
+        is_valid(version, &headers)
+    }
+
+    #[test]
+    fn exactly_one_valid_host_is_accepted() {
+        for host in [
+            "example.com",
+            "example.com:8000",
+            "localhost:",
+            "127.0.0.1:80",
+            "[::1]",
+            "[::1]:80",
+            "a_b-c.test",
+            "%C3%A9",
+            "",
+        ] {
+            assert!(accepts(Version::HTTP_11, &[host.as_bytes()]), "{host}");
+        }
+        for host in [
+            "a b",
+            "a/b",
+            "user@host",
+            "a:b",
+            "a:1:2",
+            "::1",
+            "[::1",
+            "[::1]x",
+            "[::g]",
+            "a,b c",
+            "http://a",
+            "a?b",
+            "a#b",
+            "a\\b",
+            "<a>",
+        ] {
+            assert!(!accepts(Version::HTTP_11, &[host.as_bytes()]), "{host}");
+        }
+        assert!(!accepts(Version::HTTP_11, &[b"caf\xe9"]));
+    }
+
+    #[test]
+    fn a_missing_host_is_allowed_in_http_1_0_only_and_a_repeated_one_never() {
+        assert!(!accepts(Version::HTTP_11, &[]));
+        assert!(accepts(Version::HTTP_10, &[]));
+        for version in [Version::HTTP_10, Version::HTTP_11] {
+            assert!(!accepts(version, &[b"a", b"a"]));
+        }
+    }
+}

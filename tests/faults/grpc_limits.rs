@@ -1,0 +1,159 @@
+//! Peers of the gRPC ports that try to take more than their share.
+
+use e2e::{Store, TestApp, TestSetup, grpc::client, within_bounds};
+use h2::client::{ResponseFuture, SendRequest};
+use rolegate_proto::auth_v1::{
+    AnyAuthenticated, AuthorizeRequest, BatchAuthorizeRequest, authorize_request,
+};
+use std::net::SocketAddr;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+use tonic::{Code, codegen::Bytes};
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+
+fn authorize(token: String) -> AuthorizeRequest {
+    let requirement = Some(authorize_request::Requirement::AnyAuthenticated(AnyAuthenticated {}));
+    AuthorizeRequest { access_token: token, requirement }
+}
+
+#[tokio::test]
+async fn a_message_has_64_kib_and_a_batch_1200() {
+    let app = TestSetup::split(Store::Sqlite).start().await;
+    let mut client = client(&app.auth().address("grpc")).await;
+    for (size, code) in [(65_000, Code::Unauthenticated), (66_000, Code::OutOfRange)] {
+        let outcome = client.authorize(authorize("x".repeat(size))).await;
+        assert_eq!(outcome.expect_err("no token").code(), code, "{size} bytes");
+    }
+    for (size, code) in [(4_096, None), (5_000, Some(Code::OutOfRange))] {
+        let items = vec![authorize("x".repeat(size)); 256];
+        let outcome = client.batch_authorize(BatchAuthorizeRequest { items }).await;
+        assert_eq!(outcome.err().map(|status| status.code()), code, "{size} bytes");
+    }
+}
+
+async fn connect(address: SocketAddr) -> SendRequest<Bytes> {
+    let stream = TcpStream::connect(address).await.expect("connected");
+    let (sender, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+    tokio::spawn(connection);
+    sender.ready().await.expect("ready")
+}
+
+/// Calls `Authorize` with an announced message that never ends.
+async fn begin(sender: &SendRequest<Bytes>, bytes: usize) -> ResponseFuture {
+    let mut sender = sender.clone().ready().await.expect("a stream");
+    let request = http::Request::post("http://x/rolegate.auth.v1.AuthService/Authorize")
+        .header("content-type", "application/grpc")
+        .header("te", "trailers");
+    let (response, mut body) =
+        sender.send_request(request.body(()).expect("a request"), false).expect("sent");
+    let announced = u32::try_from(bytes + 1).expect("small").to_be_bytes();
+    let message = [&[0][..], &announced, &vec![b'x'; bytes]].concat();
+    body.send_data(message.into(), false).expect("queued");
+    // Dropping it would reset the stream.
+    tokio::spawn(async move {
+        let _ = std::future::poll_fn(|cx| body.poll_reset(cx)).await;
+    });
+    response
+}
+
+async fn admin_can_log_in(app: &TestApp) {
+    app.admin().await;
+}
+
+#[tokio::test]
+async fn unfinished_messages_of_a_connection_have_a_budget() {
+    const MESSAGE: usize = 60_000;
+    let app = TestSetup::split(Store::Sqlite).start().await;
+    let sender = connect(app.auth().socket_address("grpc")).await;
+    assert_eq!(sender.current_max_send_streams(), 256);
+    let mut calls = Vec::new();
+    // 139 of them have 8 MiB.
+    for _ in 0..200 {
+        calls.push(begin(&sender, MESSAGE).await);
+    }
+    let refused = async {
+        let (response, ..) = futures_util::future::select_all(calls).await;
+        response.expect("a response")
+    };
+    let response = within_bounds("a refusal", refused).await;
+    assert_eq!(response.headers()["grpc-status"], "8", "{response:?}");
+    admin_can_log_in(&app).await;
+}
+
+/// A frame of HTTP/2 (RFC 9113, section 4.1).
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).expect("small").to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// Whether the server ends the connection with ENHANCE_YOUR_CALM.
+async fn is_calmed(mut stream: TcpStream) -> bool {
+    let mut received = Vec::new();
+    let _ = within_bounds("the end of the connection", stream.read_to_end(&mut received)).await;
+    let mut frames = &received[..];
+    while let [a, b, c, kind, _, _, _, _, _, rest @ ..] = frames {
+        let length = usize::from(*a) << 16 | usize::from(*b) << 8 | usize::from(*c);
+        if *kind == 7 {
+            return rest.get(4..8) == Some(&[0, 0, 0, 11]);
+        }
+        frames = rest.get(length..).unwrap_or_default();
+    }
+    false
+}
+
+/// CVE-2025-8671: a stream error makes the server reset a stream that it already serves.
+#[tokio::test]
+async fn streams_that_the_server_must_reset_end_the_connection() {
+    let app = TestSetup::split(Store::Sqlite).start().await;
+    let address = app.auth().socket_address("grpc");
+    let mut stream = TcpStream::connect(address).await.expect("connected");
+    let mut head = Vec::new();
+    for (name, value) in [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":path", "/rolegate.auth.v1.AuthService/Authorize"),
+        (":authority", "x"),
+        ("content-type", "application/grpc"),
+        ("te", "trailers"),
+    ] {
+        let length = |text: &str| u8::try_from(text.len()).expect("short");
+        head.extend([0, length(name)]);
+        head.extend(name.as_bytes());
+        head.push(length(value));
+        head.extend(value.as_bytes());
+    }
+    let mut bytes = [PREFACE, SETTINGS].concat();
+    for stream in (1..400).step_by(2) {
+        bytes.extend(frame(1, 4, stream, &head));
+        // WINDOW_UPDATE by 0 is a stream error (RFC 9113, section 6.9).
+        bytes.extend(frame(8, 0, stream, &[0; 4]));
+    }
+    stream.write_all(&bytes).await.expect("sent");
+    assert!(is_calmed(stream).await, "no GOAWAY with ENHANCE_YOUR_CALM");
+    admin_can_log_in(&app).await;
+}
+
+/// h2 answers these frames one by one, and reads on when its answer is written: a peer that does not read
+/// the answers is not read either, and one that does pays as much as it causes.
+#[tokio::test]
+async fn floods_of_control_frames_disturb_no_other_connection() {
+    let app = TestSetup::split(Store::Sqlite).start().await;
+    let address = app.auth().socket_address("grpc");
+    for flood in [frame(6, 0, 0, &[0; 8]), SETTINGS.to_vec(), frame(2, 0, 1, &[0, 0, 0, 0, 1])] {
+        let stream = TcpStream::connect(address).await.expect("connected");
+        let (_unread, mut stream) = stream.into_split();
+        let bytes = flood.repeat(10_000);
+        let flooding = tokio::spawn(async move {
+            let _ = stream.write_all(&[PREFACE, SETTINGS].concat()).await;
+            while stream.write_all(&bytes).await.is_ok() {}
+        });
+        for _ in 0..5 {
+            admin_can_log_in(&app).await;
+        }
+        flooding.abort();
+    }
+}
