@@ -63,7 +63,8 @@ impl Servers {
     pub(super) async fn connect(&self, moved: impl Fn()) -> sqlx::Result<PgConnection> {
         loop {
             let before = self.last_primary.load(Ordering::SeqCst);
-            let is_suspect = self.is_suspect.load(Ordering::SeqCst);
+            // For one connection, so that a hiccup of a standby does not slow down all later ones.
+            let is_suspect = self.is_suspect.swap(false, Ordering::SeqCst);
             let first = before + usize::from(is_suspect);
             let connect = |options| connect_with_retries(options, &self.timeline);
             let (index, (connection, is_new)) = self.first_primary(first, connect).await?;
@@ -71,10 +72,7 @@ impl Servers {
                 moved();
             }
             match self.swap(before, index) {
-                Ok(_) if index != before => {
-                    self.is_suspect.store(false, Ordering::SeqCst);
-                    moved();
-                }
+                Ok(_) if index != before => moved(),
                 Err(now) if index != now => continue,
                 _ => {}
             }
@@ -87,7 +85,7 @@ impl Servers {
         self.timeline.require_primary(connection).await.map(drop)
     }
 
-    /// From now on the last primary is tried after the others.
+    /// For the next connection the last primary is tried after the others.
     pub(super) fn suspect(&self) {
         self.is_suspect.store(true, Ordering::SeqCst);
     }
