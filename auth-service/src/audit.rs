@@ -72,7 +72,7 @@ pub(crate) enum Event<'a> {
     /// The database has not answered the commit of this change: it may be made, also later.
     OutcomeUnknown {
         change: &'static str,
-        actor: Option<&'a User>,
+        actor_id: Option<i64>,
         user_id: Option<i64>,
     },
 }
@@ -136,10 +136,8 @@ pub(crate) fn record(event: Event<'_>) {
                 actor = actor.username,
             );
         }
-        Event::OutcomeUnknown { change, actor, user_id } => {
-            let (id, name) =
-                (actor.map(|actor| actor.id), actor.map(|actor| actor.username.as_str()));
-            audit_line!("outcome_unknown", change, user_id, actor_id = id, actor = name);
+        Event::OutcomeUnknown { change, actor_id, user_id } => {
+            audit_line!("outcome_unknown", change, user_id, actor_id);
         }
         Event::UserCreated { actor, user } => acted("user_created", actor, user),
         Event::UserDisabled { actor, user } if user.disabled => {

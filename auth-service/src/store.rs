@@ -81,7 +81,7 @@ pub enum PasswordWriter {
 }
 
 impl PasswordWriter {
-    fn admin(self) -> Option<i64> {
+    pub(crate) fn admin(self) -> Option<i64> {
         if let Self::Admin(id) = self { Some(id) } else { None }
     }
 

@@ -36,7 +36,7 @@ impl Accounts {
         let inserted = RequestContext::run_to_completion(async move {
             // Hashing takes a while, so the store checks again that the actor is an admin.
             let created = store.insert(Some(actor.id), new).await;
-            let user = audited(created, "user_created", Some(&actor), None)?;
+            let user = audited(created, "user_created", Some(actor.id), None)?;
             audit::record(Event::UserCreated { actor: &actor, user: &user });
             Ok::<_, InsertError>(user)
         });

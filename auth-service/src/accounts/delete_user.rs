@@ -25,7 +25,7 @@ impl Accounts {
         let store = Arc::clone(&self.store);
         let deleted = RequestContext::run_to_completion(async move {
             let deleted = store.delete(Some(actor.id), user_id).await;
-            let user = audited(deleted, "user_deleted", Some(&actor), Some(user_id))?;
+            let user = audited(deleted, "user_deleted", Some(actor.id), Some(user_id))?;
             if let Some(user) = &user {
                 audit::record(Event::UserDeleted { actor: &actor, user });
             }

@@ -27,7 +27,9 @@ impl Accounts {
         let replaced = RequestContext::run_to_completion(async move {
             let new = |hash| NewPassword { hash, tokens_not_before: tokens.revocation_time() };
             let written = store.set_password(user_id, new(hash.clone()), writer).await;
-            let mut user = audited(written, "password_changed", None, Some(user_id))?;
+            let is_owner = writer.admin().is_none();
+            let change = if is_owner { "password_changed" } else { "password_set" };
+            let mut user = audited(written, change, writer.admin(), Some(user_id))?;
             // A slow write: until it was done, logins with the old password may have been issued
             // tokens later than this revocation time.
             if let Some(written) = &user

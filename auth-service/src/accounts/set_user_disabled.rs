@@ -25,7 +25,7 @@ impl Accounts {
             let (by, not_before) = (Some(actor.id), tokens.revocation_time());
             let set = store.set_disabled(by, user_id, disabled, not_before).await;
             let change = if disabled { "user_disabled" } else { "user_enabled" };
-            let user = audited(set, change, Some(&actor), Some(user_id))?;
+            let user = audited(set, change, Some(actor.id), Some(user_id))?;
             if let Some(user) = &user {
                 audit::record(Event::UserDisabled { actor: &actor, user });
             }

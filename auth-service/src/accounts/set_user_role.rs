@@ -27,7 +27,7 @@ impl Accounts {
         let store = Arc::clone(&self.store);
         let set = RequestContext::run_to_completion(async move {
             let set = store.set_role(Some(actor.id), user_id, role).await;
-            let user = audited(set, "role_changed", Some(&actor), Some(user_id))?;
+            let user = audited(set, "role_changed", Some(actor.id), Some(user_id))?;
             if let Some(user) = &user {
                 // Concurrent changes may both record the role before either.
                 audit::record(Event::RoleChanged { actor: &actor, user, from: before.role });

@@ -4,7 +4,6 @@
 use crate::{
     audit::{self, Event},
     store::{ActorError, InsertError, StoreError},
-    user::User,
 };
 
 /// An error of a write.
@@ -16,12 +15,12 @@ pub(super) trait WriteError {
 pub(super) fn audited<T, E: WriteError>(
     outcome: Result<T, E>,
     change: &'static str,
-    actor: Option<&User>,
+    actor_id: Option<i64>,
     user_id: Option<i64>,
 ) -> Result<T, E> {
     outcome.inspect_err(|error| {
         if error.is_outcome_unknown() {
-            audit::record(Event::OutcomeUnknown { change, actor, user_id });
+            audit::record(Event::OutcomeUnknown { change, actor_id, user_id });
         }
     })
 }

@@ -130,8 +130,13 @@ impl Hasher {
     ) -> Result<Verification, HashError> {
         let hash = stored.map(ExposeSecret::expose_secret);
         let peppered = match (hash, password) {
-            (Some(hash), Some(password)) => Some(self.peppers.for_stored(hash, password)?),
-            _ => None,
+            (Some(hash), Some(password)) => self.peppers.for_stored(hash, password).map(Some),
+            _ => Ok(None),
+        };
+        // The same work as for an unknown name, which must not be told apart.
+        let (peppered, unknown) = match peppered {
+            Ok(peppered) => (peppered, None),
+            Err(unknown) => (None, Some(unknown)),
         };
         let text = peppered.as_ref().map_or("", |peppered| &peppered.input).as_bytes();
         let hash = peppered.as_ref().map(|peppered| peppered.hash);
@@ -140,6 +145,9 @@ impl Hasher {
         let client = ClientKey::from(client);
         let verdict = self.engine.verify(text, hash, self.cost, client, origin.deadline).await?;
         let verdict = observe(verdict);
+        if let Some(unknown) = unknown {
+            return Err(unknown.into());
+        }
         if verdict == Verdict::Malformed {
             tracing::error!("a stored password hash is malformed, so its user cannot log in");
         }
