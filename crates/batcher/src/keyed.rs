@@ -116,7 +116,7 @@ mod tests {
     async fn outage_ends_the_reading() {
         let (answers, statements) = read((0..64).collect(), 3).await;
         assert_eq!(statements, 3);
-        assert!(answers.iter().any(|answer| *answer == Err("outage")));
+        assert!(answers.contains(&Err("outage")));
         assert_eq!(read((0..64).collect(), 1).await, (vec![Err("outage"); 64], 1));
     }
 }

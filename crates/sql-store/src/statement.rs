@@ -146,6 +146,18 @@ fn operation_and_table(sql: &str) -> (&str, Option<&str>) {
     (operation, table)
 }
 
+fn classify<T>(outcome: Result<sqlx::Result<T>, Elapsed>) -> Result<T, StoreError> {
+    match outcome {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) if is_read_only(&error) => {
+            Err(StoreError::ReadOnly(error.to_string().into()))
+        }
+        Ok(Err(error)) if is_transient(&error) => Err(StoreError::Unavailable(Arc::new(error))),
+        Ok(Err(error)) => Err(StoreError::Failed(Arc::new(error))),
+        Err(_elapsed) => Err(StoreError::TimedOut),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::operation_and_table;
@@ -164,17 +176,5 @@ mod tests {
         ] {
             assert_eq!(operation_and_table(sql), (operation, table), "{sql}");
         }
-    }
-}
-
-fn classify<T>(outcome: Result<sqlx::Result<T>, Elapsed>) -> Result<T, StoreError> {
-    match outcome {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) if is_read_only(&error) => {
-            Err(StoreError::ReadOnly(error.to_string().into()))
-        }
-        Ok(Err(error)) if is_transient(&error) => Err(StoreError::Unavailable(Arc::new(error))),
-        Ok(Err(error)) => Err(StoreError::Failed(Arc::new(error))),
-        Err(_elapsed) => Err(StoreError::TimedOut),
     }
 }
