@@ -24,15 +24,12 @@ pub(crate) fn is_valid(version: Version, headers: &HeaderMap) -> bool {
 /// `uri-host [ ":" port ]` (RFC 9110, section 7.2); the host may be empty.
 fn is_host(value: &HeaderValue) -> bool {
     let Ok(text) = value.to_str() else { return false };
-    let (is_host, port) = match text.strip_prefix('[') {
-        Some(rest) => {
-            let Some((address, port)) = rest.split_once(']') else { return false };
-            (address.parse::<Ipv6Addr>().is_ok(), port)
-        }
-        None => {
-            let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
-            (is_name(name), port)
-        }
+    let (is_host, port) = if let Some(rest) = text.strip_prefix('[') {
+        let Some((address, port)) = rest.split_once(']') else { return false };
+        (address.parse::<Ipv6Addr>().is_ok(), port)
+    } else {
+        let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
+        (is_name(name), port)
     };
     let is_digits = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     is_host && (port.is_empty() || port.strip_prefix(':').is_some_and(is_digits))
