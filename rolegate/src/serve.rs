@@ -61,8 +61,9 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         () = shutdown.lame_duck() => return Ok(()),
     };
 
-    let auth_grpc = bind("AUTH_LISTEN_ADDR", settings.auth_listen_addr, &auth_tls).await?;
-    let posts_grpc = bind("POSTS_LISTEN_ADDR", settings.posts_listen_addr, &posts_tls).await?;
+    let auth_grpc = bind("AUTH_LISTEN_ADDR", settings.auth_listen_addr, auth_tls.as_ref()).await?;
+    let posts_grpc =
+        bind("POSTS_LISTEN_ADDR", settings.posts_listen_addr, posts_tls.as_ref()).await?;
     let gateway = Gateway::bind(&settings.public).await?;
 
     let hint = match (password_file.exists(), has_own_database || !had_password_file) {
@@ -118,12 +119,12 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
 async fn bind(
     variable: &str,
     ListenAddress(address): ListenAddress,
-    tls: &Option<Arc<ServerTls>>,
+    tls: Option<&Arc<ServerTls>>,
 ) -> Result<Option<GrpcListener>, SettingError> {
     match address {
         Some(address) => {
             let listener = GrpcListener::bind(variable, address).await?;
-            Ok(Some(listener.with_tls(tls.clone())))
+            Ok(Some(listener.with_tls(tls.cloned())))
         }
         None => Ok(None),
     }

@@ -1,20 +1,16 @@
 //! A started program: its addresses, its output, its end.
 
+mod start;
+
 use crate::{
     Api,
     eventually::{TIMEOUT, eventually, within_bounds},
     program::Program,
-    small_disk::{self, SmallDisk},
 };
-use std::{
-    collections::BTreeMap,
-    net::SocketAddr,
-    path::Path,
-    process::{Command as Shell, Stdio},
-};
+use std::{net::SocketAddr, process::Command as Shell};
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader},
-    process::{Child, Command},
+    io::{AsyncBufReadExt as _, AsyncRead, BufReader},
+    process::Child,
     sync::watch,
 };
 
@@ -45,121 +41,6 @@ struct Output {
 }
 
 impl Process {
-    /// Starts a program with these settings as its whole environment. Does not wait for it.
-    #[must_use]
-    pub fn start(program: Program, settings: &BTreeMap<String, String>, folder: &Path) -> Self {
-        Self::start_with(program, &[], settings, folder)
-    }
-
-    /// The same, with arguments.
-    #[must_use]
-    pub fn start_with(
-        program: Program,
-        arguments: &[&str],
-        settings: &BTreeMap<String, String>,
-        folder: &Path,
-    ) -> Self {
-        Self::spawn(program, arguments, settings, folder, Stdio::null())
-    }
-
-    /// Starts a program whose working directory is a small file system of its own.
-    #[must_use]
-    pub fn start_on_small_disk(
-        program: Program,
-        settings: &BTreeMap<String, String>,
-        folder: &Path,
-    ) -> (Self, SmallDisk) {
-        let command = small_disk::command(&program.path(), folder);
-        let process = Self::spawn_command(program, command, settings, folder, Stdio::null());
-        let disk = SmallDisk::of_process(process.id(), folder);
-        (process, disk)
-    }
-
-    /// Starts a program with arguments and this limit of open files, soft and hard.
-    #[must_use]
-    pub fn start_with_open_files(
-        program: Program,
-        arguments: &[&str],
-        limit: u32,
-        settings: &BTreeMap<String, String>,
-        folder: &Path,
-    ) -> Self {
-        let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", "ulimit -n \"$0\" && exec \"$@\"", &limit.to_string()]);
-        shell.arg(program.path()).args(arguments);
-        Self::spawn_command(program, shell, settings, folder, Stdio::null())
-    }
-
-    /// Runs a command to its end, with this text as its standard input.
-    pub async fn run(
-        program: Program,
-        arguments: &[&str],
-        settings: &BTreeMap<String, String>,
-        folder: &Path,
-        input: &str,
-    ) -> Exit {
-        let mut process = Self::spawn(program, arguments, settings, folder, Stdio::piped());
-        let mut stdin = process.child.stdin.take().expect("its stdin is piped");
-        // A command that reads no input may have ended already.
-        let _ = stdin.write_all(input.as_bytes()).await;
-        drop(stdin);
-        process.exit().await
-    }
-
-    /// The same; names resolve by this file only, which has the form of `/etc/hosts`. Linux only: the
-    /// program gets mounts of its own.
-    #[must_use]
-    pub fn start_with_hosts(
-        program: Program,
-        settings: &BTreeMap<String, String>,
-        folder: &Path,
-        hosts: &Path,
-    ) -> Self {
-        let permitted = Shell::new("unshare").args(["--map-root-user", "--mount", "true"]).status();
-        let is_permitted = permitted.is_ok_and(|status| status.success());
-        assert!(is_permitted, "this test needs unshare(1) and the permission to mount for itself");
-        let mut command = Command::new("unshare");
-        let mount_and_run = r#"mount --bind "$0" /etc/hosts && exec "$1""#;
-        command.args(["--map-root-user", "--mount", "sh", "-c", mount_and_run]);
-        command.arg(hosts).arg(program.path());
-        Self::spawn_command(program, command, settings, folder, Stdio::null())
-    }
-
-    fn spawn(
-        program: Program,
-        arguments: &[&str],
-        settings: &BTreeMap<String, String>,
-        folder: &Path,
-        stdin: Stdio,
-    ) -> Self {
-        let mut command = Command::new(program.path());
-        command.args(arguments);
-        Self::spawn_command(program, command, settings, folder, stdin)
-    }
-
-    fn spawn_command(
-        program: Program,
-        mut command: Command,
-        settings: &BTreeMap<String, String>,
-        folder: &Path,
-        stdin: Stdio,
-    ) -> Self {
-        let mut child = command
-            .env_clear()
-            .envs(std::env::var_os("RUST_BACKTRACE").map(|value| ("RUST_BACKTRACE", value)))
-            .envs(settings)
-            .current_dir(folder)
-            .stdin(stdin)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("the program can be started");
-        let stdout = collect(child.stdout.take().expect("its stdout is piped"));
-        let stderr = collect(child.stderr.take().expect("its stderr is piped"));
-        Self { program, child, stdout, stderr }
-    }
-
     /// Waits until it has printed the addresses of all its listeners.
     pub async fn ready(self) -> Self {
         let mut stdout = self.stdout.clone();

@@ -21,11 +21,11 @@ where
     S::Response: IntoResponse,
     S::Future: Send + 'static,
 {
-    let router = routes.axum_router_mut();
+    let methods = routes.axum_router_mut();
     for path in paths {
         let service = service.clone();
         let service = service.map_request(|request: Request<AxumBody>| request.map(Body::new));
-        *router = std::mem::take(router).route_service(path, service);
+        *methods = std::mem::take(methods).route_service(path, service);
     }
     routes
 }

@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn network_without_an_address_of_this_host_is_an_error() {
         // Documentation addresses (RFC 5737, RFC 3849) belong to no host.
-        for network in ["192.0.2.0/24", "192.0.2.7/32", "2001:db8::/32"] {
+        for network in ["203.0.113.0/24", "203.0.113.7/32", "2001:db8::/32"] {
             let error = format!("AUTH_LISTEN_ADDR: this host has no address in {network}");
             assert_eq!(resolve(&format!("{network}:50051")), Err(error));
         }

@@ -3,9 +3,10 @@
 //! The access tokens `user`, `author` and `admin` belong to users of that role with the ids 1, 2 and
 //! 3; `deleted` belongs to a deleted user. Every password is `right`. User 3 cannot be deleted.
 
+mod users;
+
 use rolegate_auth_client::{AuthClient, BalancedChannel, Reason, Stream};
 use rolegate_proto::{
-    ERROR_DOMAIN,
     auth_v1::{
         AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
         BatchAuthorizeResponse, BatchGetUsersRequest, BatchGetUsersResponse, ChangePasswordRequest,
@@ -16,18 +17,15 @@ use rolegate_proto::{
         SetUserRoleResponse, User, UserName, VerifyCredentialsRequest, VerifyCredentialsResponse,
         auth_service_server::{AuthService, AuthServiceServer},
         authorize_outcome::Outcome,
-        authorize_request::Requirement,
     },
     metadata,
 };
 use std::{
-    collections::HashMap,
     io,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 use tonic::{Request, Response, Status, transport::Server};
-use tonic_types::{ErrorDetails, StatusExt};
+use users::{authorize, error, user, user_of_id};
 
 /// The calls that the fake received: name, arguments and client address.
 pub(crate) type Calls = Arc<Mutex<Vec<String>>>;
@@ -66,46 +64,6 @@ impl FakeAuth {
         let address = request.metadata().get(metadata::CLIENT_ADDRESS);
         let address = address.map_or("unknown", |value| value.to_str().expect("ASCII"));
         self.calls.lock().expect("no panic").push(format!("{what} from {address}"));
-    }
-}
-
-fn error(reason: Reason, message: &str) -> Status {
-    let mut details =
-        ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, HashMap::default());
-    details.set_retry_info(Some(Duration::from_secs(7)));
-    Status::with_error_details(reason.code(), message, details)
-}
-
-fn user_of_token(token: &str) -> Result<User, Reason> {
-    match token {
-        "user" => Ok(user(1, token, Role::User)),
-        "author" => Ok(user(2, token, Role::Author)),
-        "admin" => Ok(user(3, token, Role::Admin)),
-        "deleted" => Err(Reason::TokenUserNotFound),
-        _ => Err(Reason::TokenInvalid),
-    }
-}
-
-fn authorize(item: AuthorizeRequest) -> Result<User, Reason> {
-    let user = user_of_token(&item.access_token)?;
-    match item.requirement {
-        Some(Requirement::AnyAuthenticated(_)) => Ok(user),
-        Some(Requirement::Roles(allowed)) if allowed.roles.contains(&user.role) => Ok(user),
-        Some(Requirement::Roles(_)) => Err(Reason::RoleInsufficient),
-        None => Err(Reason::RequestInvalid),
-    }
-}
-
-fn user(id: i64, username: &str, role: Role) -> User {
-    User { id, username: username.to_owned(), role: role.into(), disabled: false }
-}
-
-fn user_of_id(id: i64) -> Result<User, Status> {
-    match id {
-        1 => Ok(user(1, "user", Role::User)),
-        2 => Ok(user(2, "author", Role::Author)),
-        3 => Ok(user(3, "admin", Role::Admin)),
-        _ => Err(error(Reason::UserNotFound, "")),
     }
 }
 

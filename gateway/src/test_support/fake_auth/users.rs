@@ -1,0 +1,50 @@
+//! The users of the fake, and its errors.
+
+use rolegate_auth_client::Reason;
+use rolegate_proto::{
+    ERROR_DOMAIN,
+    auth_v1::{AuthorizeRequest, Role, User, authorize_request::Requirement},
+};
+use std::{collections::HashMap, time::Duration};
+use tonic::Status;
+use tonic_types::{ErrorDetails, StatusExt};
+
+pub(super) fn error(reason: Reason, message: &str) -> Status {
+    let mut details =
+        ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, HashMap::default());
+    details.set_retry_info(Some(Duration::from_secs(7)));
+    Status::with_error_details(reason.code(), message, details)
+}
+
+pub(super) fn user_of_token(token: &str) -> Result<User, Reason> {
+    match token {
+        "user" => Ok(user(1, token, Role::User)),
+        "author" => Ok(user(2, token, Role::Author)),
+        "admin" => Ok(user(3, token, Role::Admin)),
+        "deleted" => Err(Reason::TokenUserNotFound),
+        _ => Err(Reason::TokenInvalid),
+    }
+}
+
+pub(super) fn authorize(item: AuthorizeRequest) -> Result<User, Reason> {
+    let user = user_of_token(&item.access_token)?;
+    match item.requirement {
+        Some(Requirement::AnyAuthenticated(_)) => Ok(user),
+        Some(Requirement::Roles(allowed)) if allowed.roles.contains(&user.role) => Ok(user),
+        Some(Requirement::Roles(_)) => Err(Reason::RoleInsufficient),
+        None => Err(Reason::RequestInvalid),
+    }
+}
+
+pub(super) fn user(id: i64, username: &str, role: Role) -> User {
+    User { id, username: username.to_owned(), role: role.into(), disabled: false }
+}
+
+pub(super) fn user_of_id(id: i64) -> Result<User, Status> {
+    match id {
+        1 => Ok(user(1, "user", Role::User)),
+        2 => Ok(user(2, "author", Role::Author)),
+        3 => Ok(user(3, "admin", Role::Admin)),
+        _ => Err(error(Reason::UserNotFound, "")),
+    }
+}
