@@ -69,7 +69,7 @@ impl CredentialCache {
         let audited = self.entries.as_ref()?.get(key)?;
         let (now, last) = (self.minute(deadline), audited.load(Ordering::Relaxed));
         let swap = || audited.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed);
-        Some(Hit { is_first_in_minute: now != last && swap().is_ok() })
+        Some(Hit { is_first_in_minute: now > last && swap().is_ok() })
     }
 
     /// Adds a successful check.
@@ -79,8 +79,8 @@ impl CredentialCache {
         }
     }
 
-    /// Minutes from the creation of the cache to a deadline: all are equally far ahead, and reading a
-    /// clock for each hit would cost more.
+    /// Minutes from the creation of the cache to a deadline. Reading a clock for each hit would cost
+    /// more. Callers set deadlines, so that a later request may have an earlier one.
     fn minute(&self, deadline: Instant) -> u64 {
         deadline.saturating_duration_since(self.started).as_secs() / 60
     }
@@ -140,6 +140,18 @@ mod tests {
             [cache.get(&key, Instant::now()), cache.get(&key, Instant::now())],
             [hit(true), hit(false)]
         );
+    }
+
+    #[test]
+    fn deadlines_in_turn_before_and_after_a_minute_mark_one_hit() {
+        let cache = cache(Duration::from_mins(5));
+        let (key, now) = (cache.key("ada", Some("hash"), "sesame", HERE), Instant::now());
+        cache.insert(key.clone(), now);
+        let marks = [60, 0, 60].map(|ahead| {
+            let hit = cache.get(&key, now + Duration::from_secs(ahead)).expect("cached");
+            hit.is_first_in_minute
+        });
+        assert_eq!(marks, [true, false, false]);
     }
 
     #[test]
