@@ -2,7 +2,7 @@
 
 use e2e::{Api, Process, Program, for_all_deployments, until_served};
 use serde_json::json;
-use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{collections::BTreeMap, fs::Permissions, os::unix::fs::PermissionsExt as _, path::Path};
 
 for_all_deployments!(default_bcrypt_cost_is_12);
 
@@ -114,6 +114,7 @@ async fn generated_admin_password_file_is_removed_when_the_password_changes() {
     // A stale file, as another process would leave it, is removed at the next start.
     process.kill().await;
     std::fs::write(&file, password).expect("written");
+    std::fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("changed");
     let process =
         Process::start(Program::FastHashRolegate, &settings(), folder.path()).ready().await;
     assert!(!file.exists() && !process.stdout().contains("initial-admin-password"));

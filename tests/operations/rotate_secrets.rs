@@ -92,9 +92,12 @@ async fn rotation_step_that_is_too_early_or_unknown_is_rejected() {
     assert_eq!(init(folder, &["--accepted-secrets"]).await.code, Some(0));
     expect(&["--rotate", "sign"], "next-signing-secret: does not exist").await;
     expect(&["--rotate", "back"], "previous-signing-secret: does not exist").await;
-    expect(&["--rotate", "sideways"], "STEP: must be one of: accept, sign, back, drop, replace")
-        .await;
-    expect(&["--rotate"], "STEP").await;
+    expect(
+        &["--rotate", "sideways"],
+        "--rotate: must be one of: accept, sign, back, drop, replace",
+    )
+    .await;
+    expect(&["--rotate"], "--rotate").await;
     expect(&["--rotate", "accept", "--postgres", "rolegate@db:5432/rolegate"], "STEP: conflicts")
         .await;
     // Signed with before it was accepted.

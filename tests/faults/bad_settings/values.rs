@@ -85,6 +85,15 @@ async fn invalid_gateway_setting_is_rejected() {
 async fn invalid_setting_of_the_public_api_is_rejected() {
     let public = &[Gateway, Rolegate][..];
     expect_each_refused(&[
+        (public, "REQUEST_MEMORY_MIB", "15"),
+        (public, "REQUEST_MEMORY_MIB", "65537"),
+        (public, "REQUEST_MEMORY_MIB", "64MiB"),
+        (public, "REQUEST_MEMORY_MIB", "-64"),
+        (public, "RESPONSE_MEMORY_MIB", "31"),
+        (public, "RESPONSE_MEMORY_MIB", "65537"),
+        (public, "RESPONSE_MEMORY_MIB", ""),
+        (&[PostsService], "RESPONSE_MEMORY_MIB", "31"),
+        (&[PostsService], "RESPONSE_MEMORY_MIB", "many"),
         (public, "MAX_CONNECTIONS_PER_ADDRESS", "0"),
         (public, "MAX_CONNECTIONS_PER_ADDRESS", "10001"),
         (public, "MAX_CONNECTIONS_PER_ADDRESS", "-1"),
@@ -271,9 +280,17 @@ async fn error_suggests_a_valid_value_of_its_setting() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     for (program, variable, right) in [
-        (AuthService, "AUTH_LISTEN_ADDR", "127.0.0.1:50051"),
+        (
+            AuthService,
+            "AUTH_LISTEN_ADDR",
+            "127.0.0.1:50051, or a network and port such as 10.0.0.0/8:50051",
+        ),
         (AuthService, "OPS_LISTEN_ADDR", "127.0.0.1:9001"),
-        (PostsService, "POSTS_LISTEN_ADDR", "127.0.0.1:50052"),
+        (
+            PostsService,
+            "POSTS_LISTEN_ADDR",
+            "127.0.0.1:50052, or a network and port such as 10.0.0.0/8:50052",
+        ),
         (PostsService, "OPS_LISTEN_ADDR", "127.0.0.1:9002"),
         (PostsService, "AUTH_SERVICE_URL", "http://auth-service:50051"),
         (Gateway, "BASIC_LISTEN_ADDR", "127.0.0.1:8001, or off"),
