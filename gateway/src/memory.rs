@@ -78,17 +78,21 @@ impl BodyMemory {
 pub(crate) struct ResponseMemory(Reservation);
 
 impl ResponseMemory {
-    /// Reserves `bytes`, the most that building the response takes; 503 if too little becomes free.
+    /// Reserves `bytes`, what building the response usually takes; 503 if too little becomes free.
     pub(crate) async fn reserve(budget: &MemoryBudget, bytes: usize) -> Result<Self, ApiError> {
         reserve(budget, bytes).await.map(Self)
     }
 
-    /// A response with this JSON of about `size` bytes. Its bytes stay reserved until they are written.
-    pub(crate) fn json<T: Serialize>(
-        mut self,
+    /// A response with this JSON of at most `size` bytes, from a body with `text` bytes of text; 503 if too
+    /// little memory becomes free for both. The JSON stays reserved until it is written.
+    pub(crate) async fn json<T: Serialize>(
+        self,
         body: &T,
+        text: usize,
         size: usize,
     ) -> Result<Response, ApiError> {
+        let reserved = self.0.grow_to(text + size).await;
+        let mut reserved = reserved.ok_or_else(|| CallError::local(Reason::Overloaded))?;
         let mut json = Vec::with_capacity(size);
         if serde_json::to_writer(&mut json, body).is_err() {
             return Err(CallError::Malformed.into());
@@ -98,8 +102,8 @@ impl ResponseMemory {
         if json.len() <= FREE {
             return Ok((content_type, json).into_response());
         }
-        self.0.shrink_to(json.len());
-        let reservation = Arc::new(self.0);
+        reserved.shrink_to(json.len());
+        let reservation = Arc::new(reserved);
         let mut response = (content_type, reservation.hold(json.into())).into_response();
         reservation.mark(response.extensions_mut());
         Ok(response)

@@ -120,9 +120,13 @@ impl MemoryBudget {
     /// Reserves `bytes`, at most half of the budget, for the client of the current request. `None` if
     /// that much did not become free in time, or too many requests wait already.
     pub async fn reserve(&self, bytes: usize) -> Option<Reservation> {
-        let permits = u32::try_from(bytes.min(self.0.share)).unwrap_or(u32::MAX);
         let client = RequestContext::client_address().map(|address| self.client(address));
         let held = HeldMemory { budget: self.clone(), client };
+        self.reserve_for(held, bytes.min(self.0.share)).await
+    }
+
+    async fn reserve_for(&self, held: HeldMemory, bytes: usize) -> Option<Reservation> {
+        let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
         let mut reservation = Reservation { held, permits: [None, None] };
         // Without a timer, where there is room.
         if reservation.try_acquire(permits) {
@@ -202,6 +206,24 @@ impl Reservation {
             // Never closed.
             *permit = Arc::clone(&part.free).acquire_many_owned(permits).await.ok();
         }
+    }
+
+    /// Reserves what is missing to `bytes`, as [`MemoryBudget::reserve`] does. `None`, and all is free, if
+    /// that much did not become free in time.
+    pub async fn grow_to(mut self, bytes: usize) -> Option<Self> {
+        let budget = self.held.budget.clone();
+        let reserved = self.permits.iter().flatten().map(OwnedSemaphorePermit::num_permits).max();
+        let missing = bytes.min(budget.0.share).saturating_sub(reserved.unwrap_or_default());
+        if missing > 0 {
+            let more = budget.reserve_for(self.held.clone(), missing).await?;
+            for (permit, more) in self.permits.iter_mut().zip(more.permits) {
+                match (permit, more) {
+                    (Some(permit), Some(more)) => permit.merge(more),
+                    (permit, more) => *permit = permit.take().or(more),
+                }
+            }
+        }
+        Some(self)
     }
 
     /// Frees all but `bytes`.

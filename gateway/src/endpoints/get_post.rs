@@ -7,8 +7,8 @@ use rolegate_auth_client::{CallContext, axum::ApiError};
 use rolegate_posts_client::PostsClient;
 use rolegate_service_runtime::memory_budget::MemoryBudget;
 
-/// Bytes of the longest post.
-const MAX_POST: usize = 256 * 1024;
+/// Bytes of the longest post, twice: the post, and its JSON. Escapes are reserved when they are counted.
+const MAX_POST: usize = 512 * 1024;
 
 /// Get a post
 #[utoipa::path(
@@ -26,5 +26,5 @@ pub(crate) async fn get_post(
 ) -> Result<Response, ApiError> {
     let memory = ResponseMemory::reserve(&memory, MAX_POST).await?;
     let post = PostResponse::from(posts.get_post(id, context).await?);
-    memory.json(&post, post.json_size())
+    memory.json(&post, post.text_size(), post.json_size()).await
 }

@@ -15,10 +15,13 @@ use utoipa::{
     openapi::path::{Parameter, ParameterIn},
 };
 
-/// Bytes of a page, twice: the posts, and their JSON.
-const MAX_PAGE: usize = 4 * 1024 * 1024;
+/// Bytes of a page, twice: the posts, and their JSON. Escapes are reserved when they are counted.
+const MAX_PAGE: usize = 5 * 1024 * 1024;
 /// Bytes of a post, twice.
 const MAX_ROW: usize = 512 * 1024;
+
+/// Bytes of the names in a page, and of `next`.
+const PAGE_NAMES: usize = 64;
 
 /// A page of posts by ascending id.
 #[derive(Debug, Serialize, ToSchema)]
@@ -64,7 +67,13 @@ pub(crate) async fn list_posts(
     let memory = ResponseMemory::reserve(&memory, size).await?;
     let PostPage { posts, next } = posts.list(query, context).await?;
     let page = Page { posts: posts.into_iter().map(Into::into).collect(), next };
-    memory.json(&page, page.posts.iter().map(PostResponse::json_size).sum())
+    respond(memory, &page).await
+}
+
+async fn respond(memory: ResponseMemory, page: &Page) -> Result<Response, ApiError> {
+    let text = page.posts.iter().map(PostResponse::text_size).sum();
+    let size = page.posts.iter().map(PostResponse::json_size).sum::<usize>() + PAGE_NAMES;
+    memory.json(page, text, size).await
 }
 
 fn query(params: &QueryParams) -> Result<PostQuery, ApiError> {

@@ -44,11 +44,24 @@ impl From<Post> for PostResponse {
 }
 
 impl PostResponse {
-    /// About the bytes of its JSON.
+    /// Bytes of its text.
+    pub(super) fn text_size(&self) -> usize {
+        self.title.len() + self.content.len()
+    }
+
+    /// Bytes of its JSON at most.
     pub(super) fn json_size(&self) -> usize {
         const NAMES_AND_NUMBERS: usize = 512;
-        self.title.len() + self.content.len() + NAMES_AND_NUMBERS
+        let author = self.author.as_deref().map_or(0, escaped_size);
+        escaped_size(&self.title) + escaped_size(&self.content) + author + NAMES_AND_NUMBERS
     }
+}
+
+/// Bytes of a JSON string at most: a control character has six (`\u0001`).
+fn escaped_size(text: &str) -> usize {
+    let size =
+        |byte: u8| 1 + 5 * usize::from(byte < b' ') + usize::from(byte == b'"' || byte == b'\\');
+    text.bytes().map(size).sum()
 }
 
 #[cfg(test)]
@@ -57,6 +70,24 @@ mod tests {
     use rolegate_posts_client::Post;
     use serde_json::json;
     use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn json_is_never_longer_than_its_size_says() {
+        for character in (0..=0x80).filter_map(char::from_u32).chain(['\u{2028}', '\u{10ffff}']) {
+            let text = character.to_string().repeat(10_000);
+            let post = PostResponse {
+                id: i64::MAX,
+                title: text.clone(),
+                content: text,
+                author_id: i64::MAX,
+                author: Some("\"".repeat(255)),
+                created_at: String::new(),
+                updated_at: String::new(),
+            };
+            let json = serde_json::to_vec(&post).expect("JSON");
+            assert!(json.len() <= post.json_size(), "{character:?}");
+        }
+    }
 
     #[test]
     fn times_are_rfc_3339_and_a_deleted_author_is_null() {

@@ -10,7 +10,7 @@ use tonic::Response;
 /// Bytes of the longest post.
 const MAX_POST: usize = 256 * 1024;
 /// Bytes of a page, twice: the posts, and their message.
-const MAX_PAGE: usize = 4 * 1024 * 1024;
+const MAX_PAGE: usize = 5 * 1024 * 1024;
 /// Bytes of a response that nothing stays reserved for.
 const FREE: usize = 4 * 1024;
 

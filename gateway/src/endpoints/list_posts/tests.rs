@@ -1,8 +1,10 @@
-use super::query;
-use crate::extract::pagination::QueryParams;
+use super::{MAX_PAGE, Page, query, respond};
+use crate::{extract::pagination::QueryParams, memory::ResponseMemory};
 use http::StatusCode;
 use rolegate_auth_client::axum::ApiError;
-use rolegate_posts_client::PostQuery;
+use rolegate_posts_client::{Post, PostQuery};
+use rolegate_service_runtime::memory_budget::MemoryBudget;
+use std::time::{Duration, UNIX_EPOCH};
 
 fn parse(text: &str) -> Result<PostQuery, ApiError> {
     query(&QueryParams::parse(text)?)
@@ -40,4 +42,35 @@ fn invalid_or_repeated_parameter_is_a_bad_request_that_names_it() {
             assert!(format!("{error:?}").contains(name), "{wrong}: {error:?}");
         }
     }
+}
+
+/// A page of 2 MiB of this character.
+fn page_of(character: char) -> Page {
+    let post = Post {
+        id: 1,
+        title: "t".to_owned(),
+        content: character.to_string().repeat(128 * 1024),
+        author_id: 1,
+        author: None,
+        created_at: UNIX_EPOCH,
+        updated_at: UNIX_EPOCH,
+    };
+    Page { posts: vec![post; 16].into_iter().map(Into::into).collect(), next: None }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_of_control_characters_is_built_only_where_its_escapes_have_room() {
+    const MIB: usize = 1024 * 1024;
+    let budget = MemoryBudget::new("test-escapes", 32 * MIB, Duration::from_secs(5));
+    let others = (budget.reserve(16 * MIB).await, budget.reserve(8 * MIB).await);
+    let reserve = || async { ResponseMemory::reserve(&budget, MAX_PAGE).await.expect("free") };
+    respond(reserve().await, &page_of('x')).await.expect("room for plain text");
+    let error = respond(reserve().await, &page_of('\u{1}')).await.expect_err("no room");
+    assert_eq!(error.status(), StatusCode::SERVICE_UNAVAILABLE);
+    drop(others);
+    let response = respond(reserve().await, &page_of('\u{1}')).await.expect("room");
+    assert!(budget.reserve(16 * MIB).await.is_some());
+    let _rest = budget.reserve(16 * MIB).await;
+    assert!(budget.reserve(5 * MIB).await.is_none(), "12 MiB of JSON are reserved");
+    drop(response);
 }
