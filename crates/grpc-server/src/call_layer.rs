@@ -17,7 +17,7 @@ use http_body_util::BodyExt as _;
 use rolegate_proto::{RequestId, metadata::REQUEST_ID};
 use rolegate_service_runtime::{cidr_set::CidrSet, memory_budget::Reservation};
 use rolegate_telemetry::{request_context::RequestContext, traces};
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 use tonic::service::Routes;
 use tracing::{Instrument as _, Span};
 
@@ -32,7 +32,9 @@ async fn observe(State(trusted): State<Arc<CidrSet>>, request: Request, next: Ne
     let call = Call::start(request.uri().path());
     let (context, span, unfinished) = context_and_span(&request, &trusted);
     let request = match unfinished {
-        Some(unfinished) => request.map(|body| Body::new(unfinished.count(body))),
+        Some((unfinished, address)) => {
+            request.map(|body| Body::new(unfinished.count(body, address)))
+        }
         None => request,
     };
     let mut response = context.scope(call.measure(next.run(request)).instrument(span)).await;
@@ -51,7 +53,7 @@ fn hold(response: Response, reservation: Arc<Reservation>) -> Response {
 fn context_and_span<B>(
     request: &http::Request<B>,
     trusted: &CidrSet,
-) -> (RequestContext, Span, Option<Unfinished>) {
+) -> (RequestContext, Span, Option<(Unfinished, Option<IpAddr>)>) {
     let Caller { is_trusted, client_address, unfinished } = Caller::of(request, trusted);
     let request_id = is_trusted.then(|| parse_request_ids(request.headers())).flatten();
     let request_id = request_id.unwrap_or_else(new_request_id);

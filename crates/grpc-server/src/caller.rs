@@ -23,8 +23,8 @@ pub(crate) struct Caller {
     pub(crate) is_trusted: bool,
     /// The address of the end user: the one that a trusted caller reports, else that of the caller.
     pub(crate) client_address: Option<IpAddr>,
-    /// Of its connection; `None` in this process.
-    pub(crate) unfinished: Option<Unfinished>,
+    /// Of its connection, and its address without a verified certificate; `None` in this process.
+    pub(crate) unfinished: Option<(Unfinished, Option<IpAddr>)>,
 }
 
 impl Caller {
@@ -38,7 +38,10 @@ impl Caller {
         let tcp = tls.map(TlsConnectInfo::get_ref).or_else(|| plain.map(|info| &info.peer));
         let address = tcp.and_then(TcpConnectInfo::remote_addr).map(|address| address.ip());
         let certificates = tls.and_then(TlsConnectInfo::peer_certs);
-        let is_trusted = certificates.is_some_and(|certificates| !certificates.is_empty())
+        let is_verified = certificates.is_some_and(|certificates| !certificates.is_empty());
+        let unfinished =
+            unfinished.map(|unfinished| (unfinished, address.filter(|_| !is_verified)));
+        let is_trusted = is_verified
             || address.is_some_and(|address| trusted.contains(address))
             || extensions.get::<InProcessPeer>().is_some();
         let reported = request.headers().get(CLIENT_ADDRESS);
