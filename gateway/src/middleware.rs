@@ -34,7 +34,7 @@ use http::{
 use metrics::RequestMetrics;
 use request_origin::{RequestOrigin, X_REQUEST_ID};
 use rolegate_auth_client::{CallError, axum::ApiError};
-use rolegate_service_runtime::{cidr_set::CidrSet, memory_budget::MemoryBudget};
+use rolegate_service_runtime::{cidr_set::CidrSet, host_header, memory_budget::MemoryBudget};
 use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 use tracing::Instrument as _;
@@ -91,8 +91,12 @@ async fn handle(
         RequestContext { request_id: request_id.clone(), client_address: origin.client_address };
     let authorization = request.headers().get(AUTHORIZATION).cloned();
     let respond = async {
-        let response =
-            drain_unread(request, &state.memory, |request| catch_panic(next.run(request))).await;
+        let response = match host_header::refusal(&request) {
+            Some(refusal) => refusal,
+            None => {
+                drain_unread(request, &state.memory, |request| catch_panic(next.run(request))).await
+            }
+        };
         denial_audit::record(&method, route.as_ref(), authorization, &response);
         if let Some(reason) = refusal_log::reason(&response) {
             refusal_log::record(route.as_ref(), reason);
@@ -129,6 +133,21 @@ mod tests {
         test_support::{bare, send},
     };
     use axum::{Router, routing::get};
+
+    #[tokio::test]
+    async fn a_request_without_host_gets_the_headers_of_every_response() {
+        let settings = Settings::from_args(&[]).expect("good");
+        let inner = Router::new().route("/", get(async || ()));
+        let router = apply("bearer", inner, &settings.public, &Memory::new(&settings.public));
+        let mut request = bare("GET", "/");
+        request.headers_mut().clear();
+        let response = send(&router, request).await;
+        response.assert_error(400, "Host header is missing, repeated or malformed.");
+        assert_eq!(response.header("connection"), "close");
+        assert_eq!(response.header("x-content-type-options"), "nosniff");
+        assert_eq!(response.header("cache-control"), "no-store");
+        assert_eq!(response.header("x-request-id").len(), 32);
+    }
 
     #[tokio::test]
     async fn panic_is_a_500_without_its_cause_and_the_next_request_succeeds() {

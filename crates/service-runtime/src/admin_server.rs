@@ -7,12 +7,13 @@
 //! - `GET /metrics`: metrics for Prometheus.
 
 use crate::{
+    host_header,
     http_server::HttpListener,
     readiness::{Obstacle, Readiness},
     settings::SettingError,
     shutdown::Shutdown,
 };
-use axum::{Router, extract::State, routing::get};
+use axum::{Router, extract::State, middleware::from_fn, routing::get};
 use http::{HeaderName, StatusCode, header::CONTENT_TYPE};
 use rolegate_telemetry::metrics;
 use std::{borrow::Cow, net::SocketAddr};
@@ -55,6 +56,7 @@ pub(crate) fn router(readiness: Readiness) -> Router {
         .route("/livez", get(async || "ok\n"))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
+        .layer(from_fn(host_header::require))
         .with_state(readiness)
 }
 

@@ -1,7 +1,8 @@
 //! The `Host` header of HTTP/1.1 (RFC 9112, section 3.2).
 
 use axum::{
-    body::Body,
+    extract::Request,
+    middleware::Next,
     response::{IntoResponse, Response},
 };
 use http::{
@@ -12,7 +13,7 @@ use std::net::Ipv6Addr;
 
 /// Whether a request may be served. Proxies that choose another of two hosts than we do would route or
 /// cache a response for the wrong one.
-pub(crate) fn is_valid(version: Version, headers: &HeaderMap) -> bool {
+fn is_valid(version: Version, headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(HOST).iter();
     match (values.next(), values.next()) {
         (Some(value), None) => is_host(value),
@@ -40,11 +41,23 @@ fn is_name(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte))
 }
 
-/// 400. The body is not read, so the connection closes.
-pub(crate) fn bad_request() -> Response<Body> {
+/// A layer of the routers that an [`HttpListener`](crate::http_server::HttpListener) serves.
+pub(crate) async fn require(request: Request, next: Next) -> Response {
+    match refusal(&request) {
+        Some(refusal) => refusal,
+        None => next.run(request).await,
+    }
+}
+
+/// 400 if a request may not be served. Its body is not read, so the connection closes.
+#[must_use]
+pub fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
     const BODY: &str = r#"{"detail":"Host header is missing, repeated or malformed."}"#;
+    if is_valid(request.version(), request.headers()) {
+        return None;
+    }
     let headers = [(CONTENT_TYPE, "application/json"), (CONNECTION, "close")];
-    (StatusCode::BAD_REQUEST, headers, BODY).into_response()
+    Some((StatusCode::BAD_REQUEST, headers, BODY).into_response())
 }
 
 #[cfg(test)]

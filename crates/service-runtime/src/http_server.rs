@@ -6,7 +6,6 @@ use crate::{
     address_limit::AddressLimit,
     descriptors,
     head_deadline::HeadDeadline,
-    host_header,
     incoming::{Accepted, Incoming},
     memory_budget::HeldMemory,
     open_connections::OpenConnections,
@@ -77,7 +76,8 @@ impl HttpListener {
 
     /// Serves `router` until `shutdown` stops it, then finishes open requests within
     /// [`DRAIN_TIMEOUT`]. At the limit, a newcomer replaces the connection that has been idle longest,
-    /// never one with a request or a part of its head. Handlers find the address of the peer as `ConnectInfo<SocketAddr>`.
+    /// never one with a request or a part of its head. The router checks
+    /// [`host_header`](crate::host_header). Handlers find the address of the peer as `ConnectInfo<SocketAddr>`.
     pub async fn serve(self, router: Router, shutdown: Shutdown) {
         let Self(mut incoming) = self;
         let address = incoming.address();
@@ -129,9 +129,8 @@ fn connection(
     let stream = tokio::io::join(reader, writer);
     let service = service_fn(move |mut request: Request<body::Incoming>| {
         let is_open = activity.begin_request();
-        let has_host = host_header::is_valid(request.version(), request.headers());
         request.extensions_mut().insert(ConnectInfo(peer));
-        let response = has_host.then(|| router.clone().oneshot(request));
+        let response = router.clone().oneshot(request);
         let (activity, shutdown) = (Arc::clone(&activity), shutdown.clone());
         let held = held.clone();
         async move {
@@ -139,10 +138,7 @@ fn connection(
                 // The end of its task closes the connection.
                 std::future::pending::<()>().await;
             }
-            let mut response = match response {
-                Some(response) => response.await?,
-                None => host_header::bad_request(),
-            };
+            let mut response = response.await?;
             held.set(response.extensions_mut().remove::<HeldMemory>());
             if shutdown.is_lame_duck() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

@@ -6,7 +6,7 @@
 //! [`bind_address`] (where to listen).
 //!
 //! Serving: [`incoming`] (the accept loop of HTTP and gRPC), [`address_limit`] and [`descriptors`] (its
-//! caps), [`http_server`] (HTTP/1.1 with limits; `open_connections` and `activity`: which connection has
+//! caps), [`host_header`] (one and valid), [`http_server`] (HTTP/1.1 with limits; `open_connections` and `activity`: which connection has
 //! been idle longest; `watched_response`: when a response is complete),
 //! [`admin_server`] (`/livez`, `/readyz`, `/metrics`), [`readiness`], [`memory_budget`] (memory that
 //! requests may take together), [`ignored_address`] (reports of untrusted peers), [`clients`] (what one
@@ -27,7 +27,7 @@ pub mod descriptors;
 mod freed_memory;
 mod head_deadline;
 pub mod healthcheck;
-mod host_header;
+pub mod host_header;
 pub mod http_server;
 pub mod ignored_address;
 pub mod incoming;

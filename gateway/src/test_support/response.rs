@@ -1,7 +1,11 @@
 //! Sends requests to a router and collects the responses.
 
 use axum::{Router, body::Body};
-use http::{HeaderMap, Request, StatusCode, header::CONTENT_TYPE, request::Builder};
+use http::{
+    HeaderMap, Request, StatusCode,
+    header::{CONTENT_TYPE, HOST},
+    request::Builder,
+};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
@@ -66,5 +70,5 @@ pub(crate) fn json(method: &str, path: &str, body: &str) -> Request<Body> {
 }
 
 fn head(method: &str, path: &str) -> Builder {
-    Request::builder().method(method).uri(path)
+    Request::builder().method(method).uri(path).header(HOST, "a")
 }
