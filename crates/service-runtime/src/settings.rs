@@ -43,11 +43,7 @@ pub(crate) fn parse_outcome(error: &clap::Error) -> ParseOutcome {
 
 /// The message of clap has several lines and quotes the value, which may be a secret.
 fn one_line(error: &clap::Error) -> SettingError {
-    let argument = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(argument)) => argument.as_str(),
-        Some(ContextValue::Strings(arguments)) => arguments.first().map_or("", String::as_str),
-        _ => "",
-    };
+    let argument = arguments(error, ContextKind::InvalidArg).first().map_or("", String::as_str);
     let problem = match error.kind() {
         ErrorKind::ValueValidation => std::error::Error::source(error)
             .map_or_else(|| "the value is invalid".to_owned(), ToString::to_string),
@@ -56,7 +52,7 @@ fn one_line(error: &clap::Error) -> SettingError {
         ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
             "there is no such flag or subcommand; --help lists them".to_owned()
         }
-        ErrorKind::ArgumentConflict => "is given more than once".to_owned(),
+        ErrorKind::ArgumentConflict => conflict(error, argument),
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             "a subcommand is missing; --help lists them".to_owned()
         }
@@ -64,6 +60,24 @@ fn one_line(error: &clap::Error) -> SettingError {
         kind => kind.as_str().unwrap_or("is invalid").to_owned(),
     };
     SettingError::new(variable_of(argument), problem)
+}
+
+fn arguments(error: &clap::Error, kind: ContextKind) -> &[String] {
+    match error.get(kind) {
+        Some(ContextValue::String(argument)) => std::slice::from_ref(argument),
+        Some(ContextValue::Strings(arguments)) => arguments,
+        _ => &[],
+    }
+}
+
+/// An argument that is given twice conflicts with itself.
+fn conflict(error: &clap::Error, argument: &str) -> String {
+    let prior = arguments(error, ContextKind::PriorArg).iter();
+    let others: Vec<_> = prior.filter(|prior| *prior != argument).map(|p| variable_of(p)).collect();
+    if others.is_empty() {
+        return "is given more than once".to_owned();
+    }
+    format!("cannot be used with {}", others.join(", "))
 }
 
 fn allowed_values(error: &clap::Error) -> String {
@@ -95,14 +109,17 @@ fn variable_of(argument: &str) -> &str {
     }
 }
 
-/// No two listeners may have one address; `0.0.0.0` and `::` include every other address. Port 0 is
-/// a free port each time.
+/// No two listeners may have one address; `0.0.0.0` includes every other IPv4 address, and `::` every
+/// other address. Port 0 is a free port each time.
 pub(crate) fn check_distinct(listeners: &[(&str, SocketAddr)]) -> Result<(), SettingError> {
+    let includes = |one: &SocketAddr, other: &SocketAddr| {
+        one.ip() == other.ip() || one.ip().is_unspecified() && (one.is_ipv6() || other.is_ipv4())
+    };
     for (index, (name, address)) in listeners.iter().enumerate() {
         let overlaps = |other: &SocketAddr| {
-            let (one, other_ip) = (address.ip(), other.ip());
-            let includes = one.is_unspecified() || other_ip.is_unspecified();
-            address.port() != 0 && address.port() == other.port() && (includes || one == other_ip)
+            address.port() != 0
+                && address.port() == other.port()
+                && (includes(address, other) || includes(other, address))
         };
         if let Some((other, _)) = listeners[..index].iter().find(|(_, other)| overlaps(other)) {
             let problem = format!("{address} is also the address of {other}; set another port");
@@ -150,6 +167,10 @@ mod tests {
     struct Sample {
         #[arg(long, env = "SAMPLE_LISTEN_ADDR", value_parser = socket_address::<50051>)]
         sample_listen_addr: Option<std::net::SocketAddr>,
+        #[arg(long, value_name = "STEP", conflicts_with_all = ["sample_listen_addr", "all"])]
+        rotate: Option<String>,
+        #[arg(long)]
+        all: bool,
     }
 
     fn line(arguments: &[&str]) -> String {
@@ -173,6 +194,21 @@ mod tests {
     fn an_unknown_flag_is_named() {
         let line = line(&["sample", "--simple"]);
         assert_eq!(line, "--simple: there is no such flag or subcommand; --help lists them");
+    }
+
+    #[test]
+    fn a_conflict_names_the_other_arguments_and_a_repetition_itself() {
+        let address = ["--sample-listen-addr", "[::1]:1"];
+        for (arguments, expected) in [
+            ([&address[..], &address].concat(), "SAMPLE_LISTEN_ADDR: is given more than once"),
+            (["--all", "--rotate", "s"].to_vec(), "--all: cannot be used with --rotate"),
+            (
+                [&["--rotate", "s"], &address[..]].concat(),
+                "--rotate: cannot be used with SAMPLE_LISTEN_ADDR",
+            ),
+        ] {
+            assert_eq!(line(&[&["sample"], &arguments[..]].concat()), expected);
+        }
     }
 
     #[test]
@@ -201,6 +237,8 @@ mod tests {
             ("127.0.0.1:8000", "127.0.0.1:8000"),
             ("0.0.0.0:8000", "127.0.0.1:8000"),
             ("127.0.0.1:8000", "[::]:8000"),
+            ("[::]:8000", "0.0.0.0:8000"),
+            ("[::1]:8000", "[::]:8000"),
         ] {
             let error = check(one, other).expect_err(one).to_string();
             let expected =
@@ -210,6 +248,8 @@ mod tests {
         for (one, other) in [
             ("127.0.0.1:8000", "127.0.0.1:8001"),
             ("127.0.0.1:8000", "127.0.0.2:8000"),
+            ("0.0.0.0:8000", "[::1]:8000"),
+            ("[::1]:8000", "0.0.0.0:8000"),
             ("127.0.0.1:0", "127.0.0.1:0"),
         ] {
             assert_eq!(check(one, other), Ok(()), "{one} {other}");

@@ -66,7 +66,7 @@ impl DatabaseUrl {
 fn may_recover(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
     match store {
         DatabaseTarget::Postgres(_) => postgres::may_recover(error),
-        DatabaseTarget::Sqlite(_) => sqlite::is_locked(error),
+        DatabaseTarget::Sqlite(_) => sqlite::may_recover(error),
     }
 }
 
@@ -74,5 +74,20 @@ fn explain(error: &sqlx::Error) -> String {
     if is_lock_timeout(error) {
         return format!("another session holds a lock that the migration needs: {error}");
     }
+    if matches!(error, sqlx::Error::PoolTimedOut) {
+        // Of SQLite: PostgreSQL has another pool.
+        return "another process locks the file, or the disk does not answer".to_owned();
+    }
     error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::explain;
+
+    #[test]
+    fn a_file_that_cannot_be_opened_in_time_may_be_locked_or_on_a_disk_that_does_not_answer() {
+        let line = explain(&sqlx::Error::PoolTimedOut);
+        assert_eq!(line, "another process locks the file, or the disk does not answer");
+    }
 }

@@ -111,8 +111,8 @@ pub(crate) fn setting_problem(file: &Path, error: &sqlx::Error) -> Option<String
     }
 }
 
-/// Whether another process holds a lock of the file.
-pub(crate) fn is_locked(error: &sqlx::Error) -> bool {
+/// Whether another process holds a lock of the file, or the disk does not answer.
+pub(crate) fn may_recover(error: &sqlx::Error) -> bool {
     // The pool gives up at the same time as the connection that it opens.
     matches!(error, sqlx::Error::PoolTimedOut)
         || matches!(primary_code(cause(error)), Some(BUSY | LOCKED))

@@ -148,6 +148,10 @@ async fn argument_of_a_command_is_named_in_its_error() {
         (&["user"], "arguments: a subcommand is missing"),
         (&["init-secrets"], "DIRECTORY: is required"),
         (&["init-secrets", "a", "--postgres"], "--postgres: a value is missing"),
+        (
+            &["init-secrets", "a", "--rotate", "sign", "--postgres", "ann@db/users"],
+            "--rotate: cannot be used with --postgres",
+        ),
         (&["--bcrypt-cost", "12", "--bcrypt-cost", "13"], "BCRYPT_COST: is given more than once"),
     ] {
         let nothing = BTreeMap::new();
