@@ -36,6 +36,8 @@ pub(super) struct Connector {
 pub(super) struct Session {
     pub(super) connection: PgConnection,
     pub(super) pid: i32,
+    /// Of the server, when the connection was opened.
+    timeline: i64,
 }
 
 impl Connector {
@@ -66,12 +68,15 @@ impl Manager for Connector {
     type Error = Error;
 
     async fn create(&self) -> Result<Session, Error> {
-        let mut connection = self.servers.connect(|| self.discard_idle()).await?;
+        let (mut connection, timeline) = self.servers.connect(|| self.discard_idle()).await?;
         let pid = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut connection).await?;
-        Ok(Session { connection, pid })
+        Ok(Session { connection, pid, timeline })
     }
 
     async fn recycle(&self, session: &mut Session, metrics: &Metrics) -> RecycleResult<Error> {
+        if self.servers.is_superseded(session.timeline) {
+            return Err(RecycleError::message("another server was promoted"));
+        }
         let last_failure = *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
         let last_used = metrics.recycled.unwrap_or(metrics.created);
         if last_failure.is_some_and(|failure| failure >= last_used) {

@@ -20,8 +20,11 @@ pub(super) enum Obstacle {
     #[error("the server is a standby")]
     Standby,
     /// Another server was promoted after it: that one has a higher timeline.
-    #[error("the server is a primary that was superseded")]
-    Superseded,
+    #[error(
+        "the server is a primary that was superseded: its timeline {timeline} is lower than \
+         {highest}, which was seen; after a restore, restart this service"
+    )]
+    Superseded { timeline: i64, highest: i64 },
     /// No standby acknowledges them.
     #[error("synchronous_standby_names is empty, and DATABASE_READS=quorum requires it")]
     Asynchronous,
@@ -33,20 +36,28 @@ pub(super) struct Timeline(AtomicI64);
 
 impl Timeline {
     /// Succeeds if the server of this connection is a primary, and none was promoted after it. Returns
-    /// whether it was promoted since the last call.
-    pub(super) async fn require_primary(
-        &self,
-        connection: &mut PgConnection,
-    ) -> sqlx::Result<bool> {
+    /// its timeline.
+    pub(super) async fn require_primary(&self, connection: &mut PgConnection) -> sqlx::Result<i64> {
         let sql = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN
             ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END";
         let timeline: Option<i64> = sqlx::query_scalar(sql).fetch_one(connection).await?;
         let timeline = timeline.ok_or(Obstacle::Standby)?;
+        self.see(timeline)?;
+        Ok(timeline)
+    }
+
+    /// Fails if a higher one was seen.
+    fn see(&self, timeline: i64) -> Result<(), Obstacle> {
         let highest = self.0.fetch_max(timeline, Ordering::SeqCst);
         if timeline < highest {
-            return Err(Obstacle::Superseded.into());
+            return Err(Obstacle::Superseded { timeline, highest });
         }
-        Ok((1..timeline).contains(&highest))
+        Ok(())
+    }
+
+    /// Whether a higher one was seen.
+    pub(super) fn is_superseded(&self, timeline: i64) -> bool {
+        timeline < self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -106,5 +117,26 @@ pub(super) fn obstacle(error: &Error) -> Option<Obstacle> {
 
 /// Whether the server is a standby, or may have become one.
 pub(super) fn is_standby(error: &Error) -> bool {
-    matches!(obstacle(error), Some(Obstacle::Standby | Obstacle::Superseded))
+    matches!(obstacle(error), Some(Obstacle::Standby | Obstacle::Superseded { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Timeline;
+
+    #[test]
+    fn a_lower_timeline_than_was_seen_is_superseded_and_its_error_says_what_to_do() {
+        let timeline = Timeline::default();
+        assert_eq!(timeline.see(4), Ok(()));
+        assert!(!timeline.is_superseded(4));
+        assert_eq!([timeline.see(5), timeline.see(5)], [Ok(()), Ok(())]);
+        assert_eq!([4, 5].map(|of| timeline.is_superseded(of)), [true, false]);
+        let error = timeline.see(1).expect_err("superseded").to_string();
+        assert_eq!(
+            error,
+            "the server is a primary that was superseded: its timeline 1 is lower than 5, which was \
+             seen; after a restore, restart this service"
+        );
+        assert!(!timeline.is_superseded(5), "a lower one changes nothing");
+    }
 }

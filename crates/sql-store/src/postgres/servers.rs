@@ -60,29 +60,31 @@ impl Servers {
 
     /// Retries while a server starts, does not answer, or is a standby, which may be promoted; the
     /// timeout of the statement ends it. Calls `moved` if the primary is another server than before.
-    pub(super) async fn connect(&self, moved: impl Fn()) -> sqlx::Result<PgConnection> {
+    pub(super) async fn connect(&self, moved: impl Fn()) -> sqlx::Result<Connected> {
         loop {
             let before = self.last_primary.load(Ordering::SeqCst);
             // For one connection, so that a hiccup of a standby does not slow down all later ones.
             let is_suspect = self.is_suspect.swap(false, Ordering::SeqCst);
             let first = before + usize::from(is_suspect);
             let connect = |options| connect_with_retries(options, &self.timeline);
-            let (index, (connection, is_new)) = self.first_primary(first, connect).await?;
-            if is_new {
-                moved();
-            }
+            let (index, connected) = self.first_primary(first, connect).await?;
             match self.swap(before, index) {
                 Ok(_) if index != before => moved(),
                 Err(now) if index != now => continue,
                 _ => {}
             }
-            return Ok(connection);
+            return Ok(connected);
         }
     }
 
     /// Succeeds if the server of this connection is still the primary.
     pub(super) async fn require_primary(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
         self.timeline.require_primary(connection).await.map(drop)
+    }
+
+    /// Whether a server was promoted after the one of a connection with this timeline.
+    pub(super) fn is_superseded(&self, timeline: i64) -> bool {
+        self.timeline.is_superseded(timeline)
     }
 
     /// For the next connection the last primary is tried after the others.
@@ -139,14 +141,14 @@ impl Servers {
     }
 }
 
-/// A connection to a primary, and whether it was promoted since the last one.
-type Connected = (PgConnection, bool);
+/// A connection to a primary, and its timeline.
+pub(super) type Connected = (PgConnection, i64);
 
 async fn connect(options: &PgConnectOptions, timeline: &Timeline) -> sqlx::Result<Connected> {
     let connecting = async {
         let mut connection: PgConnection = options.connect().await?;
-        let is_new = timeline.require_primary(&mut connection).await?;
-        Ok((connection, is_new))
+        let timeline = timeline.require_primary(&mut connection).await?;
+        Ok((connection, timeline))
     };
     within("cannot connect", CONNECT_TIMEOUT, connecting).await
 }
