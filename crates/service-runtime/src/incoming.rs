@@ -4,16 +4,11 @@ use crate::{
     address_limit::{AddressLimit, AddressPermit},
     settings::SettingError,
 };
-use std::{
-    io,
-    net::SocketAddr,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::timeout,
+    time::{Instant, sleep_until, timeout},
 };
 
 /// Between two attempts to accept while the system is out of resources.
@@ -34,8 +29,17 @@ pub struct Incoming {
     per_address: Option<AddressLimit>,
     /// Accepted, and waits for room.
     newcomer: Option<Box<Newcomer>>,
-    last_notice: Option<Instant>,
+    /// After an error, nothing is accepted until then.
+    paused_until: Option<Instant>,
+    /// Of the cap on all connections.
+    limit_notice: LastNotice,
+    /// Of the cap per address, which one peer can reach: it must not hide the other.
+    address_notice: LastNotice,
 }
+
+/// When a cap was last logged.
+#[derive(Debug, Default)]
+struct LastNotice(Option<Instant>);
 
 #[derive(Debug)]
 struct Newcomer {
@@ -79,7 +83,9 @@ impl Incoming {
                 permits: Arc::new(Semaphore::new(max_connections)),
                 per_address: None,
                 newcomer: None,
-                last_notice: None,
+                paused_until: None,
+                limit_notice: LastNotice::default(),
+                address_notice: LastNotice::default(),
             })
         };
         bound.await.map_err(|error| {
@@ -104,11 +110,15 @@ impl Incoming {
     pub async fn accept(&mut self, make_room: impl Fn() -> bool) -> Accepted {
         loop {
             if self.newcomer.is_none() {
+                if let Some(until) = self.paused_until {
+                    sleep_until(until).await;
+                    self.paused_until = None;
+                }
                 match self.listener.accept().await {
                     Ok((stream, peer)) => {
                         self.newcomer = self.admit(stream, peer).map(Box::new);
                     }
-                    Err(error) => back_off(&error, &make_room).await,
+                    Err(error) => self.back_off(&error, &make_room),
                 }
                 continue;
             }
@@ -132,7 +142,7 @@ impl Incoming {
             return Some(Newcomer { stream, peer, permit: Some(permit) });
         }
         let limit = limit.max;
-        if self.is_notice_due() {
+        if self.address_notice.is_due() {
             tracing::warn!(
                 address = %self.address, peer = %peer.ip(), limit,
                 "MAX_CONNECTIONS_PER_ADDRESS reached: further connections of this peer are closed"
@@ -149,7 +159,7 @@ impl Incoming {
             if let Ok(Ok(permit)) = timeout(wait, permit).await {
                 return permit;
             }
-            if self.is_notice_due() {
+            if self.limit_notice.is_due() {
                 tracing::warn!(
                     address = %self.address,
                     "connection limit reached: newcomers replace idle connections, or wait"
@@ -160,32 +170,39 @@ impl Incoming {
         }
     }
 
-    fn is_notice_due(&mut self) -> bool {
-        let is_due = self.last_notice.is_none_or(|last| last.elapsed() >= NOTICE_INTERVAL);
+    /// An error of one connection is over at once. Others, such as EMFILE, last until the program
+    /// closes something; without a pause the loop would spin.
+    fn back_off(&mut self, error: &io::Error, make_room: impl Fn() -> bool) {
+        use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+        if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+            tracing::error!(%error, "cannot accept connections");
+            make_room();
+            self.paused_until = Some(Instant::now() + BACK_OFF);
+        }
+    }
+}
+
+impl LastNotice {
+    /// Whether a line is to be logged now, which counts it.
+    fn is_due(&mut self) -> bool {
+        let is_due = self.0.is_none_or(|last| last.elapsed() >= NOTICE_INTERVAL);
         if is_due {
-            self.last_notice = Some(Instant::now());
+            self.0 = Some(Instant::now());
         }
         is_due
     }
 }
 
-/// An error of one connection is over at once. Others, such as EMFILE, last until the program closes
-/// something; without a pause the loop would spin.
-async fn back_off(error: &io::Error, make_room: impl Fn() -> bool) {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-    if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
-        tracing::error!(%error, "cannot accept connections");
-        make_room();
-        tokio::time::sleep(BACK_OFF).await;
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::Incoming;
+    use super::{BACK_OFF, Incoming};
     use crate::address_limit::AddressLimit;
-    use std::time::Duration;
-    use tokio::{io::AsyncReadExt as _, net::TcpStream, time::timeout};
+    use std::{io, time::Duration};
+    use tokio::{
+        io::AsyncReadExt as _,
+        net::TcpStream,
+        time::{Instant, timeout},
+    };
 
     async fn listen(limit: usize) -> Incoming {
         let address = "127.0.0.1:0".parse().expect("an address");
@@ -224,5 +241,27 @@ mod tests {
         let third = connect(&incoming).await;
         let accepted = incoming.accept(|| false).await;
         assert_eq!(accepted.peer, third.local_addr().expect("bound"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_pause_after_an_error_survives_a_cancelled_accept() {
+        let mut incoming = listen(9).await;
+        let _client = connect(&incoming).await;
+        let start = Instant::now();
+        incoming.back_off(&io::Error::other("too many open files"), || false);
+        for _ in 0..4 {
+            let accepted = timeout(BACK_OFF / 5, incoming.accept(|| false)).await;
+            assert!(accepted.is_err(), "accepted after {:?}", start.elapsed());
+        }
+        incoming.accept(|| false).await;
+        assert!(start.elapsed() >= BACK_OFF, "{:?}", start.elapsed());
+    }
+
+    #[tokio::test]
+    async fn a_peer_at_its_own_limit_does_not_hide_the_limit_of_all() {
+        let mut incoming = listen(1).await;
+        assert!(incoming.address_notice.is_due());
+        assert!(!incoming.address_notice.is_due());
+        assert!(incoming.limit_notice.is_due());
     }
 }

@@ -164,7 +164,7 @@ mod tests {
     use clap::Parser;
 
     #[derive(Parser, Debug)]
-    struct Sample {
+    struct Arguments {
         #[arg(long, env = "SAMPLE_LISTEN_ADDR", value_parser = socket_address::<50051>)]
         sample_listen_addr: Option<std::net::SocketAddr>,
         #[arg(long, value_name = "STEP", conflicts_with_all = ["sample_listen_addr", "all"])]
@@ -174,7 +174,7 @@ mod tests {
     }
 
     fn line(arguments: &[&str]) -> String {
-        let error = Sample::try_parse_from(arguments).expect_err("invalid settings");
+        let error = Arguments::try_parse_from(arguments).expect_err("invalid settings");
         match parse_outcome(&error) {
             ParseOutcome::Invalid(error) => error.to_string(),
             ParseOutcome::Help(text) => panic!("expected an error, got {text}"),
@@ -258,12 +258,16 @@ mod tests {
 
     #[test]
     fn help_is_not_an_error() {
-        let error = Sample::try_parse_from(["sample", "--help"]).expect_err("clap reports help so");
+        let error =
+            Arguments::try_parse_from(["sample", "--help"]).expect_err("clap reports help so");
         assert!(
             matches!(parse_outcome(&error), ParseOutcome::Help(text) if text.contains("Usage"))
         );
         assert!(
-            Sample::try_parse_from(["sample"]).expect("no settings").sample_listen_addr.is_none()
+            Arguments::try_parse_from(["sample"])
+                .expect("no settings")
+                .sample_listen_addr
+                .is_none()
         );
     }
 }
