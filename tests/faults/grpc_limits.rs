@@ -136,8 +136,8 @@ async fn streams_that_the_server_must_reset_end_the_connection() {
     // 64 are allowed. Bytes that the server leaves unread would reset the connection, and lose its GOAWAY.
     for stream in (1..=2 * 65).step_by(2) {
         bytes.extend(frame(1, 4, stream, &head));
-        // WINDOW_UPDATE by 0 is a stream error (RFC 9113, section 6.9).
-        bytes.extend(frame(8, 0, stream, &[0; 4]));
+        // A window of more than 2^31 - 1 bytes is a stream error (RFC 9113, section 6.9.1).
+        bytes.extend(frame(8, 0, stream, &0x7fff_ffff_u32.to_be_bytes()));
     }
     stream.write_all(&bytes).await.expect("sent");
     assert!(is_calmed(stream).await, "no GOAWAY with ENHANCE_YOUR_CALM");
