@@ -155,10 +155,7 @@ mod tests {
         super::CountedBody<B>:
             http_body::Body<Error = Box<dyn std::error::Error + Send + Sync>> + Unpin,
     {
-        let error = match body.frame().await.expect("a frame") {
-            Ok(_) => return Ok(()),
-            Err(error) => error,
-        };
+        let Err(error) = body.frame().await.expect("a frame") else { return Ok(()) };
         Err(error.downcast::<Status>().expect("a status").code())
     }
 
