@@ -146,7 +146,7 @@ mod tests {
     fn deadlines_in_turn_before_and_after_a_minute_mark_one_hit() {
         let cache = cache(Duration::from_mins(5));
         let (key, now) = (cache.key("ada", Some("hash"), "sesame", HERE), Instant::now());
-        cache.insert(key.clone(), now);
+        cache.insert(key, now);
         let marks = [60, 0, 60].map(|ahead| {
             let hit = cache.get(&key, now + Duration::from_secs(ahead)).expect("cached");
             hit.is_first_in_minute
