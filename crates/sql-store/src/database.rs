@@ -2,7 +2,7 @@
 
 use crate::{
     QueryFuture, Reads, StoreError, StoreStatus,
-    postgres::Pool,
+    postgres::{Pool, fetch_from_primary},
     sqlite::Pools,
     statement_builder::{Connection, Statement, TableRow},
     with_timeout,
@@ -45,14 +45,14 @@ impl Database {
                 let read = pool.write(|connection, commit| {
                     Box::pin(async move {
                         commit.send()?;
-                        statement.fetch_from_primary(connection, Reads::Quorum).await
+                        fetch_from_primary(statement, connection, Reads::Quorum).await
                     })
                 });
                 read.await.map_err(StoreError::of_read)
             }
             Self::Postgres(pool) => {
                 let reads = pool.reads();
-                pool.run(|connection| Box::pin(statement.fetch_from_primary(connection, reads)))
+                pool.run(|connection| Box::pin(fetch_from_primary(statement, connection, reads)))
                     .await
             }
             Self::Sqlite(pools) => {

@@ -8,8 +8,8 @@
 //! - [`postgres`], [`sqlite`]: connection pools; `same_file`: identity of SQLite files.
 //! - [`Schema`], [`Inspection`]: the state of a database, read without changing it.
 //! - [`Statement`]: SQL for either engine.
-//! - [`with_timeout`], [`StoreError`]: statements, their timeout and their errors; `transient`
-//!   classifies these.
+//! - [`with_timeout`], [`StoreError`]: statements, their timeout and their errors; `transient` and
+//!   `sqlite_code` classify these.
 //! - `write`, `write_health`: writes without an answer, and whether the store can write.
 //! - [`StoreStatus`], [`PoolStats`], [`register_metrics`]: the state of a store, as metrics.
 //! - [`BatchedReads`]: concurrent reads by key share one statement.
@@ -27,6 +27,7 @@ mod retry;
 mod same_file;
 mod schema;
 pub mod sqlite;
+mod sqlite_code;
 mod statement;
 mod statement_builder;
 mod tables;

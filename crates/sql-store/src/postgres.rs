@@ -8,7 +8,7 @@ mod tls_mismatch;
 mod writes;
 
 pub use pool::Pool;
-pub(crate) use primary::{require_synchronous, rows_that_count, with_obstacle};
+pub(crate) use primary::{fetch_from_primary, require_synchronous};
 
 use crate::{
     DatabaseTarget, Reads, STATEMENT_TIMEOUT, Schema, Tables,

@@ -13,6 +13,7 @@ pub(crate) use file::file_exists;
 use crate::{
     PoolStats, QueryFuture, STATEMENT_TIMEOUT, Schema, StoreError, StoreStatus, Tables,
     error::OpenFailure,
+    sqlite_code::{AUTH, BUSY, CANTOPEN, LOCKED, NOTADB, PERM, READONLY, primary_code},
     transient::cause,
     write::{self, Commit},
     write_health::WriteHealth,
@@ -20,9 +21,7 @@ use crate::{
 use file::{lock_exclusive, private_file};
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection, SqlitePool,
-    sqlite::{
-        SqliteConnectOptions, SqliteError, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous,
-    },
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use std::{future::pending, path::Path, sync::Arc};
 use tokio::time::Instant;
@@ -33,16 +32,6 @@ const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 
 /// Connections that read; each has its own thread.
 const READERS: u32 = 4;
-
-const PERM: i32 = 3;
-const BUSY: i32 = 5;
-const LOCKED: i32 = 6;
-const READONLY: i32 = 8;
-const IOERR: i32 = 10;
-const FULL: i32 = 13;
-const CANTOPEN: i32 = 14;
-const AUTH: i32 = 23;
-const NOTADB: i32 = 26;
 
 /// An open file. Processes of one machine may share it.
 #[derive(Clone, Debug)]
@@ -116,23 +105,6 @@ pub(crate) fn may_recover(error: &sqlx::Error) -> bool {
     // The pool gives up at the same time as the connection that it opens.
     matches!(error, sqlx::Error::PoolTimedOut)
         || matches!(primary_code(cause(error)), Some(BUSY | LOCKED))
-}
-
-/// Whether SQLite found no space, or the file to be read-only, and rolled back.
-pub(crate) fn is_read_only(error: &sqlx::Error) -> bool {
-    matches!(primary_code(error), Some(READONLY | FULL))
-}
-
-/// Whether the disk failed in another way.
-pub(crate) fn is_disk_failure(error: &sqlx::Error) -> bool {
-    matches!(primary_code(error), Some(IOERR | CANTOPEN))
-}
-
-/// The low byte of a result code of SQLite.
-fn primary_code(error: &sqlx::Error) -> Option<i32> {
-    let error = error.as_database_error()?;
-    error.try_downcast_ref::<SqliteError>()?;
-    Some(error.code()?.parse::<i32>().ok()? & 0xff)
 }
 
 impl Pools {

@@ -1,17 +1,13 @@
 //! Statements in SQL that both engines understand; where they differ, the builder knows both forms.
 
-use crate::{
-    Reads,
-    postgres::{rows_that_count, with_obstacle},
-    statement::describe,
-};
+use crate::statement::describe;
 use serde::Serialize;
 use sqlx::{
     Arguments as _, AssertSqlSafe, Encode, FromRow, PgConnection, Postgres, Sqlite,
     SqliteConnection, Type,
     error::BoxDynError,
     postgres::{PgArguments, PgRow},
-    query_as_with, query_with,
+    query_as_with,
     sqlite::{SqliteArguments, SqliteRow},
 };
 use std::fmt::Write as _;
@@ -142,17 +138,13 @@ impl Statement {
         }
     }
 
-    /// Runs the statement, a `SELECT`, on a server that must be a primary.
-    pub(crate) async fn fetch_from_primary<R: TableRow>(
-        self,
-        connection: &mut PgConnection,
-        reads: Reads,
-    ) -> sqlx::Result<Vec<R>> {
+    /// The text and the values, for PostgreSQL.
+    pub(crate) fn into_postgres(self) -> sqlx::Result<(String, PgArguments)> {
         self.encoded.map_err(sqlx::Error::Encode)?;
-        describe(&self.sql);
-        let Values::Postgres(values) = self.values else { return Err(other_engine()) };
-        let sql = AssertSqlSafe(with_obstacle(&self.sql, reads));
-        rows_that_count(&query_with(sql, values).fetch_all(connection).await?)
+        match self.values {
+            Values::Postgres(values) => Ok((self.sql, values)),
+            Values::Sqlite(_) => Err(other_engine()),
+        }
     }
 
     /// Runs the statement in a transaction.

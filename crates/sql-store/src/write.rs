@@ -6,7 +6,7 @@
 //! listens.
 
 use crate::{
-    STATEMENT_TIMEOUT, StoreError, sqlite::is_disk_failure, statement::traced_until,
+    STATEMENT_TIMEOUT, StoreError, sqlite_code::is_disk_failure, statement::traced_until,
     write_health::WriteHealth,
 };
 use sqlx::Error;

@@ -6,8 +6,13 @@
 //! alone, because a statement whose snapshot a standby took just before its promotion would return "primary",
 //! and a pooler may continue a session on another server.
 
-use crate::{Reads, error::OpenFailure, statement_builder::TableRow};
-use sqlx::{Error, PgConnection, Row as _, postgres::PgRow};
+use crate::{
+    Reads,
+    error::OpenFailure,
+    statement::describe,
+    statement_builder::{Statement, TableRow},
+};
+use sqlx::{AssertSqlSafe, Error, PgConnection, Row as _, postgres::PgRow, query_with};
 use std::{
     io,
     sync::atomic::{AtomicI64, Ordering},
@@ -78,9 +83,21 @@ pub(crate) async fn require_synchronous(connection: &mut PgConnection) -> Result
     Err(OpenFailure::Reads(problem.to_owned()))
 }
 
+/// The rows of a `SELECT`, if they count.
+pub(crate) async fn fetch_from_primary<R: TableRow>(
+    statement: Statement,
+    connection: &mut PgConnection,
+    reads: Reads,
+) -> sqlx::Result<Vec<R>> {
+    let (sql, values) = statement.into_postgres()?;
+    describe(&sql);
+    let sql = AssertSqlSafe(with_obstacle(&sql, reads));
+    rows_that_count(&query_with(sql, values).fetch_all(connection).await?)
+}
+
 /// The statement with one more column, the obstacle if there is one. It returns at least one row:
 /// without rows of `select`, one whose other columns are NULL.
-pub(crate) fn with_obstacle(select: &str, reads: Reads) -> String {
+fn with_obstacle(select: &str, reads: Reads) -> String {
     format!(
         "SELECT r.*, server.obstacle FROM (SELECT {} AS obstacle) AS server
         LEFT JOIN (SELECT s.*, true AS is_row FROM ({select}) AS s) AS r ON true",
@@ -89,7 +106,7 @@ pub(crate) fn with_obstacle(select: &str, reads: Reads) -> String {
 }
 
 /// The rows of a statement of [`with_obstacle`].
-pub(crate) fn rows_that_count<R: TableRow>(rows: &[PgRow]) -> sqlx::Result<Vec<R>> {
+fn rows_that_count<R: TableRow>(rows: &[PgRow]) -> sqlx::Result<Vec<R>> {
     let first = rows.first().ok_or(Error::RowNotFound)?;
     match first.try_get(first.len() - 1)? {
         None => {}
