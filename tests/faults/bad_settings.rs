@@ -2,6 +2,7 @@
 
 mod databases;
 mod files;
+mod suggestions;
 mod tls;
 mod values;
 

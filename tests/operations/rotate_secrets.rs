@@ -98,8 +98,11 @@ async fn rotation_step_that_is_too_early_or_unknown_is_rejected() {
     )
     .await;
     expect(&["--rotate"], "--rotate").await;
-    expect(&["--rotate", "accept", "--postgres", "rolegate@db:5432/rolegate"], "STEP: conflicts")
-        .await;
+    expect(
+        &["--rotate", "accept", "--postgres", "rolegate@db:5432/rolegate"],
+        "--rotate: cannot be used with --postgres",
+    )
+    .await;
     // Signed with before it was accepted.
     rotate(folder, "accept").await;
     let before = lines(folder, SIGNING);
