@@ -1,5 +1,5 @@
-//! Peppers: secrets outside the database that go into password hashes, so that nobody can guess
-//! passwords with a stolen database alone.
+//! Peppers: secrets outside the database that go into password hashes. A stolen database alone does not
+//! allow guessing.
 //!
 //! The password is replaced by its HMAC-SHA-256 in base64, 44 bytes, before bcrypt. Such a hash is
 //! stored as `hmac-sha256:ID:$2b$…`, where the id names the pepper. Without a pepper the stored hash is

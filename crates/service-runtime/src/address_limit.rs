@@ -1,14 +1,11 @@
 //! How many connections one client address may have.
 
-use crate::cidr_set::CidrSet;
+use crate::{cidr_set::CidrSet, clients::client_key};
 use std::{
     collections::{HashMap, hash_map},
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
 };
-
-/// Prefix that one customer of a provider usually has: an IPv6 host can use any address below it.
-const IPV6_PREFIX: u128 = u128::MAX << 64;
 
 /// The limit and the open connections. Clones share both.
 #[derive(Clone, Debug)]
@@ -39,7 +36,7 @@ impl AddressLimit {
         if self.exempt.contains(address) {
             return Some(AddressPermit { limit: self.clone(), key: None });
         }
-        let key = network_of(address);
+        let key = client_key(Some(address));
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.entry(key).or_default();
         if *count >= self.max {
@@ -47,13 +44,6 @@ impl AddressLimit {
         }
         *count += 1;
         Some(AddressPermit { limit: self.clone(), key: Some(key) })
-    }
-}
-
-fn network_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & IPV6_PREFIX).into(),
-        v4 @ IpAddr::V4(_) => v4,
     }
 }
 

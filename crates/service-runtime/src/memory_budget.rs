@@ -3,6 +3,7 @@
 //! Work that takes much memory reserves it first and waits while too much is taken. A response holds its
 //! reservation until its bytes are written, so that clients that do not read cannot take more either.
 
+use crate::clients::client_key;
 use axum::body::Bytes;
 use http::Extensions;
 use rolegate_telemetry::{
@@ -11,7 +12,7 @@ use rolegate_telemetry::{
 };
 use std::{
     collections::HashMap,
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     sync::{
         Arc, LazyLock, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -149,15 +150,7 @@ impl MemoryBudget {
             clients.limit = clients.parts.len() * 2;
         }
         let new = || Arc::new(Part::new(self.0.share));
-        Arc::clone(clients.parts.entry(network(address)).or_insert_with(new))
-    }
-}
-
-/// A client of IPv6 usually has all addresses of a /64.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
-        address @ IpAddr::V4(_) => address,
+        Arc::clone(clients.parts.entry(client_key(Some(address))).or_insert_with(new))
     }
 }
 

@@ -92,7 +92,7 @@ impl<'a> SecretFolder<'a> {
         Ok(())
     }
 
-    /// The file `name` belongs to this user, and nobody else may read it.
+    /// The file `name` belongs to this user, and no other user may read it.
     fn require_private(&self, name: &str) -> Result<(), SettingError> {
         let path = self.0.join(name);
         let metadata = fs::symlink_metadata(&path)

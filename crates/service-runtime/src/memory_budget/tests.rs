@@ -1,4 +1,4 @@
-use super::{MAX_WAITING, MemoryBudget, network};
+use super::{MAX_WAITING, MemoryBudget, client_key};
 use axum::body::Bytes;
 use http::HeaderValue;
 use rolegate_telemetry::request_context::RequestContext;
@@ -127,8 +127,8 @@ async fn clients_without_reservations_are_forgotten() {
 
 #[test]
 fn a_client_of_ipv6_is_a_64() {
-    assert_eq!(network(ip("2001:db8::1")), network(ip("2001:db8::ffff:1")));
-    assert_ne!(network(ip("2001:db8::1")), network(ip("2001:db8:0:1::1")));
-    assert_eq!(network(ip("::ffff:192.0.2.1")), ip("192.0.2.1"));
-    assert_ne!(network(ip("192.0.2.1")), network(ip("192.0.2.2")));
+    assert_eq!(client_key(Some(ip("2001:db8::1"))), client_key(Some(ip("2001:db8::ffff:1"))));
+    assert_ne!(client_key(Some(ip("2001:db8::1"))), client_key(Some(ip("2001:db8:0:1::1"))));
+    assert_eq!(client_key(Some(ip("::ffff:192.0.2.1"))), ip("192.0.2.1"));
+    assert_ne!(client_key(Some(ip("192.0.2.1"))), client_key(Some(ip("192.0.2.2"))));
 }
