@@ -1,9 +1,10 @@
-//! The command line of auth-service. Every command reads the settings of `serve`.
+//! The command line of auth-service. Every command reads the settings of `serve`. [`user`],
+//! [`doctor`] and [`migrate`] need no more than those of the service, so that rolegate has them too.
 
-mod doctor;
+pub mod doctor;
 mod init_secrets;
 mod serve;
-mod user;
+pub mod user;
 
 use crate::{settings::Settings, store};
 use clap::Subcommand;
@@ -14,6 +15,7 @@ use rolegate_service_runtime::{
     program::{self, Failure, cancel_on_shutdown, print},
     shutdown::Shutdown,
 };
+use rolegate_sql_store::DatabaseUrl;
 use std::process::ExitCode;
 use user::UserCommand;
 
@@ -48,20 +50,24 @@ async fn dispatch(line: CommandLine<Settings, Command>, shutdown: Shutdown) -> R
     let CommandLine { settings, command } = line;
     match command.unwrap_or(Command::Serve) {
         Command::Serve => Box::pin(serve::run(settings, shutdown)).await,
-        Command::Migrate => cancel_on_shutdown(&shutdown, migrate(&settings)).await,
+        Command::Migrate => {
+            let database = settings.host.database()?;
+            cancel_on_shutdown(&shutdown, migrate(&database)).await
+        }
         Command::InitSecrets(arguments) => init_secrets::run(&arguments, &settings),
         Command::Healthcheck => healthcheck::run(settings.ops_listen_addr).await,
         Command::User(command) => {
-            cancel_on_shutdown(&shutdown, user::run(command, &settings)).await
+            let database = settings.host.database()?;
+            cancel_on_shutdown(&shutdown, user::run(command, &settings.service, database)).await
         }
         Command::Doctor => cancel_on_shutdown(&shutdown, doctor::run(&settings)).await,
     }
 }
 
-/// Creates no admin, so that it needs no secret but the database's.
-async fn migrate(settings: &Settings) -> Result<(), Failure> {
-    let url = settings.host.database()?;
-    store::open(&url).await?.close().await;
-    print(&format!("The schema is up to date: {url}"));
+/// Waits for the database and migrates its schema. Creates no admin, so that it needs no secret but
+/// the database's.
+pub async fn migrate(database: &DatabaseUrl) -> Result<(), Failure> {
+    store::open(database).await?.close().await;
+    print(&format!("The schema is up to date: {database}"));
     Ok(())
 }

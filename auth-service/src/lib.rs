@@ -2,7 +2,8 @@
 //!
 //! A call passes three layers: transport → use case → store.
 //!
-//! - [`run`]: the program and its commands; [`host`]: the service for other programs.
+//! - [`run`]: the program; [`commands`]: its commands, also for rolegate; [`host`]: the service for
+//!   other programs.
 //! - [`settings`]: flags and environment.
 //! - [`grpc`]: maps messages to use cases, and outcomes to statuses; one file per call.
 //! - [`accounts`]: the use cases and their rules; knows neither tonic nor SQL.
@@ -15,7 +16,7 @@
 pub mod accounts;
 mod audit;
 pub mod clock;
-mod commands;
+pub mod commands;
 pub mod grpc;
 pub mod host;
 mod metrics;

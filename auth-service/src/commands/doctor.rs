@@ -1,21 +1,39 @@
-//! `auth-service doctor`.
+//! `doctor`.
 
 use crate::{
     accounts::AdminPassword,
     clock::{Clock, SystemClock},
-    settings::Settings,
+    settings::{ServiceSettings, Settings},
     store,
+    token::KeySource,
 };
-use rolegate_service_host::Doctor;
-use rolegate_service_runtime::program::Failure;
+use rolegate_grpc_server::IGNORED_ADDRESSES;
+use rolegate_service_host::check_database;
+use rolegate_service_runtime::{doctor::Doctor, program::Failure, settings::SettingError};
+use rolegate_sql_store::DatabaseUrl;
 
 /// Runs the steps of `serve` in its order, and goes on after a failure.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     let mut doctor = Doctor::default();
     doctor.open_files();
     let (host, service) = (&settings.host, &settings.service);
-    doctor.tls(service.tls());
-    let keyring = settings.keys().and_then(|keys| keys.read());
+    check_settings(&mut doctor, service, settings.keys());
+    doctor.file_modes(&[("DATABASE_URL_FILE", host.database_url_file.as_deref())]);
+    check_users(&mut doctor, "database", service, host.database(), service.admin_password()).await;
+    let grpc = ("AUTH_LISTEN_ADDR", settings.auth_listen_addr);
+    doctor.addresses(&[grpc], settings.ops_listen_addr).await;
+    doctor.ignored_addresses(&IGNORED_ADDRESSES, settings.ops_listen_addr).await;
+    doctor.finish()
+}
+
+/// Checks TLS, the secrets, and the modes of their files.
+pub fn check_settings(
+    doctor: &mut Doctor,
+    service: &ServiceSettings,
+    keys: Result<KeySource, SettingError>,
+) {
+    doctor.tls("tls", service.tls());
+    let keyring = keys.and_then(|keys| keys.read());
     doctor.report("keys", keyring.map(|ring| format!("{} accepted", ring.kids().count())));
     if service.password_pepper.is_some() || service.password_pepper_file.is_some() {
         let peppers = service.peppers();
@@ -27,12 +45,21 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
         ("PASSWORD_PEPPER_FILE", service.password_pepper_file.as_deref()),
         ("AUTH_TLS_KEY_FILE", service.auth_tls_key_file.as_deref()),
         ("DEFAULT_ADMIN_PASSWORD_FILE", service.default_admin_password_file.as_deref()),
-        ("DATABASE_URL_FILE", host.database_url_file.as_deref()),
     ]);
+}
+
+/// Checks the database of users, as `step`, and whether the user admin exists or can be created.
+pub async fn check_users(
+    doctor: &mut Doctor,
+    step: &str,
+    service: &ServiceSettings,
+    database: Result<DatabaseUrl, SettingError>,
+    admin: Result<AdminPassword, SettingError>,
+) {
+    let database = database.and_then(|database| service.with_reads(database));
     let now = SystemClock.unix_seconds();
-    let database = host.database().and_then(|database| service.with_reads(database));
-    let found = doctor.database(database, store::inspect, now).await;
-    match service.admin_password() {
+    let found = check_database(doctor, step, database, store::inspect, now).await;
+    match admin {
         Ok(password) => {
             if let Some(found) = found {
                 doctor.report("admin", check_admin(found.answer == Some(true), &password));
@@ -40,11 +67,6 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
         }
         Err(error) => doctor.report("admin", Err::<&str, _>(error)),
     }
-    doctor
-        .addresses(("AUTH_LISTEN_ADDR", settings.auth_listen_addr), settings.ops_listen_addr)
-        .await;
-    doctor.trusted_gateways(settings.ops_listen_addr).await;
-    doctor.finish()
 }
 
 /// Whether the user admin exists or can be created.

@@ -1,4 +1,4 @@
-//! `auth-service user`: users as an operator sees and changes them, directly in the database. Access
+//! `user`: users as an operator sees and changes them, directly in the database. Access
 //! to the database is the authorization.
 
 mod create;
@@ -11,7 +11,7 @@ mod reset_password;
 mod set_disabled;
 mod set_role;
 
-use crate::settings::Settings;
+use crate::settings::ServiceSettings;
 use clap::{
     Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
@@ -19,10 +19,12 @@ use clap::{
 use operator::Operator;
 use rolegate_proto::Role;
 use rolegate_service_runtime::program::Failure;
+use rolegate_sql_store::DatabaseUrl;
 use std::path::PathBuf;
 
+/// A command on users.
 #[derive(Debug, Subcommand)]
-pub(crate) enum UserCommand {
+pub enum UserCommand {
     /// Create a user, also while registration is closed
     Create {
         /// Name of the user, case-sensitive
@@ -78,8 +80,13 @@ fn role() -> impl TypedValueParser<Value = Role> {
     PossibleValuesParser::new(Role::ALL.map(Role::as_str)).try_map(|text| text.parse::<Role>())
 }
 
-pub(super) async fn run(command: UserCommand, settings: &Settings) -> Result<(), Failure> {
-    let operator = Operator::connect(settings).await?;
+/// Runs the command on the users in `database`. New passwords follow the rules of `settings`.
+pub async fn run(
+    command: UserCommand,
+    settings: &ServiceSettings,
+    database: DatabaseUrl,
+) -> Result<(), Failure> {
+    let operator = Operator::connect(database).await?;
     let outcome = match command {
         UserCommand::Create { username, role, new_password_file } => {
             let file = new_password_file.as_deref();

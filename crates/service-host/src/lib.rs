@@ -5,14 +5,14 @@
 //! - [`Probes`], [`Listeners`]: the admin and gRPC listeners of a service that runs as a program of
 //!   its own.
 //! - [`HostSettings`]: the flags that both services share.
-//! - [`Doctor`]: the command `doctor`.
+//! - [`check_database`]: the step of `doctor` for a database.
 
-mod doctor;
+mod database_check;
 mod grpc_host;
 mod listeners;
 mod settings;
 
-pub use doctor::Doctor;
+pub use database_check::check_database;
 pub use grpc_host::{GrpcHost, HostedStore};
 pub use listeners::{Listeners, Probes};
 pub use settings::HostSettings;

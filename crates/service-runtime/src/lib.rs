@@ -13,7 +13,7 @@
 //! client is, and its share).
 //!
 //! Running: [`shutdown`] (lame duck, then drain), [`reload_signal`] (SIGHUP), [`healthcheck`] (probes
-//! `/readyz` from within a container).
+//! `/readyz` from within a container), [`doctor`] (the steps of a start, checked).
 
 mod activity;
 pub mod address_limit;
@@ -24,6 +24,7 @@ pub mod clients;
 pub mod command_line;
 mod core_dumps;
 pub mod descriptors;
+pub mod doctor;
 mod freed_memory;
 mod head_deadline;
 pub mod healthcheck;

@@ -6,25 +6,27 @@ use crate::{
     store,
 };
 use rolegate_auth_client::CallContext;
-use rolegate_service_host::Doctor;
-use rolegate_service_runtime::program::Failure;
+use rolegate_grpc_server::IGNORED_ADDRESSES;
+use rolegate_service_host::check_database;
+use rolegate_service_runtime::{doctor::Doctor, program::Failure};
 
 /// Runs the steps of `serve` in its order, and goes on after a failure.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     let mut doctor = Doctor::default();
     doctor.open_files();
-    doctor.tls(settings.tls.load());
+    doctor.tls("tls", settings.tls.load());
     doctor.file_modes(&[
         ("DATABASE_URL_FILE", settings.host.database_url_file.as_deref()),
         ("POSTS_TLS_KEY_FILE", settings.tls.posts_tls_key_file.as_deref()),
         ("AUTH_CLIENT_TLS_KEY_FILE", settings.auth_tls.auth_client_tls_key_file.as_deref()),
     ]);
     let now = SystemClock.unix_millis().unsigned_abs() / 1000;
-    doctor.database(settings.host.database(), store::inspect, now).await;
+    let database = settings.host.database();
+    check_database(&mut doctor, "database", database, store::inspect, now).await;
     doctor.report("auth", call_auth_service(settings).await);
     let grpc = ("POSTS_LISTEN_ADDR", settings.posts_listen_addr);
-    doctor.addresses(grpc, settings.ops_listen_addr).await;
-    doctor.trusted_gateways(settings.ops_listen_addr).await;
+    doctor.addresses(&[grpc], settings.ops_listen_addr).await;
+    doctor.ignored_addresses(&IGNORED_ADDRESSES, settings.ops_listen_addr).await;
     doctor.finish()
 }
 

@@ -1,4 +1,4 @@
-//! `auth-service user create`.
+//! `user create`.
 
 use super::{
     new_password,
@@ -7,7 +7,7 @@ use super::{
 use crate::{
     accounts::Username,
     host::failed,
-    settings::Settings,
+    settings::ServiceSettings,
     store::{InsertError, NewUser},
 };
 use rolegate_proto::Role;
@@ -22,7 +22,7 @@ pub(super) async fn run(
     username: &str,
     role: Role,
     file: Option<&Path>,
-    settings: &Settings,
+    settings: &ServiceSettings,
 ) -> Result<(), Failure> {
     let username = Username::of_new_user(username)
         .map_err(|error| SettingError::new("USERNAME", error.to_string()))?;

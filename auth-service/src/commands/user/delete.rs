@@ -1,4 +1,4 @@
-//! `auth-service user delete`.
+//! `user delete`.
 
 use super::operator::{Operator, audit, not_found};
 use crate::{accounts::ADMIN_USERNAME, host::failed};

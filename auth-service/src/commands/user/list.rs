@@ -1,4 +1,4 @@
-//! `auth-service user list` and `auth-service user show`.
+//! `user list` and `user show`.
 
 use super::operator::Operator;
 use crate::{host::failed, store::UserFilter, user::User};

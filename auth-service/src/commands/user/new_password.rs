@@ -5,7 +5,7 @@ use crate::{
     host::failed,
     password::{Hasher, Password},
     request_origin::RequestOrigin,
-    settings::Settings,
+    settings::ServiceSettings,
 };
 use rolegate_service_runtime::{program::Failure, settings::SettingError};
 use secrecy::SecretString;
@@ -20,13 +20,12 @@ const HASH_TIMEOUT: Duration = Duration::from_mins(2);
 /// The hash of the password that is typed, piped or in this file.
 pub(super) async fn hash(
     file: Option<&Path>,
-    settings: &Settings,
+    settings: &ServiceSettings,
 ) -> Result<SecretString, Failure> {
     let text = password_input::read(file).await?;
-    let service = &settings.service;
-    let password = Password::new(text, service.password_min_length)
+    let password = Password::new(text, settings.password_min_length)
         .map_err(|error| SettingError::new("new password", error.to_string()))?;
-    let hasher = Hasher::start(service.bcrypt_cost, service.engine(), service.peppers()?);
+    let hasher = Hasher::start(settings.bcrypt_cost, settings.engine(), settings.peppers()?);
     let deadline = Instant::now() + HASH_TIMEOUT;
     let origin = RequestOrigin { client_address: None, deadline };
     hasher.map_err(failed)?.hash(&password, origin).await.map_err(failed)

@@ -2,33 +2,32 @@
 
 use crate::{
     host::failed,
-    settings::Settings,
     store::{self, UserStore},
     user::User,
 };
 use rolegate_service_runtime::program::Failure;
-use rolegate_sql_store::Schema;
+use rolegate_sql_store::{DatabaseUrl, Schema};
 use rolegate_telemetry::audit_line;
 use std::sync::Arc;
 
 pub(super) struct Operator {
     pub(super) store: Arc<dyn UserStore>,
+    pub(super) database: DatabaseUrl,
 }
 
 impl Operator {
     /// Opens the existing store. Neither waits for a database nor creates or migrates one: a
     /// mistyped URL must not create an empty database, and a server may be using an old schema.
-    pub(super) async fn connect(settings: &Settings) -> Result<Self, Failure> {
-        let url = settings.host.database()?;
+    pub(super) async fn connect(url: DatabaseUrl) -> Result<Self, Failure> {
         match store::inspect(&url).await?.schema {
             Schema::Missing { .. } => {
                 Err(url.invalid(format!("{url} does not exist, or has no users yet")).into())
             }
             Schema::Older { .. } => {
-                let problem = format!("{url} has an older schema; run auth-service migrate first");
+                let problem = format!("{url} has an older schema; run migrate first");
                 Err(url.invalid(problem).into())
             }
-            _ => Ok(Self { store: store::open(&url).await? }),
+            _ => Ok(Self { store: store::open(&url).await?, database: url }),
         }
     }
 

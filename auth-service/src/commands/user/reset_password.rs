@@ -1,4 +1,4 @@
-//! `auth-service user reset-password`.
+//! `user reset-password`.
 
 use super::{
     new_password,
@@ -8,7 +8,7 @@ use crate::{
     accounts::{ADMIN_USERNAME, InitialPassword},
     clock::SystemClock,
     host::failed,
-    settings::Settings,
+    settings::ServiceSettings,
     store::{NewPassword, PasswordWriter},
     token::revocation_time,
 };
@@ -20,7 +20,7 @@ pub(super) async fn run(
     operator: &Operator,
     username: &str,
     file: Option<&Path>,
-    settings: &Settings,
+    settings: &ServiceSettings,
 ) -> Result<(), Failure> {
     let user = operator.find(username).await?;
     let hash = new_password::hash(file, settings).await?;
@@ -34,7 +34,7 @@ pub(super) async fn run(
     audit("password_reset", &user);
     print(&format!("User {} ({:?}) has the new password now.", user.id, user.username));
     if user.username == ADMIN_USERNAME
-        && let Some(file) = initial_password(settings.host.database()?.target())
+        && let Some(file) = initial_password(operator.database.target())
     {
         let file = file.display();
         print(&format!(

@@ -1,4 +1,4 @@
-//! `auth-service user disable` and `auth-service user enable`.
+//! `user disable` and `user enable`.
 
 use super::operator::{Operator, audit, not_found};
 use crate::{clock::SystemClock, host::failed, token::revocation_time};

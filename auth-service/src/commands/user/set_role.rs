@@ -1,4 +1,4 @@
-//! `auth-service user set-role`.
+//! `user set-role`.
 
 use super::operator::{Operator, audit, not_found};
 use crate::host::failed;
