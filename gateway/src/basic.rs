@@ -43,7 +43,7 @@ pub(crate) fn router(state: GatewayState, settings: &PublicSettings, memory: &Me
     let (routes, paths) = routes().split_for_parts();
     let mut routes = routes.layer(map_response(challenge));
     if settings.api_docs {
-        routes = routes.merge(docs_ui::routes(&document(variant(), paths)));
+        routes = routes.merge(docs_ui::routes(&document(variant(), paths), false));
     }
     middleware::apply("basic", routes, settings, memory).with_state(state)
 }

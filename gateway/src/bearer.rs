@@ -1,6 +1,7 @@
 //! The bearer-token variant: users, access tokens and roles.
 
 use crate::{
+    console,
     endpoints::{
         change_password, create_user, delete_user, fixed_message, get_user, list_users, login,
         profile, protected, register, set_password, set_user_role, update_user,
@@ -78,7 +79,10 @@ pub(crate) fn router(
 ) -> Router {
     let (mut routes, paths) = routes(&state.auth, posts, memory).split_for_parts();
     if settings.api_docs {
-        routes = routes.merge(docs_ui::routes(&document(variant(), paths)));
+        routes = routes.merge(docs_ui::routes(&document(variant(), paths), settings.console));
+    }
+    if settings.console {
+        routes = routes.merge(console::routes());
     }
     middleware::apply("bearer", routes, settings, memory).with_state(state)
 }

@@ -58,6 +58,13 @@ impl Gateway {
         let (bearer, basic) = (self.bearer_address(), self.basic_address());
         let notice = notice.http("bearer", bearer, "access tokens and roles");
         let notice = notice.http("basic", basic, "HTTP Basic");
+        let notice = match bearer {
+            Some(address) if self.settings.console => {
+                notice.remark(format!("Console: http://{address}/console/"))
+            }
+            Some(_) => notice.remark("Console: off, because CONSOLE is off"),
+            None => notice.remark("Console: off, because BEARER_LISTEN_ADDR is off"),
+        };
         if !self.settings.api_docs {
             return notice.remark("Documentation: off, because API_DOCS is off");
         }

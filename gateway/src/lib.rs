@@ -7,11 +7,13 @@
 //! - `endpoints`: one file per endpoint; the handler and its OpenAPI annotation.
 //! - `extract`: extractors of request bodies, path ids, query parameters and Basic credentials.
 //! - `middleware`: what both variants do around every request.
+//! - `console`: the page at `/console/`, whose files are in `gateway/console/`.
 //! - `refusals`: refusals of password checks, kept and paced.
 //! - `openapi`: the OpenAPI document, role guards, and Swagger UI.
 
 mod basic;
 mod bearer;
+mod console;
 mod endpoints;
 mod extract;
 mod gateway;

@@ -139,6 +139,16 @@ pub struct PublicSettings {
     )]
     pub api_docs: bool,
 
+    /// Whether the bearer-token variant serves the console, a page for administration, at /console/
+    #[arg(
+        long,
+        env = "CONSOLE",
+        default_value = "on",
+        action = ArgAction::Set,
+        value_parser = PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
+    )]
+    pub console: bool,
+
     /// Origins that CORS allows, as browsers send them, separated by commas; * for all, empty for
     /// none
     #[arg(long, env = "CORS_ALLOWED_ORIGINS", default_value = "", hide_default_value = true)]
@@ -193,6 +203,7 @@ mod tests {
         assert_eq!(settings.auth_service_url, "http://127.0.0.1:50051");
         assert_eq!(settings.common.lame_duck_seconds, 2);
         assert!(settings.public.api_docs);
+        assert!(settings.public.console);
         assert_eq!(settings.public.cors_allowed_origins, AllowedOrigins::Disabled);
         assert!(
             !settings.public.trusted_proxies.contains("127.0.0.1".parse().expect("an address"))
@@ -223,6 +234,9 @@ mod tests {
             ["--api-docs", ""],
             ["--api-docs", "On"],
             ["--api-docs", "true"],
+            ["--console", ""],
+            ["--console", "Off"],
+            ["--console", "false"],
             ["--cors-allowed-origins", "app.example"],
         ] {
             assert!(Settings::from_args(&invalid).is_err(), "{invalid:?}");

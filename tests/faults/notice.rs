@@ -15,11 +15,13 @@ async fn notice_says_where_the_documents_are_whether_posts_are_on_and_how_to_sto
     let setup = TestSetup::split(Store::Sqlite);
     let off = notice(Program::Gateway, &setup.gateway_settings(nowhere, None)).await;
     assert!(off.contains("/docs and http://127.0.0.1:"), "{off}");
+    assert!(off.contains("Console: http://127.0.0.1:") && off.contains("/console/\n"), "{off}");
     assert!(off.contains("Posts: off, because POSTS_SERVICE_URL is not set"), "{off}");
     assert!(off.ends_with("Ctrl-C stops\n"), "{off}");
-    let setup = setup.with("API_DOCS", "off");
+    let setup = setup.with("API_DOCS", "off").with("CONSOLE", "off");
     let on = notice(Program::Gateway, &setup.gateway_settings(nowhere, Some(nowhere))).await;
     assert!(on.contains("Documentation: off, because API_DOCS is off"), "{on}");
+    assert!(on.contains("Console: off, because CONSOLE is off"), "{on}");
     assert!(on.contains("Posts: on, posts-service at http://127.0.0.1:1"), "{on}");
 }
 

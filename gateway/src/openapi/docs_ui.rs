@@ -28,9 +28,17 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \
 const INDEX: &str = include_str!("docs_ui/index.html");
 const INITIALIZER: &str = include_str!("docs_ui/swagger-initializer.js");
 const SIGN_IN: &str = include_str!("docs_ui/sign-in.js");
+const CONSOLE_LINK: &str = r#"<p><a class="link" href="/console/">Open the console</a></p>"#;
 
-/// These routes are not in the document themselves.
-pub(crate) fn routes<S>(document: &OpenApi) -> Router<S>
+/// The files that depend on the settings.
+#[derive(Clone)]
+struct Templates {
+    index: Bytes,
+    initializer: Bytes,
+}
+
+/// These routes are not in the document themselves. `has_console`: the page links to `/console/`.
+pub(crate) fn routes<S>(document: &OpenApi, has_console: bool) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
 {
@@ -39,17 +47,19 @@ where
     let schemes = document.components.as_ref().map(|components| &components.security_schemes);
     // A token expires; a password must not stay in the browser's storage.
     let persist = schemes.is_some_and(|schemes| schemes.contains_key("bearer"));
-    let initializer =
-        Bytes::from(INITIALIZER.replace("PERSIST_AUTHORIZATION", &persist.to_string()));
+    let initializer = INITIALIZER.replace("PERSIST_AUTHORIZATION", &persist.to_string());
+    let index = INDEX.replace("CONSOLE_LINK", if has_console { CONSOLE_LINK } else { "" });
+    let templates = Templates { index: index.into(), initializer: initializer.into() };
+    let page = templates.clone();
     Router::new()
         .route("/openapi.json", get(json))
         .route("/docs", get(async || Redirect::temporary("/docs/")))
-        .route("/docs/", get(async || file("index.html", &Bytes::new())))
+        .route("/docs/", get(async move || file("index.html", &page)))
         .route(
             "/docs/{file}",
             get(async move |name: Result<Path<String>, PathRejection>| {
                 match name {
-                    Ok(Path(name)) => file(&name, &initializer),
+                    Ok(Path(name)) => file(&name, &templates),
                     // Not UTF-8.
                     Err(_) => ApiError::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
                 }
@@ -57,11 +67,11 @@ where
         )
 }
 
-fn file(name: &str, initializer: &Bytes) -> Response {
+fn file(name: &str, templates: &Templates) -> Response {
     let (content_type, bytes) = match name {
-        "index.html" => ("text/html".to_owned(), Bytes::from_static(INDEX.as_bytes())),
+        "index.html" => ("text/html".to_owned(), templates.index.clone()),
         "sign-in.js" => ("text/javascript".to_owned(), Bytes::from_static(SIGN_IN.as_bytes())),
-        "swagger-initializer.js" => ("text/javascript".to_owned(), initializer.clone()),
+        "swagger-initializer.js" => ("text/javascript".to_owned(), templates.initializer.clone()),
         _ => match serve(name, Arc::new(Config::from("/openapi.json"))) {
             Ok(Some(file)) => (file.content_type, Bytes::from(file.bytes.into_owned())),
             Ok(None) => return ApiError::new(StatusCode::NOT_FOUND, "Not Found").into_response(),

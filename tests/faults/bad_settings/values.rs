@@ -103,6 +103,10 @@ async fn invalid_setting_of_the_public_api_is_rejected() {
         (public, "API_DOCS", "On"),
         (public, "API_DOCS", "true"),
         (public, "API_DOCS", "hunter2"),
+        (public, "CONSOLE", ""),
+        (public, "CONSOLE", "Off"),
+        (public, "CONSOLE", "false"),
+        (public, "CONSOLE", "hunter2"),
     ])
     .await;
 }

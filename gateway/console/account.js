@@ -1,0 +1,64 @@
+// The account of the signed-in user.
+
+import { call, refreshRole, signIn } from "./api.js";
+import { el, field, fill } from "./dom.js";
+import { form } from "./form.js";
+import { newPassword } from "./new_password.js";
+import { session } from "./session.js";
+import { failure } from "./states.js";
+
+export function accountView() {
+  const facts = el("dl", {});
+  const trouble = el("div", {});
+  const show = () => {
+    const { username, role, id, expires } = session.user ?? {};
+    const until = expires && new Date(expires).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    const rows = Object.entries({ Name: username, Role: role, Id: id, "Signed in until": until });
+    fill(facts, rows.filter(([, value]) => value).map(([term, value]) => el("div", {}, el("dt", {}, term), el("dd", {}, String(value)))));
+  };
+  async function load() {
+    show();
+    try {
+      await refreshRole();
+      fill(trouble);
+    } catch (error) {
+      if (!error.text) throw error;
+      if (error.status !== 401) fill(trouble, failure(error.text(false), load));
+    }
+    show();
+  }
+  session.addEventListener("role", show);
+  const heading = el("h1", { tabindex: "-1" }, "Account");
+  const content = [trouble, card("You", facts), card("Password", password())];
+  return { element: el("div", { class: "view" }, el("div", { class: "bar" }, heading), el("div", { class: "cards", tabindex: "0", role: "group", "aria-label": "Account" }, content)), load };
+}
+
+function card(title, ...content) {
+  return el("section", {}, el("h2", {}, title), content);
+}
+
+function password() {
+  const current = el("input", { name: "current", type: "password", autocomplete: "current-password", required: true });
+  return form({
+    name: "Change password",
+    fields: [
+      el("p", { class: "muted" }, "Every token from before ends. This page signs in again with the new password."),
+      field("Current password", current),
+      newPassword("New password"),
+    ],
+    submit: "Change password",
+    act: async ({ elements }) => {
+      const fresh = elements.password.value;
+      const body = { current_password: current.value, new_password: fresh };
+      const { message } = await call("PUT", "/profile/password", { body });
+      current.value = "";
+      try {
+        await signIn(session.user.username, fresh);
+      } catch (error) {
+        if (!error.text) throw error;
+        session.end("Your password has changed.");
+      }
+      return message;
+    },
+  }).element;
+}

@@ -1,0 +1,35 @@
+// Copying to the clipboard.
+
+import { button, el, field } from "./dom.js";
+
+export function copyButton(label, text) {
+  const copy = button(label, { class: "quiet small" }, async () => {
+    copy.textContent = (await write(text(), copy.parentElement)) ? "Copied" : "Select it and press Ctrl-C";
+    setTimeout(() => (copy.textContent = label), 2000);
+  });
+  return copy;
+}
+
+/** `place`: where a text can be selected; behind a dialog, nothing can. */
+async function write(text, place) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Without TLS, browsers have `navigator.clipboard` at localhost only.
+    const area = document.createElement("textarea");
+    area.value = text;
+    place.append(area);
+    area.select();
+    const isCopied = document.execCommand("copy");
+    area.remove();
+    return isCopied;
+  }
+}
+
+/** A secret that is not shown again, and a button to copy it. */
+export function copyOnce(label, secret) {
+  const shown = el("input", { readonly: true, value: secret, autocomplete: "off", class: "secret" });
+  const note = field(label, shown, "It is not shown again.");
+  return el("div", { class: "once" }, note, copyButton("Copy", () => secret));
+}

@@ -1,0 +1,35 @@
+// A request as a line for a shell. Secrets stay out: the token is $TOKEN, passwords are $PASSWORD and so on.
+
+const SECRETS = /^(current_|new_)?password$/;
+
+export function curl({ method, path, body, isAuthorized }) {
+  const words = ["curl -sS"];
+  if (method !== (body ? "POST" : "GET")) words.push(`-X ${method}`);
+  words.push(quote(location.origin + path));
+  if (isAuthorized) words.push('-H "Authorization: Bearer $TOKEN"');
+  if (body) words.push("-H 'Content-Type: application/json'", `-d ${json(body)}`);
+  return words.join(" ");
+}
+
+function json(body) {
+  const fields = Object.entries(body).map(([name, value]) => {
+    const isSecret = SECRETS.test(name);
+    const text = isSecret ? `"'"$${name.toUpperCase()}"'"` : escapeQuotes(visible(JSON.stringify(value)));
+    return `"${name}":${text}`;
+  });
+  return `'{${fields.join(",")}}'`;
+}
+
+function quote(text) {
+  return `'${escapeQuotes(text)}'`;
+}
+
+function escapeQuotes(text) {
+  return text.replaceAll("'", String.raw`'\''`);
+}
+
+/** Characters that a terminal shows as nothing, or that reverse a line, as JSON escapes. */
+function visible(text) {
+  const escape = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => character.split("").map(escape).join(""));
+}

@@ -1,0 +1,16 @@
+// Modal dialogs. The browser keeps the focus inside, closes them by Escape, and gives the focus back.
+
+import { button, el } from "./dom.js";
+
+/** Shows `content`; `onclose` runs when the dialog has closed. */
+export function openDialog(title, content, { onclose, keep, isWide } = {}) {
+  const close = button("×", { class: "close", "aria-label": "Close" }, () => dialog.close());
+  const heading = el("h2", { tabindex: "-1" }, title);
+  const dialog = el("dialog", { class: isWide && "wide", "aria-label": title }, el("div", { class: "title" }, heading, close), content);
+  dialog.addEventListener("close", () => {
+    if (!keep) dialog.remove();
+    onclose?.();
+  });
+  document.getElementById("app").append(dialog);
+  return dialog;
+}

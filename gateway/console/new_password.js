@@ -1,0 +1,28 @@
+// A field for a new password, which can be generated.
+
+import { copyButton } from "./copy.js";
+import { button, el, field } from "./dom.js";
+
+/** 15 random bytes in base64url: 20 characters. */
+function generate() {
+  const bytes = crypto.getRandomValues(new Uint8Array(15));
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
+}
+
+export function newPassword(label, name = "password") {
+  const input = el("input", { name, type: "password", autocomplete: "new-password", required: true, spellcheck: "false" });
+  const show = (isShown) => {
+    input.type = isShown ? "text" : "password";
+    reveal.textContent = isShown ? "Hide" : "Show";
+  };
+  const reveal = button("Show", { class: "quiet small" }, () => show(input.type === "password"));
+  const copy = copyButton("Copy", () => input.value);
+  const make = button("Generate", { class: "quiet small" }, () => {
+    input.value = generate();
+    show(true);
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    copy.hidden = false;
+  });
+  copy.hidden = true;
+  return el("div", { class: "new-password" }, field(label, input, "1 to 72 bytes."), el("p", { class: "actions" }, make, reveal, copy));
+}

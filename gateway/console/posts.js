@@ -1,0 +1,106 @@
+// Posts: everybody reads; authors write and change their own, admins change all.
+
+import { call, query } from "./api.js";
+import { button, el, fill, notify } from "./dom.js";
+import { action } from "./form.js";
+import { paging, remember, remembered } from "./paging.js";
+import { openEditor } from "./post_editor.js";
+import { session } from "./session.js";
+import { failure, loading, nothing } from "./states.js";
+
+const PAGE_SIZE = 20;
+const MAX_EXCERPT = 160;
+
+export function postsView() {
+  const heading = el("h1", { tabindex: "-1" }, "Posts");
+  const create = button("New post", { class: "primary" }, () => openEditor(null, (post) => (location.hash = `#/posts/${post.id}`)));
+  const list = el("div", { class: "list" });
+  const start = remembered();
+  const pages = paging(loadList, Number(start.after) || 0);
+  const allow = () => (create.hidden = session.user?.role === "user");
+  session.addEventListener("role", allow);
+  let turn = 0;
+
+  /** Shows what `read` returns, unless something else is wanted meanwhile. */
+  async function show(read, again) {
+    const mine = ++turn;
+    list.setAttribute("aria-busy", "true");
+    if (!list.childElementCount) fill(list, loading());
+    let content;
+    try {
+      content = await read();
+    } catch (error) {
+      if (!error.text) throw error;
+      // The answer of a gateway without POSTS_SERVICE_URL.
+      const hasNone = error.message === "Not Found";
+      content = hasNone ? nothing("This server has no posts.") : failure(error.text(false), again);
+    }
+    if (mine !== turn) return;
+    fill(list, content);
+    list.removeAttribute("aria-busy");
+  }
+
+  function loadList() {
+    pages.element.hidden = false;
+    remember("/posts", { after: pages.after });
+    return show(async () => {
+      const { posts, next } = await call("GET", query("/posts", { limit: PAGE_SIZE, after: pages.after }));
+      pages.show(posts.length ? `Ids ${posts[0].id} to ${posts.at(-1).id}` : "", next);
+      if (!posts.length) return nothing(pages.after ? "There are no more posts." : "There are no posts yet.");
+      return el("ul", { class: "posts" }, posts.map(excerpt));
+    }, loadList);
+  }
+
+  function loadPost(id) {
+    pages.element.hidden = true;
+    const load = () => show(async () => article(await call("GET", `/posts/${id}`), load), load);
+    return load();
+  }
+
+  function load(id) {
+    allow();
+    return id ? loadPost(id) : loadList();
+  }
+  const bar = el("div", { class: "bar" }, heading, create);
+  return { element: el("div", { class: "view" }, bar, list, pages.element), load };
+}
+
+function excerpt({ id, title, content, ...post }) {
+  const start = content.length > MAX_EXCERPT ? `${content.slice(0, MAX_EXCERPT)}…` : content;
+  return el("li", {}, el("a", { href: `#/posts/${id}` }, title), byline(post), el("p", {}, start));
+}
+
+function byline({ author, created_at: created, updated_at: updated }) {
+  const time = (at) => el("time", { datetime: at }, new Date(at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }));
+  return el("p", { class: "muted" }, `${author ?? "A deleted user"}, `, time(created), updated !== created && [", changed ", time(updated)]);
+}
+
+function article(post, reload) {
+  const { id, role } = session.user ?? {};
+  const mayChange = role === "admin" || (role === "author" && post.author_id === id);
+  const remove = action({
+    text: "Delete",
+    explanation: "Delete this post for everybody?",
+    act: async () => {
+      await call("DELETE", `/posts/${post.id}`);
+      notify("The post is deleted.");
+      location.hash = "#/posts";
+    },
+  });
+  remove.trigger.className = "danger";
+  remove.element.hidden = true;
+  const confirm = button("Delete…", { class: "quiet" }, () => {
+    remove.element.hidden = !remove.element.hidden;
+    if (!remove.element.hidden) remove.trigger.focus();
+  });
+  const edit = button("Edit", {}, () => openEditor(post, reload));
+  return el(
+    "article",
+    { tabindex: "-1" },
+    el("p", {}, el("a", { href: "#/posts" }, "‹ All posts")),
+    el("h2", {}, post.title),
+    byline(post),
+    el("p", { class: "content" }, post.content),
+    mayChange && [el("p", { class: "actions" }, edit, confirm), remove.element],
+  );
+}

@@ -1,0 +1,18 @@
+// What a list shows while it waits, when it is empty, and when it cannot be read.
+
+import { button, el } from "./dom.js";
+
+const ROWS = 8;
+
+export function loading() {
+  const row = () => el("div", { class: "bone", "aria-hidden": "true" });
+  return el("div", { class: "state loading", role: "status" }, el("span", { class: "unseen" }, "Loading…"), Array.from({ length: ROWS }, row));
+}
+
+export function nothing(text, ...actions) {
+  return el("div", { class: "state", role: "status" }, el("p", {}, text), actions);
+}
+
+export function failure(text, again) {
+  return el("div", { class: "state failure", role: "alert" }, el("p", {}, text), again && button("Try again", {}, again));
+}

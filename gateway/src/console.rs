@@ -1,0 +1,133 @@
+//! `/console/`: a page for people who look after users. It is embedded in the program and calls the
+//! public API with the token of the user who signed in, as any other client does.
+
+use axum::{
+    Router,
+    extract::{Path, rejection::PathRejection},
+    response::{IntoResponse, Redirect, Response},
+    routing::get,
+};
+use http::{
+    HeaderMap, HeaderName, StatusCode,
+    header::{
+        CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY,
+    },
+};
+use rolegate_auth_client::axum::ApiError;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// Allows what the page consists of, nothing inline, nothing from other origins, and no framing.
+/// Scripts cannot turn text into HTML (Trusted Types, where the browser has them).
+const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+                              img-src 'self'; connect-src 'self'; base-uri 'none'; \
+                              form-action 'none'; frame-ancestors 'none'; \
+                              require-trusted-types-for 'script'; trusted-types 'none'";
+
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+
+/// The name of the page in [`FILES`].
+const PAGE: &str = "index.html";
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../console/", $name)))),*]
+    };
+}
+
+/// Every file of `gateway/console/`.
+const FILES: &[(&str, &str)] = &files![
+    "index.html",
+    "base.css",
+    "views.css",
+    "icon.svg",
+    "boot.js",
+    "account.js",
+    "api.js",
+    "copy.js",
+    "curl.js",
+    "dialog.js",
+    "dom.js",
+    "form.js",
+    "main.js",
+    "new_password.js",
+    "new_user.js",
+    "paging.js",
+    "post_editor.js",
+    "posts.js",
+    "requests.js",
+    "session.js",
+    "sign_in.js",
+    "states.js",
+    "user_dialog.js",
+    "user_row.js",
+    "users.js",
+];
+
+/// These routes are not in the OpenAPI document: they are no part of the API.
+pub(crate) fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    Router::new()
+        .route("/console", get(async || Redirect::temporary("/console/")))
+        .route("/console/", get(async |headers: HeaderMap| file(PAGE, &headers)))
+        .route(
+            "/console/{file}",
+            get(async |name: Result<Path<String>, PathRejection>, headers: HeaderMap| match name {
+                Ok(Path(name)) => file(&name, &headers),
+                // Not UTF-8.
+                Err(_) => not_found(),
+            }),
+        )
+}
+
+fn file(name: &str, request: &HeaderMap) -> Response {
+    let Some((_, text)) = FILES.iter().find(|(file, _)| *file == name) else {
+        return not_found();
+    };
+    let tag = entity_tag(text);
+    let headers = [
+        (CONTENT_TYPE, content_type(name)),
+        (CONTENT_SECURITY_POLICY, CONTENT_POLICY),
+        (OPENER_POLICY, "same-origin"),
+        (REFERRER_POLICY, "no-referrer"),
+        // Revalidated each time, so that an upgrade never mixes files of two versions.
+        (CACHE_CONTROL, "no-cache"),
+        (ETAG, &tag),
+    ];
+    let has_it = request.get(IF_NONE_MATCH).is_some_and(|known| matches(known.as_bytes(), &tag));
+    if has_it {
+        (StatusCode::NOT_MODIFIED, headers).into_response()
+    } else {
+        (headers, *text).into_response()
+    }
+}
+
+fn not_found() -> Response {
+    ApiError::new(StatusCode::NOT_FOUND, "Not Found").into_response()
+}
+
+fn content_type(name: &str) -> &'static str {
+    match name.rsplit_once('.') {
+        Some((_, "js")) => "text/javascript; charset=utf-8",
+        Some((_, "css")) => "text/css; charset=utf-8",
+        Some((_, "svg")) => "image/svg+xml",
+        _ => "text/html; charset=utf-8",
+    }
+}
+
+/// Differs whenever the text does.
+fn entity_tag(text: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("\"{:016x}\"", hasher.finish())
+}
+
+/// Whether `If-None-Match` (RFC 9110, section 13.1.2) names the tag; a proxy may have made it weak.
+fn matches(known: &[u8], tag: &str) -> bool {
+    let mut tags = known.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    tags.any(|it| it == b"*" || it.strip_prefix(b"W/").unwrap_or(it) == tag.as_bytes())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! What browsers get, and what the files may contain.
+
+use super::{FILES, matches};
+use crate::{
+    basic, bearer,
+    memory::Memory,
+    settings::Settings,
+    state::GatewayState,
+    test_support::{bare, fake_auth, send},
+};
+use axum::{Router, body::Body};
+use http::{HeaderMap, Request};
+use http_body_util::BodyExt as _;
+use std::{collections::BTreeSet, fs, path::Path};
+use tower::ServiceExt as _;
+
+/// Bytes of all files together.
+const MAX_SIZE: usize = 60_000;
+
+fn bearer_router(arguments: &[&str]) -> Router {
+    let settings = Settings::from_args(arguments).expect("settings").public;
+    let memory = Memory::new(&settings);
+    bearer::router(GatewayState::new(fake_auth().0), None, &settings, &memory)
+}
+
+fn basic_router() -> Router {
+    let settings = Settings::from_args(&[]).expect("settings").public;
+    let memory = Memory::new(&settings);
+    basic::router(GatewayState::new(fake_auth().0), &settings, &memory)
+}
+
+/// A response that need not be JSON.
+struct File {
+    status: u16,
+    headers: HeaderMap,
+    text: String,
+}
+
+impl File {
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().expect("visible ASCII"))
+    }
+}
+
+async fn fetch(router: &Router, request: Request<Body>) -> File {
+    let response = router.clone().oneshot(request).await.expect("routers cannot fail");
+    let (head, body) = response.into_parts();
+    let bytes = body.collect().await.expect("a body in memory").to_bytes();
+    let text = String::from_utf8(bytes.to_vec()).expect("text");
+    File { status: head.status.as_u16(), headers: head.headers, text }
+}
+
+async fn get(router: &Router, path: &str) -> File {
+    fetch(router, bare("GET", path)).await
+}
+
+#[tokio::test]
+async fn the_page_and_every_file_are_served_with_a_strict_policy() {
+    let router = bearer_router(&[]);
+    for path in FILES.iter().map(|(name, _)| *name).chain([""]) {
+        let response = get(&router, &format!("/console/{path}")).await;
+        assert_eq!(response.status, 200, "{path}");
+        let policy = response.header("content-security-policy");
+        assert!(policy.starts_with("default-src 'none';"), "{policy}");
+        for part in [
+            "script-src 'self'",
+            "style-src 'self'",
+            "connect-src 'self'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ] {
+            assert!(policy.split(';').any(|it| it.trim() == part), "{part}: {policy}");
+        }
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+        assert_eq!(response.header("x-content-type-options"), "nosniff");
+        assert_eq!(response.header("referrer-policy"), "no-referrer");
+        assert_eq!(response.header("cross-origin-opener-policy"), "same-origin");
+        assert_eq!(response.header("cache-control"), "no-cache");
+        let media_type = match path.rsplit_once('.').map_or("html", |(_, end)| end) {
+            "js" => "text/javascript; charset=utf-8",
+            "css" => "text/css; charset=utf-8",
+            "svg" => "image/svg+xml",
+            _ => "text/html; charset=utf-8",
+        };
+        assert_eq!(response.header("content-type"), media_type, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_the_browser_has_is_not_sent_again() {
+    let router = bearer_router(&[]);
+    let tag = get(&router, "/console/main.js").await.header("etag").to_owned();
+    let mut request = bare("GET", "/console/main.js");
+    request.headers_mut().insert("if-none-match", tag.parse().expect("a header"));
+    let response = fetch(&router, request).await;
+    assert_eq!((response.status, response.header("etag")), (304, tag.as_str()));
+    assert_eq!(response.text, "");
+    assert!(response.header("content-security-policy").starts_with("default-src 'none'"));
+    assert_ne!(get(&router, "/console/users.js").await.header("etag"), tag);
+    for (known, has_it) in [
+        (&b"\"a\", \"b\""[..], true),
+        (b"W/\"b\"", true),
+        (b"*", true),
+        (b"b", false),
+        (b"\"ab\"", false),
+        (b"\xff", false),
+        (b"", false),
+    ] {
+        assert_eq!(matches(known, "\"b\""), has_it, "{known:?}");
+    }
+}
+
+#[tokio::test]
+async fn console_is_one_path_and_only_reads() {
+    let router = bearer_router(&[]);
+    let response = get(&router, "/console").await;
+    assert_eq!((response.status, response.header("location")), (307, "/console/"));
+    for path in ["/console/none.js", "/console/%ff", "/console/..%2fmain.js", "/console/a/b"] {
+        send(&router, bare("GET", path)).await.assert_error(404, "Not Found");
+    }
+    send(&router, bare("POST", "/console/")).await.assert_error(405, "Method Not Allowed");
+}
+
+#[tokio::test]
+async fn console_is_on_the_bearer_address_only_and_can_be_off() {
+    let off = bearer_router(&["--console", "off"]);
+    for router in [&off, &basic_router()] {
+        for path in ["/console", "/console/", "/console/main.js"] {
+            send(router, bare("GET", path)).await.assert_error(404, "Not Found");
+        }
+        let docs = get(router, "/docs/").await;
+        assert!(!docs.text.contains("/console/"), "{}", docs.text);
+    }
+    let docs = get(&bearer_router(&[]), "/docs/").await;
+    assert!(docs.text.contains(r#"href="/console/""#), "{}", docs.text);
+}
+
+#[test]
+fn every_file_of_the_folder_is_embedded_and_they_are_small() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("console");
+    let entries = fs::read_dir(folder).expect("the folder");
+    let present: BTreeSet<String> = entries
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"))
+        .collect();
+    let embedded: BTreeSet<String> = FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(present, embedded);
+    let size: usize = FILES.iter().map(|(_, text)| text.len()).sum();
+    assert!(size <= MAX_SIZE, "{size} bytes");
+}
+
+/// The policy forbids some of these too; with Trusted Types only where the browser has them.
+#[test]
+fn no_file_turns_text_into_html_or_code_or_asks_another_server() {
+    for (name, text) in FILES {
+        for forbidden in [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "setHTML",
+            "document.write",
+            "DOMParser",
+            "createContextualFragment",
+            "srcdoc",
+            "eval(",
+            "new Function",
+            "javascript:",
+            "style=",
+            "localStorage",
+            "document.cookie",
+            "https://",
+        ] {
+            assert!(!text.contains(forbidden), "{name}: {forbidden}");
+        }
+        // The name space of SVG is no address that a browser asks.
+        let addresses = text.replace("http://www.w3.org/2000/svg", "");
+        assert!(!addresses.contains("http://"), "{name}");
+        let inline =
+            text.contains("<script>") || text.contains("<style") || text.contains(" onclick=\"");
+        assert!(!inline, "{name}");
+    }
+}
+
+/// A module that is missing would be seen only in a browser.
+#[test]
+fn every_import_names_an_embedded_file_and_every_script_is_imported() {
+    let mut imported = BTreeSet::from(["main.js", "boot.js"]);
+    let is_script = |name: &str| name.rsplit_once('.').is_some_and(|(_, end)| end == "js");
+    for (name, text) in FILES.iter().filter(|(name, _)| is_script(name)) {
+        for import in text.split("from \"./").skip(1) {
+            let (file, _) = import.split_once('"').expect("a closed string");
+            assert!(FILES.iter().any(|(it, _)| *it == file), "{name} imports {file}");
+            imported.insert(file);
+        }
+    }
+    let scripts = FILES.iter().map(|(name, _)| *name).filter(|name| is_script(name));
+    assert_eq!(imported, scripts.collect());
+}

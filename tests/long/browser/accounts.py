@@ -1,0 +1,51 @@
+"""The account of the signed-in user."""
+
+from deployment import PASSWORD
+
+
+def a_user_sees_the_own_account_and_no_users(page):
+    page.deployment.create("plain")
+    page.open("plain")
+    page.find("dl", "plain")
+    assert [link.text for link in page.all("nav a")] == ["Posts", "Account"]
+    page.go("#/users")
+    page.find("main", "this page is for admins")
+
+
+def a_password_is_changed_and_other_sessions_end(page):
+    server = page.deployment
+    server.create("changes")
+    page.open("changes")
+    page.find("dl", "changes")
+    other = server.token("changes")
+    page.type("[name=current]", "wrong")
+    page.type("[name=password]", "a new password")
+    page.click("main form .primary")
+    page.find("main .message.error", "Current password is incorrect.")
+    assert page.find("[name=password]").get_attribute("value") == "a new password"
+    page.type("[name=current]", PASSWORD)
+    page.click("main form .primary")
+    page.find("main .message.good", "Password updated successfully.")
+    assert server.api("GET", "/profile", token=other)[0] == 401
+    assert server.api("GET", "/profile", token=page.session()["token"])[0] == 200
+    server.token("changes", "a new password")
+
+
+def a_role_that_changes_is_shown_at_the_next_look(page):
+    server = page.deployment
+    user = server.create("promoted")
+    page.open("promoted")
+    page.find("dl", "promoted")
+    server.api("PUT", f"/users/{user}/role", {"role": "author"}, server.token())
+    page.click("nav a", "Posts")
+    page.find("h1", "Posts")
+    page.click("nav a", "Account")
+    page.find("#notice", "Your role is now author.")
+    page.find(".who .chip", "author")
+
+
+CHECKS = [
+    a_user_sees_the_own_account_and_no_users,
+    a_password_is_changed_and_other_sessions_end,
+    a_role_that_changes_is_shown_at_the_next_look,
+]

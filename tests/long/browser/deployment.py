@@ -1,0 +1,193 @@
+"""Rolegate for the tests of the console: in one process on SQLite, or apart on PostgreSQL."""
+
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+PROGRAMS = Path(__file__).resolve().parents[3] / "target/debug"
+PASSWORD = "password of the browser tests"
+USERS = 10_000
+DEADLINE = 60
+
+
+class Deployment:
+    """`url` is the bearer address. Every user has PASSWORD."""
+
+    def __init__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="rolegate-console-"))
+        self.folder.chmod(0o755)
+        self.children = {}
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self):
+        try:
+            self.start()
+            self.wait(lambda: self.api("POST", "/login", admin())[0] == 200)
+            self.add_users()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for name in list(self.children):
+            self.kill(name)
+        self.stop_database()
+        shutil.rmtree(self.folder)
+
+    def spawn(self, name, program, **settings):
+        environment = {"RUST_LOG": "warn", "OPS_LISTEN_ADDR": "127.0.0.1:0", "LOGIN_FAILURE_LIMIT": "0",
+                       "DEFAULT_ADMIN_PASSWORD": PASSWORD, "LAME_DUCK_SECONDS": "0", **settings}
+        log = open(self.folder / f"{name}.log", "ab")
+        self.children[name] = subprocess.Popen(
+            [PROGRAMS / program], env=environment, stdout=log, stderr=log, cwd=self.folder
+        )
+
+    def kill(self, name):
+        child = self.children.pop(name)
+        child.kill()
+        child.wait()
+
+    def api(self, method, path, body=None, token=None):
+        """Returns status and JSON; 0 without an answer."""
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=15) as response:
+                return response.status, json.load(response)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+        except OSError:
+            return 0, None
+
+    def token(self, username="admin", password=PASSWORD):
+        status, body = self.api("POST", "/login", {"username": username, "password": password})
+        assert status == 200, (username, status, body)
+        return body["access_token"]
+
+    def create(self, username, role="user"):
+        """Returns the id."""
+        body = {"username": username, "password": PASSWORD, "role": role}
+        status, user = self.api("POST", "/users", body, self.token())
+        assert status == 201, (username, status, user)
+        return user["id"]
+
+    @staticmethod
+    def wait(condition):
+        end = time.monotonic() + DEADLINE
+        while not condition():
+            assert time.monotonic() < end, "the deployment is not ready in time"
+            time.sleep(0.1)
+
+    def stop_database(self):
+        pass
+
+
+class Embedded(Deployment):
+    """`rolegate`. In an outage nothing answers."""
+
+    name = "embedded store"
+
+    def start(self):
+        off = {f"{name}_LISTEN_ADDR": "off" for name in ("BASIC", "AUTH", "POSTS")}
+        data = str(self.folder / "data")
+        address = f"127.0.0.1:{self.port}"
+        self.spawn("rolegate", "fast-hash-rolegate", DATA_DIR=data, BEARER_LISTEN_ADDR=address, **off)
+
+    def outage(self):
+        self.kill("rolegate")
+
+    def recover(self):
+        self.start()
+        self.wait(lambda: self.api("GET", "/public")[0] == 200)
+
+    def add_users(self):
+        self.outage()
+        with sqlite3.connect(self.folder / "data/rolegate.db") as database:
+            database.execute(
+                'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)'
+                ' INSERT INTO "user" (username, password, role) SELECT printf(\'person%05d\', i), password,'
+                " CASE i % 100 WHEN 0 THEN 'author' ELSE 'user' END FROM n, \"user\" WHERE username = 'admin'",
+                (USERS,),
+            )
+        database.close()
+        self.recover()
+
+
+class Apart(Deployment):
+    """Three programs and PostgreSQL. In an outage auth-service is missing: 503."""
+
+    name = "apart on PostgreSQL"
+
+    def start(self):
+        self.start_database()
+        ports = {name: free_port() for name in ("auth", "posts")}
+        self.addresses = {name: f"127.0.0.1:{port}" for name, port in ports.items()}
+        self.start_auth()
+        auth = f"http://{self.addresses['auth']}"
+        self.spawn("posts", "posts-service", DATABASE_URL=self.database, AUTH_SERVICE_URL=auth,
+                   POSTS_LISTEN_ADDR=self.addresses["posts"])
+        self.spawn("gateway", "gateway", AUTH_SERVICE_URL=auth, BASIC_LISTEN_ADDR="off",
+                   POSTS_SERVICE_URL=f"http://{self.addresses['posts']}",
+                   BEARER_LISTEN_ADDR=f"127.0.0.1:{self.port}")
+
+    def start_auth(self):
+        self.spawn("auth", "fast-hash-auth-service", DATABASE_URL=self.database,
+                   AUTH_LISTEN_ADDR=self.addresses["auth"], SIGNING_SECRET="s" * 32)
+
+    def outage(self):
+        self.kill("auth")
+
+    def recover(self):
+        self.start_auth()
+        self.wait(lambda: self.api("POST", "/login", admin())[0] == 200)
+
+    def start_database(self):
+        port = free_port()
+        self.database = f"postgres://postgres@127.0.0.1:{port}/postgres?sslmode=disable"
+        self.cluster = self.folder / "postgres"
+        self.cluster.mkdir()
+        if os.geteuid() == 0:
+            shutil.chown(self.cluster, "postgres", "postgres")
+        self.postgres("initdb", "-D", self.cluster, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
+        self.postgres("pg_ctl", "-D", self.cluster, "-w", "-o", options, "-l", self.cluster / "log", "start")
+
+    def stop_database(self):
+        if getattr(self, "cluster", None) and (self.cluster / "postmaster.pid").exists():
+            self.postgres("pg_ctl", "-D", self.cluster, "-m", "immediate", "stop")
+
+    def postgres(self, program, *arguments):
+        """PostgreSQL refuses to run as root."""
+        user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
+        path = max(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"), key=lambda it: int(it.parts[-3]))
+        subprocess.run([path, *arguments], check=True, stdout=subprocess.DEVNULL, cwd="/", **user)
+
+    def add_users(self):
+        statement = f"""
+            INSERT INTO "user" (username, password, role)
+            SELECT 'person' || lpad(i::text, 5, '0'), password, CASE i % 100 WHEN 0 THEN 'author' ELSE 'user' END
+            FROM generate_series(1, {USERS}) AS i, "user" WHERE username = 'admin'"""
+        self.postgres("psql", "-q", "-d", self.database, "-c", statement)
+
+
+def admin():
+    return {"username": "admin", "password": PASSWORD}
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]

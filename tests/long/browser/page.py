@@ -1,0 +1,130 @@
+"""A headless Chromium that shows the console, and the steps that several tests take."""
+
+import json
+import shutil
+
+from deployment import PASSWORD
+from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+WIDE, NARROW = (1280, 800), (375, 720)
+DEADLINE = 30
+
+
+class Page:
+    def __init__(self, deployment, folder):
+        self.deployment = deployment
+        self.url = f"{deployment.url}/console/"
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium")
+        flags = "headless no-sandbox disable-gpu disable-quic no-first-run disable-sync hide-scrollbars"
+        flags += " disable-background-networking disable-component-update lang=en-GB"
+        for flag in [*flags.split(), f"user-data-dir={folder}"]:
+            options.add_argument(f"--{flag}")
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        service = webdriver.ChromeService(shutil.which("chromedriver"))
+        self.browser = webdriver.Chrome(options, service)
+        self.resize(WIDE)
+
+    def resize(self, size, scheme="light"):
+        metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size == NARROW}
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+
+    def open(self, username=None, fragment=""):
+        """A tab without a session; with a username it signs in."""
+        for tab in self.browser.window_handles[1:]:
+            self.browser.switch_to.window(tab)
+            self.browser.close()
+        self.browser.switch_to.window(self.browser.window_handles[0])
+        self.resize(WIDE)
+        if self.browser.current_url.startswith(self.url):
+            self.script("sessionStorage.clear()")
+        self.browser.get("about:blank")
+        self.go(fragment)
+        if username:
+            self.sign_in(username)
+
+    def go(self, fragment=""):
+        self.browser.get(self.url + fragment)
+
+    def script(self, text, *arguments):
+        return self.browser.execute_script(text, *arguments)
+
+    def wait(self, condition, problem):
+        wait = WebDriverWait(self.browser, DEADLINE, 0.05, [StaleElementReferenceException])
+        return wait.until(lambda _: condition(), problem)
+
+    def all(self, selector):
+        """The elements that are displayed."""
+        found = self.browser.find_elements(By.CSS_SELECTOR, selector)
+        return [element for element in found if element.is_displayed()]
+
+    def find(self, selector, text=None):
+        """Waits for an element that is displayed, and has this text in its text, value or label."""
+
+        def fits(element):
+            return text is None or text in (element.text or element.get_attribute("value") or "")
+
+        def look():
+            return next((element for element in self.all(selector) if fits(element)), None)
+
+        return self.wait(look, f"no {selector} {text or ''}: {self.text()}")
+
+    def text(self, selector="body"):
+        return self.script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
+
+    def click(self, selector, text=None):
+        self.find(selector, text).click()
+
+    def type(self, selector, text):
+        element = self.find(selector)
+        element.send_keys(Keys.CONTROL, "a")
+        element.send_keys(text)
+
+    def press(self, *keys):
+        webdriver.ActionChains(self.browser).send_keys(*keys).perform()
+
+    def choose(self, selector, value):
+        Select(self.find(selector)).select_by_value(value)
+
+    def sign_in(self, username, password=PASSWORD):
+        self.type("#sign-in [name=username]", username)
+        self.type("#sign-in [name=password]", password)
+        self.click("#sign-in button")
+        self.wait(lambda: not self.all("#sign-in"), "the sign-in form stays")
+
+    def search(self, prefix):
+        """The list shows exactly the user with this name."""
+        self.type("[type=search]", prefix)
+        self.wait(lambda: self.names() == [prefix], f"{prefix} is not the only one")
+
+    def names(self):
+        return [cell.text for cell in self.all("td.name > span:first-child")]
+
+    def manage(self, username):
+        """The list shows the user, whose dialog is opened."""
+        self.search(username)
+        self.click("td.end button")
+        self.find("#app dialog h2", username)
+
+    def requests(self):
+        """Method, path and status of the pane, the newest first."""
+        lines = self.script(
+            "return [...document.querySelectorAll('#requests summary')].map("
+            "(line) => [...line.children].map((part) => part.textContent))"
+        )
+        return [tuple(line[:3]) for line in lines]
+
+    def session(self):
+        return json.loads(self.script("return sessionStorage.getItem('rolegate.session')") or "null")
+
+    def problems(self):
+        """What the browser complained of, but for answers that tests provoke."""
+        messages = [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] != "DEBUG"]
+        expected = ("the server responded with a status of", "net::ERR_CONNECTION_REFUSED", "net::ERR_EMPTY_RESPONSE", "net::ERR_CONNECTION_RESET")
+        return [it for it in messages if not any(part in it for part in expected)]

@@ -1,0 +1,150 @@
+"""Signing in and out, ended sessions, two tabs."""
+
+import time
+
+from deployment import PASSWORD
+
+
+def signs_in_and_out_and_keeps_the_token_only_in_this_tab(page):
+    page.open("admin")
+    page.find(".who", "admin")
+    token = page.session()["token"]
+    assert page.browser.get_cookies() == []
+    assert page.script("return localStorage.length") == 0
+    page.browser.refresh()
+    page.find("tbody tr")
+    assert page.session()["token"] == token, "a reload ends the session"
+    page.click("#sign-out")
+    page.find("#sign-in .message", "You are signed out.")
+    assert page.script("return sessionStorage.length") == 0
+    assert token not in page.script("return document.documentElement.outerHTML")
+
+
+def a_failed_login_is_explained_and_keeps_the_name(page):
+    page.open()
+    page.type("#sign-in [name=username]", "ada")
+    page.type("#sign-in [name=password]", "wrong")
+    page.click("#sign-in button")
+    page.find("#sign-in .message", "Invalid username or password.")
+    assert page.find("#sign-in [name=username]").get_attribute("value") == "ada"
+    assert not page.all("#app")
+
+
+def a_session_that_is_ended_asks_once_and_keeps_what_was_typed(page):
+    server = page.deployment
+    boss = server.create("ended-boss", "admin")
+    page.open("ended-boss")
+    page.find("tbody tr")
+    page.click(".bar .primary")
+    page.type("dialog [name=username]", "typed-before")
+    page.type("dialog [name=password]", "also typed")
+    server.api("PUT", f"/users/{boss}/password", {"password": PASSWORD}, server.token())
+    page.click("dialog form .primary", "Create")
+    page.find("#sign-in .message", "Your session has ended")
+    assert "what you typed is kept" in page.text("#sign-in .message")
+    assert page.find("#sign-in [name=username]").get_attribute("value") == "ended-boss"
+    page.sign_in("ended-boss")
+    page.find("#app dialog .message", "Not done: the session had ended.")
+    assert page.find("dialog [name=username]").get_attribute("value") == "typed-before"
+    page.click("dialog form .primary", "Create")
+    page.find("dialog", "typed-before is created")
+
+
+def a_session_that_expires_says_so_without_a_click(page):
+    page.open("admin")
+    page.find("tbody tr")
+    page.type("[type=search]", "person00001")
+    page.wait(lambda: page.names() == ["person00001"], "no search")
+    page.script(
+        "const user = JSON.parse(sessionStorage.getItem('rolegate.session'));"
+        "sessionStorage.setItem('rolegate.session', JSON.stringify({...user, expires: Date.now() + 1500}))"
+    )
+    page.browser.refresh()
+    page.find("#sign-in .message", "Your session has expired.")
+    assert page.session() is None
+    page.press("\ue00c", "\ue00c")  # Escape, twice
+    page.find("#sign-in")
+    page.sign_in("admin")
+    assert page.find("[type=search]").get_attribute("value") == "person00001"
+
+
+def the_next_user_sees_nothing_of_the_one_before(page):
+    server = page.deployment
+    first = server.create("first-boss", "admin")
+    server.create("second-user")
+    page.open("first-boss")
+    page.find("tbody tr")
+    page.click(".bar .primary")
+    page.type("dialog [name=username]", "a secret plan")
+    server.api("PUT", f"/users/{first}/password", {"password": PASSWORD}, server.token())
+    page.press("\ue00c")
+    page.script("document.querySelector('[type=search]').dispatchEvent(new Event('input'))")
+    page.find("#sign-in .message", "Your session has ended")
+    page.sign_in("second-user")
+    page.find(".who", "second-user")
+    page.find("dl", "second-user")
+    everything = page.script("return document.documentElement.outerHTML")
+    assert "a secret plan" not in everything and "person00001" not in everything
+
+
+def two_tabs_have_two_sessions_and_see_conflicts_where_they_happen(page):
+    server = page.deployment
+    server.create("between-tabs")
+    page.open("admin")
+    page.search("between-tabs")
+    first = page.browser.current_window_handle
+    page.browser.switch_to.new_window("tab")
+    second = page.browser.current_window_handle
+    page.go()
+    page.find("#sign-in")
+    page.sign_in("admin")
+    page.manage("between-tabs")
+    page.type("dialog [name=name]", "between-tabs")
+    page.click("dialog .danger")
+    page.find("#notice", "between-tabs is deleted.")
+    page.browser.switch_to.window(first)
+    page.choose("td select", "author")
+    page.find("td .message", "User not found.")
+    assert page.find("td select").get_attribute("value") == "user"
+    # The first tab leaves; the second one stays.
+    page.click("#sign-out")
+    page.find("#sign-in")
+    page.browser.switch_to.window(second)
+    page.click("nav a", "Account")
+    page.find("dl", "admin")
+    page.browser.close()
+    page.browser.switch_to.window(first)
+
+
+def the_page_is_painted_before_the_api_answers(page):
+    page.open("admin")
+    page.find("tbody tr")
+    # Requests wait until the test releases them.
+    source = """{
+        const { fetch } = window;
+        const held = new Promise((release) => { window.release = release; });
+        window.fetch = async (...request) => { await held; return fetch(...request); };
+    }"""
+    add, remove = "Page.addScriptToEvaluateOnNewDocument", "Page.removeScriptToEvaluateOnNewDocument"
+    script = page.browser.execute_cdp_cmd(add, {"source": source})
+    page.browser.refresh()
+    page.browser.execute_cdp_cmd(remove, script)
+    page.find("h1", "Users")
+    page.find(".who", "admin")
+    page.find(".loading")
+    painted = "return performance.getEntriesByName('first-contentful-paint').length"
+    page.wait(lambda: page.script(painted) == 1, "nothing is painted")
+    assert not page.all("#sign-in") and not page.all("tbody tr")
+    page.script("window.release()")
+    page.find("tbody tr")
+
+
+CHECKS = [
+    signs_in_and_out_and_keeps_the_token_only_in_this_tab,
+    a_failed_login_is_explained_and_keeps_the_name,
+    a_session_that_is_ended_asks_once_and_keeps_what_was_typed,
+    a_session_that_expires_says_so_without_a_click,
+    the_next_user_sees_nothing_of_the_one_before,
+    two_tabs_have_two_sessions_and_see_conflicts_where_they_happen,
+    the_page_is_painted_before_the_api_answers,
+]
