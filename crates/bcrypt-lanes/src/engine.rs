@@ -14,7 +14,7 @@ use crate::password::ExpandedPassword;
 use crate::scheduler::{Refusal, Scheduler};
 use crate::stored::Stored;
 use crate::worker::{CALIBRATION_ITERATIONS, Shared, calibrate, lower_priority};
-use crate::{ClientKey, Cost, EngineError, Settings, Stats, Timed, Verdict};
+use crate::{ClientKey, Cost, EngineError, ForeignCheck, Settings, Stats, Timed, Verdict};
 
 /// Computes bcrypt on its own threads.
 ///
@@ -135,6 +135,7 @@ impl Engine {
                 iterations: cost.iterations(),
                 iterations_if_wrong: 0,
                 expected: None,
+                foreign: None,
                 client,
                 submitted: Instant::now(),
                 deadline,
@@ -182,6 +183,7 @@ impl Engine {
             iterations: cost.iterations(),
             iterations_if_wrong: failed_cost.iterations(),
             expected: parsed.map(|stored| stored.digest),
+            foreign: None,
             client,
             submitted: Instant::now(),
             deadline,
@@ -197,6 +199,59 @@ impl Engine {
                 failure
             };
             Ok(done(&answer, verdict))
+        }
+    }
+
+    /// Checks a password against a hash of another algorithm. A match asks for a rehash.
+    ///
+    /// A refusal takes as long as one of [`Self::verify`], unless the check takes longer: a lane does the
+    /// work of a failed verification meanwhile. So a refusal tells such a hash from others only if its
+    /// check is more expensive than they are.
+    pub fn verify_foreign(
+        &self,
+        check: ForeignCheck,
+        current: Cost,
+        client: ClientKey,
+        deadline: Instant,
+    ) -> impl Future<Output = Result<Timed<Verdict>, EngineError>> + Send + use<> {
+        let submitted = Instant::now();
+        let job = |iterations, foreign, reply| Job {
+            password: ExpandedPassword::new(b""),
+            salt: [0; 16],
+            iterations,
+            iterations_if_wrong: 0,
+            expected: None,
+            foreign,
+            client,
+            submitted,
+            deadline,
+            reply,
+        };
+        let (reply, answer) = oneshot::channel();
+        let check = job(check.work, Some(check.run), reply);
+        let (reply, mut padding) = oneshot::channel();
+        let padding_job = job(self.failed_cost(current).iterations(), None, reply);
+        let shared = Arc::clone(&self.shared);
+        async move {
+            let submit = |scheduler: &mut Scheduler| {
+                scheduler.submit(check, Instant::now());
+                scheduler.submit(padding_job, Instant::now());
+            };
+            shared.locked_async(submit).await;
+            shared.wake();
+            drop(shared);
+            // A refusal comes at once.
+            let padded = padding.try_recv().ok().flatten().transpose()?;
+            let answer = answer.await.map_err(|_| EngineError::Lost)??;
+            if answer.matches {
+                return Ok(done(&answer, Verdict::Match { rehash: true }));
+            }
+            let padded = match padded {
+                Some(padded) => padded,
+                None => padding.await.map_err(|_| EngineError::Lost)??,
+            };
+            let slower = if padded.ran > answer.ran { padded } else { answer };
+            Ok(done(&slower, Verdict::Mismatch))
         }
     }
 

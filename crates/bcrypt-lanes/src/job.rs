@@ -21,7 +21,8 @@ pub(crate) struct Answer {
 
 pub(crate) type Reply = Result<Answer, EngineError>;
 
-/// A hash to compute, and the channel for its result.
+/// A hash to compute, and the channel for its result. A job with a foreign check needs no lane; of the
+/// fields of bcrypt, only `iterations` counts for it.
 pub(crate) struct Job {
     pub(crate) password: ExpandedPassword,
     pub(crate) salt: [u8; 16],
@@ -31,6 +32,8 @@ pub(crate) struct Job {
     pub(crate) iterations_if_wrong: u64,
     /// `None` for a new hash and for dummy work: nothing matches.
     pub(crate) expected: Option<Digest>,
+    /// A check by another algorithm.
+    pub(crate) foreign: Option<Box<dyn FnOnce() -> bool + Send>>,
     pub(crate) client: ClientKey,
     pub(crate) submitted: Instant,
     pub(crate) deadline: Instant,
@@ -45,20 +48,28 @@ pub(crate) struct AdmissionRequest {
     pub(crate) work: u64,
     /// When the job should be finished: some time before its deadline.
     pub(crate) due: Instant,
+    pub(crate) is_foreign: bool,
 }
 
 impl AdmissionRequest {
     /// Keeps a fifth of the time as a reserve for a machine that slows down after admission.
     pub(crate) fn new(client: ClientKey, work: u64, submitted: Instant, deadline: Instant) -> Self {
         let time = deadline.saturating_duration_since(submitted);
-        Self { client, work, due: submitted + time / 5 * 4 }
+        Self { client, work, due: submitted + time / 5 * 4, is_foreign: false }
     }
 }
 
 impl Job {
     /// What admission control needs to know about it.
     pub(crate) fn admission_request(&self) -> AdmissionRequest {
-        AdmissionRequest::new(self.client, self.work(), self.submitted, self.deadline)
+        let request =
+            AdmissionRequest::new(self.client, self.work(), self.submitted, self.deadline);
+        AdmissionRequest { is_foreign: self.is_foreign(), ..request }
+    }
+
+    /// Whether it runs beside the lanes.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign.is_some()
     }
 
     /// The maximum number of iterations, used for queueing and estimates.
@@ -114,6 +125,7 @@ pub(crate) mod tests {
             iterations,
             iterations_if_wrong: 0,
             expected: None,
+            foreign: None,
             client: ClientKey(client),
             submitted: now,
             deadline: now + Duration::from_mins(1),

@@ -14,6 +14,7 @@
 //!   hashes from its `lane_group`, drops cancelled and expired jobs, and fills free lanes. A `job`
 //!   travels from the engine through the queue into a lane, which completes it.
 //! - `lane`, `password`, `stored`, `cost`: one bcrypt, from password to `$2b$…`.
+//! - `foreign`: checks by other algorithms, which run beside the lanes.
 //! - `kernel`: the hot loop, one instance for each number of lanes; `pi`: Blowfish's tables.
 //! - [`self_test`]: known-answer tests of every kernel, to run before serving.
 
@@ -21,6 +22,7 @@ mod client_key;
 mod cost;
 mod engine;
 mod error;
+mod foreign;
 mod job;
 mod kernel;
 mod lane;
@@ -41,6 +43,7 @@ pub use client_key::ClientKey;
 pub use cost::Cost;
 pub use engine::Engine;
 pub use error::EngineError;
+pub use foreign::ForeignCheck;
 pub use outcome::{Timed, Verdict};
 pub use self_test::{SelfTestError, self_test};
 pub use settings::Settings;

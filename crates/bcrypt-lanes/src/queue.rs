@@ -21,6 +21,8 @@ pub(crate) struct Queue {
     arrivals: u64,
     /// In service order.
     jobs: BTreeMap<Tag, Job>,
+    /// How many of them need no lane.
+    foreign: usize,
     /// The tags of each client's jobs, oldest first; no entry is empty.
     per_client: HashMap<ClientKey, VecDeque<Tag>>,
     /// A lower bound of all deadlines.
@@ -58,6 +60,7 @@ impl Queue {
             clock: 0,
             arrivals: 0,
             jobs: BTreeMap::new(),
+            foreign: 0,
             per_client: HashMap::new(),
             earliest_deadline: None,
         }
@@ -65,6 +68,11 @@ impl Queue {
 
     pub(crate) fn len(&self) -> usize {
         self.jobs.len()
+    }
+
+    /// How many jobs need no lane.
+    pub(crate) fn foreign(&self) -> usize {
+        self.foreign
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -137,29 +145,37 @@ impl Queue {
         let earliest = self.earliest_deadline.unwrap_or(job.deadline);
         self.earliest_deadline = Some(earliest.min(job.deadline));
         self.per_client.entry(job.client).or_default().push_back(tag);
+        self.foreign += usize::from(job.is_foreign());
         self.jobs.insert(tag, job);
     }
 
     fn remove_newest(&mut self, client: ClientKey) -> Option<Job> {
         let tag = *self.per_client.get(&client)?.back()?;
         let job = self.jobs.remove(&tag)?;
-        self.remove_from_client(client, tag);
+        self.forget(&job, tag);
         Some(job)
+    }
+
+    /// The next job.
+    pub(crate) fn first(&self) -> Option<&Job> {
+        self.jobs.first_key_value().map(|(_, job)| job)
     }
 
     /// Removes the next job.
     pub(crate) fn pop(&mut self) -> Option<Job> {
         let (tag, job) = self.jobs.pop_first()?;
-        self.remove_from_client(job.client, tag);
+        self.forget(&job, tag);
         self.clock = self.clock.max(tag.0);
         Some(job)
     }
 
-    fn remove_from_client(&mut self, client: ClientKey, tag: Tag) {
-        if let Some(tags) = self.per_client.get_mut(&client) {
+    /// Updates the counts after `job` was removed.
+    fn forget(&mut self, job: &Job, tag: Tag) {
+        self.foreign -= usize::from(job.is_foreign());
+        if let Some(tags) = self.per_client.get_mut(&job.client) {
             tags.retain(|other| *other != tag);
             if tags.is_empty() {
-                self.per_client.remove(&client);
+                self.per_client.remove(&job.client);
             }
         }
     }
@@ -174,7 +190,7 @@ impl Queue {
         let dead = self.jobs.extract_if(.., |_, job| job.state(now) != JobState::Live);
         let dead: Vec<_> = dead.collect();
         for (tag, job) in &dead {
-            self.remove_from_client(job.client, *tag);
+            self.forget(job, *tag);
         }
         self.earliest_deadline = self.jobs.values().map(|job| job.deadline).min();
         dead.into_iter().map(|(_, job)| (job.state(now), job)).collect()

@@ -17,6 +17,8 @@ pub(crate) struct Scheduler {
     queue: Queue,
     lanes: usize,
     loads: Vec<Load>,
+    /// The running foreign checks; at most one for each worker.
+    foreign: Load,
     /// Only the counters are used.
     counters: Stats,
 }
@@ -30,11 +32,11 @@ pub(crate) struct Refusal {
     pub(crate) is_full: bool,
 }
 
-/// The jobs in the lanes of one worker.
+/// The jobs in the lanes of one worker, or beside the lanes of all.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Load {
     pub(crate) jobs: usize,
-    /// Remaining iterations of all its lanes.
+    /// Remaining iterations of all of them.
     pub(crate) work: u64,
 }
 
@@ -46,6 +48,7 @@ impl Scheduler {
             queue: Queue::new(settings.queue),
             lanes: settings.lanes,
             loads: vec![Load::default(); settings.threads],
+            foreign: Load::default(),
             counters: Stats::default(),
         }
     }
@@ -118,10 +121,13 @@ impl Scheduler {
         position: QueuePosition,
         now: Instant,
     ) -> Option<Duration> {
-        if self.queue.len() + self.lanes_busy() < self.lanes_total() {
+        let foreign = self.foreign.jobs + self.queue.foreign() + usize::from(request.is_foreign);
+        let in_lanes = self.lanes_busy() + self.queue.len() - self.queue.foreign()
+            + usize::from(!request.is_foreign);
+        if in_lanes <= self.lanes_total() && foreign <= self.loads.len() {
             return None;
         }
-        let done = self.wait(position) + self.throughput.time_for(request.work, 1);
+        let done = self.wait(position) + self.run_time(request.work, request.is_foreign);
         let overrun = done.checked_sub(request.due.saturating_duration_since(now))?;
         (!overrun.is_zero()).then(|| overrun.max(MIN_RETRY_AFTER))
     }
@@ -129,10 +135,10 @@ impl Scheduler {
     fn fair_position(&self, request: AdmissionRequest, now: Instant) -> QueuePosition {
         let running = self.running();
         self.queue.position(request.client, request.work, |ahead, job| {
-            let AdmissionRequest { work, due, .. } = job.admission_request();
+            let AdmissionRequest { work, due, is_foreign, .. } = job.admission_request();
             let done = |ahead| {
                 self.throughput.time_for(running + ahead, self.lanes_total())
-                    + self.throughput.time_for(work, 1)
+                    + self.run_time(work, is_foreign)
             };
             // A machine that others slowed down has jobs that nothing saves: they protect no place.
             done(ahead) <= job.deadline.saturating_duration_since(now)
@@ -149,15 +155,25 @@ impl Scheduler {
         self.throughput.time_for(self.running() + position.ahead + position.own, self.lanes_total())
     }
 
+    /// How long a job runs: in one of the lanes while all are busy, or beside them on half a core.
+    fn run_time(&self, work: u64, is_foreign: bool) -> Duration {
+        self.throughput.time_for(work, if is_foreign { self.lanes / 2 } else { 1 })
+    }
+
     /// The refusal of a job that would wait here in a queue without room for it.
     fn refusal(&self, position: QueuePosition) -> Refusal {
         let retry_after = self.wait(position).max(MIN_RETRY_AFTER);
         Refusal { retry_after, is_full: position.own == 0 }
     }
 
-    /// Remaining iterations in all lanes.
+    /// Remaining iterations in all lanes, and of the foreign checks.
     fn running(&self) -> u64 {
-        self.loads.iter().map(|load| load.work).sum()
+        self.loads.iter().map(|load| load.work).sum::<u64>() + self.foreign.work
+    }
+
+    /// Whether jobs wait.
+    pub(crate) fn has_queued(&self) -> bool {
+        self.queue.len() > 0
     }
 
     /// Completes queued jobs whose deadline has passed: no lane may become free for a long time.
@@ -188,22 +204,26 @@ impl Scheduler {
         }
     }
 
-    /// The next job for a worker, if it has a free lane and no other worker has fewer lanes in use: two
-    /// jobs run faster on two cores than in two lanes of one.
+    /// The next job for a worker, if there is room for it. The order holds for both kinds of jobs: one
+    /// that waits for its room delays those behind it, as admission assumed. The cores are busy meanwhile.
     pub(crate) fn take(&mut self, worker: usize, now: Instant) -> Option<Job> {
-        let mine = self.loads[worker].jobs;
-        if mine >= self.lanes || self.loads.iter().any(|other| other.jobs < mine) {
-            return None;
-        }
-        while let Some(job) = self.queue.pop() {
+        while let Some(first) = self.queue.first() {
+            let is_foreign = first.is_foreign();
+            let place = if is_foreign { &self.foreign } else { &self.loads[worker] };
+            let mine = place.jobs;
+            if !self.has_room(worker, is_foreign) && first.state(now) == JobState::Live {
+                return None;
+            }
+            let job = self.queue.pop()?;
             let state = match job.state(now) {
-                // It would occupy a lane that another job needs. An idle worker tries anyway.
+                // It would occupy a place that another job needs. An idle worker tries anyway.
                 JobState::Live if mine > 0 && self.is_too_late(&job, now) => JobState::Expired,
                 state => state,
             };
             if state == JobState::Live {
-                self.loads[worker].jobs += 1;
-                self.loads[worker].work += job.work();
+                let place = if is_foreign { &mut self.foreign } else { &mut self.loads[worker] };
+                place.jobs += 1;
+                place.work += job.work();
                 return Some(job);
             }
             self.drop_job(job, state);
@@ -211,13 +231,36 @@ impl Scheduler {
         None
     }
 
+    /// Whether a worker has a free lane and no other worker has fewer lanes in use: two jobs run faster
+    /// on two cores than in two lanes of one. Or whether fewer foreign checks run than there are workers.
+    fn has_room(&self, worker: usize, is_foreign: bool) -> bool {
+        if is_foreign {
+            return self.foreign.jobs < self.loads.len();
+        }
+        let mine = self.loads[worker].jobs;
+        mine < self.lanes && self.loads.iter().all(|other| other.jobs >= mine)
+    }
+
     fn is_too_late(&self, job: &Job, now: Instant) -> bool {
-        self.throughput.time_for(job.iterations, 1) > job.deadline.saturating_duration_since(now)
+        let lanes = if job.is_foreign() { self.lanes } else { 1 };
+        let time = self.throughput.time_for(job.iterations, lanes);
+        time > job.deadline.saturating_duration_since(now)
+    }
+
+    /// Frees the place of a foreign check.
+    pub(crate) fn end_foreign(&mut self, work: u64, ended: Stats) {
+        self.foreign.jobs -= 1;
+        self.foreign.work -= work;
+        self.count(ended);
     }
 
     /// Updates the load of a worker and adds the outcomes since its last report.
     pub(crate) fn report(&mut self, worker: usize, load: Load, ended: Stats) {
         self.loads[worker] = load;
+        self.count(ended);
+    }
+
+    fn count(&mut self, ended: Stats) {
         self.counters.completed += ended.completed;
         self.counters.expired += ended.expired;
         self.counters.dropped += ended.dropped;

@@ -4,7 +4,7 @@ use std::hint;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use crate::kernel::Lane;
 use crate::lane_group::LaneGroup;
 use crate::password::ExpandedPassword;
 use crate::scheduler::{Load, Scheduler};
+use crate::throughput::SLICE_TIME;
 use crate::{Settings, Stats, kernel};
 
 /// Much longer than a worker that runs holds the lock.
@@ -121,14 +122,14 @@ impl Shared {
     }
 
     /// Runs worker number `worker`. A panic loses only the jobs in its lanes.
-    pub(crate) fn work(&self, worker: usize) {
+    pub(crate) fn work(self: &Arc<Self>, worker: usize) {
         while panic::catch_unwind(AssertUnwindSafe(|| self.serve(worker))).is_err() {
             let panicked = Stats { panics: 1, ..Stats::default() };
             self.locked(|scheduler| scheduler.report(worker, Load::default(), panicked));
         }
     }
 
-    fn serve(&self, worker: usize) {
+    fn serve(self: &Arc<Self>, worker: usize) {
         let idle = &self.workers[worker];
         // After a panic it is set.
         let _ = idle.thread.set(thread::current());
@@ -140,13 +141,20 @@ impl Shared {
                 let now = Instant::now();
                 scheduler.expire(now);
                 taken.extend(std::iter::from_fn(|| scheduler.take(worker, now)));
-                (!scheduler.stopping).then(|| scheduler.throughput.slice())
+                let stay = (scheduler.throughput.slice(), scheduler.has_queued());
+                (!scheduler.stopping).then_some(stay)
             });
-            let Some(slice) = visit else { return };
+            let Some((slice, has_queued)) = visit else { return };
+            for job in taken.extract_if(.., |job| job.is_foreign()) {
+                self.start_foreign(job);
+            }
             if lane_group.width() + taken.len() == 0 {
                 // Parks after a visit with the flag set: a job that is queued later finds the flag.
-                if idle.is_idle.swap(true, Ordering::SeqCst) {
-                    thread::park();
+                match idle.is_idle.swap(true, Ordering::SeqCst) {
+                    // The next job waits for a foreign check to end, or for another worker.
+                    true if has_queued => thread::park_timeout(SLICE_TIME),
+                    true => thread::park(),
+                    false => {}
                 }
                 since = Instant::now();
                 continue;
