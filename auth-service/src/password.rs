@@ -2,15 +2,20 @@
 //!
 //! - `validation`: the rules of a password.
 //! - `hasher`: hashes and verifies on the threads of `rolegate_bcrypt_lanes`.
+//! - `foreign_hash`: hashes of other systems; `importable`: those that may come into the database.
 //! - `pepper`: secrets outside the database that go into hashes.
 //! - `credential_cache`: successful checks of HTTP Basic.
 
 mod credential_cache;
+mod foreign_hash;
 mod hasher;
+mod importable;
 mod pepper;
 mod validation;
 
 pub(crate) use credential_cache::{CacheKey, CredentialCache};
+pub use foreign_hash::ForeignHashError;
 pub use hasher::{HashError, Hasher, HasherError, Verification};
+pub use importable::HashRejection;
 pub use pepper::{Peppers, UnknownPepper};
-pub use validation::{MAX_PASSWORD_BYTES, Password, PasswordError};
+pub use validation::{MAX_PASSWORD_BYTES, Password, PasswordError, PresentedPassword};

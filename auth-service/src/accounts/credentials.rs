@@ -4,7 +4,7 @@ use super::{AccountError, Accounts, Username, rate_limit::LimitExceeded};
 use crate::{
     audit::{self, AuthMethod, Event, Failure},
     metrics,
-    password::{CacheKey, Password, Verification},
+    password::{CacheKey, PresentedPassword, Verification},
     request_origin::RequestOrigin,
     user::{Credentials, User},
 };
@@ -18,13 +18,12 @@ pub(super) struct Presented<'a> {
     /// The username as sent.
     text: &'a str,
     username: Option<Username>,
-    password: Option<Password>,
+    password: Option<PresentedPassword>,
 }
 
 impl<'a> Presented<'a> {
     pub(super) fn new(username: &'a str, password: SecretString) -> Self {
-        // Not PASSWORD_MIN_LENGTH: passwords set before it was raised stay valid.
-        let password = Password::new(password, 1).ok();
+        let password = PresentedPassword::new(password).ok();
         Self { text: username, username: Username::new(username).ok(), password }
     }
 }
@@ -58,7 +57,7 @@ impl Accounts {
         Err(refusal(exceeded, stored.as_ref(), method))
     }
 
-    /// Runs bcrypt, also for an unknown username, and records the result in the audit log. Counts as
+    /// Hashes, also for an unknown username, and records the result in the audit log. Counts as
     /// an attempt unless the password is correct or was not checked.
     pub(super) async fn verify(
         &self,
@@ -90,7 +89,7 @@ impl Accounts {
         Ok(verified)
     }
 
-    /// Replaces a hash of another cost, unless the password has changed meanwhile. In the
+    /// Replaces a hash of another algorithm, cost or pepper, unless the password has changed meanwhile. In the
     /// background, because the caller has already waited for one hash.
     pub(super) fn rehash(
         &self,
@@ -98,7 +97,8 @@ impl Accounts {
         stored: &Credentials,
         origin: RequestOrigin,
     ) {
-        let Some(password) = presented.password.clone() else { return };
+        let password = presented.password.as_ref().and_then(PresentedPassword::valid);
+        let Some(password) = password.cloned() else { return };
         let (accounts, user_id) = (self.clone(), stored.user.id);
         let old = stored.password_hash.clone();
         tokio::spawn(RequestContext::propagate(async move {
@@ -122,7 +122,12 @@ impl Accounts {
     ) -> Option<CacheKey> {
         let password = presented.password.as_ref()?;
         let hash = stored.map(|stored| stored.password_hash.expose_secret());
-        Some(self.cache.key(presented.text, hash, password.expose(), origin.client_key()))
+        Some(self.cache.key(
+            presented.text,
+            hash,
+            password.secret().expose_secret(),
+            origin.client_key(),
+        ))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{AccountError, Accounts};
 use crate::{
-    password::{Password, PasswordError},
+    password::{Password, PasswordError, PresentedPassword},
     request_origin::RequestOrigin,
     secret_generation,
     store::{InsertError, NewUser},
@@ -98,7 +98,8 @@ impl Accounts {
                 let stored = self.reads.credentials(ADMIN_USERNAME.to_owned()).await;
                 let stored = stored.map_err(|error| account(error.into()))?;
                 let hash = stored.as_ref().map(|stored| &stored.password_hash);
-                let checked = self.hasher.verify(Some(&password), hash, origin).await;
+                let presented = PresentedPassword::Valid(password);
+                let checked = self.hasher.verify(Some(&presented), hash, origin).await;
                 if !checked.map_err(|error| account(error.into()))?.is_match {
                     let source = |source| SeedError::File { path: path.clone(), source };
                     std::fs::remove_file(path).map_err(source)?;

@@ -1,6 +1,6 @@
 //! Hashes and verifies passwords with `rolegate_bcrypt_lanes`.
 
-use super::{Password, Peppers, UnknownPepper};
+use super::{Password, Peppers, PresentedPassword, UnknownPepper, foreign_hash::ForeignHash};
 use crate::{metrics, request_origin::RequestOrigin};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
 use rolegate_proto::RefusalScope;
@@ -24,7 +24,8 @@ pub struct Hasher {
 pub struct Verification {
     /// Whether the password matches.
     pub is_match: bool,
-    /// Whether it matches a hash of another cost or pepper than new hashes have.
+    /// Whether it matches a hash of another algorithm, cost or pepper than new hashes have, and bcrypt
+    /// reads all of the password.
     pub needs_rehash: bool,
 }
 
@@ -124,11 +125,15 @@ impl Hasher {
     /// Verifies a password. `None` for either argument never matches, at the same cost.
     pub async fn verify(
         &self,
-        password: Option<&Password>,
+        password: Option<&PresentedPassword>,
         stored: Option<&SecretString>,
         origin: RequestOrigin,
     ) -> Result<Verification, HashError> {
         let hash = stored.map(ExposeSecret::expose_secret);
+        if let (Some(password), Some(foreign)) = (password, hash.and_then(foreign)) {
+            return self.verify_foreign(password, foreign, origin).await;
+        }
+        let password = password.and_then(PresentedPassword::valid);
         let peppered = match (hash, password) {
             (Some(hash), Some(password)) => self.peppers.for_stored(hash, password).map(Some),
             _ => Ok(None),
@@ -156,6 +161,27 @@ impl Hasher {
         let needs_rehash = is_match && (is_outdated || verdict == Verdict::Match { rehash: true });
         Ok(Verification { is_match, needs_rehash })
     }
+
+    /// Verifies a password against a hash of another algorithm, which has no pepper.
+    async fn verify_foreign(
+        &self,
+        password: &PresentedPassword,
+        stored: ForeignHash,
+        origin: RequestOrigin,
+    ) -> Result<Verification, HashError> {
+        let client = origin.client_key();
+        let _slot = self.slots.acquire(client).ok_or(NO_SLOT)?;
+        let check = stored.check(password.secret().clone());
+        let client = ClientKey::from(client);
+        let verdict = self.engine.verify_foreign(check, self.cost, client, origin.deadline).await?;
+        let is_match = observe(verdict).is_match();
+        Ok(Verification { is_match, needs_rehash: is_match && password.valid().is_some() })
+    }
+}
+
+/// A stored hash of another algorithm; a malformed one is treated like one of bcrypt.
+fn foreign(stored: &str) -> Option<ForeignHash> {
+    if stored.starts_with("$2") { None } else { ForeignHash::parse(stored).ok() }
 }
 
 /// Observes the times of a result in metrics and trace.
@@ -184,7 +210,9 @@ impl From<EngineError> for HashError {
 
 #[cfg(test)]
 mod tests {
-    use super::{HashError, Hasher, Password, Peppers, RequestOrigin, Verification};
+    use super::{
+        HashError, Hasher, Password, Peppers, PresentedPassword, RequestOrigin, Verification,
+    };
     use secrecy::{ExposeSecret, SecretString};
     use std::time::{Duration, Instant};
 
@@ -208,7 +236,8 @@ mod tests {
     }
 
     async fn check(hasher: &Hasher, text: &str, stored: Option<&SecretString>) -> Verification {
-        hasher.verify(password(text).as_ref(), stored, origin()).await.expect("verified")
+        let presented = PresentedPassword::new(SecretString::from(text)).ok();
+        hasher.verify(presented.as_ref(), stored, origin()).await.expect("verified")
     }
 
     #[tokio::test]
@@ -269,8 +298,30 @@ mod tests {
         }
         for peppers in [&[][..], &["two"]] {
             let hasher = with_peppers(4, peppers);
-            let unknown = hasher.verify(Some(&sesame), Some(&first), origin()).await;
+            let presented = PresentedPassword::Valid(sesame.clone());
+            let unknown = hasher.verify(Some(&presented), Some(&first), origin()).await;
             assert!(matches!(unknown, Err(HashError::UnknownPepper(_))), "{unknown:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_foreign_hash_needs_rehash_unless_bcrypt_would_cut_the_password() {
+        let passphrase = "a passphrase of more than the 72 bytes that bcrypt reads, which argon2 took: xxxxxxxxxxxxxxxxxxxx";
+        let of_long = "$argon2id$v=19$m=1024,t=3,p=4$8Qooz3GRUC0rtz+XfNejRQ$IeDyAf/rkAz+5k0wqzU1ovqOM11k7qsxa65n7XckifQ";
+        let of_short = "$argon2i$v=19$m=1024,t=3,p=4$rXVOyVlrTcm5V+r9n5Oylg$EceDiYZz5d2nfZqktTmjACCB4eEBIfYZsZxNGL/FGEw";
+        // A foreign hash has no pepper until it is replaced.
+        for hasher in [hasher(4), with_peppers(4, &["one"])] {
+            let stored = SecretString::from(of_short);
+            let right = check(&hasher, "corréct horse", Some(&stored)).await;
+            assert_eq!(right, Verification { is_match: true, needs_rehash: true });
+            assert!(!check(&hasher, "correct horse", Some(&stored)).await.is_match);
+            let long = check(&hasher, passphrase, Some(&SecretString::from(of_long))).await;
+            assert_eq!(long, Verification { is_match: true, needs_rehash: false });
+            let cut = SecretString::from(bcrypt::hash(&passphrase[..72], 4).expect("hashed"));
+            assert!(!check(&hasher, passphrase, Some(&cut)).await.is_match, "the rule of bcrypt");
+            let over_limit = of_short.replace("m=1024", "m=9999999");
+            let stored = SecretString::from(over_limit);
+            assert!(!check(&hasher, "corréct horse", Some(&stored)).await.is_match);
         }
     }
 

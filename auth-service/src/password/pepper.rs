@@ -63,6 +63,13 @@ impl Peppers {
         }
     }
 
+    /// The hash of bcrypt in a stored one, whatever the password. `None` if its pepper is not configured.
+    pub(super) fn bcrypt_part<'h>(&self, stored: &'h str) -> Option<&'h str> {
+        let Some(rest) = stored.strip_prefix(SCHEME) else { return Some(stored) };
+        let (id, hash) = rest.split_once(':')?;
+        self.0.iter().any(|pepper| pepper.id == id).then_some(hash)
+    }
+
     /// Splits a stored hash.
     pub(super) fn for_stored<'h>(
         &self,

@@ -5,6 +5,9 @@ use secrecy::{ExposeSecret, SecretString};
 /// bcrypt ignores further bytes.
 pub const MAX_PASSWORD_BYTES: usize = 72;
 
+/// Of a password that is checked: hashes of other algorithms read more than bcrypt.
+const MAX_PRESENTED_BYTES: usize = 1024;
+
 /// A valid password: 1 to 72 bytes without NUL, unchanged.
 #[derive(Clone, Debug)]
 pub struct Password(SecretString);
@@ -46,9 +49,42 @@ impl Password {
     }
 }
 
+/// A password to check. Users whose hashes were imported may have longer ones than bcrypt reads.
+#[derive(Clone, Debug)]
+pub enum PresentedPassword {
+    /// One that a new user could have.
+    Valid(Password),
+    /// 73 to 1,024 bytes without NUL; matches hashes of other algorithms only, and is never rehashed.
+    Long(SecretString),
+}
+
+impl PresentedPassword {
+    /// Checks the rules, except for `PASSWORD_MIN_LENGTH`: passwords set before it was raised stay valid.
+    pub fn new(text: SecretString) -> Result<Self, PasswordError> {
+        let bytes = text.expose_secret().as_bytes();
+        let is_long = (MAX_PASSWORD_BYTES + 1..=MAX_PRESENTED_BYTES).contains(&bytes.len());
+        if is_long && !bytes.contains(&0) {
+            return Ok(Self::Long(text));
+        }
+        Password::new(text, 1).map(Self::Valid)
+    }
+
+    /// The password, if bcrypt reads all of it.
+    #[must_use]
+    pub fn valid(&self) -> Option<&Password> {
+        if let Self::Valid(password) = self { Some(password) } else { None }
+    }
+
+    pub(crate) fn secret(&self) -> &SecretString {
+        match self {
+            Self::Valid(Password(text)) | Self::Long(text) => text,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Password, PasswordError};
+    use super::{Password, PasswordError, PresentedPassword};
     use secrecy::SecretString;
 
     fn rule(text: &str, least: usize) -> Option<PasswordError> {
@@ -69,6 +105,13 @@ mod tests {
         assert_eq!(rule(&"x".repeat(73), 1), Some(PasswordError::TooLong));
         assert_eq!(rule(&"é".repeat(37), 1), Some(PasswordError::TooLong));
         assert_eq!(rule("a\0b", 1), Some(PasswordError::Nul));
+        let long = |length| PresentedPassword::new(SecretString::from("x".repeat(length)));
+        assert!(matches!(long(72), Ok(PresentedPassword::Valid(_))));
+        assert!(matches!(long(73), Ok(PresentedPassword::Long(_))));
+        assert!(long(1024).is_ok_and(|password| password.valid().is_none()));
+        for text in [String::new(), "x".repeat(1025), format!("{}\0", "x".repeat(80))] {
+            assert!(PresentedPassword::new(SecretString::from(text)).is_err());
+        }
         let text = PasswordError::TooShort { least: 1 }.to_string();
         assert_eq!(text, "Password must have at least 1 byte.");
     }

@@ -133,9 +133,10 @@ impl UserStore for SqlStore {
 
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
         // The cost has two digits, as in `$2b$12$`.
-        // A hash of bcrypt has 60 characters; the name of a pepper may precede it.
+        // A hash of bcrypt ends the text and has 60 characters; the name of a pepper may precede it.
         let sql = r#"SELECT coalesce(max(substr(password, length(password) - 55, 2)), '') FROM "user"
-            WHERE password LIKE '%$2_$__$%' AND length(password) >= 60"#;
+            WHERE length(password) >= 60
+                AND substr(password, length(password) - 59) LIKE '$2_$__$%'"#;
         let highest = self.0.read::<(String,)>(self.0.statement(sql)).await?.pop();
         Ok(highest.and_then(|(cost,)| cost.parse().ok()))
     }

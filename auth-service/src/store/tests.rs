@@ -113,6 +113,11 @@ async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStor
         store.insert(None, new).await.expect("inserted");
         assert_eq!(highest().await, Some(expected));
     }
+    // Of Django: in the midst it looks like a hash of bcrypt.
+    let password_hash = format!("pbkdf2_sha256$29$ab${}=", "z".repeat(43)).into();
+    let new = NewUser { username: "imported".into(), password_hash, role: Role::User };
+    store.insert(None, new).await.expect("inserted");
+    assert_eq!(highest().await, Some(15));
 }
 
 async fn set_role_requires_an_admin(store: &dyn UserStore) {

@@ -48,3 +48,4 @@ pub use outcome::{Timed, Verdict};
 pub use self_test::{SelfTestError, self_test};
 pub use settings::Settings;
 pub use stats::Stats;
+pub use stored::stored_cost;

@@ -35,6 +35,12 @@ impl Stored {
     }
 }
 
+/// The cost of a hash that [`Engine::verify`](crate::Engine::verify) can check; `None` for other text.
+#[must_use]
+pub fn stored_cost(text: &str) -> Option<Cost> {
+    Stored::parse(text).map(|stored| stored.cost)
+}
+
 #[cfg(test)]
 mod tests {
     use super::Stored;

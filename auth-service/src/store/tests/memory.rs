@@ -91,9 +91,11 @@ impl UserStore for MemoryStore {
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
         let users = self.users()?;
         let hashes = users.by_id.values().map(|row| row.password_hash.expose_secret());
-        let bcrypt = hashes.filter_map(|hash| Some(hash.split_at_checked(hash.find("$2")?)?.1));
-        let bcrypt = bcrypt.filter(|hash| hash.len() == 60);
-        Ok(bcrypt.filter_map(|hash| hash.get(4..6)?.parse().ok()).max())
+        let ends = hashes.filter_map(|hash| hash.get(hash.len().checked_sub(60)?..));
+        Ok(ends
+            .filter(|end| end.starts_with("$2"))
+            .filter_map(|hash| hash.get(4..6)?.parse().ok())
+            .max())
     }
 
     async fn set_role(

@@ -1,0 +1,99 @@
+use super::{ForeignHash, ForeignHashError};
+use secrecy::SecretString;
+
+/// Samples by the real libraries.
+const SAMPLES: &str = include_str!("../../../test-data/foreign-hashes.jsonl");
+
+#[derive(serde::Deserialize)]
+struct Sample {
+    made_by: String,
+    password: String,
+    password_hash: String,
+}
+
+fn samples() -> impl Iterator<Item = Sample> {
+    SAMPLES.lines().map(|line| serde_json::from_str(line).expect("a sample"))
+}
+
+fn matches(hash: &str, password: &str) -> bool {
+    let hash = ForeignHash::parse(hash).unwrap_or_else(|error| panic!("{error}"));
+    (hash.check(SecretString::from(password)).run)()
+}
+
+fn problem(hash: &str) -> Option<ForeignHashError> {
+    ForeignHash::parse(hash).err()
+}
+
+#[test]
+fn hashes_by_the_real_libraries_match_their_password_only() {
+    let mut count = 0;
+    for sample in samples().filter(|sample| !sample.password_hash.starts_with("$2")) {
+        assert!(matches(&sample.password_hash, &sample.password), "{}", sample.made_by);
+        let wrong = format!("{}x", sample.password);
+        assert!(!matches(&sample.password_hash, &wrong), "{}", sample.made_by);
+        count += 1;
+    }
+    assert!(count >= 12, "{count}");
+}
+
+#[test]
+fn parameters_over_256_mib_or_ten_seconds_are_refused() {
+    let argon2 = |m: u32, t: u32| {
+        problem(&format!("$argon2id$v=19$m={m},t={t},p=1$c2FsdHNhbHQ$c2FsdHNhbHRzYWx0c2FsdA"))
+    };
+    assert_eq!(argon2(262_144, 1), None);
+    assert_eq!(argon2(262_145, 1), Some(ForeignHashError::TooMuchMemory));
+    assert_eq!(argon2(262_144, 40), None);
+    assert_eq!(argon2(262_144, 41), Some(ForeignHashError::TooMuchWork));
+    assert_eq!(argon2(8, u32::MAX), Some(ForeignHashError::TooMuchWork));
+    let scrypt = |ln: u32, r: u32, p: u32| {
+        problem(&format!("$scrypt$ln={ln},r={r},p={p}$c2FsdHNhbHQ$c2FsdHNhbHRzYWx0c2FsdA"))
+    };
+    assert_eq!(scrypt(18, 8, 1), None);
+    assert_eq!(scrypt(19, 8, 1), Some(ForeignHashError::TooMuchMemory));
+    assert_eq!(scrypt(1, 8, 1 << 19), Some(ForeignHashError::TooMuchMemory));
+    assert_eq!(scrypt(14, 8, 1000), Some(ForeignHashError::TooMuchWork));
+    assert_eq!(scrypt(31, u32::MAX, u32::MAX), Some(ForeignHashError::TooMuchMemory));
+    assert_eq!(scrypt(u32::MAX, 1, 1), Some(ForeignHashError::TooMuchMemory));
+    let pbkdf2 = |iterations: u32| {
+        let digest = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+        assert_eq!(
+            problem(&format!("$pbkdf2-sha256${iterations}$c2FsdA${digest}")),
+            problem(&format!("pbkdf2_sha256${iterations}$salt${digest}=")),
+        );
+        problem(&format!("pbkdf2_sha256${iterations}$salt${digest}="))
+    };
+    assert_eq!(pbkdf2(1_200_000), None, "the default of Django 6");
+    assert_eq!(pbkdf2(u32::MAX), Some(ForeignHashError::TooMuchWork));
+}
+
+#[test]
+fn malformed_and_unknown_hashes_are_refused_without_a_panic() {
+    use ForeignHashError::{Malformed, UnknownFormat};
+    let tail = "$c2FsdHNhbHQ$c2FsdHNhbHRzYWx0c2FsdA";
+    for (hash, expected) in [
+        (String::new(), UnknownFormat),
+        ("secret".into(), UnknownFormat),
+        ("$1$salt$digest".into(), UnknownFormat),
+        ("pbkdf2_sha1$1000$salt$AAAA".into(), UnknownFormat),
+        ("argon2$argon2id$v=19$m=8,t=1,p=1".into(), UnknownFormat),
+        (format!("$argon2d$v=19$m=8,t=1,p=1{tail}"), UnknownFormat),
+        (format!("$argon2$v=19$m=8,t=1,p=1{tail}"), UnknownFormat),
+        (format!("$argon2id$v=20$m=8,t=1,p=1{tail}"), Malformed("argon2")),
+        (format!("$argon2id$v=19$m=8,t=0,p=1{tail}"), Malformed("argon2")),
+        (format!("$argon2id$v=19$m=8,t=1,p=1,keyid=AAAA{tail}"), Malformed("argon2")),
+        (format!("$argon2id$v=19$m=99999999999,t=1,p=1{tail}"), Malformed("argon2")),
+        ("$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ".into(), Malformed("argon2")),
+        ("$argon2id$v=19$m=8,t=1,p=1$é$é".into(), Malformed("argon2")),
+        (format!("$scrypt$ln=4,r=8{tail}"), Malformed("scrypt")),
+        (format!("$scrypt$ln=4,r=0,p=1{tail}"), Malformed("scrypt")),
+        (format!("$scrypt$ln=4,r=8,p=1,x=1{tail}"), Malformed("scrypt")),
+        ("pbkdf2_sha256$0$salt$AAAA".into(), Malformed("PBKDF2-SHA256")),
+        ("pbkdf2_sha256$+9$salt$AAAA".into(), Malformed("PBKDF2-SHA256")),
+        ("pbkdf2_sha256$1000$salt$AAAA".into(), Malformed("PBKDF2-SHA256")),
+        ("pbkdf2_sha256$1000$salt".into(), Malformed("PBKDF2-SHA256")),
+        ("$pbkdf2-sha256$1000$sa+t$AAAA".into(), Malformed("PBKDF2-SHA256")),
+    ] {
+        assert_eq!(problem(&hash), Some(expected), "{hash}");
+    }
+}
