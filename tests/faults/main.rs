@@ -2,6 +2,7 @@
 
 mod auth_outage;
 mod bad_settings;
+mod client_conformance;
 mod connections;
 mod database_outage;
 mod database_tls;

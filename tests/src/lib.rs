@@ -11,6 +11,7 @@
 //! - [`Process`]: a started program; [`program`]: which there are, and their files.
 //! - [`TestDatabase`]: a database of one test; [`postgres`]: its server, and clusters with TLS.
 //! - [`SmallDisk`]: a file system that a test fills.
+//! - [`ClientStage`]: the deployment of `clients/conformance.json`.
 //! - [`TcpProxy`]: cuts or stalls connections between programs.
 //! - [`Collector`]: receives OpenTelemetry spans.
 //! - [`eventually`]: waits for a state instead of for a time.
@@ -23,6 +24,7 @@
 
 mod api;
 mod certificates;
+mod client_stage;
 mod collector;
 mod database;
 mod deployments;
@@ -41,6 +43,7 @@ pub mod token;
 
 pub use api::{Api, TestResponse, until_served};
 pub use certificates::{Authority, Certificate, Validity};
+pub use client_stage::{CaseUser, ClientStage};
 pub use collector::{CollectedSpan, Collector};
 pub use database::{LockedTable, Store, StoredUser, TestDatabase};
 pub use eventually::{eventually, within_bounds};

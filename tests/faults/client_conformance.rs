@@ -1,0 +1,72 @@
+//! `clients/conformance.json` on the gateway, whose answers the clients in other languages must give too.
+
+use e2e::{Api, ClientStage, Process, Program, Store, TestResponse, TestSetup, eventually};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// The routes of the gateway with these requirements.
+fn path(roles: &Value) -> &'static str {
+    match roles {
+        roles if *roles == json!([]) => "/profile",
+        roles if *roles == json!(["admin"]) => "/admin",
+        roles if *roles == json!(["author", "admin"]) => "/author",
+        roles => panic!("no route for {roles}"),
+    }
+}
+
+/// The response without what the table does not describe.
+fn outcome(response: &TestResponse) -> Value {
+    let mut outcome = json!({ "status": response.status });
+    if response.status != 200 {
+        outcome["detail"] = response.json()["detail"].clone();
+    }
+    for name in ["www-authenticate", "retry-after"] {
+        if let Some(value) = response.header(name) {
+            outcome[name] = value.into();
+        }
+    }
+    outcome
+}
+
+fn table() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/conformance.json");
+    serde_json::from_str(&std::fs::read_to_string(path).expect("it is there")).expect("JSON")
+}
+
+#[tokio::test]
+async fn gateway_answers_every_case_as_clients_in_other_languages_must() {
+    let table = table();
+    let mut stage = ClientStage::start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let unused = "127.0.0.1:1".parse().expect("an address");
+    let mut settings = TestSetup::split(Store::Postgres).gateway_settings(unused, None);
+    settings.insert("AUTH_SERVICE_URL".to_owned(), stage.url());
+    let hosts = stage.hosts();
+    let gateway = Process::start_with_hosts(Program::Gateway, &settings, folder.path(), &hosts);
+    let gateway = gateway.ready().await;
+    let bearer = Api::at(&gateway.address("bearer"));
+    for case in table["cases"].as_array().expect("cases") {
+        let name = case["name"].as_str().expect("a name");
+        let user = stage.user(case["token"].as_str().expect("a kind of token")).await;
+        let form = case.get("authorization").cloned().unwrap_or_else(|| json!("Bearer {token}"));
+        let api = match form.as_str() {
+            Some(form) => {
+                bearer.with_authorization(form.replace("{token}", &user.token).as_bytes())
+            }
+            None => bearer.clone(),
+        };
+        for step in case["steps"].as_array().expect("steps") {
+            for given in step["given"].as_array().into_iter().flatten() {
+                stage.bring_about(given.as_str().expect("text"), &user).await;
+            }
+            let expected = &table["outcomes"][step["expect"].as_str().expect("an outcome")];
+            let ask = async || outcome(&api.get(path(&case["roles"])).await);
+            if step["eventually"] == true {
+                eventually(name, async || (ask().await == *expected).then_some(())).await;
+            }
+            for _ in 0..step["times"].as_u64().unwrap_or(1) {
+                assert_eq!(ask().await, *expected, "{name}: {step}");
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The deployment of `clients/conformance.json` for the suites of clients in other languages.
+//!
+//! ```sh
+//! client-stage COMMAND…
+//! ```
+//!
+//! Runs the command; names resolve for it as on the stage, and `AUTH_SERVICE_URL` names the replicas. It
+//! controls the stage over TCP at `CLIENT_STAGE`, one JSON document a line: `{"token": "fresh"}` creates a
+//! user and is answered by `{"token": …}`, `{"given": "role author"}` by `{}` when that is so.
+
+use e2e::{ADMIN_PASSWORD, ClientStage};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    net::{TcpListener, TcpStream},
+    process::Command,
+};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let mut stage = ClientStage::start().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("a bound socket");
+    let mount_and_run = r#"mount --bind "$0" /etc/hosts && exec "$@""#;
+    let mut command = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", mount_and_run])
+        .arg(stage.hosts())
+        .args(std::env::args_os().skip(1))
+        .env("AUTH_SERVICE_URL", stage.url())
+        .env("ADMIN_PASSWORD", ADMIN_PASSWORD)
+        .env("CLIENT_STAGE", address.to_string())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("unshare(1) can be started");
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let (stream, _) = accepted.expect("a connection of the command");
+                tokio::select! {
+                    () = serve(&mut stage, stream) => {}
+                    _ = command.wait() => {}
+                }
+            }
+            status = command.wait() => {
+                let code = status.expect("it can be waited for").code().unwrap_or(1);
+                return ExitCode::from(u8::try_from(code).unwrap_or(1));
+            }
+        }
+    }
+}
+
+/// Answers one connection, until it ends.
+async fn serve(stage: &mut ClientStage, mut stream: TcpStream) {
+    let (requests, mut responses) = stream.split();
+    let mut requests = BufReader::new(requests).lines();
+    let mut user = None;
+    while let Ok(Some(line)) = requests.next_line().await {
+        let request: Value = serde_json::from_str(&line).expect("JSON");
+        let response = match (request["token"].as_str(), request["given"].as_str(), &user) {
+            (Some(kind), None, _) => {
+                let user = user.insert(stage.user(kind).await);
+                json!({ "token": user.token })
+            }
+            (None, Some(given), Some(user)) => {
+                stage.bring_about(given, user).await;
+                json!({})
+            }
+            _ => panic!("neither a new user nor a state of one: {line}"),
+        };
+        let response = format!("{response}\n");
+        responses.write_all(response.as_bytes()).await.expect("the command reads");
+    }
+}

@@ -1,0 +1,199 @@
+//! The deployment behind `clients/conformance.json`, and the states and faults that its cases name.
+
+use crate::{
+    ADMIN_PASSWORD, Process, SIGNING_SECRET, Store, TcpProxy, TestDatabase, TestSetup, grpc, token,
+};
+use rolegate_proto::auth_v1::{
+    ChangePasswordRequest, DeleteUserRequest, LoginRequest, RegisterRequest,
+    SetUserDisabledRequest, SetUserRoleRequest, auth_service_client::AuthServiceClient,
+};
+use std::{fs, path::PathBuf};
+use tempfile::TempDir;
+use tonic::transport::Channel;
+
+/// The addresses of the replicas, which are the addresses of [`HOST`].
+const ADDRESSES: [&str; 2] = ["127.0.9.2", "127.0.9.3"];
+
+/// The name of both replicas, in [`ClientStage::hosts`].
+const HOST: &str = "auth.test";
+
+const PASSWORD: &str = "the password of a case";
+
+/// Two replicas of auth-service on one PostgreSQL.
+#[derive(Debug)]
+pub struct ClientStage {
+    setup: TestSetup,
+    replicas: [Process; 2],
+    port: u16,
+    /// Whether both run and nothing is frozen.
+    is_whole: bool,
+    database_proxy: TcpProxy,
+    cases: u32,
+    folder: TempDir,
+    /// The last field, so that it is dropped after the processes that use it.
+    database: TestDatabase,
+}
+
+/// The user and the token of a case.
+#[derive(Clone, Debug)]
+pub struct CaseUser {
+    id: i64,
+    fresh_token: String,
+    /// What the case presents.
+    pub token: String,
+}
+
+impl ClientStage {
+    /// Starts both replicas.
+    pub async fn start() -> Self {
+        let setup = TestSetup::split(Store::Postgres);
+        let database = TestDatabase::create(setup.store()).await;
+        let database_proxy = TcpProxy::to(database.address());
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let url = database.url_through(database_proxy.address());
+        let first = start(&setup, &url, ADDRESSES[0], 0, &folder).await;
+        // A name has addresses and one port.
+        let port = first.socket_address("grpc").port();
+        let second = start(&setup, &url, ADDRESSES[1], port, &folder).await;
+        let hosts = ADDRESSES.map(|ip| format!("{ip} {HOST}\n")).concat();
+        let hosts = format!("127.0.0.1 localhost\n{hosts}");
+        fs::write(folder.path().join("hosts"), hosts).expect("a writable folder");
+        let replicas = [first, second];
+        let (is_whole, cases) = (true, 0);
+        Self { setup, replicas, port, is_whole, database_proxy, cases, folder, database }
+    }
+
+    /// The value for `AUTH_SERVICE_URL`, where names resolve by [`ClientStage::hosts`].
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{HOST}:{}", self.port)
+    }
+
+    /// A file of the form of `/etc/hosts`.
+    #[must_use]
+    pub fn hosts(&self) -> PathBuf {
+        self.folder.path().join("hosts")
+    }
+
+    /// A new user with a token of this kind, on the whole deployment.
+    ///
+    /// # Panics
+    ///
+    /// For a kind that the table does not describe.
+    pub async fn user(&mut self, kind: &str) -> CaseUser {
+        self.cases += 1;
+        if !self.is_whole {
+            self.start_all().await;
+        }
+        self.database_proxy.open();
+        let (username, password) = (format!("case {}", self.cases), PASSWORD.to_owned());
+        let mut client = self.client().await;
+        let request = RegisterRequest { username: username.clone(), password: password.clone() };
+        let user = client.register(request).await.expect("registered").into_inner().user;
+        let login = client.login(LoginRequest { username, password }).await.expect("a login");
+        let fresh_token = login.into_inner().access_token;
+        let id = user.expect("a user").id;
+        let mut claims = token::claims_of(id);
+        let token = match kind {
+            "fresh" => fresh_token.clone(),
+            "expired" => {
+                claims["exp"] = (token::now() - 1).into();
+                token::signed(&token::plain_header(), &claims, SIGNING_SECRET)
+            }
+            "foreign" => token::signed(&token::plain_header(), &claims, &"other ".repeat(8)),
+            "garbage" => "garbage".to_owned(),
+            "long" => "x".repeat(4097),
+            other => panic!("no kind of token: {other}"),
+        };
+        CaseUser { id, fresh_token, token }
+    }
+
+    /// Brings about a state of `user`, or a fault.
+    ///
+    /// # Panics
+    ///
+    /// For what the table does not describe.
+    pub async fn bring_about(&mut self, given: &str, user: &CaseUser) {
+        match given.split_once(' ').unwrap_or((given, "")) {
+            ("role", name) => {
+                let role = name.parse::<rolegate_proto::Role>().expect("a role").into();
+                let message = SetUserRoleRequest { user_id: user.id, role };
+                let request = grpc::authenticated(message, &self.admin_token().await);
+                self.client().await.set_user_role(request).await.expect("a changed role");
+            }
+            ("disabled", _) => {
+                let message = SetUserDisabledRequest { user_id: user.id, disabled: true };
+                let request = grpc::authenticated(message, &self.admin_token().await);
+                self.client().await.set_user_disabled(request).await.expect("disabled");
+            }
+            ("deleted", _) => {
+                let message = DeleteUserRequest { user_id: user.id };
+                let request = grpc::authenticated(message, &self.admin_token().await);
+                self.client().await.delete_user(request).await.expect("deleted");
+            }
+            ("password", "changed") => {
+                let message = ChangePasswordRequest {
+                    current_password: PASSWORD.to_owned(),
+                    new_password: "another password".to_owned(),
+                };
+                let request = grpc::authenticated(message, &user.fresh_token);
+                self.client().await.change_password(request).await.expect("changed");
+            }
+            ("no", "replica") => {
+                self.is_whole = false;
+                for replica in &mut self.replicas {
+                    replica.kill().await;
+                }
+            }
+            ("one", "replica") => {
+                self.is_whole = false;
+                self.replicas[1].kill().await;
+            }
+            ("all", "replicas") => self.start_all().await,
+            ("no", "database") => self.database_proxy.cut(),
+            ("database", _) => self.database_proxy.open(),
+            ("frozen", _) => {
+                self.is_whole = false;
+                self.replicas.iter().for_each(Process::freeze);
+            }
+            ("thawed", _) => {
+                self.replicas.iter().for_each(Process::thaw);
+                self.is_whole = true;
+            }
+            _ => panic!("nothing that can be given: {given}"),
+        }
+    }
+
+    async fn start_all(&mut self) {
+        let url = self.database.url_through(self.database_proxy.address());
+        for (replica, address) in self.replicas.iter_mut().zip(ADDRESSES) {
+            replica.kill().await;
+            *replica = start(&self.setup, &url, address, self.port, &self.folder).await;
+        }
+        self.is_whole = true;
+    }
+
+    async fn client(&self) -> AuthServiceClient<Channel> {
+        grpc::client(&self.replicas[0].address("grpc")).await
+    }
+
+    async fn admin_token(&self) -> String {
+        let (username, password) = ("admin".to_owned(), ADMIN_PASSWORD.to_owned());
+        let login = self.client().await.login(LoginRequest { username, password }).await;
+        login.expect("a login").into_inner().access_token
+    }
+}
+
+async fn start(
+    setup: &TestSetup,
+    database_url: &str,
+    address: &str,
+    port: u16,
+    folder: &TempDir,
+) -> Process {
+    let mut settings = setup.auth_settings(database_url);
+    settings.insert("AUTH_LISTEN_ADDR".to_owned(), format!("{address}:{port}"));
+    let replica = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
+    replica.wait_for_readiness(200).await;
+    replica
+}
