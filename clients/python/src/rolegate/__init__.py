@@ -1,0 +1,26 @@
+"""The client of Rolegate's auth-service: users, passwords, tokens and role decisions.
+
+- `Client`, `AsyncClient`: one method for each call of the contract.
+- `rolegate.errors`: an exception for each reason.
+- `rolegate.fastapi`, `rolegate.asgi`, `rolegate.django`: protect the endpoints of a service.
+"""
+
+from ._calls import Context
+from ._channel import Tls
+from .aio import AsyncClient
+from .client import Client
+from .errors import Refused, RolegateError
+from .user import Login, Role, User, UserPage
+
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "Context",
+    "Login",
+    "Refused",
+    "Role",
+    "RolegateError",
+    "Tls",
+    "User",
+    "UserPage",
+]

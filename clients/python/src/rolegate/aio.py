@@ -1,0 +1,204 @@
+"""The client for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type
+
+import grpc
+import grpc.aio
+
+from . import _calls as calls
+from ._batcher import Batcher
+from ._calls import Answer, Call, Context, Metadata, Outcome
+from ._channel import Address, Tls
+from ._status import error_of
+from .auth.v1 import auth_pb2 as pb
+from .errors import Unavailable
+from .user import Login, Role, RoleName, User, UserPage
+
+#: Bytes of the ids of requests that share a call; a peer refuses too long a header.
+_MAX_ID_LIST = 9 * 1024
+
+
+class AsyncClient:
+    """The same calls as `rolegate.Client`, for one event loop. Concurrent decisions share calls.
+
+    Connects with the first call, so it may be created before the loop runs.
+    """
+
+    def __init__(self, url: str, tls: Optional[Tls] = None) -> None:
+        self._set_up(Address.parse(url, tls))
+
+    @classmethod
+    def from_env(cls) -> AsyncClient:
+        """By ``AUTH_SERVICE_URL`` and ``AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE``."""
+        client = cls.__new__(cls)
+        client._set_up(Address.from_env())
+        return client
+
+    def _set_up(self, address: Address) -> None:
+        self._address = address
+        self._channels: Dict[bool, grpc.aio.Channel] = {}
+        self._methods: Dict[str, grpc.aio.UnaryUnaryMultiCallable[Any, Any]] = {}
+        self._decisions: Batcher[Tuple[pb.AuthorizeRequest, Optional[str]], User] = Batcher(
+            self._decide, calls.MAX_BATCH, calls.READ_TIMEOUT
+        )
+
+    async def close(self) -> None:
+        """Ends all connections, and calls in flight with `Unavailable`."""
+        for channel in self._channels.values():
+            await channel.close(None)
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        await self.close()
+
+    def _method(self, call: Call[Answer]) -> grpc.aio.UnaryUnaryMultiCallable[Any, Any]:
+        channel = self._channels.get(call.hashes)
+        if channel is None:
+            channel = self._channels[call.hashes] = self._address.async_channel()
+        method = self._methods[call.path] = channel.unary_unary(
+            call.path, type(call.request).SerializeToString, call.response.FromString
+        )
+        return method
+
+    async def _run(self, call: Call[Answer], context: Context) -> Answer:
+        deadline = asyncio.get_running_loop().time() + call.timeout
+        return await self._run_until(deadline, call, call.metadata(context))
+
+    async def _run_until(
+        self, deadline: float, call: Call[Answer], metadata: Metadata
+    ) -> Answer:
+        time = asyncio.get_running_loop().time
+        method = self._methods.get(call.path) or self._method(call)
+        for delay in call.retry_delays:
+            try:
+                response = await method(
+                    call.request, timeout=deadline - time(), metadata=metadata
+                )
+                return call.convert(response)
+            except grpc.RpcError as error:
+                failure = error_of(error, time() + calls.CLOCK_TOLERANCE >= deadline)
+                if delay is None or not isinstance(failure, Unavailable):
+                    raise failure from error
+                await asyncio.sleep(delay)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _decide(
+        self, items: List[Tuple[pb.AuthorizeRequest, Optional[str]]], deadline: float
+    ) -> Sequence[Outcome]:
+        """One decision alone is an ``Authorize``, several are a ``BatchAuthorize``."""
+        ids = ",".join(id for _, id in items if id)
+        if len(ids) > _MAX_ID_LIST:
+            ids = ids[: ids.rindex(",", 0, _MAX_ID_LIST)]
+        metadata: Metadata = (("x-request-id", ids),) if ids else ()
+        if len(items) == 1:
+            return [await self._run_until(deadline, calls.authorize(items[0][0]), metadata)]
+        batch = calls.batch_authorize([item for item, _ in items])
+        return await self._run_until(deadline, batch, metadata)
+
+    async def register(self, username: str, password: str, context: Context = Context()) -> User:
+        """Creates a user with the role ``user``."""
+        return await self._run(calls.register(username, password), context)
+
+    async def login(self, username: str, password: str, context: Context = Context()) -> Login:
+        """Checks a username and a password and issues an access token."""
+        return await self._run(calls.login(username, password), context)
+
+    async def verify_credentials(
+        self, username: str, password: str, context: Context = Context()
+    ) -> User:
+        """Checks a username and a password, for HTTP Basic (RFC 7617)."""
+        return await self._run(calls.verify_credentials(username, password), context)
+
+    async def authorize(
+        self,
+        token: str,
+        roles: Optional[Iterable[RoleName]] = None,
+        context: Context = Context(),
+    ) -> User:
+        """Decides whether the bearer of ``token`` has one of ``roles`` now; ``None``: any user.
+
+        Concurrent decisions share calls, which carry all request ids and no client address.
+        """
+        item = calls.authorize_request(token, roles)
+        return await self._decisions.submit((item, context.request_id))
+    async def batch_authorize(
+        self,
+        decisions: Iterable[Tuple[str, Optional[Iterable[RoleName]]]],
+        context: Context = Context(),
+    ) -> List[Outcome]:
+        """Makes up to 256 decisions, pairs of a token and roles, each with its own outcome."""
+        items = [calls.authorize_request(token, roles) for token, roles in decisions]
+        return await self._run(calls.batch_authorize(items), context)
+
+    async def create_user(
+        self,
+        actor: str,
+        username: str,
+        password: str,
+        role: RoleName = Role.USER,
+        context: Context = Context(),
+    ) -> User:
+        """Creates a user, also while registration is closed."""
+        return await self._run(calls.create_user(actor, username, password, role), context)
+
+    async def set_user_disabled(
+        self, actor: str, user_id: int, disabled: bool, context: Context = Context()
+    ) -> User:
+        """Disables or enables a user. Every credential of a disabled user is refused."""
+        return await self._run(calls.set_user_disabled(actor, user_id, disabled), context)
+
+    async def set_user_role(
+        self, actor: str, user_id: int, role: RoleName, context: Context = Context()
+    ) -> User:
+        """Replaces the role of a user, from the next decision on."""
+        return await self._run(calls.set_user_role(actor, user_id, role), context)
+
+    async def list_users(
+        self,
+        actor: str,
+        limit: int = 50,
+        after: int = 0,
+        username_prefix: str = "",
+        role: Optional[RoleName] = None,
+        context: Context = Context(),
+    ) -> UserPage:
+        """Lists users by ascending id: at most ``limit`` (1 to 200) with an id greater than ``after``."""
+        call = calls.list_users(actor, limit, after, username_prefix, role)
+        return await self._run(call, context)
+
+    async def get_user(self, actor: str, user_id: int, context: Context = Context()) -> User:
+        """Returns a user."""
+        return await self._run(calls.get_user(actor, user_id), context)
+
+    async def delete_user(self, actor: str, user_id: int, context: Context = Context()) -> User:
+        """Deletes a user and returns it."""
+        return await self._run(calls.delete_user(actor, user_id), context)
+
+    async def set_password(
+        self, actor: str, user_id: int, password: str, context: Context = Context()
+    ) -> User:
+        """Replaces the password of another user and revokes the user's tokens."""
+        return await self._run(calls.set_password(actor, user_id, password), context)
+
+    async def change_password(
+        self, actor: str, current: str, new: str, context: Context = Context()
+    ) -> User:
+        """Replaces the password of the user ``actor``, and revokes all of the user's tokens."""
+        return await self._run(calls.change_password(actor, current, new), context)
+
+    async def get_usernames(
+        self, ids: Iterable[int], context: Context = Context()
+    ) -> Dict[int, str]:
+        """The usernames of up to 256 users by id, without ids that do not exist. Needs no actor."""
+        return await self._run(calls.get_usernames(ids), context)

@@ -1,0 +1,58 @@
+"""ASGI middleware, for every framework: Starlette, Litestar, Quart and others."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Awaitable, Callable, Iterable, MutableMapping, Optional
+
+from .aio import AsyncClient
+from .errors import RolegateError
+from .http import bearer_token, error_headers
+from .user import Role, RoleName
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+class RequireUser:
+    """Lets requests and WebSockets pass whose user has one of ``roles`` now; ``None``: any user.
+
+    The user is ``scope["state"]["user"]``, in Starlette ``request.state.user``.
+    """
+
+    def __init__(
+        self, app: App, client: AsyncClient, roles: Optional[Iterable[RoleName]] = None
+    ) -> None:
+        names = [roles] if isinstance(roles, str) else roles
+        self.roles = None if names is None else tuple(Role(role) for role in names)
+        if self.roles == ():
+            raise ValueError("roles must not be empty; None is any user")
+        self.app, self.client = app, client
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await self.app(scope, receive, send)
+        values = [value for name, value in scope["headers"] if name == b"authorization"]
+        try:
+            user = await self.client.authorize(bearer_token(values), self.roles)
+        except RolegateError as error:
+            if scope["type"] == "websocket":
+                # Before it is accepted: servers answer 403.
+                return await send({"type": "websocket.close", "code": 1008})
+            return await _respond(error, send)
+        scope["state"] = {**scope.get("state", {}), "user": user}
+        await self.app(scope, receive, send)
+
+
+async def _respond(error: RolegateError, send: Send) -> None:
+    body = json.dumps({"detail": error.detail}, ensure_ascii=False).encode()
+    headers = {
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        **error_headers(error),
+    }
+    pairs = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": error.status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,170 @@
+"""The client for threads."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any, Dict, Iterable, List, Optional, Tuple, Type
+
+import grpc
+
+from . import _calls as calls
+from ._calls import Answer, Call, Context, Outcome
+from ._channel import Address, Tls
+from ._status import error_of
+from .errors import Unavailable
+from .user import Login, Role, RoleName, User, UserPage
+
+
+class Client:
+    """A client of every replica of auth-service behind ``url``. Threads may share it.
+
+    In every call that takes ``actor``, it is the access token of an admin, unless the call says otherwise.
+    Calls raise the exceptions of `rolegate.errors`. They end after 5 seconds, those that hash a password
+    after 10; calls that change nothing are made again if they reached no replica.
+    """
+
+    def __init__(self, url: str, tls: Optional[Tls] = None) -> None:
+        self._connect(Address.parse(url, tls))
+
+    @classmethod
+    def from_env(cls) -> Client:
+        """By ``AUTH_SERVICE_URL`` and ``AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE``."""
+        client = cls.__new__(cls)
+        client._connect(Address.from_env())
+        return client
+
+    def _connect(self, address: Address) -> None:
+        self._channels = {hashes: address.channel() for hashes in (False, True)}
+        self._methods: Dict[str, grpc.UnaryUnaryMultiCallable[Any, Any]] = {}
+
+    def close(self) -> None:
+        """Ends all connections, and calls in flight with `Unavailable`."""
+        for channel in self._channels.values():
+            channel.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def _run(self, call: Call[Answer], context: Context) -> Answer:
+        method = self._methods.get(call.path)
+        if method is None:
+            method = self._channels[call.hashes].unary_unary(
+                call.path, type(call.request).SerializeToString, call.response.FromString
+            )
+            self._methods[call.path] = method
+        metadata = call.metadata(context)
+        deadline = time.monotonic() + call.timeout
+        for delay in call.retry_delays:
+            try:
+                timeout = deadline - time.monotonic()
+                return call.convert(method(call.request, timeout=timeout, metadata=metadata))
+            except grpc.RpcError as error:
+                is_overdue = time.monotonic() + calls.CLOCK_TOLERANCE >= deadline
+                failure = error_of(error, is_overdue)
+                if delay is None or not isinstance(failure, Unavailable):
+                    raise failure from error
+                time.sleep(delay)
+        raise AssertionError("the last attempt returns or raises")
+
+    def register(self, username: str, password: str, context: Context = Context()) -> User:
+        """Creates a user with the role ``user``."""
+        return self._run(calls.register(username, password), context)
+
+    def login(self, username: str, password: str, context: Context = Context()) -> Login:
+        """Checks a username and a password and issues an access token."""
+        return self._run(calls.login(username, password), context)
+
+    def verify_credentials(
+        self, username: str, password: str, context: Context = Context()
+    ) -> User:
+        """Checks a username and a password, for HTTP Basic (RFC 7617)."""
+        return self._run(calls.verify_credentials(username, password), context)
+
+    def authorize(
+        self,
+        token: str,
+        roles: Optional[Iterable[RoleName]] = None,
+        context: Context = Context(),
+    ) -> User:
+        """Decides whether the bearer of ``token`` has one of ``roles`` now; ``None``: any user."""
+        request = calls.authorize_request(token, roles)
+        return self._run(calls.authorize(request), context)
+    def batch_authorize(
+        self,
+        decisions: Iterable[Tuple[str, Optional[Iterable[RoleName]]]],
+        context: Context = Context(),
+    ) -> List[Outcome]:
+        """Makes up to 256 decisions, pairs of a token and roles, each with its own outcome."""
+        items = [calls.authorize_request(token, roles) for token, roles in decisions]
+        return self._run(calls.batch_authorize(items), context)
+
+    def create_user(
+        self,
+        actor: str,
+        username: str,
+        password: str,
+        role: RoleName = Role.USER,
+        context: Context = Context(),
+    ) -> User:
+        """Creates a user, also while registration is closed."""
+        return self._run(calls.create_user(actor, username, password, role), context)
+
+    def set_user_disabled(
+        self, actor: str, user_id: int, disabled: bool, context: Context = Context()
+    ) -> User:
+        """Disables or enables a user. Every credential of a disabled user is refused."""
+        return self._run(calls.set_user_disabled(actor, user_id, disabled), context)
+
+    def set_user_role(
+        self, actor: str, user_id: int, role: RoleName, context: Context = Context()
+    ) -> User:
+        """Replaces the role of a user, from the next decision on."""
+        return self._run(calls.set_user_role(actor, user_id, role), context)
+
+    def list_users(
+        self,
+        actor: str,
+        limit: int = 50,
+        after: int = 0,
+        username_prefix: str = "",
+        role: Optional[RoleName] = None,
+        context: Context = Context(),
+    ) -> UserPage:
+        """Lists users by ascending id: at most ``limit`` (1 to 200) with an id greater than ``after``."""
+        call = calls.list_users(actor, limit, after, username_prefix, role)
+        return self._run(call, context)
+
+    def get_user(self, actor: str, user_id: int, context: Context = Context()) -> User:
+        """Returns a user."""
+        return self._run(calls.get_user(actor, user_id), context)
+
+    def delete_user(self, actor: str, user_id: int, context: Context = Context()) -> User:
+        """Deletes a user and returns it."""
+        return self._run(calls.delete_user(actor, user_id), context)
+
+    def set_password(
+        self, actor: str, user_id: int, password: str, context: Context = Context()
+    ) -> User:
+        """Replaces the password of another user and revokes the user's tokens."""
+        return self._run(calls.set_password(actor, user_id, password), context)
+
+    def change_password(
+        self, actor: str, current: str, new: str, context: Context = Context()
+    ) -> User:
+        """Replaces the password of the user ``actor``, and revokes all of the user's tokens."""
+        return self._run(calls.change_password(actor, current, new), context)
+
+    def get_usernames(
+        self, ids: Iterable[int], context: Context = Context()
+    ) -> Dict[int, str]:
+        """The usernames of up to 256 users by id, without ids that do not exist. Needs no actor."""
+        return self._run(calls.get_usernames(ids), context)

@@ -1,0 +1,52 @@
+"""A decorator for views of Django. Its client is ``Client.from_env()``."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import lru_cache, wraps
+from typing import Any, Callable, TypeVar
+
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
+
+from .client import Client
+from .errors import RolegateError
+from .http import bearer_token, error_headers
+from .user import Role, RoleName
+
+View = TypeVar("View", bound=Callable[..., HttpResponseBase])
+
+
+def require(*roles: RoleName) -> Callable[[View], View]:
+    """Lets requests pass whose user, ``request.rolegate_user``, has one of these roles now.
+
+    ``require()`` without roles lets any user pass. Only for views that are no coroutines.
+    """
+    wanted = tuple(Role(role) for role in roles) or None
+
+    def decorate(view: View) -> View:
+        if asyncio.iscoroutinefunction(view):
+            raise TypeError("the view is a coroutine; use rolegate.asgi")
+
+        @wraps(view)
+        def protected(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            values = [request.META[name].encode() for name in _HEADER if name in request.META]
+            try:
+                user = _client().authorize(bearer_token(values), wanted)
+            except RolegateError as error:
+                headers = error_headers(error)
+                body = {"detail": error.detail}
+                return JsonResponse(body, status=error.status, headers=headers)
+            setattr(request, "rolegate_user", user)
+            return view(request, *args, **kwargs)
+
+        return protected  # type: ignore[return-value]
+
+    return decorate
+
+
+_HEADER = ("HTTP_AUTHORIZATION",)
+
+
+@lru_cache(maxsize=None)
+def _client() -> Client:
+    return Client.from_env()

@@ -1,0 +1,146 @@
+"""Why a call failed: one exception for each reason of the contract, and its HTTP response.
+
+Only `Refused` is an answer of the service. Every other exception decides nothing: never read it as "no".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Dict, Optional, Type
+
+
+class RolegateError(Exception):
+    """A failed call. ``status`` and ``detail`` are those of the gateway's response."""
+
+    status: ClassVar[int] = 500
+    detail: str = "Internal server error."
+    #: Seconds until a new attempt makes sense.
+    retry_after: Optional[float] = None
+
+
+class Unavailable(RolegateError):
+    """The service could not be reached, or a proxy answered in its place."""
+
+    status, detail = 503, "Service temporarily unavailable."
+
+
+class DeadlineExceeded(RolegateError):
+    """The deadline of the call passed. A change may have happened."""
+
+    status, detail = 504, "Upstream timed out."
+
+
+class Malformed(RolegateError):
+    """This version of the client does not understand the response."""
+
+
+class NotAuthenticated(RolegateError):
+    """A request has no credentials, or malformed ones."""
+
+    status, detail = 401, "Not authenticated."
+
+
+class Refused(RolegateError):
+    """The service answered with an error. Each reason has a class of its own."""
+
+    reason: ClassVar[str]
+    by_reason: ClassVar[Dict[str, Type[Refused]]] = {}
+
+    def __init__(
+        self, message: str = "", retry_after: Optional[float] = None, scope: Optional[str] = None
+    ) -> None:
+        super().__init__(f"{self.reason}: {message}" if message else self.reason)
+        #: For people; the broken rule where a value breaks one.
+        self.message = message
+        self.retry_after = retry_after
+        #: What else is refused until then: ``username``, ``client`` or ``service``.
+        self.scope = scope
+        self.detail = type(self).detail or message
+
+    def __init_subclass__(cls) -> None:
+        cls.reason = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).upper()
+        cls.by_reason[cls.reason] = cls
+
+
+class UsernameTaken(Refused):
+    status, detail = 400, "Username already exists."
+
+
+class UsernameInvalid(Refused):
+    status, detail = 400, ""
+
+
+class PasswordInvalid(Refused):
+    status, detail = 400, ""
+
+
+class RoleInvalid(Refused):
+    status, detail = 400, "Invalid role."
+
+
+class UserNotDeletable(Refused):
+    status, detail = 400, "This user cannot be deleted."
+
+
+class LastAdmin(Refused):
+    status, detail = 400, "The last admin cannot be removed."
+
+
+class OwnPassword(Refused):
+    status, detail = 400, "Use /profile/password to change your own password."
+
+
+class CurrentPasswordWrong(Refused):
+    status, detail = 400, "Current password is incorrect."
+
+
+class CredentialsInvalid(Refused):
+    status, detail = 401, "Invalid username or password."
+
+
+class TokenInvalid(Refused):
+    status, detail = 401, "Invalid or expired token."
+
+
+class TokenUserNotFound(Refused):
+    status, detail = 401, "User not found."
+
+
+class RoleInsufficient(Refused):
+    status, detail = 403, "Insufficient privileges."
+
+
+class RegistrationClosed(Refused):
+    status, detail = 403, "Registration is closed."
+
+
+class UserNotFound(Refused):
+    status, detail = 404, "User not found."
+
+
+class TooManyAttempts(Refused):
+    status, detail = 429, "Too many attempts, try again later."
+
+
+class Overloaded(Refused):
+    status, detail = 503, "Service is busy, try again."
+
+
+class StoreUnavailable(Refused):
+    status, detail = 503, "Service temporarily unavailable."
+
+
+class StoreReadOnly(Refused):
+    status, detail = 503, "Service is temporarily read-only."
+
+
+class OutcomeUnknown(Refused):
+    status, detail = 504, "Upstream timed out."
+
+
+class RequestInvalid(Refused):
+    """A bug of the calling program."""
+
+
+class Internal(Refused):
+    """Its cause is only in the log of the service."""

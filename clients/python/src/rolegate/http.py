@@ -1,0 +1,33 @@
+"""Bearer tokens of HTTP requests, and errors as HTTP responses (RFC 6750, RFC 9110)."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Dict, Sequence
+
+from .errors import NotAuthenticated, RolegateError, TokenInvalid, TokenUserNotFound
+
+_BEARER = re.compile(rb"bearer +([!-~]+) *", re.IGNORECASE)
+
+
+def bearer_token(values: Sequence[bytes]) -> str:
+    """The token in the values of all ``Authorization`` headers of a request.
+
+    Raises `NotAuthenticated` where the header is missing, repeated or not ``Bearer <token>``.
+    """
+    match = _BEARER.fullmatch(values[0]) if len(values) == 1 else None
+    if match is None:
+        raise NotAuthenticated
+    return match[1].decode("ascii")
+
+
+def error_headers(error: RolegateError) -> Dict[str, str]:
+    """The headers of the response to a request that failed with ``error``."""
+    if error.status == 401:
+        was_presented = isinstance(error, (TokenInvalid, TokenUserNotFound))
+        return {"WWW-Authenticate": 'Bearer error="invalid_token"' if was_presented else "Bearer"}
+    if error.status in (429, 503):
+        # In whole seconds, rounded up, so that clients do not come back too early.
+        return {"Retry-After": str(max(1, math.ceil(error.retry_after or 1)))}
+    return {}

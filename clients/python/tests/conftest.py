@@ -1,0 +1,53 @@
+"""The stage: the real services, which `client-stage` runs for these tests."""
+
+import json
+import os
+import socket
+
+import pytest
+
+from rolegate import AsyncClient, Client
+
+
+class Stage:
+    """Users with tokens, and the states and faults of ``clients/conformance.json``."""
+
+    def __init__(self):
+        host, port = os.environ["CLIENT_STAGE"].rsplit(":", 1)
+        self.socket = socket.create_connection((host, int(port)), timeout=180)
+        self.lines = self.socket.makefile("r")
+
+    def ask(self, **request):
+        self.socket.sendall(json.dumps(request).encode() + b"\n")
+        return json.loads(self.lines.readline())
+
+    def token(self, kind="fresh"):
+        """The token of a new user."""
+        return self.ask(token=kind)["token"]
+
+    def given(self, state):
+        """Brings about a state of the last user, or a fault."""
+        self.ask(given=state)
+
+
+@pytest.fixture(scope="session")
+def stage():
+    return Stage()
+
+
+@pytest.fixture
+def client():
+    with Client.from_env() as client:
+        yield client
+
+
+@pytest.fixture
+async def async_client():
+    async with AsyncClient.from_env() as client:
+        yield client
+
+
+@pytest.fixture
+def admin(client):
+    """The access token of the admin."""
+    return client.login("admin", os.environ["ADMIN_PASSWORD"]).access_token

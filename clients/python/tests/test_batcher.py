@@ -1,0 +1,121 @@
+"""Reads of a value that changes while calls are in flight, and whose answers wait for the test."""
+
+import asyncio
+
+import pytest
+
+from rolegate._batcher import MAX_IN_FLIGHT, STALL_TIMEOUT, Batcher
+from rolegate.errors import DeadlineExceeded, Refused, TokenInvalid, Unavailable
+
+
+class Store:
+    """Reads its value when a call is made, and answers when the test says so."""
+
+    def __init__(self, max_size=256, timeout=60.0):
+        self.value, self.calls, self.may_answer = 0, [], asyncio.Semaphore(0)
+        self.batcher = Batcher(self.send, max_size, timeout)
+
+    async def send(self, names, deadline):
+        value = self.value
+        self.calls.append(names)
+        await self.may_answer.acquire()
+        if "all fail" in names:
+            raise Unavailable("as the test wants")
+        return [TokenInvalid() if name == "refused" else value for name in names if name != "lost"]
+
+    def read(self, name):
+        return asyncio.create_task(self.batcher.submit(name))
+
+    def answer(self, calls):
+        for _ in range(calls):
+            self.may_answer.release()
+
+
+async def settle():
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_lone_request_is_sent_at_once():
+    store = Store()
+    read = store.read("a")
+    await settle()
+    assert store.calls == [["a"]]
+    store.answer(1)
+    assert await read == 0
+
+
+async def test_requests_made_while_a_call_is_in_flight_share_the_next_one():
+    store = Store(max_size=3)
+    reads = [store.read("a")]
+    await settle()
+    reads += [store.read(name) for name in "bcde"]
+    await settle()
+    assert store.calls == [["a"]]
+    store.answer(3)
+    assert await asyncio.gather(*reads) == [0] * 5
+    assert store.calls == [["a"], ["b", "c", "d"], ["e"]]
+
+
+async def test_no_answer_is_older_than_its_request():
+    store = Store()
+    early = store.read("a")
+    await settle()
+    store.value = 1
+    late = store.read("a")
+    await settle()
+    store.answer(2)
+    assert (await early, await late) == (0, 1)
+
+
+async def test_cancelled_request_is_not_sent_and_cancels_no_other():
+    store = Store()
+    first = store.read("a")
+    await settle()
+    cancelled, other = store.read("cancelled"), store.read("b")
+    await settle()
+    cancelled.cancel()
+    first.cancel()
+    store.answer(2)
+    assert await other == 0
+    assert store.calls == [["a"], ["b"]]
+
+
+async def test_stalled_call_delays_no_other_and_their_number_is_bounded():
+    store = Store()
+    reads = []
+    for number in range(MAX_IN_FLIGHT + 4):
+        reads.append(store.read(number))
+        await asyncio.sleep(STALL_TIMEOUT * 1.5)
+    assert len(store.calls) == MAX_IN_FLIGHT
+    store.answer(MAX_IN_FLIGHT + 1)
+    assert await asyncio.gather(*reads) == [0] * len(reads)
+    assert len(store.calls) == MAX_IN_FLIGHT + 1
+
+
+async def test_each_request_gets_its_own_failure():
+    store = Store()
+    first = store.read("a")
+    await settle()
+    refused, good, lost = store.read("refused"), store.read("b"), store.read("lost")
+    await settle()
+    store.answer(2)
+    with pytest.raises(Refused):
+        await refused
+    with pytest.raises(Unavailable):
+        await lost
+    assert (await first, await good) == (0, 0)
+    both = [store.read("all fail"), store.read("c")]
+    store.answer(2)
+    assert isinstance((await asyncio.gather(*both, return_exceptions=True))[0], Unavailable)
+
+
+async def test_request_ends_at_its_own_deadline():
+    store = Store(timeout=0.05)
+    with pytest.raises(DeadlineExceeded):
+        await store.read("a")
+    store.answer(1)
+    await settle()
+    # The next one is not held up by it.
+    store.answer(1)
+    assert await store.read("b") == 0

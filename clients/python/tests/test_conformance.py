@@ -1,0 +1,139 @@
+"""``clients/conformance.json``: the outcome of each case by both clients and in FastAPI, ASGI and Django."""
+
+import asyncio
+import json
+import os
+import time
+from pathlib import Path
+
+import django
+import httpx
+import pytest
+from django.conf import settings
+from django.http import JsonResponse
+from django.test import RequestFactory
+from fastapi import Depends, FastAPI
+
+import rolegate.django
+import rolegate.fastapi
+from rolegate import RolegateError
+from rolegate.asgi import RequireUser
+from rolegate.http import error_headers
+
+TABLE = json.loads(Path(os.environ["CONFORMANCE"]).read_text())
+settings.configure(ALLOWED_HOSTS=["test"])
+django.setup()
+
+
+@pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: case["name"])
+async def test_every_interface_has_the_outcome_of_the_table(case, stage, client, async_client):
+    rolegate.django._client.cache_clear()
+    token, roles = stage.token(case["token"]), case["roles"]
+    form = case.get("authorization", "Bearer {token}")
+    header = {} if form is None else {"authorization": form.replace("{token}", token)}
+    interfaces = [fastapi(async_client, roles, header), asgi(async_client, roles, header)]
+    interfaces.append(in_django(roles, header))
+    if "authorization" not in case:
+        interfaces += [threads(client, token, roles), tasks(async_client, token, roles)]
+    for step in case["steps"]:
+        for state in step.get("given", []):
+            await asyncio.to_thread(stage.given, state)
+        await asyncio.gather(*(expect(step, ask) for ask in interfaces))
+
+
+async def expect(step, ask):
+    """Asks as often as the step says, and asserts its outcome."""
+    end = time.monotonic() + 60
+    for _ in range(step.get("times", 1)):
+        outcome = await ask()
+        while step.get("eventually") and not is_as(outcome, step) and time.monotonic() < end:
+            await asyncio.sleep(0.05)
+            outcome = await ask()
+        assert is_as(outcome, step), (ask.__qualname__, step, outcome)
+
+
+def is_as(outcome, step):
+    return outcome == TABLE["outcomes"][step["expect"]]
+
+
+def of_error(error):
+    headers = {name.lower(): value for name, value in error_headers(error).items()}
+    return {"status": error.status, "detail": error.detail, **headers}
+
+
+def of_response(status, headers, body):
+    if status == 200:
+        return {"status": 200}
+    assert headers["content-type"] == "application/json"
+    outcome = {"status": status, **body}
+    names = ("www-authenticate", "retry-after")
+    return {**outcome, **{name: headers[name] for name in names if name in headers}}
+
+
+def threads(client, token, roles):
+    def ask():
+        try:
+            client.authorize(token, roles or None)
+            return {"status": 200}
+        except RolegateError as error:
+            return of_error(error)
+
+    return lambda: asyncio.to_thread(ask)
+
+
+def tasks(client, token, roles):
+    async def ask():
+        try:
+            await client.authorize(token, roles or None)
+            return {"status": 200}
+        except RolegateError as error:
+            return of_error(error)
+
+    return ask
+
+
+def over_asgi(app, header):
+    http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test")
+
+    async def ask():
+        response = await http.get("/", headers=header)
+        return of_response(response.status_code, response.headers, response.json())
+
+    return ask
+
+
+def fastapi(client, roles, header):
+    app = FastAPI()
+    app.state.rolegate = client
+    user = rolegate.fastapi.require(*roles) if roles else rolegate.fastapi.current_user
+
+    @app.get("/")
+    async def protected(user=Depends(user)):
+        return {"username": user.username}
+
+    return over_asgi(app, header)
+
+
+def asgi(client, roles, header):
+    async def app(scope, receive, send):
+        body = json.dumps({"username": scope["state"]["user"].username}).encode()
+        head = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": head})
+        await send({"type": "http.response.body", "body": body})
+
+    return over_asgi(RequireUser(app, client, roles or None), header)
+
+
+def in_django(roles, header):
+    @rolegate.django.require(*roles)
+    def view(request):
+        return JsonResponse({"username": request.rolegate_user.username})
+
+    request = RequestFactory(headers={"host": "test", **header}).get("/")
+
+    async def ask():
+        response = await asyncio.to_thread(view, request)
+        headers = {name.lower(): value for name, value in response.items()}
+        return of_response(response.status_code, headers, json.loads(response.content))
+
+    return ask

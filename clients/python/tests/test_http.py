@@ -1,0 +1,78 @@
+"""Headers, and statuses that are no answers."""
+
+import grpc
+import pytest
+from google.protobuf.any_pb2 import Any
+from google.protobuf.duration_pb2 import Duration
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+from google.rpc.status_pb2 import Status
+
+from rolegate._status import error_of
+from rolegate.errors import (
+    DeadlineExceeded,
+    Malformed,
+    NotAuthenticated,
+    TooManyAttempts,
+    Unavailable,
+)
+from rolegate.http import bearer_token, error_headers
+
+
+class Failure(grpc.RpcError):
+    def __init__(self, code, *details, raw=None):
+        packed = []
+        for detail in details:
+            packed.append(Any())
+            packed[-1].Pack(detail)
+        self.raw = Status(details=packed).SerializeToString() if raw is None else raw
+        self.status = code
+
+    def code(self):
+        return self.status
+
+    def details(self):
+        return "text"
+
+    def trailing_metadata(self):
+        return (("grpc-status-details-bin", self.raw),)
+
+
+def test_refusal_has_reason_delay_and_scope():
+    info = ErrorInfo(
+        reason="TOO_MANY_ATTEMPTS", domain="rolegate", metadata={"scope": "username"}
+    )
+    retry = RetryInfo(retry_delay=Duration(seconds=6, nanos=1))
+    error = error_of(Failure(grpc.StatusCode.RESOURCE_EXHAUSTED, retry, info), False)
+    assert isinstance(error, TooManyAttempts) and error.scope == "username"
+    assert error_headers(error) == {"Retry-After": "7"}
+
+
+@pytest.mark.parametrize("code", [grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED])
+def test_status_that_is_not_ours_decides_nothing(code):
+    foreign = ErrorInfo(reason="TOKEN_INVALID", domain="example.com")
+    for failure in [Failure(code), Failure(code, foreign), Failure(code, raw=b"\xff\xff")]:
+        assert type(error_of(failure, True)) is Unavailable
+    ours = ErrorInfo(reason="FROM_THE_FUTURE", domain="rolegate")
+    assert type(error_of(Failure(code, ours), False)) is Malformed
+
+
+@pytest.mark.parametrize("code", [grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED])
+def test_timeout_is_one_only_at_the_deadline(code):
+    assert type(error_of(Failure(code), True)) is DeadlineExceeded
+    assert type(error_of(Failure(code), False)) is Unavailable
+
+
+@pytest.mark.parametrize("value", [b"Bearer a.B-_c", b"bearer a.B-_c", b"BEARER  a.B-_c "])
+def test_token_is_unchanged(value):
+    assert bearer_token([value]) == "a.B-_c"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[], [b""], [b"Bearer"], [b"Bearer "], [b"Bearer a b"], [b"Basic YTpi"], [b"Bearer\ta"],
+     [b"Bearer \xc3\xa9"], [b"Bearer a\n"], [b"Bearer a", b"Bearer a"]],
+)  # fmt: skip
+def test_every_other_form_is_not_authenticated(values):
+    with pytest.raises(NotAuthenticated) as failure:
+        bearer_token(values)
+    assert error_headers(failure.value) == {"WWW-Authenticate": "Bearer"}
