@@ -1,0 +1,95 @@
+/**
+ * Concurrent requests share calls, without added latency and without stale answers.
+ *
+ * A request joins only a call that has not been sent, because a call in flight could return what was true
+ * before the request was made. A lone request is sent at once; those that arrive while a call is in flight
+ * share the next one. The rule is that of the crate `rolegate-batcher`.
+ */
+
+import { DeadlineExceeded, RolegateError, Unavailable } from "./errors.js";
+
+/** A call in flight for longer, at a replica that hangs for example, no longer delays the next one. */
+export const STALL_TIMEOUT = 20;
+export const MAX_IN_FLIGHT = 16;
+
+interface Member<Request, Answer> {
+  readonly request: Request;
+  readonly deadline: number;
+  readonly settle: (answer: Answer | RolegateError) => void;
+  isSettled: boolean;
+}
+
+/** Batches requests. Each has its own deadline of `timeout` milliseconds. */
+export class Batcher<Request, Answer> {
+  #waiting: Member<Request, Answer>[] = [];
+  /** Calls in flight, and those of them that are younger than the stall timeout. */
+  #inFlight = 0;
+  #progressing = 0;
+
+  /** `send` makes one call until a time of the clock; its answers are in the order of the requests. */
+  constructor(
+    private readonly send: (
+      requests: Request[],
+      deadline: number,
+    ) => Promise<(Answer | RolegateError)[]>,
+    private readonly maxSize: number,
+    private readonly timeout: number,
+  ) {}
+
+  /** Answers a request with the next call. */
+  submit(request: Request): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => member.settle(new DeadlineExceeded()), this.timeout);
+      const member: Member<Request, Answer> = {
+        request,
+        deadline: Date.now() + this.timeout,
+        isSettled: false,
+        settle: (answer) => {
+          clearTimeout(timer);
+          member.isSettled = true;
+          if (answer instanceof RolegateError) reject(answer);
+          else resolve(answer);
+        },
+      };
+      this.#waiting.push(member);
+      this.#sendNext();
+    });
+  }
+
+  /** Sends the next batch if none is in flight, or if all in flight are stalled. */
+  #sendNext(): void {
+    if (this.#progressing > 0 || this.#inFlight >= MAX_IN_FLIGHT) return;
+    const waiting = this.#waiting.filter((member) => !member.isSettled);
+    const batch = waiting.splice(0, this.maxSize);
+    this.#waiting = waiting;
+    if (batch.length > 0) void this.#deliver(batch);
+  }
+
+  async #deliver(batch: Member<Request, Answer>[]): Promise<void> {
+    this.#inFlight += 1;
+    this.#progressing += 1;
+    let isProgressing = true;
+    const stopCounting = () => {
+      if (isProgressing) this.#progressing -= 1;
+      isProgressing = false;
+    };
+    const timer = setTimeout(() => {
+      stopCounting();
+      this.#sendNext();
+    }, STALL_TIMEOUT);
+    let answers: (Answer | RolegateError)[];
+    try {
+      const deadline = Math.max(...batch.map((member) => member.deadline));
+      answers = await this.send(batch.map((member) => member.request), deadline);
+    } catch (error) {
+      const failure = error instanceof RolegateError ? error : new Unavailable();
+      answers = batch.map(() => failure);
+    }
+    clearTimeout(timer);
+    stopCounting();
+    this.#inFlight -= 1;
+    batch.forEach((member, index) => member.settle(answers[index] ?? new Unavailable()));
+    // Callers that were just answered often submit again at once: they join the next batch.
+    setImmediate(() => this.#sendNext());
+  }
+}

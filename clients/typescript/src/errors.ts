@@ -1,0 +1,93 @@
+/**
+ * Why a call failed, and its HTTP response.
+ *
+ * Only `Refused` is an answer of the service. Every other error decides nothing: never read it as "no".
+ */
+
+/** The reasons of the contract, with the status and the detail of the gateway; "" is the message. */
+export const REASONS = {
+  USERNAME_TAKEN: [400, "Username already exists."],
+  USERNAME_INVALID: [400, ""],
+  PASSWORD_INVALID: [400, ""],
+  ROLE_INVALID: [400, "Invalid role."],
+  USER_NOT_DELETABLE: [400, "This user cannot be deleted."],
+  LAST_ADMIN: [400, "The last admin cannot be removed."],
+  OWN_PASSWORD: [400, "Use /profile/password to change your own password."],
+  CURRENT_PASSWORD_WRONG: [400, "Current password is incorrect."],
+  CREDENTIALS_INVALID: [401, "Invalid username or password."],
+  TOKEN_INVALID: [401, "Invalid or expired token."],
+  TOKEN_USER_NOT_FOUND: [401, "User not found."],
+  ROLE_INSUFFICIENT: [403, "Insufficient privileges."],
+  REGISTRATION_CLOSED: [403, "Registration is closed."],
+  USER_NOT_FOUND: [404, "User not found."],
+  TOO_MANY_ATTEMPTS: [429, "Too many attempts, try again later."],
+  OVERLOADED: [503, "Service is busy, try again."],
+  STORE_UNAVAILABLE: [503, "Service temporarily unavailable."],
+  STORE_READ_ONLY: [503, "Service is temporarily read-only."],
+  OUTCOME_UNKNOWN: [504, "Upstream timed out."],
+  // A bug of the calling program.
+  REQUEST_INVALID: [500, "Internal server error."],
+  INTERNAL: [500, "Internal server error."],
+} as const satisfies Record<string, readonly [number, string]>;
+
+/** What programs decide by. */
+export type Reason = keyof typeof REASONS;
+
+/** A failed call; `status` and `detail` are those of the gateway's response. */
+export class RolegateError extends Error {
+  /** Seconds until a new attempt makes sense. */
+  retryAfter: number | undefined;
+
+  constructor(
+    message: string,
+    readonly status: number = 500,
+    readonly detail: string = "Internal server error.",
+  ) {
+    super(message);
+    this.name = new.target.name;
+  }
+}
+
+/** The service could not be reached, or a proxy answered in its place. */
+export class Unavailable extends RolegateError {
+  constructor() {
+    super("the service cannot be reached", 503, "Service temporarily unavailable.");
+  }
+}
+
+/** The deadline of the call passed. A change may have happened. */
+export class DeadlineExceeded extends RolegateError {
+  constructor() {
+    super("the service did not answer in time", 504, "Upstream timed out.");
+  }
+}
+
+/** This version of the client does not understand the response. */
+export class Malformed extends RolegateError {}
+
+/** A request has no credentials, or malformed ones. */
+export class NotAuthenticated extends RolegateError {
+  constructor() {
+    super("not authenticated", 401, "Not authenticated.");
+  }
+}
+
+/** The service answered with an error. */
+export class Refused extends RolegateError {
+  constructor(
+    readonly reason: Reason,
+    /** For people; the broken rule where a value breaks one. */
+    readonly text: string = "",
+    /** What else is refused until `retryAfter`: `username`, `client` or `service`. */
+    readonly scope?: string,
+  ) {
+    const [status, detail] = REASONS[reason];
+    super(text ? `${reason}: ${text}` : reason, status, detail || text);
+  }
+}
+
+/** The error of a reason. One that this version does not know decides nothing. */
+export function refusal(reason: string, text?: string, scope?: string): RolegateError {
+  if (Object.hasOwn(REASONS, reason)) return new Refused(reason as Reason, text, scope);
+  return new Malformed(`unknown reason ${reason}`);
+}

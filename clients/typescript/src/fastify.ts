@@ -1,0 +1,37 @@
+/** Hooks of Fastify: `{ onRequest: requireRole(client, "author") }`. */
+
+import type { IncomingMessage } from "node:http";
+import type { AuthClient } from "./client.js";
+import { authenticate, checkedRoles } from "./http.js";
+import type { Role } from "./user.js";
+
+export { userOf } from "./http.js";
+
+/** What a hook uses of a reply. */
+interface Reply {
+  code(status: number): Reply;
+  headers(headers: Record<string, string>): Reply;
+  send(body: Buffer): unknown;
+}
+
+/** A hook; it answers 401, 403, 503 and 504 as the gateway does. */
+export type Hook = (request: { raw: IncomingMessage }, reply: Reply) => Promise<unknown>;
+
+/** Lets any user with a valid token pass. */
+export function requireUser(client: AuthClient): Hook {
+  return hook(client, undefined);
+}
+
+/** Lets users pass who have one of these roles now. */
+export function requireRole(client: AuthClient, ...roles: Role[]): Hook {
+  return hook(client, checkedRoles(roles));
+}
+
+function hook(client: AuthClient, roles: readonly Role[] | undefined): Hook {
+  return async (request, reply) => {
+    const refused = await authenticate(request, request.raw, client, roles);
+    if (!refused) return undefined;
+    // Fastify takes a reply that a hook returns as sent, and adds a charset to the type of a string.
+    return reply.code(refused.status).headers(refused.headers).send(Buffer.from(refused.body));
+  };
+}

@@ -1,0 +1,69 @@
+/** Bearer tokens of HTTP requests, and errors as HTTP responses (RFC 6750, RFC 9110). */
+
+import type { IncomingMessage } from "node:http";
+import type { AuthClient } from "./client.js";
+import { NotAuthenticated, Refused, RolegateError } from "./errors.js";
+import { type Role, roleNumber, type User } from "./user.js";
+
+const users = new WeakMap<object, User>();
+
+/** The user of a request that `requireUser` or `requireRole` let pass. */
+export function userOf(request: object): User {
+  const user = users.get(request);
+  if (!user) throw new Error("the route has neither requireUser nor requireRole");
+  return user;
+}
+
+/** A response to a refused request. */
+export interface ErrorResponse {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** Remembers the user of `request`, or returns the response that refuses it. */
+export async function authenticate(
+  request: object,
+  head: Pick<IncomingMessage, "rawHeaders">,
+  client: AuthClient,
+  roles: readonly Role[] | undefined,
+): Promise<ErrorResponse | undefined> {
+  try {
+    users.set(request, await client.authorize(bearerToken(head.rawHeaders), roles));
+    return undefined;
+  } catch (error) {
+    if (error instanceof RolegateError) return errorResponse(error);
+    throw error;
+  }
+}
+
+/** Roles that exist, and at least one: a requirement of none would be a mistake of the program. */
+export function checkedRoles(roles: readonly Role[]): readonly Role[] {
+  if (roles.length === 0) throw new RangeError("requireRole needs a role; requireUser is any user");
+  roles.forEach(roleNumber);
+  return roles;
+}
+
+/** The token. The raw headers, because Node drops repeated ones from the others. */
+export function bearerToken(rawHeaders: readonly string[]): string {
+  const values = rawHeaders.filter(
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "authorization",
+  );
+  const match = values.length === 1 ? /^bearer +([!-~]+) *$/i.exec(values[0] ?? "") : null;
+  if (!match?.[1]) throw new NotAuthenticated();
+  return match[1];
+}
+
+/** The response of the gateway to this error. */
+export function errorResponse(error: RolegateError): ErrorResponse {
+  const headers: Record<string, string> = { "content-type": "application/json" };
+  if (error.status === 401) {
+    const reason = error instanceof Refused ? error.reason : "";
+    const wasPresented = reason === "TOKEN_INVALID" || reason === "TOKEN_USER_NOT_FOUND";
+    headers["www-authenticate"] = wasPresented ? 'Bearer error="invalid_token"' : "Bearer";
+  } else if (error.status === 429 || error.status === 503) {
+    // In whole seconds, rounded up, so that clients do not come back too early.
+    headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfter ?? 1)));
+  }
+  return { status: error.status, headers, body: JSON.stringify({ detail: error.detail }) };
+}

@@ -1,0 +1,19 @@
+/**
+ * The client of Rolegate's auth-service: users, passwords, tokens and role decisions.
+ *
+ * `@rolegate/client/express` and `@rolegate/client/fastify` protect the endpoints of a service.
+ */
+
+export { AuthClient, type Context } from "./client.js";
+export { type Tls } from "./channel.js";
+export {
+  DeadlineExceeded,
+  Malformed,
+  NotAuthenticated,
+  type Reason,
+  Refused,
+  RolegateError,
+  Unavailable,
+} from "./errors.js";
+export { userOf } from "./http.js";
+export { type Login, type Role, type User, type UserPage } from "./user.js";

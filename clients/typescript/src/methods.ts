@@ -1,0 +1,99 @@
+/** The methods of the contract. */
+
+import type { Method } from "./calls.js";
+import * as pb from "./generated/rolegate/auth/v1/auth.js";
+
+export const VERIFY_CREDENTIALS = {
+  name: "VerifyCredentials",
+  request: pb.VerifyCredentialsRequest,
+  response: pb.VerifyCredentialsResponse,
+  hashes: true,
+} satisfies Method<pb.VerifyCredentialsRequest, pb.VerifyCredentialsResponse>;
+
+export const LOGIN = {
+  name: "Login",
+  request: pb.LoginRequest,
+  response: pb.LoginResponse,
+  hashes: true,
+} satisfies Method<pb.LoginRequest, pb.LoginResponse>;
+
+export const REGISTER = {
+  name: "Register",
+  request: pb.RegisterRequest,
+  response: pb.RegisterResponse,
+  hashes: true,
+} satisfies Method<pb.RegisterRequest, pb.RegisterResponse>;
+
+export const AUTHORIZE = {
+  name: "Authorize",
+  request: pb.AuthorizeRequest,
+  response: pb.AuthorizeResponse,
+  isRead: true,
+} satisfies Method<pb.AuthorizeRequest, pb.AuthorizeResponse>;
+
+export const BATCH_AUTHORIZE = {
+  name: "BatchAuthorize",
+  request: pb.BatchAuthorizeRequest,
+  response: pb.BatchAuthorizeResponse,
+  isRead: true,
+} satisfies Method<pb.BatchAuthorizeRequest, pb.BatchAuthorizeResponse>;
+
+export const CREATE_USER = {
+  name: "CreateUser",
+  request: pb.CreateUserRequest,
+  response: pb.CreateUserResponse,
+  hashes: true,
+} satisfies Method<pb.CreateUserRequest, pb.CreateUserResponse>;
+
+export const SET_USER_DISABLED = {
+  name: "SetUserDisabled",
+  request: pb.SetUserDisabledRequest,
+  response: pb.SetUserDisabledResponse,
+} satisfies Method<pb.SetUserDisabledRequest, pb.SetUserDisabledResponse>;
+
+export const SET_USER_ROLE = {
+  name: "SetUserRole",
+  request: pb.SetUserRoleRequest,
+  response: pb.SetUserRoleResponse,
+} satisfies Method<pb.SetUserRoleRequest, pb.SetUserRoleResponse>;
+
+export const LIST_USERS = {
+  name: "ListUsers",
+  request: pb.ListUsersRequest,
+  response: pb.ListUsersResponse,
+  isRead: true,
+} satisfies Method<pb.ListUsersRequest, pb.ListUsersResponse>;
+
+export const GET_USER = {
+  name: "GetUser",
+  request: pb.GetUserRequest,
+  response: pb.GetUserResponse,
+  isRead: true,
+} satisfies Method<pb.GetUserRequest, pb.GetUserResponse>;
+
+export const DELETE_USER = {
+  name: "DeleteUser",
+  request: pb.DeleteUserRequest,
+  response: pb.DeleteUserResponse,
+} satisfies Method<pb.DeleteUserRequest, pb.DeleteUserResponse>;
+
+export const SET_PASSWORD = {
+  name: "SetPassword",
+  request: pb.SetPasswordRequest,
+  response: pb.SetPasswordResponse,
+  hashes: true,
+} satisfies Method<pb.SetPasswordRequest, pb.SetPasswordResponse>;
+
+export const CHANGE_PASSWORD = {
+  name: "ChangePassword",
+  request: pb.ChangePasswordRequest,
+  response: pb.ChangePasswordResponse,
+  hashes: true,
+} satisfies Method<pb.ChangePasswordRequest, pb.ChangePasswordResponse>;
+
+export const BATCH_GET_USERS = {
+  name: "BatchGetUsers",
+  request: pb.BatchGetUsersRequest,
+  response: pb.BatchGetUsersResponse,
+  isRead: true,
+} satisfies Method<pb.BatchGetUsersRequest, pb.BatchGetUsersResponse>;

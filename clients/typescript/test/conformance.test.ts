@@ -1,0 +1,109 @@
+/** `clients/conformance.json`: the outcome of each case by the client, in Express and in Fastify. */
+
+import express from "express";
+import Fastify from "fastify";
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, type Server } from "node:net";
+import { request } from "node:http";
+import { text } from "node:stream/consumers";
+import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AuthClient, RolegateError } from "../src/index.js";
+import * as inExpress from "../src/express.js";
+import * as inFastify from "../src/fastify.js";
+import { errorResponse } from "../src/http.js";
+import { type Case, type Outcome, Stage, type Step, TABLE } from "./stage.js";
+
+type Ask = () => Promise<Outcome>;
+
+const stage = new Stage();
+after(() => stage.close());
+
+for (const entry of TABLE.cases) {
+  test(entry.name, async () => {
+    const client = AuthClient.fromEnv();
+    const [over, stop] = await services(client, entry);
+    try {
+      const token = await stage.token(entry.token);
+      const form = entry.authorization === undefined ? "Bearer {token}" : entry.authorization;
+      const header = form?.replace("{token}", token);
+      const interfaces = over.map((port) => () => get(port, header));
+      if (entry.authorization === undefined) interfaces.push(() => decide(client, token, entry));
+      for (const step of entry.steps) {
+        for (const state of step.given ?? []) await stage.given(state);
+        await Promise.all(interfaces.map((ask) => expect(step, ask)));
+      }
+    } finally {
+      await stop();
+      client.close();
+    }
+  });
+}
+
+/** Asks as often as the step says, and asserts its outcome. */
+async function expect(step: Step, ask: Ask): Promise<void> {
+  const expected = TABLE.outcomes[step.expect];
+  const end = Date.now() + 60_000;
+  for (let time = 0; time < (step.times ?? 1); time += 1) {
+    let outcome = await ask();
+    while (step.eventually && outcome.status !== expected?.status && Date.now() < end) {
+      await sleep(50);
+      outcome = await ask();
+    }
+    assert.deepEqual(outcome, expected, JSON.stringify(step));
+  }
+}
+
+async function decide(client: AuthClient, token: string, { roles }: Case): Promise<Outcome> {
+  try {
+    await client.authorize(token, roles.length > 0 ? roles : undefined);
+    return { status: 200 };
+  } catch (error) {
+    assert(error instanceof RolegateError);
+    const { status, headers, body } = errorResponse(error);
+    return outcome(status, headers, body);
+  }
+}
+
+function outcome(status: number, headers: Record<string, unknown>, body: string): Outcome {
+  if (status === 200) return { status };
+  assert.equal(headers["content-type"], "application/json");
+  const described = ["www-authenticate", "retry-after"].filter((name) => headers[name]);
+  const entries = described.map((name) => [name, headers[name]] as const);
+  return { status, ...(JSON.parse(body) as object), ...Object.fromEntries(entries) };
+}
+
+async function get(port: number, authorization: string | undefined): Promise<Outcome> {
+  const headers = authorization === undefined ? {} : { authorization };
+  const sent = request({ host: "127.0.0.1", port, headers, agent: false }).end();
+  const [response] = await once(sent, "response");
+  return outcome(response.statusCode, response.headers, await text(response));
+}
+
+/** The ports of a protected endpoint in Express and in Fastify. */
+async function services(
+  client: AuthClient,
+  { roles }: Case,
+): Promise<[number[], () => Promise<void>]> {
+  const app = express();
+  const middleware =
+    roles.length > 0 ? inExpress.requireRole(client, ...roles) : inExpress.requireUser(client);
+  app.get("/", middleware, (req, res) => void res.json(inExpress.userOf(req)));
+  const server: Server = app.listen(0, "127.0.0.1");
+  await once(server, "listening");
+
+  const fastify = Fastify();
+  const onRequest =
+    roles.length > 0 ? inFastify.requireRole(client, ...roles) : inFastify.requireUser(client);
+  fastify.get("/", { onRequest }, async (req) => inFastify.userOf(req));
+  await fastify.listen({ port: 0, host: "127.0.0.1" });
+
+  const portOf = (listening: Server) => (listening.address() as AddressInfo).port;
+  const stop = async () => {
+    await fastify.close();
+    server.close();
+    await once(server, "close");
+  };
+  return [[portOf(server), portOf(fastify.server)], stop];
+}

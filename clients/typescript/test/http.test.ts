@@ -1,0 +1,76 @@
+/** Headers, and statuses that are no answers. */
+
+import { Metadata, status } from "@grpc/grpc-js";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ErrorInfo, RetryInfo } from "../src/generated/google/rpc/error_details.js";
+import { Status } from "../src/generated/google/rpc/status.js";
+import { bearerToken, checkedRoles, errorResponse, userOf } from "../src/http.js";
+import { DeadlineExceeded, Malformed, NotAuthenticated, Refused, Unavailable } from "../src/index.js";
+import { errorOf } from "../src/status.js";
+
+function failure(code: status, info?: Partial<ErrorInfo>, seconds?: bigint) {
+  const metadata = new Metadata();
+  const pack = (name: string, value: Uint8Array) => ({
+    typeUrl: `type.googleapis.com/google.rpc.${name}`,
+    value,
+  });
+  const details = [];
+  if (seconds !== undefined) {
+    const retryDelay = { seconds, nanos: 1 };
+    details.push(pack("RetryInfo", RetryInfo.encode({ retryDelay }).finish()));
+  }
+  if (info) {
+    const whole = { reason: "", domain: "rolegate", metadata: {}, ...info };
+    details.push(pack("ErrorInfo", ErrorInfo.encode(whole).finish()));
+  }
+  const bytes = Status.encode({ code, message: "text", details }).finish();
+  metadata.set("grpc-status-details-bin", Buffer.from(bytes));
+  return { code, details: "text", metadata };
+}
+
+test("refusal has reason, delay and scope", () => {
+  const info = { reason: "TOO_MANY_ATTEMPTS", metadata: { scope: "username" } };
+  const error = errorOf(failure(status.RESOURCE_EXHAUSTED, info, 6n), false);
+  assert(error instanceof Refused && error.scope === "username");
+  assert.equal(errorResponse(error).headers["retry-after"], "7");
+});
+
+test("status that is not ours decides nothing", () => {
+  for (const code of [status.UNAUTHENTICATED, status.PERMISSION_DENIED]) {
+    const foreign = failure(code, { reason: "TOKEN_INVALID", domain: "example.com" });
+    const mangled = failure(code);
+    mangled.metadata.set("grpc-status-details-bin", Buffer.from([255, 255]));
+    for (const other of [failure(code), foreign, mangled]) {
+      assert(errorOf(other, true) instanceof Unavailable);
+    }
+    const unknown = errorOf(failure(code, { reason: "FROM_THE_FUTURE" }), false);
+    assert(unknown instanceof Malformed && unknown.status === 500);
+  }
+});
+
+test("timeout is one only at the deadline", () => {
+  for (const code of [status.CANCELLED, status.DEADLINE_EXCEEDED]) {
+    assert(errorOf(failure(code), true) instanceof DeadlineExceeded);
+    assert(errorOf(failure(code), false) instanceof Unavailable);
+  }
+});
+
+test("token is unchanged and every other form is not authenticated", () => {
+  for (const value of ["Bearer a.B-_c", "bearer a.B-_c", "BEARER  a.B-_c "]) {
+    assert.equal(bearerToken(["Host", "x", "Authorization", value]), "a.B-_c");
+  }
+  for (const value of ["", "Bearer", "Bearer ", "Bearer a b", "Basic YTpi", "Bearer\ta", "Bearer é", "Bearer a\n"]) {
+    assert.throws(() => bearerToken(["authorization", value]), NotAuthenticated, value);
+  }
+  const twice = ["authorization", "Bearer a", "Authorization", "Bearer b"];
+  for (const headers of [[], twice, ["x-note", "Authorization", "x", "Bearer a"]]) {
+    assert.throws(() => bearerToken(headers), NotAuthenticated);
+  }
+});
+
+test("route without a requirement has no user, and a requirement has a role", () => {
+  assert.throws(() => userOf({}));
+  assert.throws(() => checkedRoles([]), RangeError);
+  assert.throws(() => checkedRoles(["root" as "user"]), RangeError);
+});
