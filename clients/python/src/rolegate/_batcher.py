@@ -88,11 +88,11 @@ class Batcher(Generic[Request, Answer]):
             self._send_next()
 
         timer = loop.call_later(STALL_TIMEOUT, stall)
-        answers: Sequence[Union[Answer, RolegateError]] = []
+        answers: Sequence[Union[Answer, Exception]] = []
         try:
             latest = max(member.deadline for member in batch)
             answers = await self._send([member.request for member in batch], latest)
-        except RolegateError as error:
+        except Exception as error:
             answers = [error] * len(batch)
         finally:
             timer.cancel()
@@ -101,7 +101,7 @@ class Batcher(Generic[Request, Answer]):
             for index, member in enumerate(batch):
                 if not member.answer.done():
                     answer = answers[index] if index < len(answers) else Unavailable("no answer")
-                    if isinstance(answer, RolegateError):
+                    if isinstance(answer, Exception):
                         member.answer.set_exception(answer)
                     else:
                         member.answer.set_result(answer)

@@ -3,8 +3,7 @@
 The client of an application is ``app.state.rolegate``, by default ``AsyncClient.from_env()``.
 """
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: older versions of FastAPI cannot resolve them in a `__call__`.
 from typing import Iterable, Optional, Tuple
 
 from fastapi import HTTPException, Request
