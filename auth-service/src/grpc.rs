@@ -1,6 +1,6 @@
 //! The gRPC transport: converts messages, calls the use cases, converts results and errors.
 //!
-//! One file per call; `message` and `status` convert results and errors, `request_origin` reads the
+//! One file per call; `ext_authz` is the call of Envoy; `message` and `status` convert results and errors, `request_origin` reads the
 //! client address and the deadline.
 
 mod authorize;
@@ -9,6 +9,7 @@ mod batch_get_users;
 mod change_password;
 mod create_user;
 mod delete_user;
+mod ext_authz;
 mod get_user;
 mod list_users;
 mod login;
@@ -20,6 +21,8 @@ mod set_user_disabled;
 mod set_user_role;
 mod status;
 mod verify_credentials;
+
+pub use ext_authz::ExtAuthz;
 
 use crate::accounts::Accounts;
 use rolegate_proto::auth_v1::{self, auth_service_server::AuthService};

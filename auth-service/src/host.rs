@@ -3,13 +3,14 @@
 use crate::{
     accounts::{AccountError, Accounts, AdminPassword, InitialPassword, Policy, SeedError},
     clock::SystemClock,
-    grpc::AuthGrpc,
+    grpc::{AuthGrpc, ExtAuthz},
     metrics,
     password::{Hasher, Peppers},
     store::{self, UserStore},
     token::{self, KeySource, Tokens},
 };
 use async_trait::async_trait;
+use envoy_types::pb::envoy::service::auth::v3::authorization_server::AuthorizationServer;
 use rolegate_grpc_server::message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods};
 use rolegate_proto::{
     AUTH_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer,
@@ -85,6 +86,9 @@ impl AuthService {
         };
         let routes = Routes::new(grpc(MAX_MESSAGE));
         let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &[BATCH_AUTHORIZE]);
+        let ext_authz = AuthorizationServer::new(ExtAuthz::new(accounts, trusted.clone()));
+        // All headers of a request are in a message, some of them several times.
+        let routes = routes.add_service(ext_authz.max_decoding_message_size(MAX_LONG_MESSAGE));
         let host = GrpcHost::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, &trusted, store).await;
         Ok(Self { host, keys: config.keys, tokens })
     }

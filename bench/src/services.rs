@@ -98,9 +98,10 @@ pub(crate) async fn all_in_one(
     Program::start(launch, folder).await
 }
 
-const PUBLIC: [(&str, &str); 3] = [
+const PUBLIC: [(&str, &str); 4] = [
     ("BEARER_LISTEN_ADDR", ANY_PORT),
     ("BASIC_LISTEN_ADDR", ANY_PORT),
+    ("FORWARD_AUTH_LISTEN_ADDR", ANY_PORT),
     ("TRUSTED_PROXIES", "127.0.0.0/8"),
 ];
 

@@ -1,7 +1,7 @@
-//! The public listeners of both variants.
+//! The listeners of both variants and of proxies.
 
 use crate::{
-    basic, bearer,
+    basic, bearer, forward_auth,
     memory::Memory,
     middleware::{metrics, refusal_log},
     settings::PublicSettings,
@@ -24,6 +24,7 @@ use std::net::SocketAddr;
 pub struct Gateway {
     bearer: Option<HttpListener>,
     basic: Option<HttpListener>,
+    forward_auth: Option<HttpListener>,
     settings: PublicSettings,
 }
 
@@ -33,9 +34,11 @@ impl Gateway {
         settings.validate()?;
         let (max, proxies) = (settings.max_connections_per_address, &settings.trusted_proxies);
         let limit = AddressLimit::new(max, proxies.clone());
+        let forward_auth = settings.forward_auth_listen_addr;
         Ok(Self {
             bearer: bind("BEARER_LISTEN_ADDR", settings.bearer_listen_addr, &limit).await?,
             basic: bind("BASIC_LISTEN_ADDR", settings.basic_listen_addr, &limit).await?,
+            forward_auth: bind("FORWARD_AUTH_LISTEN_ADDR", forward_auth, &limit).await?,
             settings: settings.clone(),
         })
     }
@@ -58,6 +61,8 @@ impl Gateway {
         let (bearer, basic) = (self.bearer_address(), self.basic_address());
         let notice = notice.http("bearer", bearer, "access tokens and roles");
         let notice = notice.http("basic", basic, "HTTP Basic");
+        let forward_auth = self.forward_auth.as_ref().map(HttpListener::address);
+        let notice = notice.http("forward", forward_auth, "decisions for proxies, at /authorize");
         let notice = match bearer {
             Some(address) if self.settings.console => {
                 notice.remark(format!("Console: http://{address}/console/"))
@@ -81,10 +86,12 @@ impl Gateway {
         let memory = Memory::new(&self.settings);
         let state = GatewayState::new(auth);
         let bearer = bearer::router(state.clone(), posts, &self.settings, &memory);
-        let basic = basic::router(state, &self.settings, &memory);
+        let basic = basic::router(state.clone(), &self.settings, &memory);
+        let forward_auth = forward_auth::router(state, &self.settings, &memory);
         tokio::join!(
             serve(self.bearer, bearer, shutdown.clone()),
-            serve(self.basic, basic, shutdown)
+            serve(self.basic, basic, shutdown.clone()),
+            serve(self.forward_auth, forward_auth, shutdown)
         );
     }
 }

@@ -4,6 +4,7 @@
 //! - [`settings`]: flags and environment variables.
 //! - [`serve`]: runs the program; [`Gateway`]: the public listeners, for programs that embed them.
 //! - `bearer`, `basic`: the route tables of the two variants, with the roles that each route needs.
+//! - `forward_auth`: the address of proxies that protect other applications.
 //! - `endpoints`: one file per endpoint; the handler and its OpenAPI annotation.
 //! - `extract`: extractors of request bodies, path ids, query parameters and Basic credentials.
 //! - `middleware`: what both variants do around every request.
@@ -16,6 +17,7 @@ mod bearer;
 mod console;
 mod endpoints;
 mod extract;
+mod forward_auth;
 mod gateway;
 mod memory;
 mod middleware;

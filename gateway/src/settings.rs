@@ -94,6 +94,16 @@ pub struct PublicSettings {
     )]
     pub basic_listen_addr: ListenAddress,
 
+    /// IP address and port of /authorize and /introspect, where proxies ask whether a request may pass, or
+    /// off; must not be public
+    #[arg(
+        long,
+        env = "FORWARD_AUTH_LISTEN_ADDR",
+        default_value = "127.0.0.1:8002",
+        value_parser = listen_address::<8002>
+    )]
+    pub forward_auth_listen_addr: ListenAddress,
+
     /// CIDRs of proxies whose X-Forwarded-For, x-request-id and traceparent headers are trusted,
     /// separated by commas; empty for none
     #[arg(long, env = "TRUSTED_PROXIES", default_value = "", hide_default_value = true)]
@@ -168,12 +178,14 @@ impl Settings {
 }
 
 impl PublicSettings {
-    /// The addresses of the variants that are on, with their settings.
+    /// The addresses that are on, with their settings.
     #[must_use]
     pub fn addresses(&self) -> Vec<(&'static str, SocketAddr)> {
         let bearer = self.bearer_listen_addr.0.map(|address| ("BEARER_LISTEN_ADDR", address));
         let basic = self.basic_listen_addr.0.map(|address| ("BASIC_LISTEN_ADDR", address));
-        bearer.into_iter().chain(basic).collect()
+        let forward_auth = self.forward_auth_listen_addr.0;
+        let forward_auth = forward_auth.map(|address| ("FORWARD_AUTH_LISTEN_ADDR", address));
+        bearer.into_iter().chain(basic).chain(forward_auth).collect()
     }
 
     /// At least one variant must be on.
@@ -197,8 +209,10 @@ mod tests {
         let settings = Settings::from_args(&[]).expect("every setting has a default");
         let bearer = settings.public.bearer_listen_addr.0.expect("on");
         let basic = settings.public.basic_listen_addr.0.expect("on");
+        let forward_auth = settings.public.forward_auth_listen_addr.0.expect("on");
         assert_eq!(bearer.to_string(), "127.0.0.1:8000");
         assert_eq!(basic.to_string(), "127.0.0.1:8001");
+        assert_eq!(forward_auth.to_string(), "127.0.0.1:8002");
         assert_eq!(settings.ops_listen_addr.to_string(), "127.0.0.1:9000");
         assert_eq!(settings.auth_service_url, "http://127.0.0.1:50051");
         assert_eq!(settings.common.lame_duck_seconds, 2);
@@ -223,6 +237,8 @@ mod tests {
             ["--lame-duck-seconds", "301"],
             ["--lame-duck-seconds", "-1"],
             ["--bearer-listen-addr", "8000"],
+            ["--forward-auth-listen-addr", "8002"],
+            ["--forward-auth-listen-addr", "on"],
             ["--trusted-proxies", "example.com"],
             ["--ops-listen-addr", "off"],
             ["--request-memory-mib", "15"],

@@ -5,11 +5,17 @@
 //! - [`posts_v1`]: the same of `rolegate.posts.v1`, from `rolegate/posts/v1/posts.proto`.
 //! - [`Reason`]: the stable error reasons; [`RefusalScope`]: what a refusal covers.
 //! - [`Role`]: the roles of users.
+//! - [`Authorization`]: the credentials in an `Authorization` header.
+//! - [`identity_headers`]: how proxies pass the user on to applications.
+//! - [`http`]: reasons as HTTP responses.
 //! - [`limits`]: the sizes of pages, batches and tokens.
 //! - [`has_invisible`]: finds characters that names and titles may not have.
 //! - [`metadata`]: the names of request metadata; [`RequestId`]: the value of one of them.
 //! - [`AUTH_DESCRIPTORS`], [`POSTS_DESCRIPTORS`]: the encoded descriptors, for server reflection.
 
+pub mod authorization;
+pub mod http;
+pub mod identity_headers;
 pub mod limits;
 pub mod metadata;
 mod reason;
@@ -18,6 +24,7 @@ mod request_id;
 mod role;
 mod text;
 
+pub use authorization::Authorization;
 pub use reason::{ERROR_DOMAIN, Reason};
 pub use refusal_scope::{REFUSAL_SCOPE, RefusalScope};
 pub use request_id::{InvalidRequestId, RequestId};

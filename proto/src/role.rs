@@ -32,6 +32,11 @@ impl Role {
             Self::Admin => "admin",
         }
     }
+
+    /// Parses names separated by commas, such as `author,admin`: at least one, each known.
+    pub fn parse_list(names: &str) -> Result<Vec<Self>, UnknownRole> {
+        names.split(',').map(str::parse).collect()
+    }
 }
 
 impl fmt::Display for Role {
@@ -73,5 +78,18 @@ impl TryFrom<i32> for Role {
     /// are not roles.
     fn try_from(number: i32) -> Result<Self, UnknownRole> {
         Self::ALL.into_iter().find(|&role| i32::from(role) == number).ok_or(UnknownRole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Role;
+
+    #[test]
+    fn a_list_has_at_least_one_name_and_known_names_only() {
+        assert_eq!(Role::parse_list("author,admin"), Ok(vec![Role::Author, Role::Admin]));
+        for invalid in ["", ",", "author,", "author, admin", "Admin", "*", "author;admin"] {
+            assert!(Role::parse_list(invalid).is_err(), "{invalid}");
+        }
     }
 }

@@ -9,6 +9,8 @@ mod concurrent_admins;
 mod created_users;
 mod disabled_users;
 mod embedded;
+mod ext_authz;
+mod forward_auth;
 mod grpc;
 mod guessing;
 mod health;

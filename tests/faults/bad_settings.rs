@@ -43,9 +43,14 @@ fn good(program: Program, database: &TestDatabase) -> Settings {
             let nowhere = "127.0.0.1:1".parse().expect("an address");
             TestSetup::split(Store::Sqlite).posts_settings(&database.posts_url(), nowhere)
         }
-        _ => ["BEARER_LISTEN_ADDR", "BASIC_LISTEN_ADDR", "OPS_LISTEN_ADDR"]
-            .map(|name| (name.to_owned(), "127.0.0.1:0".to_owned()))
-            .into(),
+        _ => [
+            "BEARER_LISTEN_ADDR",
+            "BASIC_LISTEN_ADDR",
+            "FORWARD_AUTH_LISTEN_ADDR",
+            "OPS_LISTEN_ADDR",
+        ]
+        .map(|name| (name.to_owned(), "127.0.0.1:0".to_owned()))
+        .into(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads of roles are linearizable.
 //!
-//! Two gateways and two auth-services share a database. Readers request `/profile` on both gateways
-//! in a loop while roles change through the API and by SQL; every role read is checked against the
+//! Two gateways and two auth-services share a database. Readers request `/profile` on both gateways,
+//! ask as Envoy does, and request an application behind nginx, in a loop while roles change through the API and by SQL; every role read is checked against the
 //! history of acknowledged changes.
 //!
 //! `LINEARIZABILITY_READS` is the number of reads with one valid role: 10,000 by default, 100,000 or
@@ -9,12 +9,17 @@
 
 mod failover;
 mod history;
+mod nginx;
+mod source;
 
 use e2e::{
     Api, Process, Program, SIGNING_SECRET, Store, TestApp, TestDatabase, TestSetup, TestUser,
+    ext_authz,
 };
 use history::{Change, Checked, Read, check};
+use nginx::Nginx;
 use serde_json::json;
+use source::Source;
 use std::{
     sync::{
         Arc,
@@ -25,7 +30,6 @@ use std::{
 use tokio::{sync::Semaphore, task::JoinSet};
 
 const USERS: usize = 4;
-const READERS_PER_USER: usize = 4;
 /// Reads of a user between two changes, so that most reads have one valid role.
 const READS_BETWEEN_CHANGES: u32 = 25;
 
@@ -62,11 +66,14 @@ async fn roles_are_linearizable(store: Store) {
     }
     let (second_auth, second_gateway) = second_pair(&mut app).await;
     let gateways = [app.bearer.clone(), Api::at(&second_gateway.address("bearer"))];
+    let nginx = Nginx::start(second_gateway.socket_address("forward")).await;
+    let sources = sources(&app, &second_auth, &gateways, nginx.as_ref()).await;
     let app = Arc::new(app);
 
     let mut scenarios = JoinSet::new();
     for subject in subjects {
-        scenarios.spawn(run_scenario(subject, gateways.clone(), Arc::clone(&app), wanted / USERS));
+        let (sources, gateways, app) = (sources.clone(), gateways.clone(), Arc::clone(&app));
+        scenarios.spawn(run_scenario(subject, sources, gateways, app, wanted / USERS));
     }
     let mut all = Checked::default();
     while let Some(scenario) = scenarios.join_next().await {
@@ -76,6 +83,24 @@ async fn roles_are_linearizable(store: Store) {
     report(store, &all);
     assert!(all.unambiguous >= wanted, "{all:?} are too few");
     drop((second_auth, second_gateway));
+}
+
+/// One for each reader of a user.
+async fn sources(
+    app: &TestApp,
+    second_auth: &Process,
+    gateways: &[Api; 2],
+    nginx: Option<&Nginx>,
+) -> Vec<Source> {
+    let mut sources: Vec<_> = gateways.iter().cloned().map(Source::Profile).collect();
+    for auth in [app.auth(), second_auth] {
+        sources.push(Source::ExtAuthz(ext_authz::client(&auth.address("grpc")).await));
+    }
+    match nginx {
+        Some(nginx) => sources.push(Source::Application(nginx.application.clone())),
+        None => print("NOT TESTED: reads through nginx, which is not installed"),
+    }
+    sources
 }
 
 /// Another auth-service on the same database, and another gateway that calls it.
@@ -89,6 +114,7 @@ async fn second_pair(app: &mut TestApp) -> (Process, Process) {
         ("OPS_LISTEN_ADDR", "127.0.0.1:0"),
         ("BEARER_LISTEN_ADDR", "127.0.0.1:0"),
         ("BASIC_LISTEN_ADDR", "off"),
+        ("FORWARD_AUTH_LISTEN_ADDR", "127.0.0.1:0"),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into_iter()
@@ -102,15 +128,15 @@ async fn second_pair(app: &mut TestApp) -> (Process, Process) {
 /// Changes the role of one user until there are enough reads.
 async fn run_scenario(
     subject: Arc<Subject>,
+    sources: Vec<Source>,
     gateways: [Api; 2],
     app: Arc<TestApp>,
     wanted: usize,
 ) -> Checked {
     let first = Instant::now();
     let mut readers = JoinSet::new();
-    for reader in 0..READERS_PER_USER {
-        let api = gateways[reader % gateways.len()].clone();
-        readers.spawn(Arc::clone(&subject).read(api));
+    for source in sources {
+        readers.spawn(Arc::clone(&subject).read(source));
     }
     let mut changes = vec![Change { began: first, acknowledged: Some(first), role: "user" }];
     let enough = wanted.div_ceil(READS_BETWEEN_CHANGES as usize) + 1;
@@ -147,17 +173,14 @@ impl Subject {
 
     /// Reads until stopped. A reader that panics closes the semaphore, so that the writer does not
     /// wait for its reads.
-    async fn read(self: Arc<Self>, api: Api) -> Vec<Read> {
+    async fn read(self: Arc<Self>, source: Source) -> Vec<Read> {
         let closer = CloseOnPanic(&self.reads_since_change);
-        let api = api.with_token(&self.user.token);
         let mut reads = Vec::new();
         while !self.stop.load(Ordering::SeqCst) {
             let generation = self.changes_done.load(Ordering::SeqCst);
             let began = Instant::now();
-            let response = api.get("/profile").await;
+            let role = source.role(&self.user.token).await;
             let ended = Instant::now();
-            response.expect(200);
-            let role = response.json()["role"].as_str().expect("a role").to_owned();
             reads.push(Read { began, ended, role });
             if generation == self.changes_done.load(Ordering::SeqCst) {
                 self.reads_since_change.add_permits(1);
@@ -188,10 +211,14 @@ impl Drop for CloseOnPanic<'_> {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "the counts are the result of the long form")]
 fn report(store: Store, checked: &Checked) {
-    println!(
+    print(&format!(
         "{store:?}: {} reads with one valid role, {} concurrent with a change; none was stale",
         checked.unambiguous, checked.concurrent
-    );
+    ));
+}
+
+#[expect(clippy::print_stdout, reason = "the counts are the result of the long form")]
+fn print(text: &str) {
+    println!("{text}");
 }

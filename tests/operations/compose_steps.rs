@@ -90,6 +90,7 @@ async fn compose_steps_lead_to_a_working_deployment() {
         ("POSTS_SERVICE_URL", posts.address("grpc")),
         ("BEARER_LISTEN_ADDR", anywhere()),
         ("BASIC_LISTEN_ADDR", anywhere()),
+        ("FORWARD_AUTH_LISTEN_ADDR", anywhere()),
         ("OPS_LISTEN_ADDR", anywhere()),
     ]);
     let gateway = Process::start_with(Program::Gateway, &["serve"], &of_gateway, folder);

@@ -73,3 +73,20 @@ fn operations_shows_the_configuration_that_the_failover_tests_use() {
         assert!(document.contains(read(file).trim_end()), "docs/operations.md differs from {file}");
     }
 }
+
+#[test]
+fn proxies_shows_every_configuration_of_a_proxy() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let document = std::fs::read_to_string(root.join("docs/proxies.md")).expect("the document");
+    let entries = |path: &Path| -> Vec<_> {
+        let entries = std::fs::read_dir(path).expect("a folder");
+        entries.map(|entry| entry.expect("an entry").path()).collect()
+    };
+    let files: Vec<_> =
+        entries(&root.join("deploy/proxies")).iter().flat_map(|proxy| entries(proxy)).collect();
+    assert!(files.len() >= 5, "{files:?}");
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a file");
+        assert!(document.contains(text.trim_end()), "docs/proxies.md differs from {file:?}");
+    }
+}

@@ -137,6 +137,7 @@ async fn tokens_of_both_secrets_are_valid_during_a_rotation() {
         ("AUTH_SERVICE_URL", auth.address("grpc")),
         ("BEARER_LISTEN_ADDR", anywhere()),
         ("BASIC_LISTEN_ADDR", "off".to_owned()),
+        ("FORWARD_AUTH_LISTEN_ADDR", "off".to_owned()),
         ("OPS_LISTEN_ADDR", anywhere()),
     ]);
     let gateway = Process::start(Program::Gateway, &of_gateway, folder).ready().await;

@@ -7,6 +7,7 @@
 //! - [`raw_http`]: HTTP requests byte by byte.
 //! - [`token`]: access tokens made by the tests, valid and invalid.
 //! - [`grpc`]: generated clients, and assertions on their errors.
+//! - [`ext_authz`]: checks as Envoy sends them, and what Envoy reads of the answers.
 //! - [`Authority`]: certificates, valid and invalid.
 //! - [`Process`]: a started program; [`program`]: which there are, and their files.
 //! - [`TestDatabase`]: a database of one test; [`postgres`]: its server, and clusters with TLS.
@@ -29,6 +30,7 @@ mod collector;
 mod database;
 mod deployments;
 mod eventually;
+pub mod ext_authz;
 pub mod grpc;
 pub mod postgres;
 mod process;

@@ -53,8 +53,10 @@ impl Program {
     pub fn listeners(self) -> &'static [&'static str] {
         match self {
             Self::AuthService | Self::FastHashAuthService | Self::PostsService => &["grpc", "ops"],
-            Self::Gateway => &["bearer", "basic", "ops"],
-            Self::Rolegate | Self::FastHashRolegate => &["bearer", "basic", "grpc", "posts", "ops"],
+            Self::Gateway => &["bearer", "basic", "forward", "ops"],
+            Self::Rolegate | Self::FastHashRolegate => {
+                &["bearer", "basic", "forward", "grpc", "posts", "ops"]
+            }
         }
     }
 

@@ -166,7 +166,7 @@ impl TestSetup {
     pub fn auth_settings(&self, database_url: &str) -> BTreeMap<String, String> {
         let mut settings = listeners(&["AUTH", "OPS"]);
         if self.is_all_in_one {
-            settings.append(&mut listeners(&["BEARER", "BASIC", "POSTS"]));
+            settings.append(&mut listeners(&["BEARER", "BASIC", "FORWARD_AUTH", "POSTS"]));
         }
         settings.extend(
             [
@@ -203,7 +203,7 @@ impl TestSetup {
         auth: SocketAddr,
         posts: Option<SocketAddr>,
     ) -> BTreeMap<String, String> {
-        let mut settings = listeners(&["BEARER", "BASIC", "OPS"]);
+        let mut settings = listeners(&["BEARER", "BASIC", "FORWARD_AUTH", "OPS"]);
         settings.extend([("LAME_DUCK_SECONDS", "0")].map(owned));
         settings.insert("AUTH_SERVICE_URL".to_owned(), self.url("AUTH", auth));
         let posts = posts.map(|posts| ("POSTS_SERVICE_URL".to_owned(), self.url("POSTS", posts)));

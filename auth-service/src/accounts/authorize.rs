@@ -15,7 +15,9 @@ pub enum Requirement {
 }
 
 impl Requirement {
-    fn admits(&self, role: Role) -> bool {
+    /// Whether a user with this role may pass.
+    #[must_use]
+    pub fn admits(&self, role: Role) -> bool {
         match self {
             Self::AnyAuthenticated => true,
             Self::Roles(roles) => roles.contains(&role),

@@ -8,8 +8,8 @@ use tonic::Status;
 
 impl From<AccountError> for Status {
     fn from(error: AccountError) -> Self {
-        let (retry_after, scope) = retry(&error).unzip();
-        error_status(reason_of(&error), &error, retry_after, scope.flatten())
+        let scope = retry(&error).and_then(|(_, scope)| scope);
+        error_status(reason_of(&error), &error, retry_after(&error), scope)
     }
 }
 
@@ -41,6 +41,11 @@ pub(super) fn reason_of(error: &AccountError) -> Reason {
         AccountError::Store(StoreError::Failed(_) | StoreError::Lost(_))
         | AccountError::Internal(_) => Reason::Internal,
     }
+}
+
+/// When to retry.
+pub(super) fn retry_after(error: &AccountError) -> Option<Duration> {
+    retry(error).map(|(delay, _)| delay)
 }
 
 /// When to retry, and what is refused until then.

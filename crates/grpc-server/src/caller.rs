@@ -1,7 +1,7 @@
 //! The caller of a call: whether it is trusted, and the address of the end user.
 
 use crate::{connection::ConnectionInfo, unfinished::Unfinished};
-use http::Request;
+use http::{Extensions, Request};
 use rolegate_proto::metadata::CLIENT_ADDRESS;
 use rolegate_service_runtime::{cidr_set::CidrSet, ignored_address::AddressHeader};
 use std::net::IpAddr;
@@ -18,13 +18,31 @@ pub(crate) struct InProcessPeer;
 
 #[derive(Debug)]
 pub(crate) struct Caller {
-    /// Whether it may report client address, request id and trace: it has an address in a trusted
-    /// network, a verified certificate, or is in this process. Unknown peers are untrusted.
+    /// See [`is_trusted_caller`]. Unknown peers are untrusted.
     pub(crate) is_trusted: bool,
     /// The address of the end user: the one that a trusted caller reports, else that of the caller.
     pub(crate) client_address: Option<IpAddr>,
     /// Of its connection, and its address without a verified certificate; `None` in this process.
     pub(crate) unfinished: Option<(Unfinished, Option<IpAddr>)>,
+}
+
+/// Whether the caller of the call with these extensions may report client address, request id and
+/// trace: it has an address in a trusted network, a verified certificate, or is in this process.
+#[must_use]
+pub fn is_trusted_caller(extensions: &Extensions, trusted: &CidrSet) -> bool {
+    let tls = extensions.get::<ConnectionInfo<TlsConnectInfo<TcpConnectInfo>>>();
+    let plain = extensions.get::<ConnectionInfo<TcpConnectInfo>>();
+    let tls = tls.map(|info| &info.peer);
+    let tcp = tls.map(TlsConnectInfo::get_ref).or_else(|| plain.map(|info| &info.peer));
+    let address = tcp.and_then(TcpConnectInfo::remote_addr).map(|address| address.ip());
+    is_verified(tls)
+        || address.is_some_and(|address| trusted.contains(address))
+        || extensions.get::<InProcessPeer>().is_some()
+}
+
+fn is_verified(tls: Option<&TlsConnectInfo<TcpConnectInfo>>) -> bool {
+    let certificates = tls.and_then(TlsConnectInfo::peer_certs);
+    certificates.is_some_and(|certificates| !certificates.is_empty())
 }
 
 impl Caller {
@@ -37,13 +55,10 @@ impl Caller {
         let tls = tls.map(|info| &info.peer);
         let tcp = tls.map(TlsConnectInfo::get_ref).or_else(|| plain.map(|info| &info.peer));
         let address = tcp.and_then(TcpConnectInfo::remote_addr).map(|address| address.ip());
-        let certificates = tls.and_then(TlsConnectInfo::peer_certs);
-        let is_verified = certificates.is_some_and(|certificates| !certificates.is_empty());
+        let is_verified = is_verified(tls);
         let unfinished =
             unfinished.map(|unfinished| (unfinished, address.filter(|_| !is_verified)));
-        let is_trusted = is_verified
-            || address.is_some_and(|address| trusted.contains(address))
-            || extensions.get::<InProcessPeer>().is_some();
+        let is_trusted = is_trusted_caller(extensions, trusted);
         let reported = request.headers().get(CLIENT_ADDRESS);
         if !is_trusted && reported.is_some() {
             IGNORED.ignore(address);

@@ -23,7 +23,7 @@ mod server;
 mod tls_files;
 mod unfinished;
 
-pub use caller::IGNORED as IGNORED_ADDRESSES;
+pub use caller::{IGNORED as IGNORED_ADDRESSES, is_trusted_caller};
 pub use error_status::error_status;
 pub use listener::{Connections, GrpcListener};
 pub use server::GrpcServer;

@@ -17,7 +17,7 @@ use std::{error::Error, time::Duration};
 use tokio::time::timeout;
 
 /// Bytes of a body, unless an endpoint says otherwise.
-const MAX_BODY: usize = 64 * 1024;
+pub(super) const MAX_BODY: usize = 64 * 1024;
 /// Bytes of a body that holds a post: the longest content, however it is escaped.
 pub(crate) const MAX_POST_BODY: usize = 1024 * 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -53,7 +53,12 @@ impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody
     }
 }
 
-async fn read(body: Body, max: usize, memory: Option<&BodyMemory>) -> Result<Vec<u8>, ApiError> {
+/// Reads a body of at most `max` bytes. Rejects with 413, 503 and 408.
+pub(super) async fn read(
+    body: Body,
+    max: usize,
+    memory: Option<&BodyMemory>,
+) -> Result<Vec<u8>, ApiError> {
     let size = body.size_hint();
     // `Content-Length` is checked before the first read, and so before a 100 (Continue) is sent.
     if size.lower() > max as u64 {
@@ -110,12 +115,17 @@ fn is_over_limit(error: &(dyn Error + 'static)) -> bool {
 
 /// `application/json` or `application/*+json` (RFC 6839), with any parameters.
 fn is_json(headers: &HeaderMap) -> bool {
-    let mut values = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return false };
-    let Ok(value) = value.to_str() else { return false };
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let Some(essence) = content_type(headers) else { return false };
     let Some(subtype) = essence.strip_prefix("application/") else { return false };
     subtype == "json" || subtype.ends_with("+json")
+}
+
+/// The only `Content-Type` in lower case, without parameters.
+pub(super) fn content_type(headers: &HeaderMap) -> Option<String> {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let essence = value.to_str().ok()?.split(';').next().unwrap_or_default();
+    Some(essence.trim().to_ascii_lowercase())
 }
 
 #[cfg(test)]

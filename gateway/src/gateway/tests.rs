@@ -14,6 +14,7 @@ use tokio::{
 
 fn settings(bearer: &str, basic: &str) -> PublicSettings {
     let arguments = ["--bearer-listen-addr", bearer, "--basic-listen-addr", basic];
+    let arguments = [&arguments[..], &["--forward-auth-listen-addr", "off"]].concat();
     Settings::from_args(&arguments).expect("addresses").public
 }
 

@@ -22,6 +22,7 @@ async fn error_suggests_a_valid_value_of_its_setting() {
         (PostsService, "OPS_LISTEN_ADDR", "127.0.0.1:9002"),
         (PostsService, "AUTH_SERVICE_URL", "http://auth-service:50051"),
         (Gateway, "BASIC_LISTEN_ADDR", "127.0.0.1:8001, or off"),
+        (Gateway, "FORWARD_AUTH_LISTEN_ADDR", "127.0.0.1:8002, or off"),
         (Gateway, "OPS_LISTEN_ADDR", "127.0.0.1:9000"),
         (Gateway, "AUTH_SERVICE_URL", "http://auth-service:50051"),
         (Gateway, "POSTS_SERVICE_URL", "http://posts-service:50052"),

@@ -20,6 +20,7 @@ async fn invalid_listen_address_is_rejected() {
         (public, "BEARER_LISTEN_ADDR", "127.0.0.1:70000"),
         (public, "BEARER_LISTEN_ADDR", "8000"),
         (public, "BASIC_LISTEN_ADDR", "Off"),
+        (public, "FORWARD_AUTH_LISTEN_ADDR", "on"),
     ])
     .await;
 }
@@ -121,6 +122,7 @@ async fn one_port_for_two_listeners_is_rejected_with_both_names() {
         (AuthService, "AUTH_LISTEN_ADDR", "OPS_LISTEN_ADDR"),
         (PostsService, "POSTS_LISTEN_ADDR", "OPS_LISTEN_ADDR"),
         (Gateway, "BASIC_LISTEN_ADDR", "BEARER_LISTEN_ADDR"),
+        (Gateway, "FORWARD_AUTH_LISTEN_ADDR", "BASIC_LISTEN_ADDR"),
         (Rolegate, "POSTS_LISTEN_ADDR", "AUTH_LISTEN_ADDR"),
         (Rolegate, "BEARER_LISTEN_ADDR", "OPS_LISTEN_ADDR"),
     ] {
@@ -175,6 +177,7 @@ async fn address_in_use_is_rejected() {
             (&[AuthService, Rolegate], "AUTH_LISTEN_ADDR", &taken.0),
             (&[Gateway, Rolegate], "BEARER_LISTEN_ADDR", &taken.0),
             (&[Gateway, Rolegate], "BASIC_LISTEN_ADDR", &taken.0),
+            (&[Gateway, Rolegate], "FORWARD_AUTH_LISTEN_ADDR", &taken.0),
             (&[AuthService, Gateway, Rolegate], "OPS_LISTEN_ADDR", &taken.0),
         ],
         Some(QUIET),

@@ -3,6 +3,7 @@
 use super::ApiError;
 use axum::extract::FromRequestParts;
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
+use rolegate_proto::authorization::bearer_token;
 use secrecy::SecretString;
 
 /// The access token of a request, not verified. Rejects with 401 `Not authenticated.` where the header
@@ -11,16 +12,12 @@ use secrecy::SecretString;
 pub struct BearerToken(pub SecretString);
 
 impl BearerToken {
-    /// Reads the header. The scheme is case-insensitive (RFC 9110, section 11.1); the token is visible
-    /// ASCII without spaces.
+    /// Reads the header.
     #[must_use]
     pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return None };
-        let (scheme, rest) = value.to_str().ok()?.split_once(' ')?;
-        let token = rest.trim_matches(' ');
-        let is_word = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
-        (scheme.eq_ignore_ascii_case("Bearer") && is_word).then(|| Self(SecretString::from(token)))
+        bearer_token(value.as_bytes()).map(|token| Self(SecretString::from(token)))
     }
 }
 

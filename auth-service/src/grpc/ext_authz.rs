@@ -1,0 +1,155 @@
+//! `envoy.service.auth.v3.Authorization/Check`: Envoy asks whether a request may pass (`ext_authz`).
+//!
+//! Every outcome is an answer, and none a gRPC error: Envoy lets requests pass on an error if
+//! `failure_mode_allow` is set.
+
+mod request;
+mod response;
+
+use super::{request_origin, status::reason_of};
+use crate::{
+    accounts::{AccountError, Accounts},
+    metrics,
+    request_origin::RequestOrigin,
+    store::StoreError,
+    user::User,
+};
+use envoy_types::pb::envoy::service::auth::v3::{
+    AttributeContext, CheckRequest, CheckResponse, authorization_server::Authorization as Check,
+};
+use response::Denial;
+use rolegate_grpc_server::is_trusted_caller;
+use rolegate_proto::Authorization;
+use rolegate_service_runtime::{cidr_set::CidrSet, ignored_address::AddressHeader};
+use rolegate_telemetry::request_context::RequestContext;
+use secrecy::ExposeSecret as _;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+use tonic::{Request, Response, Status};
+
+/// Between two warnings about routes without a requirement: clients can send any number of requests.
+const WARNING_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Addresses of clients that an Envoy outside of `TRUSTED_GATEWAYS` reports.
+static IGNORED: AddressHeader =
+    AddressHeader::new("source.address", "TRUSTED_GATEWAYS", "proxy of yours");
+
+/// The decisions for Envoy.
+#[derive(Clone)]
+pub struct ExtAuthz {
+    accounts: Accounts,
+    /// Callers whose `source.address` is the client address.
+    trusted: Arc<CidrSet>,
+    last_warning: Arc<Mutex<Option<Instant>>>,
+}
+
+#[tonic::async_trait]
+impl Check for ExtAuthz {
+    async fn check(
+        &self,
+        request: Request<CheckRequest>,
+    ) -> Result<Response<CheckResponse>, Status> {
+        let origin = request_origin::from_request(&request);
+        let is_trusted = is_trusted_caller(request.extensions(), &self.trusted);
+        let attributes = request.into_inner().attributes.unwrap_or_default();
+        let origin = client_origin(&attributes, origin, is_trusted);
+        // Answered before Envoy's own deadline, after which it has no answer.
+        let decision = self.decide(attributes, origin);
+        let decision = tokio::time::timeout_at(origin.deadline.into(), decision).await;
+        let late = |_elapsed| Err(Denial::from(AccountError::Store(StoreError::TimedOut)));
+        Ok(Response::new(match decision.unwrap_or_else(late) {
+            Ok(user) => response::allowed(&user),
+            Err(denial) => denial.into(),
+        }))
+    }
+}
+
+impl ExtAuthz {
+    /// The decisions of these accounts.
+    #[must_use]
+    pub fn new(accounts: Accounts, trusted: CidrSet) -> Self {
+        Self { accounts, trusted: Arc::new(trusted), last_warning: Arc::default() }
+    }
+
+    async fn decide(
+        &self,
+        attributes: AttributeContext,
+        origin: RequestOrigin,
+    ) -> Result<User, Denial> {
+        let Some(requirement) = request::requirement(&attributes.context_extensions) else {
+            self.warn_of_route(&attributes);
+            return Err(AccountError::RoleInsufficient.into());
+        };
+        match request::authorization(attributes).ok_or_else(Denial::not_authenticated)? {
+            Authorization::Bearer(token) => {
+                let authorized = self.accounts.authorize(token.expose_secret(), &requirement).await;
+                metrics::authorization(authorized.as_ref().err().map(reason_of));
+                Ok(authorized?)
+            }
+            Authorization::Basic { username, password } => {
+                let verify = self.accounts.verify_credentials(&username, password, origin);
+                // Boxed, or every check would be as large as that of a password.
+                let verified = Box::pin(in_context_of(origin, verify)).await;
+                metrics::login("basic", verified.as_ref().err().map(reason_of));
+                let user = verified?;
+                let is_admitted = requirement.admits(user.role);
+                is_admitted.then_some(user).ok_or_else(|| AccountError::RoleInsufficient.into())
+            }
+        }
+    }
+
+    /// A route whose configuration names no requirement, or an unknown role, admits nobody.
+    fn warn_of_route(&self, attributes: &AttributeContext) {
+        let mut last = self.last_warning.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|at| at.elapsed() < WARNING_INTERVAL) {
+            return;
+        }
+        *last = Some(Instant::now());
+        drop(last);
+        let (host, path) = request::route(attributes);
+        tracing::warn!(
+            host,
+            path,
+            "ext_authz: refused, because context_extensions of this route has no valid roles; set \
+             it to roles such as \"author,admin\", or \"*\" for any user"
+        );
+    }
+}
+
+/// The client address is that of Envoy's client, if Envoy is trusted to report it.
+fn client_origin(
+    attributes: &AttributeContext,
+    origin: RequestOrigin,
+    is_trusted: bool,
+) -> RequestOrigin {
+    match request::source_address(attributes) {
+        Some(address) if is_trusted => RequestOrigin { client_address: Some(address), ..origin },
+        Some(_) => {
+            IGNORED.ignore(origin.client_address);
+            origin
+        }
+        None => origin,
+    }
+}
+
+/// Audit lines of `work` name the client address of `origin`.
+async fn in_context_of<T>(origin: RequestOrigin, work: impl Future<Output = T>) -> T {
+    match RequestContext::with_current(Clone::clone) {
+        Some(context) => {
+            let client_address = origin.client_address;
+            RequestContext { client_address, ..context }.scope(work).await
+        }
+        None => work.await,
+    }
+}
+
+impl From<AccountError> for Denial {
+    fn from(error: AccountError) -> Self {
+        let (reason, retry_after) = (reason_of(&error), super::status::retry_after(&error));
+        // Logs the causes of failures.
+        let _ = Status::from(error);
+        Self::of_reason(reason, retry_after)
+    }
+}

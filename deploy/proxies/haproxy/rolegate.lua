@@ -1,0 +1,51 @@
+-- http-request lua.rolegate PATH: lets a request pass if Rolegate answers 200 at PATH.
+
+local ROLEGATE = "http://127.0.0.1:8002"
+-- Milliseconds, for each of four tries, which HAProxy makes by itself.
+local TIMEOUT = 5000
+local IDENTITY = { "rolegate-user-id", "rolegate-username", "rolegate-role" }
+
+-- The values of a header, which HAProxy counts from 0.
+local function values(headers, name)
+  local list, index = {}, 0
+  while headers[name] and headers[name][index] do
+    table.insert(list, headers[name][index])
+    index = index + 1
+  end
+  return list
+end
+
+local function refuse(txn, status, response)
+  local reply = txn:reply({ status = status })
+  for _, name in ipairs({ "content-type", "www-authenticate", "retry-after" }) do
+    for _, value in ipairs(values(response.headers or {}, name)) do
+      reply:add_header(name, value)
+    end
+  end
+  reply:set_body(response.body or "")
+  txn:done(reply)
+end
+
+core.register_action("rolegate", { "http-req" }, function(txn, path)
+  local request = txn.http:req_get_headers()
+  local ok, response = pcall(function()
+    return core.httpclient():get({
+      url = ROLEGATE .. path,
+      headers = {
+        ["host"] = { "rolegate" },
+        ["authorization"] = values(request, "authorization"),
+        ["x-forwarded-for"] = { txn.sf:src() },
+      },
+      timeout = TIMEOUT,
+    })
+  end)
+  if not ok or not response or response.status == nil or response.status < 200 then
+    refuse(txn, 503, {})
+  elseif response.status ~= 200 then
+    refuse(txn, response.status, response)
+  else
+    for _, name in ipairs(IDENTITY) do
+      txn.http:req_set_header(name, values(response.headers, name)[1] or "")
+    end
+  end
+end, 1)

@@ -1,0 +1,198 @@
+use super::router;
+use crate::{
+    memory::Memory,
+    settings::Settings,
+    state::GatewayState,
+    test_support::{TestResponse, authorized, bare, fake_auth, send},
+};
+use axum::body::Body;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::Request;
+use serde_json::{Value, json};
+
+/// The identity headers of a response.
+const IDENTITY: [&str; 3] = ["rolegate-user-id", "rolegate-username", "rolegate-role"];
+
+async fn send_one(request: Request<Body>) -> TestResponse {
+    let arguments = ["--cors-allowed-origins", "*"];
+    let settings = Settings::from_args(&arguments).expect("valid").public;
+    let state = GatewayState::new(fake_auth().0);
+    send(&router(state, &settings, &Memory::new(&settings)), request).await
+}
+
+async fn ask(path: &str, authorization: &str) -> TestResponse {
+    send_one(authorized("GET", path, authorization)).await
+}
+
+fn basic(user_pass: &str) -> String {
+    format!("Basic {}", STANDARD.encode(user_pass))
+}
+
+fn identity(response: &TestResponse) -> [&str; 3] {
+    IDENTITY.map(|name| response.header(name))
+}
+
+fn assert_denied(response: &TestResponse, status: u16, detail: &str) {
+    response.assert_error(status, detail);
+    assert_eq!(identity(response), ["", "", ""]);
+    let challenges: Vec<_> = response.headers.get_all("www-authenticate").iter().collect();
+    let count = if status == 401 { 2 } else { 0 };
+    assert_eq!(challenges.len(), count, "{challenges:?}");
+}
+
+#[tokio::test]
+async fn every_method_gets_the_identity_and_no_body() {
+    for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"] {
+        let mut request = authorized(method, "/authorize?roles=author,admin", "Bearer author");
+        // A CORS preflight is no exception.
+        let headers = request.headers_mut();
+        headers.insert("origin", "https://app.example".parse().expect("a value"));
+        headers.insert("access-control-request-method", "GET".parse().expect("a value"));
+        let response = send_one(request).await;
+        assert_eq!((response.status.as_u16(), &response.body), (200, &Value::Null), "{method}");
+        assert_eq!(identity(&response), ["2", "author", "author"], "{method}");
+        assert_eq!(response.header("cache-control"), "no-store");
+    }
+    let preflight = send_one(bare("OPTIONS", "/authorize")).await;
+    assert_denied(&preflight, 401, "Not authenticated.");
+}
+
+#[tokio::test]
+async fn basic_users_pass_by_their_stored_role() {
+    let credentials = basic("j\u{f6}rg:right");
+    for path in ["/authorize", "/authorize?roles=user", "/authorize?roles=admin%2Cuser"] {
+        let response = ask(path, &credentials).await;
+        assert_eq!(response.status, 200, "{path}");
+        assert_eq!(identity(&response), ["1", "j%C3%B6rg", "user"], "{path}");
+    }
+    let denied = ask("/authorize?roles=author,admin", &credentials).await;
+    assert_denied(&denied, 403, "Insufficient privileges.");
+}
+
+#[tokio::test]
+async fn refused_credentials_get_both_challenges() {
+    let invalid = "Bearer error=\"invalid_token\"";
+    for (authorization, challenge, detail) in [
+        (String::new(), "Bearer", "Not authenticated."),
+        ("Digest x".to_owned(), "Bearer", "Not authenticated."),
+        ("Bearer nonsense".to_owned(), invalid, "Invalid or expired token."),
+        ("Bearer deleted".to_owned(), invalid, "User not found."),
+        (basic("ann:wrong"), "Bearer", "Invalid username or password."),
+    ] {
+        let response = ask("/authorize", &authorization).await;
+        assert_denied(&response, 401, detail);
+        let challenges = response.headers.get_all("www-authenticate").iter();
+        assert_eq!(challenges.collect::<Vec<_>>(), [challenge, "Basic"], "{authorization}");
+    }
+    let mut twice = authorized("GET", "/authorize", "Bearer admin");
+    twice.headers_mut().append("authorization", "Bearer admin".parse().expect("a value"));
+    assert_denied(&send_one(twice).await, 401, "Not authenticated.");
+}
+
+#[tokio::test]
+async fn limits_and_outages_are_no_decisions() {
+    let limited = ask("/authorize", &basic("flood:right")).await;
+    assert_denied(&limited, 429, "Too many attempts, try again later.");
+    assert_eq!(limited.header("retry-after"), "7");
+    let down = ask("/authorize", &basic("down:right")).await;
+    assert_denied(&down, 503, "Service temporarily unavailable.");
+    assert_eq!(down.header("retry-after"), "1");
+}
+
+#[tokio::test]
+async fn a_url_that_names_no_known_requirement_is_refused_for_everybody() {
+    for query in [
+        "roles",
+        "roles=",
+        "roles=,",
+        "roles=author,",
+        "roles=Admin",
+        "roles=*",
+        "roles=%FF",
+        "roles=admin&roles=user",
+        "role=admin",
+        "roles=admin&x=1",
+        "Roles=admin",
+        "x",
+    ] {
+        for authorization in ["Bearer admin", ""] {
+            let response = ask(&format!("/authorize?{query}"), authorization).await;
+            assert_eq!(response.status, 400, "{query}");
+            assert_eq!(identity(&response), ["", "", ""], "{query}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn forwarded_paths_and_methods_are_ignored() {
+    let mut request = authorized("GET", "/authorize?roles=admin", "Bearer user");
+    for (name, value) in [
+        ("x-forwarded-method", "OPTIONS"),
+        ("x-forwarded-uri", "/authorize?roles=user"),
+        ("x-original-url", "/authorize?roles=user"),
+        ("x-forwarded-host", "public.example"),
+    ] {
+        request.headers_mut().insert(name, value.parse().expect("a value"));
+    }
+    assert_denied(&send_one(request).await, 403, "Insufficient privileges.");
+}
+
+#[tokio::test]
+async fn nothing_else_is_served() {
+    for path in ["/", "/authorize/", "/login", "/docs", "/openapi.json", "/profile", "//authorize"]
+    {
+        ask(path, "Bearer admin").await.assert_error(404, "Not Found");
+    }
+}
+
+fn introspect(authorization: &str, form: &str) -> Request<Body> {
+    let mut request = authorized("POST", "/introspect", authorization);
+    let form_type = "application/x-www-form-urlencoded; charset=UTF-8";
+    request.headers_mut().insert("content-type", form_type.parse().expect("a value"));
+    *request.body_mut() = form.to_owned().into();
+    request
+}
+
+#[tokio::test]
+async fn introspection_describes_good_tokens_and_says_nothing_about_others() {
+    for caller in ["Bearer user".to_owned(), basic("ann:right")] {
+        let response = send_one(introspect(&caller, "token_type_hint=x&token=author")).await;
+        let expected = json!({
+            "active": true,
+            "sub": "2",
+            "username": "author",
+            "role": "author",
+            "token_type": "bearer",
+        });
+        response.assert_ok(&expected);
+        assert_eq!(response.header("cache-control"), "no-store");
+        let long = "x".repeat(60_000);
+        for token in ["nonsense", "deleted", "", "Bearer+author", "%00", &long] {
+            let response = send_one(introspect(&caller, &format!("token={token}"))).await;
+            response.assert_ok(&json!({ "active": false }));
+        }
+    }
+}
+
+#[tokio::test]
+async fn introspection_checks_the_caller_before_the_form() {
+    for caller in ["", "Bearer nonsense", "Basic !"] {
+        let response = send_one(introspect(caller, "nonsense")).await;
+        assert_eq!(response.status, 401, "{caller}");
+        assert_eq!(response.headers.get_all("www-authenticate").iter().count(), 2);
+    }
+    for form in ["", "x=y", "token=a&token=b", "Token=a"] {
+        let response = send_one(introspect("Bearer user", form)).await;
+        response.assert_error(400, "Field \"token\" must be given exactly once.");
+    }
+    let response = send_one(introspect("Bearer user", "token=%ff")).await;
+    response.assert_error(400, "Request body is not valid UTF-8.");
+    let response = send_one(introspect("Bearer user", &"x".repeat(70_000))).await;
+    response.assert_error(413, "Request body too large.");
+    let mut json = introspect("Bearer user", "{}");
+    json.headers_mut().insert("content-type", "application/json".parse().expect("a value"));
+    let detail = "Content-Type must be application/x-www-form-urlencoded.";
+    send_one(json).await.assert_error(415, detail);
+    let get = ask("/introspect?token=author", "Bearer user").await;
+    get.assert_error(405, "Method Not Allowed");
+}

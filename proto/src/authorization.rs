@@ -1,0 +1,119 @@
+//! The value of an `Authorization` header (RFC 9110, section 11.4).
+
+use base64::{Engine as _, engine::general_purpose::STANDARD_PAD_INDIFFERENT};
+use secrecy::SecretString;
+use zeroize::Zeroizing;
+
+/// Unverified credentials.
+#[derive(Clone, Debug)]
+pub enum Authorization {
+    /// `Bearer <token>` (RFC 6750, section 2.1).
+    Bearer(SecretString),
+    /// `Basic <base64 of username:password>` (RFC 7617).
+    Basic {
+        /// The text before the first colon.
+        username: String,
+        /// The text after the first colon, which may contain more colons.
+        password: SecretString,
+    },
+}
+
+impl Authorization {
+    /// Parses the value of the only header of a request; `None` for another scheme or form.
+    #[must_use]
+    pub fn parse(value: &[u8]) -> Option<Self> {
+        match str::from_utf8(value).ok()?.split_once(' ')?.0 {
+            scheme if scheme.eq_ignore_ascii_case("Bearer") => {
+                bearer_token(value).map(|token| Self::Bearer(SecretString::from(token)))
+            }
+            _ => basic_credentials(value)
+                .map(|(username, password)| Self::Basic { username, password }),
+        }
+    }
+}
+
+/// The token of `Bearer <token>`. The scheme is case-insensitive (RFC 9110, section 11.1); the token is
+/// visible ASCII without spaces.
+#[must_use]
+pub fn bearer_token(value: &[u8]) -> Option<&str> {
+    let token = of_scheme(value, "Bearer")?;
+    let is_word = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+    is_word.then_some(token)
+}
+
+/// Username and password of `Basic <base64 of username:password>`. Padding is optional.
+#[must_use]
+pub fn basic_credentials(value: &[u8]) -> Option<(String, SecretString)> {
+    let decoded = STANDARD_PAD_INDIFFERENT.decode(of_scheme(value, "Basic")?).ok()?;
+    from_user_pass(&Zeroizing::new(decoded))
+}
+
+fn of_scheme<'a>(value: &'a [u8], name: &str) -> Option<&'a str> {
+    let (scheme, rest) = str::from_utf8(value).ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case(name).then(|| rest.trim_matches(' '))
+}
+
+fn from_user_pass(user_pass: &[u8]) -> Option<(String, SecretString)> {
+    let colon = user_pass.iter().position(|&byte| byte == b':')?;
+    let (username, password) = (&user_pass[..colon], &user_pass[colon + 1..]);
+    // Credentials that are not UTF-8 are well-formed, but no user has them. The empty username,
+    // which cannot be registered, gets the same response as a wrong password at the same cost.
+    let (username, password) = match (str::from_utf8(username), str::from_utf8(password)) {
+        (Ok(username), Ok(password)) => (username, password),
+        _ => ("", ""),
+    };
+    Some((username.to_owned(), SecretString::from(password)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Authorization;
+    use secrecy::ExposeSecret as _;
+
+    fn parsed(value: &[u8]) -> Option<String> {
+        Authorization::parse(value).map(|credentials| match credentials {
+            Authorization::Bearer(token) => token.expose_secret().to_owned(),
+            Authorization::Basic { username, password } => {
+                format!("{username} / {}", password.expose_secret())
+            }
+        })
+    }
+
+    #[test]
+    fn both_schemes_are_parsed_in_any_case() {
+        for (value, credentials) in [
+            ("Bearer a.B-_c", "a.B-_c"),
+            ("bEARER  a.B-_c ", "a.B-_c"),
+            ("Basic YTpiOmM=", "a / b:c"),
+            ("basic YTpiOmM", "a / b:c"),
+            ("Basic Og==", " / "),
+            ("Basic /zr/", " / "),
+        ] {
+            assert_eq!(parsed(value.as_bytes()).as_deref(), Some(credentials), "{value}");
+        }
+    }
+
+    #[test]
+    fn every_other_form_is_refused() {
+        for value in [
+            "",
+            "Bearer",
+            "Bearer ",
+            "Bearer a b",
+            "Bearer\ta",
+            "Bearer a,Bearer b",
+            "Bearera",
+            "Basic",
+            "Basic !",
+            "Basic YQ==",
+            "Basic YTpi,Basic YTpi",
+            "Basic YTpi YTpi",
+            "Digest a",
+            "YTpi",
+            "Bearer \u{e9}",
+        ] {
+            assert_eq!(parsed(value.as_bytes()), None, "{value}");
+        }
+        assert_eq!(parsed(b"Bearer a\xff"), None);
+    }
+}

@@ -1,0 +1,92 @@
+//! Reasons as HTTP responses, for every program that answers HTTP clients.
+
+use crate::Reason;
+use std::time::Duration;
+
+/// `Retry-After` where no service sent a delay.
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
+
+impl Reason {
+    /// The status, and the text of `{"detail": …}`; `None` for the message of the error, which names
+    /// the broken rule.
+    #[must_use]
+    pub const fn http(self) -> (u16, Option<&'static str>) {
+        let (status, detail) = match self {
+            Self::UsernameInvalid | Self::PasswordInvalid | Self::PostInvalid => {
+                return (400, None);
+            }
+            Self::UsernameTaken => (400, "Username already exists."),
+            Self::RoleInvalid => (400, "Invalid role."),
+            Self::UserNotDeletable => (400, "This user cannot be deleted."),
+            Self::LastAdmin => (400, "The last admin cannot be removed."),
+            Self::OwnPassword => (400, "Use /profile/password to change your own password."),
+            Self::CurrentPasswordWrong => (400, "Current password is incorrect."),
+            Self::CredentialsInvalid => (401, "Invalid username or password."),
+            Self::TokenInvalid => (401, "Invalid or expired token."),
+            Self::TokenUserNotFound => (401, "User not found."),
+            Self::RoleInsufficient => (403, "Insufficient privileges."),
+            Self::RegistrationClosed => (403, "Registration is closed."),
+            Self::UserNotFound => (404, "User not found."),
+            Self::PostNotFound => (404, "Post not found."),
+            Self::TooManyAttempts => (429, "Too many attempts, try again later."),
+            Self::Overloaded => (503, "Service is busy, try again."),
+            Self::AuthUnavailable | Self::StoreUnavailable => {
+                (503, "Service temporarily unavailable.")
+            }
+            Self::StoreReadOnly => (503, "Service is temporarily read-only."),
+            Self::OutcomeUnknown => (504, "Upstream timed out."),
+            // REQUEST_INVALID is a bug of the calling service, not an error of its client.
+            Self::RequestInvalid | Self::Internal => (500, "Internal server error."),
+        };
+        (status, Some(detail))
+    }
+
+    /// The challenge for bearer tokens in `WWW-Authenticate` of a 401: with `error="invalid_token"` if
+    /// the reason is one of a token that was presented (RFC 6750, section 3).
+    #[must_use]
+    pub const fn bearer_challenge(self) -> &'static str {
+        match self {
+            Self::TokenInvalid | Self::TokenUserNotFound => "Bearer error=\"invalid_token\"",
+            _ => BEARER_CHALLENGE,
+        }
+    }
+}
+
+/// The challenge for bearer tokens in a response to a request without one.
+pub const BEARER_CHALLENGE: &str = "Bearer";
+
+/// The challenge for Basic credentials. The API contract omits the realm that RFC 7617, section 2,
+/// requires.
+pub const BASIC_CHALLENGE: &str = "Basic";
+
+/// The value of `Retry-After` in a response with this status; `None` for statuses without the header.
+/// In whole seconds, rounded up, so that clients do not come back too early.
+#[must_use]
+pub fn retry_after(status: u16, delay: Option<Duration>) -> Option<u64> {
+    let seconds = |delay: Duration| u64::try_from(delay.as_millis().div_ceil(1000));
+    matches!(status, 429 | 503)
+        .then(|| seconds(delay.unwrap_or(DEFAULT_RETRY_AFTER)).unwrap_or(u64::MAX).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reason, retry_after};
+    use std::time::Duration;
+
+    #[test]
+    fn every_reason_is_an_error_of_the_client_or_of_the_server() {
+        for &reason in Reason::ALL {
+            let (status, detail) = reason.http();
+            assert!((400..600).contains(&status), "{reason:?}");
+            assert!(detail.is_none_or(|detail| detail.ends_with('.')), "{reason:?}");
+        }
+    }
+
+    #[test]
+    fn retry_after_is_rounded_up_and_at_least_a_second() {
+        for (delay, seconds) in [(0, 1), (1000, 1), (1001, 2), (59_500, 60)] {
+            assert_eq!(retry_after(429, Some(Duration::from_millis(delay))), Some(seconds));
+        }
+        assert_eq!((retry_after(503, None), retry_after(401, None)), (Some(1), None));
+    }
+}

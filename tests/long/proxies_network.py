@@ -1,0 +1,144 @@
+"""HTTP byte by byte, and a relay that takes a service away or lets it hang."""
+
+import json
+import os
+import socket
+import threading
+import time
+import urllib.request
+from urllib.parse import urlsplit
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def until(what, poll, seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            if poll():
+                return
+        except OSError:
+            pass
+        time.sleep(0.05)
+    raise SystemExit(f"proxies: waited {seconds} seconds for {what}")
+
+
+def call(method, path, body, token=None):
+    """Calls the bearer API of Rolegate itself."""
+    request = urllib.request.Request(os.environ["BEARER_URL"] + path, json.dumps(body).encode(), method=method)
+    request.add_header("Content-Type", "application/json")
+    if token:
+        request.add_header("Authorization", f"Bearer {token}")
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+class Response:
+    def __init__(self, received):
+        head, _, self.body = received.partition(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
+        self.status = int(first.split(" ")[1])
+        self.headers = [line.split(": ", 1) for line in lines if ": " in line]
+        if any(name.lower() == "transfer-encoding" for name, _ in self.headers):
+            self.body = b"".join(self.body.split(b"\r\n")[1::2])
+
+    def all(self, name):
+        return [value for key, value in self.headers if key.lower() == name]
+
+
+def exchange(port, method, path, headers):
+    """Sends exactly these headers, and reads to the end. A proxy may answer before it has read all."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: app.example", "Connection: close"]
+    lines += [f"{name}: {value}" for name, value in headers]
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        received = b""
+        try:
+            connection.sendall("\r\n".join([*lines, "", ""]).encode("latin-1"))
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        try:
+            while more := connection.recv(65536):
+                received += more
+        except ConnectionResetError:
+            pass
+    if not received:
+        raise ConnectionError("no response")
+    return Response(received)
+
+
+class Relay:
+    """Forwards connections to `url`."""
+
+    def __init__(self, url):
+        target = urlsplit(url)
+        self.target = (target.hostname, target.port)
+        self.port = free_port()
+        self.lock, self.open, self.listener, self.hangs = threading.Lock(), set(), None, False
+        self.forward()
+
+    def forward(self):
+        self._restart(hangs=False)
+
+    def hang(self):
+        """Accepts connections and does nothing with them."""
+        self._restart(hangs=True)
+
+    def refuse(self):
+        """Closes every connection, and refuses new ones."""
+        with self.lock:
+            if self.listener:
+                # Wakes the thread that accepts.
+                self.listener.shutdown(socket.SHUT_RDWR)
+                self.listener.close()
+                self.listener = None
+            for connection in self.open:
+                try:
+                    connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+            self.open.clear()
+
+    close = refuse
+
+    def _restart(self, hangs):
+        self.refuse()
+        listener = socket.create_server(("127.0.0.1", self.port), backlog=128)
+        self.listener, self.hangs = listener, hangs
+        threading.Thread(target=self._accept, args=(listener, hangs), daemon=True).start()
+
+    def _accept(self, listener, hangs):
+        while True:
+            try:
+                near, _ = listener.accept()
+            except OSError:
+                return
+            with self.lock:
+                self.open.add(near)
+            if not hangs:
+                try:
+                    far = socket.create_connection(self.target)
+                except OSError:
+                    near.close()
+                    continue
+                with self.lock:
+                    self.open.add(far)
+                for pair in ((near, far), (far, near)):
+                    threading.Thread(target=self._copy, args=pair, daemon=True).start()
+
+    def _copy(self, source, sink):
+        try:
+            while data := source.recv(65536):
+                sink.sendall(data)
+        except OSError:
+            pass
+        for connection in (source, sink):
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            with self.lock:
+                self.open.discard(connection)

@@ -1,0 +1,155 @@
+//! Checks as Envoy sends them, and what Envoy reads of the answers.
+
+use crate::grpc::channel;
+use envoy_types::pb::envoy::{
+    config::core::v3::{Address, SocketAddress, address},
+    service::auth::v3::{
+        AttributeContext, CheckRequest, CheckResponse,
+        attribute_context::{HttpRequest, Peer, Request},
+        authorization_client::AuthorizationClient,
+        check_response::HttpResponse,
+    },
+};
+use std::collections::BTreeMap;
+use tonic::transport::Channel;
+
+/// The client of Envoy's service at this address.
+pub type Client = AuthorizationClient<Channel>;
+
+/// What Envoy does with a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The code of `google.rpc.Status`: 0 lets the request pass.
+    pub code: i32,
+    /// The status for the client; 0 if the request passes.
+    pub http_status: i32,
+    /// Headers of the request to the application, or of the response to the client.
+    pub headers: Vec<(String, String)>,
+    /// The body for the client.
+    pub body: String,
+}
+
+/// Connects to this address.
+pub async fn client(address: &str) -> Client {
+    AuthorizationClient::new(channel(address).await)
+}
+
+/// The check of `GET https://app.example/reports?month=5` with this `authorization`, on a route with
+/// this `roles`.
+#[must_use]
+pub fn check(roles: Option<&str>, authorization: Option<&str>) -> CheckRequest {
+    let header = |value: &str| ("authorization".to_owned(), value.to_owned());
+    let http = HttpRequest {
+        method: "GET".to_owned(),
+        host: "app.example".to_owned(),
+        path: "/reports?month=5".to_owned(),
+        headers: authorization.map(header).into_iter().collect(),
+        ..HttpRequest::default()
+    };
+    let roles = roles.map(|roles| ("roles".to_owned(), roles.to_owned()));
+    let attributes = AttributeContext {
+        request: Some(Request { http: Some(http), ..Request::default() }),
+        context_extensions: roles.into_iter().collect(),
+        ..AttributeContext::default()
+    };
+    CheckRequest { attributes: Some(attributes) }
+}
+
+/// The same from the client at this address.
+///
+/// # Panics
+///
+/// Without attributes.
+#[must_use]
+pub fn from(client: &str, mut check: CheckRequest) -> CheckRequest {
+    let socket = SocketAddress { address: client.to_owned(), ..SocketAddress::default() };
+    let address = Address { address: Some(address::Address::SocketAddress(socket)) };
+    let peer = Peer { address: Some(address), ..Peer::default() };
+    check.attributes.as_mut().expect("attributes").source = Some(peer);
+    check
+}
+
+/// Sends a check.
+///
+/// # Panics
+///
+/// On a gRPC error, on which Envoy may let the request pass, and on a header that Envoy would append.
+pub async fn decide(client: &Client, check: CheckRequest) -> Decision {
+    let response = client.clone().check(check).await.expect("an answer").into_inner();
+    decision(response)
+}
+
+/// Reads a response.
+///
+/// # Panics
+///
+/// On a response without a status or with a header that Envoy would append.
+#[must_use]
+pub fn decision(response: CheckResponse) -> Decision {
+    let code = response.status.expect("a status").code;
+    let (http_status, options, body) = match response.http_response.expect("an HTTP response") {
+        HttpResponse::OkResponse(ok) => (0, ok.headers, String::new()),
+        HttpResponse::DeniedResponse(denied) => {
+            (denied.status.expect("a status").code, denied.headers, denied.body)
+        }
+        HttpResponse::ErrorResponse(error) => panic!("{error:?}"),
+    };
+    let headers = options
+        .into_iter()
+        .map(|option| {
+            #[expect(deprecated, reason = "Envoy reads it, and appends if it is unset")]
+            let append = option.append.expect("append is set");
+            assert!(!append.value, "{option:?}");
+            let header = option.header.expect("a header");
+            (header.key, header.value)
+        })
+        .collect::<Vec<_>>();
+    if let Some(metadata) = response.dynamic_metadata {
+        let metadata: BTreeMap<_, _> =
+            metadata.fields.into_iter().map(|(name, value)| (name, text(value))).collect();
+        assert_eq!(metadata, headers.iter().cloned().collect(), "the metadata differs");
+    }
+    Decision { code, http_status, headers, body }
+}
+
+fn text(value: envoy_types::pb::google::protobuf::Value) -> String {
+    use envoy_types::pb::google::protobuf::value::Kind;
+    match value.kind {
+        Some(Kind::StringValue(text)) => text,
+        other => panic!("no text: {other:?}"),
+    }
+}
+
+impl Decision {
+    /// All values of a header.
+    #[must_use]
+    pub fn values(&self, name: &str) -> Vec<&str> {
+        let values = self.headers.iter().filter(|(key, _)| key == name);
+        values.map(|(_, value)| value.as_str()).collect()
+    }
+
+    /// Asserts that the request passes as this user.
+    #[track_caller]
+    pub fn expect_passed(&self, id: i64, username: &str, role: &str) {
+        let headers = [
+            ("rolegate-user-id", id.to_string()),
+            ("rolegate-username", username.to_owned()),
+            ("rolegate-role", role.to_owned()),
+        ];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value)).into();
+        let passed = Self { code: 0, http_status: 0, headers, body: String::new() };
+        assert_eq!(*self, passed);
+    }
+
+    /// Asserts a refusal with this code, status and body `{"detail": …}`.
+    #[track_caller]
+    pub fn expect_refused(&self, code: i32, http_status: i32, detail: &str) {
+        let body = serde_json::json!({ "detail": detail }).to_string();
+        assert_eq!((self.code, self.http_status, &self.body), (code, http_status, &body));
+        assert_eq!(self.values("content-type"), ["application/json"]);
+        let challenges = if http_status == 401 { 2 } else { 0 };
+        assert_eq!(self.values("www-authenticate").len(), challenges, "{self:?}");
+        let is_temporary = [429, 503].contains(&http_status);
+        assert_eq!(self.values("retry-after").len(), usize::from(is_temporary), "{self:?}");
+    }
+}
