@@ -101,7 +101,7 @@ class Embedded(Deployment):
     name = "embedded store"
 
     def start(self):
-        off = {f"{name}_LISTEN_ADDR": "off" for name in ("BASIC", "AUTH", "POSTS")}
+        off = {f"{name}_LISTEN_ADDR": "off" for name in ("BASIC", "FORWARD_AUTH", "AUTH", "POSTS")}
         data = str(self.folder / "data")
         address = f"127.0.0.1:{self.port}"
         self.spawn("rolegate", "fast-hash-rolegate", DATA_DIR=data, BEARER_LISTEN_ADDR=address, **off)
@@ -139,7 +139,7 @@ class Apart(Deployment):
         auth = f"http://{self.addresses['auth']}"
         self.spawn("posts", "posts-service", DATABASE_URL=self.database, AUTH_SERVICE_URL=auth,
                    POSTS_LISTEN_ADDR=self.addresses["posts"])
-        self.spawn("gateway", "gateway", AUTH_SERVICE_URL=auth, BASIC_LISTEN_ADDR="off",
+        self.spawn("gateway", "gateway", AUTH_SERVICE_URL=auth, BASIC_LISTEN_ADDR="off", FORWARD_AUTH_LISTEN_ADDR="off",
                    POSTS_SERVICE_URL=f"http://{self.addresses['posts']}",
                    BEARER_LISTEN_ADDR=f"127.0.0.1:{self.port}")
 
