@@ -1,5 +1,5 @@
-// The signed-in user of this tab. The token lives in memory and in sessionStorage, which no other tab and no
-// later visit can read; never in a cookie or in localStorage.
+// The signed-in user of this tab. The token is in memory and in sessionStorage, which other tabs and later
+// visits cannot read.
 
 const KEY = "rolegate.session";
 
@@ -61,7 +61,7 @@ class Session extends EventTarget {
   }
 }
 
-/** What the token says, for display; only the API decides. */
+/** For display; only the API decides. */
 function claims(token) {
   try {
     return JSON.parse(atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
