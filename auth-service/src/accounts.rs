@@ -10,18 +10,22 @@
 
 mod authorize;
 mod change_password;
+mod create_api_key;
 mod create_user;
 mod credentials;
+mod delete_api_keys;
 mod delete_user;
 mod error;
 mod get_user;
 mod initial_password;
+mod list_api_keys;
 mod list_users;
 mod login;
 mod policy;
 mod rate_limit;
 mod register;
 mod replace_password;
+mod revoke_tokens;
 mod seed;
 mod set_password;
 mod set_user_disabled;
@@ -34,6 +38,8 @@ mod usernames;
 mod verify_credentials;
 
 pub use authorize::{Bearer, Requirement};
+pub use create_api_key::ApiKeyRequest;
+pub use delete_api_keys::KeySelection;
 pub use error::AccountError;
 pub use initial_password::InitialPassword;
 pub use list_users::{PageRequest, UserPage};

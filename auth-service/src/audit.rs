@@ -69,6 +69,21 @@ pub(crate) enum Event<'a> {
         actor: &'a User,
         user: &'a User,
     },
+    /// By a logout, or by an admin.
+    TokensRevoked {
+        actor: &'a User,
+        user: &'a User,
+    },
+    ApiKeyCreated {
+        user: &'a User,
+        key_id: i64,
+    },
+    /// By its user, or by an admin.
+    ApiKeyDeleted {
+        actor: &'a User,
+        user_id: i64,
+        key_id: i64,
+    },
     /// The database has not answered the commit of this change: it may be made, also later.
     OutcomeUnknown {
         change: &'static str,
@@ -145,6 +160,19 @@ pub(crate) fn record(event: Event<'_>) {
         }
         Event::UserDisabled { actor, user } => acted("user_enabled", actor, user),
         Event::UserDeleted { actor, user } => acted("user_deleted", actor, user),
+        Event::TokensRevoked { actor, user } => acted("tokens_revoked", actor, user),
+        Event::ApiKeyCreated { user, key_id } => {
+            audit_line!("api_key_created", user_id = user.id, username = user.username, key_id);
+        }
+        Event::ApiKeyDeleted { actor, user_id, key_id } => {
+            audit_line!(
+                "api_key_deleted",
+                user_id,
+                key_id,
+                actor_id = actor.id,
+                actor = actor.username,
+            );
+        }
     }
 }
 

@@ -8,12 +8,14 @@
 //! - [`grpc`]: maps messages to use cases, and outcomes to statuses; one file per call.
 //! - [`accounts`]: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: the trait and its two engines.
+//! - [`api_key`]: the keys of programs.
 //! - [`password`]: hashing and verifying; [`token`]: issuing and verifying access tokens;
 //!   [`secret_generation`]: random secrets; [`clock`]: the current time.
 //! - `audit`: the audit log; `metrics`: the metrics.
 //! - [`request_origin`]: client address and deadline of a request; [`user`]: the user types.
 
 pub mod accounts;
+pub mod api_key;
 mod audit;
 pub mod clock;
 pub mod commands;

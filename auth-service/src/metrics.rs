@@ -28,6 +28,21 @@ static ALLOWED: Metric<IntCounter> = Metric::new(|| AUTHORIZATIONS.with_label_va
 pub(crate) static TOKENS_ISSUED: Metric<IntCounter> =
     Metric::new(|| counter("rolegate_tokens_issued_total", "Access tokens issued."));
 
+static API_KEYS_PRESENTED: Metric<IntCounterVec> = Metric::new(|| {
+    let help = "API keys presented, by outcome: accepted (also where the role was insufficient) or \
+                refused.";
+    counter_vec("rolegate_api_keys_presented_total", help, &["outcome"])
+});
+
+static ACCEPTED: Metric<IntCounter> =
+    Metric::new(|| API_KEYS_PRESENTED.with_label_values(&["accepted"]));
+
+static REFUSED: Metric<IntCounter> =
+    Metric::new(|| API_KEYS_PRESENTED.with_label_values(&["refused"]));
+
+pub(crate) static API_KEYS_CREATED: Metric<IntCounter> =
+    Metric::new(|| counter("rolegate_api_keys_created_total", "API keys created."));
+
 pub(crate) static BASIC_CACHE_HITS: Metric<IntCounter> = Metric::new(|| {
     counter("rolegate_basic_cache_hits_total", "Basic checks answered from the credential cache.")
 });
@@ -82,6 +97,11 @@ pub(crate) fn authorization(refusal: Option<Reason>) {
     }
 }
 
+/// Counts an API key that was presented.
+pub(crate) fn api_key_presented(is_accepted: bool) {
+    if is_accepted { ACCEPTED.inc() } else { REFUSED.inc() }
+}
+
 /// Counts an attempt that a rate limit refused.
 pub(crate) fn limit_exceeded(limit: &str) {
     LIMITS.with_label_values(&[limit]).inc();
@@ -92,6 +112,9 @@ pub(crate) fn limit_exceeded(limit: &str) {
 pub(crate) fn register(hasher: &Hasher, store: &Arc<dyn UserStore>) {
     LazyLock::force(&ALLOWED);
     LazyLock::force(&TOKENS_ISSUED);
+    LazyLock::force(&API_KEYS_CREATED);
+    LazyLock::force(&ACCEPTED);
+    LazyLock::force(&REFUSED);
     LazyLock::force(&BASIC_CACHE_HITS);
     LazyLock::force(&HASHING_WAIT);
     LazyLock::force(&HASHING_RUN);

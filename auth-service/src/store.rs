@@ -3,17 +3,22 @@
 //! PostgreSQL is for production; SQLite is the embedded default, so that one command runs
 //! everything. Reads return `Option`s and lists, writes return typed errors. SQL stays in this module.
 //!
-//! - [`open()`]: the store of a URL; `sql`: its statements; `list_query`: the longest of them.
-//! - [`BatchedReads`]: concurrent reads of single users share statements.
+//! - [`open()`]: the store of a URL; `sql`: its statements; `list_query`: the longest of them;
+//!   `tables`: its schema.
+//! - [`ApiKeyStore`]: the part about API keys.
+//! - [`BatchedReads`]: concurrent reads of single users or keys share statements.
 
+mod api_keys;
 mod batched_reads;
 mod list_query;
 mod sql;
+mod tables;
 
+pub use api_keys::{ApiKeyStore, InsertKeyError, NewApiKey};
 pub use batched_reads::BatchedReads;
 pub use rolegate_sql_store::StoreError;
-pub(crate) use sql::inspect;
 pub use sql::open;
+pub(crate) use tables::inspect;
 
 use crate::user::{Credentials, User};
 use async_trait::async_trait;
@@ -119,7 +124,7 @@ pub struct UserFilter {
 /// Reads by key take many keys, for [`BatchedReads`]; they return rows in any order and omit unknown
 /// keys.
 #[async_trait]
-pub trait UserStore: Send + Sync + 'static {
+pub trait UserStore: ApiKeyStore {
     /// Succeeds if the database answers a statement.
     async fn ping(&self) -> Result<(), StoreError>;
 
@@ -157,7 +162,18 @@ pub trait UserStore: Send + Sync + 'static {
         tokens_not_before: u64,
     ) -> Result<Option<User>, ActorError>;
 
-    /// Deletes and returns a user, under the same conditions. Ids are never reused.
+    /// Revokes the tokens of a user issued before `tokens_not_before`, under the condition that `actor`
+    /// is an admin, or without an actor: for the user themselves or the operator. The stored value
+    /// always grows.
+    async fn revoke_tokens(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        tokens_not_before: u64,
+    ) -> Result<Option<User>, ActorError>;
+
+    /// Deletes and returns a user, with the API keys, under the conditions of `set_role`. Ids are never
+    /// reused.
     async fn delete(&self, actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError>;
 
     /// Sets a password if the condition of `writer` holds; otherwise, or without such a user, `None`.

@@ -129,6 +129,12 @@ impl Tokens {
         revocation_time(self.clock.as_ref())
     }
 
+    /// The time of the clock that judges tokens, in Unix seconds.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.clock.unix_seconds()
+    }
+
     /// Whether the clock has reached `time`, in Unix seconds.
     #[must_use]
     pub fn is_reached(&self, time: u64) -> bool {

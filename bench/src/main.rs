@@ -4,7 +4,7 @@
 //!
 //! - [`compare`]: live role decisions of the services and the baseline, as a table and a chart.
 //!   [`flood`]: the effect of a login flood on other requests. [`paging`]: pages of a million users.
-//!   [`posts`]: reading posts.
+//!   [`posts`]: reading posts. [`keys`]: API keys against access tokens.
 //! - [`baseline`]: a monolith written for comparison.
 //! - [`target`], [`services`], [`program`], [`cluster`], [`users`]: the systems under test and their
 //!   data; all of them end with this process.
@@ -20,6 +20,7 @@ mod compare;
 mod console;
 mod flood;
 mod http_client;
+mod keys;
 mod machine;
 mod noise;
 mod paging;
@@ -40,6 +41,7 @@ use baseline::BaselineOptions;
 use clap::Parser;
 use compare::CompareOptions;
 use flood::FloodOptions;
+use keys::KeysOptions;
 use paging::PagingOptions;
 use posts::PostsOptions;
 use std::process::ExitCode;
@@ -70,6 +72,8 @@ enum Command {
     Flood(FloodOptions),
     /// GET /posts/{id}, which involves two services, relative to GET /profile
     Posts(PostsOptions),
+    /// GET /profile with API keys, relative to access tokens
+    Keys(KeysOptions),
     /// GET /users and GET /users/{id} with a million users
     Paging(PagingOptions),
     /// Serve the baseline
@@ -86,6 +90,7 @@ async fn main() -> ExitCode {
             Some(Command::Compare(options)) => compare::compare(options).await,
             Some(Command::Flood(options)) => flood::flood(options).await,
             Some(Command::Posts(options)) => posts::posts(options).await,
+            Some(Command::Keys(options)) => keys::keys(options).await,
             Some(Command::Paging(options)) => paging::paging(options).await,
             Some(Command::Baseline(options)) => baseline::serve(options).await,
         }

@@ -3,8 +3,9 @@
 use crate::{
     console,
     endpoints::{
-        change_password, create_user, delete_user, fixed_message, get_user, list_users, login,
-        profile, protected, register, set_password, set_user_role, update_user,
+        change_password, create_api_key, create_user, delete_user, fixed_message, get_user,
+        list_users, login, logout, own_api_keys, profile, protected, register, revoke_tokens,
+        set_password, set_user_role, update_user, user_api_keys,
     },
     memory::Memory,
     middleware,
@@ -28,7 +29,9 @@ fn variant() -> Variant {
         scheme: HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("JWT")
-            .description(Some("The `access_token` of `POST /login`, valid for 30 minutes."))
+            .description(Some(
+                "The `access_token` of `POST /login`, valid for 30 minutes, or an API key.",
+            ))
             .build(),
         unauthenticated: &["Not authenticated.", "Invalid or expired token.", "User not found."],
         challenge: "`Bearer`, with `error=\"invalid_token\"` if a token was presented.",
@@ -56,6 +59,13 @@ fn routes(
         .routes(routes!(profile::profile))
         .routes(routes!(protected::bearer))
         .routes(routes!(change_password::change_password))
+        .routes(routes!(logout::logout))
+        .routes(routes!(
+            create_api_key::create_api_key,
+            own_api_keys::list_own_keys,
+            own_api_keys::delete_own_keys
+        ))
+        .routes(routes!(own_api_keys::get_own_key, own_api_keys::delete_own_key))
         // by role
         .routes(authors.protect(routes!(fixed_message::author)))
         .routes(admins.protect(routes!(fixed_message::admin)))
@@ -67,6 +77,13 @@ fn routes(
         )))
         .routes(admins.protect(routes!(set_user_role::set_user_role)))
         .routes(admins.protect(routes!(set_password::set_password)))
+        .routes(admins.protect(routes!(revoke_tokens::revoke_tokens)))
+        .routes(
+            admins.protect(routes!(user_api_keys::list_user_keys, user_api_keys::delete_user_keys)),
+        )
+        .routes(
+            admins.protect(routes!(user_api_keys::get_user_key, user_api_keys::delete_user_key)),
+        )
         .merge(post_routes)
 }
 

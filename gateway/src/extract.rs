@@ -6,3 +6,5 @@ pub(crate) mod form_body;
 pub(crate) mod json_body;
 pub(crate) mod pagination;
 pub(crate) mod path_id;
+pub(crate) mod personal_token;
+pub(crate) mod rfc3339;

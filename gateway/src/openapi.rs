@@ -60,8 +60,9 @@ pub(crate) fn document(variant: Variant, mut document: OpenApi) -> OpenApi {
 const LICENSE: &str = env!("CARGO_PKG_LICENSE");
 
 /// Groups of operations in the order of `/docs`: first what a new user needs first.
-const TAGS: [(&str, &str); 4] = [
+const TAGS: [(&str, &str); 5] = [
     ("Accounts", "Register, log in, and manage the own account."),
+    ("API keys", "Credentials of programs that act as a user."),
     ("Access", "Endpoints that show who is admitted."),
     ("Users", "Administration of users."),
     ("Posts", "Posts of authors."),
@@ -96,6 +97,7 @@ fn complete(operation: &mut Operation, variant: &Variant) {
         add_response(operation, 400, "The path is malformed.", &[&detail]);
         let (description, detail) = match name.as_str() {
             "user_id" => ("No user has this id.", "User not found."),
+            "key_id" => ("The user has no API key with this id.", "API key not found."),
             _ => ("No post has this id.", "Post not found."),
         };
         add_response(operation, 404, description, &[detail]);

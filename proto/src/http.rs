@@ -12,21 +12,24 @@ impl Reason {
     #[must_use]
     pub const fn http(self) -> (u16, Option<&'static str>) {
         let (status, detail) = match self {
-            Self::UsernameInvalid | Self::PasswordInvalid | Self::PostInvalid => {
-                return (400, None);
-            }
+            Self::UsernameInvalid
+            | Self::PasswordInvalid
+            | Self::ApiKeyInvalid
+            | Self::PostInvalid => return (400, None),
             Self::UsernameTaken => (400, "Username already exists."),
             Self::RoleInvalid => (400, "Invalid role."),
             Self::UserNotDeletable => (400, "This user cannot be deleted."),
             Self::LastAdmin => (400, "The last admin cannot be removed."),
             Self::OwnPassword => (400, "Use /profile/password to change your own password."),
             Self::CurrentPasswordWrong => (400, "Current password is incorrect."),
+            Self::ApiKeyLimit => (400, "A user can have at most 50 API keys."),
             Self::CredentialsInvalid => (401, "Invalid username or password."),
             Self::TokenInvalid => (401, "Invalid or expired token."),
             Self::TokenUserNotFound => (401, "User not found."),
             Self::RoleInsufficient => (403, "Insufficient privileges."),
             Self::RegistrationClosed => (403, "Registration is closed."),
             Self::UserNotFound => (404, "User not found."),
+            Self::ApiKeyNotFound => (404, "API key not found."),
             Self::PostNotFound => (404, "Post not found."),
             Self::TooManyAttempts => (429, "Too many attempts, try again later."),
             Self::Overloaded => (503, "Service is busy, try again."),

@@ -18,6 +18,12 @@ pub const DEFAULT_PAGE_SIZE: i32 = 50;
 /// Bytes of an access token. Ours are much shorter; a longer one is rejected unread.
 pub const MAX_TOKEN_LEN: usize = 4 * 1024;
 
+/// The start of every API key, which no access token has.
+pub const API_KEY_PREFIX: &str = "rgk_";
+
+/// API keys of a user.
+pub const MAX_API_KEYS: usize = 50;
+
 /// The size of the page that a `page_size` field requests, where 0 means [`DEFAULT_PAGE_SIZE`];
 /// `None` for an invalid one.
 #[must_use]

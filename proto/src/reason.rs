@@ -47,11 +47,12 @@ reasons! {
     PasswordInvalid = "PASSWORD_INVALID", InvalidArgument;
     /// Unknown username or wrong password; which one is not disclosed.
     CredentialsInvalid = "CREDENTIALS_INVALID", Unauthenticated;
-    /// The access token is malformed, forged or expired.
+    /// The access token is malformed, forged, ended or expired, or the API key is not one.
     TokenInvalid = "TOKEN_INVALID", Unauthenticated;
     /// The access token is valid, but its user does not exist.
     TokenUserNotFound = "TOKEN_USER_NOT_FOUND", Unauthenticated;
-    /// The user's stored role is not among the allowed ones.
+    /// The user's stored role is not among the allowed ones, or an API key stands where only an access
+    /// token may.
     RoleInsufficient = "ROLE_INSUFFICIENT", PermissionDenied;
     /// No user has this id.
     UserNotFound = "USER_NOT_FOUND", NotFound;
@@ -69,6 +70,12 @@ reasons! {
     PostNotFound = "POST_NOT_FOUND", NotFound;
     /// The title or the content of a post breaks a rule; the status message names the rule.
     PostInvalid = "POST_INVALID", InvalidArgument;
+    /// A new API key breaks a rule; the status message names the rule.
+    ApiKeyInvalid = "API_KEY_INVALID", InvalidArgument;
+    /// The user has as many API keys as a user may have.
+    ApiKeyLimit = "API_KEY_LIMIT", FailedPrecondition;
+    /// The user has no API key with this id.
+    ApiKeyNotFound = "API_KEY_NOT_FOUND", NotFound;
     /// The request is invalid: a bug of the calling program.
     RequestInvalid = "REQUEST_INVALID", InvalidArgument;
     /// Registration is disabled.

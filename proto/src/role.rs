@@ -3,8 +3,8 @@
 use crate::auth_v1;
 use std::{fmt, str::FromStr};
 
-/// The role of a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The role of a user. A greater one may do more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Every registered user.
     User,

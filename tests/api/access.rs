@@ -30,6 +30,8 @@ struct Operation {
     is_protected: bool,
     /// `None` where any authenticated user is admitted.
     roles: Option<BTreeSet<String>>,
+    /// Whether the 403 is also for API keys.
+    needs_person: bool,
     success: u16,
 }
 
@@ -49,7 +51,13 @@ impl Operation {
             assert!(!roles.is_empty(), "the 403 of {name} names no `role`: {description}");
             roles
         });
-        Self { name, is_protected, roles, success: 200 + success }
+        let forbidden = responses.get("403").and_then(|it| it["description"].as_str());
+        let needs_person = forbidden.is_some_and(|description| description.contains("API key"));
+        Self { name, is_protected, roles, needs_person, success: 200 + success }
+    }
+
+    fn ends_tokens(&self) -> bool {
+        ["POST /logout", "PUT /profile/password"].contains(&&*self.name)
     }
 
     fn expect(&self, response: &TestResponse, variant: Variant, kind: Kind, id: Id) {
@@ -68,7 +76,8 @@ impl Operation {
         let has_role = self.roles.as_ref().is_none_or(|roles| roles.contains(kind.role()));
         // An author may change only their own posts: documented, but in prose.
         let is_others = self.is_protected && matches!(id, Id::OthersPost) && kind == Kind::Author;
-        if self.is_protected && (!has_role || is_others) {
+        let is_key = variant == Variant::Bearer && kind == Kind::AdminKey;
+        if self.is_protected && (!has_role || is_others || (self.needs_person && is_key)) {
             response.expect_detail(403, "Insufficient privileges.");
         } else {
             response.expect(self.success);
@@ -88,8 +97,8 @@ async fn documented(api: &Api, variant: Variant) -> Vec<Operation> {
         let methods = item.as_object().expect("operations");
         operations.extend(methods.iter().map(|(method, it)| Operation::parse(method, path, it)));
     }
-    // Changing the own password revokes the caller's token: after everything else.
-    operations.sort_by_key(|operation| operation.name == "PUT /profile/password");
+    // These end the callers' tokens: after everything else, each with callers of its own.
+    operations.sort_by_key(Operation::ends_tokens);
     operations
 }
 
@@ -98,10 +107,13 @@ pub(crate) async fn each_documented_operation_admits_exactly_its_documented_call
 ) {
     let app = setup.start().await;
     let others = Others::create(&app).await;
-    let callers = caller::create_all(&app).await;
+    let mut callers = caller::create_all(&app, "some").await;
     let mut called = BTreeSet::new();
     for (variant, address) in [(Variant::Bearer, &app.bearer), (Variant::Basic, &app.basic)] {
         for operation in documented(address, variant).await {
+            if operation.ends_tokens() {
+                callers = caller::create_all(&app, &operation.name.replace('/', "")).await;
+            }
             let samples = SAMPLES.iter().filter(|(name, ..)| *name == operation.name);
             let samples: Vec<_> = samples.collect();
             assert!(!samples.is_empty(), "SAMPLES has none of {}", operation.name);
@@ -123,8 +135,11 @@ pub(crate) async fn each_documented_operation_admits_exactly_its_documented_call
 
 async fn call(api: &Api, operation: &str, id: &str, body: Option<Value>) -> TestResponse {
     let (method, template) = operation.split_once(' ').expect("a method and a path");
-    let fill =
-        |segment: &str| if segment.starts_with('{') { id.to_owned() } else { segment.into() };
+    let mut ids = id.split(' ');
+    let fill = |segment| match segment {
+        "{user_id}" | "{id}" | "{key_id}" => ids.next().expect("an id for each parameter"),
+        segment => segment,
+    };
     let path = template.split('/').map(fill).collect::<Vec<_>>().join("/");
     let request = api.request(method.parse::<Method>().expect("a method"), &path);
     api.send(match body {

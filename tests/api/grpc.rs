@@ -1,5 +1,6 @@
 //! The gRPC API of auth-service, with the generated client.
 
+mod api_keys;
 mod decisions;
 mod users;
 

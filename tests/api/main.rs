@@ -1,12 +1,14 @@
 //! What clients of the API see: the same cases in every deployment.
 
 mod access;
+mod api_keys;
 mod audit;
 mod authorization_header;
 mod basic;
 mod concurrent;
 mod concurrent_admins;
 mod created_users;
+mod credentials_audit;
 mod disabled_users;
 mod embedded;
 mod ext_authz;
@@ -19,6 +21,7 @@ mod json_bodies;
 mod listing;
 mod listing_query_plan;
 mod login;
+mod logout;
 mod metrics;
 mod openapi;
 mod over_tls;

@@ -1,11 +1,14 @@
 //! Acknowledged writes survive SIGKILL of any process.
 
 use e2e::{TestSetup, for_all_deployments};
+use reqwest::Method;
 use serde_json::json;
 
 for_all_deployments!(
     acknowledged_registration_survives,
     acknowledged_role_change_survives,
+    acknowledged_logout_survives,
+    acknowledged_changes_of_api_keys_survive,
     acknowledged_registrations_survive_a_kill_under_load,
     clients_continue_after_the_gateway_was_killed,
 );
@@ -30,6 +33,36 @@ async fn acknowledged_role_change_survives(setup: TestSetup) {
     response.expect_message("Welcome Author!");
 }
 
+async fn acknowledged_logout_survives(setup: TestSetup) {
+    let mut app = setup.start().await;
+    let ann = app.user("ann").await;
+    let api = app.bearer.with_token(&ann.token);
+    api.send(api.request(Method::POST, "/logout")).await.expect(200);
+    app.kill_auth().await;
+    app.start_auth(None).await;
+    let refused = app.bearer.with_token(&ann.token).get("/profile").await;
+    refused.expect_detail(401, "Invalid or expired token.");
+    app.try_log_in("ann", &ann.password).await.expect(200);
+}
+
+async fn acknowledged_changes_of_api_keys_survive(setup: TestSetup) {
+    let mut app = setup.start().await;
+    let ann = app.user("ann").await;
+    let own = app.bearer.with_token(&ann.token);
+    let made = own.post("/profile/keys", &json!({ "name": "export" })).await.expect(201).json();
+    app.kill_auth().await;
+    app.start_auth(None).await;
+    let api = app.bearer.with_token(made["key"].as_str().expect("a key"));
+    api.get("/profile").await.expect(200);
+    let own = app.bearer.with_token(&ann.token);
+    let path = format!("/profile/keys/{}", made["id"]);
+    own.send(own.request(Method::DELETE, &path)).await.expect(200);
+    app.kill_auth().await;
+    app.start_auth(None).await;
+    let api = app.bearer.with_token(made["key"].as_str().expect("a key"));
+    api.get("/profile").await.expect_detail(401, "Invalid or expired token.");
+}
+
 async fn acknowledged_registrations_survive_a_kill_under_load(setup: TestSetup) {
     let mut app = setup.start().await;
     let api = app.bearer.clone();
@@ -41,7 +74,7 @@ async fn acknowledged_registrations_survive_a_kill_under_load(setup: TestSetup) 
                 for index in 0.. {
                     let name = format!("user {lane} {index}");
                     let body = json!({ "username": name, "password": "pw" });
-                    let request = api.request(reqwest::Method::POST, "/register").json(&body);
+                    let request = api.request(Method::POST, "/register").json(&body);
                     match api.try_send(request).await {
                         Ok(response) if response.status == 200 => {
                             acknowledged.send(name).expect("received");

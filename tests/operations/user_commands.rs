@@ -7,6 +7,8 @@ for_all_deployments!(
     users_are_created_listed_shown_and_deleted,
     set_role_takes_effect_with_the_next_request,
     reset_password_replaces_the_password,
+    revoke_tokens_ends_them_and_nothing_else,
+    create_key_prints_a_key_that_works_at_once,
     invalid_command_is_reported_and_changes_nothing,
 );
 
@@ -100,6 +102,52 @@ async fn reset_password_replaces_the_password(setup: TestSetup) {
     app.try_log_in("admin", "from a file").await.expect(200);
     app.try_log_in("admin", NEW_PASSWORD).await.expect(401);
     assert_eq!(app.database.user("admin").await.expect("stored").role, "admin");
+}
+
+async fn revoke_tokens_ends_them_and_nothing_else(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    let exit = user(&app, &["revoke-tokens", "ann"], "", &[]).await;
+    let said = format!("Every access token of user {} (\"ann\") is revoked.\n", ann.id);
+    assert_eq!((exit.code, &*exit.stdout), (Some(0), &*said), "{exit:?}");
+    assert!(exit.stderr.contains("tokens_revoked") && exit.stderr.contains("operator"), "{exit:?}");
+    let old = app.bearer.with_token(&ann.token).get("/profile").await;
+    old.expect_detail(401, "Invalid or expired token.");
+    let new = e2e::TestUser::log_in(&app.bearer, "ann", &ann.password).await;
+    app.bearer.with_token(&new.token).get("/profile").await.expect(200);
+}
+
+async fn create_key_prints_a_key_that_works_at_once(setup: TestSetup) {
+    let app = setup.start().await;
+    let create = ["create-key", "admin", "--name", "first"];
+    let exit = user(&app, &create, "", &[]).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    let key = exit.stdout.strip_suffix('\n').expect("a line");
+    assert!(key.len() == 47 && !exit.stderr.contains(key), "{exit:?}");
+    assert!(exit.stderr.contains("api_key_created"), "{exit:?}");
+    app.bearer.with_token(key).get("/admin").await.expect(200);
+    let more = ["--role", "author", "--expires-in", "90days"];
+    let exit = user(&app, &[create.as_slice(), &more].concat(), "", &[]).await;
+    let key = exit.stdout.trim_end();
+    app.bearer.with_token(key).get("/author").await.expect(200);
+    app.bearer.with_token(key).get("/admin").await.expect(403);
+    let keys = app.bearer.with_token(key).get("/profile/keys").await.expect(200).json();
+    assert!(keys["keys"][0]["expires_at"].is_null() && keys["keys"][1]["expires_at"].is_string());
+    let long = "x".repeat(101);
+    for (arguments, code, message) in [
+        (&["create-key", "nobody", "--name", "a"][..], 1, "there is no user \"nobody\""),
+        (&["create-key", "admin"], 64, "NAME: is required"),
+        (&["create-key", "admin", "--name", &long], 64, "API key name must have 1 to 100"),
+        (&["create-key", "admin", "--name", "a", "--role", "root"], 64, "ROLE: must be one of"),
+        (&["create-key", "admin", "--name", "a", "--expires-in", "soon"], 64, "EXPIRES_IN: "),
+        (&["create-key", "admin", "--name", "a", "--expires-in", "0s"], 64, "in the future"),
+        (&["create-key", "admin", "--name", "a", "--expires-in", "9000years"], 64, "10000"),
+        (&["revoke-tokens", "nobody"], 1, "there is no user \"nobody\""),
+    ] {
+        let exit = user(&app, arguments, "", &[]).await;
+        assert_eq!(exit.code, Some(code), "{arguments:?}: {exit:?}");
+        assert!(exit.stderr.contains(message) && exit.stdout.is_empty(), "{arguments:?}: {exit:?}");
+    }
 }
 
 /// Arguments, standard input, further settings, exit code and a part of the message.

@@ -1,9 +1,15 @@
-//! Authorizes the bearer of an access token.
+//! Authorizes the bearer of an access token or an API key.
 
 use super::{AccountError, Accounts};
-use crate::{store::StoreError, token::VerifiedToken, user::User};
+use crate::{
+    api_key::{self, KeyBearer},
+    metrics,
+    store::StoreError,
+    token::VerifiedToken,
+    user::User,
+};
 use rolegate_proto::Role;
-use std::collections::HashMap;
+use std::{collections::HashMap, hash::Hash};
 
 /// The roles that may pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,74 +34,191 @@ impl Requirement {
 /// One authorization of a batch.
 #[derive(Clone, Debug)]
 pub struct Bearer {
-    /// The access token.
+    /// The access token or the API key.
     pub access_token: String,
     /// The roles that may pass.
     pub requirement: Requirement,
 }
 
+/// Who acts.
+#[derive(Clone, Debug)]
+pub(super) struct Actor {
+    /// With the stored role, or that of the key if it is lower.
+    pub(super) user: User,
+    /// The API key by which the user acts; `None` for an access token.
+    pub(super) key_id: Option<i64>,
+}
+
+/// A credential that may be good: a signed token, or the digest of a well-formed key.
+enum Credential {
+    Token(VerifiedToken),
+    Key(String),
+}
+
 impl Accounts {
     /// The bearer of the token, with the stored role. Checked in this order: the token is valid, its
-    /// user exists and has not changed the password since, the stored role may pass. The `role`
-    /// claim is ignored.
+    /// user exists and has revoked no tokens since, the stored role may pass. The `role` claim is
+    /// ignored. The bearer of an API key has the lower of the stored role and the key's; whatever is
+    /// wrong with a key, it is invalid.
     pub async fn authorize(
         &self,
         access_token: &str,
         requirement: &Requirement,
     ) -> Result<User, AccountError> {
-        let token = self.tokens.verify(access_token)?;
-        admit(self.reads.user(token.user_id).await?, token, requirement)
+        Ok(self.authorize_actor(access_token, requirement).await?.user)
     }
 
-    /// [`Self::authorize`] for many bearers with one query, in the same order. Bearers that are `Err`
-    /// stay so. Fails as a whole only when the query fails, and not because of one of the users.
+    /// The same, for calls that not every credential may make.
+    pub(super) async fn authorize_actor(
+        &self,
+        access_token: &str,
+        requirement: &Requirement,
+    ) -> Result<Actor, AccountError> {
+        match self.verify_credential(access_token)? {
+            Credential::Token(token) => {
+                let user = self.reads.user(token.user_id).await?;
+                Ok(Actor { user: admit(user, token, requirement)?, key_id: None })
+            }
+            Credential::Key(digest) => {
+                let key = self.reads.key(digest).await?;
+                self.admit_key(key, requirement)
+            }
+        }
+    }
+
+    /// [`Self::authorize`] for many bearers with one query for users and one for API keys, at the same
+    /// time, in the same order. Bearers that are `Err` stay so. Fails as a whole only when a query
+    /// fails, and not because of one of the users.
     pub async fn authorize_batch(
         &self,
         bearers: Vec<Result<Bearer, AccountError>>,
     ) -> Result<Vec<Result<User, AccountError>>, AccountError> {
+        let (mut ids, mut digests) = (Vec::with_capacity(bearers.len()), Vec::new());
         let verify = |bearer: Result<Bearer, AccountError>| {
             let bearer = bearer?;
-            Ok((self.tokens.verify(&bearer.access_token)?, bearer.requirement))
+            let credential = self.verify_credential(&bearer.access_token)?;
+            match &credential {
+                Credential::Token(token) => ids.push(token.user_id),
+                Credential::Key(digest) => digests.push(digest.clone()),
+            }
+            Ok((credential, bearer.requirement))
         };
         let verified: Vec<Result<_, AccountError>> = bearers.into_iter().map(verify).collect();
-        let mut ids: Vec<i64> = verified.iter().flatten().map(|(token, _)| token.user_id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let users = self.read_users(ids).await?;
-        let admit = |verified: Result<(VerifiedToken, Requirement), _>| {
-            let (token, requirement) = verified?;
-            admit(users.get(&token.user_id).cloned().transpose()?, token, &requirement)
+        let (users, keys) = tokio::try_join!(self.read_users(ids), self.read_keys(digests))?;
+        let admit = |verified: Result<(Credential, Requirement), _>| {
+            let (credential, requirement) = verified?;
+            match credential {
+                Credential::Token(token) => {
+                    admit(users.get(&token.user_id).cloned().transpose()?, token, &requirement)
+                }
+                Credential::Key(digest) => {
+                    let key = keys.get(&digest).cloned().transpose()?;
+                    Ok(self.admit_key(key, &requirement)?.user)
+                }
+            }
         };
         Ok(verified.into_iter().map(admit).collect())
     }
 
-    /// The users that exist, read with one statement; each with its own, if one of them is unreadable.
-    async fn read_users(
-        &self,
-        ids: Vec<i64>,
-    ) -> Result<HashMap<i64, Result<User, StoreError>>, StoreError> {
-        if ids.is_empty() {
-            return Ok(HashMap::new());
+    /// The bearer of the credential, who must have the role `admin`.
+    pub(super) async fn authorize_admin(&self, access_token: &str) -> Result<User, AccountError> {
+        self.authorize(access_token, &Requirement::Roles(vec![Role::Admin])).await
+    }
+
+    /// The bearer of an access token, whatever the role: for what only a person may do.
+    pub(super) async fn authorize_person(&self, access_token: &str) -> Result<User, AccountError> {
+        self.authorize_actor(access_token, &Requirement::AnyAuthenticated).await?.without_key()
+    }
+
+    fn verify_credential(&self, credential: &str) -> Result<Credential, AccountError> {
+        if !api_key::is_api_key(credential) {
+            return Ok(Credential::Token(self.tokens.verify(credential)?));
         }
-        match self.store.users_by_id(&ids).await {
-            Ok(found) => Ok(found.into_iter().map(|user| (user.id, Ok(user))).collect()),
-            Err(error) if error.is_of_data() => {
-                let mut users = HashMap::new();
-                for id in ids {
-                    match self.reads.user(id).await {
-                        Err(error) if !error.is_of_data() => return Err(error),
-                        read => users.extend(read.transpose().map(|user| (id, user))),
-                    }
-                }
-                Ok(users)
-            }
-            Err(error) => Err(error),
+        let digest = api_key::digest(credential);
+        if digest.is_none() {
+            metrics::api_key_presented(false);
+        }
+        digest.map(Credential::Key).ok_or(AccountError::TokenInvalid)
+    }
+
+    /// Checks a stored key and notes its use.
+    fn admit_key(
+        &self,
+        key: Option<KeyBearer>,
+        requirement: &Requirement,
+    ) -> Result<Actor, AccountError> {
+        let is_reached = |time| self.tokens.is_reached(time);
+        let key = key.filter(|key| !key.user.disabled && !key.expires_at.is_some_and(is_reached));
+        metrics::api_key_presented(key.is_some());
+        let key = key.ok_or(AccountError::TokenInvalid)?;
+        self.store.note_key_use(key.key_id, self.tokens.now());
+        let (key_id, user) = (Some(key.key_id), key.into_bounded_user());
+        if requirement.admits(user.role) {
+            Ok(Actor { user, key_id })
+        } else {
+            Err(AccountError::RoleInsufficient)
         }
     }
 
-    /// The bearer of the token, who must have the stored role `admin`.
-    pub(super) async fn authorize_admin(&self, access_token: &str) -> Result<User, AccountError> {
-        self.authorize(access_token, &Requirement::Roles(vec![Role::Admin])).await
+    /// The users that exist.
+    async fn read_users(
+        &self,
+        mut ids: Vec<i64>,
+    ) -> Result<HashMap<i64, Result<User, StoreError>>, StoreError> {
+        ids.sort_unstable();
+        ids.dedup();
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let read = self.store.users_by_id(&ids).await;
+        or_each(read, ids, |user| user.id, |id| self.reads.user(id)).await
+    }
+
+    /// The API keys that exist.
+    async fn read_keys(
+        &self,
+        mut digests: Vec<String>,
+    ) -> Result<HashMap<String, Result<KeyBearer, StoreError>>, StoreError> {
+        digests.sort_unstable();
+        digests.dedup();
+        if digests.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let read = self.store.keys_by_digest(&digests).await;
+        or_each(read, digests, |key| key.digest.clone(), |digest| self.reads.key(digest)).await
+    }
+}
+
+impl Actor {
+    /// The user, unless an API key acts.
+    pub(super) fn without_key(self) -> Result<User, AccountError> {
+        if self.key_id.is_some() { Err(AccountError::RoleInsufficient) } else { Ok(self.user) }
+    }
+}
+
+/// The rows by key, read with one statement; each with its own, if one of them is unreadable.
+async fn or_each<K: Eq + Hash + Clone, R, F>(
+    read: Result<Vec<R>, StoreError>,
+    keys: Vec<K>,
+    key_of: impl Fn(&R) -> K,
+    read_one: impl Fn(K) -> F,
+) -> Result<HashMap<K, Result<R, StoreError>>, StoreError>
+where
+    F: Future<Output = Result<Option<R>, StoreError>>,
+{
+    match read {
+        Ok(rows) => Ok(rows.into_iter().map(|row| (key_of(&row), Ok(row))).collect()),
+        Err(error) if error.is_of_data() => {
+            let mut rows = HashMap::new();
+            for key in keys {
+                match read_one(key.clone()).await {
+                    Err(error) if !error.is_of_data() => return Err(error),
+                    read => rows.extend(read.transpose().map(|row| (key, row))),
+                }
+            }
+            Ok(rows)
+        }
+        Err(error) => Err(error),
     }
 }
 

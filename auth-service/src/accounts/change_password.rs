@@ -14,7 +14,7 @@ impl Accounts {
     /// Replaces the password of the bearer, who must present the current one, and revokes their
     /// tokens. The rules of the new password are checked first, because that needs no hash. A check
     /// of the current password counts as a login attempt, so that a stolen token does not bypass the
-    /// rate limit.
+    /// rate limit. An API key cannot: it acts for a program, which has no password.
     pub async fn change_password(
         &self,
         access_token: &str,
@@ -22,7 +22,7 @@ impl Accounts {
         new: SecretString,
         origin: RequestOrigin,
     ) -> Result<User, AccountError> {
-        let user = self.authorize(access_token, &Requirement::AnyAuthenticated).await?;
+        let user = self.authorize_person(access_token).await?;
         let new = Password::new(new, self.policy.password_min_length)
             .map_err(AccountError::PasswordInvalid)?;
         let presented = Presented::new(&user.username, current);

@@ -2,8 +2,9 @@
 
 use super::{UsernameError, rate_limit::LimitExceeded};
 use crate::{
+    api_key::ApiKeyError,
     password::{HashError, PasswordError},
-    store::{ActorError, InsertError, StoreError},
+    store::{ActorError, InsertError, InsertKeyError, StoreError},
     token::{SigningError, TokenError},
 };
 use rolegate_proto::RefusalScope;
@@ -24,13 +25,13 @@ pub enum AccountError {
     /// Unknown username or wrong password.
     #[error("unknown username or wrong password")]
     CredentialsInvalid,
-    /// The access token is malformed, forged or expired.
+    /// The access token is malformed, forged, revoked or expired, or the API key is not a good one.
     #[error("the access token is invalid")]
     TokenInvalid,
     /// The access token is valid, but its user does not exist.
     #[error("the user of the access token does not exist")]
     TokenUserNotFound,
-    /// The stored role may not do this.
+    /// The stored role or that of the API key may not do this, or no API key may.
     #[error("the role is insufficient")]
     RoleInsufficient,
     /// No user has this id.
@@ -51,6 +52,15 @@ pub enum AccountError {
     /// The current password does not match.
     #[error("the current password is wrong")]
     CurrentPasswordWrong,
+    /// The API key to create breaks this rule.
+    #[error("{0}")]
+    ApiKeyInvalid(#[from] ApiKeyError),
+    /// The user has too many API keys.
+    #[error("the user has too many API keys")]
+    ApiKeyLimit,
+    /// The user has no API key with this id.
+    #[error("the user has no API key with this id")]
+    ApiKeyNotFound,
     /// The request breaks the contract.
     #[error("{0}")]
     RequestInvalid(&'static str),
@@ -98,6 +108,16 @@ impl From<ActorError> for AccountError {
             ActorError::NotAdmin => Self::RoleInsufficient,
             ActorError::LastAdmin => Self::LastAdmin,
             ActorError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<InsertKeyError> for AccountError {
+    fn from(error: InsertKeyError) -> Self {
+        match error {
+            InsertKeyError::UserNotFound => Self::TokenUserNotFound,
+            InsertKeyError::LimitReached => Self::ApiKeyLimit,
+            InsertKeyError::Store(error) => Self::Store(error),
         }
     }
 }

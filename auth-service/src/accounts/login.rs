@@ -1,8 +1,13 @@
 //! Exchanges a username and a password for an access token.
 
 use super::{AccountError, Accounts, credentials::Presented};
-use crate::{audit::AuthMethod, metrics, request_origin::RequestOrigin, user::User};
-use secrecy::SecretString;
+use crate::{
+    audit::AuthMethod,
+    metrics,
+    request_origin::RequestOrigin,
+    user::{Credentials, User},
+};
+use secrecy::{ExposeSecret as _, SecretString};
 
 impl Accounts {
     /// Issues an access token to the user of this name, if the password is correct. Always runs
@@ -24,15 +29,25 @@ impl Accounts {
         if verified.needs_rehash {
             self.rehash(&presented, &stored, origin);
         }
-        // The password may have changed, or the user may have been deleted or disabled, during the
-        // check.
-        let password_version = stored.user.tokens_not_before;
-        let user = self.reads.user(stored.user.id).await?;
-        let is_same = |user: &User| user.tokens_not_before == password_version && !user.disabled;
-        let user = user.filter(is_same);
-        let user = user.ok_or(AccountError::CredentialsInvalid)?;
+        let user = self.unchanged(stored).await?.ok_or(AccountError::CredentialsInvalid)?;
         let token = self.tokens.issue(&user)?;
         metrics::TOKENS_ISSUED.inc();
         Ok((token, user))
+    }
+
+    /// The user as stored now, unless the password was changed, or the user was deleted or disabled,
+    /// since these credentials were read.
+    async fn unchanged(&self, checked: Credentials) -> Result<Option<User>, AccountError> {
+        let user = self.reads.user(checked.user.id).await?.filter(|user| !user.disabled);
+        let Some(user) = user else { return Ok(None) };
+        if user.tokens_not_before == checked.user.tokens_not_before {
+            return Ok(Some(user));
+        }
+        // A logout elsewhere moves it too, and is no reason to refuse the right password.
+        let now = self.reads.credentials(user.username).await?.filter(|now| {
+            let hash = now.password_hash.expose_secret();
+            now.user.id == checked.user.id && hash == checked.password_hash.expose_secret()
+        });
+        Ok(now.map(|now| now.user).filter(|user| !user.disabled))
     }
 }

@@ -1,6 +1,6 @@
 //! Sets the password of another user, for an admin.
 
-use super::{AccountError, Accounts};
+use super::{AccountError, Accounts, Requirement};
 use crate::{
     audit::{self, Event},
     password::Password,
@@ -8,6 +8,7 @@ use crate::{
     store::PasswordWriter,
     user::User,
 };
+use rolegate_proto::Role;
 use secrecy::SecretString;
 
 impl Accounts {
@@ -20,7 +21,9 @@ impl Accounts {
         password: SecretString,
         origin: RequestOrigin,
     ) -> Result<User, AccountError> {
-        let actor = self.authorize_admin(access_token).await?;
+        let admin = Requirement::Roles(vec![Role::Admin]);
+        // Nor may a stolen API key, which would then log in.
+        let actor = self.authorize_actor(access_token, &admin).await?.without_key()?;
         if user_id == actor.id {
             // A stolen token must not become an account: the own password needs the current one.
             return Err(AccountError::OwnPassword);

@@ -2,7 +2,7 @@
 
 use super::{
     ADMIN_USERNAME, AccountError, Accounts, AdminPassword, Bearer, InitialPassword, Policy,
-    Requirement, SeedError,
+    Requirement,
 };
 use crate::{
     clock::ManualClock,
@@ -15,7 +15,6 @@ use crate::{
 use rolegate_proto::Role;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
-    fs,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -37,21 +36,39 @@ struct App {
 
 impl App {
     async fn new(policy: Policy) -> Self {
-        let app = Self::unseeded(policy, InitialPassword::default());
+        Self::with_clock(policy, Arc::new(ManualClock::at(1_800_000_000))).await
+    }
+
+    async fn with_clock(policy: Policy, clock: Arc<ManualClock>) -> Self {
+        let app = Self::on(Arc::default(), policy, InitialPassword::default(), clock);
         app.accounts.seed_admin(&AdminPassword::Given("sesame".into())).await.expect("seeded");
         let admin = app.login(ADMIN_USERNAME, "sesame").await.expect("logged in");
         Self { admin, ..app }
     }
 
     fn unseeded(policy: Policy, initial_password: InitialPassword) -> Self {
+        let clock = Arc::new(ManualClock::at(1_800_000_000));
+        Self::on(Arc::default(), policy, initial_password, clock)
+    }
+
+    /// Another replica on the same store.
+    fn replica(&self, clock: Arc<ManualClock>) -> Accounts {
+        let store = Arc::clone(&self.store);
+        Self::on(store, POLICY, InitialPassword::default(), clock).accounts
+    }
+
+    fn on(
+        store: Arc<MemoryStore>,
+        policy: Policy,
+        initial_password: InitialPassword,
+        clock: Arc<ManualClock>,
+    ) -> Self {
         assert!(token::self_test());
         let engine = rolegate_bcrypt_lanes::Settings { threads: 1, ..Default::default() };
         let hasher =
             Hasher::start(4, engine, crate::password::Peppers::default()).expect("started");
         let keyring = Keyring::new(&SecretString::from("0123456789abcdef0123456789abcdef"), &[]);
-        let clock = Arc::new(ManualClock::at(1_800_000_000));
         let tokens = Tokens::new(keyring.expect("long enough"), clock);
-        let store = Arc::new(MemoryStore::default());
         let accounts = Accounts::new(store.clone(), hasher, tokens, policy, initial_password);
         Self { accounts: accounts.expect("randomness"), store, admin: String::new() }
     }
@@ -85,6 +102,10 @@ macro_rules! assert_err {
         assert!(matches!(outcome, Err($error)), "{:?}", outcome.map(drop));
     };
 }
+
+// After the macro, which they use.
+mod ended_credentials;
+mod seed;
 
 #[tokio::test]
 async fn registered_user_logs_in_with_the_role_user() {
@@ -263,31 +284,4 @@ async fn store_outage_is_never_a_decision() {
     assert_err!(app.authorize(&app.admin, &[Role::Admin]).await, AccountError::Store(_));
     assert_err!(app.verify(ADMIN_USERNAME, "sesame").await, AccountError::Store(_));
     assert_err!(app.login(ADMIN_USERNAME, "sesame").await, AccountError::Store(_));
-}
-
-#[tokio::test]
-async fn seed_creates_the_admin_once_and_requires_a_password_for_it() {
-    let app = App::unseeded(POLICY, InitialPassword::default());
-    let missing = app.accounts.seed_admin(&AdminPassword::Missing).await;
-    assert_err!(missing, SeedError::PasswordMissing);
-    for password in ["sesame", "ignored"] {
-        app.accounts.seed_admin(&AdminPassword::Given(password.into())).await.expect("seeded");
-    }
-    app.accounts.seed_admin(&AdminPassword::Missing).await.expect("exists");
-    app.login(ADMIN_USERNAME, "sesame").await.expect("logged in");
-    assert_err!(app.login(ADMIN_USERNAME, "ignored").await, AccountError::CredentialsInvalid);
-}
-
-#[tokio::test]
-async fn file_with_the_initial_password_is_removed_when_it_changes() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join(InitialPassword::NAME);
-    let app = App::unseeded(POLICY, InitialPassword::in_file(path.clone()));
-    app.accounts.seed_admin(&AdminPassword::GeneratedInto(path.clone())).await.expect("seeded");
-    let text = fs::read_to_string(&path).expect("written");
-    let token = app.login(ADMIN_USERNAME, text.trim_end()).await.expect("logged in");
-    let current = text.trim_end().into();
-    let set = app.accounts.change_password(&token, current, "sesame".into(), origin(1)).await;
-    set.expect("changed");
-    assert!(!path.exists());
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     audit::{self, Event},
-    store::{ActorError, InsertError, StoreError},
+    store::{ActorError, InsertError, InsertKeyError, StoreError},
 };
 
 /// An error of a write.
@@ -32,6 +32,12 @@ impl WriteError for StoreError {
 }
 
 impl WriteError for ActorError {
+    fn is_outcome_unknown(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_outcome_unknown())
+    }
+}
+
+impl WriteError for InsertKeyError {
     fn is_outcome_unknown(&self) -> bool {
         matches!(self, Self::Store(error) if error.is_outcome_unknown())
     }

@@ -2,12 +2,14 @@
 //! to the database is the authorization.
 
 mod create;
+mod create_key;
 mod delete;
 mod list;
 mod new_password;
 mod operator;
 mod password_input;
 mod reset_password;
+mod revoke_tokens;
 mod set_disabled;
 mod set_role;
 
@@ -16,6 +18,7 @@ use clap::{
     Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
+use create_key::NewKey;
 use operator::Operator;
 use rolegate_proto::Role;
 use rolegate_service_runtime::program::Failure;
@@ -74,6 +77,13 @@ pub enum UserCommand {
         #[arg(long, env = "NEW_PASSWORD_FILE")]
         new_password_file: Option<PathBuf>,
     },
+    /// End every access token of a user, from the next request on; the user can log in again
+    RevokeTokens {
+        /// Name of the user, case-sensitive
+        username: String,
+    },
+    /// Create an API key of a user, and print it
+    CreateKey(NewKey),
 }
 
 fn role() -> impl TypedValueParser<Value = Role> {
@@ -102,6 +112,8 @@ pub async fn run(
             let file = new_password_file.as_deref();
             reset_password::run(&operator, &username, file, settings).await
         }
+        UserCommand::RevokeTokens { username } => revoke_tokens::run(&operator, &username).await,
+        UserCommand::CreateKey(new) => create_key::run(&operator, new).await,
     };
     operator.store.close().await;
     outcome

@@ -1,6 +1,7 @@
 //! Converts domain values to messages.
 
-use crate::user::User;
+use crate::{api_key::ApiKey, user::User};
+use prost_types::Timestamp;
 use rolegate_proto::auth_v1;
 
 impl From<User> for auth_v1::User {
@@ -14,4 +15,24 @@ impl From<User> for auth_v1::UserName {
     fn from(user: User) -> Self {
         Self { id: user.id, username: user.username }
     }
+}
+
+impl From<ApiKey> for auth_v1::ApiKey {
+    fn from(key: ApiKey) -> Self {
+        let ApiKey { id, user_id, name, prefix, role, created_at, expires_at, last_used_at } = key;
+        Self {
+            id,
+            user_id,
+            name,
+            prefix,
+            role: role.map(Into::into),
+            created_at: Some(timestamp(created_at)),
+            expires_at: expires_at.map(timestamp),
+            last_used_at: last_used_at.map(timestamp),
+        }
+    }
+}
+
+fn timestamp(unix_seconds: u64) -> Timestamp {
+    Timestamp { seconds: unix_seconds.try_into().unwrap_or(i64::MAX), nanos: 0 }
 }

@@ -1,14 +1,18 @@
-//! Concurrent reads of single users share statements: see [`rolegate_sql_store::BatchedReads`].
+//! Concurrent reads of single users or API keys share statements: see [`rolegate_sql_store::BatchedReads`].
 
 use super::{NAME, StoreError, UserStore};
-use crate::user::{Credentials, User};
+use crate::{
+    api_key::KeyBearer,
+    user::{Credentials, User},
+};
 use std::sync::Arc;
 
-/// Reads of single users. Clones share their statements.
+/// Reads of single users and API keys. Clones share their statements.
 #[derive(Clone, Debug)]
 pub struct BatchedReads {
     users: rolegate_sql_store::BatchedReads<i64, User>,
     credentials: rolegate_sql_store::BatchedReads<String, Credentials>,
+    keys: rolegate_sql_store::BatchedReads<String, KeyBearer>,
 }
 
 impl BatchedReads {
@@ -34,7 +38,17 @@ impl BatchedReads {
             },
             |credentials: &Credentials| credentials.user.username.clone(),
         );
-        Self { users, credentials }
+        let by_digest = Arc::clone(store);
+        let keys = rolegate_sql_store::BatchedReads::new(
+            NAME,
+            "api_key",
+            move |digests: Vec<String>| {
+                let store = Arc::clone(&by_digest);
+                async move { store.keys_by_digest(&digests).await }
+            },
+            |key: &KeyBearer| key.digest.clone(),
+        );
+        Self { users, credentials, keys }
     }
 
     /// The user with this id.
@@ -45,5 +59,10 @@ impl BatchedReads {
     /// The user with this name, with the stored hash.
     pub async fn credentials(&self, username: String) -> Result<Option<Credentials>, StoreError> {
         self.credentials.get(username).await
+    }
+
+    /// The API key with this digest, with its user.
+    pub async fn key(&self, digest: String) -> Result<Option<KeyBearer>, StoreError> {
+        self.keys.get(digest).await
     }
 }

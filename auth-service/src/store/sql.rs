@@ -1,62 +1,32 @@
 //! Users in an SQL database.
 
+mod api_keys;
+mod key_usage;
+
 use super::{
     ActorError, InsertError, NewPassword, NewUser, PasswordWriter, StoreError, UserFilter,
-    UserStore, list_query::list_query, require_admin,
+    UserStore, list_query::list_query, require_admin, tables::TABLES,
 };
 use crate::user::{Credentials, User};
 use async_trait::async_trait;
+use key_usage::KeyUsage;
 use rolegate_proto::Role;
-use rolegate_sql_store::{
-    Database, DatabaseUrl, Inspection, OpenError, Statement, StoreStatus, Tables,
-};
+use rolegate_sql_store::{Database, DatabaseUrl, OpenError, Statement, StoreStatus, TableRow};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{FromRow, Row};
 use std::sync::Arc;
-
-/// The tables of auth-service. Applied migrations must not change, not even their comments.
-const TABLES: Tables = Tables {
-    owner: "auth-service",
-    marker_table: "user",
-    schema: None,
-    postgres: &[
-        (1, "user", include_str!("../../migrations/postgres/0001_user.sql")),
-        (
-            2,
-            "tokens not before",
-            include_str!("../../migrations/postgres/0002_tokens_not_before.sql"),
-        ),
-        (3, "disabled", include_str!("../../migrations/postgres/0003_disabled.sql")),
-    ],
-    sqlite: &[
-        (1, "user", include_str!("../../migrations/sqlite/0001_user.sql")),
-        (
-            2,
-            "tokens not before",
-            include_str!("../../migrations/sqlite/0002_tokens_not_before.sql"),
-        ),
-        (3, "disabled", include_str!("../../migrations/sqlite/0003_disabled.sql")),
-    ],
-};
-
-/// Whether the user `admin` exists.
-const HAS_ADMIN: &str = r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#;
 
 const SELECT: &str = r#"SELECT id, username, role, tokens_not_before, disabled FROM "user""#;
 const RETURNING: &str = " RETURNING id, username, role, tokens_not_before, disabled";
 
 /// Opens the store and migrates its schema: see [`DatabaseUrl::open`].
 pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, OpenError> {
-    Ok(Arc::new(SqlStore(url.open(&TABLES).await?)))
+    let database = url.open(&TABLES).await?;
+    let key_usage = KeyUsage::start(&database);
+    Ok(Arc::new(SqlStore(database, key_usage)))
 }
 
-/// Inspects the database, which changes nothing; [`Inspection::answer`] is whether the user `admin`
-/// exists.
-pub(crate) async fn inspect(url: &DatabaseUrl) -> Result<Inspection, OpenError> {
-    url.inspect(&TABLES, Some(HAS_ADMIN)).await
-}
-
-struct SqlStore(Database);
+struct SqlStore(Database, Arc<KeyUsage>);
 
 impl SqlStore {
     /// Locks the rows of both and of every admin, always in the same order, so that admins who act on
@@ -75,13 +45,26 @@ impl SqlStore {
         keeps_admin: bool,
         write: Statement,
     ) -> Result<Option<User>, ActorError> {
+        let rows = self.rows_as_admin(actor, id, keeps_admin, write).await?;
+        Ok(rows.and_then(|mut rows| rows.pop()))
+    }
+
+    /// The rows of such a write; `None` if there is no such user.
+    async fn rows_as_admin<R: TableRow>(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        keeps_admin: bool,
+        write: Statement,
+    ) -> Result<Option<Vec<R>>, ActorError> {
         let lock = self.lock(actor, id);
         let written = self.0.transaction(move |mut connection| {
             Box::pin(async move {
                 let locked = lock.fetch(&mut connection).await?;
                 Ok(match require_admin(&locked, actor, id, keeps_admin) {
-                    Ok(Some(_)) => Ok(write.fetch(&mut connection).await?.pop()),
-                    refused => refused,
+                    Ok(Some(_)) => Ok(Some(write.fetch(&mut connection).await?)),
+                    Ok(None) => Ok(None),
+                    Err(refused) => Err(refused),
                 })
             })
         });
@@ -172,6 +155,23 @@ impl UserStore for SqlStore {
         self.write_as_admin(actor, id, !disabled, update).await
     }
 
+    async fn revoke_tokens(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        tokens_not_before: u64,
+    ) -> Result<Option<User>, ActorError> {
+        let sql = r#"UPDATE "user" SET tokens_not_before =
+                CASE WHEN $2 > tokens_not_before THEN $2 ELSE tokens_not_before + 1 END
+            WHERE id = $1"#;
+        let update = self.0.statement(sql).push(RETURNING).bind(id);
+        let update = update.bind(seconds_to_store(tokens_not_before));
+        if actor.is_none() {
+            return Ok(self.0.write(update).await?.pop());
+        }
+        self.write_as_admin(actor, id, true, update).await
+    }
+
     async fn delete(&self, actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
         let delete = self.0.statement(r#"DELETE FROM "user" WHERE id = $1"#);
         self.write_as_admin(actor, id, false, delete.push(RETURNING).bind(id)).await
@@ -217,6 +217,7 @@ impl UserStore for SqlStore {
     }
 
     async fn close(&self) {
+        self.1.write(&self.0).await;
         self.0.close().await;
     }
 }
@@ -251,35 +252,4 @@ fn seconds_to_store(seconds: u64) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{SELECT, TABLES, UserFilter, list_query};
-    use rolegate_proto::Role;
-    use rolegate_sql_store::{Database, DatabaseUrl};
-
-    /// The query plan, one step per line.
-    async fn plan(database: &Database, filter: &UserFilter) -> String {
-        let explain = database.statement("EXPLAIN QUERY PLAN ").push(SELECT);
-        let steps = database.read::<(i64, i64, i64, String)>(list_query(explain, filter)).await;
-        steps.expect("explained").into_iter().map(|(.., step)| step).collect::<Vec<_>>().join("\n")
-    }
-
-    #[tokio::test]
-    async fn page_is_read_from_an_index_and_never_sorted() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
-        let store = url.open(&TABLES).await.expect("opened");
-        let all = UserFilter { after: 5, limit: 51, ..UserFilter::default() };
-        let by_id = "SEARCH user USING INTEGER PRIMARY KEY (rowid>?)";
-        assert_eq!(plan(&store, &all).await, by_id);
-        let authors = UserFilter { role: Some(Role::Author), ..all.clone() };
-        let by_role = "SEARCH user USING INDEX user_role_idx (role=? AND rowid>?)";
-        assert_eq!(plan(&store, &authors).await, by_role);
-        for prefix in ["a", "a%_'\"", "\u{10ffff}"] {
-            for role in [None, Some(Role::Author)] {
-                let filter = UserFilter { username_prefix: prefix.into(), role, ..all.clone() };
-                let plan = plan(&store, &filter).await;
-                assert!(plan.starts_with("SEARCH user") && !plan.contains("SCAN"), "{plan}");
-            }
-        }
-    }
-}
+mod tests;

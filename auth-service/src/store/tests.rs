@@ -1,6 +1,7 @@
 //! What every store of users does, on each engine and in memory.
 
 mod admins;
+mod api_keys;
 mod memory;
 
 pub(crate) use memory::MemoryStore;
@@ -9,6 +10,13 @@ use admins::{
     disabled_admin_may_not_write_and_is_no_admin_who_is_left,
     insert_for_an_actor_requires_an_admin, one_of_two_admins_who_leave_at_the_same_time_stays,
     set_disabled_requires_an_admin_and_revokes_tokens,
+};
+
+use api_keys::{
+    a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once,
+    deleting_keys_requires_an_admin_or_their_user, keys_are_found_by_digest_with_their_users,
+    keys_are_of_users_who_exist_and_are_not_disabled,
+    revoking_tokens_always_moves_on_and_requires_an_admin_or_their_user,
 };
 
 use super::{
@@ -39,6 +47,11 @@ postgres_cluster::conformance_tests! {
         set_password_requires_what_its_writer_saw,
         set_password_advances_tokens_not_before,
         replace_password_compares_the_old_hash,
+        keys_are_found_by_digest_with_their_users,
+        a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once,
+        keys_are_of_users_who_exist_and_are_not_disabled,
+        deleting_keys_requires_an_admin_or_their_user,
+        revoking_tokens_always_moves_on_and_requires_an_admin_or_their_user,
         pages_are_ordered_and_filtered,
         prefix_is_literal,
         closed_store_is_unavailable,

@@ -1,4 +1,5 @@
-//! The typed calls of `rolegate.auth.v1.AuthService`. Calls about other users are in `users`.
+//! The typed calls of `rolegate.auth.v1.AuthService`. Calls about other users are in
+//! `users`, those about API keys and the end of tokens in `api_keys`.
 
 use crate::{
     Client, Requirement, User,
@@ -16,6 +17,7 @@ use rolegate_proto::auth_v1::{
 use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
 
+mod api_keys;
 mod users;
 
 pub use users::{UserPage, UserQuery};

@@ -2,13 +2,14 @@
 //!
 //! - [`AuthClient`]: one method for each call of the contract, with a deadline. Calls are balanced
 //!   over all replicas; concurrent role decisions share calls and never use a stale role.
-//! - [`User`], [`Role`], [`Requirement`]: the types of these calls.
+//! - [`User`], [`Role`], [`Requirement`], [`ApiKey`]: the types of these calls.
 //! - [`CallError`], [`CallContext`], [`ClientTls`] and others: from `rolegate-grpc-client`.
 //! - [`settings`] (feature `settings`): the settings of programs that call auth-service.
 //! - [`metrics`] (feature `metrics`): the sizes of batches.
 //! - [`axum`] (feature `axum`): `CurrentUser` and `RequireRole` protect the endpoints of an axum
 //!   service; `ApiError` is an error as an HTTP response.
 
+mod api_key;
 mod authorize_batcher;
 #[cfg(feature = "axum")]
 pub mod axum;
@@ -21,6 +22,7 @@ pub mod settings;
 mod user;
 mod username_batcher;
 
+pub use api_key::{ApiKey, ApiKeyInput, ApiKeySelection, is_api_key};
 pub use client::{AuthClient, UserPage, UserQuery};
 pub use requirement::Requirement;
 pub use rolegate_grpc_client::{

@@ -125,6 +125,37 @@ impl Statement {
         self
     }
 
+    /// Appends a table `name` of two columns with these rows.
+    pub fn push_table(
+        mut self,
+        name: &'static str,
+        columns: [&'static str; 2],
+        rows: &[(i64, i64)],
+    ) -> Self {
+        let number = self.next_placeholder();
+        let [first, second] = columns;
+        let added = match &mut self.values {
+            Values::Postgres(arguments) => {
+                let next = number + 1;
+                let _ =
+                    write!(self.sql, "unnest(${number}, ${next}) AS {name} ({first}, {second})");
+                let (firsts, seconds): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+                arguments.add(firsts).and_then(|()| arguments.add(seconds))
+            }
+            Values::Sqlite(arguments) => {
+                let _ = write!(
+                    self.sql,
+                    "(SELECT value ->> 0 AS {first}, value ->> 1 AS {second}
+                    FROM json_each(${number})) AS {name}"
+                );
+                let json = serde_json::to_string(rows);
+                json.map_err(Into::into).and_then(|json| arguments.add(json))
+            }
+        };
+        self.encoded = self.encoded.and(added);
+        self
+    }
+
     /// Locks the rows that are read. SQLite needs no lock, because it has one writer.
     pub fn for_update(mut self) -> Self {
         self.is_lock = true;

@@ -1,3 +1,4 @@
+mod api_keys;
 mod calls;
 mod errors;
 
@@ -56,6 +57,17 @@ async fn every_endpoint_admits_exactly_the_documented_callers() {
         ("PATCH", "/users/1", r#"{"disabled": true}"#, [401, 401, 401, 403, 403, 200]),
         ("PUT", "/users/1/role", role, [401, 401, 401, 403, 403, 200]),
         ("PUT", "/users/1/password", password, [401, 401, 401, 403, 403, 200]),
+        ("POST", "/logout", "", [401, 401, 401, 200, 200, 200]),
+        ("DELETE", "/users/1/tokens", "", [401, 401, 401, 403, 403, 200]),
+        ("POST", "/profile/keys", r#"{"name": "a"}"#, [401, 401, 401, 201, 201, 201]),
+        ("GET", "/profile/keys", "", [401, 401, 401, 200, 200, 200]),
+        ("GET", "/profile/keys/1", "", [401, 401, 401, 200, 404, 404]),
+        ("DELETE", "/profile/keys/1", "", [401, 401, 401, 200, 404, 404]),
+        ("DELETE", "/profile/keys", "", [401, 401, 401, 200, 200, 200]),
+        ("GET", "/users/1/keys", "", [401, 401, 401, 403, 403, 200]),
+        ("GET", "/users/1/keys/1", "", [401, 401, 401, 403, 403, 200]),
+        ("DELETE", "/users/1/keys/1", "", [401, 401, 401, 403, 403, 200]),
+        ("DELETE", "/users/1/keys", "", [401, 401, 401, 403, 403, 200]),
     ] {
         for (token, status) in
             ["", "bad", "deleted", "user", "author", "admin"].iter().zip(statuses)

@@ -5,15 +5,12 @@ use super::{
     password_schema,
 };
 use crate::{
-    extract::json_body::JsonBody,
-    openapi::responses::{ErrorBody, TooManyAttempts},
+    extract::{json_body::JsonBody, personal_token::PersonalToken},
+    openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
     refusals::Refusals,
 };
 use axum::{Extension, Json, extract::State};
-use rolegate_auth_client::{
-    AuthClient, CallContext,
-    axum::{ApiError, BearerToken, CurrentUser},
-};
+use rolegate_auth_client::{AuthClient, CallContext, axum::ApiError};
 use secrecy::SecretString;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -31,7 +28,7 @@ pub(crate) struct PasswordChangeRequest {
 
 /// Change the current user's password
 ///
-/// Revokes all tokens of the user, including the one in this request: log in with the new password.
+/// Revokes all tokens of the user, including the one in this request: log in with the new password. API keys stay.
 /// A wrong current password counts against the login rate limits.
 #[utoipa::path(
     put,
@@ -48,6 +45,7 @@ pub(crate) struct PasswordChangeRequest {
             body = ErrorBody,
             example = json!({"detail": "Current password is incorrect."})
         ),
+        AccessTokenNeeded,
         TooManyAttempts
     )
 )]
@@ -56,8 +54,7 @@ pub(crate) async fn change_password(
     State(refusals): State<Refusals>,
     Extension(context): Extension<CallContext>,
     // Rejects an invalid token before the body is read.
-    _: CurrentUser,
-    BearerToken(token): BearerToken,
+    PersonalToken(token): PersonalToken,
     JsonBody(request): JsonBody<PasswordChangeRequest>,
 ) -> Result<Json<Message>, ApiError> {
     let PasswordChangeRequest { current_password, new_password } = request?;

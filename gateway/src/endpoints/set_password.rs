@@ -5,15 +5,12 @@ use super::{
     password_schema,
 };
 use crate::{
-    extract::{json_body::JsonBody, path_id::PathId},
+    extract::{json_body::JsonBody, path_id::PathId, personal_token::PersonalToken},
     openapi::responses::ErrorBody,
     refusals::Refusals,
 };
 use axum::{Extension, Json, extract::State};
-use rolegate_auth_client::{
-    AuthClient, CallContext,
-    axum::{ApiError, BearerToken},
-};
+use rolegate_auth_client::{AuthClient, CallContext, axum::ApiError};
 use secrecy::SecretString;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -44,6 +41,12 @@ pub(crate) struct PasswordUpdateRequest {
                            integer, or the request body is malformed.",
             body = ErrorBody,
             example = json!({"detail": "Password must have at most 72 bytes."})
+        ),
+        (
+            status = 403,
+            description = "The user's stored role is not `admin`, or the caller presented an API key.",
+            body = ErrorBody,
+            example = json!({"detail": "Insufficient privileges."})
         )
     )
 )]
@@ -51,7 +54,7 @@ pub(crate) async fn set_password(
     State(auth): State<AuthClient>,
     State(refusals): State<Refusals>,
     Extension(context): Extension<CallContext>,
-    BearerToken(actor): BearerToken,
+    PersonalToken(actor): PersonalToken,
     user_id: Result<PathId, ApiError>,
     JsonBody(request): JsonBody<PasswordUpdateRequest>,
 ) -> Result<Json<Message>, ApiError> {

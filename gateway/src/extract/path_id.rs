@@ -20,13 +20,34 @@ impl<S: Send + Sync> FromRequestParts<S> for PathId {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         // Fails if the segment is not UTF-8.
         let segment = Path::<String>::from_request_parts(parts, state).await.ok();
-        segment.and_then(|Path(segment)| parse(&segment)).map(Self).ok_or_else(|| {
-            // The route is a template, such as `/users/{user_id}`.
-            let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
-            let name = route.split(['{', '}']).nth(1).unwrap_or_default();
-            ApiError::bad_request(format!("Path parameter \"{name}\" must be an integer."))
-        })
+        let id = segment.and_then(|Path(segment)| parse(&segment));
+        id.map(Self).ok_or_else(|| not_an_integer(parts, 0))
     }
+}
+
+/// Both ids of a path, such as `/users/{user_id}/keys/{key_id}`. Rejects the first that is not an
+/// integer with 400.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathIds(pub(crate) i64, pub(crate) i64);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathIds {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let segments = Path::<(String, String)>::from_request_parts(parts, state).await.ok();
+        let (first, second) = segments.map(|Path(segments)| segments).unwrap_or_default();
+        let first = parse(&first).ok_or_else(|| not_an_integer(parts, 0))?;
+        let second = parse(&second).ok_or_else(|| not_an_integer(parts, 1))?;
+        Ok(Self(first, second))
+    }
+}
+
+/// The rejection of the parameter with this index.
+fn not_an_integer(parts: &Parts, index: usize) -> ApiError {
+    // The route is a template, such as `/users/{user_id}`.
+    let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let name = route.split(['{', '}']).nth(2 * index + 1).unwrap_or_default();
+    ApiError::bad_request(format!("Path parameter \"{name}\" must be an integer."))
 }
 
 /// An integer beyond the range of ids is still an integer: the request then fails with 404.

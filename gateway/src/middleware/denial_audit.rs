@@ -7,10 +7,11 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header::AUTHORIZATION};
 use rolegate_auth_client::{
     CallError, Reason,
     axum::{BearerToken, RequiredRoles},
+    is_api_key,
 };
 use rolegate_service_runtime::clients::client_key;
 use rolegate_telemetry::{audit_line, request_context::RequestContext};
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use std::{
     collections::HashMap,
@@ -45,13 +46,22 @@ struct Actor {
 
 impl Actor {
     /// Reads a token that auth-service has verified. It refuses a role only after that.
-    fn of(authorization: Option<HeaderValue>) -> Option<Self> {
-        let mut headers = HeaderMap::new();
-        headers.insert(AUTHORIZATION, authorization?);
-        let BearerToken(token) = BearerToken::from_headers(&headers)?;
+    fn of(token: &SecretString) -> Option<Self> {
         let claims = token.expose_secret().split('.').nth(1)?;
         serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()
     }
+}
+
+/// The credential in an `Authorization` header.
+fn credential(authorization: Option<HeaderValue>) -> Option<SecretString> {
+    let mut headers = HeaderMap::new();
+    headers.insert(AUTHORIZATION, authorization?);
+    BearerToken::from_headers(&headers).map(|BearerToken(token)| token)
+}
+
+/// The part of an API key that lists show.
+fn key_prefix(credential: &SecretString) -> Option<String> {
+    is_api_key(credential).then(|| credential.expose_secret().chars().take(8).collect())
 }
 
 /// Records the response if it is a denial. Call it within the request's context.
@@ -68,15 +78,18 @@ pub(crate) fn record(
         return;
     };
     let route = route.map_or("unmatched", MatchedPath::as_str);
-    let actor = match reason {
-        Reason::RoleInsufficient => Actor::of(authorization),
+    let credential = match reason {
+        Reason::RoleInsufficient => credential(authorization),
         _ => None,
     };
+    let actor = credential.as_ref().and_then(Actor::of);
+    let api_key = credential.as_ref().and_then(key_prefix);
     let client = || client_key(RequestContext::client_address()).to_string();
-    let key = actor.as_ref().map_or_else(client, |actor| actor.sub.clone());
+    let key = actor.as_ref().map(|actor| actor.sub.clone());
+    let key = key.or_else(|| api_key.clone()).unwrap_or_else(client);
     let key = (key, format!("{method} {route}"));
     let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
-    if !recorded.is_due(key, actor.is_some(), Instant::now()) {
+    if !recorded.is_due(key, actor.is_some() || api_key.is_some(), Instant::now()) {
         return;
     }
     drop(recorded);
@@ -86,13 +99,16 @@ pub(crate) fn record(
             Some(roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(","))
         }
         // The routes of a post check who owns it.
-        (None, Reason::RoleInsufficient) => Some("owner,admin".to_owned()),
+        (None, Reason::RoleInsufficient) if route.starts_with("/posts") => {
+            Some("owner,admin".to_owned())
+        }
         (None, _) => None,
     };
     audit_line!(
         "access_denied",
         actor_id = actor.as_ref().and_then(|actor| actor.sub.parse::<i64>().ok()),
         actor = actor.as_ref().map(|actor| actor.username.as_str()),
+        api_key,
         method = method.as_str(),
         route,
         required_roles,
@@ -128,7 +144,7 @@ impl Recorded {
 
 #[cfg(test)]
 mod tests {
-    use super::{Actor, MAX_ANONYMOUS, Recorded, WINDOW, client_key};
+    use super::{Actor, MAX_ANONYMOUS, Recorded, WINDOW, client_key, credential, key_prefix};
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
     use http::HeaderValue;
     use std::time::Instant;
@@ -163,13 +179,22 @@ mod tests {
     fn the_actor_is_read_from_the_claims_and_malformed_tokens_have_none() {
         let actor = |token: &str| {
             let header = HeaderValue::from_str(&format!("Bearer {token}")).expect("a header");
-            Actor::of(Some(header)).map(|actor| (actor.sub, actor.username))
+            let actor = Actor::of(&credential(Some(header)).expect("a token"));
+            actor.map(|actor| (actor.sub, actor.username))
         };
         let claims = URL_SAFE_NO_PAD.encode(r#"{"sub":"7","username":"ann","role":"user"}"#);
         assert_eq!(actor(&format!("e30.{claims}.sig")), Some(("7".into(), "ann".into())));
-        for token in ["a", "a.b.c", "..", "e30.e30.x"] {
+        for token in ["a", "a.b.c", "..", "e30.e30.x", "rgk_abcdefgh"] {
             assert_eq!(actor(token), None, "{token}");
         }
-        assert!(Actor::of(None).is_none());
+        assert!(credential(None).is_none());
+    }
+
+    #[test]
+    fn an_api_key_is_named_by_the_prefix_that_lists_show() {
+        let prefix = |credential: &str| key_prefix(&credential.into());
+        assert_eq!(prefix("rgk_abcdefgh").as_deref(), Some("rgk_abcd"));
+        assert_eq!(prefix("rgk_é").as_deref(), Some("rgk_é"));
+        assert_eq!(prefix("a.b.c"), None);
     }
 }

@@ -34,6 +34,15 @@ pub(crate) struct TooManyAttempts(ErrorBody);
 #[derive(IntoResponses)]
 #[response(
     status = 403,
+    description = "The caller presented an API key. Any `user`, `author` or `admin` with an access token \
+                   is admitted.",
+    example = json!({"detail": "Insufficient privileges."})
+)]
+pub(crate) struct AccessTokenNeeded(ErrorBody);
+
+#[derive(IntoResponses)]
+#[response(
+    status = 403,
     description = "The user's stored role is not `author` or `admin`, or the user is an author and \
                    not the owner of the post.",
     example = json!({"detail": "Insufficient privileges."})

@@ -3,12 +3,13 @@
 //! The access tokens `user`, `author` and `admin` belong to users of that role with the ids 1, 2 and
 //! 3; `deleted` belongs to a deleted user. Every password is `right`. User 3 cannot be deleted.
 
+mod api_keys;
 mod users;
 
 use rolegate_auth_client::{AuthClient, BalancedChannel, Reason, Stream};
 use rolegate_proto::{
     auth_v1::{
-        AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
+        self, AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
         BatchAuthorizeResponse, BatchGetUsersRequest, BatchGetUsersResponse, ChangePasswordRequest,
         ChangePasswordResponse, CreateUserRequest, CreateUserResponse, DeleteUserRequest,
         DeleteUserResponse, GetUserRequest, GetUserResponse, ListUsersRequest, ListUsersResponse,
@@ -255,6 +256,38 @@ impl AuthService for FakeAuth {
             ("flood", _) => Err(error(Reason::TooManyAttempts, "")),
             _ => Err(error(Reason::CurrentPasswordWrong, "")),
         }
+    }
+
+    async fn revoke_tokens(
+        &self,
+        request: Request<auth_v1::RevokeTokensRequest>,
+    ) -> Result<Response<auth_v1::RevokeTokensResponse>, Status> {
+        self.record(&request, &format!("revoke_tokens {:?}", request.get_ref().user_id));
+        api_keys::revoke_tokens(&request).map(Response::new)
+    }
+
+    async fn create_api_key(
+        &self,
+        request: Request<auth_v1::CreateApiKeyRequest>,
+    ) -> Result<Response<auth_v1::CreateApiKeyResponse>, Status> {
+        self.record(&request, "create_api_key");
+        api_keys::create(request.get_ref()).map(Response::new)
+    }
+
+    async fn list_api_keys(
+        &self,
+        request: Request<auth_v1::ListApiKeysRequest>,
+    ) -> Result<Response<auth_v1::ListApiKeysResponse>, Status> {
+        self.record(&request, &format!("list_api_keys {:?}", request.get_ref().user_id));
+        api_keys::list(&request).map(Response::new)
+    }
+
+    async fn delete_api_keys(
+        &self,
+        request: Request<auth_v1::DeleteApiKeysRequest>,
+    ) -> Result<Response<auth_v1::DeleteApiKeysResponse>, Status> {
+        self.record(&request, &format!("delete_api_keys {:?}", request.get_ref()));
+        api_keys::delete(&request).map(Response::new)
     }
 
     async fn batch_get_users(

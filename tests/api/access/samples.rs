@@ -1,6 +1,7 @@
 //! Valid ids and bodies for every operation.
 
 use super::caller::{Caller, Kind};
+use crate::api_keys::create_key;
 use e2e::{ADMIN_PASSWORD, Api, TestApp};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,6 +13,10 @@ pub(super) enum Id {
     User,
     /// A user who is created for the call.
     NewUser,
+    /// A new API key of the caller, or of another user if the caller is nobody.
+    OwnKey,
+    /// Another user and a new API key of that user.
+    OthersKey,
     /// A new post of the caller, or of another author if the caller cannot write any.
     OwnPost,
     /// A new post of another author.
@@ -27,6 +32,7 @@ pub(super) enum Body {
     Role,
     Password,
     OwnPassword,
+    Key,
     Post,
 }
 
@@ -38,6 +44,12 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("POST /login", Id::None, Body::Admin),
     ("GET /profile", Id::None, Body::None),
     ("PUT /profile/password", Id::None, Body::OwnPassword),
+    ("POST /logout", Id::None, Body::None),
+    ("POST /profile/keys", Id::None, Body::Key),
+    ("GET /profile/keys", Id::None, Body::None),
+    ("DELETE /profile/keys", Id::None, Body::None),
+    ("GET /profile/keys/{key_id}", Id::OwnKey, Body::None),
+    ("DELETE /profile/keys/{key_id}", Id::OwnKey, Body::None),
     ("GET /protected", Id::None, Body::None),
     ("GET /author", Id::None, Body::None),
     ("GET /admin", Id::None, Body::None),
@@ -48,6 +60,11 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("DELETE /users/{user_id}", Id::NewUser, Body::None),
     ("PUT /users/{user_id}/role", Id::User, Body::Role),
     ("PUT /users/{user_id}/password", Id::User, Body::Password),
+    ("DELETE /users/{user_id}/tokens", Id::User, Body::None),
+    ("GET /users/{user_id}/keys", Id::User, Body::None),
+    ("DELETE /users/{user_id}/keys", Id::User, Body::None),
+    ("GET /users/{user_id}/keys/{key_id}", Id::OthersKey, Body::None),
+    ("DELETE /users/{user_id}/keys/{key_id}", Id::OthersKey, Body::None),
     ("GET /posts", Id::None, Body::None),
     ("POST /posts", Id::None, Body::Post),
     ("GET /posts/{id}", Id::OthersPost, Body::None),
@@ -60,6 +77,7 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
 /// Users and authors that the calls are about; none is a caller.
 pub(super) struct Others {
     user_id: i64,
+    author_id: i64,
     author: Api,
 }
 
@@ -67,18 +85,27 @@ impl Others {
     pub(super) async fn create(app: &TestApp) -> Self {
         let author = app.user_with_role("other author", "author").await;
         let user_id = app.user("target").await.id;
-        Self { user_id, author: app.bearer.with_token(&author.token) }
+        let (author_id, author) = (author.id, app.bearer.with_token(&author.token));
+        Self { user_id, author_id, author }
     }
 }
 
 impl Id {
-    /// Creates what the id stands for; the text for the path, empty where there is no parameter.
+    /// Creates what the id stands for; the texts for the path, separated by spaces.
     pub(super) async fn create(self, app: &TestApp, caller: &Caller, others: &Others) -> String {
         let author = match (self, caller.kind) {
             (Self::None, _) => return String::new(),
             (Self::User, _) => return others.user_id.to_string(),
             (Self::NewUser, _) => return app.user(&unique_name()).await.id.to_string(),
-            (Self::OwnPost, Kind::Author | Kind::Admin) => &caller.bearer,
+            (Self::OwnKey, _) => {
+                let owner = caller.person.as_ref().unwrap_or(&others.author);
+                return create_key(owner, &key()).await.1["id"].to_string();
+            }
+            (Self::OthersKey, _) => {
+                let key_id = &create_key(&others.author, &key()).await.1["id"];
+                return format!("{} {key_id}", others.author_id);
+            }
+            (Self::OwnPost, Kind::Author | Kind::Admin | Kind::AdminKey) => &caller.bearer,
             (Self::OwnPost | Self::OthersPost, _) => &others.author,
         };
         author.post("/posts", &post()).await.expect(201).json()["id"].to_string()
@@ -98,9 +125,14 @@ impl Body {
                 let own = &caller.password;
                 Some(json!({ "current_password": own, "new_password": own }))
             }
+            Self::Key => Some(key()),
             Self::Post => Some(post()),
         }
     }
+}
+
+fn key() -> Value {
+    json!({ "name": "a program" })
 }
 
 fn post() -> Value {

@@ -37,6 +37,7 @@ pub(super) async fn exercise_all(app: &TestApp) -> Vec<String> {
         app.basic.with_basic("nobody", password).get("/protected").await;
     }
     users_over_grpc(app, &admin, &ann, &bob).await;
+    let keys = api_keys(app, &ann).await;
     posts_over_grpc(app, &ann).await;
     passwords_and_a_deletion(app, &admin, &ann, &bob).await;
     [PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, BROKEN_PASSWORD, POST, ADMIN_PASSWORD, SIGNING_SECRET]
@@ -44,6 +45,7 @@ pub(super) async fn exercise_all(app: &TestApp) -> Vec<String> {
         .into_iter()
         .chain([PASSWORD, WRONG_PASSWORD].map(|word| STANDARD.encode(format!("ann:{word}"))))
         .chain([admin.token, ann.token, bob.token, bob.password])
+        .chain(keys)
         .collect()
 }
 
@@ -85,6 +87,35 @@ async fn with_a_token(api: &Api, ann: &TestUser, bob: &TestUser) {
     let wrong = json!({ "current_password": WRONG_PASSWORD, "new_password": NEW_PASSWORD });
     api.put("/profile/password", &wrong).await;
     malformed(api, Method::PUT, "/profile/password").await;
+}
+
+/// Makes keys, and uses good and bad ones everywhere. Returns them all.
+async fn api_keys(app: &TestApp, ann: &TestUser) -> Vec<String> {
+    let own = app.bearer.with_token(&ann.token);
+    malformed(&own, Method::POST, "/profile/keys").await;
+    let made = own.post("/profile/keys", &json!({ "name": POST })).await;
+    let made = made.expect(201).json();
+    let key = made["key"].as_str().expect("a key").to_owned();
+    let mut client = grpc::client(&app.auth().address("grpc")).await;
+    let name = POST.to_owned();
+    let message = auth_v1::CreateApiKeyRequest { name, ..Default::default() };
+    let other = client.create_api_key(authenticated(message, &ann.token)).await;
+    let other = other.expect("created").into_inner().key;
+    let unknown = format!("rgk_{}", "planted-key-2b9e".repeat(3).split_at(43).0);
+    for key in [&key, &unknown, &format!("{key}x")] {
+        let api = app.bearer.with_token(key);
+        for path in ["/profile", "/admin", "/profile/keys", "/profile/keys/x", "/users/1/keys"] {
+            api.get(path).await;
+        }
+        posts(app, key).await;
+        malformed(&api, Method::POST, "/profile/keys").await;
+        api.send(api.request(Method::POST, "/logout")).await;
+        let all = auth_v1::ListApiKeysRequest::default();
+        let _ = client.list_api_keys(authenticated(all, key)).await;
+    }
+    delete(&own, &format!("/profile/keys/{}", made["id"])).await.expect(200);
+    app.bearer.with_token(&key).get("/profile").await.expect(401);
+    vec![key, other, unknown]
 }
 
 /// Writes, reads and deletes posts.

@@ -1,10 +1,15 @@
 //! Users in memory, for tests of the use cases.
 
+mod api_keys;
+
 use super::super::{
     ActorError, InsertError, NewPassword, NewUser, PasswordWriter, StoreError, UserFilter,
     UserStore, require_admin,
 };
-use crate::user::{Credentials, User};
+use crate::{
+    api_key::ApiKey,
+    user::{Credentials, User},
+};
 use async_trait::async_trait;
 use rolegate_proto::Role;
 use rolegate_sql_store::StoreStatus;
@@ -22,6 +27,9 @@ pub(crate) struct MemoryStore(Mutex<Users>);
 struct Users {
     by_id: BTreeMap<i64, Credentials>,
     last_id: i64,
+    /// With their digests.
+    keys: BTreeMap<i64, (String, ApiKey)>,
+    last_key_id: i64,
     is_down: bool,
 }
 
@@ -131,9 +139,24 @@ impl UserStore for MemoryStore {
         }))
     }
 
+    async fn revoke_tokens(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        tokens_not_before: u64,
+    ) -> Result<Option<User>, ActorError> {
+        let mut users = self.users()?;
+        users.find(actor, id, true)?;
+        Ok(users.by_id.get_mut(&id).map(|row| {
+            row.user.tokens_not_before = tokens_not_before.max(row.user.tokens_not_before + 1);
+            row.user.clone()
+        }))
+    }
+
     async fn delete(&self, actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
         let mut users = self.users()?;
         users.find(actor, id, false)?;
+        users.keys.retain(|_, (_, key)| key.user_id != id);
         Ok(users.by_id.remove(&id).map(|row| row.user))
     }
 

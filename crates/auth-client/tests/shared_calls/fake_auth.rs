@@ -160,6 +160,34 @@ impl AuthService for FakeAuth {
         Err(Status::unimplemented("not used by these tests"))
     }
 
+    async fn revoke_tokens(
+        &self,
+        _: Request<proto::RevokeTokensRequest>,
+    ) -> Result<Response<proto::RevokeTokensResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn create_api_key(
+        &self,
+        _: Request<proto::CreateApiKeyRequest>,
+    ) -> Result<Response<proto::CreateApiKeyResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn list_api_keys(
+        &self,
+        _: Request<proto::ListApiKeysRequest>,
+    ) -> Result<Response<proto::ListApiKeysResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn delete_api_keys(
+        &self,
+        _: Request<proto::DeleteApiKeysRequest>,
+    ) -> Result<Response<proto::DeleteApiKeysResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
     async fn batch_get_users(
         &self,
         _: Request<proto::BatchGetUsersRequest>,

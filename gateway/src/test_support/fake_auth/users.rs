@@ -21,6 +21,7 @@ pub(super) fn user_of_token(token: &str) -> Result<User, Reason> {
         "user" => Ok(user(1, token, Role::User)),
         "author" => Ok(user(2, token, Role::Author)),
         "admin" => Ok(user(3, token, Role::Admin)),
+        "rgk_user" => Ok(user(1, "user", Role::User)),
         "deleted" => Err(Reason::TokenUserNotFound),
         _ => Err(Reason::TokenInvalid),
     }

@@ -1,0 +1,271 @@
+//! Logouts, and API keys.
+
+use super::{App, POLICY, origin};
+use crate::{
+    accounts::{AccountError, Accounts, ApiKeyRequest, Bearer, KeySelection, Requirement},
+    clock::ManualClock,
+    store::{ApiKeyStore as _, UserStore as _},
+    user::User,
+};
+use rolegate_proto::Role;
+use secrecy::ExposeSecret as _;
+use std::sync::Arc;
+
+const NOW: u64 = 1_800_000_000;
+
+async fn create_key(
+    accounts: &Accounts,
+    token: &str,
+    role: Option<Role>,
+    expires_at: Option<i64>,
+) -> (String, i64) {
+    let request = ApiKeyRequest { name: "export".to_owned(), role: role.map(Some), expires_at };
+    let (key, stored) = accounts.create_api_key(token, request).await.expect("created");
+    (key.expose_secret().to_owned(), stored.id)
+}
+
+fn any() -> Requirement {
+    Requirement::AnyAuthenticated
+}
+
+#[tokio::test]
+async fn a_login_in_the_second_of_a_logout_is_good_and_older_tokens_are_not() {
+    let app = App::new(POLICY).await;
+    app.register("ann").await.expect("registered");
+    let mut old = vec![app.login("ann", "sesame").await.expect("logged in")];
+    // As often as one likes within one second.
+    for _ in 0..5 {
+        let newest = old.last().expect("one").clone();
+        app.accounts.revoke_tokens(&newest, None).await.expect("logged out");
+        for token in &old {
+            assert_err!(app.accounts.authorize(token, &any()).await, AccountError::TokenInvalid);
+        }
+        let new = app.login("ann", "sesame").await.expect("logged in");
+        app.accounts.authorize(&new, &any()).await.expect("good at once");
+        old.push(new);
+    }
+    app.authorize(&app.admin, &[Role::Admin]).await.expect("tokens of others stay");
+}
+
+#[tokio::test]
+async fn a_logout_holds_where_clocks_differ_by_a_second() {
+    for (clock_of_login, clock_of_logout) in [(NOW, NOW), (NOW + 1, NOW), (NOW, NOW + 1)] {
+        let (login, logout) = (ManualClock::at(clock_of_login), ManualClock::at(clock_of_logout));
+        let app = App::with_clock(POLICY, Arc::new(login)).await;
+        let other = app.replica(Arc::new(logout));
+        let old = app.login("admin", "sesame").await.expect("logged in");
+        other.revoke_tokens(&old, None).await.expect("logged out");
+        for replica in [&app.accounts, &other] {
+            assert_err!(replica.authorize(&old, &any()).await, AccountError::TokenInvalid);
+        }
+        let new = app.login("admin", "sesame").await.expect("logged in");
+        for replica in [&app.accounts, &other] {
+            replica.authorize(&new, &any()).await.expect("good on every replica");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_logout_during_a_login_does_not_refuse_the_right_password() {
+    let app = App::new(POLICY).await;
+    let ann = app.register("ann").await.expect("registered");
+    let store = Arc::clone(&app.store);
+    let logout = async {
+        // Between the read of the hash and the end of the check.
+        for _ in 0..200 {
+            store.revoke_tokens(None, ann.id, NOW + 2).await.expect("revoked");
+            tokio::task::yield_now().await;
+        }
+    };
+    let (token, ()) = tokio::join!(app.login("ann", "sesame"), logout);
+    token.expect("logged in");
+}
+
+#[tokio::test]
+async fn admins_end_the_tokens_of_others() {
+    let app = App::new(POLICY).await;
+    let ann = app.register("ann").await.expect("registered");
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    let revoke = async |actor: &str, id| app.accounts.revoke_tokens(actor, id).await;
+    assert_err!(revoke(&token, Some(1)).await, AccountError::RoleInsufficient);
+    assert_err!(revoke(&app.admin, Some(999)).await, AccountError::UserNotFound);
+    revoke(&app.admin, Some(ann.id)).await.expect("revoked");
+    assert_err!(app.accounts.authorize(&token, &any()).await, AccountError::TokenInvalid);
+    app.authorize(&app.admin, &[Role::Admin]).await.expect("its own stays");
+}
+
+#[tokio::test]
+async fn a_key_acts_with_the_lower_of_both_roles_as_stored_now() {
+    let app = App::new(POLICY).await;
+    let ann = app.register("ann").await.expect("registered");
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    let (free, _) = create_key(&app.accounts, &token, None, None).await;
+    let (bound, _) = create_key(&app.accounts, &token, Some(Role::Author), None).await;
+    for (stored, of_bound) in [
+        (Role::User, Role::User),
+        (Role::Admin, Role::Author),
+        (Role::Author, Role::Author),
+        (Role::User, Role::User),
+    ] {
+        app.store.set_role(None, ann.id, stored).await.expect("set");
+        for (key, role) in [(&free, stored), (&bound, of_bound)] {
+            let user = app.accounts.authorize(key, &any()).await.expect("good");
+            assert_eq!(user, User { role, ..ann.clone() });
+            app.authorize(key, &[role]).await.expect("allowed");
+        }
+    }
+    assert_err!(app.authorize(&free, &[Role::Author]).await, AccountError::RoleInsufficient);
+}
+
+#[tokio::test]
+async fn whatever_is_wrong_with_a_key_it_is_invalid() {
+    let clock = Arc::new(ManualClock::at(NOW));
+    let app = App::with_clock(POLICY, clock.clone()).await;
+    let bob = app.register("bob").await.expect("registered");
+    let ann = app.register("ann").await.expect("registered");
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    let (good, id) = create_key(&app.accounts, &token, None, None).await;
+    let (short, _) = create_key(&app.accounts, &token, None, Some(1_800_000_005)).await;
+    let of_bob = app.login("bob", "sesame").await.expect("logged in");
+    let (of_bob, _) = create_key(&app.accounts, &of_bob, None, None).await;
+    app.store.delete(None, bob.id).await.expect("deleted");
+    let check = async |key: &str| {
+        let alone = app.accounts.authorize(key, &any()).await;
+        let bearer = Bearer { access_token: key.to_owned(), requirement: any() };
+        let batch = app.accounts.authorize_batch(vec![Ok(bearer)]).await.expect("read").pop();
+        let batch = batch.expect("one outcome");
+        assert_eq!(alone.is_ok(), batch.is_ok(), "{key}");
+        for outcome in [alone, batch] {
+            assert!(matches!(outcome, Ok(_) | Err(AccountError::TokenInvalid)), "{outcome:?}");
+        }
+        app.accounts.authorize(key, &any()).await.is_ok()
+    };
+    assert!(check(&good).await && check(&short).await);
+    let unknown = format!("rgk_{}", "A".repeat(43));
+    for key in ["rgk_", "rgk_x", &unknown, &good[1..], &format!("{good}x"), &of_bob] {
+        assert!(!check(key).await, "{key}");
+    }
+    clock.set(NOW + 4);
+    assert!(check(&short).await);
+    clock.set(NOW + 5);
+    assert!(!check(&short).await && check(&good).await);
+    app.store.set_disabled(None, ann.id, true, NOW).await.expect("disabled");
+    assert!(!check(&good).await);
+    app.store.set_disabled(None, ann.id, false, NOW).await.expect("enabled");
+    assert!(check(&good).await, "keys are good again");
+    app.store.delete_keys(None, ann.id, Some(id)).await.expect("deleted");
+    assert!(!check(&good).await);
+}
+
+#[tokio::test]
+async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
+    let app = App::new(POLICY).await;
+    let ann = app.register("ann").await.expect("registered");
+    let (key, id) = create_key(&app.accounts, &app.admin, None, None).await;
+    let (_, other) = create_key(&app.accounts, &app.admin, None, None).await;
+    let accounts = &app.accounts;
+    assert_err!(accounts.revoke_tokens(&key, None).await, AccountError::RoleInsufficient);
+    assert_err!(accounts.revoke_tokens(&key, Some(1)).await, AccountError::RoleInsufficient);
+    let create = accounts.create_api_key(&key, ApiKeyRequest::default()).await;
+    assert_err!(create, AccountError::RoleInsufficient);
+    let change = accounts.change_password(&key, "sesame".into(), "open!".into(), origin(1)).await;
+    assert_err!(change, AccountError::RoleInsufficient);
+    let set = accounts.set_password(&key, ann.id, "open!".into(), origin(1)).await;
+    assert_err!(set, AccountError::RoleInsufficient);
+    for selection in [KeySelection::One(other), KeySelection::One(999), KeySelection::All] {
+        for user in [None, Some(1)] {
+            let deleted = accounts.delete_api_keys(&key, user, selection).await;
+            assert_err!(deleted, AccountError::RoleInsufficient);
+        }
+    }
+    accounts.revoke_tokens(&key, Some(ann.id)).await.expect("what else an admin may");
+    accounts.delete_api_keys(&key, Some(ann.id), KeySelection::All).await.expect("likewise");
+    assert_eq!(accounts.list_api_keys(&key, None).await.expect("listed").len(), 2);
+    let own = accounts.delete_api_keys(&key, None, KeySelection::One(id)).await.expect("itself");
+    assert_eq!(own.len(), 1);
+    assert_err!(accounts.authorize(&key, &any()).await, AccountError::TokenInvalid);
+}
+
+#[tokio::test]
+async fn keys_outlive_logouts_and_new_passwords() {
+    let app = App::new(POLICY).await;
+    let (key, _) = create_key(&app.accounts, &app.admin, None, None).await;
+    app.accounts.revoke_tokens(&app.admin, None).await.expect("logged out");
+    app.authorize(&key, &[Role::Admin]).await.expect("good");
+    let token = app.login("admin", "sesame").await.expect("logged in");
+    let change = app.accounts.change_password(&token, "sesame".into(), "open!".into(), origin(1));
+    change.await.expect("changed");
+    app.authorize(&key, &[Role::Admin]).await.expect("good");
+    let token = app.login("admin", "open!").await.expect("logged in");
+    let deleted = app.accounts.delete_api_keys(&token, None, KeySelection::All).await;
+    assert_eq!(deleted.expect("deleted").len(), 1);
+    assert_err!(app.authorize(&key, &[Role::Admin]).await, AccountError::TokenInvalid);
+}
+
+#[tokio::test]
+async fn a_batch_of_tokens_and_keys_decides_each_by_itself() {
+    let app = App::new(POLICY).await;
+    app.register("ann").await.expect("registered");
+    let ann = app.login("ann", "sesame").await.expect("logged in");
+    let (key, _) = create_key(&app.accounts, &ann, None, None).await;
+    let (admin_key, _) = create_key(&app.accounts, &app.admin, Some(Role::User), None).await;
+    let unknown = format!("rgk_{}", "A".repeat(43));
+    let bearer = |token: &str| {
+        Ok(Bearer { access_token: token.to_owned(), requirement: Requirement::AnyAuthenticated })
+    };
+    let batch = [&key, &app.admin, &unknown, &ann, &admin_key, &key].map(|token| bearer(token));
+    let outcomes = app.accounts.authorize_batch(batch.into()).await.expect("read");
+    let names = outcomes.into_iter().map(|outcome| {
+        outcome.map(|user| format!("{} {}", user.username, user.role)).map_err(|error| {
+            assert!(matches!(error, AccountError::TokenInvalid), "{error:?}");
+        })
+    });
+    let expected = ["ann user", "admin admin", "", "ann user", "admin user", "ann user"];
+    let expected = expected.map(|name| if name.is_empty() { Err(()) } else { Ok(name.to_owned()) });
+    assert_eq!(names.collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
+async fn an_outage_is_never_a_decision_about_a_key() {
+    let app = App::new(POLICY).await;
+    let (key, _) = create_key(&app.accounts, &app.admin, None, None).await;
+    app.store.set_down(true);
+    assert_err!(app.authorize(&key, &[Role::Admin]).await, AccountError::Store(_));
+    let bearer = Bearer { access_token: key, requirement: any() };
+    assert_err!(app.accounts.authorize_batch(vec![Ok(bearer)]).await, AccountError::Store(_));
+}
+
+#[tokio::test]
+async fn the_last_use_of_a_key_is_kept() {
+    let clock = Arc::new(ManualClock::at(NOW));
+    let app = App::with_clock(POLICY, clock.clone()).await;
+    let (key, _) = create_key(&app.accounts, &app.admin, Some(Role::User), None).await;
+    let last_used = async || {
+        let keys = app.accounts.list_api_keys(&app.admin, None).await.expect("listed");
+        keys[0].last_used_at
+    };
+    assert_eq!(last_used().await, None);
+    clock.set(NOW + 7);
+    app.accounts.authorize(&key, &any()).await.expect("good");
+    assert_eq!(last_used().await, Some(NOW + 7));
+    clock.set(NOW + 9);
+    assert_err!(app.authorize(&key, &[Role::Admin]).await, AccountError::RoleInsufficient);
+    assert_eq!(last_used().await, Some(NOW + 9), "it was good, its role was not");
+}
+
+#[tokio::test]
+async fn rules_of_a_new_key_are_checked_in_the_order_of_the_contract() {
+    let app = App::new(POLICY).await;
+    let create = async |name: &str, role, expires_at| {
+        let request = ApiKeyRequest { name: name.to_owned(), role, expires_at };
+        app.accounts.create_api_key(&app.admin, request).await.map(drop)
+    };
+    assert_err!(create("", Some(None), None).await, AccountError::ApiKeyInvalid(_));
+    assert_err!(create("a", Some(None), Some(0)).await, AccountError::ApiKeyInvalid(_));
+    assert_err!(create("a", Some(None), None).await, AccountError::RoleInvalid);
+    for _ in 0..50 {
+        create("a", Some(Some(Role::Author)), None).await.expect("created");
+    }
+    assert_err!(create("a", Some(None), None).await, AccountError::RoleInvalid);
+    assert_err!(create("a", None, None).await, AccountError::ApiKeyLimit);
+}

@@ -1,0 +1,155 @@
+//! API keys: bearer credentials of programs that act as a user.
+//!
+//! A key is `rgk_` and 32 random bytes in base64url. It is found by its SHA-256, which is all that is
+//! stored of it: 256 random bits cannot be guessed, so they need no slow hash, and a lookup by digest
+//! compares no secret.
+
+use crate::user::User;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use rolegate_proto::{Role, has_invisible, is_emoji, limits::API_KEY_PREFIX};
+use secrecy::{ExposeSecret as _, SecretString};
+use sha2::{Digest as _, Sha256};
+use std::io;
+
+/// Before base64url.
+const RANDOM_BYTES: usize = 32;
+/// Characters of a key that are stored, for people to recognise it.
+const SHOWN_CHARS: usize = 8;
+/// 10000-01-01T00:00:00Z, the first time that RFC 3339 cannot write.
+const MAX_TIME: u64 = 253_402_300_800;
+
+/// A stored key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Assigned by the database, at least 1, never reused.
+    pub id: i64,
+    /// The user who acts by it.
+    pub user_id: i64,
+    /// As its user named it.
+    pub name: String,
+    /// The first 8 characters of the key.
+    pub prefix: String,
+    /// The highest role that it grants; `None` for the user's.
+    pub role: Option<Role>,
+    /// In Unix seconds, as the times below.
+    pub created_at: u64,
+    /// When it ends; `None` for never.
+    pub expires_at: Option<u64>,
+    /// When it was last presented while it was good, up to a minute late.
+    pub last_used_at: Option<u64>,
+}
+
+/// What a decision needs of a stored key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyBearer {
+    /// The digest of the key.
+    pub digest: String,
+    /// The id of the key.
+    pub key_id: i64,
+    /// The highest role that it grants; `None` for the user's.
+    pub role: Option<Role>,
+    /// When it ends, in Unix seconds; `None` for never.
+    pub expires_at: Option<u64>,
+    /// The user who acts by it, as stored.
+    pub user: User,
+}
+
+/// A key that was generated and is not stored yet.
+#[derive(Debug)]
+pub struct GeneratedKey {
+    /// The key itself.
+    pub key: SecretString,
+    /// The first 8 characters.
+    pub prefix: String,
+    /// What is stored of it.
+    pub digest: String,
+}
+
+/// The rule that a new key breaks. Displayed to the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApiKeyError {
+    /// Empty, or more than 100 characters.
+    #[error("API key name must have 1 to 100 characters.")]
+    NameLength,
+    /// A name is one line.
+    #[error("API key name must not contain control characters.")]
+    NameControl,
+    /// Displayed, it would look like another name.
+    #[error("API key name must not begin or end with white space.")]
+    NameWhiteSpace,
+    /// Displayed, it would look like another name.
+    #[error("API key name must not contain invisible or unassigned characters.")]
+    NameInvisible,
+    /// It would never be good.
+    #[error("API key expiry must be in the future.")]
+    ExpiryPassed,
+    /// RFC 3339 could not write it.
+    #[error("API key expiry must be before the year 10000.")]
+    ExpiryTooLate,
+}
+
+/// Whether a credential is an API key rather than an access token, good or not.
+#[must_use]
+pub fn is_api_key(credential: &str) -> bool {
+    credential.starts_with(API_KEY_PREFIX)
+}
+
+/// The digest by which a key is found, in hex; `None` if it is malformed.
+#[must_use]
+pub fn digest(key: &str) -> Option<String> {
+    let mut random = [0_u8; RANDOM_BYTES + 1];
+    let decoded = URL_SAFE_NO_PAD.decode_slice(key.strip_prefix(API_KEY_PREFIX)?, &mut random);
+    (decoded.ok()? == RANDOM_BYTES).then(|| hex(&Sha256::digest(key)))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// Generates a key; fails only without system randomness.
+pub fn generate() -> io::Result<GeneratedKey> {
+    let mut random = [0_u8; RANDOM_BYTES];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let key = SecretString::from(format!("{API_KEY_PREFIX}{}", URL_SAFE_NO_PAD.encode(random)));
+    let text = key.expose_secret();
+    let prefix = text.chars().take(SHOWN_CHARS).collect();
+    let digest = digest(text).ok_or_else(|| io::Error::other("a generated key is malformed"))?;
+    Ok(GeneratedKey { key, prefix, digest })
+}
+
+/// Checks the rules of a new key's name.
+pub fn check_name(name: &str) -> Result<(), ApiKeyError> {
+    if name.is_empty() || name.chars().nth(100).is_some() {
+        Err(ApiKeyError::NameLength)
+    } else if name.chars().any(char::is_control) {
+        Err(ApiKeyError::NameControl)
+    } else if name.trim() != name {
+        Err(ApiKeyError::NameWhiteSpace)
+    } else if has_invisible(name, is_emoji) {
+        Err(ApiKeyError::NameInvisible)
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks when a new key ends, in Unix seconds.
+pub fn check_expiry(expires_at: i64, now: u64) -> Result<u64, ApiKeyError> {
+    match u64::try_from(expires_at) {
+        Ok(time) if time >= MAX_TIME => Err(ApiKeyError::ExpiryTooLate),
+        Ok(time) if time > now => Ok(time),
+        _ => Err(ApiKeyError::ExpiryPassed),
+    }
+}
+
+impl KeyBearer {
+    /// The user with the lower of the stored role and the key's.
+    #[must_use]
+    pub fn into_bounded_user(self) -> User {
+        let role = self.role.map_or(self.user.role, |bound| bound.min(self.user.role));
+        User { role, ..self.user }
+    }
+}
+
+#[cfg(test)]
+mod tests;

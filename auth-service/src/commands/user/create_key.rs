@@ -1,0 +1,60 @@
+//! `user create-key`.
+
+use super::operator::{Operator, not_found};
+use crate::{
+    api_key::{self, ApiKeyError, GeneratedKey},
+    clock::{Clock as _, SystemClock},
+    host::failed,
+    store::{InsertKeyError, NewApiKey},
+};
+use clap::Args;
+use rolegate_proto::Role;
+use rolegate_service_runtime::{
+    program::{Failure, print},
+    settings::SettingError,
+};
+use rolegate_telemetry::audit_line;
+use secrecy::ExposeSecret as _;
+use std::time::Duration;
+
+/// A key to create.
+#[derive(Debug, Args)]
+pub struct NewKey {
+    /// Name of the user, case-sensitive
+    username: String,
+    /// What the key is for
+    #[arg(long)]
+    name: String,
+    /// Highest role that the key grants; default: the user's
+    #[arg(long, value_parser = super::role())]
+    role: Option<Role>,
+    /// How long the key is valid, such as 90days or 12h; default: for ever
+    #[arg(long, value_parser = humantime::parse_duration)]
+    expires_in: Option<Duration>,
+}
+
+/// Prints the key and nothing else, so that a script can keep it.
+pub(super) async fn run(operator: &Operator, new: NewKey) -> Result<(), Failure> {
+    let NewKey { username, name, role, expires_in } = new;
+    let created_at = SystemClock.unix_seconds();
+    let invalid = |setting| move |error: ApiKeyError| SettingError::new(setting, error.to_string());
+    api_key::check_name(&name).map_err(invalid("NAME"))?;
+    let end = |after: Duration| created_at.saturating_add(after.as_secs());
+    let check = |at: u64| api_key::check_expiry(at.try_into().unwrap_or(i64::MAX), created_at);
+    let expires_at = expires_in.map(end).map(check).transpose().map_err(invalid("EXPIRES_IN"))?;
+    let user = operator.find(&username).await?;
+    let GeneratedKey { key, prefix, digest } = api_key::generate().map_err(failed)?;
+    let user_id = user.id;
+    let new = NewApiKey { user_id, name, prefix, digest, role, created_at, expires_at };
+    let stored = operator.store.insert_key(new).await.map_err(|error| match error {
+        InsertKeyError::UserNotFound if user.disabled => {
+            Failure::Other(format!("the user {username:?} is disabled").into())
+        }
+        InsertKeyError::UserNotFound => not_found(&username),
+        error => failed(error),
+    })?;
+    let (key_id, name) = (stored.id, &user.username);
+    audit_line!("api_key_created", user_id, username = name, key_id, by = "operator");
+    print(key.expose_secret());
+    Ok(())
+}

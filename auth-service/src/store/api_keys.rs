@@ -1,0 +1,68 @@
+//! The part of the store about API keys.
+
+use super::{ActorError, StoreError};
+use crate::api_key::{ApiKey, KeyBearer};
+use async_trait::async_trait;
+use rolegate_proto::Role;
+
+/// A key to insert; the database assigns the id.
+#[derive(Clone, Debug)]
+pub struct NewApiKey {
+    /// The user who acts by it.
+    pub user_id: i64,
+    /// Validated.
+    pub name: String,
+    /// The first characters of the key.
+    pub prefix: String,
+    /// The digest of the key.
+    pub digest: String,
+    /// The highest role that it grants; `None` for the user's.
+    pub role: Option<Role>,
+    /// In Unix seconds.
+    pub created_at: u64,
+    /// In Unix seconds; `None` for never.
+    pub expires_at: Option<u64>,
+}
+
+/// Why a key was not inserted.
+#[derive(Debug, thiserror::Error)]
+pub enum InsertKeyError {
+    /// The user does not exist, or is disabled.
+    #[error("the user does not exist")]
+    UserNotFound,
+    /// The user has [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys. The transaction of the
+    /// insert locks the user, so concurrent inserts do not exceed it.
+    #[error("the user has too many API keys")]
+    LimitReached,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A database of API keys, each of one user.
+#[async_trait]
+pub trait ApiKeyStore: Send + Sync + 'static {
+    /// Inserts a key.
+    async fn insert_key(&self, key: NewApiKey) -> Result<ApiKey, InsertKeyError>;
+
+    /// The keys with these digests, each with its user, read at once; in any order, without unknown
+    /// digests.
+    async fn keys_by_digest(&self, digests: &[String]) -> Result<Vec<KeyBearer>, StoreError>;
+
+    /// The keys of a user by ascending id.
+    async fn keys_of_user(&self, user_id: i64) -> Result<Vec<ApiKey>, StoreError>;
+
+    /// Deletes and returns the key of the user with this id, or without one all of them, by ascending
+    /// id, if `actor` is an admin, or without an actor: for the user themselves. `None` if there is no
+    /// such user.
+    async fn delete_keys(
+        &self,
+        actor: Option<i64>,
+        user_id: i64,
+        key_id: Option<i64>,
+    ) -> Result<Option<Vec<ApiKey>>, ActorError>;
+
+    /// Notes that a key was used, at this time in Unix seconds. Does not wait: `last_used_at` of all keys
+    /// is written together once a minute, and by `close`. It never decreases.
+    fn note_key_use(&self, key_id: i64, at: u64);
+}

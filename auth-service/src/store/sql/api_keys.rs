@@ -1,0 +1,125 @@
+//! API keys in an SQL database.
+
+use super::{SELECT, SqlStore, seconds_to_store};
+use crate::{
+    api_key::{ApiKey, KeyBearer},
+    store::{ActorError, ApiKeyStore, InsertKeyError, NewApiKey, StoreError},
+    user::User,
+};
+use async_trait::async_trait;
+use rolegate_proto::{Role, limits::MAX_API_KEYS};
+use sqlx::{Error, FromRow, Row};
+
+const RETURNING: &str =
+    " RETURNING id, user_id, name, prefix, role, created_at, expires_at, last_used_at";
+
+#[async_trait]
+impl ApiKeyStore for SqlStore {
+    async fn insert_key(&self, key: NewApiKey) -> Result<ApiKey, InsertKeyError> {
+        let lock = self.0.statement(SELECT).push(" WHERE id = $1").for_update().bind(key.user_id);
+        // A statement of its own after the lock: it counts what the transaction before has committed.
+        let sql =
+            "INSERT INTO api_key (user_id, name, prefix, digest, role, created_at, expires_at)
+            SELECT $1, $2, $3, $4, $5, $6, $7
+            WHERE (SELECT count(*) FROM api_key WHERE user_id = $1) < $8";
+        let insert = self.0.statement(sql).push(RETURNING).bind(key.user_id).bind(key.name);
+        let insert = insert.bind(key.prefix).bind(key.digest).bind(key.role.map(Role::as_str));
+        let insert = insert.bind(seconds_to_store(key.created_at));
+        let insert = insert.bind(key.expires_at.map(seconds_to_store));
+        let insert = insert.bind(i64::try_from(MAX_API_KEYS).unwrap_or(i64::MAX));
+        let inserted = self.0.transaction(move |mut connection| {
+            Box::pin(async move {
+                let user: Option<User> = lock.fetch(&mut connection).await?.pop();
+                if user.is_none_or(|user| user.disabled) {
+                    return Ok(Err(InsertKeyError::UserNotFound));
+                }
+                let inserted = insert.fetch(&mut connection).await?.pop();
+                Ok(inserted.ok_or(InsertKeyError::LimitReached))
+            })
+        });
+        inserted.await?
+    }
+
+    async fn keys_by_digest(&self, digests: &[String]) -> Result<Vec<KeyBearer>, StoreError> {
+        let sql = r#"SELECT u.id, u.username, u.role, u.tokens_not_before, u.disabled,
+                k.digest, k.id AS key_id, k.role AS key_role, k.expires_at
+            FROM api_key AS k JOIN "user" AS u ON u.id = k.user_id WHERE k.digest"#;
+        self.0.read(self.0.statement(sql).push_any(digests)).await
+    }
+
+    async fn keys_of_user(&self, user_id: i64) -> Result<Vec<ApiKey>, StoreError> {
+        let sql = "SELECT id, user_id, name, prefix, role, created_at, expires_at, last_used_at
+            FROM api_key WHERE user_id = $1";
+        Ok(by_id(self.0.read(self.0.statement(sql).bind(user_id)).await?))
+    }
+
+    async fn delete_keys(
+        &self,
+        actor: Option<i64>,
+        user_id: i64,
+        key_id: Option<i64>,
+    ) -> Result<Option<Vec<ApiKey>>, ActorError> {
+        let sql = "DELETE FROM api_key WHERE user_id = $1 AND ($2 IS NULL OR id = $2)";
+        let delete = self.0.statement(sql).push(RETURNING).bind(user_id).bind(key_id);
+        let deleted = match actor {
+            Some(_) => self.rows_as_admin(actor, user_id, true, delete).await?,
+            None => Some(self.0.write(delete).await?),
+        };
+        Ok(deleted.map(by_id))
+    }
+
+    fn note_key_use(&self, key_id: i64, at: u64) {
+        self.1.note(key_id, at);
+    }
+}
+
+fn by_id(mut keys: Vec<ApiKey>) -> Vec<ApiKey> {
+    keys.sort_unstable_by_key(|key| key.id);
+    keys
+}
+
+impl<'r, R: Row> FromRow<'r, R> for ApiKey
+where
+    (i64, i64, String, String, Option<String>, i64, Option<i64>, Option<i64>): FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let (id, user_id, name, prefix, role, created_at, expires_at, last_used_at) =
+            FromRow::from_row(row)?;
+        let (role, created_at) = (bound(role)?, seconds(created_at)?);
+        let expires_at = expires_at.map(seconds).transpose()?;
+        let last_used_at = last_used_at.map(seconds).transpose()?;
+        Ok(Self { id, user_id, name, prefix, role, created_at, expires_at, last_used_at })
+    }
+}
+
+impl<'r, R: Row> FromRow<'r, R> for KeyBearer
+where
+    User: FromRow<'r, R>,
+    (i64, String, String, i64, bool, String, i64, Option<String>, Option<i64>): FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let (_, _, _, _, _, digest, key_id, role, expires_at): (
+            i64,
+            String,
+            String,
+            i64,
+            bool,
+            _,
+            _,
+            _,
+            Option<i64>,
+        ) = FromRow::from_row(row)?;
+        let (role, expires_at) = (bound(role)?, expires_at.map(seconds).transpose()?);
+        Ok(Self { digest, key_id, role, expires_at, user: User::from_row(row)? })
+    }
+}
+
+/// An unreadable role is an error: without it the key would grant more.
+fn bound(role: Option<String>) -> sqlx::Result<Option<Role>> {
+    let role = role.map(|role| role.parse()).transpose();
+    role.map_err(|error| Error::Decode(Box::new(error)))
+}
+
+fn seconds(stored: i64) -> sqlx::Result<u64> {
+    stored.try_into().map_err(|error| Error::Decode(Box::new(error)))
+}

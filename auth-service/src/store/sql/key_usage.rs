@@ -1,0 +1,72 @@
+//! Writes `last_used_at` of API keys: all that were used, together, once a minute.
+
+use rolegate_sql_store::{Database, StoreError};
+use rolegate_telemetry::logs::error_chain;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+const INTERVAL: Duration = Duration::from_mins(1);
+/// Keys of a statement.
+const MAX_BATCH: usize = 1000;
+
+/// The keys that were used since the last write, with the last time of each, in Unix seconds.
+#[derive(Debug, Default)]
+pub(super) struct KeyUsage(Mutex<BTreeMap<i64, u64>>);
+
+impl KeyUsage {
+    /// Writes to this database until the value is dropped.
+    pub(super) fn start(database: &Database) -> Arc<Self> {
+        let usage = Arc::new(Self::default());
+        let (weak, database) = (Arc::downgrade(&usage), database.clone());
+        tokio::spawn(async move {
+            let mut interval = interval_at(Instant::now() + INTERVAL, INTERVAL);
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                interval.tick().await;
+                let Some(usage) = weak.upgrade() else { return };
+                usage.write(&database).await;
+            }
+        });
+        usage
+    }
+
+    pub(super) fn note(&self, key_id: i64, at: u64) {
+        let mut used = self.used();
+        let last = used.entry(key_id).or_insert(at);
+        *last = at.max(*last);
+    }
+
+    /// Writes what was noted. What cannot be written stays for the next time.
+    pub(super) async fn write(&self, database: &Database) {
+        let used: Vec<(i64, u64)> = std::mem::take(&mut *self.used()).into_iter().collect();
+        // By ascending id, which makes deadlocks with other replicas unlikely; one costs a minute.
+        for batch in used.chunks(MAX_BATCH) {
+            if let Err(error) = write_batch(database, batch).await {
+                let error = error_chain(&error);
+                tracing::warn!(error, keys = batch.len(), "cannot write when API keys were used");
+                for &(id, at) in batch {
+                    self.note(id, at);
+                }
+            }
+        }
+    }
+
+    fn used(&self) -> MutexGuard<'_, BTreeMap<i64, u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn write_batch(database: &Database, used: &[(i64, u64)]) -> Result<(), StoreError> {
+    let used: Vec<(i64, i64)> =
+        used.iter().map(|&(id, at)| (id, super::seconds_to_store(at))).collect();
+    let update = database.statement("UPDATE api_key SET last_used_at = used.used_at FROM ");
+    let update = update.push_table("used", ["key_id", "used_at"], &used).push(
+        " WHERE id = used.key_id AND (last_used_at IS NULL OR last_used_at < used.used_at)
+            RETURNING id",
+    );
+    database.write::<(i64,)>(update).await.map(drop)
+}

@@ -1,0 +1,155 @@
+//! API keys, and the end of tokens.
+
+use super::{get, insert};
+use crate::{
+    api_key::ApiKey,
+    store::{ActorError, InsertKeyError, NewApiKey, UserStore},
+    user::User,
+};
+use rolegate_proto::Role;
+use tokio::join;
+
+fn new_key(user: &User, digest: &str) -> NewApiKey {
+    NewApiKey {
+        user_id: user.id,
+        name: "export".to_owned(),
+        prefix: "rgk_abcd".to_owned(),
+        digest: digest.to_owned(),
+        role: None,
+        created_at: 7,
+        expires_at: None,
+    }
+}
+
+async fn add(store: &dyn UserStore, user: &User, digest: &str) -> ApiKey {
+    store.insert_key(new_key(user, digest)).await.expect("inserted")
+}
+
+async fn ids(store: &dyn UserStore, user: &User) -> Vec<i64> {
+    let keys = store.keys_of_user(user.id).await.expect("read");
+    keys.into_iter().map(|key| key.id).collect()
+}
+
+pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::Author).await;
+    let bob = insert(store, "bob", Role::User).await;
+    let (role, expires_at) = (Some(Role::Author), Some(9));
+    let new = NewApiKey { role, expires_at, ..new_key(&ann, "one") };
+    let one = store.insert_key(new).await.expect("inserted");
+    let expected = ApiKey {
+        id: one.id,
+        user_id: ann.id,
+        name: "export".to_owned(),
+        prefix: "rgk_abcd".to_owned(),
+        role,
+        created_at: 7,
+        expires_at,
+        last_used_at: None,
+    };
+    assert_eq!(one, expected);
+    let two = add(store, &bob, "two").await;
+    assert!(two.id > one.id);
+    let digests = ["two", "none", "one", ""].map(str::to_owned);
+    let mut found = store.keys_by_digest(&digests).await.expect("read");
+    found.sort_by_key(|key| key.key_id);
+    let [first, second] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((&*first.digest, first.key_id, &first.user), ("one", one.id, &ann));
+    assert_eq!((first.role, first.expires_at), (role, expires_at));
+    assert_eq!((second.key_id, &second.user), (two.id, &bob));
+    assert_eq!((second.role, second.expires_at), (None, None));
+    assert_eq!(store.keys_of_user(ann.id).await.expect("read"), [one]);
+    assert_eq!(store.keys_by_digest(&[]).await.expect("read"), []);
+}
+
+pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once(
+    store: &dyn UserStore,
+) {
+    let ann = insert(store, "ann", Role::User).await;
+    let bob = insert(store, "bob", Role::User).await;
+    let fill = async |lane: u32| {
+        let mut inserted = 0;
+        for index in 0..12 {
+            let key = new_key(&ann, &format!("{lane} {index}"));
+            match store.insert_key(key).await {
+                Ok(_) => inserted += 1,
+                Err(error) => assert!(matches!(error, InsertKeyError::LimitReached), "{error:?}"),
+            }
+        }
+        inserted
+    };
+    let made: [u32; 5] = join!(fill(0), fill(1), fill(2), fill(3), fill(4)).into();
+    assert_eq!(made.iter().sum::<u32>(), 50);
+    let keys = ids(store, &ann).await;
+    assert_eq!(keys.len(), 50);
+    add(store, &bob, "of another user").await;
+    store.delete_keys(None, ann.id, Some(keys[0])).await.expect("deleted");
+    add(store, &ann, "in the free place").await;
+    let refused = store.insert_key(new_key(&ann, "one more")).await;
+    assert!(matches!(refused, Err(InsertKeyError::LimitReached)), "{refused:?}");
+}
+
+pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::User).await;
+    let key = add(store, &ann, "one").await;
+    store.set_disabled(None, ann.id, true, 1).await.expect("disabled");
+    let nobody = User { id: 999, ..ann.clone() };
+    for user in [&ann, &nobody] {
+        let refused = store.insert_key(new_key(user, "two")).await;
+        assert!(matches!(refused, Err(InsertKeyError::UserNotFound)), "{refused:?}");
+    }
+    let found = store.keys_by_digest(&["one".to_owned()]).await.expect("read");
+    assert!(found.len() == 1 && found[0].user.disabled, "the use case refuses it");
+    store.delete(None, ann.id).await.expect("deleted");
+    assert_eq!(store.keys_by_digest(&["one".to_owned()]).await.expect("read"), []);
+    assert!(ids(store, &ann).await.is_empty());
+    let bob = insert(store, "bob", Role::User).await;
+    assert!(add(store, &bob, "one").await.id > key.id, "ids are never reused");
+}
+
+pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn UserStore) {
+    let admin = insert(store, "admin", Role::Admin).await;
+    let ann = insert(store, "ann", Role::Author).await;
+    let keys = [add(store, &ann, "one").await, add(store, &ann, "two").await];
+    let own = add(store, &admin, "three").await;
+    let delete = async |actor, user, key| store.delete_keys(actor, user, key).await;
+    let refused = delete(Some(ann.id), admin.id, None).await;
+    assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
+    let refused = delete(Some(999), ann.id, None).await;
+    assert!(matches!(refused, Err(ActorError::NotFound)), "{refused:?}");
+    assert_eq!(delete(Some(admin.id), 999, None).await.expect("allowed"), None);
+    // The key of one user is none of another's.
+    for (actor, user, key) in
+        [(None, ann.id, own.id), (Some(admin.id), ann.id, own.id), (None, ann.id, 999)]
+    {
+        assert_eq!(delete(actor, user, Some(key)).await.expect("allowed"), Some(vec![]));
+    }
+    assert_eq!(ids(store, &ann).await, [keys[0].id, keys[1].id]);
+    let first = delete(Some(admin.id), ann.id, Some(keys[0].id)).await.expect("allowed");
+    assert_eq!(first.as_deref(), Some(&keys[..1]));
+    assert_eq!(delete(None, ann.id, None).await.expect("allowed").as_deref(), Some(&keys[1..]));
+    assert_eq!(delete(None, ann.id, None).await.expect("allowed"), Some(vec![]));
+    assert_eq!(ids(store, &admin).await, [own.id]);
+}
+
+pub(super) async fn revoking_tokens_always_moves_on_and_requires_an_admin_or_their_user(
+    store: &dyn UserStore,
+) {
+    let admin = insert(store, "admin", Role::Admin).await;
+    let ann = insert(store, "ann", Role::Author).await;
+    let refused = store.revoke_tokens(Some(ann.id), admin.id, 5).await;
+    assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
+    for actor in [None, Some(admin.id)] {
+        assert_eq!(store.revoke_tokens(actor, 999, 5).await.expect("allowed"), None);
+    }
+    for (actor, given, stored) in [
+        (None, 1_000, 1_000),
+        (None, 10, 1_001),
+        (Some(admin.id), 1_001, 1_002),
+        (Some(admin.id), 2_000, 2_000),
+    ] {
+        let revoked = store.revoke_tokens(actor, ann.id, given).await.expect("allowed");
+        assert_eq!(revoked, Some(User { tokens_not_before: stored, ..ann.clone() }));
+        assert_eq!(get(store, ann.id).await, revoked);
+    }
+    assert_eq!(get(store, admin.id).await, Some(admin));
+}

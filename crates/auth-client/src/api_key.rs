@@ -1,0 +1,116 @@
+//! API keys as auth-service returns them, and the arguments of the calls about them.
+
+use crate::{CallError, Role};
+use prost_types::Timestamp;
+use rolegate_proto::{auth_v1, limits::API_KEY_PREFIX};
+use secrecy::{ExposeSecret, SecretString};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// An API key, without the key itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey {
+    /// At least 1; never reused.
+    pub id: i64,
+    /// The user who acts by it.
+    pub user_id: i64,
+    /// As its user named it; not unique.
+    pub name: String,
+    /// The first 8 characters of the key.
+    pub prefix: String,
+    /// The highest role that it grants; `None` for the user's.
+    pub role: Option<Role>,
+    /// To the second, as the times below.
+    pub created_at: SystemTime,
+    /// When it ends; `None` for never.
+    pub expires_at: Option<SystemTime>,
+    /// When it was last good for a decision, up to a minute late; `None` for never.
+    pub last_used_at: Option<SystemTime>,
+}
+
+/// A key to create, which auth-service validates.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApiKeyInput {
+    /// 1 to 100 characters.
+    pub name: String,
+    /// The highest role that it grants: `None` for the user's, `Some(None)` for an unknown role name,
+    /// which auth-service rejects.
+    pub role: Option<Option<Role>>,
+    /// When it ends; `None` for never.
+    pub expires_at: Option<SystemTime>,
+}
+
+/// Which API keys of a user to delete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApiKeySelection {
+    /// The one with this id.
+    One(i64),
+    /// Every one.
+    All,
+}
+
+/// Whether a credential is an API key rather than an access token, good or not.
+#[must_use]
+pub fn is_api_key(credential: &SecretString) -> bool {
+    credential.expose_secret().starts_with(API_KEY_PREFIX)
+}
+
+impl TryFrom<auth_v1::ApiKey> for ApiKey {
+    type Error = CallError;
+
+    /// A role of a later version is an error: without it the key would seem to grant more.
+    fn try_from(key: auth_v1::ApiKey) -> Result<Self, CallError> {
+        let role = key.role.map(Role::try_from).transpose().map_err(|_| CallError::Malformed)?;
+        Ok(Self {
+            id: key.id,
+            user_id: key.user_id,
+            name: key.name,
+            prefix: key.prefix,
+            role,
+            created_at: key.created_at.map_or(Err(CallError::Malformed), time)?,
+            expires_at: key.expires_at.map(time).transpose()?,
+            last_used_at: key.last_used_at.map(time).transpose()?,
+        })
+    }
+}
+
+impl From<ApiKeySelection> for auth_v1::delete_api_keys_request::Keys {
+    fn from(selection: ApiKeySelection) -> Self {
+        match selection {
+            ApiKeySelection::One(id) => Self::KeyId(id),
+            ApiKeySelection::All => Self::All(auth_v1::AllApiKeys {}),
+        }
+    }
+}
+
+/// From 1970 to the end of the year 9999, the last that RFC 3339 can express: 2,932,897 days.
+const YEAR_10000: Duration = Duration::from_hours(70_389_528);
+
+fn time(timestamp: Timestamp) -> Result<SystemTime, CallError> {
+    let time = SystemTime::try_from(timestamp).ok();
+    let years = UNIX_EPOCH..UNIX_EPOCH + YEAR_10000;
+    time.filter(|time| years.contains(time)).ok_or(CallError::Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ApiKey, auth_v1, time};
+    use crate::CallError;
+    use prost_types::Timestamp;
+
+    #[test]
+    fn responses_that_cannot_be_shown_are_errors() {
+        let created_at = Some(Timestamp { seconds: 1, nanos: 0 });
+        let good = auth_v1::ApiKey { created_at, ..auth_v1::ApiKey::default() };
+        assert!(ApiKey::try_from(good.clone()).is_ok());
+        for bad in [
+            auth_v1::ApiKey { created_at: None, ..good.clone() },
+            auth_v1::ApiKey { role: Some(0), ..good.clone() },
+            auth_v1::ApiKey { role: Some(4), ..good },
+        ] {
+            assert!(matches!(ApiKey::try_from(bad), Err(CallError::Malformed)));
+        }
+        for seconds in [-1, 253_402_300_800, i64::MAX] {
+            assert!(time(Timestamp { seconds, nanos: 0 }).is_err(), "{seconds}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The API keys of the fake: user 1 has the key 1, `rgk_user`, with the role `user`.
+
+use super::users::{error, user_of_id, user_of_token};
+use prost_types::Timestamp;
+use rolegate_auth_client::Reason;
+use rolegate_proto::{
+    auth_v1::{
+        ApiKey, CreateApiKeyRequest, CreateApiKeyResponse, DeleteApiKeysRequest,
+        DeleteApiKeysResponse, ListApiKeysRequest, ListApiKeysResponse, RevokeTokensRequest,
+        RevokeTokensResponse, Role, User, delete_api_keys_request::Keys,
+    },
+    metadata,
+};
+use tonic::{Request, Status};
+
+/// The user that a call is about, if the actor may make it.
+fn target<M>(request: &Request<M>, user_id: Option<i64>) -> Result<User, Status> {
+    let header = request.metadata().get(metadata::AUTHORIZATION);
+    let token = header.and_then(|header| header.to_str().ok()?.strip_prefix("Bearer "));
+    let actor = user_of_token(token.unwrap_or_default()).map_err(|reason| error(reason, ""))?;
+    match user_id {
+        Some(_) if actor.role() != Role::Admin => Err(error(Reason::RoleInsufficient, "")),
+        Some(id) => user_of_id(id),
+        None => Ok(actor),
+    }
+}
+
+fn keys_of(user: &User) -> Vec<ApiKey> {
+    let key = ApiKey {
+        id: 1,
+        user_id: 1,
+        name: "nightly export".to_owned(),
+        prefix: "rgk_user".to_owned(),
+        role: Some(Role::User.into()),
+        created_at: Some(Timestamp { seconds: 1, nanos: 0 }),
+        expires_at: None,
+        last_used_at: None,
+    };
+    if user.id == 1 { vec![key] } else { Vec::new() }
+}
+
+pub(super) fn revoke_tokens(
+    request: &Request<RevokeTokensRequest>,
+) -> Result<RevokeTokensResponse, Status> {
+    Ok(RevokeTokensResponse { user: Some(target(request, request.get_ref().user_id)?) })
+}
+
+pub(super) fn create(request: &CreateApiKeyRequest) -> Result<CreateApiKeyResponse, Status> {
+    match (request.name.as_str(), request.role) {
+        ("", _) => Err(error(Reason::ApiKeyInvalid, "API key name must be longer.")),
+        (_, Some(0)) => Err(error(Reason::RoleInvalid, "")),
+        ("one too many", _) => Err(error(Reason::ApiKeyLimit, "")),
+        (name, role) => {
+            let (name, expires_at) = (name.to_owned(), request.expires_at);
+            let stored = keys_of(&user_of_id(1)?).pop().unwrap_or_default();
+            let api_key = Some(ApiKey { name, role, expires_at, ..stored });
+            Ok(CreateApiKeyResponse { key: "rgk_user".to_owned(), api_key })
+        }
+    }
+}
+
+pub(super) fn list(request: &Request<ListApiKeysRequest>) -> Result<ListApiKeysResponse, Status> {
+    let user = target(request, request.get_ref().user_id)?;
+    Ok(ListApiKeysResponse { api_keys: keys_of(&user) })
+}
+
+pub(super) fn delete(
+    request: &Request<DeleteApiKeysRequest>,
+) -> Result<DeleteApiKeysResponse, Status> {
+    let mut api_keys = keys_of(&target(request, request.get_ref().user_id)?);
+    if let Some(Keys::KeyId(id)) = request.get_ref().keys {
+        api_keys.retain(|key| key.id == id);
+        if api_keys.is_empty() {
+            return Err(error(Reason::ApiKeyNotFound, ""));
+        }
+    }
+    Ok(DeleteApiKeysResponse { api_keys })
+}

@@ -1,0 +1,106 @@
+//! The end of access tokens: `POST /logout`, `DELETE /users/{user_id}/tokens` and `RevokeTokens`.
+
+use e2e::{
+    TestApp, TestResponse, TestSetup, TestUser, for_all_deployments,
+    grpc::{self, authenticated},
+};
+use reqwest::Method;
+use rolegate_proto::auth_v1::{
+    AnyAuthenticated, AuthorizeRequest, LoginRequest, RevokeTokensRequest,
+    auth_service_client::AuthServiceClient, authorize_request::Requirement,
+};
+use tonic::transport::Channel;
+
+for_all_deployments!(
+    logout_ends_every_token_of_the_user_and_a_login_after_it_is_good,
+    logout_holds_on_every_replica_from_the_acknowledgement_on,
+    admin_ends_the_tokens_of_another_user,
+);
+
+const ENDED: &str = "Invalid or expired token.";
+
+async fn log_out(app: &TestApp, token: &str) -> TestResponse {
+    let api = app.bearer.with_token(token);
+    api.send(api.request(Method::POST, "/logout")).await
+}
+
+async fn logout_ends_every_token_of_the_user_and_a_login_after_it_is_good(setup: TestSetup) {
+    let app = setup.start().await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
+    let mut ended = vec![ann.token.clone()];
+    for _ in 0..3 {
+        // Of other devices, mostly issued in the second of the logout.
+        let other = TestUser::log_in(&app.bearer, "ann", &ann.password).await.token;
+        log_out(&app, ended.last().expect("one")).await.expect_detail(401, ENDED);
+        log_out(&app, &other).await.expect_message("Logged out.");
+        ended.push(other);
+        for token in &ended {
+            let refused = app.bearer.with_token(token).get("/profile").await;
+            refused.expect_detail(401, ENDED);
+            refused.expect_header("www-authenticate", Some("Bearer error=\"invalid_token\""));
+        }
+        let new = TestUser::log_in(&app.bearer, "ann", &ann.password).await.token;
+        app.bearer.with_token(&new).get("/profile").await.expect(200);
+        ended.push(new.clone());
+        log_out(&app, &new).await.expect_message("Logged out.");
+    }
+    app.bearer.with_token(&admin.token).get("/admin").await.expect(200);
+    app.basic.with_basic("ann", &ann.password).get("/protected").await.expect(200);
+}
+
+fn authorize(token: &str) -> AuthorizeRequest {
+    let requirement = Some(Requirement::AnyAuthenticated(AnyAuthenticated {}));
+    AuthorizeRequest { access_token: token.to_owned(), requirement }
+}
+
+async fn log_in(client: &mut AuthServiceClient<Channel>, user: &TestUser) -> String {
+    let (username, password) = (user.username.clone(), user.password.clone());
+    let login = client.login(LoginRequest { username, password }).await;
+    login.expect("logged in").into_inner().access_token
+}
+
+async fn logout_holds_on_every_replica_from_the_acknowledgement_on(setup: TestSetup) {
+    let mut app = setup.start().await;
+    let ann = app.user("ann").await;
+    let other = app.start_second_auth().await;
+    let mut replicas = [
+        grpc::client(&app.auth().address("grpc")).await,
+        grpc::client(&other.address("grpc")).await,
+    ];
+    for round in 0..10 {
+        let old = log_in(&mut replicas[round % 2], &ann).await;
+        for replica in &mut replicas {
+            replica.authorize(authorize(&old)).await.expect("good");
+        }
+        let request = authenticated(RevokeTokensRequest { user_id: None }, &old);
+        replicas[round / 2 % 2].revoke_tokens(request).await.expect("logged out");
+        for replica in &mut replicas {
+            let refused = replica.authorize(authorize(&old)).await;
+            grpc::expect_error(refused, tonic::Code::Unauthenticated, "TOKEN_INVALID");
+        }
+        let new = log_in(&mut replicas[round % 2], &ann).await;
+        for replica in &mut replicas {
+            replica.authorize(authorize(&new)).await.expect("good at once, on every replica");
+        }
+    }
+}
+
+async fn admin_ends_the_tokens_of_another_user(setup: TestSetup) {
+    let app = setup.start().await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
+    let end = async |actor: &TestUser, id: &str| {
+        let api = app.bearer.with_token(&actor.token);
+        api.send(api.request(Method::DELETE, &format!("/users/{id}/tokens"))).await
+    };
+    end(&ann, "1").await.expect_detail(403, "Insufficient privileges.");
+    end(&admin, "999999").await.expect_detail(404, "User not found.");
+    let detail = "Path parameter \"user_id\" must be an integer.";
+    end(&admin, "x").await.expect_detail(400, detail);
+    end(&admin, &ann.id.to_string()).await.expect_message("Tokens revoked.");
+    app.bearer.with_token(&ann.token).get("/profile").await.expect_detail(401, ENDED);
+    let new = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
+    app.bearer.with_token(&new.token).get("/profile").await.expect(200);
+    app.bearer.with_token(&admin.token).get("/admin").await.expect(200);
+    end(&admin, &admin.id.to_string()).await.expect_message("Tokens revoked.");
+    app.bearer.with_token(&admin.token).get("/admin").await.expect_detail(401, ENDED);
+}
