@@ -4,7 +4,7 @@ use e2e::{Process, Program};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::Path};
 
-fn compose() -> Value {
+pub(crate) fn compose() -> Value {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let text = std::fs::read_to_string(root.join("docker-compose.yml")).expect("it is there");
     serde_saphyr::from_str(&text).expect("it is YAML")
@@ -16,7 +16,7 @@ fn services(compose: &Value) -> impl Iterator<Item = (&str, &Value)> {
 }
 
 /// The program of a service, if it is one of ours.
-fn program(service: &Value) -> Option<Program> {
+pub(crate) fn program(service: &Value) -> Option<Program> {
     match service["command"][0].as_str()? {
         "auth-service" => Some(Program::AuthService),
         "posts-service" => Some(Program::PostsService),

@@ -8,6 +8,7 @@ mod doctor;
 mod hardening;
 mod healthcheck;
 mod init_secrets;
+mod kubernetes;
 mod migrate;
 mod pepper;
 mod posts_doctor;
