@@ -1,8 +1,9 @@
 // The account of the signed-in user.
 
-import { call, refreshRole, signIn } from "./api.js";
+import { call, explain, refreshRole, signIn } from "./api.js";
 import { el, field, fill } from "./dom.js";
-import { form } from "./form.js";
+import { action, form } from "./form.js";
+import { keyList, newKey } from "./keys.js";
 import { newPassword } from "./new_password.js";
 import { session } from "./session.js";
 import { failure } from "./states.js";
@@ -14,22 +15,28 @@ export function accountView() {
     const { username, role, id, expires } = session.user ?? {};
     const until = expires && new Date(expires).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
     const rows = Object.entries({ Name: username, Role: role, Id: id, "Signed in until": until });
-    fill(facts, rows.filter(([, value]) => value).map(([term, value]) => el("div", {}, el("dt", {}, term), el("dd", {}, String(value)))));
+    fill(facts, rows.filter(([, value]) => value).map(([term, value]) => el("div", {}, el("dt", {}, term), el("dd", {}, value))));
   };
   async function load() {
     show();
+    keys.load();
     try {
       await refreshRole();
       fill(trouble);
     } catch (error) {
-      if (!error.text) throw error;
-      if (error.status !== 401) fill(trouble, failure(error.text(false), load));
+      if (error.status !== 401) fill(trouble, failure(explain(error), load));
     }
     show();
   }
-  session.addEventListener("role", show);
+  const keys = keyList("/profile/keys");
   const heading = el("h1", { tabindex: "-1" }, "Account");
-  const content = [trouble, card("You", facts), card("Password", password())];
+  const content = [
+    trouble,
+    card("You", facts),
+    card("Password", password()),
+    card("Sessions", leave()),
+    card("API keys", el("small", {}, "For programs that act as you."), keys.element, newKey(keys)),
+  ];
   return { element: el("div", { class: "view" }, el("div", { class: "bar" }, heading), el("div", { class: "cards", tabindex: "0", role: "group", "aria-label": "Account" }, content)), load };
 }
 
@@ -37,12 +44,23 @@ function card(title, ...content) {
   return el("section", {}, el("h2", {}, title), content);
 }
 
+function leave() {
+  return action({
+    text: "Log out everywhere",
+    explanation: "Every token of yours ends, here and elsewhere. API keys stay.",
+    act: async () => {
+      await call("POST", "/logout");
+      session.signOut("You are logged out everywhere.");
+    },
+  }).element;
+}
+
 function password() {
   const current = el("input", { name: "current", type: "password", autocomplete: "current-password", required: true });
   return form({
     name: "Change password",
     fields: [
-      el("p", { class: "muted" }, "Every token from before ends. This page signs in again with the new password."),
+      el("small", {}, "Every token from before ends. This page signs in again with the new password."),
       field("Current password", current),
       newPassword("New password"),
     ],
@@ -55,7 +73,7 @@ function password() {
       try {
         await signIn(session.user.username, fresh);
       } catch (error) {
-        if (!error.text) throw error;
+        explain(error);
         session.end("Your password has changed.");
       }
       return message;

@@ -7,27 +7,26 @@ export const log = new EventTarget();
 
 const TIMEOUT = 30_000;
 
-export class ApiError extends Error {
+class ApiError extends Error {
   /** `status` 0: no response. */
   constructor(status, detail, retryAfter) {
     super(detail);
     Object.assign(this, { status, retryAfter });
   }
 
-  /** Whether a change may have been made although there is an error (docs/http-api.md, "Was it changed?"). */
+  /** Whether a change may have been made all the same (docs/http-api.md, "Was it changed?"). */
   get isUncertain() {
-    const wasRefused = /read-only|busy/.test(this.message);
-    return this.status === 0 || (this.status >= 500 && !wasRefused);
+    return !this.status || (this.status >= 500 && !/read-only|busy/.test(this.message));
   }
+}
 
-  /** For a person who read a list, or (`isChange`) changed something. */
-  text(isChange) {
-    const wait = this.retryAfter ? ` Try again in ${this.retryAfter} s.` : "";
-    if (!isChange) return this.message + wait;
-    if (this.status === 401) return "Not done: the session had ended.";
-    if (!this.isUncertain) return this.message + wait;
-    return `${this.message} It is not known whether the change was made: look before you repeat it.`;
-  }
+/** What a person reads who asked for something or, `isChange`, changed it. Other errors are faults of the page. */
+export function explain(error, isChange) {
+  if (!(error instanceof ApiError)) throw error;
+  const { status, message, retryAfter, isUncertain } = error;
+  if (isChange && status === 401) return "Not done: the session had ended.";
+  if (isChange && isUncertain) return `${message} It is not known whether the change was made: look before you repeat it.`;
+  return retryAfter ? `${message} Try again in ${retryAfter} s.` : message;
 }
 
 /** Returns the JSON of a success, or throws an ApiError; or the AbortError of `signal`. */
@@ -50,7 +49,7 @@ async function exchange(method, path, { body, signal } = {}) {
       session.end(`Your session has ended (${error.message.replace(/\.$/, "")}).`);
     }
     // The stored role has changed since the page was shown.
-    if (error.status === 403 && token) refreshRole().catch(() => {});
+    if (error.status === 403 && token && path !== "/profile") refreshRole().catch(() => {});
     throw error;
   } finally {
     entry.done?.();

@@ -1,2 +1,2 @@
-// Runs before the first paint, so that a reload does not show the sign-in form to a user who is signed in.
+// Before the first paint, so that a reload does not show the sign-in form to a user who is signed in.
 document.documentElement.classList.toggle("signed-in", sessionStorage.getItem("rolegate.session") !== null);

@@ -1,6 +1,6 @@
 // Copying to the clipboard.
 
-import { button, el, field } from "./dom.js";
+import { button, el, field, plainInput } from "./dom.js";
 
 export function copyButton(label, text) {
   const copy = button(label, { class: "quiet small" }, async () => {
@@ -29,7 +29,7 @@ async function write(text, place) {
 
 /** A secret that is not shown again, and a button to copy it. */
 export function copyOnce(label, secret) {
-  const shown = el("input", { readonly: true, value: secret, autocomplete: "off", class: "secret" });
+  const shown = plainInput({ readonly: true, value: secret, class: "secret" });
   const note = field(label, shown, "It is not shown again.");
   return el("div", { class: "once" }, note, copyButton("Copy", () => secret));
 }

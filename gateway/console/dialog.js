@@ -2,11 +2,11 @@
 
 import { button, el } from "./dom.js";
 
-/** Shows `content`; `onclose` runs when the dialog has closed. */
+/** `onclose` runs when the dialog has closed. */
 export function openDialog(title, content, { onclose, keep, isWide } = {}) {
   const close = button("×", { class: "close", "aria-label": "Close" }, () => dialog.close());
-  const heading = el("h2", { tabindex: "-1" }, title);
-  const dialog = el("dialog", { class: isWide && "wide", "aria-label": title }, el("div", { class: "title" }, heading, close), content);
+  const bar = el("div", { class: "title" }, el("h2", {}, title), close);
+  const dialog = el("dialog", { class: isWide && "wide", "aria-label": title }, bar, content);
   dialog.addEventListener("close", () => {
     if (!keep) dialog.remove();
     onclose?.();

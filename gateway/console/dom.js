@@ -17,21 +17,21 @@ export function fill(element, ...children) {
 }
 
 function present(children) {
-  return children.flat().filter((child) => child !== undefined && child !== null && child !== false);
+  return children.flat(9).filter((child) => child !== undefined && child !== null && child !== false);
 }
 
 export function button(text, attributes, onclick) {
   return el("button", { type: "button", ...attributes, onclick }, text);
 }
 
-/** A label, with its control and an optional hint. */
+/** An input that browsers do not correct. */
+export function plainInput(attributes) {
+  return el("input", { autocomplete: "off", autocapitalize: "none", spellcheck: "false", ...attributes });
+}
+
+/** A label with its control and an optional hint. */
 export function field(label, control, hint) {
-  if (hint) {
-    control.id ||= `field-${(field.count = (field.count ?? 0) + 1)}`;
-    control.setAttribute("aria-describedby", `${control.id}-hint`);
-  }
-  const note = hint && el("small", { id: `${control.id}-hint` }, hint);
-  return el("div", { class: "field" }, el("label", {}, label, control), note);
+  return el("label", {}, label, control, hint && el("small", {}, hint));
 }
 
 let timer;

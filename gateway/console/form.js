@@ -1,5 +1,6 @@
 // Forms and buttons that change something: busy while they wait, and with the API's answer beside them.
 
+import { explain } from "./api.js";
 import { button, el } from "./dom.js";
 
 /** A place for the outcome of an action; screen readers read it when it changes. */
@@ -27,8 +28,7 @@ export async function run(trigger, message, act) {
     if (typeof done === "string") message.good(done);
     return true;
   } catch (error) {
-    if (!error.text) throw error;
-    message.error(error.text(true));
+    message.error(explain(error, true));
     return false;
   } finally {
     trigger.removeAttribute("aria-busy");
@@ -44,7 +44,21 @@ export function form({ name, fields, submit, isDangerous, act }) {
     run(send, message, () => act(event.target));
   };
   const element = el("form", { onsubmit, "aria-label": name }, fields, el("p", { class: "actions" }, send), message.place);
-  return { element, message, send };
+  return { element, message };
+}
+
+/** A small button that asks for a second click before it calls `act`. */
+export function confirmed(text, act) {
+  const message = outcome();
+  const ask = (isAsked) => {
+    trigger.textContent = isAsked ? `${text}: sure?` : text;
+    trigger.classList.toggle("danger", isAsked);
+  };
+  const trigger = button(text, { class: "small", onblur: () => ask(false) }, () => {
+    if (trigger.classList.contains("danger")) run(trigger, message, act);
+    else ask(true);
+  });
+  return el("div", { class: "action" }, trigger, message.place);
 }
 
 /** A button that calls `act` and shows what it returns. */

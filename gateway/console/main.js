@@ -11,12 +11,13 @@ import { nothing } from "./states.js";
 import { usersView } from "./users.js";
 
 const VIEWS = {
-  users: { title: "Users", make: usersView, isFor: (role) => role === "admin" },
-  posts: { title: "Posts", make: postsView, isFor: () => true },
-  account: { title: "Account", make: accountView, isFor: () => true },
+  users: { title: "Users", make: usersView, role: "admin" },
+  posts: { title: "Posts", make: postsView },
+  account: { title: "Account", make: accountView },
 };
+const isAllowed = (view) => !view.role || view.role === session.user.role;
 
-/** After this time without a look at the page, it asks whether role and session are still the same. */
+/** After this time out of sight, the page asks for its role again. */
 const AWAY = 30_000;
 
 const app = document.getElementById("app");
@@ -28,34 +29,35 @@ let views = {};
 /** `#/posts/12?…` is `["posts", 12]`. */
 function route() {
   const [, name, id] = location.hash.split("?")[0].split("/");
-  const first = VIEWS.users.isFor(session.user.role) ? "users" : "account";
-  return [name in VIEWS ? name : first, Number(id) || undefined];
+  const first = isAllowed(VIEWS.users) ? "users" : "account";
+  return [Object.hasOwn(VIEWS, name) ? name : first, Number(id) || undefined];
 }
 
 function show() {
   const { user } = session;
   if (!user) return;
   const [name, id] = route();
-  const { title, make, isFor } = VIEWS[name];
-  document.title = `${title} · Rolegate`;
+  const wanted = VIEWS[name];
+  document.title = `${wanted.title} · Rolegate`;
   fill(app.querySelector(".who"), el("span", {}, user.username), el("span", { class: "chip" }, user.role));
-  const visible = Object.entries(VIEWS).filter(([, view]) => view.isFor(user.role));
-  const link = ([key, view]) => el("a", { href: `#/${key}`, "aria-current": key === name && "page" }, view.title);
-  fill(nav, visible.map(link));
-  if (!isFor(user.role)) return fill(main, refused(title, user.role));
-  const view = (views[name] ??= make());
+  const link = ([key, view]) => isAllowed(view) && el("a", { href: `#/${key}`, "aria-current": key === name && "page" }, view.title);
+  fill(nav, Object.entries(VIEWS).map(link));
+  if (!isAllowed(wanted)) return fill(main, refused(wanted.title, user.role));
+  const view = (views[name] ??= wanted.make());
   if (view.element.parentElement !== main) fill(main, view.element);
   view.load(id);
 }
 
 function refused(title, role) {
-  const text = `Insufficient privileges. Your role is ${role}; this page is for admins.`;
-  return el("div", { class: "view" }, el("div", { class: "bar" }, el("h1", { tabindex: "-1" }, title)), nothing(text));
+  const text = `Your role is ${role}; this page is for admins.`;
+  return el("div", { class: "view" }, el("h1", { tabindex: "-1" }, title), nothing(text));
 }
 
+/** Forgets what the user before has seen and typed. */
 function restart() {
   views = {};
   fill(main);
+  fill(app.querySelector("#requests ol"));
   app.querySelectorAll("dialog").forEach((dialog) => dialog.remove());
   history.replaceState(null, "", location.pathname);
 }

@@ -1,7 +1,7 @@
 // A field for a new password, which can be generated.
 
 import { copyButton } from "./copy.js";
-import { button, el, field } from "./dom.js";
+import { button, el, field, plainInput } from "./dom.js";
 
 /** 15 random bytes in base64url: 20 characters. */
 function generate() {
@@ -9,8 +9,8 @@ function generate() {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
 }
 
-export function newPassword(label, name = "password") {
-  const input = el("input", { name, type: "password", autocomplete: "new-password", required: true, spellcheck: "false" });
+export function newPassword(label) {
+  const input = plainInput({ name: "password", type: "password", autocomplete: "new-password", required: true });
   const show = (isShown) => {
     input.type = isShown ? "text" : "password";
     reveal.textContent = isShown ? "Hide" : "Show";

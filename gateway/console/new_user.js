@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 import { copyOnce } from "./copy.js";
 import { openDialog } from "./dialog.js";
-import { button, el, field, fill } from "./dom.js";
+import { button, el, field, fill, plainInput } from "./dom.js";
 import { form } from "./form.js";
 import { newPassword } from "./new_password.js";
 import { roleOptions } from "./user_row.js";
@@ -12,7 +12,7 @@ import { roleOptions } from "./user_row.js";
 export function openNewUser(created) {
   const content = el("div", {});
   const dialog = openDialog("New user", content);
-  const username = el("input", { name: "username", autocomplete: "off", autocapitalize: "none", spellcheck: "false", required: true });
+  const username = plainInput({ name: "username", required: true });
   const { element } = form({
     name: "New user",
     fields: [field("Username", username), newPassword("Password"), field("Role", el("select", { name: "role" }, roleOptions("user")))],

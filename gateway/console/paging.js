@@ -3,27 +3,20 @@
 import { query } from "./api.js";
 import { button, el } from "./dom.js";
 
-/** `load(after)` shows the page after an id. `start`: where the first page begins, after a reload of the browser. */
-export function paging(load, start = 0) {
+/** `load` shows the page after `after`. */
+export function paging(load) {
   let before = [];
-  let after = start;
+  let after = Number(remembered().after) || 0;
   let next = null;
-  const back = button("Previous", {}, () => go(before.length ? before.pop() : 0));
-  const forth = button("Next", {}, () => {
-    before.push(after);
-    go(next);
-  });
-  const shown = el("p", { role: "status" });
+  const back = button("Previous", {}, () => after && go(before.pop() ?? 0));
+  const forth = button("Next", {}, () => next !== null && go(next, before.push(after)));
+  const shown = el("p", { class: "muted", role: "status" });
   const go = (id) => {
     after = id;
     load();
   };
   // Not `disabled`: a button that had the focus would lose it.
-  const allow = (trigger, isAllowed) => trigger.setAttribute("aria-disabled", String(!isAllowed));
-  for (const trigger of [back, forth]) {
-    const stop = (event) => trigger.getAttribute("aria-disabled") === "true" && event.stopImmediatePropagation();
-    trigger.addEventListener("click", stop, { capture: true });
-  }
+  const allow = (trigger, isAllowed) => trigger.setAttribute("aria-disabled", !isAllowed);
   return {
     element: el("div", { class: "paging" }, shown, back, forth),
     get after() {
@@ -32,20 +25,20 @@ export function paging(load, start = 0) {
     restart() {
       [before, after] = [[], 0];
     },
-    /** `text` describes the page that is shown; `following` is the API's `next`. */
-    show(text, following) {
+    show(items, following) {
       next = following;
       back.textContent = before.length || !after ? "Previous" : "First page";
       allow(back, after > 0);
       allow(forth, next !== null);
-      shown.textContent = text;
+      shown.textContent = items.length ? `Ids ${items[0].id} to ${items.at(-1).id}` : "";
     },
   };
 }
 
 /** Keeps the state of a list in the address, so that a reload shows the same page. */
 export function remember(path, parameters) {
-  history.replaceState(null, "", query(`#${path}`, parameters));
+  // Another view may be shown by now.
+  if (!location.hash || location.hash.startsWith(`#${path}`)) history.replaceState(null, "", query(`#${path}`, parameters));
 }
 
 /** The parameters of the address. */

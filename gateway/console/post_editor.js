@@ -1,4 +1,4 @@
-// The dialog that writes a post. What was typed is kept until it is saved, also when the dialog is closed.
+// The dialog that writes a post. What was typed is kept until it is saved, also if it is closed.
 
 import { call } from "./api.js";
 import { openDialog } from "./dialog.js";

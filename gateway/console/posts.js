@@ -1,9 +1,9 @@
 // Posts: everybody reads; authors write and change their own, admins change all.
 
-import { call, query } from "./api.js";
+import { call, explain, query } from "./api.js";
 import { button, el, fill, notify } from "./dom.js";
-import { action } from "./form.js";
-import { paging, remember, remembered } from "./paging.js";
+import { confirmed } from "./form.js";
+import { paging, remember } from "./paging.js";
 import { openEditor } from "./post_editor.js";
 import { session } from "./session.js";
 import { failure, loading, nothing } from "./states.js";
@@ -15,10 +15,7 @@ export function postsView() {
   const heading = el("h1", { tabindex: "-1" }, "Posts");
   const create = button("New post", { class: "primary" }, () => openEditor(null, (post) => (location.hash = `#/posts/${post.id}`)));
   const list = el("div", { class: "list" });
-  const start = remembered();
-  const pages = paging(loadList, Number(start.after) || 0);
-  const allow = () => (create.hidden = session.user?.role === "user");
-  session.addEventListener("role", allow);
+  const pages = paging(loadList);
   let turn = 0;
 
   /** Shows what `read` returns, unless something else is wanted meanwhile. */
@@ -30,10 +27,10 @@ export function postsView() {
     try {
       content = await read();
     } catch (error) {
-      if (!error.text) throw error;
+      const text = explain(error);
       // The answer of a gateway without POSTS_SERVICE_URL.
       const hasNone = error.message === "Not Found";
-      content = hasNone ? nothing("This server has no posts.") : failure(error.text(false), again);
+      content = hasNone ? nothing("This server has no posts.") : failure(text, again);
     }
     if (mine !== turn) return;
     fill(list, content);
@@ -45,7 +42,7 @@ export function postsView() {
     remember("/posts", { after: pages.after });
     return show(async () => {
       const { posts, next } = await call("GET", query("/posts", { limit: PAGE_SIZE, after: pages.after }));
-      pages.show(posts.length ? `Ids ${posts[0].id} to ${posts.at(-1).id}` : "", next);
+      pages.show(posts, next);
       if (!posts.length) return nothing(pages.after ? "There are no more posts." : "There are no posts yet.");
       return el("ul", { class: "posts" }, posts.map(excerpt));
     }, loadList);
@@ -58,7 +55,7 @@ export function postsView() {
   }
 
   function load(id) {
-    allow();
+    create.hidden = session.user.role === "user";
     return id ? loadPost(id) : loadList();
   }
   const bar = el("div", { class: "bar" }, heading, create);
@@ -71,27 +68,18 @@ function excerpt({ id, title, content, ...post }) {
 }
 
 function byline({ author, created_at: created, updated_at: updated }) {
-  const time = (at) => el("time", { datetime: at }, new Date(at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }));
-  return el("p", { class: "muted" }, `${author ?? "A deleted user"}, `, time(created), updated !== created && [", changed ", time(updated)]);
+  const time = (at) => new Date(at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  const change = updated === created ? "" : `, changed ${time(updated)}`;
+  return el("p", { class: "muted" }, `${author ?? "A deleted user"}, ${time(created)}${change}`);
 }
 
 function article(post, reload) {
   const { id, role } = session.user ?? {};
   const mayChange = role === "admin" || (role === "author" && post.author_id === id);
-  const remove = action({
-    text: "Delete",
-    explanation: "Delete this post for everybody?",
-    act: async () => {
-      await call("DELETE", `/posts/${post.id}`);
-      notify("The post is deleted.");
-      location.hash = "#/posts";
-    },
-  });
-  remove.trigger.className = "danger";
-  remove.element.hidden = true;
-  const confirm = button("Delete…", { class: "quiet" }, () => {
-    remove.element.hidden = !remove.element.hidden;
-    if (!remove.element.hidden) remove.trigger.focus();
+  const remove = confirmed("Delete", async () => {
+    await call("DELETE", `/posts/${post.id}`);
+    notify("The post is deleted.");
+    location.hash = "#/posts";
   });
   const edit = button("Edit", {}, () => openEditor(post, reload));
   return el(
@@ -101,6 +89,6 @@ function article(post, reload) {
     el("h2", {}, post.title),
     byline(post),
     el("p", { class: "content" }, post.content),
-    mayChange && [el("p", { class: "actions" }, edit, confirm), remove.element],
+    mayChange && el("div", { class: "actions" }, edit, remove),
   );
 }

@@ -12,16 +12,14 @@ const WIDE = matchMedia("(min-width: 60rem)");
 export function startRequests(pane) {
   const list = el("ol", {});
   const last = el("span", { class: "last" });
-  const toggle = button("Requests", { class: "toggle", "aria-expanded": "true", "aria-controls": "request-list" }, () =>
-    open(toggle.getAttribute("aria-expanded") !== "true"),
-  );
+  const toggle = button("Requests", { class: "toggle", "aria-controls": "request-list" }, () => open(pane.className === "closed"));
   const open = (isOpen) => {
-    toggle.setAttribute("aria-expanded", String(isOpen));
+    toggle.setAttribute("aria-expanded", isOpen);
     pane.classList.toggle("closed", !isOpen);
   };
   const clear = button("Clear", { class: "quiet small" }, () => fill(list));
   const token = copyButton("Copy token", () => session.user?.token ?? "");
-  const hint = el("p", {}, "What this page asks the API. ", el("code", {}, "$TOKEN"), " in the lines is your access token.");
+  const hint = el("p", { class: "muted" }, "What this page asks the API. ", el("code", {}, "$TOKEN"), " in the lines is your access token.");
   const content = el("div", { id: "request-list", tabindex: "0", role: "group", "aria-label": "Requests so far" });
   content.append(hint, el("p", { class: "actions" }, token, clear), list);
   pane.append(el("h2", {}, toggle, last), content);
@@ -31,23 +29,22 @@ export function startRequests(pane) {
     const item = el("li", {});
     list.prepend(item);
     if (list.childElementCount > MAX_ENTRIES) list.lastElementChild.remove();
-    const summary = el("summary", {}, ...line(entry, "…"));
+    const summary = el("summary", {}, line(entry, "…"));
     item.append(el("details", {}, summary, command(entry)));
     entry.done = () => {
       if (entry.isAborted) return item.remove();
-      fill(summary, ...line(entry, entry.status || "failed"));
-      fill(last, ...line(entry, entry.status || "failed"));
+      for (const place of [summary, last]) fill(place, line(entry, entry.status || "failed"));
     };
   });
 }
 
 function line({ method, path, status, milliseconds }, shown) {
-  const kind = shown === "…" ? "pending" : status >= 200 && status < 300 ? "good" : status >= 400 && status < 500 ? "refused" : "failed";
+  const kind = shown === "…" ? "" : status < 200 || status >= 500 ? "failed" : status < 400 ? "good" : "refused";
   const time = milliseconds === undefined ? "" : `${Math.round(milliseconds)} ms`;
   return [
     el("span", { class: "method" }, method),
     el("span", { class: "path" }, path),
-    el("span", { class: `status ${kind}` }, String(shown)),
+    el("span", { class: `status ${kind}` }, shown),
     el("span", { class: "time" }, time),
   ];
 }

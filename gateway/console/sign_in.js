@@ -1,6 +1,6 @@
 // The sign-in form. When a session ends, it comes over the page, which keeps what was typed.
 
-import { signIn } from "./api.js";
+import { explain, signIn } from "./api.js";
 import { outcome, run } from "./form.js";
 import { session } from "./session.js";
 
@@ -16,9 +16,8 @@ export function startSignIn() {
       try {
         await signIn(username.value, password.value);
       } catch (error) {
-        if (!error.text) throw error;
         // A failed login changes nothing, whatever the reason is.
-        message.error(error.text(false));
+        message.error(explain(error));
         password.select();
         return;
       }

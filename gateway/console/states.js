@@ -5,8 +5,8 @@ import { button, el } from "./dom.js";
 const ROWS = 8;
 
 export function loading() {
-  const row = () => el("div", { class: "bone", "aria-hidden": "true" });
-  return el("div", { class: "state loading", role: "status" }, el("span", { class: "unseen" }, "Loading…"), Array.from({ length: ROWS }, row));
+  const bones = Array.from({ length: ROWS }, () => el("div", { class: "bone" }));
+  return el("div", { class: "state loading", role: "status" }, el("span", { class: "unseen" }, "Loading…"), bones);
 }
 
 export function nothing(text, ...actions) {

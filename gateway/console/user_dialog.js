@@ -2,8 +2,9 @@
 
 import { call } from "./api.js";
 import { openDialog } from "./dialog.js";
-import { el, field, fill, notify } from "./dom.js";
+import { el, field, notify, plainInput } from "./dom.js";
 import { action, form } from "./form.js";
+import { keyList } from "./keys.js";
 import { newPassword } from "./new_password.js";
 import { session } from "./session.js";
 
@@ -11,13 +12,17 @@ import { session } from "./session.js";
 export function openUser(user, { changed, removed }) {
   const path = `/users/${user.id}`;
   const isSelf = user.id === session.user.id;
+  const keys = keyList(`${path}/keys`);
+  const own = el("a", { href: "#/account", onclick: () => dialog.close() }, "Your password and your sessions");
   const dialog = openDialog(user.username, [
-    el("p", { class: "muted" }, `Id ${user.id}, role ${user.role}${isSelf ? ", this is you" : ""}`),
-    isSelf ? section("Password", el("p", {}, el("a", { href: "#/account", onclick: () => dialog.close() }, "Change your own password"))) : section("Password", password(path)),
+    el("p", { class: "muted" }, `Id ${user.id}, role ${user.role}`),
+    isSelf ? section("You", el("p", {}, own)) : [section("Password", password(path)), section("Sessions", sessions(path))],
+    section("API keys", keys.element),
     section("Access", access(user, path, changed)),
     section("Delete", remove(user, path, () => dialog.close(), removed)),
   ]);
   dialog.showModal();
+  keys.load();
 }
 
 function section(title, ...content) {
@@ -25,10 +30,9 @@ function section(title, ...content) {
 }
 
 function password(path) {
-  const fields = newPassword("New password");
   return form({
     name: "Set password",
-    fields: [fields],
+    fields: newPassword("New password"),
     submit: "Set password",
     act: async ({ elements }) => {
       const { message } = await call("PUT", `${path}/password`, { body: { password: elements.password.value } });
@@ -37,30 +41,31 @@ function password(path) {
   }).element;
 }
 
+function sessions(path) {
+  return action({
+    text: "End all tokens",
+    explanation: "The user has to log in again everywhere. API keys stay.",
+    act: async () => (await call("DELETE", `${path}/tokens`)).message,
+  }).element;
+}
+
 function access(user, path, changed) {
-  const place = el("div", {});
-  const show = (text, hadFocus) => {
-    const { element, trigger, message } = action({
-      text: user.disabled ? "Enable" : "Disable",
-      explanation: user.disabled
-        ? "This user is disabled: every credential is refused."
-        : "A disabled user keeps the name and the posts, and every credential is refused at once.",
-      act: async () => {
-        const answer = await call("PATCH", path, { body: { disabled: !user.disabled } });
-        changed({ disabled: answer.disabled });
-        show(`${user.username} is ${answer.disabled ? "disabled" : "enabled"}.`, true);
-      },
-    });
-    fill(place, element);
-    if (text) message.good(text);
-    if (hadFocus) trigger.focus();
-  };
+  const show = () => (trigger.textContent = user.disabled ? "Enable" : "Disable");
+  const { element, trigger } = action({
+    explanation: "A disabled user keeps the name and the posts; every credential is refused at once.",
+    act: async () => {
+      const { disabled } = await call("PATCH", path, { body: { disabled: !user.disabled } });
+      changed({ disabled });
+      show();
+      return `${user.username} is ${disabled ? "disabled" : "enabled"}.`;
+    },
+  });
   show();
-  return place;
+  return element;
 }
 
 function remove(user, path, close, removed) {
-  const name = el("input", { name: "name", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
+  const name = plainInput({ name: "name" });
   const { element, message } = form({
     name: "Delete",
     fields: [

@@ -8,9 +8,9 @@ import { session } from "./session.js";
 export const ROLES = ["user", "author", "admin"];
 
 /** The options of a role; `none` is the text of the option for no role. */
-export function roleOptions(selected, none) {
+export function roleOptions(selected, none, roles = ROLES) {
   const option = (role, text) => el("option", { value: role, selected: role === selected }, text ?? role);
-  return [none && option("", none), ...ROLES.map((role) => option(role))];
+  return [none && option("", none), ...roles.map((role) => option(role))];
 }
 
 /** `open(user)` shows the user's dialog. `show(user)` of the result shows what has changed. */
@@ -19,13 +19,13 @@ export function userRow(user, open) {
   const name = el("td", { class: "name" });
   const role = el("select", { "aria-label": `Role of ${user.username}`, onchange: () => change(role.value) }, roleOptions(user.role));
   const manage = button("Manage", { "aria-label": `Manage ${user.username}` }, () => open(user));
-  const id = el("td", { class: "id" }, String(user.id));
-  const element = el("tr", {}, id, name, el("td", { class: "role" }, role, message.place), el("td", { class: "end" }, manage));
+  const id = el("td", { class: "id" }, user.id);
+  const element = el("tr", {}, id, name, el("td", {}, role), el("td", { class: "end" }, manage));
 
   const show = (changed) => {
     Object.assign(user, changed);
     const isSelf = user.id === session.user?.id;
-    fill(name, el("span", {}, user.username), isSelf && chip("you"), user.disabled && chip("disabled"));
+    fill(name, el("span", {}, user.username), isSelf && chip("you"), user.disabled && chip("disabled"), message.place);
     role.value = user.role;
   };
 
@@ -44,7 +44,7 @@ export function userRow(user, open) {
     if (!isDone) return;
     show({ role: wanted });
     notify(`${user.username} is now ${wanted}.`);
-    if (user.id === session.user.id) await refreshRole();
+    if (user.id === session.user?.id) await refreshRole();
   }
 
   show({});

@@ -1,7 +1,7 @@
 // The users, for admins: search by prefix, filter by role, pages.
 
-import { call, query } from "./api.js";
-import { button, el, fill } from "./dom.js";
+import { call, explain, query } from "./api.js";
+import { button, el, fill, plainInput } from "./dom.js";
 import { openNewUser } from "./new_user.js";
 import { paging, remember, remembered } from "./paging.js";
 import { failure, loading, nothing } from "./states.js";
@@ -15,7 +15,7 @@ const COLUMNS = { Id: "id", Name: "name", Role: "role", Actions: "end" };
 
 export function usersView() {
   const start = remembered();
-  const search = el("input", { type: "search", placeholder: "Name begins with…", value: start.username, "aria-label": "Name begins with", spellcheck: "false", autocapitalize: "none" });
+  const search = plainInput({ type: "search", placeholder: "Name begins with…", value: start.username, "aria-label": "Name begins with" });
   const role = el("select", { "aria-label": "Role" }, roleOptions(start.role, "All roles"));
   const heading = el("h1", { tabindex: "-1" }, "Users");
   const create = button("New user", { class: "primary" }, () => openNewUser(load));
@@ -23,7 +23,7 @@ export function usersView() {
   const columns = Object.keys(COLUMNS).map((text) => el("th", { scope: "col", class: COLUMNS[text] }, text));
   const table = el("table", {}, el("caption", { class: "unseen" }, "Users"), el("thead", {}, el("tr", {}, columns)), rows);
   const list = el("div", { class: "list" });
-  const pages = paging(load, Number(start.after) || 0);
+  const pages = paging(load);
   let pending = new AbortController();
   let timer;
 
@@ -50,14 +50,13 @@ export function usersView() {
       show(users, next);
     } catch (error) {
       if (signal.aborted) return;
-      if (!error.text) throw error;
-      fill(list, failure(error.text(false), load));
+      fill(list, failure(explain(error), load));
     }
     list.removeAttribute("aria-busy");
   }
 
   function show(users, next) {
-    pages.show(users.length ? `Ids ${users[0].id} to ${users.at(-1).id}` : "", next);
+    pages.show(users, next);
     if (!users.length) return fill(list, none());
     fill(rows, users.map((user) => row(user).element));
     fill(list, table);

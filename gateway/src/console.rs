@@ -48,6 +48,7 @@ const FILES: &[(&str, &str)] = &files![
     "dialog.js",
     "dom.js",
     "form.js",
+    "keys.js",
     "main.js",
     "new_password.js",
     "new_user.js",

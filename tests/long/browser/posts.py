@@ -24,7 +24,7 @@ def an_author_writes_edits_and_deletes_a_post(page):
     write(page, "Second", "changed")
     page.find("article h2", "Second")
     page.find("article .muted", "changed")
-    page.click("article button", "Delete…")
+    page.click("article button", "Delete")
     page.click("article button.danger")
     page.find("#notice", "The post is deleted.")
     page.find("h1", "Posts")

@@ -85,6 +85,7 @@ def the_next_user_sees_nothing_of_the_one_before(page):
     page.find("dl", "second-user")
     everything = page.script("return document.documentElement.outerHTML")
     assert "a secret plan" not in everything and "person00001" not in everything
+    assert not [path for _, path, _ in page.requests() if path.startswith("/users")], page.requests()
 
 
 def two_tabs_have_two_sessions_and_see_conflicts_where_they_happen(page):
@@ -139,6 +140,33 @@ def the_page_is_painted_before_the_api_answers(page):
     page.find("tbody tr")
 
 
+def a_proxy_that_refuses_everything_is_not_asked_for_ever(page):
+    page.open("admin")
+    page.find("tbody tr")
+    page.script(
+        "window.fetch = async () => Response.json({detail: 'Refused by the proxy.'}, {status: 403});"
+        "document.querySelector('[type=search]').dispatchEvent(new Event('input'))"
+    )
+    page.find(".failure", "Refused by the proxy.")
+    page.click(".failure button")
+    page.wait(lambda: page.requests().count(("GET", "/profile", "403")) == 2, "the role is not read again")
+    page.find(".failure", "Refused by the proxy.")
+    refused = [path for _, path, status in page.requests() if status == "403"]
+    assert sorted(refused) == ["/profile", "/profile", "/users?limit=25", "/users?limit=25"], refused
+
+
+def typing_just_before_another_view_keeps_that_view(page):
+    page.open("admin")
+    page.find("tbody tr")
+    page.script(
+        "const search = document.querySelector('[type=search]'); search.value = 'person00001';"
+        "search.dispatchEvent(new Event('input')); document.querySelector('nav a[href=\"#/posts\"]').click()"
+    )
+    page.wait(lambda: ("GET", "/users?limit=25&username=person00001", "200") in page.requests(), "no search")
+    assert "#/posts" in page.browser.current_url, page.browser.current_url
+    page.find("h1", "Posts")
+
+
 CHECKS = [
     signs_in_and_out_and_keeps_the_token_only_in_this_tab,
     a_failed_login_is_explained_and_keeps_the_name,
@@ -147,4 +175,6 @@ CHECKS = [
     the_next_user_sees_nothing_of_the_one_before,
     two_tabs_have_two_sessions_and_see_conflicts_where_they_happen,
     the_page_is_painted_before_the_api_answers,
+    a_proxy_that_refuses_everything_is_not_asked_for_ever,
+    typing_just_before_another_view_keeps_that_view,
 ]

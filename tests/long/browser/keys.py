@@ -1,0 +1,95 @@
+"""API keys and the end of sessions."""
+
+from deployment import PASSWORD
+
+
+def make(page, name, role=None):
+    """Returns the key."""
+    page.type("[aria-label='New API key'] [name=name]", name)
+    if role:
+        page.choose("[aria-label='New API key'] [name=role]", role)
+    page.click("[aria-label='New API key'] button")
+    page.find(".keys li", name)
+    return page.find(".once .secret").get_attribute("value")
+
+
+def revoke(page, text, place=".keys"):
+    """The first click only asks."""
+    page.click(f"{place} button", text)
+    page.click(f"{place} button.danger", f"{text}: sure?")
+
+
+def a_key_is_made_shown_once_and_revoked(page):
+    server = page.deployment
+    server.create("keeper", "author")
+    page.open("keeper")
+    page.find(".keys", "There are no API keys.")
+    page.type("[aria-label='New API key'] [name=name]", " ")
+    page.click("[aria-label='New API key'] button")
+    page.find("[aria-label='New API key'] .message.error", "API key name must")
+    key = make(page, "<b>nightly</b>", "user")
+    assert key.startswith("rgk_") and len(key) == 47, key
+    status, profile = server.api("GET", "/profile", token=key)
+    assert (status, profile["role"]) == (200, "user"), profile
+    line = page.text(".keys li")
+    assert "<b>nightly</b>" in line and key[:8] in line and "at most user" in line, line
+    page.browser.refresh()
+    page.find(".keys li", "nightly")
+    assert key not in page.script("return document.documentElement.outerHTML"), "the key is shown twice"
+    other = make(page, "weekly")
+    page.choose("[aria-label='New API key'] [name=days]", "30")
+    make(page, "monthly")
+    page.find(".keys li small", "ends ")
+    revoke(page, "Revoke", ".keys li:first-child")
+    page.find(".keys .message", "is revoked.")
+    assert server.api("GET", "/profile", token=key)[0] == 401
+    assert server.api("GET", "/profile", token=other)[0] == 200
+    revoke(page, "Revoke all", ".keys > .action")
+    page.find(".keys", "There are no API keys.")
+    assert server.api("GET", "/profile", token=other)[0] == 401
+
+
+def an_admin_sees_and_revokes_the_keys_of_a_user(page):
+    server = page.deployment
+    server.create("has-keys")
+    status, key = server.api("POST", "/profile/keys", {"name": "backup"}, server.token("has-keys"))
+    assert status == 201, key
+    page.open("admin")
+    page.manage("has-keys")
+    page.find("dialog .keys li", "backup")
+    assert key["key"] not in page.script("return document.documentElement.outerHTML")
+    revoke(page, "Revoke", "dialog .keys li")
+    page.find("dialog .keys", "There are no API keys.")
+    assert server.api("GET", "/profile", token=key["key"])[0] == 401
+
+
+def an_admin_ends_the_tokens_of_a_user(page):
+    server = page.deployment
+    server.create("ends")
+    token = server.token("ends")
+    page.open("admin")
+    page.manage("ends")
+    page.click("dialog button", "End all tokens")
+    page.find("dialog .message.good", "Tokens revoked.")
+    assert server.api("GET", "/profile", token=token)[0] == 401
+
+
+def a_user_logs_out_everywhere(page):
+    server = page.deployment
+    server.create("leaves")
+    page.open("leaves")
+    other = server.token("leaves")
+    page.click("main button", "Log out everywhere")
+    page.find("#sign-in .message", "You are logged out everywhere.")
+    assert server.api("GET", "/profile", token=other)[0] == 401
+    assert page.session() is None
+    page.sign_in("leaves", PASSWORD)
+    page.find("dl", "leaves")
+
+
+CHECKS = [
+    a_key_is_made_shown_once_and_revoked,
+    an_admin_sees_and_revokes_the_keys_of_a_user,
+    an_admin_ends_the_tokens_of_a_user,
+    a_user_logs_out_everywhere,
+]
