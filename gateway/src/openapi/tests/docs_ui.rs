@@ -52,7 +52,7 @@ async fn groups_start_with_register_log_in_and_profile() {
         tags.iter().map(|tag| tag["name"].as_str().expect("a name").to_owned()).collect()
     };
     let document = document_of(&bearer).await;
-    assert_eq!(names(&document), ["Accounts", "Access", "Users", "Posts"]);
+    assert_eq!(names(&document), ["Accounts", "API keys", "Access", "Users", "Posts"]);
     let text = text_of(&bearer, "/openapi.json").await;
     let position = |path: &str| text.find(&format!("\"{path}\":")).expect(path);
     assert!(position("/register") < position("/login"));
