@@ -95,6 +95,21 @@ impl PasswordWriter {
     }
 }
 
+/// Who ends the tokens of a user, and the condition that the write checks.
+#[derive(Clone, Copy, Debug)]
+pub enum Revoker {
+    /// The user with this id, who is an admin.
+    Admin(i64),
+    /// The bearer of a token that was issued at this time and is still good. Otherwise each of many
+    /// logouts by one token would move the user's next login further into the future.
+    Bearer {
+        /// In Unix seconds.
+        issued: u64,
+    },
+    /// A person with access to the database; no condition.
+    Operator,
+}
+
 /// A user to insert; the database assigns the id.
 #[derive(Debug)]
 pub struct NewUser {
@@ -162,12 +177,11 @@ pub trait UserStore: ApiKeyStore {
         tokens_not_before: u64,
     ) -> Result<Option<User>, ActorError>;
 
-    /// Revokes the tokens of a user issued before `tokens_not_before`, under the condition that `actor`
-    /// is an admin, or without an actor: for the user themselves or the operator. The stored value
-    /// always grows.
+    /// Revokes the tokens of a user issued before `tokens_not_before`. The stored value grows with each
+    /// revocation. `None` if there is no such user, or the token of the bearer is not good any more.
     async fn revoke_tokens(
         &self,
-        actor: Option<i64>,
+        by: Revoker,
         id: i64,
         tokens_not_before: u64,
     ) -> Result<Option<User>, ActorError>;

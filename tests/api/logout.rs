@@ -14,6 +14,7 @@ use tonic::transport::Channel;
 for_all_deployments!(
     logout_ends_every_token_of_the_user_and_a_login_after_it_is_good,
     logout_holds_on_every_replica_from_the_acknowledgement_on,
+    many_logouts_by_one_token_do_not_keep_the_user_out,
     admin_ends_the_tokens_of_another_user,
 );
 
@@ -83,6 +84,25 @@ async fn logout_holds_on_every_replica_from_the_acknowledgement_on(setup: TestSe
             replica.authorize(authorize(&new)).await.expect("good at once, on every replica");
         }
     }
+}
+
+async fn many_logouts_by_one_token_do_not_keep_the_user_out(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    let logouts = (0..100).map(|_| {
+        let api = app.bearer.with_token(&ann.token);
+        tokio::spawn(async move { api.send(api.request(Method::POST, "/logout")).await })
+    });
+    let mut ended = 0;
+    for logout in logouts.collect::<Vec<_>>() {
+        match logout.await.expect("it ended") {
+            response if response.status == 200 => ended += 1,
+            response => _ = response.expect_detail(401, ENDED),
+        }
+    }
+    assert_eq!(ended, 1);
+    let new = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
+    app.bearer.with_token(&new.token).get("/profile").await.expect(200);
 }
 
 async fn admin_ends_the_tokens_of_another_user(setup: TestSetup) {

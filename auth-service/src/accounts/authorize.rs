@@ -45,8 +45,19 @@ pub struct Bearer {
 pub(super) struct Actor {
     /// With the stored role, or that of the key if it is lower.
     pub(super) user: User,
-    /// The API key by which the user acts; `None` for an access token.
-    pub(super) key_id: Option<i64>,
+    pub(super) by: ActsBy,
+}
+
+/// The credential by which a user acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ActsBy {
+    /// An access token.
+    Token {
+        /// In Unix seconds.
+        issued: u64,
+    },
+    /// The API key with this id.
+    Key(i64),
 }
 
 /// A credential that may be good: a signed token, or the digest of a well-formed key.
@@ -77,7 +88,8 @@ impl Accounts {
         match self.verify_credential(access_token)? {
             Credential::Token(token) => {
                 let user = self.reads.user(token.user_id).await?;
-                Ok(Actor { user: admit(user, token, requirement)?, key_id: None })
+                let by = ActsBy::Token { issued: token.issued };
+                Ok(Actor { user: admit(user, token, requirement)?, by })
             }
             Credential::Key(digest) => {
                 let key = self.reads.key(digest).await?;
@@ -147,14 +159,15 @@ impl Accounts {
         key: Option<KeyBearer>,
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
-        let is_reached = |time| self.tokens.is_reached(time);
-        let key = key.filter(|key| !key.user.disabled && !key.expires_at.is_some_and(is_reached));
+        let now = self.tokens.now();
+        let key =
+            key.filter(|key| !key.user.disabled && key.expires_at.is_none_or(|end| now < end));
         metrics::api_key_presented(key.is_some());
         let key = key.ok_or(AccountError::TokenInvalid)?;
-        self.store.note_key_use(key.key_id, self.tokens.now());
-        let (key_id, user) = (Some(key.key_id), key.into_bounded_user());
+        self.store.note_key_use(key.key_id, now);
+        let (by, user) = (ActsBy::Key(key.key_id), key.into_bounded_user());
         if requirement.admits(user.role) {
-            Ok(Actor { user, key_id })
+            Ok(Actor { user, by })
         } else {
             Err(AccountError::RoleInsufficient)
         }
@@ -192,7 +205,10 @@ impl Accounts {
 impl Actor {
     /// The user, unless an API key acts.
     pub(super) fn without_key(self) -> Result<User, AccountError> {
-        if self.key_id.is_some() { Err(AccountError::RoleInsufficient) } else { Ok(self.user) }
+        match self.by {
+            ActsBy::Token { .. } => Ok(self.user),
+            ActsBy::Key(_) => Err(AccountError::RoleInsufficient),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Deletes API keys of a user.
 
-use super::{AccountError, Accounts, Requirement, unknown_outcome::audited};
+use super::{AccountError, Accounts, Requirement, authorize::ActsBy, unknown_outcome::audited};
 use crate::{
     api_key::ApiKey,
     audit::{self, Event},
@@ -34,7 +34,9 @@ impl Accounts {
         };
         let actor = self.authorize_actor(actor, &requirement).await?;
         let is_own = user_id.is_none_or(|id| id == actor.user.id);
-        if is_own && actor.key_id.is_some_and(|own| selection != KeySelection::One(own)) {
+        if let (true, ActsBy::Key(own)) = (is_own, actor.by)
+            && selection != KeySelection::One(own)
+        {
             return Err(AccountError::RoleInsufficient);
         }
         let actor = actor.user;

@@ -1,9 +1,9 @@
 //! Revokes the access tokens of a user: a logout, or for an admin.
 
-use super::{AccountError, Accounts, Requirement, unknown_outcome::audited};
+use super::{AccountError, Accounts, Requirement, authorize::ActsBy, unknown_outcome::audited};
 use crate::{
     audit::{self, Event},
-    store::ActorError,
+    store::{ActorError, Revoker},
     user::User,
 };
 use rolegate_proto::Role;
@@ -16,21 +16,25 @@ impl Accounts {
     /// those of later logins are good. API keys stay, and cannot log their user out.
     pub async fn revoke_tokens(
         &self,
-        actor: &str,
+        access_token: &str,
         user_id: Option<i64>,
     ) -> Result<User, AccountError> {
         let requirement = match user_id {
             Some(_) => Requirement::Roles(vec![Role::Admin]),
             None => Requirement::AnyAuthenticated,
         };
-        let actor = self.authorize_actor(actor, &requirement).await?;
-        if actor.key_id.is_some() && user_id.is_none_or(|id| id == actor.user.id) {
-            return Err(AccountError::RoleInsufficient);
-        }
+        let actor = self.authorize_actor(access_token, &requirement).await?;
+        let (id, by) = match (user_id, actor.by) {
+            (None, ActsBy::Token { issued }) => (actor.user.id, Revoker::Bearer { issued }),
+            (None, ActsBy::Key(_)) => return Err(AccountError::RoleInsufficient),
+            (Some(id), ActsBy::Key(_)) if id == actor.user.id => {
+                return Err(AccountError::RoleInsufficient);
+            }
+            (Some(id), _) => (id, Revoker::Admin(actor.user.id)),
+        };
         let actor = actor.user;
         let (store, tokens) = (Arc::clone(&self.store), self.tokens.clone());
         let revoked = RequestContext::run_to_completion(async move {
-            let (by, id) = (user_id.map(|_| actor.id), user_id.unwrap_or(actor.id));
             let revoked = store.revoke_tokens(by, id, tokens.revocation_time()).await;
             let user = audited(revoked, "tokens_revoked", Some(actor.id), Some(id))?;
             if let Some(user) = &user {
@@ -38,10 +42,11 @@ impl Accounts {
             }
             Ok::<_, ActorError>(user)
         });
-        let missing = match user_id {
-            Some(_) => AccountError::UserNotFound,
-            None => AccountError::TokenUserNotFound,
-        };
-        revoked.await?.ok_or(missing)
+        if let Some(user) = revoked.await? {
+            return Ok(user);
+        }
+        // Another logout was first, or the user was deleted.
+        self.authorize(access_token, &requirement).await?;
+        Err(AccountError::UserNotFound)
     }
 }

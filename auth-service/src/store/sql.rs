@@ -4,7 +4,7 @@ mod api_keys;
 mod key_usage;
 
 use super::{
-    ActorError, InsertError, NewPassword, NewUser, PasswordWriter, StoreError, UserFilter,
+    ActorError, InsertError, NewPassword, NewUser, PasswordWriter, Revoker, StoreError, UserFilter,
     UserStore, list_query::list_query, require_admin, tables::TABLES,
 };
 use crate::user::{Credentials, User};
@@ -157,19 +157,25 @@ impl UserStore for SqlStore {
 
     async fn revoke_tokens(
         &self,
-        actor: Option<i64>,
+        by: Revoker,
         id: i64,
         tokens_not_before: u64,
     ) -> Result<Option<User>, ActorError> {
+        let (admin, issued) = match by {
+            Revoker::Admin(id) => (Some(id), None),
+            Revoker::Bearer { issued } => (None, Some(issued)),
+            Revoker::Operator => (None, None),
+        };
         let sql = r#"UPDATE "user" SET tokens_not_before =
                 CASE WHEN $2 > tokens_not_before THEN $2 ELSE tokens_not_before + 1 END
-            WHERE id = $1"#;
+            WHERE id = $1 AND ($3 IS NULL OR tokens_not_before <= $3)"#;
         let update = self.0.statement(sql).push(RETURNING).bind(id);
         let update = update.bind(seconds_to_store(tokens_not_before));
-        if actor.is_none() {
+        let update = update.bind(issued.map(seconds_to_store));
+        if admin.is_none() {
             return Ok(self.0.write(update).await?.pop());
         }
-        self.write_as_admin(actor, id, true, update).await
+        self.write_as_admin(admin, id, true, update).await
     }
 
     async fn delete(&self, actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {

@@ -16,6 +16,7 @@ use api_keys::{
     a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once,
     deleting_keys_requires_an_admin_or_their_user, keys_are_found_by_digest_with_their_users,
     keys_are_of_users_who_exist_and_are_not_disabled,
+    of_many_logouts_by_one_token_the_first_ends_it,
     revoking_tokens_always_moves_on_and_requires_an_admin_or_their_user,
 };
 
@@ -51,6 +52,7 @@ postgres_cluster::conformance_tests! {
         a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once,
         keys_are_of_users_who_exist_and_are_not_disabled,
         deleting_keys_requires_an_admin_or_their_user,
+        of_many_logouts_by_one_token_the_first_ends_it,
         revoking_tokens_always_moves_on_and_requires_an_admin_or_their_user,
         pages_are_ordered_and_filtered,
         prefix_is_literal,

@@ -4,7 +4,7 @@ use super::{App, POLICY, origin};
 use crate::{
     accounts::{AccountError, Accounts, ApiKeyRequest, Bearer, KeySelection, Requirement},
     clock::ManualClock,
-    store::{ApiKeyStore as _, UserStore as _},
+    store::{ApiKeyStore as _, Revoker, UserStore as _},
     user::User,
 };
 use rolegate_proto::Role;
@@ -73,12 +73,28 @@ async fn a_logout_during_a_login_does_not_refuse_the_right_password() {
     let logout = async {
         // Between the read of the hash and the end of the check.
         for _ in 0..200 {
-            store.revoke_tokens(None, ann.id, NOW + 2).await.expect("revoked");
+            store.revoke_tokens(Revoker::Operator, ann.id, NOW + 2).await.expect("revoked");
             tokio::task::yield_now().await;
         }
     };
     let (token, ()) = tokio::join!(app.login("ann", "sesame"), logout);
     token.expect("logged in");
+}
+
+#[tokio::test]
+async fn many_logouts_by_one_token_do_not_keep_the_user_out() {
+    let app = App::new(POLICY).await;
+    let logouts = (0..200).map(|_| {
+        let (accounts, token) = (app.accounts.clone(), app.admin.clone());
+        tokio::spawn(async move { accounts.revoke_tokens(&token, None).await.is_ok() })
+    });
+    let mut ended = 0;
+    for logout in logouts.collect::<Vec<_>>() {
+        ended += u32::from(logout.await.expect("it ended"));
+    }
+    assert_eq!(ended, 1);
+    let token = app.login("admin", "sesame").await.expect("logged in");
+    app.accounts.authorize(&token, &any()).await.expect("good at once");
 }
 
 #[tokio::test]

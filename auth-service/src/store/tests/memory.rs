@@ -3,7 +3,7 @@
 mod api_keys;
 
 use super::super::{
-    ActorError, InsertError, NewPassword, NewUser, PasswordWriter, StoreError, UserFilter,
+    ActorError, InsertError, NewPassword, NewUser, PasswordWriter, Revoker, StoreError, UserFilter,
     UserStore, require_admin,
 };
 use crate::{
@@ -141,13 +141,15 @@ impl UserStore for MemoryStore {
 
     async fn revoke_tokens(
         &self,
-        actor: Option<i64>,
+        by: Revoker,
         id: i64,
         tokens_not_before: u64,
     ) -> Result<Option<User>, ActorError> {
         let mut users = self.users()?;
-        users.find(actor, id, true)?;
-        Ok(users.by_id.get_mut(&id).map(|row| {
+        let admin = if let Revoker::Admin(admin) = by { Some(admin) } else { None };
+        users.find(admin, id, true)?;
+        let is_good = |row: &&mut Credentials| !matches!(by, Revoker::Bearer { issued } if issued < row.user.tokens_not_before);
+        Ok(users.by_id.get_mut(&id).filter(is_good).map(|row| {
             row.user.tokens_not_before = tokens_not_before.max(row.user.tokens_not_before + 1);
             row.user.clone()
         }))
