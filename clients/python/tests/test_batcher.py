@@ -24,7 +24,10 @@ class Store:
         return [TokenInvalid() if name == "refused" else value for name in names if name != "lost"]
 
     def read(self, name):
-        return asyncio.create_task(self.batcher.submit(name))
+        async def submit():
+            return await self.batcher.submit(name)
+
+        return asyncio.create_task(submit())
 
     def answer(self, calls):
         for _ in range(calls):
@@ -108,6 +111,17 @@ async def test_each_request_gets_its_own_failure():
     store.answer(1)
     with pytest.raises(ValueError):
         await store.read("all fail")
+
+
+async def test_failure_of_a_call_is_not_one_object_for_all():
+    store = Store()
+    first = store.read("a")
+    await settle()
+    failing = [store.read("all fail"), store.read("b")]
+    store.answer(2)
+    one, other = await asyncio.gather(*failing, return_exceptions=True)
+    assert type(one) is type(other) is ValueError and one.args == other.args and one is not other
+    assert await first == 0
 
 
 async def test_request_ends_at_its_own_deadline():

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+from datetime import datetime, timezone
 from pathlib import Path
 from re import findall, sub
 
@@ -9,6 +10,8 @@ import pytest
 
 from rolegate import AsyncClient, Client, Context, Refused, Role, RolegateError, User
 from rolegate.errors import (
+    ApiKeyInvalid,
+    ApiKeyNotFound,
     CredentialsInvalid,
     CurrentPasswordWrong,
     Malformed,
@@ -87,12 +90,51 @@ async def test_admin_manages_users(auth, name, admin):
         await auth.get_user(admin, author.id)
 
 
+async def test_api_key_acts_with_at_most_its_role_until_it_is_deleted(auth, name, admin):
+    user = await auth.create_user(admin, name, "password", "author")
+    token = (await auth.login(name, "password")).access_token
+    end = datetime(2999, 1, 1, tzinfo=timezone.utc)
+    new = await auth.create_api_key(token, "ci", Role.USER, end)
+    key = new.api_key
+    assert (key.user_id, key.role, key.name) == (user.id, Role.USER, "ci")
+    assert new.key.startswith(key.prefix) and new.key not in repr(new)
+    assert (key.expires_at, key.last_used_at) == (end, None) and key.created_at < end
+    assert (await auth.authorize(new.key)).id == user.id
+    with pytest.raises(RoleInsufficient):
+        await auth.authorize(new.key, ["author"])
+    other = (await auth.create_api_key(token, "other")).api_key
+    assert [key.id for key in await auth.list_api_keys(admin, user.id)] == [key.id, other.id]
+    assert (await auth.delete_api_key(token, key.id)).id == key.id
+    with pytest.raises(TokenInvalid):
+        await auth.authorize(new.key)
+    with pytest.raises(ApiKeyNotFound):
+        await auth.delete_api_key(token, key.id)
+    with pytest.raises(ApiKeyInvalid):
+        await auth.create_api_key(token, "")
+    with pytest.raises(ValueError):
+        await auth.create_api_key(token, "naive", expires_at=datetime(2999, 1, 1))
+    assert await auth.delete_all_api_keys(admin, user.id) == [other]
+    assert await auth.list_api_keys(token) == []
+
+
+async def test_tokens_end_when_they_are_revoked(auth, stage, admin):
+    token = stage.token()
+    user = await auth.authorize(token)
+    assert await auth.revoke_tokens(admin, user.id) == user
+    with pytest.raises(TokenInvalid):
+        await auth.authorize(token)
+    with pytest.raises(TokenInvalid):
+        await auth.revoke_tokens(token)
+
+
 async def test_decisions_of_a_batch_have_an_outcome_each(auth, stage):
     token = stage.token()
-    decisions = [(token, None), (token, ["admin"]), ("forged", None), (token, [])]
+    # What cannot be a token spoils no other decision.
+    decisions = [(token, None), ("a b", None), (token, ["admin"]), ("forged", None), (token, [])]
     user, *refusals = await auth.batch_authorize(decisions)
     assert isinstance(user, User)
-    assert [type(refusal) for refusal in refusals] == [RoleInsufficient, TokenInvalid, RequestInvalid]
+    kinds = [TokenInvalid, RoleInsufficient, TokenInvalid, RequestInvalid]
+    assert [type(refusal) for refusal in refusals] == kinds
 
 
 async def test_broken_rule_is_in_the_message(auth, name):
@@ -137,7 +179,8 @@ def test_url_is_of_a_host_and_a_port(url):
 def test_both_clients_have_every_call():
     contract = Path(os.environ["CONTRACT"]).read_text()
     calls = {sub("(?<!^)(?=[A-Z])", "_", name).lower() for name in findall(r"rpc (\w+)", contract)}
-    calls = calls - {"batch_get_users"} | {"get_usernames"}
+    calls -= {"batch_get_users", "delete_api_keys"}
+    calls |= {"get_usernames", "delete_api_key", "delete_all_api_keys"}
     for kind in (Client, AsyncClient):
         methods = {name for name, _ in inspect.getmembers(kind, inspect.isfunction)}
         assert calls <= methods, calls - methods

@@ -125,7 +125,7 @@ def asgi(client, roles, header):
 
 
 def in_django(roles, header):
-    @rolegate.django.require(*roles)
+    @(rolegate.django.require(*roles) if roles else rolegate.django.require_user)
     def view(request):
         return JsonResponse({"username": request.rolegate_user.username})
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+import rolegate.django
 import rolegate.fastapi
 from rolegate.asgi import RequireUser
 
@@ -85,6 +86,8 @@ def test_requirement_without_roles_is_a_mistake(async_client):
         lambda: RequireUser(unreachable, async_client, []),
         lambda: rolegate.fastapi.require(),
         lambda: rolegate.fastapi.require("root"),
+        lambda: rolegate.django.require(),
+        lambda: rolegate.django.require("root"),
     ]:
         with pytest.raises(ValueError):
             mistake()

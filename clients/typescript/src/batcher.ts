@@ -26,7 +26,7 @@ export class Batcher<Request, Answer> {
   #inFlight = 0;
   #progressing = 0;
 
-  /** `send` makes one call until a time of the clock; its answers are in the order of the requests. */
+  /** `send` makes one call until a time of `performance.now()`; its answers are in the order of the requests. */
   constructor(
     private readonly send: (
       requests: Request[],
@@ -42,7 +42,7 @@ export class Batcher<Request, Answer> {
       const timer = setTimeout(() => member.settle(new DeadlineExceeded()), this.timeout);
       const member: Member<Request, Answer> = {
         request,
-        deadline: Date.now() + this.timeout,
+        deadline: performance.now() + this.timeout,
         isSettled: false,
         settle: (answer) => {
           clearTimeout(timer);
@@ -82,8 +82,7 @@ export class Batcher<Request, Answer> {
       const deadline = Math.max(...batch.map((member) => member.deadline));
       answers = await this.send(batch.map((member) => member.request), deadline);
     } catch (error) {
-      const failure = error instanceof RolegateError ? error : new Unavailable();
-      answers = batch.map(() => failure);
+      answers = batch.map(() => (error instanceof RolegateError ? error : new Unavailable()));
     }
     clearTimeout(timer);
     stopCounting();

@@ -70,7 +70,7 @@ export function sharedMetadata(contexts: readonly Context[]): Metadata {
   return metadata;
 }
 
-/** Makes a call until `deadline`, and again if it changes nothing and reached no replica. */
+/** Makes a call until `deadline`, a time of `performance.now()`, and again if it changes nothing and reached no replica. */
 export async function call<Request, Response>(
   client: Client,
   service: string,
@@ -88,11 +88,12 @@ export async function call<Request, Response>(
         (bytes: Buffer) => method.response.decode(bytes),
         message,
         metadata,
-        { deadline },
+        // The clock of the machine may be set meanwhile; gRPC takes nothing else.
+        { deadline: Date.now() + deadline - performance.now() },
         (error, response) => {
           if (response) resolve(response);
           else if (!error) reject(new Unavailable());
-          else reject(errorOf(error, Date.now() + CLOCK_TOLERANCE >= deadline));
+          else reject(errorOf(error, performance.now() + CLOCK_TOLERANCE >= deadline));
         },
       );
     });

@@ -1,6 +1,7 @@
 /** The calls of the contract. */
 
 import { Client } from "@grpc/grpc-js";
+import { type ApiKey, apiKeyFrom, type NewApiKey } from "./api-key.js";
 import { Batcher } from "./batcher.js";
 import {
   call,
@@ -83,8 +84,14 @@ export class AuthClient {
     decisions: readonly { token: string; roles?: readonly Role[] | undefined }[],
     context: Context = {},
   ): Promise<(User | RolegateError)[]> {
-    const items = decisions.map(({ token, roles }) => authorizeRequest(token, roles));
-    return outcomesOf(await this.#call(methods.BATCH_AUTHORIZE, { items }, context), items.length);
+    // A token that cannot be one is refused in its place and spoils no other decision.
+    const all = decisions.map(({ token, roles }) => refusedOr(() => authorizeRequest(token, roles)));
+    const items = all.filter((item) => !(item instanceof RolegateError));
+    const response = await this.#call(methods.BATCH_AUTHORIZE, { items }, context);
+    const outcomes = outcomesOf(response, items.length).values();
+    return all.map((item) => {
+      return item instanceof RolegateError ? item : (outcomes.next().value ?? new Malformed(""));
+    });
   }
 
   /** Creates a user, also while registration is closed. */
@@ -161,6 +168,46 @@ export class AuthClient {
     return userFrom((await this.#call(methods.CHANGE_PASSWORD, message, context, actor)).user);
   }
 
+  /** Ends every access token of a user; without an id, of the user `actor`: a logout. */
+  async revokeTokens(actor: string, userId?: number, context: Context = {}): Promise<User> {
+    const message = { userId: optionalId(userId) };
+    return userFrom((await this.#call(methods.REVOKE_TOKENS, message, context, actor)).user);
+  }
+
+  /** Creates an API key of the user `actor`, with at most `role`; `undefined`: the user's. */
+  async createApiKey(
+    actor: string,
+    name: string,
+    limits: { role?: Role | undefined; expiresAt?: Date | undefined } = {},
+    context: Context = {},
+  ): Promise<NewApiKey> {
+    const { role, expiresAt } = limits;
+    const message = { name, role: role && roleNumber(role), expiresAt };
+    const response = await this.#call(methods.CREATE_API_KEY, message, context, actor);
+    return { key: response.key, apiKey: apiKeyFrom(response.apiKey) };
+  }
+
+  /** The API keys of a user by ascending id; without an id, of the user `actor`. */
+  async listApiKeys(actor: string, userId?: number, context: Context = {}): Promise<ApiKey[]> {
+    const message = { userId: optionalId(userId) };
+    const response = await this.#call(methods.LIST_API_KEYS, message, context, actor);
+    return response.apiKeys.map(apiKeyFrom);
+  }
+
+  /** Deletes an API key of a user, or `"all"`; without a user id, of the user `actor`. */
+  async deleteApiKeys(
+    actor: string,
+    keys: number | "all",
+    userId?: number,
+    context: Context = {},
+  ): Promise<ApiKey[]> {
+    const selected: pb.DeleteApiKeysRequest["keys"] =
+      keys === "all" ? { $case: "all", value: {} } : { $case: "keyId", value: BigInt(keys) };
+    const message = { userId: optionalId(userId), keys: selected };
+    const response = await this.#call(methods.DELETE_API_KEYS, message, context, actor);
+    return response.apiKeys.map(apiKeyFrom);
+  }
+
   /** The usernames of up to 256 users by id, without ids that do not exist. Needs no actor. */
   async getUsernames(ids: readonly number[], context: Context = {}): Promise<Map<number, string>> {
     const { users } = await this.#call(methods.BATCH_GET_USERS, { ids: ids.map(BigInt) }, context);
@@ -174,7 +221,7 @@ export class AuthClient {
     actor?: string,
   ): Promise<Response> {
     const client = method.hashes ? this.#passwords : this.#client;
-    const deadline = Date.now() + (method.hashes ? PASSWORD_TIMEOUT : READ_TIMEOUT);
+    const deadline = performance.now() + (method.hashes ? PASSWORD_TIMEOUT : READ_TIMEOUT);
     return call(client, SERVICE, method, message, metadataOf(context, actor), deadline);
   }
 
@@ -196,6 +243,10 @@ export class AuthClient {
   }
 }
 
+function optionalId(id: number | undefined): bigint | undefined {
+  return id === undefined ? undefined : BigInt(id);
+}
+
 function authorizeRequest(token: string, roles: readonly Role[] | undefined): pb.AuthorizeRequest {
   const accessToken = checkedToken(token);
   if (!roles) return { accessToken, requirement: { $case: "anyAuthenticated", value: {} } };
@@ -208,10 +259,15 @@ function outcomesOf(response: pb.BatchAuthorizeResponse, size: number): (User | 
   if (response.outcomes.length !== size) throw new Malformed("not one outcome for each item");
   return response.outcomes.map(({ outcome }) => {
     if (outcome?.$case === "refusalReason") return refusal(outcome.value);
-    try {
-      return userFrom(outcome?.value);
-    } catch (error) {
-      return error as RolegateError;
-    }
+    return refusedOr(() => userFrom(outcome?.value));
   });
+}
+
+function refusedOr<T>(make: () => T): T | RolegateError {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof RolegateError) return error;
+    throw error;
+  }
 }

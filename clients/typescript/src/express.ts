@@ -29,6 +29,7 @@ function middleware(client: AuthClient, roles: readonly Role[] | undefined): Mid
     authenticate(request, request, client, roles).then((refused) => {
       if (!refused) return next();
       response.writeHead(refused.status, refused.headers).end(refused.body);
-    }, next);
+      // Also for what `next` throws.
+    }).catch(next);
   };
 }

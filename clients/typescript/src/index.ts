@@ -4,6 +4,7 @@
  * `@rolegate/client/express` and `@rolegate/client/fastify` protect the endpoints of a service.
  */
 
+export { type ApiKey, type NewApiKey } from "./api-key.js";
 export { AuthClient, type Context } from "./client.js";
 export { type Tls } from "./channel.js";
 export {

@@ -91,6 +91,31 @@ export const CHANGE_PASSWORD = {
   hashes: true,
 } satisfies Method<pb.ChangePasswordRequest, pb.ChangePasswordResponse>;
 
+export const REVOKE_TOKENS = {
+  name: "RevokeTokens",
+  request: pb.RevokeTokensRequest,
+  response: pb.RevokeTokensResponse,
+} satisfies Method<pb.RevokeTokensRequest, pb.RevokeTokensResponse>;
+
+export const CREATE_API_KEY = {
+  name: "CreateApiKey",
+  request: pb.CreateApiKeyRequest,
+  response: pb.CreateApiKeyResponse,
+} satisfies Method<pb.CreateApiKeyRequest, pb.CreateApiKeyResponse>;
+
+export const LIST_API_KEYS = {
+  name: "ListApiKeys",
+  request: pb.ListApiKeysRequest,
+  response: pb.ListApiKeysResponse,
+  isRead: true,
+} satisfies Method<pb.ListApiKeysRequest, pb.ListApiKeysResponse>;
+
+export const DELETE_API_KEYS = {
+  name: "DeleteApiKeys",
+  request: pb.DeleteApiKeysRequest,
+  response: pb.DeleteApiKeysResponse,
+} satisfies Method<pb.DeleteApiKeysRequest, pb.DeleteApiKeysResponse>;
+
 export const BATCH_GET_USERS = {
   name: "BatchGetUsers",
   request: pb.BatchGetUsersRequest,

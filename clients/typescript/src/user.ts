@@ -40,11 +40,17 @@ export function roleNumber(role: Role): WireRole {
 
 /** A user without an id or with an unknown role is `Malformed`, never a user without rights. */
 export function userFrom(message: WireUser | undefined): User {
-  const roles = Object.keys(TO_WIRE) as Role[];
-  const role = roles.find((name) => TO_WIRE[name] === message?.role);
-  if (!message || !role || message.id < 1n) throw new Malformed("a user without an id or a role");
+  if (!message || message.id < 1n) throw new Malformed("a user without an id");
   const { username, disabled } = message;
-  return { id: idFrom(message.id), username, role, disabled };
+  return { id: idFrom(message.id), username, role: roleFrom(message.role), disabled };
+}
+
+/** A role that this version does not know is `Malformed`: any other would be a guess. */
+export function roleFrom(number: WireRole): Role {
+  const roles = Object.keys(TO_WIRE) as Role[];
+  const role = roles.find((name) => TO_WIRE[name] === number);
+  if (!role) throw new Malformed("an unknown role");
+  return role;
 }
 
 /** An id that JavaScript's numbers hold exactly. */

@@ -60,17 +60,48 @@ test("admin manages users", async () => {
   await assert.rejects(auth.getUser(admin, author.id), refused("USER_NOT_FOUND"));
 });
 
+test("API key acts with at most its role until it is deleted", async () => {
+  const name = "typescript keys";
+  const user = await auth.createUser(admin, name, "password", "author");
+  const token = (await auth.login(name, "password")).accessToken;
+  const expiresAt = new Date("2999-01-01T00:00:00Z");
+  const { key, apiKey } = await auth.createApiKey(token, "ci", { role: "user", expiresAt });
+  assert.deepEqual([apiKey.userId, apiKey.role, apiKey.name], [user.id, "user", "ci"]);
+  assert(key.startsWith(apiKey.prefix));
+  assert.deepEqual([apiKey.expiresAt, apiKey.lastUsedAt], [expiresAt, undefined]);
+  assert.equal((await auth.authorize(key)).id, user.id);
+  await assert.rejects(auth.authorize(key, ["author"]), refused("ROLE_INSUFFICIENT"));
+  const other = (await auth.createApiKey(token, "other")).apiKey;
+  assert.deepEqual((await auth.listApiKeys(admin, user.id)).map(({ id }) => id), [apiKey.id, other.id]);
+  assert.deepEqual((await auth.deleteApiKeys(token, apiKey.id)).map(({ id }) => id), [apiKey.id]);
+  await assert.rejects(auth.authorize(key), refused("TOKEN_INVALID"));
+  await assert.rejects(auth.deleteApiKeys(token, apiKey.id), refused("API_KEY_NOT_FOUND"));
+  await assert.rejects(auth.createApiKey(token, ""), refused("API_KEY_INVALID"));
+  assert.deepEqual(await auth.deleteApiKeys(admin, "all", user.id), [other]);
+  assert.deepEqual(await auth.listApiKeys(token), []);
+});
+
+test("tokens end when they are revoked", async () => {
+  const token = await stage.token();
+  const user = await auth.authorize(token);
+  assert.deepEqual(await auth.revokeTokens(admin, user.id), user);
+  await assert.rejects(auth.authorize(token), refused("TOKEN_INVALID"));
+  await assert.rejects(auth.revokeTokens(token), refused("TOKEN_INVALID"));
+});
+
 test("decisions of a batch have an outcome each", async () => {
   const token = await stage.token();
   const [user, ...refusals] = await auth.batchAuthorize([
     { token },
+    // What cannot be a token spoils no other decision.
+    { token: "a b" },
     { token, roles: ["admin"] },
     { token: "forged" },
     { token, roles: [] },
   ]);
   assert(user && "username" in user);
   const reasons = refusals.map((refusal) => (refusal as Refused).reason);
-  assert.deepEqual(reasons, ["ROLE_INSUFFICIENT", "TOKEN_INVALID", "REQUEST_INVALID"]);
+  assert.deepEqual(reasons, ["TOKEN_INVALID", "ROLE_INSUFFICIENT", "TOKEN_INVALID", "REQUEST_INVALID"]);
 });
 
 test("broken rule is in the message", async () => {

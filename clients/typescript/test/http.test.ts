@@ -2,11 +2,13 @@
 
 import { Metadata, status } from "@grpc/grpc-js";
 import assert from "node:assert/strict";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { test } from "node:test";
+import { requireUser } from "../src/express.js";
 import { ErrorInfo, RetryInfo } from "../src/generated/google/rpc/error_details.js";
 import { Status } from "../src/generated/google/rpc/status.js";
 import { bearerToken, checkedRoles, errorResponse, userOf } from "../src/http.js";
-import { DeadlineExceeded, Malformed, NotAuthenticated, Refused, Unavailable } from "../src/index.js";
+import { type AuthClient, DeadlineExceeded, Malformed, NotAuthenticated, Refused, Unavailable } from "../src/index.js";
 import { errorOf } from "../src/status.js";
 
 function failure(code: status, info?: Partial<ErrorInfo>, seconds?: bigint) {
@@ -67,6 +69,20 @@ test("token is unchanged and every other form is not authenticated", () => {
   for (const headers of [[], twice, ["x-note", "Authorization", "x", "Bearer a"]]) {
     assert.throws(() => bearerToken(headers), NotAuthenticated);
   }
+});
+
+test("what the next handler throws goes to the handler of errors", async () => {
+  const client = { authorize: async () => ({}) } as unknown as AuthClient;
+  const request = { rawHeaders: ["authorization", "Bearer a"] } as IncomingMessage;
+  const seen: unknown[] = [];
+  await new Promise<void>((resolve) => {
+    requireUser(client)(request, {} as ServerResponse, (error) => {
+      seen.push(error);
+      if (seen.length === 1) throw new Error("of the handler");
+      resolve();
+    });
+  });
+  assert.match(String(seen[1]), /of the handler/);
 });
 
 test("route without a requirement has no user, and a requirement has a role", () => {

@@ -5,18 +5,21 @@
 - `rolegate.fastapi`, `rolegate.asgi`, `rolegate.django`: protect the endpoints of a service.
 """
 
-from ._calls import Context
+from ._call import Context
 from ._channel import Tls
 from .aio import AsyncClient
+from .api_key import ApiKey, NewApiKey
 from .client import Client
 from .errors import Refused, RolegateError
 from .user import Login, Role, User, UserPage
 
 __all__ = [
+    "ApiKey",
     "AsyncClient",
     "Client",
     "Context",
     "Login",
+    "NewApiKey",
     "Refused",
     "Role",
     "RolegateError",

@@ -8,25 +8,19 @@ share the next one. The rule is that of the crate ``rolegate-batcher``.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import Awaitable, Callable, Generic, List, Sequence, TypeVar, Union
+from collections import deque
+from copy import copy
+from typing import Awaitable, Callable, Deque, Generic, List, Sequence, Tuple, TypeVar, Union
 
-from .errors import DeadlineExceeded, RolegateError, Unavailable
+from .errors import DeadlineExceeded, Unavailable
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
+_Member = Tuple[Request, float, "asyncio.Future[Answer]"]
 
 #: A call in flight for longer, at a replica that hangs for example, no longer delays the next one.
 STALL_TIMEOUT = 0.02
 MAX_IN_FLIGHT = 16
-
-
-@dataclass(eq=False)
-class _Member(Generic[Request, Answer]):
-    request: Request
-    deadline: float
-    answer: asyncio.Future[Answer]
-    timer: asyncio.TimerHandle
 
 
 class Batcher(Generic[Request, Answer]):
@@ -34,7 +28,7 @@ class Batcher(Generic[Request, Answer]):
 
     def __init__(
         self,
-        send: Callable[[List[Request], float], Awaitable[Sequence[Union[Answer, RolegateError]]]],
+        send: Callable[[List[Request], float], Awaitable[Sequence[Union[Answer, Exception]]]],
         max_size: int,
         timeout: float,
     ) -> None:
@@ -42,28 +36,43 @@ class Batcher(Generic[Request, Answer]):
         the requests."""
         self._send, self._max_size, self._timeout = send, max_size, timeout
         self._waiting: List[_Member[Request, Answer]] = []
+        #: Every unanswered request, the oldest first, for the one timer of all.
+        self._deadlines: Deque[Tuple[float, asyncio.Future[Answer]]] = deque()
+        self._has_timer = False
         #: Calls in flight, and those of them that are younger than the stall timeout.
         self._in_flight = self._progressing = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def submit(self, request: Request) -> Answer:
+    def submit(self, request: Request) -> asyncio.Future[Answer]:
         """Answers a request with the next call. One that is cancelled before is left out of it."""
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._timeout
         answer: asyncio.Future[Answer] = loop.create_future()
-        timer = loop.call_at(deadline, _expire, answer)
-        self._waiting.append(_Member(request, deadline, answer, timer))
+        deadline = loop.time() + self._timeout
+        self._waiting.append((request, deadline, answer))
+        self._deadlines.append((deadline, answer))
+        if not self._has_timer:
+            self._expire()
         self._send_next()
-        try:
-            return await answer
-        finally:
-            timer.cancel()
+        return answer
+
+    def _expire(self) -> None:
+        """Ends requests at their deadline, and comes back for the next one."""
+        loop = asyncio.get_running_loop()
+        while self._deadlines:
+            deadline, answer = self._deadlines[0]
+            if not answer.done() and deadline > loop.time():
+                loop.call_at(deadline, self._expire)
+                break
+            self._deadlines.popleft()
+            if not answer.done():
+                answer.set_exception(DeadlineExceeded("the service did not answer in time"))
+        self._has_timer = bool(self._deadlines)
 
     def _send_next(self) -> None:
         """Sends the next batch if none is in flight, or if all in flight are stalled."""
         if self._progressing or self._in_flight >= MAX_IN_FLIGHT or not self._waiting:
             return
-        waiting = [member for member in self._waiting if not member.answer.done()]
+        waiting = [member for member in self._waiting if not member[2].done()]
         batch, self._waiting = waiting[: self._max_size], waiting[self._max_size :]
         if batch:
             self._in_flight += 1
@@ -90,25 +99,29 @@ class Batcher(Generic[Request, Answer]):
         timer = loop.call_later(STALL_TIMEOUT, stall)
         answers: Sequence[Union[Answer, Exception]] = []
         try:
-            latest = max(member.deadline for member in batch)
-            answers = await self._send([member.request for member in batch], latest)
+            # Until the latest deadline.
+            answers = await self._send([request for request, _, _ in batch], batch[-1][1])
         except Exception as error:
-            answers = [error] * len(batch)
+            # One for each, because raising an exception changes it.
+            answers = [_copy(error) for _ in batch]
         finally:
             timer.cancel()
             stop_counting()
             self._in_flight -= 1
-            for index, member in enumerate(batch):
-                if not member.answer.done():
+            for index, (_, _, future) in enumerate(batch):
+                if not future.done():
                     answer = answers[index] if index < len(answers) else Unavailable("no answer")
                     if isinstance(answer, Exception):
-                        member.answer.set_exception(answer)
+                        future.set_exception(answer)
                     else:
-                        member.answer.set_result(answer)
+                        future.set_result(answer)
+            while self._deadlines and self._deadlines[0][1].done():
+                self._deadlines.popleft()
             # Callers that were just answered often submit again at once: they join the next batch.
             loop.call_soon(self._send_next)
 
 
-def _expire(answer: asyncio.Future[Answer]) -> None:
-    if not answer.done():
-        answer.set_exception(DeadlineExceeded("the service did not answer in time"))
+def _copy(error: Exception) -> Exception:
+    same = copy(error)
+    same.__cause__ = error.__cause__
+    return same

@@ -2,107 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from ipaddress import ip_address
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Generic,
-    Iterable,
-    List,
-    Optional,
-    Protocol,
-    Tuple,
-    Type,
-    TypeVar,
-    Union,
-)
+from dataclasses import replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Dict, Iterable, List, Optional, Protocol, Tuple, Union
 
-from google.protobuf.message import Message
-
-from ._channel import SERVICE
+from ._call import TOKEN, Call
 from ._status import refusal
+from .api_key import ApiKey, NewApiKey
 from .auth.v1 import auth_pb2 as pb
 from .errors import Malformed, RolegateError, TokenInvalid
-from .user import Login, RoleName, User, UserPage, role_number, role_numbers
+from .user import Login, RoleName, User, UserPage, role_number
 
-#: Seconds for decisions and reads, which take milliseconds.
-READ_TIMEOUT = 5.0
-#: Seconds for calls that hash a password: a third of a second of work behind a queue.
-PASSWORD_TIMEOUT = 10.0
-#: Delays before the second and the third attempt of a read that reached no replica.
-RETRY_DELAYS = (0.01, 0.04)
-#: How far the timers of both sides may differ.
-CLOCK_TOLERANCE = 0.1
 #: Items of one ``BatchAuthorize``.
 MAX_BATCH = 256
 
-_TOKEN = re.compile(r"[!-~]{1,4096}")
-_REQUEST_ID = re.compile(r"[A-Za-z0-9_.:+/=@-]{1,64}")
-
-Answer = TypeVar("Answer")
 #: One of many decisions.
 Outcome = Union[User, RolegateError]
-#: Names and values that travel with a call.
-Metadata = Tuple[Tuple[str, Union[str, bytes]], ...]
-
-
-@dataclass(frozen=True)
-class Context:
-    """The request that a call serves. The service uses both from trusted callers only."""
-
-    client_address: Optional[str] = None
-    request_id: Optional[str] = None
-
-    def metadata(self) -> Metadata:
-        """The metadata of a call; a ``ValueError`` for what is no address or no id."""
-        pairs: Metadata = ()
-        if self.client_address is not None:
-            pairs += (("x-client-address", str(ip_address(self.client_address))),)
-        if self.request_id is not None:
-            if not _REQUEST_ID.fullmatch(self.request_id):
-                raise ValueError("not a request id")
-            pairs += (("x-request-id", self.request_id),)
-        return pairs
-
-
-@dataclass(frozen=True)
-class Call(Generic[Answer]):
-    """A call that can be made."""
-
-    request: Message
-    response: Type[Message]
-    convert: Callable[[Any], Answer]
-    #: Whether it hashes a password.
-    hashes: bool = False
-    #: Whether it changes nothing, so that it may be made again.
-    is_read: bool = False
-    actor: Optional[str] = None
-
-    @property
-    def path(self) -> str:
-        """The method, which has the name of its message."""
-        return f"/{SERVICE}/{type(self.request).__name__[:-len('Request')]}"
-
-    @property
-    def timeout(self) -> float:
-        return PASSWORD_TIMEOUT if self.hashes else READ_TIMEOUT
-
-    @property
-    def retry_delays(self) -> Tuple[Optional[float], ...]:
-        """The delay after each attempt; ``None`` after the last."""
-        return (*RETRY_DELAYS, None) if self.is_read else (None,)
-
-    def metadata(self, context: Context) -> Metadata:
-        """A token that metadata cannot carry is no token."""
-        pairs = context.metadata()
-        if self.actor is not None:
-            if not _TOKEN.fullmatch(self.actor):
-                raise TokenInvalid
-            pairs += (("authorization", f"Bearer {self.actor}"),)
-        return pairs
 
 
 def register(username: str, password: str) -> Call[User]:
@@ -122,16 +38,42 @@ def verify_credentials(username: str, password: str) -> Call[User]:
 
 def authorize_request(token: str, roles: Optional[Iterable[RoleName]]) -> pb.AuthorizeRequest:
     """A decision. ``None``: any user. A token that cannot be one would only take space in a batch."""
-    if not _TOKEN.fullmatch(token):
+    if not TOKEN.fullmatch(token):
         raise TokenInvalid
     if roles is None:
         return pb.AuthorizeRequest(access_token=token, any_authenticated=pb.AnyAuthenticated())
-    allowed = pb.AllowedRoles(roles=role_numbers(roles))
-    return pb.AuthorizeRequest(access_token=token, roles=allowed)
+    return pb.AuthorizeRequest(access_token=token, roles=_allowed(tuple(roles)))
+
+
+@lru_cache(maxsize=1024)
+def _allowed(roles: Tuple[RoleName, ...]) -> pb.AllowedRoles:
+    """A requirement, of which a service has few; nothing may change it."""
+    return pb.AllowedRoles(roles=[role_number(role) for role in roles])
 
 
 def authorize(request: pb.AuthorizeRequest) -> Call[User]:
     return Call(request, pb.AuthorizeResponse, _user, is_read=True)
+
+
+def decisions(
+    pairs: Iterable[Tuple[str, Optional[Iterable[RoleName]]]],
+) -> Call[List[Outcome]]:
+    """Many decisions. A token that cannot be one is refused in its place and spoils no other."""
+    places: List[Optional[TokenInvalid]] = []
+    items = []
+    for token, roles in pairs:
+        try:
+            items.append(authorize_request(token, roles))
+            places.append(None)
+        except TokenInvalid as error:
+            places.append(error)
+    call = batch_authorize(items)
+
+    def outcomes(response: pb.BatchAuthorizeResponse) -> List[Outcome]:
+        answered = iter(call.convert(response))
+        return [refused or next(answered) for refused in places]
+
+    return replace(call, convert=outcomes)
 
 
 def batch_authorize(items: List[pb.AuthorizeRequest]) -> Call[List[Outcome]]:
@@ -189,9 +131,50 @@ def change_password(actor: str, current: str, new: str) -> Call[User]:
     return Call(request, pb.ChangePasswordResponse, _user, hashes=True, actor=actor)
 
 
+def revoke_tokens(actor: str, user_id: Optional[int]) -> Call[User]:
+    request = pb.RevokeTokensRequest(user_id=user_id)
+    return Call(request, pb.RevokeTokensResponse, _user, actor=actor)
+
+
+def create_api_key(
+    actor: str, name: str, role: Optional[RoleName], expires_at: Optional[datetime]
+) -> Call[NewApiKey]:
+    request = pb.CreateApiKeyRequest(name=name)
+    if role is not None:
+        request.role = role_number(role)
+    if expires_at is not None:
+        if expires_at.tzinfo is None:
+            raise ValueError("expires_at needs a time zone")
+        request.expires_at.FromDatetime(expires_at)
+    return Call(request, pb.CreateApiKeyResponse, NewApiKey.of, actor=actor)
+
+
+def list_api_keys(actor: str, user_id: Optional[int]) -> Call[List[ApiKey]]:
+    request = pb.ListApiKeysRequest(user_id=user_id)
+    return Call(request, pb.ListApiKeysResponse, _api_keys, is_read=True, actor=actor)
+
+
+def delete_api_keys(
+    actor: str, key_id: Optional[int], user_id: Optional[int]
+) -> Call[List[ApiKey]]:
+    request = pb.DeleteApiKeysRequest(user_id=user_id)
+    if key_id is None:
+        request.all.SetInParent()
+    else:
+        request.key_id = key_id
+    return Call(request, pb.DeleteApiKeysResponse, _api_keys, actor=actor)
+
+
 def get_usernames(ids: Iterable[int]) -> Call[Dict[int, str]]:
     request = pb.BatchGetUsersRequest(ids=ids)
     return Call(request, pb.BatchGetUsersResponse, _usernames, is_read=True)
+
+
+def only(keys: List[ApiKey]) -> ApiKey:
+    """The deleted key."""
+    if len(keys) != 1:
+        raise Malformed("not one deleted API key")
+    return keys[0]
 
 
 class _WithUser(Protocol):
@@ -210,6 +193,15 @@ def _login(response: pb.LoginResponse) -> Login:
 def _page(response: pb.ListUsersResponse) -> UserPage:
     following = response.next_after if response.HasField("next_after") else None
     return UserPage([User.of(user) for user in response.users], following)
+
+
+class _WithApiKeys(Protocol):
+    @property
+    def api_keys(self) -> Iterable[pb.ApiKey]: ...
+
+
+def _api_keys(response: _WithApiKeys) -> List[ApiKey]:
+    return [ApiKey.of(key) for key in response.api_keys]
 
 
 def _usernames(response: pb.BatchGetUsersResponse) -> Dict[int, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type
 
@@ -11,9 +12,11 @@ import grpc.aio
 
 from . import _calls as calls
 from ._batcher import Batcher
-from ._calls import Answer, Call, Context, Metadata, Outcome
+from ._call import CLOCK_TOLERANCE, READ_TIMEOUT, Answer, Call, Context, Metadata
+from ._calls import Outcome
 from ._channel import Address, Tls
 from ._status import error_of
+from .api_key import ApiKey, NewApiKey
 from .auth.v1 import auth_pb2 as pb
 from .errors import Unavailable
 from .user import Login, Role, RoleName, User, UserPage
@@ -43,7 +46,7 @@ class AsyncClient:
         self._channels: Dict[bool, grpc.aio.Channel] = {}
         self._methods: Dict[str, grpc.aio.UnaryUnaryMultiCallable[Any, Any]] = {}
         self._decisions: Batcher[Tuple[pb.AuthorizeRequest, Optional[str]], User] = Batcher(
-            self._decide, calls.MAX_BATCH, calls.READ_TIMEOUT
+            self._decide, calls.MAX_BATCH, READ_TIMEOUT
         )
 
     async def close(self) -> None:
@@ -87,7 +90,7 @@ class AsyncClient:
                 )
                 return call.convert(response)
             except grpc.RpcError as error:
-                failure = error_of(error, time() + calls.CLOCK_TOLERANCE >= deadline)
+                failure = error_of(error, time() + CLOCK_TOLERANCE >= deadline)
                 if delay is None or not isinstance(failure, Unavailable):
                     raise failure from error
                 await asyncio.sleep(delay)
@@ -138,8 +141,7 @@ class AsyncClient:
         context: Context = Context(),
     ) -> List[Outcome]:
         """Makes up to 256 decisions, pairs of a token and roles, each with its own outcome."""
-        items = [calls.authorize_request(token, roles) for token, roles in decisions]
-        return await self._run(calls.batch_authorize(items), context)
+        return await self._run(calls.decisions(decisions), context)
 
     async def create_user(
         self,
@@ -196,6 +198,42 @@ class AsyncClient:
     ) -> User:
         """Replaces the password of the user ``actor``, and revokes all of the user's tokens."""
         return await self._run(calls.change_password(actor, current, new), context)
+
+    async def revoke_tokens(
+        self, actor: str, user_id: Optional[int] = None, context: Context = Context()
+    ) -> User:
+        """Ends every access token of a user; without an id, of the user ``actor``: a logout."""
+        return await self._run(calls.revoke_tokens(actor, user_id), context)
+
+    async def create_api_key(
+        self,
+        actor: str,
+        name: str,
+        role: Optional[RoleName] = None,
+        expires_at: Optional[datetime] = None,
+        context: Context = Context(),
+    ) -> NewApiKey:
+        """Creates an API key of the user ``actor``, with at most ``role``; ``None``: the user's."""
+        return await self._run(calls.create_api_key(actor, name, role, expires_at), context)
+
+    async def list_api_keys(
+        self, actor: str, user_id: Optional[int] = None, context: Context = Context()
+    ) -> List[ApiKey]:
+        """The API keys of a user by ascending id; without an id, of the user ``actor``."""
+        return await self._run(calls.list_api_keys(actor, user_id), context)
+
+    async def delete_api_key(
+        self, actor: str, key_id: int, user_id: Optional[int] = None, context: Context = Context()
+    ) -> ApiKey:
+        """Deletes an API key of a user and returns it; without a user id, of the user ``actor``."""
+        deleted = await self._run(calls.delete_api_keys(actor, key_id, user_id), context)
+        return calls.only(deleted)
+
+    async def delete_all_api_keys(
+        self, actor: str, user_id: Optional[int] = None, context: Context = Context()
+    ) -> List[ApiKey]:
+        """Deletes every API key of a user; without an id, of the user ``actor``."""
+        return await self._run(calls.delete_api_keys(actor, None, user_id), context)
 
     async def get_usernames(
         self, ids: Iterable[int], context: Context = Context()

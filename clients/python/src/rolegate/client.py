@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Dict, Iterable, List, Optional, Tuple, Type
 
 import grpc
 
 from . import _calls as calls
-from ._calls import Answer, Call, Context, Outcome
+from ._call import CLOCK_TOLERANCE, Answer, Call, Context
+from ._calls import Outcome
 from ._channel import Address, Tls
 from ._status import error_of
+from .api_key import ApiKey, NewApiKey
 from .errors import Unavailable
 from .user import Login, Role, RoleName, User, UserPage
 
@@ -68,7 +71,7 @@ class Client:
                 timeout = deadline - time.monotonic()
                 return call.convert(method(call.request, timeout=timeout, metadata=metadata))
             except grpc.RpcError as error:
-                is_overdue = time.monotonic() + calls.CLOCK_TOLERANCE >= deadline
+                is_overdue = time.monotonic() + CLOCK_TOLERANCE >= deadline
                 failure = error_of(error, is_overdue)
                 if delay is None or not isinstance(failure, Unavailable):
                     raise failure from error
@@ -104,8 +107,7 @@ class Client:
         context: Context = Context(),
     ) -> List[Outcome]:
         """Makes up to 256 decisions, pairs of a token and roles, each with its own outcome."""
-        items = [calls.authorize_request(token, roles) for token, roles in decisions]
-        return self._run(calls.batch_authorize(items), context)
+        return self._run(calls.decisions(decisions), context)
 
     def create_user(
         self,
@@ -162,6 +164,42 @@ class Client:
     ) -> User:
         """Replaces the password of the user ``actor``, and revokes all of the user's tokens."""
         return self._run(calls.change_password(actor, current, new), context)
+
+    def revoke_tokens(
+        self, actor: str, user_id: Optional[int] = None, context: Context = Context()
+    ) -> User:
+        """Ends every access token of a user; without an id, of the user ``actor``: a logout."""
+        return self._run(calls.revoke_tokens(actor, user_id), context)
+
+    def create_api_key(
+        self,
+        actor: str,
+        name: str,
+        role: Optional[RoleName] = None,
+        expires_at: Optional[datetime] = None,
+        context: Context = Context(),
+    ) -> NewApiKey:
+        """Creates an API key of the user ``actor``, with at most ``role``; ``None``: the user's."""
+        return self._run(calls.create_api_key(actor, name, role, expires_at), context)
+
+    def list_api_keys(
+        self, actor: str, user_id: Optional[int] = None, context: Context = Context()
+    ) -> List[ApiKey]:
+        """The API keys of a user by ascending id; without an id, of the user ``actor``."""
+        return self._run(calls.list_api_keys(actor, user_id), context)
+
+    def delete_api_key(
+        self, actor: str, key_id: int, user_id: Optional[int] = None, context: Context = Context()
+    ) -> ApiKey:
+        """Deletes an API key of a user and returns it; without a user id, of the user ``actor``."""
+        deleted = self._run(calls.delete_api_keys(actor, key_id, user_id), context)
+        return calls.only(deleted)
+
+    def delete_all_api_keys(
+        self, actor: str, user_id: Optional[int] = None, context: Context = Context()
+    ) -> List[ApiKey]:
+        """Deletes every API key of a user; without an id, of the user ``actor``."""
+        return self._run(calls.delete_api_keys(actor, None, user_id), context)
 
     def get_usernames(
         self, ids: Iterable[int], context: Context = Context()

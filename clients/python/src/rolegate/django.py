@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import lru_cache, wraps
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Optional, Tuple, TypeVar
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
@@ -19,29 +19,36 @@ View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 def require(*roles: RoleName) -> Callable[[View], View]:
     """Lets requests pass whose user, ``request.rolegate_user``, has one of these roles now.
 
-    ``require()`` without roles lets any user pass. Only for views that are no coroutines.
+    Only for views that are no coroutines.
     """
-    wanted = tuple(Role(role) for role in roles) or None
+    if not roles:
+        raise ValueError("require() needs a role; require_user is any user")
+    wanted = tuple(Role(role) for role in roles)
+    return lambda view: _protected(view, wanted)
 
-    def decorate(view: View) -> View:
-        if asyncio.iscoroutinefunction(view):
-            raise TypeError("the view is a coroutine; use rolegate.asgi")
 
-        @wraps(view)
-        def protected(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            values = [request.META[name].encode() for name in _HEADER if name in request.META]
-            try:
-                user = _client().authorize(bearer_token(values), wanted)
-            except RolegateError as error:
-                headers = error_headers(error)
-                body = {"detail": error.detail}
-                return JsonResponse(body, status=error.status, headers=headers)
-            setattr(request, "rolegate_user", user)
-            return view(request, *args, **kwargs)
+def require_user(view: View) -> View:
+    """Lets any user pass: ``request.rolegate_user``. Only for views that are no coroutines."""
+    return _protected(view, None)
 
-        return protected  # type: ignore[return-value]
 
-    return decorate
+def _protected(view: View, roles: Optional[Tuple[Role, ...]]) -> View:
+    if asyncio.iscoroutinefunction(view):
+        raise TypeError("the view is a coroutine; use rolegate.asgi")
+
+    @wraps(view)
+    def protected(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        values = [request.META[name].encode() for name in _HEADER if name in request.META]
+        try:
+            user = _client().authorize(bearer_token(values), roles)
+        except RolegateError as error:
+            headers = error_headers(error)
+            body = {"detail": error.detail}
+            return JsonResponse(body, status=error.status, headers=headers)
+        setattr(request, "rolegate_user", user)
+        return view(request, *args, **kwargs)
+
+    return protected  # type: ignore[return-value]
 
 
 _HEADER = ("HTTP_AUTHORIZATION",)

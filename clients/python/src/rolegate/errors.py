@@ -49,13 +49,16 @@ class Refused(RolegateError):
     def __init__(
         self, message: str = "", retry_after: Optional[float] = None, scope: Optional[str] = None
     ) -> None:
-        super().__init__(f"{self.reason}: {message}" if message else self.reason)
+        super().__init__(message)
         #: For people; the broken rule where a value breaks one.
         self.message = message
         self.retry_after = retry_after
         #: What else is refused until then: ``username``, ``client`` or ``service``.
         self.scope = scope
         self.detail = type(self).detail or message
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.message}" if self.message else self.reason
 
     def __init_subclass__(cls) -> None:
         cls.reason = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).upper()
@@ -92,6 +95,18 @@ class OwnPassword(Refused):
 
 class CurrentPasswordWrong(Refused):
     status, detail = 400, "Current password is incorrect."
+
+
+class ApiKeyInvalid(Refused):
+    status, detail = 400, ""
+
+
+class ApiKeyLimit(Refused):
+    status, detail = 400, "A user can have at most 50 API keys."
+
+
+class ApiKeyNotFound(Refused):
+    status, detail = 404, "API key not found."
 
 
 class CredentialsInvalid(Refused):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Iterable, List, Optional, Union
+from typing import List, Optional, Union
 
 from .auth.v1 import auth_pb2 as pb
 from .errors import Malformed
@@ -30,9 +30,12 @@ def role_number(role: RoleName) -> pb.Role.ValueType:
     return _TO_WIRE[Role(role)]
 
 
-def role_numbers(roles: Iterable[RoleName]) -> List[pb.Role.ValueType]:
-    """The roles in the contract. A string is one name and no list of them."""
-    return [role_number(role) for role in ([roles] if isinstance(roles, str) else roles)]
+def role_of(number: pb.Role.ValueType) -> Role:
+    """A role that this version does not know is ``Malformed``: any other would be a guess."""
+    role = _FROM_WIRE.get(number)
+    if role is None:
+        raise Malformed("an unknown role")
+    return role
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,9 @@ class User:
     @classmethod
     def of(cls, message: pb.User) -> User:
         """A user without an id or with an unknown role is ``Malformed``, never a user without rights."""
-        role = _FROM_WIRE.get(message.role)
-        if role is None or message.id < 1:
-            raise Malformed("a user without an id or with an unknown role")
-        return cls(message.id, message.username, role, message.disabled)
+        if message.id < 1:
+            raise Malformed("a user without an id")
+        return cls(message.id, message.username, role_of(message.role), message.disabled)
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,20 @@ it decides nothing and must never be read as "no".
   USERNAME_INVALID       INVALID_ARGUMENT    the username breaks a rule; the message names it
   PASSWORD_INVALID       INVALID_ARGUMENT    the password breaks a rule; the message names it
   CREDENTIALS_INVALID    UNAUTHENTICATED     unknown username or wrong password
-  TOKEN_INVALID          UNAUTHENTICATED     malformed, forged or expired access token
+  TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, ended or expired access token, or an
+                                             API key that is not one, whatever the cause
   TOKEN_USER_NOT_FOUND   UNAUTHENTICATED     a valid token, but its user does not exist
-  ROLE_INSUFFICIENT      PERMISSION_DENIED   the user's stored role is not among the allowed ones
+  ROLE_INSUFFICIENT      PERMISSION_DENIED   the user's stored role is not among the allowed ones, or
+                                             an API key makes a call that needs an access token
   USER_NOT_FOUND         NOT_FOUND           no user has this id
   ROLE_INVALID           INVALID_ARGUMENT    the role is none of user, author, admin
   USER_NOT_DELETABLE     FAILED_PRECONDITION the user is the actor, or the one named admin
   LAST_ADMIN             FAILED_PRECONDITION without this user, no admin would be left
   OWN_PASSWORD           FAILED_PRECONDITION the user is the actor; only ChangePassword may change it
   CURRENT_PASSWORD_WRONG FAILED_PRECONDITION the given current password is wrong
+  API_KEY_INVALID        INVALID_ARGUMENT    a new API key breaks a rule; the message names it
+  API_KEY_LIMIT          FAILED_PRECONDITION the user has 50 API keys already
+  API_KEY_NOT_FOUND      NOT_FOUND           the user has no API key with this id
   REQUEST_INVALID        INVALID_ARGUMENT    the request is invalid; a bug of the caller
   REGISTRATION_CLOSED    PERMISSION_DENIED   registration is disabled
   TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts; google.rpc.RetryInfo says when
@@ -38,6 +43,7 @@ this client), "client" (all checks from this client), "service" (all checks).
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
@@ -94,7 +100,9 @@ class User(_message.Message):
     username: _builtins.str
     """Unique, compared byte for byte."""
     role: Global___Role.ValueType
-    """The role stored when the request was answered."""
+    """The role stored when the request was answered; in decisions about an API key, the key's if it is
+    lower.
+    """
     disabled: _builtins.bool
     """Whether every credential of the user is refused."""
     def __init__(
@@ -385,7 +393,7 @@ class AuthorizeRequest(_message.Message):
     ANY_AUTHENTICATED_FIELD_NUMBER: _builtins.int
     ROLES_FIELD_NUMBER: _builtins.int
     access_token: _builtins.str
-    """The access token, without the word "Bearer"."""
+    """The access token or the API key, without the word "Bearer"."""
     @_builtins.property
     def any_authenticated(self) -> Global___AnyAuthenticated:
         """Any user with a valid token."""
@@ -861,6 +869,304 @@ class ChangePasswordResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ChangePasswordResponse: _TypeAlias = ChangePasswordResponse  # noqa: Y015
+
+@_typing.final
+class RevokeTokensRequest(_message.Message):
+    """Ends the access tokens of a user."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.int
+    """The user; unset for the actor."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "user_id", b"user_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__user_id: _TypeAlias = _typing.Literal["user_id"]  # noqa: Y015
+    _WhichOneofArgType__user_id: _TypeAlias = _typing.Literal["_user_id", b"_user_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__user_id) -> _WhichOneofReturnType__user_id | None: ...
+
+Global___RevokeTokensRequest: _TypeAlias = RevokeTokensRequest  # noqa: Y015
+
+@_typing.final
+class RevokeTokensResponse(_message.Message):
+    """Every access token of the user is refused."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def user(self) -> Global___User:
+        """The user."""
+
+    def __init__(
+        self,
+        *,
+        user: Global___User | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["user", b"user"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["user", b"user"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevokeTokensResponse: _TypeAlias = RevokeTokensResponse  # noqa: Y015
+
+@_typing.final
+class ApiKey(_message.Message):
+    """An API key, without the key itself."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    PREFIX_FIELD_NUMBER: _builtins.int
+    ROLE_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    LAST_USED_AT_FIELD_NUMBER: _builtins.int
+    id: _builtins.int
+    """Assigned by the service, at least 1, never reused."""
+    user_id: _builtins.int
+    """The user who acts by it."""
+    name: _builtins.str
+    """As its user named it."""
+    prefix: _builtins.str
+    """The first 8 characters of the key, for people to recognise it."""
+    role: Global___Role.ValueType
+    """The highest role that it grants; unset: the user's."""
+    @_builtins.property
+    def created_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was created, to the second."""
+
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When it ends, to the second; unset: never."""
+
+    @_builtins.property
+    def last_used_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was last good for a decision, written at most once a minute; unset: never."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.int = ...,
+        user_id: _builtins.int = ...,
+        name: _builtins.str = ...,
+        prefix: _builtins.str = ...,
+        role: Global___Role.ValueType | None = ...,
+        created_at: _timestamp_pb2.Timestamp | None = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+        last_used_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "created_at", b"created_at", "expires_at", b"expires_at", "last_used_at", b"last_used_at", "role", b"role"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "created_at", b"created_at", "expires_at", b"expires_at", "id", b"id", "last_used_at", b"last_used_at", "name", b"name", "prefix", b"prefix", "role", b"role", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__role: _TypeAlias = _typing.Literal["role"]  # noqa: Y015
+    _WhichOneofArgType__role: _TypeAlias = _typing.Literal["_role", b"_role"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__role) -> _WhichOneofReturnType__role | None: ...
+
+Global___ApiKey: _TypeAlias = ApiKey  # noqa: Y015
+
+@_typing.final
+class CreateApiKeyRequest(_message.Message):
+    """Creates an API key."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ROLE_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """1 to 100 characters, no control or invisible characters, no white space at either end. Not unique."""
+    role: Global___Role.ValueType
+    """The highest role that the key grants; unset: the user's. ROLE_UNSPECIFIED is ROLE_INVALID."""
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When it ends, a time in the future and before the year 10000; fractions of a second are dropped.
+        Unset: never.
+        """
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        role: Global___Role.ValueType | None = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "expires_at", b"expires_at", "role", b"role"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "expires_at", b"expires_at", "name", b"name", "role", b"role"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__role: _TypeAlias = _typing.Literal["role"]  # noqa: Y015
+    _WhichOneofArgType__role: _TypeAlias = _typing.Literal["_role", b"_role"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__role) -> _WhichOneofReturnType__role | None: ...
+
+Global___CreateApiKeyRequest: _TypeAlias = CreateApiKeyRequest  # noqa: Y015
+
+@_typing.final
+class CreateApiKeyResponse(_message.Message):
+    """The key was created."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: _builtins.int
+    API_KEY_FIELD_NUMBER: _builtins.int
+    key: _builtins.str
+    """The key, to be sent as `authorization: Bearer <key>`. Never shown again."""
+    @_builtins.property
+    def api_key(self) -> Global___ApiKey:
+        """What is stored of it."""
+
+    def __init__(
+        self,
+        *,
+        key: _builtins.str = ...,
+        api_key: Global___ApiKey | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["api_key", b"api_key"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["api_key", b"api_key", "key", b"key"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateApiKeyResponse: _TypeAlias = CreateApiKeyResponse  # noqa: Y015
+
+@_typing.final
+class ListApiKeysRequest(_message.Message):
+    """Requests the API keys of a user."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.int
+    """The user; unset for the actor."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "user_id", b"user_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__user_id: _TypeAlias = _typing.Literal["user_id"]  # noqa: Y015
+    _WhichOneofArgType__user_id: _TypeAlias = _typing.Literal["_user_id", b"_user_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__user_id) -> _WhichOneofReturnType__user_id | None: ...
+
+Global___ListApiKeysRequest: _TypeAlias = ListApiKeysRequest  # noqa: Y015
+
+@_typing.final
+class ListApiKeysResponse(_message.Message):
+    """The API keys of a user."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    API_KEYS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def api_keys(self) -> _containers.RepeatedCompositeFieldContainer[Global___ApiKey]:
+        """By ascending id, at most 50; also those that have expired."""
+
+    def __init__(
+        self,
+        *,
+        api_keys: _abc.Iterable[Global___ApiKey] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["api_keys", b"api_keys"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListApiKeysResponse: _TypeAlias = ListApiKeysResponse  # noqa: Y015
+
+@_typing.final
+class DeleteApiKeysRequest(_message.Message):
+    """Deletes API keys of a user."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    KEY_ID_FIELD_NUMBER: _builtins.int
+    ALL_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.int
+    """The user; unset for the actor."""
+    key_id: _builtins.int
+    """The key with this id."""
+    @_builtins.property
+    def all(self) -> Global___AllApiKeys:
+        """Every key of the user."""
+
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.int | None = ...,
+        key_id: _builtins.int = ...,
+        all: Global___AllApiKeys | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "all", b"all", "key_id", b"key_id", "keys", b"keys", "user_id", b"user_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "all", b"all", "key_id", b"key_id", "keys", b"keys", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__user_id: _TypeAlias = _typing.Literal["user_id"]  # noqa: Y015
+    _WhichOneofArgType__user_id: _TypeAlias = _typing.Literal["_user_id", b"_user_id"]  # noqa: Y015
+    _WhichOneofReturnType_keys: _TypeAlias = _typing.Literal["key_id", "all"]  # noqa: Y015
+    _WhichOneofArgType_keys: _TypeAlias = _typing.Literal["keys", b"keys"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__user_id) -> _WhichOneofReturnType__user_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_keys) -> _WhichOneofReturnType_keys | None: ...
+
+Global___DeleteApiKeysRequest: _TypeAlias = DeleteApiKeysRequest  # noqa: Y015
+
+@_typing.final
+class AllApiKeys(_message.Message):
+    """Every key of the user."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AllApiKeys: _TypeAlias = AllApiKeys  # noqa: Y015
+
+@_typing.final
+class DeleteApiKeysResponse(_message.Message):
+    """The keys are refused from now on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    API_KEYS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def api_keys(self) -> _containers.RepeatedCompositeFieldContainer[Global___ApiKey]:
+        """Those that were deleted, by ascending id."""
+
+    def __init__(
+        self,
+        *,
+        api_keys: _abc.Iterable[Global___ApiKey] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["api_keys", b"api_keys"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteApiKeysResponse: _TypeAlias = DeleteApiKeysResponse  # noqa: Y015
 
 @_typing.final
 class BatchGetUsersRequest(_message.Message):

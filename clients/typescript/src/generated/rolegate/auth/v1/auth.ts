@@ -6,6 +6,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { Timestamp } from "../../../google/protobuf/timestamp.js";
 
 export const protobufPackage = "rolegate.auth.v1";
 
@@ -23,15 +24,20 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *   USERNAME_INVALID       INVALID_ARGUMENT    the username breaks a rule; the message names it
  *   PASSWORD_INVALID       INVALID_ARGUMENT    the password breaks a rule; the message names it
  *   CREDENTIALS_INVALID    UNAUTHENTICATED     unknown username or wrong password
- *   TOKEN_INVALID          UNAUTHENTICATED     malformed, forged or expired access token
+ *   TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, ended or expired access token, or an
+ *                                              API key that is not one, whatever the cause
  *   TOKEN_USER_NOT_FOUND   UNAUTHENTICATED     a valid token, but its user does not exist
- *   ROLE_INSUFFICIENT      PERMISSION_DENIED   the user's stored role is not among the allowed ones
+ *   ROLE_INSUFFICIENT      PERMISSION_DENIED   the user's stored role is not among the allowed ones, or
+ *                                              an API key makes a call that needs an access token
  *   USER_NOT_FOUND         NOT_FOUND           no user has this id
  *   ROLE_INVALID           INVALID_ARGUMENT    the role is none of user, author, admin
  *   USER_NOT_DELETABLE     FAILED_PRECONDITION the user is the actor, or the one named admin
  *   LAST_ADMIN             FAILED_PRECONDITION without this user, no admin would be left
  *   OWN_PASSWORD           FAILED_PRECONDITION the user is the actor; only ChangePassword may change it
  *   CURRENT_PASSWORD_WRONG FAILED_PRECONDITION the given current password is wrong
+ *   API_KEY_INVALID        INVALID_ARGUMENT    a new API key breaks a rule; the message names it
+ *   API_KEY_LIMIT          FAILED_PRECONDITION the user has 50 API keys already
+ *   API_KEY_NOT_FOUND      NOT_FOUND           the user has no API key with this id
  *   REQUEST_INVALID        INVALID_ARGUMENT    the request is invalid; a bug of the caller
  *   REGISTRATION_CLOSED    PERMISSION_DENIED   registration is disabled
  *   TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts; google.rpc.RetryInfo says when
@@ -65,7 +71,10 @@ export interface User {
   id: bigint;
   /** Unique, compared byte for byte. */
   username: string;
-  /** The role stored when the request was answered. */
+  /**
+   * The role stored when the request was answered; in decisions about an API key, the key's if it is
+   * lower.
+   */
   role: Role;
   /** Whether every credential of the user is refused. */
   disabled: boolean;
@@ -150,7 +159,7 @@ export interface VerifyCredentialsResponse {
 
 /** Requests a decision. */
 export interface AuthorizeRequest {
-  /** The access token, without the word "Bearer". */
+  /** The access token or the API key, without the word "Bearer". */
   accessToken: string;
   /** The requirement. Unset is REQUEST_INVALID, so that a caller that forgets it does not fail open. */
   requirement?:
@@ -288,6 +297,106 @@ export interface ChangePasswordRequest {
 export interface ChangePasswordResponse {
   /** The user. */
   user?: User | undefined;
+}
+
+/** Ends the access tokens of a user. */
+export interface RevokeTokensRequest {
+  /** The user; unset for the actor. */
+  userId?: bigint | undefined;
+}
+
+/** Every access token of the user is refused. */
+export interface RevokeTokensResponse {
+  /** The user. */
+  user?: User | undefined;
+}
+
+/** An API key, without the key itself. */
+export interface ApiKey {
+  /** Assigned by the service, at least 1, never reused. */
+  id: bigint;
+  /** The user who acts by it. */
+  userId: bigint;
+  /** As its user named it. */
+  name: string;
+  /** The first 8 characters of the key, for people to recognise it. */
+  prefix: string;
+  /** The highest role that it grants; unset: the user's. */
+  role?:
+    | Role
+    | undefined;
+  /** When it was created, to the second. */
+  createdAt?:
+    | Date
+    | undefined;
+  /** When it ends, to the second; unset: never. */
+  expiresAt?:
+    | Date
+    | undefined;
+  /** When it was last good for a decision, written at most once a minute; unset: never. */
+  lastUsedAt?: Date | undefined;
+}
+
+/** Creates an API key. */
+export interface CreateApiKeyRequest {
+  /** 1 to 100 characters, no control or invisible characters, no white space at either end. Not unique. */
+  name: string;
+  /** The highest role that the key grants; unset: the user's. ROLE_UNSPECIFIED is ROLE_INVALID. */
+  role?:
+    | Role
+    | undefined;
+  /**
+   * When it ends, a time in the future and before the year 10000; fractions of a second are dropped.
+   * Unset: never.
+   */
+  expiresAt?: Date | undefined;
+}
+
+/** The key was created. */
+export interface CreateApiKeyResponse {
+  /** The key, to be sent as `authorization: Bearer <key>`. Never shown again. */
+  key: string;
+  /** What is stored of it. */
+  apiKey?: ApiKey | undefined;
+}
+
+/** Requests the API keys of a user. */
+export interface ListApiKeysRequest {
+  /** The user; unset for the actor. */
+  userId?: bigint | undefined;
+}
+
+/** The API keys of a user. */
+export interface ListApiKeysResponse {
+  /** By ascending id, at most 50; also those that have expired. */
+  apiKeys: ApiKey[];
+}
+
+/** Deletes API keys of a user. */
+export interface DeleteApiKeysRequest {
+  /** The user; unset for the actor. */
+  userId?:
+    | bigint
+    | undefined;
+  /** The keys. Unset is REQUEST_INVALID, so that a caller that forgets the id does not delete all. */
+  keys?:
+    | //
+    /** The key with this id. */
+    { $case: "keyId"; value: bigint }
+    | //
+    /** Every key of the user. */
+    { $case: "all"; value: AllApiKeys }
+    | undefined;
+}
+
+/** Every key of the user. */
+export interface AllApiKeys {
+}
+
+/** The keys are refused from now on. */
+export interface DeleteApiKeysResponse {
+  /** Those that were deleted, by ascending id. */
+  apiKeys: ApiKey[];
 }
 
 /** Requests the usernames of users. */
@@ -1944,6 +2053,616 @@ export const ChangePasswordResponse: MessageFns<ChangePasswordResponse> = {
   },
 };
 
+function createBaseRevokeTokensRequest(): RevokeTokensRequest {
+  return { userId: undefined };
+}
+
+export const RevokeTokensRequest: MessageFns<RevokeTokensRequest> = {
+  encode(message: RevokeTokensRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.userId !== undefined) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.userId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RevokeTokensRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRevokeTokensRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRevokeTokensResponse(): RevokeTokensResponse {
+  return { user: undefined };
+}
+
+export const RevokeTokensResponse: MessageFns<RevokeTokensResponse> = {
+  encode(message: RevokeTokensResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.user !== undefined) {
+      User.encode(message.user, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RevokeTokensResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRevokeTokensResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.user = User.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseApiKey(): ApiKey {
+  return {
+    id: 0n,
+    userId: 0n,
+    name: "",
+    prefix: "",
+    role: undefined,
+    createdAt: undefined,
+    expiresAt: undefined,
+    lastUsedAt: undefined,
+  };
+}
+
+export const ApiKey: MessageFns<ApiKey> = {
+  encode(message: ApiKey, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0n) {
+      if (BigInt.asIntN(64, message.id) !== message.id) {
+        throw new globalThis.Error("value provided for field message.id of type int64 too large");
+      }
+      writer.uint32(8).int64(message.id);
+    }
+    if (message.userId !== 0n) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(16).int64(message.userId);
+    }
+    if (message.name !== "") {
+      writer.uint32(26).string(message.name);
+    }
+    if (message.prefix !== "") {
+      writer.uint32(34).string(message.prefix);
+    }
+    if (message.role !== undefined) {
+      writer.uint32(40).int32(message.role);
+    }
+    if (message.createdAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(50).fork()).join();
+    }
+    if (message.expiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(58).fork()).join();
+    }
+    if (message.lastUsedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastUsedAt), writer.uint32(66).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ApiKey {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseApiKey();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.prefix = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.role = reader.int32() as any;
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.lastUsedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCreateApiKeyRequest(): CreateApiKeyRequest {
+  return { name: "", role: undefined, expiresAt: undefined };
+}
+
+export const CreateApiKeyRequest: MessageFns<CreateApiKeyRequest> = {
+  encode(message: CreateApiKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.role !== undefined) {
+      writer.uint32(16).int32(message.role);
+    }
+    if (message.expiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateApiKeyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateApiKeyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.role = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCreateApiKeyResponse(): CreateApiKeyResponse {
+  return { key: "", apiKey: undefined };
+}
+
+export const CreateApiKeyResponse: MessageFns<CreateApiKeyResponse> = {
+  encode(message: CreateApiKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.apiKey !== undefined) {
+      ApiKey.encode(message.apiKey, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateApiKeyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateApiKeyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.apiKey = ApiKey.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListApiKeysRequest(): ListApiKeysRequest {
+  return { userId: undefined };
+}
+
+export const ListApiKeysRequest: MessageFns<ListApiKeysRequest> = {
+  encode(message: ListApiKeysRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.userId !== undefined) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.userId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListApiKeysRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListApiKeysRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListApiKeysResponse(): ListApiKeysResponse {
+  return { apiKeys: [] };
+}
+
+export const ListApiKeysResponse: MessageFns<ListApiKeysResponse> = {
+  encode(message: ListApiKeysResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.apiKeys) {
+      ApiKey.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListApiKeysResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListApiKeysResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.apiKeys.push(ApiKey.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDeleteApiKeysRequest(): DeleteApiKeysRequest {
+  return { userId: undefined, keys: undefined };
+}
+
+export const DeleteApiKeysRequest: MessageFns<DeleteApiKeysRequest> = {
+  encode(message: DeleteApiKeysRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.userId !== undefined) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.userId);
+    }
+    switch (message.keys?.$case) {
+      case "keyId":
+        if (BigInt.asIntN(64, message.keys.value) !== message.keys.value) {
+          throw new globalThis.Error("value provided for field message.keys.value of type int64 too large");
+        }
+        writer.uint32(16).int64(message.keys.value);
+        break;
+      case "all":
+        AllApiKeys.encode(message.keys.value, writer.uint32(26).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteApiKeysRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteApiKeysRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.keys = { $case: "keyId", value: reader.int64() as bigint };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.keys = { $case: "all", value: AllApiKeys.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseAllApiKeys(): AllApiKeys {
+  return {};
+}
+
+export const AllApiKeys: MessageFns<AllApiKeys> = {
+  encode(_: AllApiKeys, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AllApiKeys {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAllApiKeys();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDeleteApiKeysResponse(): DeleteApiKeysResponse {
+  return { apiKeys: [] };
+}
+
+export const DeleteApiKeysResponse: MessageFns<DeleteApiKeysResponse> = {
+  encode(message: DeleteApiKeysResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.apiKeys) {
+      ApiKey.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteApiKeysResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteApiKeysResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.apiKeys.push(ApiKey.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseBatchGetUsersRequest(): BatchGetUsersRequest {
   return { ids: [] };
 }
@@ -2112,6 +2831,18 @@ export const UserName: MessageFns<UserName> = {
     }
   },
 };
+
+function toTimestamp(date: Date): Timestamp {
+  const seconds = BigInt(Math.trunc(date.getTime() / 1_000));
+  const nanos = (date.getTime() % 1_000) * 1_000_000;
+  return { seconds, nanos };
+}
+
+function fromTimestamp(t: Timestamp): Date {
+  let millis = (globalThis.Number(t.seconds.toString()) || 0) * 1_000;
+  millis += (t.nanos || 0) / 1_000_000;
+  return new globalThis.Date(millis);
+}
 
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;

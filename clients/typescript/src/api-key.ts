@@ -1,0 +1,37 @@
+/** API keys. */
+
+import { Malformed } from "./errors.js";
+import type { ApiKey as WireApiKey } from "./generated/rolegate/auth/v1/auth.js";
+import { idFrom, type Role, roleFrom } from "./user.js";
+
+/** An API key, without the key itself. */
+export interface ApiKey {
+  readonly id: number;
+  readonly userId: number;
+  /** As its user named it; not unique. */
+  readonly name: string;
+  /** The first 8 characters of the key. */
+  readonly prefix: string;
+  /** The highest role that it grants; `undefined`: the user's. */
+  readonly role: Role | undefined;
+  readonly createdAt: Date;
+  /** When it ends; `undefined`: never. */
+  readonly expiresAt: Date | undefined;
+  /** When it was last good for a decision; `undefined`: never. */
+  readonly lastUsedAt: Date | undefined;
+}
+
+/** A key that was created. `key` is sent like an access token, and never shown again. */
+export interface NewApiKey {
+  readonly key: string;
+  readonly apiKey: ApiKey;
+}
+
+/** A role of a later version is `Malformed`: without it the key would seem to grant more. */
+export function apiKeyFrom(message: WireApiKey | undefined): ApiKey {
+  if (!message?.createdAt || message.id < 1n) throw new Malformed("an API key without an id or a time");
+  const { name, prefix, createdAt, expiresAt, lastUsedAt } = message;
+  const role = message.role === undefined ? undefined : roleFrom(message.role);
+  const [id, userId] = [idFrom(message.id), idFrom(message.userId)];
+  return { id, userId, name, prefix, role, createdAt, expiresAt, lastUsedAt };
+}
