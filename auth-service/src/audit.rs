@@ -5,7 +5,7 @@
 //! field.
 
 use crate::user::User;
-use rolegate_proto::Role;
+use rolegate_proto::{Reason, Role};
 use rolegate_telemetry::audit_line;
 
 /// What a password was checked for.
@@ -84,6 +84,14 @@ pub(crate) enum Event<'a> {
         user_id: i64,
         key_id: i64,
     },
+    /// A proxy was told to refuse a request of this user.
+    AccessDenied {
+        actor: &'a User,
+        method: &'a str,
+        /// Host and path, without the query.
+        route: &'a str,
+        required_roles: &'a str,
+    },
     /// The database has not answered the commit of this change: it may be made, also later.
     OutcomeUnknown {
         change: &'static str,
@@ -149,6 +157,17 @@ pub(crate) fn record(event: Event<'_>) {
                 username = user.username,
                 actor_id = actor.id,
                 actor = actor.username,
+            );
+        }
+        Event::AccessDenied { actor, method, route, required_roles } => {
+            audit_line!(
+                "access_denied",
+                actor_id = actor.id,
+                actor = actor.username,
+                method,
+                route,
+                required_roles,
+                reason = Reason::RoleInsufficient.as_str(),
             );
         }
         Event::OutcomeUnknown { change, actor_id, user_id } => {

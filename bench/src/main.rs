@@ -4,7 +4,8 @@
 //!
 //! - [`compare`]: live role decisions of the services and the baseline, as a table and a chart.
 //!   [`flood`]: the effect of a login flood on other requests. [`paging`]: pages of a million users.
-//!   [`posts`]: reading posts. [`keys`]: API keys against access tokens.
+//!   [`posts`]: reading posts. [`keys`]: API keys against access tokens. [`ext_authz`]: checks of Envoy.
+//!   [`proxy`]: an application behind nginx.
 //! - [`baseline`]: a monolith written for comparison.
 //! - [`target`], [`services`], [`program`], [`cluster`], [`users`]: the systems under test and their
 //!   data; all of them end with this process.
@@ -18,6 +19,7 @@ mod baseline;
 mod cluster;
 mod compare;
 mod console;
+mod ext_authz;
 mod flood;
 mod http_client;
 mod keys;
@@ -27,6 +29,7 @@ mod paging;
 mod pgbench;
 mod posts;
 mod program;
+mod proxy;
 mod report;
 mod services;
 mod statistics;
@@ -40,10 +43,12 @@ mod wrk;
 use baseline::BaselineOptions;
 use clap::Parser;
 use compare::CompareOptions;
+use ext_authz::ExtAuthzOptions;
 use flood::FloodOptions;
 use keys::KeysOptions;
 use paging::PagingOptions;
 use posts::PostsOptions;
+use proxy::ProxyOptions;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -76,6 +81,10 @@ enum Command {
     Keys(KeysOptions),
     /// GET /users and GET /users/{id} with a million users
     Paging(PagingOptions),
+    /// Checks of Envoy at auth-service: latency at a constant rate, and throughput relative to Authorize
+    ExtAuthz(ExtAuthzOptions),
+    /// An application behind nginx, with and without decisions
+    Proxy(ProxyOptions),
     /// Serve the baseline
     #[command(hide = true)]
     Baseline(BaselineOptions),
@@ -92,6 +101,8 @@ async fn main() -> ExitCode {
             Some(Command::Posts(options)) => posts::posts(options).await,
             Some(Command::Keys(options)) => keys::keys(options).await,
             Some(Command::Paging(options)) => paging::paging(options).await,
+            Some(Command::ExtAuthz(options)) => ext_authz::ext_authz(options).await,
+            Some(Command::Proxy(options)) => proxy::proxy(options).await,
             Some(Command::Baseline(options)) => baseline::serve(options).await,
         }
     };

@@ -72,7 +72,7 @@ pub(crate) async fn gateway(
         file: sibling_binary("gateway")?,
         arguments: &[],
         settings: &settings,
-        listeners: &["bearer", "basic", "ops"],
+        listeners: &["bearer", "basic", "forward", "ops"],
     };
     Program::start(launch, folder).await
 }

@@ -51,6 +51,13 @@ async fn the_stored_role_decides_at_once(setup: TestSetup) {
             denied.expect_refused(7, 403, "Insufficient privileges.");
         }
     }
+    let is_audited = |line: &str| {
+        line.contains("access_denied")
+            && line.contains("app.example/reports")
+            && line.contains("author,admin")
+    };
+    app.auth().logs("the denial", is_audited).await;
+    assert!(!app.auth().stderr().contains("month=5"), "the query is in the log");
     app.database.delete(&ann.username).await;
     ask(&client, "*", &credentials[0]).await.expect_refused(16, 401, "User not found.");
     let refused = ask(&client, "*", &credentials[1]).await;

@@ -1,5 +1,6 @@
 //! The address of proxies: `/authorize` and `/introspect`.
 
+use crate::api_keys::create_key;
 use e2e::{
     ADMIN_PASSWORD, Api, TestApp, TestResponse, TestSetup, for_all_deployments,
     for_split_deployments, token,
@@ -11,6 +12,7 @@ for_all_deployments!(
     a_proxy_gets_the_stored_role_at_once,
     guesses_count_for_the_client_that_a_trusted_proxy_reports,
     introspection_reports_the_stored_role_and_the_end_of_the_token,
+    an_api_key_passes_with_its_role_and_has_no_end_in_introspection,
 );
 for_split_deployments!(an_outage_is_503_for_proxies_and_introspection);
 
@@ -110,6 +112,28 @@ async fn introspection_reports_the_stored_role_and_the_end_of_the_token(setup: T
     // The token of a caller that does not exist any more is no authentication.
     introspect(&proxy.with_token(&ann.token), &admin.token).await.expect(401);
     introspect(&proxy, &admin.token).await.expect_detail(401, "Not authenticated.");
+}
+
+async fn an_api_key_passes_with_its_role_and_has_no_end_in_introspection(setup: TestSetup) {
+    let app = setup.start().await;
+    let admin = app.admin().await;
+    let body = json!({ "name": "reports", "role": "author" });
+    let (key, _) = create_key(&app.bearer.with_token(&admin.token), &body).await;
+    let caller = proxy_address(&app).with_token(&key);
+    let passed = caller.get("/authorize?roles=author").await;
+    expect_passed(&passed, admin.id, "admin", "author");
+    let denied = caller.get("/authorize?roles=admin").await;
+    denied.expect_detail(403, "Insufficient privileges.");
+    let expected = json!({
+        "active": true,
+        "sub": admin.id.to_string(),
+        "username": "admin",
+        "role": "author",
+        "token_type": "bearer",
+    });
+    introspect(&caller, &key).await.expect_json(200, &expected);
+    let unknown = format!("rgk_{}", "x".repeat(key.len() - 4));
+    introspect(&caller, &unknown).await.expect_json(200, &json!({ "active": false }));
 }
 
 async fn an_outage_is_503_for_proxies_and_introspection(setup: TestSetup) {

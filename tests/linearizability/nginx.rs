@@ -33,7 +33,7 @@ impl Nginx {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/proxies/nginx/nginx.conf");
         let mut text = std::fs::read_to_string(file).expect("the configuration");
         for (shipped, real) in [(8080, port), (8088, own), (8002, gateway.port())] {
-            text = text.replace(&shipped.to_string(), &real.to_string());
+            text = text.replace(&format!(":{shipped}"), &format!(":{real}"));
         }
         // Everything that it writes is in this folder.
         let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];

@@ -54,7 +54,7 @@ def exchange(port, method, path, headers):
     """Sends exactly these headers, and reads to the end. A proxy may answer before it has read all."""
     lines = [f"{method} {path} HTTP/1.1", "Host: app.example", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in headers]
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=90) as connection:
         received = b""
         try:
             connection.sendall("\r\n".join([*lines, "", ""]).encode("latin-1"))

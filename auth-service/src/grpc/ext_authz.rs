@@ -8,7 +8,8 @@ mod response;
 
 use super::{request_origin, status::reason_of};
 use crate::{
-    accounts::{AccountError, Accounts},
+    accounts::{AccountError, Accounts, Requirement},
+    audit::{self, Event},
     metrics,
     request_origin::RequestOrigin,
     store::StoreError,
@@ -17,9 +18,10 @@ use crate::{
 use envoy_types::pb::envoy::service::auth::v3::{
     AttributeContext, CheckRequest, CheckResponse, authorization_server::Authorization as Check,
 };
+use moka::sync::Cache;
 use response::Denial;
-use rolegate_grpc_server::is_trusted_caller;
-use rolegate_proto::Authorization;
+use rolegate_grpc_server::{is_trusted_caller, log_error};
+use rolegate_proto::{Authorization, Reason};
 use rolegate_service_runtime::{cidr_set::CidrSet, ignored_address::AddressHeader};
 use rolegate_telemetry::request_context::RequestContext;
 use secrecy::ExposeSecret as _;
@@ -32,6 +34,12 @@ use tonic::{Request, Response, Status};
 /// Between two warnings about routes without a requirement: clients can send any number of requests.
 const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 
+/// Between two audit lines about one user and one requirement.
+const AUDIT_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Of denials; beyond it, some are audited again sooner.
+const MAX_AUDITED: u64 = 10_000;
+
 /// Addresses of clients that an Envoy outside of `TRUSTED_GATEWAYS` reports.
 static IGNORED: AddressHeader =
     AddressHeader::new("source.address", "TRUSTED_GATEWAYS", "proxy of yours");
@@ -43,6 +51,8 @@ pub struct ExtAuthz {
     /// Callers whose `source.address` is the client address.
     trusted: Arc<CidrSet>,
     last_warning: Arc<Mutex<Option<Instant>>>,
+    /// The ids of users, and the requirements, of denials in the audit log.
+    audited: Cache<(i64, String), ()>,
 }
 
 #[tonic::async_trait]
@@ -70,7 +80,9 @@ impl ExtAuthz {
     /// The decisions of these accounts.
     #[must_use]
     pub fn new(accounts: Accounts, trusted: CidrSet) -> Self {
-        Self { accounts, trusted: Arc::new(trusted), last_warning: Arc::default() }
+        let audited =
+            Cache::builder().max_capacity(MAX_AUDITED).time_to_live(AUDIT_INTERVAL).build();
+        Self { accounts, trusted: Arc::new(trusted), last_warning: Arc::default(), audited }
     }
 
     async fn decide(
@@ -78,25 +90,47 @@ impl ExtAuthz {
         attributes: AttributeContext,
         origin: RequestOrigin,
     ) -> Result<User, Denial> {
-        let Some(requirement) = request::requirement(&attributes.context_extensions) else {
+        let Some((roles, requirement)) = request::requirement(&attributes.context_extensions)
+        else {
             self.warn_of_route(&attributes);
             return Err(AccountError::RoleInsufficient.into());
         };
-        match request::authorization(attributes).ok_or_else(Denial::not_authenticated)? {
+        let credentials = request::authorization(&attributes);
+        let user = match credentials.ok_or_else(Denial::not_authenticated)? {
             Authorization::Bearer(token) => {
-                let authorized = self.accounts.authorize(token.expose_secret(), &requirement).await;
-                metrics::authorization(authorized.as_ref().err().map(reason_of));
-                Ok(authorized?)
+                // Any user, because the audit log names the one who is refused.
+                let any = Requirement::AnyAuthenticated;
+                let bearer = self.accounts.authorize(token.expose_secret(), &any).await;
+                metrics::authorization(match &bearer {
+                    Ok(user) if requirement.admits(user.role) => None,
+                    Ok(_) => Some(Reason::RoleInsufficient),
+                    Err(error) => Some(reason_of(error)),
+                });
+                bearer?
             }
             Authorization::Basic { username, password } => {
                 let verify = self.accounts.verify_credentials(&username, password, origin);
                 // Boxed, or every check would be as large as that of a password.
                 let verified = Box::pin(in_context_of(origin, verify)).await;
                 metrics::login("basic", verified.as_ref().err().map(reason_of));
-                let user = verified?;
-                let is_admitted = requirement.admits(user.role);
-                is_admitted.then_some(user).ok_or_else(|| AccountError::RoleInsufficient.into())
+                verified?
             }
+        };
+        if requirement.admits(user.role) {
+            return Ok(user);
+        }
+        in_context_of(origin, async { self.audit(&user, roles, &attributes) }).await;
+        Err(AccountError::RoleInsufficient.into())
+    }
+
+    /// Records a denial, once a minute for each user and requirement, so that a user cannot fill the
+    /// log.
+    fn audit(&self, actor: &User, required_roles: &str, attributes: &AttributeContext) {
+        let key = (actor.id, required_roles.to_owned());
+        if self.audited.entry(key).or_insert(()).is_fresh() {
+            let (method, host, path) = request::route(attributes);
+            let route = &format!("{host}{path}");
+            audit::record(Event::AccessDenied { actor, method, route, required_roles });
         }
     }
 
@@ -108,7 +142,7 @@ impl ExtAuthz {
         }
         *last = Some(Instant::now());
         drop(last);
-        let (host, path) = request::route(attributes);
+        let (_, host, path) = request::route(attributes);
         tracing::warn!(
             host,
             path,
@@ -148,8 +182,7 @@ async fn in_context_of<T>(origin: RequestOrigin, work: impl Future<Output = T>) 
 impl From<AccountError> for Denial {
     fn from(error: AccountError) -> Self {
         let (reason, retry_after) = (reason_of(&error), super::status::retry_after(&error));
-        // Logs the causes of failures.
-        let _ = Status::from(error);
+        log_error(reason, &error);
         Self::of_reason(reason, retry_after)
     }
 }

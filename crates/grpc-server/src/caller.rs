@@ -30,35 +30,47 @@ pub(crate) struct Caller {
 /// trace: it has an address in a trusted network, a verified certificate, or is in this process.
 #[must_use]
 pub fn is_trusted_caller(extensions: &Extensions, trusted: &CidrSet) -> bool {
-    let tls = extensions.get::<ConnectionInfo<TlsConnectInfo<TcpConnectInfo>>>();
-    let plain = extensions.get::<ConnectionInfo<TcpConnectInfo>>();
-    let tls = tls.map(|info| &info.peer);
-    let tcp = tls.map(TlsConnectInfo::get_ref).or_else(|| plain.map(|info| &info.peer));
-    let address = tcp.and_then(TcpConnectInfo::remote_addr).map(|address| address.ip());
-    is_verified(tls)
-        || address.is_some_and(|address| trusted.contains(address))
-        || extensions.get::<InProcessPeer>().is_some()
+    Peer::of(extensions).is_trusted(extensions, trusted)
 }
 
-fn is_verified(tls: Option<&TlsConnectInfo<TcpConnectInfo>>) -> bool {
-    let certificates = tls.and_then(TlsConnectInfo::peer_certs);
-    certificates.is_some_and(|certificates| !certificates.is_empty())
+/// The other end of a connection.
+struct Peer<'a> {
+    unfinished: Option<&'a Unfinished>,
+    address: Option<IpAddr>,
+    has_verified_certificate: bool,
+}
+
+impl<'a> Peer<'a> {
+    fn of(extensions: &'a Extensions) -> Self {
+        let tls = extensions.get::<ConnectionInfo<TlsConnectInfo<TcpConnectInfo>>>();
+        let plain = extensions.get::<ConnectionInfo<TcpConnectInfo>>();
+        let unfinished = tls.map(|info| &info.unfinished);
+        let unfinished = unfinished.or_else(|| plain.map(|info| &info.unfinished));
+        let tls = tls.map(|info| &info.peer);
+        let tcp = tls.map(TlsConnectInfo::get_ref).or_else(|| plain.map(|info| &info.peer));
+        let address = tcp.and_then(TcpConnectInfo::remote_addr).map(|address| address.ip());
+        let certificates = tls.and_then(TlsConnectInfo::peer_certs);
+        let has_verified_certificate =
+            certificates.is_some_and(|certificates| !certificates.is_empty());
+        Self { unfinished, address, has_verified_certificate }
+    }
+
+    fn is_trusted(&self, extensions: &Extensions, trusted: &CidrSet) -> bool {
+        self.has_verified_certificate
+            || self.address.is_some_and(|address| trusted.contains(address))
+            || extensions.get::<InProcessPeer>().is_some()
+    }
 }
 
 impl Caller {
     pub(crate) fn of<B>(request: &Request<B>, trusted: &CidrSet) -> Self {
         let extensions = request.extensions();
-        let tls = extensions.get::<ConnectionInfo<TlsConnectInfo<TcpConnectInfo>>>();
-        let plain = extensions.get::<ConnectionInfo<TcpConnectInfo>>();
-        let unfinished = tls.map(|info| &info.unfinished);
-        let unfinished = unfinished.or_else(|| plain.map(|info| &info.unfinished)).cloned();
-        let tls = tls.map(|info| &info.peer);
-        let tcp = tls.map(TlsConnectInfo::get_ref).or_else(|| plain.map(|info| &info.peer));
-        let address = tcp.and_then(TcpConnectInfo::remote_addr).map(|address| address.ip());
-        let is_verified = is_verified(tls);
-        let unfinished =
-            unfinished.map(|unfinished| (unfinished, address.filter(|_| !is_verified)));
-        let is_trusted = is_trusted_caller(extensions, trusted);
+        let peer = Peer::of(extensions);
+        let is_trusted = peer.is_trusted(extensions, trusted);
+        let Peer { unfinished, address, has_verified_certificate } = peer;
+        let unfinished = unfinished.cloned();
+        let unfinished = unfinished
+            .map(|unfinished| (unfinished, address.filter(|_| !has_verified_certificate)));
         let reported = request.headers().get(CLIENT_ADDRESS);
         if !is_trusted && reported.is_some() {
             IGNORED.ignore(address);

@@ -15,16 +15,7 @@ pub fn error_status(
     retry_after: Option<Duration>,
     scope: Option<RefusalScope>,
 ) -> Status {
-    match reason {
-        Reason::Internal
-        | Reason::AuthUnavailable
-        | Reason::StoreUnavailable
-        | Reason::OutcomeUnknown => {
-            tracing::error!(cause = error_chain(error), "call failed");
-        }
-        // The store logs the cause of STORE_READ_ONLY once.
-        _ => tracing::debug!(reason = reason.as_str(), "call rejected"),
-    }
+    log_error(reason, error);
     let text = match reason {
         Reason::Internal => "internal error".to_owned(),
         _ => error.to_string(),
@@ -38,4 +29,18 @@ pub fn error_status(
         details.set_retry_info(Some(delay));
     }
     Status::with_error_details(reason.code(), text, details)
+}
+
+/// Logs the cause of a server error.
+pub fn log_error(reason: Reason, error: &(dyn Error + 'static)) {
+    match reason {
+        Reason::Internal
+        | Reason::AuthUnavailable
+        | Reason::StoreUnavailable
+        | Reason::OutcomeUnknown => {
+            tracing::error!(cause = error_chain(error), "call failed");
+        }
+        // The store logs the cause of STORE_READ_ONLY once.
+        _ => tracing::debug!(reason = reason.as_str(), "call rejected"),
+    }
 }

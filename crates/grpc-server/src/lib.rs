@@ -24,7 +24,7 @@ mod tls_files;
 mod unfinished;
 
 pub use caller::{IGNORED as IGNORED_ADDRESSES, is_trusted_caller};
-pub use error_status::error_status;
+pub use error_status::{error_status, log_error};
 pub use listener::{Connections, GrpcListener};
 pub use server::GrpcServer;
 pub use tls_files::TlsFiles;

@@ -1,8 +1,9 @@
 -- http-request lua.rolegate PATH: lets a request pass if Rolegate answers 200 at PATH.
 
 local ROLEGATE = "http://127.0.0.1:8002"
--- Milliseconds, for each of four tries, which HAProxy makes by itself.
-local TIMEOUT = 5000
+-- Milliseconds, for each of the four tries that HAProxy 2.6 makes if there is no answer. Longer than
+-- Rolegate takes, which answers within 10 seconds: each try is an attempt with a password.
+local TIMEOUT = 11000
 local IDENTITY = { "rolegate-user-id", "rolegate-username", "rolegate-role" }
 
 -- The values of a header, which HAProxy counts from 0.
@@ -45,7 +46,10 @@ core.register_action("rolegate", { "http-req" }, function(txn, path)
     refuse(txn, response.status, response)
   else
     for _, name in ipairs(IDENTITY) do
-      txn.http:req_set_header(name, values(response.headers, name)[1] or "")
+      local value = values(response.headers, name)[1]
+      -- Whatever answered, it was not Rolegate.
+      if not value then return refuse(txn, 503, {}) end
+      txn.http:req_set_header(name, value)
     end
   end
 end, 1)

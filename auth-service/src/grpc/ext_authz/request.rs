@@ -12,34 +12,36 @@ use std::{collections::HashMap, net::IpAddr};
 const MAX_SHOWN: usize = 200;
 
 /// `roles` of the route's configuration, which no client can set: `author,admin`, or `*` for any user.
-/// `None` if it is missing or names an unknown role.
-pub(super) fn requirement(extensions: &HashMap<String, String>) -> Option<Requirement> {
-    match extensions.get("roles")?.as_str() {
-        "*" => Some(Requirement::AnyAuthenticated),
-        names => Role::parse_list(names).ok().map(Requirement::Roles),
-    }
+/// As text too. `None` if it is missing or names an unknown role.
+pub(super) fn requirement(extensions: &HashMap<String, String>) -> Option<(&str, Requirement)> {
+    let roles = extensions.get("roles")?.as_str();
+    let requirement = match roles {
+        "*" => Requirement::AnyAuthenticated,
+        names => Requirement::Roles(Role::parse_list(names).ok()?),
+    };
+    Some((roles, requirement))
 }
 
 /// The credentials of the only `authorization` header. Envoy sends headers as a map, which joins
 /// repeated ones, or with `encode_raw_headers` as a list of bytes.
-pub(super) fn authorization(attributes: AttributeContext) -> Option<Authorization> {
-    let HttpRequest { headers, header_map, .. } = attributes.request?.http?;
+pub(super) fn authorization(attributes: &AttributeContext) -> Option<Authorization> {
+    let HttpRequest { headers, header_map, .. } = attributes.request.as_ref()?.http.as_ref()?;
     let is_it = |name: &str| name.eq_ignore_ascii_case(AUTHORIZATION);
-    let joined = headers.into_iter().filter(|(name, _)| is_it(name));
-    let joined = joined.map(|(_, value)| Some(value.into_bytes()));
-    let raw = header_map.unwrap_or_default().headers.into_iter();
+    let joined = headers.iter().filter(|(name, _)| is_it(name));
+    let joined = joined.map(|(_, value)| Some(value.as_bytes()));
+    let raw = header_map.iter().flat_map(|map| &map.headers);
     let raw = raw.filter(|header| is_it(&header.key)).map(raw_value);
     let mut values = joined.chain(raw);
     let (Some(value), None) = (values.next(), values.next()) else { return None };
-    Authorization::parse(&value?)
+    Authorization::parse(value?)
 }
 
 /// A header has its value in one of two fields.
-fn raw_value(header: HeaderValue) -> Option<Vec<u8>> {
+fn raw_value(header: &HeaderValue) -> Option<&[u8]> {
     let HeaderValue { value, raw_value, .. } = header;
     match (value.is_empty(), raw_value.is_empty()) {
         (false, false) => None,
-        (false, true) => Some(value.into_bytes()),
+        (false, true) => Some(value.as_bytes()),
         (true, _) => Some(raw_value),
     }
 }
@@ -54,12 +56,12 @@ pub(super) fn source_address(attributes: &AttributeContext) -> Option<IpAddr> {
     }
 }
 
-/// Host and path of the request, for the log: without the query, which may hold secrets.
-pub(super) fn route(attributes: &AttributeContext) -> (&str, &str) {
+/// Method, host and path of the request, for the log: without the query, which may hold secrets.
+pub(super) fn route(attributes: &AttributeContext) -> (&str, &str, &str) {
     let request = attributes.request.as_ref().and_then(|request| request.http.as_ref());
-    let Some(HttpRequest { host, path, .. }) = request else { return ("", "") };
+    let Some(HttpRequest { method, host, path, .. }) = request else { return ("", "", "") };
     let path = path.split(['?', '#']).next().unwrap_or_default();
-    (shortened(host), shortened(path))
+    (shortened(method), shortened(host), shortened(path))
 }
 
 fn shortened(text: &str) -> &str {
@@ -81,7 +83,7 @@ mod tests {
     use secrecy::ExposeSecret as _;
 
     fn required(roles: &str) -> Option<Requirement> {
-        requirement(&[("roles".to_owned(), roles.to_owned())].into())
+        requirement(&[("roles".to_owned(), roles.to_owned())].into()).map(|(_, required)| required)
     }
 
     #[test]
@@ -109,7 +111,8 @@ mod tests {
             raw_value: raw_value.to_owned(),
         });
         let (headers, header_map) = (headers.collect(), Some(HeaderMap { headers: raw.collect() }));
-        match authorization(with(HttpRequest { headers, header_map, ..HttpRequest::default() }))? {
+        let http = HttpRequest { headers, header_map, ..HttpRequest::default() };
+        match authorization(&with(http))? {
             Authorization::Bearer(token) => Some(token.expose_secret().to_owned()),
             Authorization::Basic { username, .. } => Some(username),
         }
@@ -138,15 +141,15 @@ mod tests {
         }
         assert_eq!(token_of(&[("authorization", "Bearer a.b")], &[one]), None);
         assert_eq!(token_of(&[("authorization", "Bearer a.b,Bearer a.b")], &[]), None);
-        assert!(authorization(AttributeContext::default()).is_none());
+        assert!(authorization(&AttributeContext::default()).is_none());
     }
 
     #[test]
     fn the_route_has_no_query_and_a_bounded_length() {
         let (host, path) = ("h".to_owned(), format!("/a{}?token=hunter2", "\u{e9}".repeat(200)));
         let attributes = with(HttpRequest { host, path, ..HttpRequest::default() });
-        let (host, path) = route(&attributes);
+        let (_, host, path) = route(&attributes);
         assert!(host == "h" && path.starts_with("/a") && path.len() <= 200, "{path}");
-        assert_eq!(route(&AttributeContext::default()), ("", ""));
+        assert_eq!(route(&AttributeContext::default()), ("", "", ""));
     }
 }

@@ -1,0 +1,214 @@
+//! Checks of Envoy at auth-service: their latency at a constant rate, and their throughput relative to
+//! `Authorize`.
+//!
+//! The latency of a check is measured from the time at which it was due, however late it could be sent:
+//! a stall counts for every check that it delays, as users would see it.
+
+use crate::{
+    Failure, cluster, console, machine,
+    noise::Noise,
+    services,
+    statistics::{mebibytes, millis},
+    usage,
+    users::{self, LoadUser},
+};
+use envoy_types::pb::envoy::service::auth::v3::{
+    AttributeContext, CheckRequest,
+    attribute_context::{HttpRequest, Request},
+    authorization_client::AuthorizationClient,
+};
+use rolegate_proto::auth_v1::{
+    AnyAuthenticated, AuthorizeRequest, auth_service_client::AuthServiceClient,
+    authorize_request::Requirement,
+};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::{task::JoinSet, time::sleep_until};
+use tonic::transport::{Channel, Endpoint};
+
+const CONNECTIONS: usize = 8;
+/// Checks per second on all connections.
+const RATE: u32 = 5000;
+/// Of the closed loop.
+const CALLERS: usize = 128;
+
+const P99_MARK: Duration = Duration::from_millis(5);
+const P999_MARK: Duration = Duration::from_millis(20);
+const MEMORY_MARK: f64 = 40.0;
+const RATIO_MARK: f64 = 0.8;
+
+/// Sends checks at a constant rate, then as fast as they are answered, and prints the results.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExtAuthzOptions {
+    /// Take a quarter of the time; the results are too noisy to publish
+    #[arg(long)]
+    quick: bool,
+}
+
+/// Runs the benchmark and prints the results.
+pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
+    let folder = tempfile::tempdir()?;
+    console::progress("starting PostgreSQL and auth-service");
+    let users: Arc<[LoadUser]> = users::with_tokens()?.into();
+    let cluster = cluster::start()?;
+    let url = cluster.url("postgres");
+    let auth = services::auth_service(&url, folder.path()).await?;
+    users::insert_into_postgresql(&url).await?;
+    let endpoint = Endpoint::from_shared(format!("http://{}", auth.address("grpc")?))?;
+    let mut channels = Vec::new();
+    for _ in 0..CONNECTIONS {
+        channels.push(endpoint.connect().await?);
+    }
+    let noise = Noise::start(&cluster);
+
+    let seconds = if options.quick { 15 } else { 60 };
+    constant_rate(&channels, &users, 2).await?;
+    usage::reset_peak_memory(auth.pid)?;
+    let mut latencies = constant_rate(&channels, &users, seconds).await?;
+    latencies.sort_unstable();
+    let memory = mebibytes(usage::peak_memory(auth.pid)?);
+    let (p99, p999) = (per_mille(&latencies, 990), per_mille(&latencies, 999));
+    console::print("| Checks at a constant rate | measured | mark | |\n|---|---:|---:|---|");
+    row("checks per second, sent when due", &RATE.to_string(), "", true);
+    row("median", &format!("{:.2} ms", millis(per_mille(&latencies, 500))), "", true);
+    row("p99", &format!("{:.2} ms", millis(p99)), "5 ms", p99 <= P99_MARK);
+    row("p99.9", &format!("{:.2} ms", millis(p999)), "20 ms", p999 <= P999_MARK);
+    row("longest", &format!("{:.2} ms", millis(per_mille(&latencies, 1000))), "", true);
+    let is_small = memory <= MEMORY_MARK;
+    row("peak memory of auth-service", &format!("{memory:.1} MiB"), "40 MiB", is_small);
+
+    let time = Duration::from_secs(if options.quick { 2 } else { 8 });
+    let authorize = async || closed_loop(&channels, &users, time, Call::Authorize).await;
+    let check = async || closed_loop(&channels, &users, time, Call::Check).await;
+    authorize().await?;
+    check().await?;
+    // A B B A, so that drift of the machine affects both equally.
+    let (authorize_1, check_1) = (authorize().await?, check().await?);
+    let (check_2, authorize_2) = (check().await?, authorize().await?);
+    let (checks, decisions) =
+        (f64::midpoint(check_1, check_2), f64::midpoint(authorize_1, authorize_2));
+    let ratio = checks / decisions;
+    row("`Check` per second, 128 waiting", &format!("{checks:.0}"), "", true);
+    row("`Authorize` per second, 128 waiting", &format!("{decisions:.0}"), "", true);
+    row("ratio", &format!("{ratio:.2}"), "0.8", ratio >= RATIO_MARK);
+    for line in machine::description(&cluster.programs) {
+        console::print(&line);
+    }
+    console::print(&noise.report(&cluster));
+    Ok(())
+}
+
+fn row(name: &str, measured: &str, mark: &str, is_reached: bool) {
+    let verdict = match (mark.is_empty(), is_reached) {
+        (true, _) => "",
+        (false, true) => "reached",
+        (false, false) => "NOT reached",
+    };
+    console::print(&format!("| {name} | {measured} | {mark} | {verdict} |"));
+}
+
+/// Of sorted times.
+fn per_mille(sorted: &[Duration], rank: usize) -> Duration {
+    let index = (sorted.len() * rank).div_ceil(1000).saturating_sub(1);
+    sorted.get(index).copied().unwrap_or_default()
+}
+
+/// The time from when each check was due until its answer.
+async fn constant_rate(
+    channels: &[Channel],
+    users: &Arc<[LoadUser]>,
+    seconds: u32,
+) -> Result<Vec<Duration>, Failure> {
+    let start = Instant::now() + Duration::from_millis(100);
+    let mut senders = JoinSet::new();
+    for (number, channel) in channels.iter().cloned().enumerate() {
+        let (users, count) = (Arc::clone(users), channels.len());
+        senders.spawn(async move {
+            let mut checks = JoinSet::new();
+            for turn in (number..usize::try_from(RATE * seconds)?).step_by(count) {
+                let due = start + Duration::from_secs(1) * u32::try_from(turn)? / RATE;
+                sleep_until(due.into()).await;
+                let (client, request) =
+                    (channel.clone(), check_of(&users[turn * 7919 % users.len()]));
+                checks.spawn(async move {
+                    check(client, request).await?;
+                    Ok::<_, Failure>(due.elapsed())
+                });
+            }
+            checks.join_all().await.into_iter().collect::<Result<Vec<_>, Failure>>()
+        });
+    }
+    let mut all = Vec::new();
+    while let Some(latencies) = senders.join_next().await {
+        all.extend(latencies??);
+    }
+    Ok(all)
+}
+
+#[derive(Clone, Copy)]
+enum Call {
+    Check,
+    Authorize,
+}
+
+/// Calls per second of callers that wait for each answer.
+async fn closed_loop(
+    channels: &[Channel],
+    users: &Arc<[LoadUser]>,
+    time: Duration,
+    call: Call,
+) -> Result<f64, Failure> {
+    let start = Instant::now();
+    let mut callers = JoinSet::new();
+    for caller in 0..CALLERS {
+        let (channel, users) = (channels[caller % channels.len()].clone(), Arc::clone(users));
+        callers.spawn(async move {
+            let (mut count, mut next) = (0_u32, caller * users.len() / CALLERS);
+            while start.elapsed() < time {
+                next = (next + 7919) % users.len();
+                match call {
+                    Call::Check => check(channel.clone(), check_of(&users[next])).await?,
+                    Call::Authorize => authorize(channel.clone(), &users[next]).await?,
+                }
+                count += 1;
+            }
+            Ok::<_, Failure>(count)
+        });
+    }
+    let counts = callers.join_all().await.into_iter().sum::<Result<u32, Failure>>()?;
+    Ok(f64::from(counts) / start.elapsed().as_secs_f64())
+}
+
+/// What Envoy sends with `allowed_headers` as in `deploy/proxies`.
+fn check_of(user: &LoadUser) -> CheckRequest {
+    let http = HttpRequest {
+        method: "GET".to_owned(),
+        host: "app.example".to_owned(),
+        path: "/reports/2026?month=5".to_owned(),
+        headers: [("authorization".to_owned(), user.bearer())].into(),
+        ..HttpRequest::default()
+    };
+    let attributes = AttributeContext {
+        request: Some(Request { http: Some(http), ..Request::default() }),
+        context_extensions: [("roles".to_owned(), "*".to_owned())].into(),
+        ..AttributeContext::default()
+    };
+    CheckRequest { attributes: Some(attributes) }
+}
+
+async fn check(channel: Channel, request: CheckRequest) -> Result<(), Failure> {
+    let response = AuthorizationClient::new(channel).check(request).await?.into_inner();
+    match response.status {
+        Some(status) if status.code == 0 => Ok(()),
+        status => Err(format!("a check was refused: {status:?}").into()),
+    }
+}
+
+async fn authorize(channel: Channel, user: &LoadUser) -> Result<(), Failure> {
+    let requirement = Some(Requirement::AnyAuthenticated(AnyAuthenticated {}));
+    let request = AuthorizeRequest { access_token: user.token.clone(), requirement };
+    AuthServiceClient::new(channel).authorize(request).await?;
+    Ok(())
+}
