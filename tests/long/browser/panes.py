@@ -32,11 +32,36 @@ def its_curl_lines_do_the_same_and_have_no_secret(page):
     assert len(lines) >= 4 and all(line.startswith("curl -sS ") for line in lines), lines
     for line in lines:
         password = PASSWORD if "/login" in line else "from a shell"
-        environment = {**os.environ, "TOKEN": token, "PASSWORD": password}
-        command = f"{line} -o /dev/null -w '%{{http_code}}'"
-        status = subprocess.run(["bash", "-c", command], env=environment, check=True, capture_output=True, text=True)
-        assert status.stdout == "200", (line, status)
+        assert shell(line, TOKEN=token, PASSWORD=password) == "200", line
     server.token("o'brien", "from a shell")
+
+
+def a_curl_line_carries_any_text_and_hides_no_character(page):
+    text = "it's \"$HOME\" `id` \\ \u202eright to left\u2028 \U0001f680\nnew line"
+    page.open("admin", "#/posts")
+    page.click(".bar .primary")
+    page.type("dialog [name=title]", "Any text")
+    page.script("document.querySelector('dialog textarea').value = arguments[0]", text)
+    page.click("dialog form .primary")
+    page.find("article .content")
+    post = int(page.browser.current_url.rsplit("/", 1)[1])
+    code = page.browser.find_elements("css selector", ".curl code")
+    line = next(it for it in (one.get_attribute("textContent") for one in code) if "Any text" in it)
+    assert line.isprintable() and "\\u202e" in line, line
+    assert shell(line, TOKEN=page.session()["token"]) == "201", line
+    server = page.deployment
+    posts = [server.api("GET", f"/posts/{number}")[1] for number in (post, post + 1)]
+    assert [it["content"] for it in posts] == [text, text], posts
+    for it in posts:
+        server.api("DELETE", f"/posts/{it['id']}", token=server.token())
+
+
+def shell(line, **variables):
+    """Runs it, and returns the status of the response."""
+    command = f"{line} -o /dev/null -w '%{{http_code}}'"
+    environment = {**os.environ, **variables}
+    done = subprocess.run(["bash", "-c", command], env=environment, check=True, capture_output=True, text=True)
+    return done.stdout
 
 
 def the_token_is_copied_and_the_pane_is_cleared(page):
@@ -59,5 +84,6 @@ def the_token_is_copied_and_the_pane_is_cleared(page):
 CHECKS = [
     the_pane_shows_what_the_page_asks,
     its_curl_lines_do_the_same_and_have_no_secret,
+    a_curl_line_carries_any_text_and_hides_no_character,
     the_token_is_copied_and_the_pane_is_cleared,
 ]
