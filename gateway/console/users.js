@@ -10,7 +10,7 @@ import { roleOptions, userRow } from "./user_row.js";
 
 const PAGE_SIZE = 25;
 const TYPING_PAUSE = 200;
-/** Headings and their classes. */
+/** Their classes. */
 const COLUMNS = { Id: "id", Name: "name", Role: "role", Actions: "end" };
 
 export function usersView() {
