@@ -60,7 +60,7 @@ function password() {
   return form({
     name: "Change password",
     fields: [
-      el("small", {}, "Every token from before ends. This page signs in again with the new password."),
+      el("small", {}, "Ends every token from before; this page signs in again."),
       field("Current password", current),
       newPassword("New password"),
     ],

@@ -22,7 +22,6 @@ const AWAY = 30_000;
 
 const app = document.getElementById("app");
 const main = document.getElementById("main");
-const nav = app.querySelector("nav");
 /** Views that were shown keep what was typed. */
 let views = {};
 
@@ -41,7 +40,7 @@ function show() {
   document.title = `${wanted.title} · Rolegate`;
   fill(app.querySelector(".who"), el("span", {}, user.username), el("span", { class: "chip" }, user.role));
   const link = ([key, view]) => isAllowed(view) && el("a", { href: `#/${key}`, "aria-current": key === name && "page" }, view.title);
-  fill(nav, Object.entries(VIEWS).map(link));
+  fill(app.querySelector("nav"), Object.entries(VIEWS).map(link));
   if (!isAllowed(wanted)) return fill(main, refused(wanted.title, user.role));
   const view = (views[name] ??= wanted.make());
   if (view.element.parentElement !== main) fill(main, view.element);
@@ -51,6 +50,11 @@ function show() {
 function refused(title, role) {
   const text = `Your role is ${role}; this page is for admins.`;
   return el("div", { class: "view" }, el("h1", { tabindex: "-1" }, title), nothing(text));
+}
+
+/** Secrets are shown once, until another view is shown or the session ends. */
+function forget() {
+  app.querySelectorAll(".once").forEach((secret) => secret.remove());
 }
 
 /** Forgets what the user before has seen and typed. */
@@ -72,13 +76,14 @@ session.addEventListener("out", () => {
   app.hidden = true;
   document.title = "Sign in · Rolegate";
 });
+session.addEventListener("end", forget);
 session.addEventListener("role", () => {
   notify(`Your role is now ${session.user.role}.`);
   show();
 });
 addEventListener("hashchange", () => {
-  // Another hash is a jump within the page.
   if (!session.user || (location.hash && !location.hash.startsWith("#/"))) return;
+  forget();
   show();
   main.querySelector("h1")?.focus();
 });

@@ -8,7 +8,6 @@ import { form } from "./form.js";
 import { newPassword } from "./new_password.js";
 import { roleOptions } from "./user_row.js";
 
-/** `created(user)` runs when the user exists. */
 export function openNewUser(created) {
   const content = el("div", {});
   const dialog = openDialog("New user", content);

@@ -12,7 +12,7 @@ const WIDE = matchMedia("(min-width: 60rem)");
 export function startRequests(pane) {
   const list = el("ol", {});
   const last = el("span", { class: "last" });
-  const toggle = button("Requests", { class: "toggle", "aria-controls": "request-list" }, () => open(pane.className === "closed"));
+  const toggle = button("Requests", { class: "toggle", "aria-controls": "request-list" }, () => open(pane.classList.contains("closed")));
   const open = (isOpen) => {
     toggle.setAttribute("aria-expanded", isOpen);
     pane.classList.toggle("closed", !isOpen);

@@ -36,7 +36,6 @@ class Session extends EventTarget {
     this.#emit("end", { reason });
   }
 
-  /** The user leaves. */
   signOut(reason) {
     this.#set(null);
     this.#emit("out", { reason });

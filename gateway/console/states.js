@@ -2,10 +2,8 @@
 
 import { button, el } from "./dom.js";
 
-const ROWS = 8;
-
 export function loading() {
-  const bones = Array.from({ length: ROWS }, () => el("div", { class: "bone" }));
+  const bones = Array.from({ length: 8 }, () => el("div", { class: "bone" }));
   return el("div", { class: "state loading", role: "status" }, el("span", { class: "unseen" }, "Loading…"), bones);
 }
 

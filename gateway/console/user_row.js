@@ -48,7 +48,7 @@ export function userRow(user, open) {
   }
 
   show({});
-  return { element, user, show };
+  return { element, show };
 }
 
 function chip(text) {

@@ -10,7 +10,6 @@ import { roleOptions, userRow } from "./user_row.js";
 
 const PAGE_SIZE = 25;
 const TYPING_PAUSE = 200;
-/** Their classes. */
 const COLUMNS = { Id: "id", Name: "name", Role: "role", Actions: "end" };
 
 export function usersView() {
@@ -58,7 +57,7 @@ export function usersView() {
   function show(users, next) {
     pages.show(users, next);
     if (!users.length) return fill(list, none());
-    fill(rows, users.map((user) => row(user).element));
+    fill(rows, users.map(row));
     fill(list, table);
     list.scrollTop = 0;
   }
@@ -70,7 +69,7 @@ export function usersView() {
       if (!rows.childElementCount) load();
       heading.focus();
     };
-    return { element };
+    return element;
   }
 
   function none() {

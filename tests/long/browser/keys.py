@@ -49,6 +49,34 @@ def a_key_is_made_shown_once_and_revoked(page):
     assert server.api("GET", "/profile", token=other)[0] == 401
 
 
+def a_new_key_is_forgotten_when_it_is_out_of_sight(page):
+    server = page.deployment
+    server.create("forgets")
+
+    def is_there(key):
+        return key in page.script(
+            "return document.documentElement.outerHTML + [...document.querySelectorAll('input')].map((it) => it.value)"
+        )
+
+    page.open("forgets")
+    page.find("dl", "forgets")
+    key = make(page, "first")
+    assert is_there(key)
+    page.click("nav a", "Posts")
+    page.find("h1", "Posts")
+    page.click("nav a", "Account")
+    page.find(".keys li", "first")
+    assert not is_there(key), "another view shows the key again"
+    key = make(page, "second")
+    server.api("POST", "/logout", token=page.session()["token"])
+    page.type("[name=name]", "third")
+    page.click("[aria-label='New API key'] button")
+    page.find("#sign-in .message", "Your session has ended")
+    assert not is_there(key), "the key is behind the sign-in form"
+    page.sign_in("forgets")
+    assert page.find("[name=name]").get_attribute("value") == "third", "what was typed is lost"
+
+
 def an_admin_sees_and_revokes_the_keys_of_a_user(page):
     server = page.deployment
     server.create("has-keys")
@@ -89,6 +117,7 @@ def a_user_logs_out_everywhere(page):
 
 CHECKS = [
     a_key_is_made_shown_once_and_revoked,
+    a_new_key_is_forgotten_when_it_is_out_of_sight,
     an_admin_sees_and_revokes_the_keys_of_a_user,
     an_admin_ends_the_tokens_of_a_user,
     a_user_logs_out_everywhere,
