@@ -106,7 +106,10 @@ impl AuthService {
             return;
         }
         match self.keys.read() {
-            Ok(keyring) => self.tokens.replace_keys(keyring),
+            Ok(keyring) => {
+                tracing::info!("read {}", self.keys.describe());
+                self.tokens.replace_keys(keyring);
+            }
             Err(error) => {
                 tracing::error!(%error, "cannot reload the keys of access tokens; keeping the old ones");
             }

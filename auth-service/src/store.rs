@@ -18,7 +18,7 @@ pub use api_keys::{ApiKeyStore, InsertKeyError, NewApiKey};
 pub use batched_reads::BatchedReads;
 pub use rolegate_sql_store::StoreError;
 pub use sql::open;
-pub(crate) use tables::inspect;
+pub use tables::inspect;
 
 use crate::user::{Credentials, User};
 use async_trait::async_trait;

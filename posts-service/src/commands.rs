@@ -1,4 +1,5 @@
-//! The command line of posts-service. Every command reads the settings of `serve`.
+//! The command line of posts-service. Every command reads the settings of `serve`. [`migrate`] needs
+//! the database only, so that rolegate has it too.
 
 mod doctor;
 mod serve;
@@ -11,6 +12,7 @@ use rolegate_service_runtime::{
     program::{self, Failure, cancel_on_shutdown, print},
     shutdown::Shutdown,
 };
+use rolegate_sql_store::DatabaseUrl;
 use std::process::ExitCode;
 
 #[derive(Debug, Subcommand)]
@@ -35,15 +37,18 @@ async fn dispatch(line: CommandLine<Settings, Command>, shutdown: Shutdown) -> R
     let CommandLine { settings, command } = line;
     match command.unwrap_or(Command::Serve) {
         Command::Serve => Box::pin(serve::run(settings, shutdown)).await,
-        Command::Migrate => cancel_on_shutdown(&shutdown, migrate(&settings)).await,
+        Command::Migrate => {
+            let database = settings.host.database()?;
+            cancel_on_shutdown(&shutdown, migrate(&database)).await
+        }
         Command::Healthcheck => healthcheck::run(settings.ops_listen_addr).await,
         Command::Doctor => cancel_on_shutdown(&shutdown, doctor::run(&settings)).await,
     }
 }
 
-async fn migrate(settings: &Settings) -> Result<(), Failure> {
-    let url = settings.host.database()?;
-    store::open(&url).await?.close().await;
-    print(&format!("The schema is up to date: {url}"));
+/// Waits for the database and migrates its schema.
+pub async fn migrate(database: &DatabaseUrl) -> Result<(), Failure> {
+    store::open(database).await?.close().await;
+    print(&format!("The schema is up to date: {database}"));
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! auth-service authorizes every write anew; this service stores neither roles nor usernames.
 //! A call passes three layers: transport → use case → store.
 //!
-//! - [`run`]: the program and its commands; [`host`]: the service for other programs.
+//! - [`run`]: the program; [`commands`]: its commands; [`host`]: the service for other programs.
 //! - [`settings`]: flags and environment.
 //! - [`grpc`]: maps messages to use cases, and outcomes to statuses.
 //! - [`posts`]: the use cases and their rules; knows neither tonic nor SQL.
@@ -13,7 +13,7 @@
 
 pub mod audit;
 pub mod clock;
-mod commands;
+pub mod commands;
 pub mod grpc;
 pub mod host;
 mod metrics;

@@ -2,8 +2,7 @@
 
 mod sql;
 
-pub(crate) use sql::inspect;
-pub use sql::open;
+pub use sql::{inspect, open};
 
 use crate::{post::Post, post_content::PostContent};
 use async_trait::async_trait;

@@ -13,6 +13,9 @@ pub(crate) const USERS: &str = "rolegate.db";
 /// File name of the embedded database of posts.
 pub(crate) const POSTS: &str = "posts.db";
 
+/// File name of the generated signing secret.
+const SIGNING_SECRET: &str = "signing-secret";
+
 /// The existing folder.
 #[derive(Clone, Debug)]
 pub(crate) struct DataDir(PathBuf);
@@ -21,8 +24,17 @@ impl DataDir {
     /// Creates the folder with mode 0700 if it does not exist. It and its files must be private.
     pub(crate) fn open(path: &Path) -> Result<Self, SettingError> {
         let checked = private_folder::open(path).and_then(|()| private_folder::check_files(path));
-        checked.map_err(|problem| SettingError::new("DATA_DIR", problem))?;
+        checked.map_err(invalid)?;
         Ok(Self(path.to_owned()))
+    }
+
+    /// Checks the folder as [`DataDir::open`] does, and creates nothing. `None` if it does not exist.
+    pub(crate) fn inspect(path: &Path) -> Result<Option<Self>, SettingError> {
+        if !path.try_exists().map_err(|error| invalid(error.to_string()))? {
+            return Ok(None);
+        }
+        let checked = private_folder::check(path).and_then(|()| private_folder::check_files(path));
+        checked.map_err(invalid).map(|()| Some(Self(path.to_owned())))
     }
 
     /// The file of the generated password of the seeded admin.
@@ -33,13 +45,22 @@ impl DataDir {
     /// The file of the secret that signs access tokens, generated with mode 0600 at the first start.
     /// It persists, so that tokens stay valid after a restart.
     pub(crate) fn signing_secret(&self) -> Result<SecretSource, SettingError> {
-        let path = self.0.join("signing-secret");
+        let path = self.0.join(SIGNING_SECRET);
         secret::read_or_create(&path, secret_generation::signing_secret).map_err(|error| {
-            let path = path.display();
-            SettingError::new("DATA_DIR", format!("cannot read or create {path}: {error}"))
+            invalid(format!("cannot read or create {}: {error}", path.display()))
         })?;
         Ok(SecretSource::from_file("DATA_DIR", &path))
     }
+
+    /// The same secret, if it was generated before.
+    pub(crate) fn existing_signing_secret(&self) -> Option<SecretSource> {
+        let path = self.0.join(SIGNING_SECRET);
+        path.exists().then(|| SecretSource::from_file("DATA_DIR", &path))
+    }
+}
+
+fn invalid(problem: String) -> SettingError {
+    SettingError::new("DATA_DIR", problem)
 }
 
 #[cfg(test)]

@@ -87,6 +87,11 @@ impl ProgramSettings for Settings {
 }
 
 impl Settings {
+    /// Whether the signing secret is set, so that none is generated.
+    pub(crate) fn has_signing_secret(&self) -> bool {
+        self.service.signing_secret.is_some() || self.service.signing_secret_file.is_some()
+    }
+
     /// Sets a bcrypt cost below the allowed minimum: tests create many hashes.
     pub fn use_bcrypt_cost_for_tests(&mut self, cost: u32) {
         self.service.bcrypt_cost = cost;

@@ -17,7 +17,7 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     let mut doctor = Doctor::default();
     doctor.open_files();
     let (host, service) = (&settings.host, &settings.service);
-    check_settings(&mut doctor, service, settings.keys());
+    check_settings(&mut doctor, service, Some(settings.keys()));
     doctor.file_modes(&[("DATABASE_URL_FILE", host.database_url_file.as_deref())]);
     check_users(&mut doctor, "database", service, host.database(), service.admin_password()).await;
     let grpc = ("AUTH_LISTEN_ADDR", settings.auth_listen_addr);
@@ -26,15 +26,21 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     doctor.finish()
 }
 
-/// Checks TLS, the secrets, and the modes of their files.
+/// Checks TLS, the secrets, and the modes of their files. `keys`: `None` if the first start generates
+/// them.
 pub fn check_settings(
     doctor: &mut Doctor,
     service: &ServiceSettings,
-    keys: Result<KeySource, SettingError>,
+    keys: Option<Result<KeySource, SettingError>>,
 ) {
     doctor.tls("tls", service.tls());
-    let keyring = keys.and_then(|keys| keys.read());
-    doctor.report("keys", keyring.map(|ring| format!("{} accepted", ring.kids().count())));
+    let keys = match keys {
+        Some(keys) => keys
+            .and_then(|keys| keys.read())
+            .map(|ring| format!("{} accepted", ring.kids().count())),
+        None => Ok("there is none yet; the first start generates it".to_owned()),
+    };
+    doctor.report("keys", keys);
     if service.password_pepper.is_some() || service.password_pepper_file.is_some() {
         let peppers = service.peppers();
         doctor.report("pepper", peppers.map(|peppers| format!("{} given", peppers.count())));

@@ -34,6 +34,6 @@ const HAS_ADMIN: &str = r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 
 
 /// Inspects the database, which changes nothing; [`Inspection::answer`] is whether the user `admin`
 /// exists.
-pub(crate) async fn inspect(url: &DatabaseUrl) -> Result<Inspection, OpenError> {
+pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, OpenError> {
     url.inspect(&TABLES, Some(HAS_ADMIN)).await
 }

@@ -24,6 +24,13 @@ impl KeySource {
         self.signing.is_file() || self.accepted.as_ref().is_some_and(SecretSource::is_file)
     }
 
+    /// The settings and their files, for log lines about a reload.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let sources = [Some(&self.signing), self.accepted.as_ref()].into_iter().flatten();
+        sources.map(SecretSource::describe).collect::<Vec<_>>().join(" ")
+    }
+
     /// Reads all keys. One invalid secret fails the whole ring: a partial one would refuse valid
     /// tokens.
     pub fn read(&self) -> Result<Keyring, SettingError> {

@@ -25,16 +25,25 @@ impl AuthTlsSettings {
     /// A client of the auth-service at `url`, and the TLS of its connections, which can be reloaded.
     /// Needs a tokio runtime.
     pub fn client(&self, url: &str) -> Result<(AuthClient, Option<ClientTls>), SettingError> {
-        let files = ClientTlsFiles {
+        let (channel, tls) = self.files().connect_lazy(AuthClient::SERVICE, url)?;
+        let passwords = BalancedChannel::connect_lazy(AuthClient::SERVICE, url, tls.clone())
+            .map_err(|error| SettingError::new("AUTH_SERVICE_URL", error.to_string()))?;
+        Ok((AuthClient::new(channel, passwords), tls))
+    }
+
+    /// Connects once to each replica of the auth-service at `url`, for `doctor`; see
+    /// [`ClientTlsFiles::probe`].
+    pub async fn probe(&self, url: &str) -> Vec<Result<String, String>> {
+        self.files().probe(AuthClient::SERVICE, url).await
+    }
+
+    fn files(&self) -> ClientTlsFiles {
+        ClientTlsFiles {
             url_setting: "AUTH_SERVICE_URL",
             prefix: "AUTH_CLIENT_TLS",
             ca_bundle: self.auth_client_tls_ca_file.clone(),
             certificate: self.auth_client_tls_cert_file.clone(),
             key: self.auth_client_tls_key_file.clone(),
-        };
-        let (channel, tls) = files.connect_lazy(AuthClient::SERVICE, url)?;
-        let passwords = BalancedChannel::connect_lazy(AuthClient::SERVICE, url, tls.clone())
-            .map_err(|error| SettingError::new("AUTH_SERVICE_URL", error.to_string()))?;
-        Ok((AuthClient::new(channel, passwords), tls))
+        }
     }
 }

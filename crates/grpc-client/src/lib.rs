@@ -8,11 +8,13 @@
 //! - [`CallBatcher`], [`BatchCall`]: concurrent requests share calls.
 //! - [`CallContext`], [`authenticated_request`]: the metadata of a call.
 //! - [`CallError`]: why a call failed, by the reasons of the contracts.
-//! - [`ClientTls`]: TLS from files; [`settings`] (feature `settings`) reads their settings.
+//! - [`ClientTls`]: TLS from files; [`settings`] (feature `settings`) reads their settings, and
+//!   `probe` connects once with them.
 
 mod balancer;
 mod batch_call;
 mod call_context;
+mod cause;
 mod client_span;
 mod connection;
 mod deadline;
@@ -20,6 +22,8 @@ mod discovery;
 mod dns_watcher;
 mod error;
 mod hedge;
+#[cfg(feature = "settings")]
+mod probe;
 mod replica;
 mod replica_set;
 #[cfg(feature = "settings")]

@@ -1,12 +1,13 @@
 //! One replica of a service: kept connected, with its health watched.
 
 use crate::{
+    cause::{self, ConnectError},
     connection::{Connector, open},
-    discovery::ServiceInfo,
+    discovery::{Discover, ServiceInfo},
 };
 use http::{Request, Uri, uri::Scheme};
 use hyper::client::conn::http2::SendRequest;
-use std::{error::Error, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     select,
     sync::Notify,
@@ -57,6 +58,27 @@ pub(crate) struct Monitor {
     pub(crate) reconnect: Arc<Notify>,
 }
 
+#[cfg(feature = "settings")]
+impl Monitor {
+    /// Of a replica that no channel uses.
+    pub(crate) fn new(service: ServiceInfo, address: SocketAddr, target: &impl Discover) -> Self {
+        let (connector, origin) = (target.connector(address), target.origin());
+        let (calls, reconnect) = (Arc::default(), Arc::default());
+        Self { service, address, connector, origin, calls, reconnect }
+    }
+
+    /// Connects once. Whether the replica serves, or why it cannot be reached.
+    pub(crate) async fn ask_health(&self) -> Result<bool, String> {
+        match timeout(HEALTH_TIMEOUT, self.connect()).await {
+            Ok(Ok((_connection, (status, _updates)))) => {
+                Ok(status.status() == ServingStatus::Serving)
+            }
+            Ok(Err(error)) => Err(self.explain(&error).await),
+            Err(_elapsed) => Err(io::ErrorKind::TimedOut.to_string()),
+        }
+    }
+}
+
 /// The last status, and the stream of the next ones.
 type Health = (HealthCheckResponse, Streaming<HealthCheckResponse>);
 
@@ -65,17 +87,14 @@ impl Monitor {
     /// stream sends every change and ends with the connection.
     pub(crate) async fn run(self, mut report: impl FnMut(ReplicaState)) {
         let mut backoff = MIN_BACKOFF;
-        let is_encrypted = self.origin.scheme() == Some(&Scheme::HTTPS);
-        let program = self.service.program;
-        let mut last_error = String::new();
         loop {
             // Created before the attempt: a notification during an attempt that fails starts the
             // next one.
             let notified = self.reconnect.notified();
             let started = Instant::now();
-            match timeout(HEALTH_TIMEOUT, self.connect()).await {
+            let error = match timeout(HEALTH_TIMEOUT, self.connect()).await {
                 Ok(Ok((connection, health))) => {
-                    last_error.clear();
+                    cause::clear(self.service, self.address);
                     self.follow_health(&connection, health, &mut report).await;
                     // The replica stops, or the connection broke. Only a new connection tells which;
                     // it takes milliseconds, and calls without another replica wait for it instead of
@@ -85,24 +104,38 @@ impl Monitor {
                         backoff = MIN_BACKOFF;
                         continue;
                     }
+                    None
                 }
-                // Certificate errors need an operator, and callers see only an outage.
-                Ok(Err(error)) if is_encrypted && last_error != error_chain(&error) => {
-                    last_error = error_chain(&error);
-                    tracing::warn!(error = last_error, "no secure connection to {program}");
-                }
-                Ok(Err(error)) => tracing::debug!(%error, "connecting to {program} failed"),
-                Err(_elapsed) => tracing::debug!("connecting to {program} timed out"),
-            }
+                Ok(Err(error)) => Some(error),
+                Err(_elapsed) => Some(ConnectError::Stream(io::ErrorKind::TimedOut.into())),
+            };
             report(ReplicaState::Down);
+            if let Some(error) = error {
+                self.log(&error).await;
+            }
             sleep(MIN_RETRY_DELAY).await;
             let _ = timeout(backoff, notified).await;
             backoff = (backoff * 2).min(MAX_BACKOFF);
         }
     }
 
-    async fn connect(&self) -> Result<(SendRequest<Body>, Health), Status> {
-        let stream = (self.connector)().await?;
+    /// Callers see only an outage; what an operator can mend is in the log. Streams within the process
+    /// have nothing to mend.
+    async fn log(&self, error: &ConnectError) {
+        if self.address.port() != 0 {
+            let is_encrypted = self.origin.scheme() == Some(&Scheme::HTTPS);
+            let cause = self.explain(error).await;
+            cause::log(self.service, self.address, is_encrypted, cause);
+        }
+    }
+
+    async fn explain(&self, error: &ConnectError) -> String {
+        let explained = timeout(HEALTH_TIMEOUT, cause::explain(error, &self.connector)).await;
+        explained.unwrap_or_else(|_elapsed| io::ErrorKind::TimedOut.to_string())
+    }
+
+    async fn connect(&self) -> Result<(SendRequest<Body>, Health), ConnectError> {
+        let stream = (self.connector)().await.map_err(ConnectError::Stream)?;
         let connection = open(stream).await.map_err(|error| Status::from_error(error.into()))?;
         let health = self.watch_health(&connection).await?;
         Ok((connection, health))
@@ -165,10 +198,4 @@ impl Monitor {
         tracing::info!("{program} at {address} answers again");
         Ok(health)
     }
-}
-
-/// An error followed by its sources.
-fn error_chain(error: &dyn Error) -> String {
-    let source = error.source().map(error_chain).unwrap_or_default();
-    format!("{error}{}{source}", if source.is_empty() { "" } else { ": " })
 }

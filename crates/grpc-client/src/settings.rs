@@ -1,6 +1,6 @@
 //! Settings of TLS connections to a service.
 
-use crate::{BalancedChannel, ClientTls, File, Identity, ServiceInfo};
+use crate::{BalancedChannel, ClientTls, File, Identity, ServiceInfo, probe::probe};
 use rolegate_service_runtime::settings::SettingError;
 use std::path::PathBuf;
 
@@ -42,6 +42,18 @@ impl ClientTlsFiles {
         Ok((channel, tls))
     }
 
+    /// Connects once to each replica of the service at `url`, for `doctor`. One line for each: an error
+    /// has the reason in words, or names the setting that is wrong.
+    pub async fn probe(&self, service: ServiceInfo, url: &str) -> Vec<Result<String, String>> {
+        let tls = match self.load(url) {
+            Ok(tls) => tls,
+            Err(error) => return vec![Err(error.to_string())],
+        };
+        probe(service, url, tls).await.unwrap_or_else(|error| {
+            vec![Err(SettingError::new(self.url_setting, error.to_string()).to_string())]
+        })
+    }
+
     fn load(&self, url: &str) -> Result<Option<ClientTls>, SettingError> {
         let [ca, cert, key] = ["CA", "CERT", "KEY"].map(|name| self.setting(name));
         let files = (self.ca_bundle.clone(), self.certificate.clone(), self.key.clone());
@@ -63,7 +75,7 @@ impl ClientTlsFiles {
                 let identity = certificate
                     .zip(private_key)
                     .map(|(certificate, key)| Identity { certificate, key });
-                match ClientTls::load(ca_bundle, identity) {
+                match ClientTls::load_settings(self.prefix, ca_bundle, identity) {
                     Ok(tls) => return Ok(Some(tls)),
                     Err(error) => match error.file {
                         File::CaBundle => (ca, error.to_string()),

@@ -1,9 +1,10 @@
 //! A TCP connection as tonic serves it.
 
-use crate::unfinished::Unfinished;
+use crate::{refused_peer, unfinished::Unfinished};
 use rolegate_service_runtime::incoming::Permit;
 use std::{
     io,
+    net::IpAddr,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -16,6 +17,9 @@ use tonic::transport::server::Connected;
 /// The HTTP/2 connection preface in bytes (RFC 9113, section 3.4). After it the keep-alive pings of
 /// HTTP/2 watch the client.
 pub(crate) const PREFACE_LEN: usize = 24;
+
+/// The first byte of a TLS handshake (RFC 8446, section 5.1), which no preface has.
+const TLS_HANDSHAKE: u8 = 0x16;
 
 /// In the extensions of every call over TCP.
 #[derive(Clone, Debug)]
@@ -35,6 +39,7 @@ impl<P> ConnectionInfo<P> {
 #[derive(Debug)]
 pub(crate) struct Connection<S> {
     stream: S,
+    peer: IpAddr,
     /// Missing bytes of the preface and their deadline; `None` after the preface.
     preface: Option<(usize, Pin<Box<Sleep>>)>,
     unfinished: Unfinished,
@@ -43,9 +48,9 @@ pub(crate) struct Connection<S> {
 
 impl<S> Connection<S> {
     /// The preface must be complete at `deadline`, or reads fail.
-    pub(crate) fn new(stream: S, deadline: Instant, permit: Permit) -> Self {
+    pub(crate) fn new(stream: S, peer: IpAddr, deadline: Instant, permit: Permit) -> Self {
         let preface = Some((PREFACE_LEN, Box::pin(sleep_until(deadline))));
-        Self { stream, preface, unfinished: Unfinished::default(), _permit: permit }
+        Self { stream, peer, preface, unfinished: Unfinished::default(), _permit: permit }
     }
 }
 
@@ -68,6 +73,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
         if let Some((missing, deadline)) = &mut this.preface {
+            if *missing == PREFACE_LEN && buffer.filled().get(before) == Some(&TLS_HANDSHAKE) {
+                let problem = "it speaks TLS, and this port does not; use http:// there";
+                refused_peer::log(this.peer, problem);
+            }
             *missing = missing.saturating_sub(buffer.filled().len() - before);
             if *missing == 0 {
                 this.preface = None;

@@ -1,9 +1,10 @@
 //! TCP connections for tonic: accepted, encrypted where TLS is configured, with a deadline until the
 //! HTTP/2 preface.
 
-use crate::connection::Connection;
+use crate::{connection::Connection, refused_peer};
+use rolegate_grpc_tls::server_problem;
 use rolegate_service_runtime::incoming::{Accepted, Incoming};
-use std::{fmt::Display, future::Future, io, net::SocketAddr, time::Duration};
+use std::{future::Future, io, net::SocketAddr, time::Duration};
 use tokio::{
     net::TcpStream,
     sync::mpsc,
@@ -44,11 +45,12 @@ where
                     match timeout_at(deadline, handshake).await {
                         Ok(Ok(stream)) => {
                             // Fails if the server has stopped.
-                            let _ =
-                                sender.send(Ok(Connection::new(stream, deadline, permit))).await;
+                            let _ = sender
+                                .send(Ok(Connection::new(stream, peer.ip(), deadline, permit)))
+                                .await;
                         }
                         Ok(Err(error)) => log_handshake_error(peer, &error),
-                        Err(elapsed) => log_handshake_error(peer, &elapsed),
+                        Err(_elapsed) => tracing::debug!(%peer, "the TLS handshake timed out"),
                     }
                 });
             }
@@ -62,8 +64,13 @@ where
     ReceiverStream::new(connections)
 }
 
-fn log_handshake_error(peer: SocketAddr, error: &dyn Display) {
-    tracing::debug!(%peer, %error, "TLS handshake failed");
+/// A client that just left, such as a port scan, is of no interest.
+fn log_handshake_error(peer: SocketAddr, error: &io::Error) {
+    if let Some(problem) = server_problem(error) {
+        refused_peer::log(peer.ip(), &problem);
+    } else {
+        tracing::debug!(%peer, %error, "the TLS handshake failed");
+    }
 }
 
 #[cfg(test)]

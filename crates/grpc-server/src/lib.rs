@@ -19,6 +19,7 @@ mod incoming;
 mod listener;
 pub mod message_limits;
 mod readiness_monitor;
+mod refused_peer;
 mod server;
 mod tls_files;
 mod unfinished;

@@ -33,7 +33,7 @@ impl TlsFiles {
             (None, None) if client_ca.is_some() => return missing("CERT", "CLIENT_CA"),
             (None, None) => return Ok(None),
         };
-        let loaded = ServerTls::load(identity, client_ca).map_err(|error| {
+        let loaded = ServerTls::load(prefix, identity, client_ca).map_err(|error| {
             let name = match error.file {
                 File::CaBundle => "CLIENT_CA",
                 File::Certificate => "CERT",

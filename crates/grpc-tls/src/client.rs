@@ -24,7 +24,19 @@ pub struct ClientTls(Arc<Reloadable<ClientConfig>>);
 impl ClientTls {
     /// Trusts the CAs of this PEM file and presents `identity` to servers that ask for one.
     pub fn load(ca_bundle: PathBuf, identity: Option<Identity>) -> Result<Self, FileError> {
-        let config = Reloadable::load(move || config(&ca_bundle, identity.as_ref()))?;
+        Self::load_settings("", ca_bundle, identity)
+    }
+
+    /// The same, of the settings `PREFIX_CA_FILE`, `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE`, which
+    /// log lines name.
+    pub fn load_settings(
+        prefix: &str,
+        ca_bundle: PathBuf,
+        identity: Option<Identity>,
+    ) -> Result<Self, FileError> {
+        let ca = [("CA_FILE", &*ca_bundle)].into_iter();
+        let source = files::describe(prefix, ca.chain(identity.iter().flat_map(Identity::files)));
+        let config = Reloadable::load(source, move || config(&ca_bundle, identity.as_ref()))?;
         Ok(Self(Arc::new(config)))
     }
 

@@ -87,7 +87,22 @@ pub(crate) fn read_ca_bundle(path: &Path) -> Result<RootCertStore, FileError> {
     Ok(store)
 }
 
+/// Such as `AUTH_TLS_CERT_FILE=/etc/cert.pem AUTH_TLS_KEY_FILE=/etc/key.pem`.
+pub(crate) fn describe<'a>(
+    prefix: &str,
+    files: impl Iterator<Item = (&'a str, &'a Path)>,
+) -> String {
+    let separator = if prefix.is_empty() { "" } else { "_" };
+    let named = files.map(|(name, file)| format!("{prefix}{separator}{name}={}", file.display()));
+    named.collect::<Vec<_>>().join(" ")
+}
+
 impl Identity {
+    /// The files by the ends of the names of their settings.
+    pub(crate) fn files(&self) -> [(&str, &Path); 2] {
+        [("CERT_FILE", &self.certificate), ("KEY_FILE", &self.key)]
+    }
+
     pub(crate) fn read(
         &self,
     ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), FileError> {

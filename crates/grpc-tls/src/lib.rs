@@ -3,14 +3,17 @@
 //! - [`ServerTls`]: the server side; with a client CA it requires client certificates.
 //! - [`ClientTls`]: the client side; trusts one CA bundle and no other CA.
 //! - [`Identity`]: a certificate and its key. [`FileError`]: a file that cannot be used.
+//! - [`client_problem`], [`server_problem`]: why TLS failed, in words.
 //! - `reloadable`: both sides reload their files at run time. Open connections keep what they have.
 
 mod client;
 mod files;
+mod problem;
 mod protocol;
 mod reloadable;
 mod server;
 
 pub use client::ClientTls;
 pub use files::{File, FileError, Identity};
+pub use problem::{client_problem, server_problem};
 pub use server::ServerTls;

@@ -9,16 +9,19 @@ use std::{
 type Load<C> = dyn Fn() -> Result<C, FileError> + Send + Sync;
 
 pub(crate) struct Reloadable<C> {
+    /// The settings and their files.
+    source: String,
     load: Box<Load<C>>,
     current: RwLock<Arc<C>>,
 }
 
 impl<C> Reloadable<C> {
     pub(crate) fn load(
+        source: String,
         load: impl Fn() -> Result<C, FileError> + Send + Sync + 'static,
     ) -> Result<Self, FileError> {
         let current = RwLock::new(Arc::new(load()?));
-        Ok(Self { load: Box::new(load), current })
+        Ok(Self { source, load: Box::new(load), current })
     }
 
     /// The configuration for a new connection.
@@ -28,13 +31,17 @@ impl<C> Reloadable<C> {
 
     /// Keeps the current configuration if the files cannot be used. Logs either outcome.
     pub(crate) fn reload(&self) {
+        let source = &self.source;
         match (self.load)() {
             Ok(config) => {
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
-                tracing::info!("reloaded the gRPC certificates");
+                tracing::info!("reloaded the gRPC certificates of {source}");
             }
             Err(error) => {
-                tracing::error!(%error, "cannot reload the gRPC certificates; keeping the old ones");
+                tracing::error!(
+                    %error,
+                    "cannot reload the gRPC certificates of {source}; keeping the old ones"
+                );
             }
         }
     }

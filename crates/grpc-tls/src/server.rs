@@ -20,9 +20,16 @@ pub struct ServerTls(Reloadable<ServerConfig>);
 
 impl ServerTls {
     /// Presents `identity`. With `client_ca`, a PEM file, every client must present a certificate of
-    /// one of its CAs; a handshake without one fails.
-    pub fn load(identity: Identity, client_ca: Option<PathBuf>) -> Result<Self, FileError> {
-        Reloadable::load(move || config(&identity, client_ca.as_deref())).map(Self)
+    /// one of its CAs; a handshake without one fails. The settings are `PREFIX_CERT_FILE`,
+    /// `PREFIX_KEY_FILE` and `PREFIX_CLIENT_CA_FILE`, which log lines name.
+    pub fn load(
+        prefix: &str,
+        identity: Identity,
+        client_ca: Option<PathBuf>,
+    ) -> Result<Self, FileError> {
+        let ca = client_ca.as_deref().map(|file| ("CLIENT_CA_FILE", file));
+        let source = files::describe(prefix, identity.files().into_iter().chain(ca));
+        Reloadable::load(source, move || config(&identity, client_ca.as_deref())).map(Self)
     }
 
     /// Reloads the files for new connections, and logs the outcome. Files that cannot be used

@@ -30,13 +30,7 @@ impl PostsTlsSettings {
         &self,
         url: Option<&str>,
     ) -> Result<(Option<PostsClient>, Option<ClientTls>), SettingError> {
-        let files = ClientTlsFiles {
-            url_setting: URL,
-            prefix: "POSTS_CLIENT_TLS",
-            ca_bundle: self.posts_client_tls_ca_file.clone(),
-            certificate: self.posts_client_tls_cert_file.clone(),
-            key: self.posts_client_tls_key_file.clone(),
-        };
+        let files = self.files();
         let Some(url) = url else {
             return match files.first_set() {
                 Some(name) => {
@@ -48,5 +42,21 @@ impl PostsTlsSettings {
         };
         let (channel, tls) = files.connect_lazy(PostsClient::SERVICE, url)?;
         Ok((Some(PostsClient::new(channel)), tls))
+    }
+
+    /// Connects once to each replica of the posts-service at `url`, for `doctor`; see
+    /// [`ClientTlsFiles::probe`].
+    pub async fn probe(&self, url: &str) -> Vec<Result<String, String>> {
+        self.files().probe(PostsClient::SERVICE, url).await
+    }
+
+    fn files(&self) -> ClientTlsFiles {
+        ClientTlsFiles {
+            url_setting: URL,
+            prefix: "POSTS_CLIENT_TLS",
+            ca_bundle: self.posts_client_tls_ca_file.clone(),
+            certificate: self.posts_client_tls_cert_file.clone(),
+            key: self.posts_client_tls_key_file.clone(),
+        }
     }
 }

@@ -6,8 +6,7 @@ use std::{
     path::Path,
 };
 
-/// Creates the folder with mode 0700 if it does not exist. It must belong to the user of this process,
-/// and others must not be able to write to it. The error says what to do.
+/// Creates the folder with mode 0700 if it does not exist, and checks it as [`check`] does.
 pub fn open(folder: &Path) -> Result<(), String> {
     let shown = folder.display();
     DirBuilder::new()
@@ -15,6 +14,13 @@ pub fn open(folder: &Path) -> Result<(), String> {
         .mode(0o700)
         .create(folder)
         .map_err(|error| format!("cannot create the folder {shown}: {error}"))?;
+    check(folder)
+}
+
+/// The folder must belong to the user of this process, and others must not be able to write to it. The
+/// error says what to do.
+pub fn check(folder: &Path) -> Result<(), String> {
+    let shown = folder.display();
     let metadata = fs::metadata(folder)
         .map_err(|error| format!("cannot inspect the folder {shown}: {error}"))?;
     let (owner, user) = (metadata.uid(), current_user());

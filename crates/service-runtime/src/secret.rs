@@ -66,6 +66,17 @@ impl SecretSource {
         matches!(self.location, SecretLocation::File(_))
     }
 
+    /// The setting and its file, for log lines about a reload.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match &self.location {
+            SecretLocation::Value(_) => {
+                format!("{} (of the environment, which cannot change)", self.variable)
+            }
+            SecretLocation::File(path) => format!("{}={}", self.variable, path.display()),
+        }
+    }
+
     /// Reads the secret, without one trailing newline of a file.
     pub fn read(&self) -> Result<SecretString, SettingError> {
         match &self.location {

@@ -5,7 +5,6 @@ use crate::{
     settings::Settings,
     store,
 };
-use rolegate_auth_client::CallContext;
 use rolegate_grpc_server::IGNORED_ADDRESSES;
 use rolegate_service_host::check_database;
 use rolegate_service_runtime::{doctor::Doctor, program::Failure};
@@ -23,19 +22,11 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     let now = SystemClock.unix_millis().unsigned_abs() / 1000;
     let database = settings.host.database();
     check_database(&mut doctor, "database", database, store::inspect, now).await;
-    doctor.report("auth", call_auth_service(settings).await);
+    for line in settings.auth_tls.probe(&settings.auth_service_url).await {
+        doctor.report("auth", line);
+    }
     let grpc = ("POSTS_LISTEN_ADDR", settings.posts_listen_addr);
     doctor.addresses(&[grpc], settings.ops_listen_addr).await;
     doctor.ignored_addresses(&IGNORED_ADDRESSES, settings.ops_listen_addr).await;
     doctor.finish()
-}
-
-/// Makes the one call that needs no token: every page of posts makes it.
-async fn call_auth_service(settings: &Settings) -> Result<String, String> {
-    let url = &settings.auth_service_url;
-    let (auth, _tls) = settings.auth_tls.client(url).map_err(|error| error.to_string())?;
-    match auth.get_usernames(&[1], CallContext::default()).await {
-        Ok(_) => Ok(format!("auth-service at {url} answers")),
-        Err(error) => Err(format!("auth-service at {url} does not answer: {error}")),
-    }
 }

@@ -31,7 +31,7 @@ pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn PostStore>, OpenError> {
 }
 
 /// Inspects the database, which changes nothing.
-pub(crate) async fn inspect(url: &DatabaseUrl) -> Result<Inspection, OpenError> {
+pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, OpenError> {
     url.inspect(&TABLES, None).await
 }
 

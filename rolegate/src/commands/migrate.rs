@@ -1,0 +1,12 @@
+//! `migrate`.
+
+use crate::{data_dir::DataDir, databases::Databases, settings::Settings};
+use rolegate_service_runtime::program::Failure;
+
+/// Creates the folder of the databases, as `serve` does.
+pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
+    let databases = Databases::from_settings(settings)?;
+    DataDir::open(&settings.data_dir)?;
+    rolegate_auth_service::commands::migrate(&databases.users).await?;
+    rolegate_posts_service::commands::migrate(&databases.posts).await
+}
