@@ -2,7 +2,8 @@
 //! secrets, no users, no SQL.
 //!
 //! - [`settings`]: flags and environment variables.
-//! - [`serve`]: runs the program; [`Gateway`]: the public listeners, for programs that embed them.
+//! - [`run`]: the program and its commands; `serve`: its command `serve`; [`Gateway`]: the public
+//!   listeners, for programs that embed them.
 //! - `bearer`, `basic`: the route tables of the two variants, with the roles that each route needs.
 //! - `forward_auth`: the address of proxies that protect other applications.
 //! - `endpoints`: one file per endpoint; the handler and its OpenAPI annotation.
@@ -14,6 +15,7 @@
 
 mod basic;
 mod bearer;
+mod commands;
 mod console;
 mod endpoints;
 mod extract;
@@ -29,5 +31,5 @@ mod state;
 #[cfg(test)]
 mod test_support;
 
+pub use commands::run;
 pub use gateway::Gateway;
-pub use serve::serve;

@@ -1,4 +1,4 @@
-//! Runs the program `gateway`.
+//! `gateway serve`.
 
 use crate::{Gateway, settings::Settings};
 use rolegate_auth_client::ClientTls;
@@ -15,7 +15,7 @@ use rolegate_service_runtime::{
 ///
 /// The gateway is ready as soon as it listens, even if auth-service is unavailable: if a load
 /// balancer removed it, clients would get refused connections instead of a 503.
-pub async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let reload_signal = ReloadSignal::listen();
     settings.check_addresses()?;
     let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;

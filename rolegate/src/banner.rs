@@ -1,5 +1,6 @@
-//! What the operator is told at the start besides the addresses.
+//! What rolegate prints at the start besides the addresses.
 
+use crate::container::Container;
 use std::{
     fmt::Write as _,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -22,27 +23,37 @@ pub(crate) fn text(
     bearer: Option<SocketAddr>,
     basic: Option<SocketAddr>,
     hint: &AdminPasswordHint,
+    container: Option<&Container>,
 ) -> String {
+    let inside = if container.is_some() { " of this container" } else { "" };
     let hint_text = match hint {
         AdminPasswordHint::In(path) => {
-            format!("The password of the user admin is in {}", path.display())
+            format!("The password of the user admin is in {}{inside}", path.display())
         }
         AdminPasswordHint::MaybeIn(path) => format!(
-            "The user admin has the password it was given; the one in {} may belong to another database.",
+            "The user admin has the password it was given; the one in {}{inside} may belong to another database.",
             path.display()
         ),
         AdminPasswordHint::Unknown => "The user admin has the password it was given.".to_owned(),
     };
-    format!("{hint_text}\n{}", commands(bearer, basic, hint).trim_end())
+    format!("{hint_text}\n{}", commands(bearer, basic, hint, container).trim_end())
 }
 
 fn commands(
     bearer: Option<SocketAddr>,
     basic: Option<SocketAddr>,
     hint: &AdminPasswordHint,
+    container: Option<&Container>,
 ) -> String {
-    let password = match hint {
-        AdminPasswordHint::In(path) => format!("$(cat {})", quote(&path.display().to_string())),
+    let password = match (hint, container) {
+        (AdminPasswordHint::In(path), None) => {
+            format!("$(cat {})", quote(&path.display().to_string()))
+        }
+        (AdminPasswordHint::In(path), Some(container)) => {
+            // Outside, the path starts at the root of the container.
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+            format!("$({})", container.print_file(&quote(&path.display().to_string())))
+        }
         _ => "PASSWORD".to_owned(),
     };
     let mut text = String::new();
@@ -83,11 +94,12 @@ fn quote(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{AdminPasswordHint, quote, reachable, text};
+    use crate::container::Container;
     use std::path::Path;
 
     fn banner(hint: &AdminPasswordHint) -> String {
         let address = "127.0.0.1:1".parse().ok();
-        text(address, address, hint)
+        text(address, address, hint, None)
     }
 
     #[test]
@@ -107,6 +119,19 @@ mod tests {
             let listening = listening.parse().expect("an address");
             assert_eq!(reachable(listening).to_string(), client);
         }
+    }
+
+    #[test]
+    fn commands_of_a_container_work_outside() {
+        let address = "0.0.0.0:8000".parse().ok();
+        let (container, path) = (Container::example(), Path::new("/data/my password"));
+        let text = text(address, None, &AdminPasswordHint::In(path), Some(&container));
+        assert!(text.starts_with(
+            "The password of the user admin is in /data/my password of this container\n"
+        ));
+        let command = "$(docker cp 0123456789ab:'/data/my password' - | tar -xO)";
+        assert!(text.contains(command) && text.contains("http://127.0.0.1:8000/login"), "{text}");
+        assert!(!text.contains("$(cat"), "{text}");
     }
 
     #[test]

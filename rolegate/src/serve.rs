@@ -2,6 +2,7 @@
 
 use crate::{
     banner::{self, AdminPasswordHint},
+    container::Container,
     data_dir::DataDir,
     databases::Databases,
     in_memory,
@@ -71,6 +72,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         (true, true) => AdminPasswordHint::In(&password_file),
         (true, false) => AdminPasswordHint::MaybeIn(&password_file),
     };
+    let (bearer, basic) = (gateway.bearer_address(), gateway.basic_address());
     let posts_name = post_service_server::SERVICE_NAME;
     let headline = format!("Rolegate {}, users in {}", env!("CARGO_PKG_VERSION"), databases.users);
     let url = |listener: &Option<GrpcListener>| {
@@ -82,7 +84,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         .listener("posts", url(&posts_grpc), posts_name)
         .http("ops", Some(admin.address()), "/livez /readyz /metrics")
         .remark("Posts: on, in this process")
-        .remark(banner::text(gateway.bearer_address(), gateway.basic_address(), &hint))
+        .remark(banner::text(bearer, basic, &hint, Container::current().as_ref()))
         .print(settings.common.telemetry.log_format);
 
     // TCP callers of gRPC stop with the clients of the gateway. In memory, posts-service serves the

@@ -1,13 +1,11 @@
 //! The command line of a program: settings and an optional command.
 
 use crate::{
-    healthcheck,
-    program::{self, CommonSettings, Failure, ProgramSettings},
+    program::{CommonSettings, ProgramSettings},
     settings::{ParseOutcome, parse_outcome},
-    shutdown::Shutdown,
 };
 use clap::{Arg, Command, Parser, Subcommand};
-use std::{ffi::OsString, net::SocketAddr, process::ExitCode};
+use std::{ffi::OsString, net::SocketAddr};
 
 /// The settings and the command of a program. Flags may precede or follow the command.
 #[derive(Debug)]
@@ -32,32 +30,6 @@ impl<S: ProgramSettings, C> ProgramSettings for CommandLine<S, C> {
     fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
         self.settings.client_addresses()
     }
-}
-
-/// The commands of a program that has no others.
-#[derive(Clone, Copy, Debug, Subcommand)]
-pub enum ServeOrHealthcheck {
-    /// Serve; the default without a command
-    Serve,
-    /// Exit with 0 if the program that runs with these settings is ready, else with 1
-    Healthcheck,
-}
-
-/// Runs a program that has no other commands.
-pub fn serve_or_healthcheck<S, F>(
-    line: Result<CommandLine<S, ServeOrHealthcheck>, ParseOutcome>,
-    serve: impl FnOnce(S, Shutdown) -> F,
-) -> ExitCode
-where
-    S: ProgramSettings,
-    F: Future<Output = Result<(), Failure>>,
-{
-    program::run(line, async |line, shutdown| match line.command {
-        Some(ServeOrHealthcheck::Healthcheck) => {
-            healthcheck::run(line.settings.ops_listen_addr()).await
-        }
-        Some(ServeOrHealthcheck::Serve) | None => serve(line.settings, shutdown).await,
-    })
 }
 
 /// Parses the arguments and the environment of this process.
@@ -94,10 +66,18 @@ fn hide_in_subcommands(command: Command, settings: &[Arg]) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::{CommandLine, ServeOrHealthcheck, parse_from};
+    use super::{CommandLine, parse_from};
     use crate::settings::{ParseOutcome, number_between, parse_outcome};
-    use clap::Parser;
+    use clap::{Parser, Subcommand};
     use std::ffi::OsString;
+
+    #[derive(Debug, Subcommand)]
+    enum Commands {
+        /// Serve; the default without a command
+        Serve,
+        /// Exit with 0 if the program that runs with these settings is ready, else with 1
+        Healthcheck,
+    }
 
     #[derive(Debug, Parser)]
     struct Settings {
@@ -118,7 +98,7 @@ mod tests {
         number_between(text, 0, 9)
     }
 
-    fn parse<S: Parser>(arguments: &str) -> Result<CommandLine<S, ServeOrHealthcheck>, String> {
+    fn parse<S: Parser>(arguments: &str) -> Result<CommandLine<S, Commands>, String> {
         let arguments = arguments.split(' ').map(OsString::from);
         parse_from(arguments).map_err(|error| match parse_outcome(&error) {
             ParseOutcome::Invalid(error) => error.to_string(),

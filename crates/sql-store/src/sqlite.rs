@@ -1,14 +1,16 @@
-//! SQLite files: opening, transactions, pools.
+//! SQLite files: opening, transactions, pools, copies.
 //!
 //! One connection writes and the others read: in WAL mode readers never wait for the writer and see
 //! every earlier commit. Statements that write must be read to their end (`fetch_all`, never
 //! `fetch_optional`): only then has the commit happened, and its failure been seen.
 //! `synchronous=FULL`: an acknowledged write survives a power failure.
 
+mod copy;
 mod file;
 mod recovery;
 
-pub(crate) use file::file_exists;
+pub use copy::{CopyError, DatabaseCopy, Replacement};
+pub use file::file_exists;
 
 use crate::{
     PoolStats, QueryFuture, STATEMENT_TIMEOUT, Schema, StoreError, StoreStatus, Tables,

@@ -6,7 +6,7 @@ use rolegate_auth_service::{
     clock::{Clock as _, SystemClock},
     commands::doctor::{check_settings, check_users},
 };
-use rolegate_posts_service::store as posts;
+use rolegate_posts_service::store;
 use rolegate_service_host::check_database;
 use rolegate_service_runtime::{
     bind_address::BindAddress,
@@ -14,6 +14,7 @@ use rolegate_service_runtime::{
     program::{Failure, ProgramSettings as _},
     settings::SettingError,
 };
+use rolegate_sql_store::{DatabaseTarget, DatabaseUrl};
 
 /// Runs the steps of `serve` in its order, and goes on after a failure.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
@@ -29,7 +30,7 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     } else {
         check_settings(&mut doctor, service, None);
     }
-    doctor.tls("tls", settings.posts_tls.load());
+    doctor.tls("posts tls", settings.posts_tls.load());
     doctor.file_modes(&[
         ("POSTS_TLS_KEY_FILE", settings.posts_tls.posts_tls_key_file.as_deref()),
         ("DATABASE_URL_FILE", settings.database_url_file.as_deref()),
@@ -77,7 +78,23 @@ async fn check_databases(doctor: &mut Doctor, settings: &Settings) {
         AdminPassword::Missing => AdminPassword::GeneratedInto(settings.data_dir.clone()),
         given => given,
     });
-    check_users(doctor, "users", service, Ok(databases.users), admin).await;
-    let now = SystemClock.unix_seconds();
-    check_database(doctor, "posts", Ok(databases.posts), posts::inspect, now).await;
+    let is_new = |database: &DatabaseUrl| match database.target() {
+        DatabaseTarget::Sqlite(file) => {
+            file.parent() == Some(&settings.data_dir) && !settings.data_dir.exists()
+        }
+        DatabaseTarget::Postgres(_) => false,
+    };
+    let Databases { users, posts } = databases;
+    if is_new(&users) {
+        let text = format!("{users}: the first start creates it, and the user admin");
+        doctor.report("users", admin.map(|_| text));
+    } else {
+        check_users(doctor, "users", service, Ok(users), admin).await;
+    }
+    if is_new(&posts) {
+        doctor.report("posts", Ok::<_, &str>(format!("{posts}: the first start creates it")));
+    } else {
+        let now = SystemClock.unix_seconds();
+        check_database(doctor, "posts", Ok(posts), store::inspect, now).await;
+    }
 }

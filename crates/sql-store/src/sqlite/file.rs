@@ -14,7 +14,7 @@ use tokio::time::timeout;
 const LOCK_NOTICE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Whether the file exists. The error says why there can be none, to follow the name of a setting.
-pub(crate) fn file_exists(file: &Path) -> Result<bool, String> {
+pub fn file_exists(file: &Path) -> Result<bool, String> {
     let path = file.display();
     match file.metadata() {
         Ok(found) if found.is_dir() => Err(format!("{path} is a folder; name a file in it")),

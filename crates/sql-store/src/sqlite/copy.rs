@@ -1,0 +1,188 @@
+//! Copies SQLite files, and puts copies into the places of files that no program uses.
+
+use super::{
+    connect_read_only,
+    file::{lock_exclusive, private_file},
+};
+use crate::{
+    error::OpenFailure,
+    sqlite_code::{BUSY, LOCKED, primary_code},
+};
+use rustix::fs::{FlockOperation, fcntl_lock};
+use sqlx::{
+    ConnectOptions, Connection, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode},
+};
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+use tempfile::NamedTempFile;
+
+/// Why a file was not copied or not replaced. No file was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// The integrity check found this.
+    #[error("{} is damaged: {problem}", file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// The first finding.
+        problem: String,
+    },
+    /// A program has it open.
+    #[error("{} is in use; stop the program that uses it", .0.display())]
+    InUse(PathBuf),
+    /// SQLite failed.
+    #[error("{}: {error}", file.display())]
+    Sqlite {
+        /// The file.
+        file: PathBuf,
+        /// The error.
+        error: sqlx::Error,
+    },
+    /// The file system failed.
+    #[error("{}: {error}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// The error.
+        error: io::Error,
+    },
+    /// The lock file beside the file cannot be used.
+    #[error("{0}")]
+    Lock(String),
+}
+
+impl CopyError {
+    fn io(file: &Path) -> impl FnOnce(io::Error) -> Self {
+        let file = file.to_owned();
+        |error| Self::Io { file, error }
+    }
+
+    fn sqlite(file: &Path) -> impl Fn(sqlx::Error) -> Self {
+        let file = file.to_owned();
+        move |error| Self::Sqlite { file: file.clone(), error }
+    }
+}
+
+/// A copy of a database, checked, with mode 0600 and without a name. Removed when dropped.
+#[derive(Debug)]
+pub struct DatabaseCopy(NamedTempFile);
+
+impl DatabaseCopy {
+    /// Copies `source` as it is now, also while programs write to it, into the folder of `destination`.
+    pub async fn create(source: &Path, destination: &Path) -> Result<Self, CopyError> {
+        let copy = NamedTempFile::new_in(folder(destination));
+        let copy = copy.map_err(CopyError::io(destination))?;
+        let failed = CopyError::sqlite(source);
+        let mut connection = connect_read_only(source).await.map_err(&failed)?;
+        check_integrity(&mut connection, source).await?;
+        // One read transaction: neither waits for writers nor delays them. Into an empty file only.
+        let path = copy.path().to_str().unwrap_or_default();
+        let copied = sqlx::query("VACUUM INTO $1").bind(path).execute(&mut connection).await;
+        copied.map_err(&failed)?;
+        connection.close().await.map_err(&failed)?;
+        let mut connection = connect_read_only(copy.path()).await.map_err(&failed)?;
+        check_integrity(&mut connection, destination).await?;
+        connection.close().await.map_err(&failed)?;
+        copy.as_file().sync_all().map_err(CopyError::io(destination))?;
+        Ok(Self(copy))
+    }
+
+    /// Names it `destination`, in the folder where it is. A file of that name stays, as an error.
+    pub fn persist_new(self, destination: &Path) -> Result<(), CopyError> {
+        let named = self.0.persist_noclobber(destination).map_err(|error| error.error);
+        let synced = named.and_then(|_| sync_folder(destination));
+        synced.map_err(CopyError::io(destination))
+    }
+}
+
+/// The exclusive right to replace a database, which need not exist: no program uses it, and none of
+/// ours opens it until this is dropped.
+#[derive(Debug)]
+pub struct Replacement {
+    file: PathBuf,
+    _lock: File,
+}
+
+impl Replacement {
+    /// Fails if a program uses `file`. Waits while one opens it.
+    pub async fn begin(file: &Path) -> Result<Self, CopyError> {
+        let lock = lock_exclusive(file).await.map_err(lock_error)?;
+        if file.try_exists().map_err(CopyError::io(file))? {
+            let opened = private_file(file).map_err(lock_error)?;
+            // Every connection of SQLite has a lock that this one conflicts with, whatever the file
+            // contains.
+            fcntl_lock(&opened, FlockOperation::NonBlockingLockExclusive)
+                .map_err(|_held| CopyError::InUse(file.to_owned()))?;
+        }
+        Ok(Self { file: file.to_owned(), _lock: lock })
+    }
+
+    /// Replaces the file, or creates it, in one step: after a crash it is the old one or the new one.
+    pub async fn finish(self, copy: DatabaseCopy) -> Result<(), CopyError> {
+        let file = &self.file;
+        if file.try_exists().map_err(CopyError::io(file))? {
+            fold_log(file).await?;
+        }
+        // The log of another database would be applied to the new one.
+        for suffix in ["-wal", "-shm", "-journal"] {
+            let mut path = file.as_os_str().to_owned();
+            path.push(suffix);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(CopyError::io(Path::new(&path))(error));
+                }
+                _ => {}
+            }
+        }
+        copy.0.persist(file).map_err(|error| CopyError::io(file)(error.error))?;
+        sync_folder(file).map_err(CopyError::io(file))
+    }
+}
+
+/// Moves the write-ahead log into the file, so that the file is whole without it. A damaged file
+/// stays as it is.
+async fn fold_log(file: &Path) -> Result<(), CopyError> {
+    let options = SqliteConnectOptions::new().filename(file);
+    match options.journal_mode(SqliteJournalMode::Delete).connect().await {
+        Ok(connection) => connection.close().await.map_err(CopyError::sqlite(file)),
+        Err(error) if matches!(primary_code(&error), Some(BUSY | LOCKED)) => {
+            Err(CopyError::InUse(file.to_owned()))
+        }
+        Err(error) => {
+            tracing::warn!(%error, "replacing {}, which is damaged", file.display());
+            Ok(())
+        }
+    }
+}
+
+async fn check_integrity(connection: &mut SqliteConnection, file: &Path) -> Result<(), CopyError> {
+    let checked = sqlx::query_scalar::<_, String>("PRAGMA integrity_check(1)");
+    let found = checked.fetch_one(connection).await;
+    let problem = match found {
+        Ok(found) if found == "ok" => return Ok(()),
+        Ok(found) => found.replace('\n', " "),
+        Err(error) => error.to_string(),
+    };
+    Err(CopyError::Damaged { file: file.to_owned(), problem })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn lock_error(failure: OpenFailure) -> CopyError {
+    CopyError::Lock(failure.to_string())
+}
+
+fn folder(file: &Path) -> &Path {
+    file.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A name is stored with its folder.
+fn sync_folder(file: &Path) -> io::Result<()> {
+    File::open(folder(file))?.sync_all()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+use super::{CopyError, DatabaseCopy, Replacement, connect_read_only};
+use sqlx::{
+    ConnectOptions, Connection, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode},
+};
+use std::{fs, os::unix::fs::MetadataExt, path::Path};
+
+async fn open(file: &Path) -> SqliteConnection {
+    let options = SqliteConnectOptions::new().filename(file).create_if_missing(true);
+    options.journal_mode(SqliteJournalMode::Wal).connect().await.expect("opened")
+}
+
+/// Creates a database with this word in it; it stays open.
+async fn database(file: &Path, word: &str) -> SqliteConnection {
+    let mut connection = open(file).await;
+    for sql in ["CREATE TABLE word (text TEXT)", "INSERT INTO word VALUES ($1)"] {
+        sqlx::query(sql).bind(word).execute(&mut connection).await.expect(sql);
+    }
+    connection
+}
+
+async fn word(file: &Path) -> String {
+    let mut connection = connect_read_only(file).await.expect("opened");
+    let words = sqlx::query_scalar("SELECT text FROM word").fetch_one(&mut connection).await;
+    connection.close().await.expect("closed");
+    words.expect("a word")
+}
+
+#[tokio::test]
+async fn a_copy_of_an_open_database_is_whole_private_and_never_overwrites() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let _open = database(&at("a.db"), "first").await;
+    let copy = DatabaseCopy::create(&at("a.db"), &at("b.db")).await.expect("copied");
+    assert!(!at("b.db").exists());
+    copy.persist_new(&at("b.db")).expect("named");
+    assert_eq!(word(&at("b.db")).await, "first");
+    assert_eq!(at("b.db").metadata().expect("there").mode() & 0o777, 0o600);
+    let again = DatabaseCopy::create(&at("a.db"), &at("b.db")).await.expect("copied");
+    again.persist_new(&at("b.db")).expect_err("there is one");
+    let files = fs::read_dir(folder.path()).expect("listed").count();
+    assert_eq!(files, 4, "a.db, its log and index, and b.db");
+}
+
+#[tokio::test]
+async fn a_damaged_database_is_not_copied() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let mut connection = database(&at("a.db"), "first").await;
+    sqlx::query("CREATE INDEX by_text ON word (text)")
+        .execute(&mut connection)
+        .await
+        .expect("made");
+    connection.close().await.expect("closed");
+    let mut bytes = fs::read(at("a.db")).expect("read");
+    // The last page is the index: its only entry no longer leads to the row.
+    let place = bytes.windows(5).rposition(|it| it == b"first").expect("the entry");
+    bytes[place..place + 5].copy_from_slice(b"other");
+    fs::write(at("a.db"), bytes).expect("written");
+    let error = DatabaseCopy::create(&at("a.db"), &at("b.db")).await.expect_err("damaged");
+    assert!(matches!(&error, CopyError::Damaged { .. }), "{error:?}");
+    assert!(error.to_string().contains("a.db is damaged: "), "{error}");
+    fs::write(at("a.db"), "no database").expect("written");
+    DatabaseCopy::create(&at("a.db"), &at("b.db")).await.expect_err("no database");
+    assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1);
+}
+
+#[tokio::test]
+async fn a_database_is_replaced_with_its_log() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    database(&at("new.db"), "new").await.close().await.expect("closed");
+    let copy = async || DatabaseCopy::create(&at("new.db"), &at("old.db")).await.expect("copied");
+
+    let created = Replacement::begin(&at("old.db")).await.expect("nothing there");
+    fs::write(at("old.db-wal"), "the log of a removed database").expect("written");
+    created.finish(copy().await).await.expect("created");
+    assert!(!at("old.db-wal").exists());
+    assert_eq!(word(&at("old.db")).await, "new");
+
+    for content in ["no database, whatever its name says", ""] {
+        fs::write(at("old.db"), content).expect("written");
+        let replacement = Replacement::begin(&at("old.db")).await.expect("unused");
+        replacement.finish(copy().await).await.expect("replaced");
+        assert_eq!(word(&at("old.db")).await, "new");
+    }
+}

@@ -1,0 +1,124 @@
+//! `backup` and `restore`: both databases as two SQLite files.
+
+use crate::{data_dir::DataDir, databases::Databases, settings::Settings};
+use clap::Args;
+use rolegate_auth_service::store as users;
+use rolegate_posts_service::store as posts;
+use rolegate_service_runtime::{
+    program::{Failure, print},
+    settings::SettingError,
+};
+use rolegate_sql_store::{
+    DatabaseTarget, DatabaseUrl, Inspection, OpenError, Schema,
+    sqlite::{CopyError, DatabaseCopy, Replacement, file_exists},
+};
+use std::path::{Path, PathBuf};
+
+#[derive(Args, Debug)]
+pub(super) struct Backup {
+    /// New file for the users; the posts are written to FILE.posts
+    file: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Restore {
+    /// File with the users; the posts are read from FILE.posts
+    file: PathBuf,
+    /// Replace the databases that exist; no copy of them is kept
+    #[arg(long)]
+    replace: bool,
+}
+
+impl Backup {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
+        let databases = Databases::from_settings(settings)?;
+        let (users, posts) = (sqlite_file(&databases.users)?, sqlite_file(&databases.posts)?);
+        let (new_users, new_posts) = (&self.file, &posts_file(&self.file));
+        for file in [new_users, new_posts] {
+            if file_exists(file).map_err(invalid_file)? {
+                let problem = format!("{} exists already; name a new file", file.display());
+                return Err(invalid_file(problem).into());
+            }
+        }
+        require(&databases.users, &users::inspect(&databases.users).await?)?;
+        require(&databases.posts, &posts::inspect(&databases.posts).await?)?;
+        // First, so that the authors of all posts are among the users.
+        let posts = DatabaseCopy::create(posts, new_posts).await.map_err(failed)?;
+        let users = DatabaseCopy::create(users, new_users).await.map_err(failed)?;
+        posts.persist_new(new_posts).map_err(failed)?;
+        if let Err(error) = users.persist_new(new_users) {
+            let _ = std::fs::remove_file(new_posts);
+            return Err(failed(error));
+        }
+        let (users, posts) = (new_users.display(), new_posts.display());
+        print(&format!("The users are in {users}, the posts in {posts}. Both were checked."));
+        Ok(())
+    }
+}
+
+impl Restore {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
+        let databases = Databases::from_settings(settings)?;
+        let (users, posts) = (sqlite_file(&databases.users)?, sqlite_file(&databases.posts)?);
+        let (old_users, old_posts) = (&self.file, &posts_file(&self.file));
+        require_backup(old_users, users::inspect).await?;
+        require_backup(old_posts, posts::inspect).await?;
+        DataDir::open(&settings.data_dir)?;
+        for (url, file) in [(&databases.users, users), (&databases.posts, posts)] {
+            let exists = file_exists(file).map_err(|problem| url.invalid(problem))?;
+            if exists && !self.replace {
+                let problem = format!("{} exists; --replace replaces it", file.display());
+                return Err(url.invalid(problem).into());
+            }
+        }
+        let in_place_of_users = Replacement::begin(users).await.map_err(failed)?;
+        let in_place_of_posts = Replacement::begin(posts).await.map_err(failed)?;
+        let new_posts = DatabaseCopy::create(old_posts, posts).await.map_err(failed)?;
+        let new_users = DatabaseCopy::create(old_users, users).await.map_err(failed)?;
+        in_place_of_posts.finish(new_posts).await.map_err(failed)?;
+        in_place_of_users.finish(new_users).await.map_err(failed)?;
+        let (users, posts) = (users.display(), posts.display());
+        print(&format!("The users are in {users}, the posts in {posts}. Both were checked."));
+        Ok(())
+    }
+}
+
+/// `FILE.posts`
+fn posts_file(file: &Path) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
+    path.push(".posts");
+    path.into()
+}
+
+fn sqlite_file(url: &DatabaseUrl) -> Result<&Path, SettingError> {
+    match url.target() {
+        DatabaseTarget::Sqlite(file) => Ok(file),
+        DatabaseTarget::Postgres(_) => Err(url.invalid(format!(
+            "{url} is not an SQLite file; back it up with pg_dump, restore it with pg_restore"
+        ))),
+    }
+}
+
+fn require(url: &DatabaseUrl, found: &Inspection) -> Result<(), SettingError> {
+    match found.schema {
+        Schema::Missing { .. } => Err(url.invalid(format!("{url} does not exist, or is empty"))),
+        _ => Ok(()),
+    }
+}
+
+/// The file must be a database of the service that `inspect` belongs to.
+async fn require_backup(
+    file: &Path,
+    inspect: impl AsyncFnOnce(&DatabaseUrl) -> Result<Inspection, OpenError>,
+) -> Result<(), Failure> {
+    let url = DatabaseUrl::from_file("FILE", file.to_owned());
+    Ok(require(&url, &inspect(&url).await?)?)
+}
+
+fn invalid_file(problem: String) -> SettingError {
+    SettingError::new("FILE", problem)
+}
+
+fn failed(error: CopyError) -> Failure {
+    Failure::Other(Box::new(error))
+}
