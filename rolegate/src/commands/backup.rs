@@ -73,8 +73,8 @@ impl Restore {
         }
         let in_place_of_users = Replacement::begin(users).await.map_err(failed)?;
         let in_place_of_posts = Replacement::begin(posts).await.map_err(failed)?;
-        let new_posts = DatabaseCopy::create(old_posts, posts).await.map_err(failed)?;
-        let new_users = DatabaseCopy::create(old_users, users).await.map_err(failed)?;
+        let new_posts = in_place_of_posts.prepare(old_posts).await.map_err(failed)?;
+        let new_users = in_place_of_users.prepare(old_users).await.map_err(failed)?;
         in_place_of_posts.finish(new_posts).await.map_err(failed)?;
         in_place_of_users.finish(new_users).await.map_err(failed)?;
         let (users, posts) = (users.display(), posts.display());

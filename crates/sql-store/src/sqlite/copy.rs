@@ -103,6 +103,7 @@ impl DatabaseCopy {
 /// ours opens it until this is dropped.
 #[derive(Debug)]
 pub struct Replacement {
+    /// Not a link: that stays.
     file: PathBuf,
     _lock: File,
 }
@@ -118,7 +119,13 @@ impl Replacement {
             fcntl_lock(&opened, FlockOperation::NonBlockingLockExclusive)
                 .map_err(|_held| CopyError::InUse(file.to_owned()))?;
         }
-        Ok(Self { file: file.to_owned(), _lock: lock })
+        let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+        Ok(Self { file, _lock: lock })
+    }
+
+    /// Copies `source` into the folder of the file.
+    pub async fn prepare(&self, source: &Path) -> Result<DatabaseCopy, CopyError> {
+        DatabaseCopy::create(source, &self.file).await
     }
 
     /// Replaces the file, or creates it, in one step: after a crash it is the old one or the new one.

@@ -3,7 +3,11 @@ use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode},
 };
-use std::{fs, os::unix::fs::MetadataExt, path::Path};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, symlink},
+    path::Path,
+};
 
 async fn open(file: &Path) -> SqliteConnection {
     let options = SqliteConnectOptions::new().filename(file).create_if_missing(true);
@@ -70,18 +74,27 @@ async fn a_database_is_replaced_with_its_log() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     database(&at("new.db"), "new").await.close().await.expect("closed");
-    let copy = async || DatabaseCopy::create(&at("new.db"), &at("old.db")).await.expect("copied");
+    let replace = async |name: &str| {
+        let replacement = Replacement::begin(&at(name)).await.expect("unused");
+        let copy = replacement.prepare(&at("new.db")).await.expect("copied");
+        replacement.finish(copy).await.expect("replaced");
+    };
 
-    let created = Replacement::begin(&at("old.db")).await.expect("nothing there");
     fs::write(at("old.db-wal"), "the log of a removed database").expect("written");
-    created.finish(copy().await).await.expect("created");
+    replace("old.db").await;
     assert!(!at("old.db-wal").exists());
     assert_eq!(word(&at("old.db")).await, "new");
 
     for content in ["no database, whatever its name says", ""] {
         fs::write(at("old.db"), content).expect("written");
-        let replacement = Replacement::begin(&at("old.db")).await.expect("unused");
-        replacement.finish(copy().await).await.expect("replaced");
+        replace("old.db").await;
         assert_eq!(word(&at("old.db")).await, "new");
     }
+
+    fs::create_dir(at("other-disk")).expect("created");
+    database(&at("other-disk/old.db"), "old").await.close().await.expect("closed");
+    symlink("other-disk/old.db", at("link.db")).expect("linked");
+    replace("link.db").await;
+    assert!(at("link.db").is_symlink());
+    assert_eq!(word(&at("other-disk/old.db")).await, "new");
 }
