@@ -155,8 +155,8 @@ async fn a_damaged_or_foreign_backup_changes_nothing() {
     fs::write(at("text.db"), "no database, whatever its name says").expect("written");
     let before = fs::read(at("data/rolegate.db")).expect("read");
     for (file, code, text) in [
-        ("cut.db", 1, "damaged"),
-        ("half.db", 1, "damaged"),
+        ("cut.db", 1, "database disk image is malformed"),
+        ("half.db", 1, "database disk image is malformed"),
         ("swapped.db", 64, "FILE: SQLite in swapped.db is not a database of auth-service"),
         ("alone.db", 64, "FILE: SQLite in alone.db.posts does not exist, or is empty"),
         ("text.db", 64, "FILE: text.db is not an SQLite database"),
