@@ -1,0 +1,91 @@
+/** Replicas that count their calls. They are fakes, because they fail on purpose. */
+
+import { Server, ServerCredentials, status, type UntypedHandleCall } from "@grpc/grpc-js";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { AuthorizeResponse, Role } from "../src/generated/rolegate/auth/v1/auth.js";
+import { AuthClient, Unavailable } from "../src/index.js";
+
+// Those of the name on the stage.
+const ADDRESSES = ["127.0.9.2", "127.0.9.3"];
+
+/** Answers the first `failures` calls with a status that is no answer. */
+class Replica {
+  readonly calls: string[] = [];
+  readonly #server = new Server();
+
+  constructor(readonly failures = 0) {
+    const user = { id: 1n, username: "ann", role: Role.ROLE_USER, disabled: false };
+    const answer = Buffer.from(AuthorizeResponse.encode({ user }).finish());
+    for (const name of ["Authorize", "Register"]) {
+      const handle: UntypedHandleCall = (_: unknown, reply: (error: object | null, answer?: Buffer) => void) => {
+        this.calls.push(name);
+        if (this.calls.length > this.failures) reply(null, answer);
+        else reply({ code: status.UNAVAILABLE, details: "as the test wants" });
+      };
+      const same = (bytes: Buffer) => bytes;
+      const codec = { requestSerialize: same, requestDeserialize: same };
+      const both = { ...codec, responseSerialize: same, responseDeserialize: same };
+      const kind = { requestStream: false, responseStream: false };
+      const path = `/rolegate.auth.v1.AuthService/${name}`;
+      this.#server.addService({ [name]: { path, ...kind, ...both } }, { [name]: handle });
+    }
+  }
+
+  /** Its port. */
+  async listen(address: string, port: number): Promise<number> {
+    const bind = promisify(this.#server.bindAsync.bind(this.#server));
+    return bind(`${address}:${port}`, ServerCredentials.createInsecure());
+  }
+
+  stop(): void {
+    this.#server.forceShutdown();
+  }
+}
+
+async function served(replicas: Replica[], use: (client: AuthClient) => Promise<void>): Promise<void> {
+  let port = 0;
+  for (const [index, replica] of replicas.entries()) {
+    port = await replica.listen(ADDRESSES[index] ?? "", port);
+  }
+  const client = new AuthClient(`http://${replicas.length > 1 ? "auth.test" : ADDRESSES[0]}:${port}`);
+  try {
+    await use(client);
+  } finally {
+    client.close();
+    for (const replica of replicas) replica.stop();
+  }
+}
+
+test("calls go in turn to all replicas", async () => {
+  const both = [new Replica(), new Replica()];
+  await served(both, async (client) => {
+    // Until each has some, which may need more connections than the first one.
+    for (let call = 0; call < 1000 && both.some(({ calls }) => calls.length <= 10); call += 1) {
+      await client.authorize("token");
+    }
+  });
+  for (const { calls } of both) assert(calls.length > 10, String(calls.length));
+});
+
+test("read is made again and a change is not", async () => {
+  const twice = new Replica(2);
+  await served([twice], async (client) => {
+    assert.equal((await client.authorize("token")).username, "ann");
+  });
+  assert.deepEqual(twice.calls, ["Authorize", "Authorize", "Authorize"]);
+  const always = new Replica(99);
+  await served([always], async (client) => {
+    await assert.rejects(client.authorize("token"), Unavailable);
+    await assert.rejects(client.register("ann", "password"), Unavailable);
+  });
+  assert.deepEqual(always.calls, ["Authorize", "Authorize", "Authorize", "Register"]);
+});
+
+test("proxy of the environment is not used", async () => {
+  process.env["http_proxy"] = process.env["grpc_proxy"] = "http://127.0.0.1:1";
+  await served([new Replica()], async (client) => {
+    assert.equal((await client.authorize("token")).username, "ann");
+  });
+});
