@@ -1,7 +1,5 @@
 """Signing in and out, ended sessions, two tabs."""
 
-import time
-
 from deployment import PASSWORD
 
 
