@@ -22,6 +22,7 @@ mod postgres_connections;
 mod posts_outage;
 mod posts_tls;
 mod quorum;
+mod replica_limits;
 mod rolling_restart;
 mod shutdown;
 mod silent_start;

@@ -10,6 +10,7 @@
 //! - [`ext_authz`]: checks as Envoy sends them, and what Envoy reads of the answers.
 //! - [`Authority`]: certificates, valid and invalid.
 //! - [`Process`]: a started program; [`program`]: which there are, and their files.
+//! - [`Replicas`]: several auth-services behind one name, for any number of gateways.
 //! - [`TestDatabase`]: a database of one test; [`postgres`]: its server, and clusters with TLS.
 //! - [`SmallDisk`]: a file system that a test fills.
 //! - [`ClientStage`]: the deployment of `clients/conformance.json`.
@@ -36,6 +37,7 @@ pub mod postgres;
 mod process;
 pub mod program;
 pub mod raw_http;
+mod replicas;
 mod small_disk;
 mod tcp_proxy;
 mod test_app;
@@ -51,6 +53,7 @@ pub use database::{LockedTable, Store, StoredUser, TestDatabase};
 pub use eventually::{eventually, within_bounds};
 pub use process::{Exit, Process};
 pub use program::Program;
+pub use replicas::{Replicas, answered_calls};
 pub use small_disk::SmallDisk;
 pub use tcp_proxy::TcpProxy;
 pub use test_app::TestApp;

@@ -29,8 +29,9 @@ pub struct AuthClient(Arc<Parts>);
 #[derive(Debug)]
 struct Parts {
     client: Client,
-    /// On connections of their own, because the calls of a flood of logins delay all calls on theirs.
-    passwords: Client,
+    /// For calls that hash a password. On connections of its own, because the calls of a flood of logins
+    /// delay all calls on theirs.
+    passwords: BalancedChannel,
     decisions: CallBatcher<AuthorizeRequest, User>,
     usernames: CallBatcher<i64, Option<String>>,
 }
@@ -58,10 +59,21 @@ impl AuthClient {
     /// password.
     #[must_use]
     pub fn new(channel: BalancedChannel, passwords: BalancedChannel) -> Self {
-        let (client, passwords) = (Client::new(channel), Client::new(passwords));
+        let client = Client::new(channel);
         let decisions = authorize_batcher(client.clone());
         let usernames = username_batcher(client.clone());
         Self(Arc::new(Parts { client, passwords, decisions, usernames }))
+    }
+
+    /// For calls that check the password of this username. All clients send them to one replica, because
+    /// each replica counts attempts and remembers verified passwords for itself.
+    fn checks_of(&self, username: &str) -> Client {
+        Client::new(self.0.passwords.for_key(username))
+    }
+
+    /// For other calls that hash a password.
+    fn passwords(&self) -> Client {
+        Client::new(self.0.passwords.clone())
     }
 
     /// Creates a user with the role `user`.
@@ -73,7 +85,7 @@ impl AuthClient {
     ) -> Result<User, CallError> {
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
         let request = context.request(RegisterRequest { username, password });
-        let response = call(PASSWORD_TIMEOUT, &self.0.passwords, request, Client::register).await?;
+        let response = call(PASSWORD_TIMEOUT, &self.passwords(), request, Client::register).await?;
         User::try_from_response(response.user)
     }
 
@@ -84,9 +96,10 @@ impl AuthClient {
         password: &SecretString,
         context: CallContext,
     ) -> Result<(SecretString, User), CallError> {
+        let client = self.checks_of(username);
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
         let request = context.request(LoginRequest { username, password });
-        let response = call(PASSWORD_TIMEOUT, &self.0.passwords, request, Client::login).await?;
+        let response = call(PASSWORD_TIMEOUT, &client, request, Client::login).await?;
         let user = User::try_from_response(response.user)?;
         Ok((response.access_token.into(), user))
     }
@@ -98,10 +111,10 @@ impl AuthClient {
         password: &SecretString,
         context: CallContext,
     ) -> Result<User, CallError> {
+        let client = self.checks_of(username);
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
         let request = context.request(VerifyCredentialsRequest { username, password });
-        let response =
-            call(PASSWORD_TIMEOUT, &self.0.passwords, request, Client::verify_credentials).await?;
+        let response = call(PASSWORD_TIMEOUT, &client, request, Client::verify_credentials).await?;
         User::try_from_response(response.user)
     }
 
@@ -118,10 +131,11 @@ impl AuthClient {
     }
 
     /// Replaces the password of the bearer of `access_token`, given the current one, and revokes all
-    /// of the user's tokens.
+    /// of the user's tokens. `username` is the bearer's; it only chooses the replica.
     pub async fn change_password(
         &self,
         access_token: &SecretString,
+        username: &str,
         current: &SecretString,
         new: &SecretString,
         context: CallContext,
@@ -131,8 +145,8 @@ impl AuthClient {
             new_password: new.expose_secret().to_owned(),
         };
         let request = authenticated_request(message, access_token, context)?;
-        let response =
-            call(PASSWORD_TIMEOUT, &self.0.passwords, request, Client::change_password).await?;
+        let client = self.checks_of(username);
+        let response = call(PASSWORD_TIMEOUT, &client, request, Client::change_password).await?;
         User::try_from_response(response.user)
     }
 }

@@ -1,10 +1,12 @@
 //! A channel to every replica behind a DNS name.
 //!
 //! The name is resolved again and again, so that replicas may come and go. A call goes to the serving
-//! replica with the fewest calls in flight. One that changes nothing and is not answered in time goes
-//! to another replica too. Where none is reachable, it fails early, before its deadline.
+//! replica with the fewest calls in flight, or to the one of its key ([`crate::affinity`]). One that
+//! changes nothing and is not answered in time goes to another replica too. Where none is reachable, it
+//! fails early, before its deadline.
 
 use crate::{
+    affinity::Affinity,
     client_span,
     connection::{Connector, Stream},
     discovery::{Discover, DnsTarget, InvalidAddress, ServiceInfo},
@@ -48,7 +50,11 @@ const SINGLE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0)
 /// It sets the scheme and the authority of each request, so clients need no origin. Errors are
 /// [`Status`]es: UNAVAILABLE where no replica is up, and tonic's mapping of a broken connection.
 #[derive(Clone, Debug)]
-pub struct BalancedChannel(Arc<Shared>);
+pub struct BalancedChannel {
+    shared: Arc<Shared>,
+    /// Of the key that calls are about.
+    affinity: Option<Affinity>,
+}
 
 #[derive(Debug)]
 struct Shared {
@@ -115,36 +121,47 @@ impl BalancedChannel {
         let set = Arc::new(ReplicaSet::new(sender, Arc::clone(&reconnect)));
         let watcher = tokio::spawn(watch(set)).abort_handle();
         let (next_index, hedging) = (AtomicUsize::new(0), HedgePolicy::default());
-        Self(Arc::new(Shared { available, reconnect, next_index, hedging, origin, watcher }))
+        let shared = Shared { available, reconnect, next_index, hedging, origin, watcher };
+        Self { shared: Arc::new(shared), affinity: None }
+    }
+
+    /// The same channel for calls about `key`, a username for example: those of all clients go to the
+    /// same replica, and after its loss to the next in an order of their own.
+    #[must_use]
+    pub fn for_key(&self, key: &str) -> Self {
+        Self { affinity: Some(Affinity::of_key(key)), ..self.clone() }
     }
 
     /// Picks a replica for a call. Waits for the first health status of new replicas and, where none
     /// is up, for one more attempt to connect, so that a replica that just came back is found.
     async fn pick(&self) -> Result<Replica, Status> {
-        if let Some(replica) = self.least_loaded() {
+        if let Some(replica) = self.choose() {
             return Ok(replica);
         }
-        let mut available = self.0.available.clone();
+        let mut available = self.shared.available.clone();
         // Bounded, because replicas that appear one after the other can keep the set pending.
         let _ = timeout(HEALTH_TIMEOUT, available.wait_for(Option::is_some)).await;
-        if let Some(replica) = self.least_loaded() {
+        if let Some(replica) = self.choose() {
             return Ok(replica);
         }
-        self.0.reconnect.notify_waiters();
+        self.shared.reconnect.notify_waiters();
         let has_replica =
             |choice: &Available| choice.as_ref().is_some_and(|choice| !choice.first.is_empty());
         let _ = timeout(RECHECK_TIMEOUT, available.wait_for(has_replica)).await;
-        self.least_loaded().ok_or_else(|| Status::unavailable("no replica can be reached"))
+        self.choose().ok_or_else(|| Status::unavailable("no replica can be reached"))
     }
 
-    fn least_loaded(&self) -> Option<Replica> {
-        let choice = self.0.available.borrow().clone()?;
-        self.least_loaded_of(&choice.first)
+    fn choose(&self) -> Option<Replica> {
+        let choice = self.shared.available.borrow().clone()?;
+        match self.affinity {
+            Some(affinity) => choice.of_key(affinity),
+            None => self.least_loaded_of(&choice.first),
+        }
     }
 
     /// Another replica than the one with these calls, for a call that it has not answered.
     fn least_loaded_except(&self, calls: &Arc<Calls>) -> Option<Replica> {
-        let choice = self.0.available.borrow().clone()?;
+        let choice = self.shared.available.borrow().clone()?;
         let others = |all: &[Replica]| -> Vec<Replica> {
             all.iter().filter(|replica| !Arc::ptr_eq(&replica.calls, calls)).cloned().collect()
         };
@@ -153,14 +170,14 @@ impl BalancedChannel {
     }
 
     fn least_loaded_of(&self, replicas: &[Replica]) -> Option<Replica> {
-        let start = self.0.next_index.fetch_add(1, Ordering::Relaxed) % replicas.len().max(1);
+        let start = self.shared.next_index.fetch_add(1, Ordering::Relaxed) % replicas.len().max(1);
         let in_turn = replicas[start..].iter().chain(&replicas[..start]);
         in_turn.min_by_key(|replica| Arc::strong_count(&replica.calls)).cloned()
     }
 
     /// Whether a call that is not answered could be sent to another replica.
     fn has_several(&self) -> bool {
-        self.0.available.borrow().as_ref().is_some_and(|choice| choice.again.len() > 1)
+        self.shared.available.borrow().as_ref().is_some_and(|choice| choice.again.len() > 1)
     }
 
     async fn send(self, request: Request<Body>) -> Result<Response<Body>, Status> {
@@ -176,8 +193,8 @@ impl BalancedChannel {
         }
     }
 
-    /// Sends a request that may change something, so only once. If it is not answered in time, the
-    /// replica gets no more calls until its health stream answers.
+    /// Sends a request that may change something, so only once. If it is slow and the replica does not
+    /// report its health either, the replica gets no more calls until it does.
     async fn send_watched(
         &self,
         replica: Replica,
@@ -188,7 +205,7 @@ impl BalancedChannel {
         if let Ok(response) = timeout(MAX_DELAY, &mut response).await {
             return response;
         }
-        calls.missed.notify_one();
+        calls.slow.notify_one();
         response.await
     }
 
@@ -200,7 +217,7 @@ impl BalancedChannel {
         replica: Replica,
         request: Request<Body>,
     ) -> Result<Response<Body>, Status> {
-        let hedging = &self.0.hedging;
+        let hedging = &self.shared.hedging;
         let (head, message) = request.into_parts();
         let message = message.collect().await?.to_bytes();
         let copy = || Request::from_parts(head.clone(), Body::new(Full::new(message.clone())));
@@ -223,10 +240,10 @@ impl BalancedChannel {
 
     async fn send_to(
         &self,
-        Replica { mut connection, calls }: Replica,
+        Replica { mut connection, calls, .. }: Replica,
         mut request: Request<Body>,
     ) -> Result<Response<Body>, Status> {
-        let mut target = self.0.origin.clone().into_parts();
+        let mut target = self.shared.origin.clone().into_parts();
         target.path_and_query = request.uri().path_and_query().cloned();
         *request.uri_mut() =
             Uri::from_parts(target).map_err(|error| Status::internal(error.to_string()))?;

@@ -1,7 +1,8 @@
 //! gRPC clients for services with many replicas.
 //!
 //! - [`BalancedChannel`]: the transport of generated clients, as in `AuthServiceClient::new(channel)`.
-//!   It sends each call to the least loaded healthy replica behind a DNS name.
+//!   It sends each call to the least loaded healthy replica behind a DNS name, or all calls about one
+//!   key to the same replica.
 //! - [`ServiceInfo`]: what the channel must know about the service it calls.
 //! - [`call`], [`read`], [`retry_until`]: deadlines that this side enforces; calls that change nothing
 //!   are also sent to another replica (`hedge`) and retried.
@@ -11,6 +12,7 @@
 //! - [`ClientTls`]: TLS from files; [`settings`] (feature `settings`) reads their settings, and
 //!   `probe` connects once with them.
 
+mod affinity;
 mod balancer;
 mod batch_call;
 mod call_context;

@@ -22,6 +22,8 @@ use tower::service_fn;
 
 /// For connecting to a replica and receiving its first health status.
 pub(crate) const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
+/// For the health of a replica with a slow call that may have work to do.
+pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The pause between two attempts to connect, even while calls wait.
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
 /// The pause while no call waits; doubled up to the maximum.
@@ -33,6 +35,8 @@ const MAX_BACKOFF: Duration = Duration::from_secs(1);
 pub(crate) struct Calls {
     /// Notified when one was not answered in time.
     pub(crate) missed: Notify,
+    /// Notified when one takes long that may have to: a password waits its turn for seconds.
+    pub(crate) slow: Notify,
 }
 
 /// The state of a replica.
@@ -155,8 +159,8 @@ impl Monitor {
         Ok((first.ok_or_else(|| Status::unavailable("no health status"))?, updates))
     }
 
-    /// Forwards health updates until the stream ends. When a call misses, asks for the health anew: a
-    /// process that is stopped or starved reports nothing.
+    /// Forwards health updates until the stream ends. When a call misses or is slow, asks for the health
+    /// anew: a process that is stopped or starved reports nothing.
     async fn follow_health(
         &self,
         connection: &SendRequest<Body>,
@@ -166,29 +170,40 @@ impl Monitor {
         loop {
             let serving = status.status() == ServingStatus::Serving;
             report(ReplicaState::Up { connection: connection.clone(), serving });
-            let next = select! {
-                update = updates.message() => update.ok().flatten(),
-                () = self.calls.missed.notified() => {
-                    report(ReplicaState::Unresponsive { connection: connection.clone() });
-                    match self.wait_for_health(connection).await {
-                        Ok((status, anew)) => {
-                            updates = anew;
-                            Some(status)
-                        }
-                        Err(_broken) => None,
+            let patience = select! {
+                update = updates.message() => match update {
+                    Ok(Some(next)) => {
+                        status = next;
+                        continue;
                     }
-                }
+                    Ok(None) | Err(_) => return,
+                },
+                () = self.calls.missed.notified() => None,
+                () = self.calls.slow.notified() => Some(PROBE_TIMEOUT),
             };
-            match next {
-                Some(next) => status = next,
-                None => return,
+            match self.wait_for_health(connection, patience, report).await {
+                Ok(anew) => (status, updates) = anew,
+                Err(_broken) => return,
             }
         }
     }
 
-    /// The health of a replica that missed a call, as soon as it reports it.
-    async fn wait_for_health(&self, connection: &SendRequest<Body>) -> Result<Health, Status> {
+    /// The health of a replica, as soon as it reports it. After `patience` it is unresponsive until then.
+    async fn wait_for_health(
+        &self,
+        connection: &SendRequest<Body>,
+        patience: Option<Duration>,
+        report: &mut impl FnMut(ReplicaState),
+    ) -> Result<Health, Status> {
         let mut health = pin!(self.watch_health(connection));
+        if let Some(patience) = patience {
+            select! {
+                health = &mut health => return health,
+                () = sleep(patience) => {}
+                () = self.calls.missed.notified() => {}
+            }
+        }
+        report(ReplicaState::Unresponsive { connection: connection.clone() });
         if let Ok(health) = timeout(HEALTH_TIMEOUT, &mut health).await {
             return health;
         }

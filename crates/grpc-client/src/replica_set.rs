@@ -1,6 +1,9 @@
 //! The known replicas, and which of them may be called.
 
-use crate::replica::{Calls, ReplicaState};
+use crate::{
+    affinity::Affinity,
+    replica::{Calls, ReplicaState},
+};
 use hyper::client::conn::http2::SendRequest;
 use std::{
     collections::HashMap,
@@ -16,6 +19,8 @@ pub(crate) struct Replica {
     pub(crate) connection: SendRequest<Body>,
     /// Each call in flight holds a clone.
     pub(crate) calls: Arc<Calls>,
+    /// Of its address.
+    pub(crate) affinity: Affinity,
 }
 
 /// The replicas to choose from; `None` while none is up and the first health status of one is pending.
@@ -29,6 +34,16 @@ pub(crate) struct Choice {
     /// For a call that was not answered in time: the serving replicas and those that missed, which
     /// may be slow only. Two that miss at the same moment are each other's last chance.
     pub(crate) again: Vec<Replica>,
+}
+
+impl Choice {
+    /// The replica for calls about a key. One whose connection just broke is the last choice, also
+    /// before its monitor notices.
+    pub(crate) fn of_key(&self, key: Affinity) -> Option<Replica> {
+        let rank =
+            |replica: &&Replica| (!replica.connection.is_closed(), key.weight(replica.affinity));
+        self.first.iter().max_by_key(rank).cloned()
+    }
 }
 
 /// The state of a replica, `None` before its first health status, with the counter of its calls. Calls
@@ -52,7 +67,7 @@ impl ReplicaSet {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut states);
         let mut choices: [Vec<Replica>; 3] = Default::default();
-        for (state, calls) in states.values() {
+        for (address, (state, calls)) in states.iter() {
             let (connection, choice) = match state {
                 Some(ReplicaState::Up { connection, serving: true }) => (connection, 0),
                 Some(ReplicaState::Up { connection, serving: false }) => (connection, 1),
@@ -60,7 +75,8 @@ impl ReplicaSet {
                 Some(ReplicaState::Down) | None => continue,
             };
             let (connection, calls) = (connection.clone(), Arc::clone(calls));
-            choices[choice].push(Replica { connection, calls });
+            let affinity = Affinity::of_replica(*address);
+            choices[choice].push(Replica { connection, calls, affinity });
         }
         let is_pending = states.values().any(|(state, _)| state.is_none());
         let again = [&*choices[0], &choices[2]].concat();

@@ -54,11 +54,11 @@ pub(crate) async fn change_password(
     State(refusals): State<Refusals>,
     Extension(context): Extension<CallContext>,
     // Rejects an invalid token before the body is read.
-    PersonalToken(token): PersonalToken,
+    PersonalToken { token, username }: PersonalToken,
     JsonBody(request): JsonBody<PasswordChangeRequest>,
 ) -> Result<Json<Message>, ApiError> {
     let PasswordChangeRequest { current_password, new_password } = request?;
-    let call = auth.change_password(&token, &current_password, &new_password, context);
+    let call = auth.change_password(&token, &username, &current_password, &new_password, context);
     refusals.other(context, call).await?;
     Ok(message(SUCCESS))
 }

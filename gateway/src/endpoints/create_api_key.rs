@@ -56,7 +56,7 @@ pub(crate) struct ApiKeyCreationRequest {
 pub(crate) async fn create_api_key(
     State(auth): State<AuthClient>,
     Extension(context): Extension<CallContext>,
-    PersonalToken(token): PersonalToken,
+    PersonalToken { token, .. }: PersonalToken,
     JsonBody(request): JsonBody<ApiKeyCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
     let ApiKeyCreationRequest { name, expires_at, role } = request?;

@@ -54,7 +54,7 @@ pub(crate) async fn set_password(
     State(auth): State<AuthClient>,
     State(refusals): State<Refusals>,
     Extension(context): Extension<CallContext>,
-    PersonalToken(actor): PersonalToken,
+    PersonalToken { token: actor, .. }: PersonalToken,
     user_id: Result<PathId, ApiError>,
     JsonBody(request): JsonBody<PasswordUpdateRequest>,
 ) -> Result<Json<Message>, ApiError> {

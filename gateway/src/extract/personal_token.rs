@@ -12,7 +12,11 @@ use secrecy::SecretString;
 /// The valid access token of the request, for what no API key may do. Rejects as [`CurrentUser`] does,
 /// and an API key with 403. Needs the request's head only, so it runs before the body is read;
 /// auth-service refuses API keys again.
-pub(crate) struct PersonalToken(pub(crate) SecretString);
+pub(crate) struct PersonalToken {
+    pub(crate) token: SecretString,
+    /// Its bearer.
+    pub(crate) username: String,
+}
 
 impl<S> FromRequestParts<S> for PersonalToken
 where
@@ -22,11 +26,11 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        CurrentUser::from_request_parts(parts, state).await?;
+        let CurrentUser(user) = CurrentUser::from_request_parts(parts, state).await?;
         let BearerToken(token) = BearerToken::from_request_parts(parts, state).await?;
         if is_api_key(&token) {
             return Err(CallError::local(Reason::RoleInsufficient).into());
         }
-        Ok(Self(token))
+        Ok(Self { token, username: user.username })
     }
 }

@@ -51,7 +51,7 @@ impl AuthClient {
         let message = CreateUserRequest { username, password, role };
         let request = authenticated_request(message, actor, context)?;
         let response =
-            call(PASSWORD_TIMEOUT, &self.0.passwords, request, Client::create_user).await?;
+            call(PASSWORD_TIMEOUT, &self.passwords(), request, Client::create_user).await?;
         User::try_from_response(response.user)
     }
 
@@ -141,7 +141,7 @@ impl AuthClient {
         let message = SetPasswordRequest { user_id, password };
         let request = authenticated_request(message, actor, context)?;
         let response =
-            call(PASSWORD_TIMEOUT, &self.0.passwords, request, Client::set_password).await?;
+            call(PASSWORD_TIMEOUT, &self.passwords(), request, Client::set_password).await?;
         User::try_from_response(response.user)
     }
 

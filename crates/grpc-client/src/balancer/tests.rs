@@ -1,3 +1,4 @@
+mod affinity;
 mod fake_replica;
 mod frozen_replica;
 mod silent_resolver;

@@ -8,7 +8,7 @@ use crate::{
     balancer::BalancedChannel,
     connection::{Connector, Stream},
     hedge::{MAX_DELAY, mark_read_only},
-    replica::{Monitor, ReplicaState},
+    replica::{Monitor, PROBE_TIMEOUT, ReplicaState},
     replica_set::ReplicaSet,
 };
 use http::Uri;
@@ -24,7 +24,7 @@ use tokio::{
 use tonic::{Code, Request, Status};
 
 /// Adds a replica that freezes while the value is true, and waits until it serves.
-async fn add_freezable(set: &Arc<ReplicaSet>, last: u8) -> watch::Sender<bool> {
+pub(super) async fn add_freezable(set: &Arc<ReplicaSet>, last: u8) -> watch::Sender<bool> {
     let (near, freeze) = freezable_replica();
     let near = std::sync::Mutex::new(Some(near));
     let connector: Connector = Arc::new(move || {
@@ -49,7 +49,7 @@ async fn decide(channel: &BalancedChannel) -> Code {
     result.expect_err("no replica here implements calls").code()
 }
 
-fn log_in(channel: &BalancedChannel) -> JoinHandle<Status> {
+pub(super) fn log_in(channel: &BalancedChannel) -> JoinHandle<Status> {
     let mut client = AuthServiceClient::new(channel.clone());
     tokio::spawn(async move {
         client.login(LoginRequest::default()).await.expect_err("not implemented")
@@ -153,8 +153,8 @@ async fn writes_and_password_calls_are_never_sent_twice() {
     let _running = add_freezable(&set, 2).await;
     freeze.send_replace(true);
     let logins = [(); 2].map(|()| log_in(&channel));
-    sleep(MAX_DELAY + Duration::from_millis(10)).await;
-    assert_eq!(picked(&channel, &set).await, [2, 2, 2, 2], "it missed, so no call goes there");
+    sleep(MAX_DELAY + PROBE_TIMEOUT + Duration::from_millis(10)).await;
+    assert_eq!(picked(&channel, &set).await, [2, 2, 2, 2], "it is silent, so no call goes there");
     sleep(READ_TIMEOUT).await;
     let answered = logins.iter().filter(|login| login.is_finished()).count();
     assert_eq!(answered, 1, "the one at the frozen replica waits");
