@@ -5,7 +5,7 @@ use crate::{
     clock::SystemClock,
     grpc::{AuthGrpc, ExtAuthz},
     metrics,
-    password::{Hasher, Peppers},
+    password::{BlocklistFile, Hasher, Peppers},
     store::{self, UserStore},
     token::{self, KeySource, Tokens},
 };
@@ -20,6 +20,7 @@ use rolegate_service_runtime::{cidr_set::CidrSet, program::Failure, settings::Se
 use rolegate_sql_store::{Backoff, DatabaseUrl, StoreError};
 use rolegate_telemetry::logs::error_chain;
 use std::sync::Arc;
+use tokio::task::spawn_blocking;
 use tonic::service::Routes;
 
 /// The only method with long messages.
@@ -53,6 +54,7 @@ pub struct AuthService {
     host: GrpcHost<dyn UserStore>,
     keys: KeySource,
     tokens: Tokens,
+    blocklist: Option<BlocklistFile>,
 }
 
 impl AuthService {
@@ -75,6 +77,8 @@ impl AuthService {
         );
         let tokens = Tokens::new(keyring, Arc::new(SystemClock));
         let (policy, initial_password) = (config.policy, config.initial_password);
+        let blocklist = policy.passwords.blocklist.clone();
+        blocklist.iter().for_each(BlocklistFile::log);
         let accounts =
             Accounts::new(Arc::clone(&store), hasher, tokens.clone(), policy, initial_password)
                 .map_err(failed)?;
@@ -90,7 +94,7 @@ impl AuthService {
         // All headers of a request are in a message, some of them several times.
         let routes = routes.add_service(ext_authz.max_decoding_message_size(MAX_LONG_MESSAGE));
         let host = GrpcHost::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, &trusted, store).await;
-        Ok(Self { host, keys: config.keys, tokens })
+        Ok(Self { host, keys: config.keys, tokens, blocklist })
     }
 
     /// Serves the service and closes its store.
@@ -99,8 +103,16 @@ impl AuthService {
         &self.host
     }
 
-    /// Reloads the keys of access tokens from their files. On an error the old keys stay.
-    pub fn reload_keys(&self) {
+    /// Reads the files again: the keys of access tokens at once, the passwords that are refused in the
+    /// background. On an error the old ones stay.
+    pub fn reload(&self) {
+        if let Some(blocklist) = self.blocklist.clone() {
+            spawn_blocking(move || blocklist.reload());
+        }
+        self.reload_keys();
+    }
+
+    fn reload_keys(&self) {
         if !self.keys.is_reloadable() {
             tracing::warn!("cannot reload the keys of access tokens: no file contains them");
             return;

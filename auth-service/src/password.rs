@@ -1,11 +1,13 @@
 //! Passwords and their bcrypt hashes.
 //!
 //! - `validation`: the rules of a password.
+//! - `blocklist`: passwords that everybody knows.
 //! - `hasher`: hashes and verifies on the threads of `rolegate_bcrypt_lanes`.
 //! - `foreign_hash`: hashes of other systems; `importable`: those that may come into the database.
 //! - `pepper`: secrets outside the database that go into hashes.
 //! - `credential_cache`: successful checks of HTTP Basic.
 
+mod blocklist;
 mod credential_cache;
 mod foreign_hash;
 mod hasher;
@@ -13,9 +15,12 @@ mod importable;
 mod pepper;
 mod validation;
 
+pub use blocklist::BlocklistFile;
 pub(crate) use credential_cache::{CacheKey, CredentialCache};
 pub use foreign_hash::ForeignHashError;
 pub use hasher::{HashError, Hasher, HasherError, Verification};
 pub use importable::HashRejection;
 pub use pepper::{Peppers, UnknownPepper};
-pub use validation::{MAX_PASSWORD_BYTES, Password, PasswordError, PresentedPassword};
+pub use validation::{
+    MAX_PASSWORD_BYTES, Password, PasswordError, PasswordRules, PresentedPassword,
+};

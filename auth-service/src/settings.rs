@@ -5,7 +5,7 @@
 use crate::{
     accounts::{AdminPassword, InitialPassword, Policy},
     host::Config,
-    password::{Password, Peppers},
+    password::{BlocklistFile, Password, PasswordRules, Peppers},
     token::{self, KeySource},
 };
 use clap::{Args, Parser};
@@ -130,6 +130,11 @@ pub struct ServiceSettings {
 
 fn limit(text: &str) -> Result<u32, String> {
     number_between(text, 0, 1_000_000)
+
+    /// File of passwords that may not be chosen, one a line or its SHA-1 digest in 40 hex digits, such as the
+    /// 10,000 commonest of a public list: sort -t: -k2,2nr pwnedpasswords.txt | head -n 10000
+    #[arg(long, env = "PASSWORD_BLOCKLIST_FILE")]
+    pub password_blocklist_file: Option<PathBuf>,
 }
 
 impl ProgramSettings for Settings {
@@ -180,7 +185,7 @@ impl ServiceSettings {
             peppers: self.peppers()?,
             engine: self.engine(),
             policy: Policy {
-                password_min_length: self.password_min_length,
+                passwords: self.password_rules()?,
                 login_failure_limit: self.login_failure_limit,
                 basic_cache_ttl: Duration::from_secs(self.basic_cache_ttl_seconds.into()),
                 registration_open: self.registration == "open",
@@ -233,6 +238,13 @@ impl ServiceSettings {
 
     /// The keys of access tokens; `default` is the source of an unset `SIGNING_SECRET`.
     pub fn key_source(
+    /// The rules for new passwords. Reads the blocklist.
+    pub fn password_rules(&self) -> Result<PasswordRules, SettingError> {
+        let file = self.password_blocklist_file.as_deref();
+        let blocklist = file.map(BlocklistFile::load).transpose()?;
+        Ok(PasswordRules { min_length: self.password_min_length, blocklist })
+    }
+
         &self,
         default: impl FnOnce() -> Result<SecretSource, SettingError>,
     ) -> Result<KeySource, SettingError> {

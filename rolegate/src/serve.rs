@@ -106,7 +106,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let serve_auth = auth.host().serve(auth_grpc, auth_in_memory, readiness, &shutdown);
     let serve_all = async { tokio::join!(serve_auth, serve_posts, serve_gateway) };
     let reload = || {
-        auth.reload_keys();
+        auth.reload();
         auth_tls.iter().chain(&posts_tls).for_each(|tls| tls.reload());
     };
     let (auth, posts, ()) = tokio::select! {

@@ -1,5 +1,6 @@
 //! What operators use: commands, secrets, containers.
 
+mod blocklist;
 mod compose_engine;
 mod compose_file;
 mod compose_steps;

@@ -3,7 +3,6 @@
 use super::{AccountError, Accounts, Requirement, credentials::Presented};
 use crate::{
     audit::{self, AuthMethod, Event},
-    password::Password,
     request_origin::RequestOrigin,
     store::PasswordWriter,
     user::User,
@@ -23,8 +22,7 @@ impl Accounts {
         origin: RequestOrigin,
     ) -> Result<User, AccountError> {
         let user = self.authorize_person(access_token).await?;
-        let new = Password::new(new, self.policy.password_min_length)
-            .map_err(AccountError::PasswordInvalid)?;
+        let new = self.policy.passwords.check(new).map_err(AccountError::PasswordInvalid)?;
         let presented = Presented::new(&user.username, current);
         self.check_limit(&presented, origin, AuthMethod::PasswordChange).await?;
         self.hasher.check_capacity(origin).await?;

@@ -3,7 +3,6 @@
 use super::{AccountError, Accounts, Username, unknown_outcome::audited};
 use crate::{
     audit::{self, Event},
-    password::Password,
     request_origin::RequestOrigin,
     store::{InsertError, NewUser},
     user::User,
@@ -27,8 +26,8 @@ impl Accounts {
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
         let username = Username::of_new_user(username).map_err(AccountError::UsernameInvalid)?;
-        let password = Password::new(password, self.policy.password_min_length)
-            .map_err(AccountError::PasswordInvalid)?;
+        let password =
+            self.policy.passwords.check(password).map_err(AccountError::PasswordInvalid)?;
         let role = role.ok_or(AccountError::RoleInvalid)?;
         let password_hash = self.hasher.hash(&password, origin).await?;
         let new = NewUser { username: username.into_string(), password_hash, role };

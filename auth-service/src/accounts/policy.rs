@@ -1,12 +1,13 @@
 //! Settings for passwords, rate limits and registration.
 
+use crate::password::PasswordRules;
 use std::time::Duration;
 
 /// The settings of the operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Policy {
-    /// Minimum length of a new password in bytes.
-    pub password_min_length: usize,
+    /// For new passwords.
+    pub passwords: PasswordRules,
     /// Login failures per minute for a username at an address; 15 times that for an address; 0 for
     /// no limit.
     pub login_failure_limit: u32,

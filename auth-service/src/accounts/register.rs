@@ -4,7 +4,6 @@ use super::{AccountError, Accounts, Username, unknown_outcome::audited};
 use crate::{
     audit::{self, Event},
     metrics,
-    password::Password,
     request_origin::RequestOrigin,
     store::{InsertError, NewUser},
     user::User,
@@ -26,8 +25,8 @@ impl Accounts {
             return Err(AccountError::RegistrationClosed);
         }
         let username = Username::of_new_user(username).map_err(AccountError::UsernameInvalid)?;
-        let password = Password::new(password, self.policy.password_min_length)
-            .map_err(AccountError::PasswordInvalid)?;
+        let password =
+            self.policy.passwords.check(password).map_err(AccountError::PasswordInvalid)?;
         self.hasher.check_capacity(origin).await?;
         // Per address, whatever the username; never refunded, because each costs a hash.
         let attempt = self.registrations.acquire("", origin.client_key(), Instant::now());

@@ -2,7 +2,7 @@
 
 use super::{AccountError, Accounts};
 use crate::{
-    password::{Password, PasswordError, PresentedPassword},
+    password::{PasswordError, PresentedPassword},
     request_origin::RequestOrigin,
     secret_generation,
     store::{InsertError, NewUser},
@@ -74,13 +74,12 @@ impl Accounts {
             AdminPassword::Given(text) => (text.clone(), None),
             AdminPassword::GeneratedInto(path) => {
                 let source = |source| SeedError::File { path: path.clone(), source };
-                let generate = || secret_generation::password(self.policy.password_min_length);
+                let generate = || secret_generation::password(self.policy.passwords.min_length);
                 let (text, made) = secret::read_or_create(path, generate).map_err(source)?;
                 (text, made.then_some(path))
             }
         };
-        let password = Password::new(text, self.policy.password_min_length)
-            .map_err(SeedError::PasswordInvalid)?;
+        let password = self.policy.passwords.check(text).map_err(SeedError::PasswordInvalid)?;
         let deadline = Instant::now() + SEED_TIMEOUT;
         let origin = RequestOrigin { client_address: None, deadline };
         let password_hash =

@@ -3,7 +3,6 @@
 use super::{AccountError, Accounts, Requirement};
 use crate::{
     audit::{self, Event},
-    password::Password,
     request_origin::RequestOrigin,
     store::PasswordWriter,
     user::User,
@@ -29,8 +28,8 @@ impl Accounts {
             return Err(AccountError::OwnPassword);
         }
         self.reads.user(user_id).await?.ok_or(AccountError::UserNotFound)?;
-        let password = Password::new(password, self.policy.password_min_length)
-            .map_err(AccountError::PasswordInvalid)?;
+        let password =
+            self.policy.passwords.check(password).map_err(AccountError::PasswordInvalid)?;
         // Hashing can take seconds under load, so the write re-checks that the actor is an admin.
         let admin = PasswordWriter::Admin(actor.id);
         let record = move |user: &User| audit::record(Event::PasswordSet { actor: &actor, user });

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     clock::ManualClock,
-    password::Hasher,
+    password::{Hasher, PasswordRules},
     request_origin::RequestOrigin,
     store::{UserStore as _, tests::MemoryStore},
     token::{self, Keyring, Tokens},
@@ -20,7 +20,7 @@ use std::{
 };
 
 const POLICY: Policy = Policy {
-    password_min_length: 4,
+    passwords: PasswordRules { min_length: 4, blocklist: None },
     login_failure_limit: 3,
     basic_cache_ttl: Duration::from_mins(5),
     registration_open: true,

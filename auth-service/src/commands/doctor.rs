@@ -45,6 +45,11 @@ pub fn check_settings(
         let peppers = service.peppers();
         doctor.report("pepper", peppers.map(|peppers| format!("{} given", peppers.count())));
     }
+    if service.password_blocklist_file.is_some() {
+        let rules = service.password_rules();
+        let count = rules.map(|rules| rules.blocklist.map_or(0, |list| list.count()));
+        doctor.report("blocklist", count.map(|count| format!("{count} passwords refused")));
+    }
     doctor.file_modes(&[
         ("SIGNING_SECRET_FILE", service.signing_secret_file.as_deref()),
         ("SIGNING_SECRETS_ACCEPTED_FILE", service.signing_secrets_accepted_file.as_deref()),

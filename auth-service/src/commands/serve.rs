@@ -29,7 +29,7 @@ pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Fa
     let format = settings.host.common.telemetry.log_format;
     listeners.notice(&headline, SERVICE_NAME).print(format);
     let reload = || {
-        service.reload_keys();
+        service.reload();
         if let Some(tls) = &tls {
             tls.reload();
         }

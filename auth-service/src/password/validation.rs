@@ -1,5 +1,6 @@
 //! The rules of a password.
 
+use super::BlocklistFile;
 use secrecy::{ExposeSecret, SecretString};
 
 /// bcrypt ignores further bytes.
@@ -27,6 +28,29 @@ pub enum PasswordError {
     /// bcrypt implementations in C stop at NUL.
     #[error("Password must not contain NUL.")]
     Nul,
+    /// Listed in `PASSWORD_BLOCKLIST_FILE`.
+    #[error("Password is too common.")]
+    TooCommon,
+}
+
+/// The rules of the operator for new passwords.
+#[derive(Clone, Debug)]
+pub struct PasswordRules {
+    /// In bytes.
+    pub min_length: usize,
+    /// Passwords that are refused.
+    pub blocklist: Option<BlocklistFile>,
+}
+
+impl PasswordRules {
+    /// Checks a new password.
+    pub fn check(&self, text: SecretString) -> Result<Password, PasswordError> {
+        let password = Password::new(text, self.min_length)?;
+        match &self.blocklist {
+            Some(list) if list.contains(password.expose()) => Err(PasswordError::TooCommon),
+            _ => Ok(password),
+        }
+    }
 }
 
 impl Password {

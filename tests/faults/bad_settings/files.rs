@@ -36,6 +36,30 @@ async fn missing_required_setting_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     for variable in ["DATABASE_URL", "SIGNING_SECRET", "DEFAULT_ADMIN_PASSWORD"] {
         let mut settings = good(AuthService, &database);
+#[tokio::test]
+async fn blocklist_that_is_no_list_of_passwords_is_rejected() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("blocklist");
+    let path = file.display().to_string();
+    for program in [AuthService, Rolegate] {
+        let mut settings = good(program, &database);
+        for wrong in ["/nowhere/at/all", "/dev/zero", "/"] {
+            settings.insert("PASSWORD_BLOCKLIST_FILE".to_owned(), wrong.to_owned());
+            expect_rejected(program, &settings, folder.path(), "PASSWORD_BLOCKLIST_FILE").await;
+        }
+        settings.insert("PASSWORD_BLOCKLIST_FILE".to_owned(), path.clone());
+        let ntlm = "8846f7eaee8fb117ad06bdd830b7586c:3\n";
+        for wrong in ["", "\r\n\n", "hunter2\0", ntlm, &"hunter2".repeat(1000)] {
+            fs::write(&file, wrong).expect("written");
+            expect_rejected(program, &settings, folder.path(), "PASSWORD_BLOCKLIST_FILE").await;
+        }
+        fs::write(&file, ADMIN_PASSWORD).expect("written");
+        settings.insert(QUIET.0.to_owned(), QUIET.1.to_owned());
+        expect_rejected(program, &settings, folder.path(), "DEFAULT_ADMIN_PASSWORD").await;
+    }
+}
+
         settings.insert(QUIET.0.to_owned(), QUIET.1.to_owned());
         settings.remove(variable);
         expect_rejected(AuthService, &settings, folder.path(), variable).await;

@@ -2,10 +2,7 @@
 
 use super::password_input;
 use crate::{
-    host::failed,
-    password::{Hasher, Password},
-    request_origin::RequestOrigin,
-    settings::ServiceSettings,
+    host::failed, password::Hasher, request_origin::RequestOrigin, settings::ServiceSettings,
 };
 use rolegate_service_runtime::{program::Failure, settings::SettingError};
 use secrecy::SecretString;
@@ -23,7 +20,9 @@ pub(super) async fn hash(
     settings: &ServiceSettings,
 ) -> Result<SecretString, Failure> {
     let text = password_input::read(file).await?;
-    let password = Password::new(text, settings.password_min_length)
+    let password = settings
+        .password_rules()?
+        .check(text)
         .map_err(|error| SettingError::new("new password", error.to_string()))?;
     let hasher = Hasher::start(settings.bcrypt_cost, settings.engine(), settings.peppers()?);
     let deadline = Instant::now() + HASH_TIMEOUT;

@@ -1,0 +1,102 @@
+use super::{Blocklist, BlocklistError, digests::of_password};
+use std::{fs, path::Path};
+use tempfile::TempDir;
+
+/// SHA-1 of "password" and of "123456".
+const PASSWORD: &str = "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8";
+const NUMBERS: &str = "7c4a8d09ca3762af61e59520943dc26494f8941b";
+
+fn read(bytes: &[u8]) -> Result<Blocklist, BlocklistError> {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("blocklist");
+    fs::write(&path, bytes).expect("written");
+    Blocklist::read(&path)
+}
+
+fn lists(bytes: &[u8], password: &str) -> bool {
+    read(bytes).expect("a list").contains(password)
+}
+
+fn problem(bytes: &[u8]) -> String {
+    read(bytes).err().map(|error| error.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn lines_are_passwords_or_digests_in_any_order_and_end() {
+    let digests = format!("{PASSWORD}:9545824\n{NUMBERS}");
+    let mixed = format!("letmein\r\n\r\n{NUMBERS}:37359195\r\n\n{PASSWORD}\r\nzzz");
+    for list in
+        ["123456\npassword\n", "password\r\n123456", "\u{feff}password\n123456", &digests, &mixed]
+    {
+        for listed in ["password", "123456"] {
+            assert!(lists(list.as_bytes(), listed), "{listed} in {list:?}");
+        }
+        for other in ["", "Password", "password ", "password\r", "1234567", PASSWORD, "\u{feff}"] {
+            assert!(!lists(list.as_bytes(), other), "{other:?} in {list:?}");
+        }
+    }
+    assert!(lists(mixed.as_bytes(), "letmein") && lists(mixed.as_bytes(), "zzz"));
+    assert_eq!(read(mixed.as_bytes()).expect("a list").len(), 4);
+}
+
+#[test]
+fn lines_that_only_look_like_digests_are_passwords() {
+    for line in [
+        &PASSWORD[1..],
+        &format!("{PASSWORD}0"),
+        &format!("{PASSWORD}:"),
+        &format!("{PASSWORD}:x"),
+        "a:1",
+        ":",
+        "32:10",
+    ] {
+        assert!(lists(line.as_bytes(), line), "{line}");
+        assert!(!lists(line.as_bytes(), "password"), "{line}");
+    }
+    assert!(lists(b"p\xe4ss\npassword\n", "password"), "a line that is not UTF-8 harms no other");
+    assert!(!lists(b"p\xe4ss\n", "p\u{e4}ss"));
+}
+
+#[test]
+fn every_line_of_a_long_list_is_found_and_nothing_else() {
+    let list = (0..200_000).map(|number| format!("{number}\n")).rev().collect::<String>();
+    let list = read(list.as_bytes()).expect("a list");
+    assert!((0..200_000).all(|number| list.contains(&number.to_string())));
+    assert!(!(200_000..400_000).any(|number| list.contains(&number.to_string())));
+    // 57.7 MiB for 10 million.
+    let bytes = 6 * list.rests.capacity() + size_of::<usize>() * list.starts.capacity();
+    assert_eq!(bytes, 6 * 200_000 + 8 * 65_537);
+}
+
+#[test]
+fn what_is_no_list_names_the_line_and_what_is_wrong() {
+    let ntlm = format!("x\n{}:3\n", &PASSWORD[..32]);
+    assert_eq!(
+        problem(ntlm.as_bytes()),
+        "line 2 is an NTLM digest; digests must be of SHA-1, in 40 hex digits"
+    );
+    let utf16: Vec<u8> = "hunter2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let text = "line 1 has a NUL byte; it must be a text file in UTF-8, not compressed";
+    assert_eq!(problem(&utf16), text);
+    let long = ["ok\n".as_bytes(), &[b'x'; 5000]].concat();
+    assert_eq!(
+        problem(&long),
+        "line 2 is longer than 4 KiB; there must be one password on each line"
+    );
+    for empty in ["", "\n\r\n\n", "\u{feff}"] {
+        assert!(problem(empty.as_bytes()).starts_with("has no passwords"), "{empty:?}");
+    }
+    let read = |path: &str| Blocklist::read(Path::new(path)).err().map(|error| error.to_string());
+    assert_eq!(read("/nowhere/at/all").as_deref(), Some("does not exist"));
+    assert_eq!(read("/").as_deref(), Some("is not a file"));
+    assert_eq!(read("/dev/zero").as_deref(), Some("is not a file"));
+    let folder = TempDir::new().expect("a folder");
+    let huge = folder.path().join("huge");
+    fs::File::create(&huge).and_then(|file| file.set_len((1 << 30) + 1)).expect("sparse");
+    assert!(matches!(Blocklist::read(&huge), Err(BlocklistError::TooLarge)));
+}
+
+#[test]
+fn digests_are_those_of_public_lists() {
+    assert_eq!(of_password(b"password"), [0x5b, 0xaa, 0x61, 0xe4, 0xc9, 0xb9, 0x3f, 0x3f]);
+}
