@@ -20,8 +20,11 @@ use rolegate_service_runtime::{
     settings::{SettingError, number_between, socket_address},
 };
 use rolegate_sql_store::{DatabaseUrl, Reads};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+/// First in `PASSWORD_PEPPER`, for new hashes without one.
+const NO_PEPPER: &str = "none";
 
 /// The internal gRPC service for users, passwords, tokens and roles
 #[derive(Debug, Parser)]
@@ -91,7 +94,8 @@ pub struct ServiceSettings {
     #[arg(long, env = "BCRYPT_COST", default_value = "12", value_parser = |text: &str| number_between(text, 12_u32, 16))]
     pub bcrypt_cost: u32,
 
-    /// Secrets that go into password hashes, at least 32 bytes each, the newest first, separated by commas or newlines
+    /// Secrets that go into password hashes, at least 32 bytes each, the newest first, separated by commas or newlines;
+    /// after a first entry "none" they are only accepted
     #[arg(long, env = "PASSWORD_PEPPER", hide_env_values = true, value_parser = secret::parse)]
     pub password_pepper: Option<SecretString>,
 
@@ -126,15 +130,15 @@ pub struct ServiceSettings {
     /// Minimum length of a new password in bytes, 1 to 72
     #[arg(long, env = "PASSWORD_MIN_LENGTH", default_value = "1", value_parser = |text: &str| number_between(text, 1_usize, 72))]
     pub password_min_length: usize,
-}
-
-fn limit(text: &str) -> Result<u32, String> {
-    number_between(text, 0, 1_000_000)
 
     /// File of passwords that may not be chosen, one a line or its SHA-1 digest in 40 hex digits, such as the
     /// 10,000 commonest of a public list: sort -t: -k2,2nr pwnedpasswords.txt | head -n 10000
     #[arg(long, env = "PASSWORD_BLOCKLIST_FILE")]
     pub password_blocklist_file: Option<PathBuf>,
+}
+
+fn limit(text: &str) -> Result<u32, String> {
+    number_between(text, 0, 1_000_000)
 }
 
 impl ProgramSettings for Settings {
@@ -220,12 +224,25 @@ impl ServiceSettings {
         let source =
             SecretSource::from_setting("PASSWORD_PEPPER", self.password_pepper.clone(), file)?;
         let Some(source) = source else { return Ok(Peppers::default()) };
-        let peppers = Peppers::new(&token::secret_list(&source)?);
+        let text = source.read()?;
+        let peppers = match text.expose_secret().split_once([',', '\n']) {
+            Some((NO_PEPPER, accepted)) => {
+                Peppers::only_accepting(&token::secret_list(&source, accepted)?)
+            }
+            _ => Peppers::new(&token::secret_list(&source, text.expose_secret())?),
+        };
         // New hashes would silently lack it.
         if peppers.count() == 0 {
             return Err(source.invalid("is empty; remove it, or set a secret of at least 32 bytes"));
         }
         Ok(peppers)
+    }
+
+    /// The rules for new passwords. Reads the blocklist.
+    pub fn password_rules(&self) -> Result<PasswordRules, SettingError> {
+        let file = self.password_blocklist_file.as_deref();
+        let blocklist = file.map(BlocklistFile::load).transpose()?;
+        Ok(PasswordRules { min_length: self.password_min_length, blocklist })
     }
 
     /// Threads and lanes of the password engine.
@@ -238,13 +255,6 @@ impl ServiceSettings {
 
     /// The keys of access tokens; `default` is the source of an unset `SIGNING_SECRET`.
     pub fn key_source(
-    /// The rules for new passwords. Reads the blocklist.
-    pub fn password_rules(&self) -> Result<PasswordRules, SettingError> {
-        let file = self.password_blocklist_file.as_deref();
-        let blocklist = file.map(BlocklistFile::load).transpose()?;
-        Ok(PasswordRules { min_length: self.password_min_length, blocklist })
-    }
-
         &self,
         default: impl FnOnce() -> Result<SecretSource, SettingError>,
     ) -> Result<KeySource, SettingError> {

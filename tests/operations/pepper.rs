@@ -1,11 +1,17 @@
 //! `PASSWORD_PEPPER`: hashes that need a secret outside the database.
 
-use e2e::{StoredUser, TestApp, TestSetup, eventually, for_split_deployments};
+use e2e::{
+    Process, Store, StoredUser, TestApp, TestDatabase, TestSetup, eventually, for_both_stores,
+    for_split_deployments, grpc,
+};
+use rolegate_proto::auth_v1::{LoginRequest, RegisterRequest};
 
 for_split_deployments!(
     pepper_comes_into_hashes_at_the_next_login_and_can_be_rotated,
     hash_whose_pepper_is_missing_is_a_fault_of_the_service,
 );
+
+for_both_stores!(pepper_is_introduced_and_removed_replica_by_replica);
 
 const PASSWORD: &str = "open sesame";
 const OLD: &str = "an old pepper of more than 32 bytes";
@@ -67,4 +73,47 @@ async fn hash_whose_pepper_is_missing_is_a_fault_of_the_service(setup: TestSetup
     }
     app.auth().logs("the cause", |line| line.contains("PASSWORD_PEPPER")).await;
     assert!(!app.auth().stderr().contains(NEW), "the log shows a pepper");
+}
+
+async fn log_in(replica: &Process, username: &str) {
+    let (username, password) = (username.to_owned(), PASSWORD.to_owned());
+    let mut client = grpc::client(&replica.address("grpc")).await;
+    client.login(LoginRequest { username, password }).await.expect("the right password");
+}
+
+async fn pepper_is_introduced_and_removed_replica_by_replica(store: Store) {
+    let (setup, database) = (TestSetup::split(store), TestDatabase::create(store).await);
+    let folder = tempfile::tempdir().expect("a folder");
+    let start = async |pepper: Option<&str>| {
+        let setup = pepper.map_or(setup.clone(), |it| setup.clone().with("PASSWORD_PEPPER", it));
+        let settings = setup.auth_settings(&database.url());
+        Process::start(setup.auth_program(), &settings, folder.path()).ready().await
+    };
+    let accepting = format!("none\n{OLD}");
+    let steps = [None, Some(accepting.as_str()), Some(OLD), Some(accepting.as_str()), None];
+    let mut names = Vec::new();
+    for (step, settings) in steps.windows(2).enumerate() {
+        // In the middle of the step: one replica has the next setting.
+        let replicas = [start(settings[0]).await, start(settings[1]).await];
+        for (number, replica) in replicas.iter().enumerate() {
+            let username = format!("user {step} {number}");
+            names.push(username.clone());
+            let request = RegisterRequest { username, password: PASSWORD.to_owned() };
+            let mut client = grpc::client(&replica.address("grpc")).await;
+            client.register(request).await.expect("registered");
+        }
+        for name in &names {
+            for replica in &replicas {
+                log_in(replica, name).await;
+            }
+        }
+        for name in &names {
+            eventually("a hash of the next setting", async || {
+                log_in(&replicas[1], name).await;
+                let hash = database.user(name).await.expect("stored").password;
+                (pepper(&hash).is_empty() != (settings[1] == Some(OLD))).then_some(())
+            })
+            .await;
+        }
+    }
 }

@@ -326,6 +326,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn hasher_that_only_accepts_peppers_replaces_their_hashes_by_plain_ones() {
+        let sesame = password("sesame").expect("valid");
+        let peppered = with_peppers(4, &["one"]).hash(&sesame, origin()).await.expect("hashed");
+        let peppers = Peppers::only_accepting(&["one".into(), "two".into()]);
+        let engine = rolegate_bcrypt_lanes::Settings::default();
+        let hasher = Hasher::start(4, engine, peppers).expect("started");
+        let plain = hasher.hash(&sesame, origin()).await.expect("hashed");
+        assert!(plain.expose_secret().starts_with("$2b$04$"));
+        for (stored, needs_rehash) in [(&plain, false), (&peppered, true)] {
+            let expected = Verification { is_match: true, needs_rehash };
+            assert_eq!(check(&hasher, "sesame", Some(stored)).await, expected);
+            assert!(!check(&hasher, "Sesame", Some(stored)).await.is_match);
+        }
+    }
+
+    #[tokio::test]
     async fn only_a_correct_password_needs_rehash() {
         let stored = SecretString::from(bcrypt::hash("sesame", 4).expect("hashed"));
         let hasher = hasher(5);

@@ -3,7 +3,7 @@
 //!
 //! The password is replaced by its HMAC-SHA-256 in base64, 44 bytes, before bcrypt. Such a hash is
 //! stored as `hmac-sha256:ID:$2b$…`, where the id names the pepper. Without a pepper the stored hash is
-//! plain bcrypt.
+//! plain bcrypt, as it is after `none`.
 
 use super::Password;
 use base64::{
@@ -20,7 +20,11 @@ const SCHEME: &str = "hmac-sha256:";
 
 /// The configured peppers, newest first; none without the setting.
 #[derive(Clone, Debug, Default)]
-pub struct Peppers(Vec<Pepper>);
+pub struct Peppers {
+    all: Vec<Pepper>,
+    /// Whether new hashes have none: replicas accept a pepper before any uses it, and after.
+    only_accepts: bool,
+}
 
 #[derive(Clone)]
 struct Pepper {
@@ -43,21 +47,33 @@ pub(super) struct Peppered<'h> {
 pub struct UnknownPepper;
 
 impl Peppers {
-    /// These secrets, newest first.
+    /// These secrets, newest first. New hashes have the first.
     #[must_use]
     pub fn new(secrets: &[SecretString]) -> Self {
-        Self(secrets.iter().map(|secret| Pepper::new(secret.expose_secret().as_bytes())).collect())
+        let pepper = |secret: &SecretString| Pepper::new(secret.expose_secret().as_bytes());
+        Self { all: secrets.iter().map(pepper).collect(), only_accepts: false }
+    }
+
+    /// The same for stored hashes; new ones are plain bcrypt.
+    #[must_use]
+    pub fn only_accepting(secrets: &[SecretString]) -> Self {
+        Self { only_accepts: true, ..Self::new(secrets) }
     }
 
     /// The number of peppers.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.all.len()
+    }
+
+    /// That of new hashes.
+    fn current(&self) -> Option<&Pepper> {
+        self.all.first().filter(|_| !self.only_accepts)
     }
 
     /// What a new hash starts with, and what goes into bcrypt.
     pub(super) fn for_new(&self, password: &Password) -> (String, Zeroizing<String>) {
-        match self.0.first() {
+        match self.current() {
             Some(pepper) => (format!("{SCHEME}{}:", pepper.id), pepper.apply(password)),
             None => (String::new(), Zeroizing::new(password.expose().to_owned())),
         }
@@ -67,7 +83,7 @@ impl Peppers {
     pub(super) fn bcrypt_part<'h>(&self, stored: &'h str) -> Option<&'h str> {
         let Some(rest) = stored.strip_prefix(SCHEME) else { return Some(stored) };
         let (id, hash) = rest.split_once(':')?;
-        self.0.iter().any(|pepper| pepper.id == id).then_some(hash)
+        self.all.iter().any(|pepper| pepper.id == id).then_some(hash)
     }
 
     /// Splits a stored hash.
@@ -76,14 +92,14 @@ impl Peppers {
         stored: &'h str,
         password: &Password,
     ) -> Result<Peppered<'h>, UnknownPepper> {
-        let newest = self.0.first().map(|pepper| pepper.id.as_str());
+        let current = self.current().map(|pepper| pepper.id.as_str());
         let named = stored.strip_prefix(SCHEME).and_then(|rest| rest.split_once(':'));
         let Some((id, hash)) = named else {
             let input = Zeroizing::new(password.expose().to_owned());
-            return Ok(Peppered { hash: stored, input, is_outdated: newest.is_some() });
+            return Ok(Peppered { hash: stored, input, is_outdated: current.is_some() });
         };
-        let pepper = self.0.iter().find(|pepper| pepper.id == id).ok_or(UnknownPepper)?;
-        let is_outdated = newest != Some(id);
+        let pepper = self.all.iter().find(|pepper| pepper.id == id).ok_or(UnknownPepper)?;
+        let is_outdated = current != Some(id);
         Ok(Peppered { hash, input: pepper.apply(password), is_outdated })
     }
 }

@@ -36,22 +36,21 @@ impl KeySource {
     pub fn read(&self) -> Result<Keyring, SettingError> {
         let signing = self.signing.read()?;
         let accepted = match &self.accepted {
-            Some(source) => list(source)?,
+            Some(source) => list(source, source.read()?.expose_secret())?,
             None => Vec::new(),
         };
         Keyring::new(&signing, &accepted).map_err(|error| self.signing.invalid(&error.to_string()))
     }
 }
 
-/// Splits a list at commas and newlines, without trimming. A short secret is an error, because a key
+/// Splits `text`, a list in this source, at commas and newlines, without trimming. A short secret is an error, because a key
 /// left out would refuse valid tokens. An empty value is an empty list; an empty file is an error,
 /// because it may be half written.
-pub(crate) fn list(source: &SecretSource) -> Result<Vec<SecretString>, SettingError> {
-    let text = source.read()?;
-    if text.expose_secret().is_empty() && !source.is_file() {
+pub(crate) fn list(source: &SecretSource, text: &str) -> Result<Vec<SecretString>, SettingError> {
+    if text.is_empty() && !source.is_file() {
         return Ok(Vec::new());
     }
-    let secrets = text.expose_secret().split([',', '\n']).enumerate().map(|(index, secret)| {
+    let secrets = text.split([',', '\n']).enumerate().map(|(index, secret)| {
         if secret.len() < MIN_KEY_BYTES {
             let number = index + 1;
             let problem = format!(

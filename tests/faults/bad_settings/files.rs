@@ -24,18 +24,18 @@ async fn invalid_secret_is_rejected_without_being_shown() {
         (owners, "PASSWORD_PEPPER", ""),
         (owners, "PASSWORD_PEPPER", &format!("{long}\nhunter2")),
         (owners, "PASSWORD_PEPPER", &format!("{long},")),
+        (owners, "PASSWORD_PEPPER", "none"),
+        (owners, "PASSWORD_PEPPER", "none,"),
+        (owners, "PASSWORD_PEPPER", "none,none"),
+        (owners, "PASSWORD_PEPPER", "none,hunter2"),
+        (owners, "PASSWORD_PEPPER", &format!("None,{long}")),
+        (owners, "PASSWORD_PEPPER", &format!("{long},none")),
         (owners, "DEFAULT_ADMIN_PASSWORD", &long),
         (owners, "DEFAULT_ADMIN_PASSWORD", ""),
     ])
     .await;
 }
 
-#[tokio::test]
-async fn missing_required_setting_is_rejected() {
-    let database = TestDatabase::create(Store::Sqlite).await;
-    let folder = tempfile::tempdir().expect("a folder");
-    for variable in ["DATABASE_URL", "SIGNING_SECRET", "DEFAULT_ADMIN_PASSWORD"] {
-        let mut settings = good(AuthService, &database);
 #[tokio::test]
 async fn blocklist_that_is_no_list_of_passwords_is_rejected() {
     let database = TestDatabase::create(Store::Sqlite).await;
@@ -60,6 +60,12 @@ async fn blocklist_that_is_no_list_of_passwords_is_rejected() {
     }
 }
 
+#[tokio::test]
+async fn missing_required_setting_is_rejected() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for variable in ["DATABASE_URL", "SIGNING_SECRET", "DEFAULT_ADMIN_PASSWORD"] {
+        let mut settings = good(AuthService, &database);
         settings.insert(QUIET.0.to_owned(), QUIET.1.to_owned());
         settings.remove(variable);
         expect_rejected(AuthService, &settings, folder.path(), variable).await;
