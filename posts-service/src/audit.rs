@@ -1,6 +1,7 @@
 //! The audit log: one line for each write. It never contains a title or content.
 
 use rolegate_auth_client::User;
+use rolegate_sql_store::StoreError;
 use rolegate_telemetry::audit_line;
 
 /// A write to a post.
@@ -22,6 +23,21 @@ impl PostAction {
             Self::Deleted => "post_deleted",
         }
     }
+}
+
+/// Passes the outcome of a write on. If the database has not answered its commit, the write may be made
+/// after `actor` was answered, so the audit log names it.
+pub fn unknown_recorded<T>(
+    outcome: Result<T, StoreError>,
+    action: PostAction,
+    actor: &User,
+    post_id: Option<i64>,
+) -> Result<T, StoreError> {
+    if matches!(outcome, Err(StoreError::OutcomeUnknown)) {
+        let (change, actor_id) = (action.event(), actor.id);
+        audit_line!("outcome_unknown", change, post_id, actor_id, actor = actor.username);
+    }
+    outcome
 }
 
 /// Records that `actor` wrote the post `post_id` of `author_id`.

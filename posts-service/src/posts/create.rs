@@ -23,8 +23,10 @@ impl Posts {
         let new = NewPost { author_id: writer.id, content, now: self.clock.unix_millis() };
         let store = Arc::clone(&self.store);
         let written = RequestContext::run_to_completion(async move {
-            let post = store.insert(new).await?;
-            audit::record(PostAction::Created, &writer, post.id, post.author_id);
+            let inserted = store.insert(new).await;
+            let created = PostAction::Created;
+            let post = audit::unknown_recorded(inserted, created, &writer, None)?;
+            audit::record(created, &writer, post.id, post.author_id);
             Ok(PostWithAuthor { post, author: Some(writer.username) })
         });
         written.await

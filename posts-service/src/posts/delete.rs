@@ -14,9 +14,10 @@ impl Posts {
         let selector = writable_by(&writer, id);
         let store = Arc::clone(&self.store);
         let deleted = RequestContext::run_to_completion(async move {
-            let author_id = store.delete(selector).await?;
+            let (deleted, action) = (store.delete(selector).await, PostAction::Deleted);
+            let author_id = audit::unknown_recorded(deleted, action, &writer, Some(id))?;
             if let Some(author_id) = author_id {
-                audit::record(PostAction::Deleted, &writer, id, author_id);
+                audit::record(action, &writer, id, author_id);
             }
             Ok::<_, StoreError>(author_id.is_some())
         });

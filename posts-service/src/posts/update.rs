@@ -34,9 +34,10 @@ impl Posts {
         let update = PostUpdate { content, now: self.clock.unix_millis() };
         let (store, actor) = (Arc::clone(&self.store), writer.clone());
         let updated = RequestContext::run_to_completion(async move {
-            let updated = store.update(selector, update).await?;
+            let (updated, action) = (store.update(selector, update).await, PostAction::Updated);
+            let updated = audit::unknown_recorded(updated, action, &actor, Some(id))?;
             if let Some(post) = &updated {
-                audit::record(PostAction::Updated, &actor, post.id, post.author_id);
+                audit::record(action, &actor, post.id, post.author_id);
             }
             Ok::<_, StoreError>(updated)
         });
