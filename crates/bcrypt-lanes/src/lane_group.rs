@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use zeroize::Zeroize;
 
-use crate::Stats;
 use crate::job::{Answer, Job, JobState};
 use crate::kernel;
-use crate::kernel::Lane;
+use crate::kernel::{Lane, MAX_LANES};
 use crate::scheduler::Load;
 use crate::stored::Digest;
+use crate::{ClientKey, Stats};
 
 /// Lanes and the jobs in them. Busy lanes come first: the last one moves into the slot of a removed
 /// one, a copy of 4 KiB.
@@ -30,13 +30,19 @@ struct Running {
 }
 
 impl LaneGroup {
-    /// `lanes` empty lanes.
+    /// `lanes` empty lanes, and one more for a newcomer.
     pub(crate) fn new(lanes: usize) -> Self {
+        let lanes = (lanes + 1).min(MAX_LANES);
         Self { lanes: vec![Lane::BLANK; lanes].into(), running: Vec::with_capacity(lanes) }
     }
 
     pub(crate) fn width(&self) -> usize {
         self.running.len()
+    }
+
+    /// The clients of the jobs.
+    pub(crate) fn clients(&self) -> impl Iterator<Item = ClientKey> {
+        self.running.iter().map(|running| running.job.client)
     }
 
     pub(crate) fn load(&self) -> Load {

@@ -79,6 +79,16 @@ impl Queue {
         self.len() >= self.limit
     }
 
+    /// Iterations of all jobs.
+    pub(crate) fn work(&self) -> u64 {
+        self.jobs.values().map(Job::work).sum()
+    }
+
+    /// No job has an earlier one; `None` if there was no job.
+    pub(crate) fn earliest_deadline(&self) -> Option<Instant> {
+        self.earliest_deadline
+    }
+
     /// Whether a job of `client` could be queued, possibly by displacing another.
     pub(crate) fn has_capacity_for(&self, client: ClientKey) -> bool {
         !self.is_full() || self.displaceable_for(client).is_some()
@@ -166,6 +176,16 @@ impl Queue {
         let (tag, job) = self.jobs.pop_first()?;
         self.forget(&job, tag);
         self.clock = self.clock.max(tag.0);
+        Some(job)
+    }
+
+    /// Removes the next job for a lane of a client that `is_wanted`.
+    pub(crate) fn pop_of(&mut self, is_wanted: impl Fn(ClientKey) -> bool) -> Option<Job> {
+        let wanted = self.per_client.iter().filter(|(client, _)| is_wanted(**client));
+        let tags = wanted.flat_map(|(_, tags)| tags);
+        let tag = *tags.filter(|tag| !self.jobs[*tag].is_foreign()).min()?;
+        let job = self.jobs.remove(&tag)?;
+        self.forget(&job, tag);
         Some(job)
     }
 

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use crate::job::{AdmissionRequest, Job, JobState};
 use crate::queue::{PushOutcome, Queue, QueuePosition};
 use crate::throughput::Throughput;
-use crate::{EngineError, Settings, Stats};
+use crate::{ClientKey, EngineError, Settings, Stats};
+
+mod newcomers;
+mod reports;
 
 /// Clients never retry immediately.
 const MIN_RETRY_AFTER: Duration = Duration::from_millis(1);
@@ -19,6 +22,8 @@ pub(crate) struct Scheduler {
     loads: Vec<Load>,
     /// The running foreign checks; at most one for each worker.
     foreign: Load,
+    /// The clients of the jobs in the lanes of each worker.
+    clients: Vec<Vec<ClientKey>>,
     /// Only the counters are used.
     counters: Stats,
 }
@@ -49,6 +54,7 @@ impl Scheduler {
             lanes: settings.lanes,
             loads: vec![Load::default(); settings.threads],
             foreign: Load::default(),
+            clients: vec![Vec::new(); settings.threads],
             counters: Stats::default(),
         }
     }
@@ -212,7 +218,7 @@ impl Scheduler {
             let place = if is_foreign { &self.foreign } else { &self.loads[worker] };
             let mine = place.jobs;
             if !self.has_room(worker, is_foreign) && first.state(now) == JobState::Live {
-                return None;
+                return self.take_newcomer(worker, now);
             }
             let job = self.queue.pop()?;
             let state = match job.state(now) {
@@ -221,9 +227,7 @@ impl Scheduler {
                 state => state,
             };
             if state == JobState::Live {
-                let place = if is_foreign { &mut self.foreign } else { &mut self.loads[worker] };
-                place.jobs += 1;
-                place.work += job.work();
+                self.occupy(worker, &job);
                 return Some(job);
             }
             self.drop_job(job, state);
@@ -247,44 +251,12 @@ impl Scheduler {
         time > job.deadline.saturating_duration_since(now)
     }
 
-    /// Frees the place of a foreign check.
-    pub(crate) fn end_foreign(&mut self, work: u64, ended: Stats) {
-        self.foreign.jobs -= 1;
-        self.foreign.work -= work;
-        self.count(ended);
-    }
-
-    /// Updates the load of a worker and adds the outcomes since its last report.
-    pub(crate) fn report(&mut self, worker: usize, load: Load, ended: Stats) {
-        self.loads[worker] = load;
-        self.count(ended);
-    }
-
-    fn count(&mut self, ended: Stats) {
-        self.counters.completed += ended.completed;
-        self.counters.expired += ended.expired;
-        self.counters.dropped += ended.dropped;
-        self.counters.panics += ended.panics;
-        self.counters.waited += ended.waited;
-        self.counters.ran += ended.ran;
-    }
-
     fn lanes_busy(&self) -> usize {
         self.loads.iter().map(|load| load.jobs).sum()
     }
 
     fn lanes_total(&self) -> usize {
         self.lanes * self.loads.len()
-    }
-
-    pub(crate) fn stats(&self) -> Stats {
-        Stats {
-            queued: self.queue.len(),
-            lanes_busy: self.lanes_busy(),
-            lanes_total: self.lanes_total(),
-            iterations_per_second: self.throughput.total_per_second(self.lanes_total()),
-            ..self.counters
-        }
     }
 }
 

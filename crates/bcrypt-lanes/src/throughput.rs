@@ -42,14 +42,15 @@ impl Throughput {
 
     /// Records that a thread computed `iterations` on each of `width` lanes in `elapsed`.
     ///
-    /// Only full width feeds the average. Fewer lanes give a lower bound for all of them together,
+    /// Only full width, and one lane more, feed the average. Fewer lanes give a lower bound for all of them together,
     /// so that an estimate that is far too low recovers without a queue.
     pub(crate) fn record(&mut self, width: usize, iterations: u32, elapsed: Duration) {
         if elapsed.is_zero() || width == 0 {
             return;
         }
-        let measured = f64::from(iterations) / elapsed.as_secs_f64();
-        if width == self.lanes {
+        let mut measured = f64::from(iterations) / elapsed.as_secs_f64();
+        if width >= self.lanes {
+            measured *= width as f64 / self.lanes as f64;
             let weight = (elapsed.as_secs_f64() / AVERAGING_TIME.as_secs_f64()).min(MAX_WEIGHT);
             self.per_second += (measured - self.per_second) * weight;
         } else {

@@ -1,6 +1,7 @@
 //! The worker threads.
 
 use std::hint;
+use std::iter;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -125,7 +126,9 @@ impl Shared {
     pub(crate) fn work(self: &Arc<Self>, worker: usize) {
         while panic::catch_unwind(AssertUnwindSafe(|| self.serve(worker))).is_err() {
             let panicked = Stats { panics: 1, ..Stats::default() };
-            self.locked(|scheduler| scheduler.report(worker, Load::default(), panicked));
+            self.locked(|scheduler| {
+                scheduler.report(worker, Load::default(), iter::empty(), panicked);
+            });
         }
     }
 
@@ -140,7 +143,7 @@ impl Shared {
             let visit = self.locked(|scheduler| {
                 let now = Instant::now();
                 scheduler.expire(now);
-                taken.extend(std::iter::from_fn(|| scheduler.take(worker, now)));
+                taken.extend(iter::from_fn(|| scheduler.take(worker, now)));
                 let stay = (scheduler.throughput.slice(), scheduler.has_queued());
                 (!scheduler.stopping).then_some(stay)
             });
@@ -172,7 +175,7 @@ impl Shared {
             self.locked(|scheduler| {
                 // Includes time in which other threads had the core or the lock.
                 scheduler.throughput.record(width, iterations, now - since);
-                scheduler.report(worker, lane_group.load(), ended);
+                scheduler.report(worker, lane_group.load(), lane_group.clients(), ended);
             });
             since = now;
         }

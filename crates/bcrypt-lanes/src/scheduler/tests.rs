@@ -7,6 +7,7 @@ use crate::job::{AdmissionRequest, Reply, tests::job};
 use crate::{ClientKey, EngineError, Settings, Stats};
 
 mod floods;
+mod newcomers;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -43,6 +44,12 @@ fn busy_board(queue: usize) -> (Scheduler, Instant, Vec<Receiver<Reply>>) {
     (scheduler, now, callers.into())
 }
 
+/// Reports lanes of client 1.
+fn report(scheduler: &mut Scheduler, worker: usize, load: Load) {
+    let clients = std::iter::repeat_n(ClientKey(1), load.jobs);
+    scheduler.report(worker, load, clients, Stats::default());
+}
+
 fn answer(caller: &mut Receiver<Reply>) -> Option<EngineError> {
     caller.try_recv().ok().flatten().and_then(Result::err)
 }
@@ -68,7 +75,7 @@ fn two_jobs_go_to_two_workers() {
 #[test]
 fn a_worker_takes_no_more_jobs_than_it_has_lanes() {
     let (mut scheduler, now, _callers) = busy_board(10);
-    let _caller = submit(&mut scheduler, 5, 16, now, 60 * SECOND);
+    let _caller = submit(&mut scheduler, 1, 16, now, 60 * SECOND);
     assert!(scheduler.take(0, now).is_none());
     assert!(scheduler.take(1, now).is_none());
 }
@@ -96,7 +103,7 @@ fn a_retry_after_the_given_time_is_admitted() {
     let spent = u64::try_from((later - now).as_millis()).unwrap_or(u64::MAX);
     for worker in [0, 1] {
         let work = 2 * (1000 - spent);
-        scheduler.report(worker, Load { jobs: 2, work }, Stats::default());
+        report(&mut scheduler, worker, Load { jobs: 2, work });
     }
     let mut again = submit(&mut scheduler, 9, 1000, later, 2 * SECOND);
     assert_eq!(answer(&mut again), None);
@@ -128,10 +135,10 @@ fn a_new_client_goes_before_the_jobs_of_a_flood_that_a_slower_machine_cannot_sav
     scheduler.throughput.calibrate(1000, &[4 * SECOND]);
     let mut other = submit(&mut scheduler, 2, 1000, now, 20 * SECOND);
     assert_eq!(answer(&mut other), None);
-    scheduler.report(0, Load { jobs: 1, work: 1000 }, Stats::default());
+    report(&mut scheduler, 0, Load { jobs: 1, work: 1000 });
     let next = [(); 2].map(|()| {
-        scheduler.report(0, Load { jobs: 1, work: 1000 }, Stats::default());
-        scheduler.report(1, Load { jobs: 2, work: 2000 }, Stats::default());
+        report(&mut scheduler, 0, Load { jobs: 1, work: 1000 });
+        report(&mut scheduler, 1, Load { jobs: 2, work: 2000 });
         scheduler.take(0, now).map(|job| job.client.0)
     });
     assert!(next.contains(&Some(2)), "{next:?}");
@@ -218,7 +225,7 @@ fn an_idle_engine_admits_a_job_whatever_the_estimate() {
     assert_eq!(answer(&mut first), None);
     // The throughput it proves admits others.
     scheduler.throughput.record(1, 10, SECOND / 100);
-    scheduler.report(0, Load { jobs: 1, work: 900 }, Stats::default());
+    report(&mut scheduler, 0, Load { jobs: 1, work: 900 });
     let mut others =
         [2, 3, 4, 5, 6, 7].map(|client| submit(&mut scheduler, client, 100, now, SECOND * 12 / 10));
     assert_eq!(others.each_mut().map(answer), [None; 6]);

@@ -58,7 +58,8 @@ impl Flood {
         }
     }
 
-    /// Simulates a millisecond in which each lane does `throughput` iterations.
+    /// Simulates a millisecond in which each of six lanes does `throughput` iterations; seven do as much
+    /// together.
     fn pass(&mut self, throughput: u64) {
         self.now += Duration::from_millis(1);
         self.scheduler.expire(self.now);
@@ -67,6 +68,7 @@ impl Flood {
             lanes.extend(taken.map(|job| (job, WORK)));
         }
         for (worker, lanes) in self.lanes.iter_mut().enumerate() {
+            let throughput = throughput * 6 / lanes.len().max(LANES) as u64;
             for (_, left) in lanes.iter_mut() {
                 *left = left.saturating_sub(throughput);
             }
@@ -77,7 +79,8 @@ impl Flood {
                 job.answer(Err(EngineError::Lost));
             }
             let work = lanes.iter().map(|(_, left)| left).sum();
-            self.scheduler.report(worker, Load { jobs: lanes.len(), work }, Stats::default());
+            let (jobs, clients) = (lanes.len(), lanes.iter().map(|(job, _)| job.client));
+            self.scheduler.report(worker, Load { jobs, work }, clients, Stats::default());
         }
         let ends = &mut self.ends;
         self.waiting.retain_mut(|(client, caller)| {
