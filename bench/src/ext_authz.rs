@@ -7,10 +7,12 @@
 use crate::{
     Failure, cluster, console, machine,
     noise::Noise,
+    report::{self, Block, Table, thousands},
     services,
     statistics::{mebibytes, millis},
     usage,
     users::{self, LoadUser},
+    verdict::{self, Mark, Verdict},
 };
 use envoy_types::pb::envoy::service::auth::v3::{
     AttributeContext, CheckRequest,
@@ -22,6 +24,7 @@ use rolegate_proto::auth_v1::{
     authorize_request::Requirement,
 };
 use std::{
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -34,17 +37,15 @@ const RATE: u32 = 5000;
 /// Of the closed loop.
 const CALLERS: usize = 128;
 
-const P99_MARK: Duration = Duration::from_millis(5);
-const P999_MARK: Duration = Duration::from_millis(20);
-const MEMORY_MARK: f64 = 40.0;
-const RATIO_MARK: f64 = 0.8;
-
 /// Sends checks at a constant rate, then as fast as they are answered, and prints the results.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExtAuthzOptions {
     /// Take a quarter of the time; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
+    /// Update docs/performance-ext-authz.md
+    #[arg(long, conflicts_with = "quick")]
+    write: bool,
 }
 
 /// Runs the benchmark and prints the results.
@@ -69,16 +70,6 @@ pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
     let mut latencies = constant_rate(&channels, &users, seconds).await?;
     latencies.sort_unstable();
     let memory = mebibytes(usage::peak_memory(auth.pid)?);
-    let (p99, p999) = (per_mille(&latencies, 990), per_mille(&latencies, 999));
-    console::print("| Checks at a constant rate | measured | mark | |\n|---|---:|---:|---|");
-    row("checks per second, sent when due", &RATE.to_string(), "", true);
-    row("median", &format!("{:.2} ms", millis(per_mille(&latencies, 500))), "", true);
-    row("p99", &format!("{:.2} ms", millis(p99)), "5 ms", p99 <= P99_MARK);
-    row("p99.9", &format!("{:.2} ms", millis(p999)), "20 ms", p999 <= P999_MARK);
-    row("longest", &format!("{:.2} ms", millis(per_mille(&latencies, 1000))), "", true);
-    let is_small = memory <= MEMORY_MARK;
-    row("peak memory of auth-service", &format!("{memory:.1} MiB"), "40 MiB", is_small);
-
     let time = Duration::from_secs(if options.quick { 2 } else { 8 });
     let authorize = async || closed_loop(&channels, &users, time, Call::Authorize).await;
     let check = async || closed_loop(&channels, &users, time, Call::Check).await;
@@ -89,24 +80,44 @@ pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
     let (check_2, authorize_2) = (check().await?, authorize().await?);
     let (checks, decisions) =
         (f64::midpoint(check_1, check_2), f64::midpoint(authorize_1, authorize_2));
-    let ratio = checks / decisions;
-    row("`Check` per second, 128 waiting", &format!("{checks:.0}"), "", true);
-    row("`Authorize` per second, 128 waiting", &format!("{decisions:.0}"), "", true);
-    row("ratio", &format!("{ratio:.2}"), "0.8", ratio >= RATIO_MARK);
-    for line in machine::description(&cluster.programs) {
-        console::print(&line);
-    }
-    console::print(&noise.report(&cluster));
-    Ok(())
-}
-
-fn row(name: &str, measured: &str, mark: &str, is_reached: bool) {
-    let verdict = match (mark.is_empty(), is_reached) {
-        (true, _) => "",
-        (false, true) => "reached",
-        (false, false) => "NOT reached",
+    let late = |rank| millis(per_mille(&latencies, rank));
+    let verdicts = [
+        Verdict::once("p99 of checks at a constant rate", late(990), Mark::AtMost(5.0), " ms"),
+        Verdict::once("p99.9 of checks at a constant rate", late(999), Mark::AtMost(20.0), " ms"),
+        Verdict::once("peak memory of auth-service", memory, Mark::AtMost(40.0), " MiB"),
+        Verdict::once("Check / Authorize", checks / decisions, Mark::AtLeast(0.8), "×"),
+    ];
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let figures = Table {
+        head: vec!["What", "Measured"],
+        rows: vec![
+            row("checks at a constant rate, median", format!("{:.2} ms", late(500))),
+            row("checks at a constant rate, longest", format!("{:.2} ms", late(1000))),
+            row("Check per second, as fast as answered", thousands(checks)),
+            row("Authorize per second, as fast as answered", thousands(decisions)),
+        ],
     };
-    console::print(&format!("| {name} | {measured} | {mark} | {verdict} |"));
+    let how = format!(
+        "{RATE} checks per second on {CONNECTIONS} connections for {seconds} seconds, each timed from \
+         when it was due, so that a stall counts for every check that it delays. Then {CALLERS} callers \
+         that wait for each answer, Check and Authorize in turns (A B B A)."
+    );
+    let mut machine = machine::description(&cluster.programs);
+    machine.push(noise.report(&cluster));
+    let blocks = vec![
+        Block::Heading("Marks for checks of Envoy".to_owned()),
+        Block::Table(verdict::table(&verdicts)),
+        Block::Heading("Figures".to_owned()),
+        Block::Table(figures),
+        Block::Heading("Method and machine".to_owned()),
+        Block::Paragraph(how),
+        Block::List(machine),
+    ];
+    console::print(&report::plain(&blocks));
+    if options.write {
+        report::write(Path::new("docs/performance-ext-authz.md"), &report::markdown(&blocks))?;
+    }
+    Ok(())
 }
 
 /// Of sorted times.

@@ -4,10 +4,12 @@ use crate::{
     Failure, cluster, console, machine,
     noise::Noise,
     program::Program,
+    report::{self, Block, Table, thousands},
     services,
     statistics::rate,
     usage,
     users::{self, LoadUser},
+    verdict::{self, Mark, Verdict},
     wrk::Wrk,
 };
 use std::{net::SocketAddr, path::Path, process::Stdio, time::Duration};
@@ -22,8 +24,6 @@ const APPLICATION: &str = "events {}
 http { server { listen 127.0.0.1:8080; location / { return 200 ok; } } }
 ";
 const CONNECTIONS: usize = 128;
-/// Minimum ratio of throughput.
-const MARK: f64 = 0.35;
 
 /// Loads an application behind nginx, with and without decisions, and prints the ratio.
 #[derive(Debug, clap::Args)]
@@ -31,6 +31,9 @@ pub(crate) struct ProxyOptions {
     /// Take a quarter of the time; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
+    /// Update docs/performance-proxy.md
+    #[arg(long, conflicts_with = "quick")]
+    write: bool,
 }
 
 /// Runs the benchmark and prints the results.
@@ -55,7 +58,7 @@ pub(crate) async fn proxy(options: ProxyOptions) -> Result<(), Failure> {
     reachable(proxy).await?;
 
     let headers = || users.iter().map(LoadUser::bearer);
-    let open = Wrk::new("/public/x", headers(), folder.path())?;
+    let open = Wrk::new("/public/", headers(), folder.path())?;
     let decided = Wrk::new("/decided", headers(), folder.path())?;
     let noise = Noise::start(&cluster);
     let seconds = if options.quick { 3 } else { 12 };
@@ -73,23 +76,39 @@ pub(crate) async fn proxy(options: ProxyOptions) -> Result<(), Failure> {
     let after = cpu();
     let open_2 = load(&open).await?;
     let (open, decided) = (f64::midpoint(open_1, open_2), f64::midpoint(decided_1, decided_2));
-    let ratio = decided / open;
-    let verdict = if ratio >= MARK { "reached" } else { "NOT reached" };
-    console::print("| nginx, 128 connections | requests per second |\n|---|---:|");
-    console::print(&format!("| without `auth_request` | {open:.0} |"));
-    console::print(&format!("| with `auth_request` | {decided:.0} |"));
-    console::print(&format!("| ratio (mark {MARK}: {verdict}) | {ratio:.2} |"));
-    let spent: Vec<_> =
-        after.iter().zip(&before).map(|(after, before)| after.1.saturating_sub(before.1)).collect();
+    let ratio = "nginx with auth_request / without, 128 connections";
+    let verdicts = [Verdict::once(ratio, decided / open, Mark::AtLeast(0.35), "×")];
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let mut rows = vec![
+        row("requests per second without auth_request", thousands(open)),
+        row("requests per second with auth_request", thousands(decided)),
+    ];
+    let spent = after.iter().zip(&before).map(|(after, before)| after.1.saturating_sub(before.1));
+    let spent: Vec<_> = spent.collect();
     let total: Duration = spent.iter().sum();
-    for ((name, _), spent) in after.iter().zip(spent) {
+    rows.extend(after.iter().zip(spent).map(|((name, _), spent)| {
         let share = 100.0 * spent.as_secs_f64() / total.as_secs_f64();
-        console::print(&format!("| CPU time of {name}, with `auth_request` | {share:.0} % |"));
+        row(&format!("CPU time of {name}, with auth_request"), format!("{share:.0} %"))
+    }));
+    let how = format!(
+        "deploy/proxies/nginx in front of another nginx that answers everything, {CONNECTIONS} \
+         connections of wrk, {seconds} seconds each: without, with, with, without auth_request."
+    );
+    let mut machine = machine::description(&cluster.programs);
+    machine.push(noise.report(&cluster));
+    let blocks = vec![
+        Block::Heading("Mark for an application behind nginx".to_owned()),
+        Block::Table(verdict::table(&verdicts)),
+        Block::Heading("Figures".to_owned()),
+        Block::Table(Table { head: vec!["What", "Measured"], rows }),
+        Block::Heading("Method and machine".to_owned()),
+        Block::Paragraph(how),
+        Block::List(machine),
+    ];
+    console::print(&report::plain(&blocks));
+    if options.write {
+        report::write(Path::new("docs/performance-proxy.md"), &report::markdown(&blocks))?;
     }
-    for line in machine::description(&cluster.programs) {
-        console::print(&line);
-    }
-    console::print(&noise.report(&cluster));
     Ok(())
 }
 
