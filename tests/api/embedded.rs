@@ -18,7 +18,7 @@ async fn default_bcrypt_cost_is_12(setup: e2e::TestSetup) {
 
 /// The ports only, because tests run in parallel.
 fn settings() -> BTreeMap<String, String> {
-    ["BEARER", "BASIC", "AUTH", "POSTS", "OPS"]
+    ["BEARER", "BASIC", "FORWARD_AUTH", "AUTH", "POSTS", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()))
         .into()
 }

@@ -221,7 +221,7 @@ async fn missing_sqlite_file_is_not_created() {
 #[tokio::test]
 async fn stale_initial_admin_password_is_mentioned_and_removed_at_the_next_start() {
     let folder = tempfile::tempdir().expect("a folder");
-    let addresses = ["BEARER", "BASIC", "AUTH", "POSTS", "OPS"]
+    let addresses = ["BEARER", "BASIC", "FORWARD_AUTH", "AUTH", "POSTS", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()));
     let settings = BTreeMap::from(addresses);
     let start = || Process::start(Program::FastHashRolegate, &settings, folder.path());
