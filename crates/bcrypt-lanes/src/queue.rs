@@ -21,6 +21,8 @@ pub(crate) struct Queue {
     arrivals: u64,
     /// In service order.
     jobs: BTreeMap<Tag, Job>,
+    /// Iterations of all of them.
+    work: u64,
     /// How many of them need no lane.
     foreign: usize,
     /// The tags of each client's jobs, oldest first; no entry is empty.
@@ -60,6 +62,7 @@ impl Queue {
             clock: 0,
             arrivals: 0,
             jobs: BTreeMap::new(),
+            work: 0,
             foreign: 0,
             per_client: HashMap::new(),
             earliest_deadline: None,
@@ -81,7 +84,7 @@ impl Queue {
 
     /// Iterations of all jobs.
     pub(crate) fn work(&self) -> u64 {
-        self.jobs.values().map(Job::work).sum()
+        self.work
     }
 
     /// No job has an earlier one; `None` if there was no job.
@@ -156,6 +159,7 @@ impl Queue {
         self.earliest_deadline = Some(earliest.min(job.deadline));
         self.per_client.entry(job.client).or_default().push_back(tag);
         self.foreign += usize::from(job.is_foreign());
+        self.work += job.work();
         self.jobs.insert(tag, job);
     }
 
@@ -192,6 +196,7 @@ impl Queue {
     /// Updates the counts after `job` was removed.
     fn forget(&mut self, job: &Job, tag: Tag) {
         self.foreign -= usize::from(job.is_foreign());
+        self.work -= job.work();
         if let Some(tags) = self.per_client.get_mut(&job.client) {
             tags.retain(|other| *other != tag);
             if tags.is_empty() {

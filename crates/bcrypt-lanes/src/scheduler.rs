@@ -1,5 +1,6 @@
 //! Admission control and dispatch, shared by all workers under one lock.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::job::{AdmissionRequest, Job, JobState};
@@ -24,6 +25,8 @@ pub(crate) struct Scheduler {
     foreign: Load,
     /// The clients of the jobs in the lanes of each worker.
     clients: Vec<Vec<ClientKey>>,
+    /// How many lanes each client has; no entry is zero.
+    lanes_of: HashMap<ClientKey, usize>,
     /// Only the counters are used.
     counters: Stats,
 }
@@ -55,6 +58,7 @@ impl Scheduler {
             loads: vec![Load::default(); settings.threads],
             foreign: Load::default(),
             clients: vec![Vec::new(); settings.threads],
+            lanes_of: HashMap::new(),
             counters: Stats::default(),
         }
     }

@@ -23,9 +23,8 @@ impl Scheduler {
         if !is_next || mine == MAX_LANES || !self.may_pass(now) {
             return None;
         }
-        let clients = &self.clients;
-        let is_newcomer = |client| !clients.iter().flatten().any(|other| *other == client);
-        let job = self.queue.pop_of(is_newcomer)?;
+        let lanes_of = &self.lanes_of;
+        let job = self.queue.pop_of(|client| !lanes_of.contains_key(&client))?;
         let state = job.state(now);
         if state != JobState::Live {
             self.drop_job(job, state);
@@ -47,8 +46,7 @@ impl Scheduler {
     }
 
     fn has_flood(&self) -> bool {
-        let jobs_of = |client| self.clients.iter().flatten().filter(|it| *it == client).count();
         let many = self.lanes_total().div_ceil(FLOOD_SHARE).max(2);
-        self.clients.iter().flatten().any(|client| jobs_of(client) >= many)
+        self.lanes_of.values().any(|lanes| *lanes >= many)
     }
 }

@@ -1,5 +1,7 @@
 //! What runs, by the reports of the workers, and the counters.
 
+use std::collections::hash_map::Entry;
+
 use super::{Load, Scheduler};
 use crate::job::Job;
 use crate::{ClientKey, Stats};
@@ -12,6 +14,7 @@ impl Scheduler {
         place.work += job.work();
         if !job.is_foreign() {
             self.clients[worker].push(job.client);
+            *self.lanes_of.entry(job.client).or_default() += 1;
         }
     }
 
@@ -31,8 +34,18 @@ impl Scheduler {
         ended: Stats,
     ) {
         self.loads[worker] = load;
-        self.clients[worker].clear();
-        self.clients[worker].extend(clients);
+        for client in self.clients[worker].drain(..) {
+            if let Entry::Occupied(mut lanes) = self.lanes_of.entry(client) {
+                *lanes.get_mut() -= 1;
+                if *lanes.get() == 0 {
+                    lanes.remove();
+                }
+            }
+        }
+        for client in clients {
+            self.clients[worker].push(client);
+            *self.lanes_of.entry(client).or_default() += 1;
+        }
         self.count(ended);
     }
 
