@@ -19,8 +19,7 @@ use rolegate_service_host::{GrpcHost, HostedStore};
 use rolegate_service_runtime::{cidr_set::CidrSet, program::Failure, settings::SettingError};
 use rolegate_sql_store::{Backoff, DatabaseUrl, StoreError};
 use rolegate_telemetry::logs::error_chain;
-use std::sync::Arc;
-use tokio::task::spawn_blocking;
+use std::{sync::Arc, thread};
 use tonic::service::Routes;
 
 /// The only method with long messages.
@@ -107,7 +106,11 @@ impl AuthService {
     /// background. On an error the old ones stay.
     pub fn reload(&self) {
         if let Some(blocklist) = self.blocklist.clone() {
-            spawn_blocking(move || blocklist.reload());
+            // No task: the end of the program would wait for it.
+            let thread = thread::Builder::new().name("blocklist".to_owned());
+            if let Err(error) = thread.spawn(move || blocklist.reload()) {
+                tracing::error!(%error, "cannot reload the refused passwords; keeping the old ones");
+            }
         }
         self.reload_keys();
     }

@@ -225,6 +225,10 @@ impl ServiceSettings {
             SecretSource::from_setting("PASSWORD_PEPPER", self.password_pepper.clone(), file)?;
         let Some(source) = source else { return Ok(Peppers::default()) };
         let text = source.read()?;
+        if text.expose_secret() == NO_PEPPER {
+            let problem = "has no secret that is accepted; set none,SECRET, or remove it";
+            return Err(source.invalid(problem));
+        }
         let peppers = match text.expose_secret().split_once([',', '\n']) {
             Some((NO_PEPPER, accepted)) => {
                 Peppers::only_accepting(&token::secret_list(&source, accepted)?)
