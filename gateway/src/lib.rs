@@ -33,3 +33,4 @@ mod test_support;
 
 pub use commands::run;
 pub use gateway::Gateway;
+pub use middleware::request_origin::IGNORED as IGNORED_ADDRESSES;

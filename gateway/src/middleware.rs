@@ -15,7 +15,7 @@ mod denial_audit;
 mod drain_body;
 pub(crate) mod metrics;
 pub(crate) mod refusal_log;
-mod request_origin;
+pub(crate) mod request_origin;
 mod request_span;
 
 use crate::{memory::Memory, settings::PublicSettings};

@@ -1,5 +1,6 @@
 //! gRPC with TLS: which clients and servers accept each other.
 
+use crate::tls_causes::expect_once;
 use crate::tls_port::{Certified, Port, channel, login_request};
 use e2e::{
     ADMIN_PASSWORD, Authority, Process, Store, TestApp, TestDatabase, TestSetup, Validity,
@@ -77,10 +78,31 @@ async fn tls_client_at_a_plaintext_port_fails_cleanly() {
 /// The gateway calls auth-service only once its certificate is valid.
 #[tokio::test]
 async fn gateway_rejects_an_auth_service_without_a_valid_certificate() {
-    for (why, other, hosts, valid) in [
-        ("another authority", true, &["127.0.0.1"][..], Validity::Current),
-        ("another name", false, &["auth.example", "127.0.0.2"], Validity::Current),
-        ("too old", false, &["127.0.0.1"], Validity::Expired),
+    for (why, other, hosts, valid, cause, of_server) in [
+        (
+            "another authority",
+            true,
+            &["127.0.0.1"][..],
+            Validity::Current,
+            "its certificate is not from a CA in the CA file",
+            "it does not trust the CA of this server's certificate",
+        ),
+        (
+            "another name",
+            false,
+            &["auth.example", "127.0.0.2"],
+            Validity::Current,
+            "its certificate is for auth.example, 127.0.0.2 and not for 127.0.0.1",
+            "it refuses this server's certificate, which probably lacks the name it calls",
+        ),
+        (
+            "too old",
+            false,
+            &["127.0.0.1"],
+            Validity::Expired,
+            "its certificate has expired",
+            "for it, this server's certificate has expired or is not valid yet",
+        ),
     ] {
         let certified = Certified::new();
         let elsewhere = Authority::new();
@@ -92,7 +114,8 @@ async fn gateway_rejects_an_auth_service_without_a_valid_certificate() {
         let response = app.try_log_in("admin", ADMIN_PASSWORD).await;
         response.expect_detail(503, "Service temporarily unavailable.");
         let complaint = "no secure connection to auth-service";
-        app.gateway().logs(why, |line| line.contains(complaint) && line.contains("WARN")).await;
+        expect_once(app.gateway(), complaint, cause).await;
+        expect_once(app.auth(), "refused a gRPC connection", of_server).await;
 
         // Repaired without a restart.
         certified.own.replace_with(&good);

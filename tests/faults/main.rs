@@ -30,6 +30,7 @@ mod sqlite_locked;
 mod standby;
 mod start;
 mod terminal;
+mod tls_causes;
 mod tls_port;
 mod unreadable_row;
 mod untrusted_peers;

@@ -1,11 +1,13 @@
 //! What operators use: commands, secrets, containers.
 
+mod backup;
 mod blocklist;
 mod compose_engine;
 mod compose_file;
 mod compose_steps;
 mod configuration_doc;
 mod doctor;
+mod gateway_doctor;
 mod hardening;
 mod healthcheck;
 mod init_secrets;
@@ -13,6 +15,7 @@ mod kubernetes;
 mod migrate;
 mod pepper;
 mod posts_doctor;
+mod rolegate_commands;
 mod rotate_secrets;
 mod secret_files_doc;
 mod systemd_unit;

@@ -22,7 +22,7 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     check_users(&mut doctor, "database", service, host.database(), service.admin_password()).await;
     let grpc = ("AUTH_LISTEN_ADDR", settings.auth_listen_addr);
     doctor.addresses(&[grpc], settings.ops_listen_addr).await;
-    doctor.ignored_addresses(&IGNORED_ADDRESSES, settings.ops_listen_addr).await;
+    doctor.ignored_addresses(&IGNORED_ADDRESSES, false, settings.ops_listen_addr).await;
     doctor.finish()
 }
 

@@ -9,7 +9,7 @@ use std::{
     sync::{LazyLock, Mutex, PoisonError},
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tonic::Status;
+use tonic::{Code, Status};
 
 /// The preface of a client and its empty SETTINGS (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
@@ -21,6 +21,22 @@ pub(crate) enum ConnectError {
     Stream(io::Error),
     /// A stream without HTTP/2, gRPC or a health status on it.
     Call(Status),
+}
+
+/// What failed, without details.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FailureKind {
+    Stream(io::ErrorKind),
+    Call(Code),
+}
+
+impl ConnectError {
+    pub(crate) fn kind(&self) -> FailureKind {
+        match self {
+            Self::Stream(error) => FailureKind::Stream(error.kind()),
+            Self::Call(status) => FailureKind::Call(status.code()),
+        }
+    }
 }
 
 impl From<Status> for ConnectError {

@@ -1,7 +1,7 @@
 //! One replica of a service: kept connected, with its health watched.
 
 use crate::{
-    cause::{self, ConnectError},
+    cause::{self, ConnectError, FailureKind},
     connection::{Connector, open},
     discovery::{Discover, ServiceInfo},
 };
@@ -91,6 +91,7 @@ impl Monitor {
     /// stream sends every change and ends with the connection.
     pub(crate) async fn run(self, mut report: impl FnMut(ReplicaState)) {
         let mut backoff = MIN_BACKOFF;
+        let mut explained = Vec::new();
         loop {
             // Created before the attempt: a notification during an attempt that fails starts the
             // next one.
@@ -99,6 +100,7 @@ impl Monitor {
             let error = match timeout(HEALTH_TIMEOUT, self.connect()).await {
                 Ok(Ok((connection, health))) => {
                     cause::clear(self.service, self.address);
+                    explained.clear();
                     self.follow_health(&connection, health, &mut report).await;
                     // The replica stops, or the connection broke. Only a new connection tells which;
                     // it takes milliseconds, and calls without another replica wait for it instead of
@@ -114,23 +116,31 @@ impl Monitor {
                 Err(_elapsed) => Some(ConnectError::Stream(io::ErrorKind::TimedOut.into())),
             };
             report(ReplicaState::Down);
-            if let Some(error) = error {
-                self.log(&error).await;
+            let mut pause = pin!(async {
+                sleep(MIN_RETRY_DELAY).await;
+                let _ = timeout(backoff, notified).await;
+            });
+            // Within the pause: the next attempt must not wait for an explanation.
+            select! {
+                () = &mut pause => {}
+                () = self.log_once(error, &mut explained) => pause.await,
             }
-            sleep(MIN_RETRY_DELAY).await;
-            let _ = timeout(backoff, notified).await;
             backoff = (backoff * 2).min(MAX_BACKOFF);
         }
     }
 
     /// Callers see only an outage; what an operator can mend is in the log. Streams within the process
-    /// have nothing to mend.
-    async fn log(&self, error: &ConnectError) {
-        if self.address.port() != 0 {
-            let is_encrypted = self.origin.scheme() == Some(&Scheme::HTTPS);
-            let cause = self.explain(error).await;
-            cause::log(self.service, self.address, is_encrypted, cause);
+    /// have nothing to mend. `explained`: the kinds of failure that were logged since the replica was
+    /// up.
+    async fn log_once(&self, error: Option<ConnectError>, explained: &mut Vec<FailureKind>) {
+        let Some(error) = error.filter(|_| self.address.port() != 0) else { return };
+        if explained.contains(&error.kind()) {
+            return;
         }
+        let is_encrypted = self.origin.scheme() == Some(&Scheme::HTTPS);
+        let cause = self.explain(&error).await;
+        cause::log(self.service, self.address, is_encrypted, cause);
+        explained.push(error.kind());
     }
 
     async fn explain(&self, error: &ConnectError) -> String {

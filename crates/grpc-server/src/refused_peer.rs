@@ -1,5 +1,6 @@
 //! Log lines about connections that were refused before their first call.
 
+use rolegate_service_runtime::{clients::client_key, ignored_address::is_private};
 use std::{
     collections::HashMap,
     net::IpAddr,
@@ -10,8 +11,9 @@ use std::{
 /// A client that tries again and again gets one line in this time.
 const REPEAT: Duration = Duration::from_hours(1);
 
-/// Strangers could fill the memory and the log.
-const MAX_LINES: usize = 256;
+/// Lines about strangers, who could fill the memory and the log, and as many about private addresses,
+/// which are probably the operator's.
+const MAX_LINES: usize = 128;
 
 /// When which problem of which client was logged.
 type Logged = HashMap<(IpAddr, String), Instant>;
@@ -20,17 +22,20 @@ static LOGGED: LazyLock<Mutex<Logged>> = LazyLock::new(Mutex::default);
 
 /// Logs why a connection of `peer` was refused, once for each client and reason within [`REPEAT`].
 pub(crate) fn log(peer: IpAddr, problem: &str) {
-    let peer = peer.to_canonical();
     let mut logged = LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
     if is_news(&mut logged, peer, problem, Instant::now()) {
+        let peer = peer.to_canonical();
         tracing::warn!(%peer, problem, "refused a gRPC connection");
     }
 }
 
 fn is_news(logged: &mut Logged, peer: IpAddr, problem: &str, now: Instant) -> bool {
     logged.retain(|_, at| now.duration_since(*at) < REPEAT);
-    let key = (peer, problem.to_owned());
-    if logged.len() >= MAX_LINES || logged.contains_key(&key) {
+    let is_own = is_private(peer);
+    let client = if is_own { peer.to_canonical() } else { client_key(Some(peer)) };
+    let key = (client, problem.to_owned());
+    let lines = logged.keys().filter(|(client, _)| is_private(*client) == is_own).count();
+    if lines >= MAX_LINES || logged.contains_key(&key) {
         return false;
     }
     logged.insert(key, now);
@@ -46,14 +51,16 @@ mod tests {
     };
 
     #[test]
-    fn each_problem_of_each_client_is_news_once_an_hour_and_strangers_are_bounded() {
+    fn each_problem_of_each_client_is_news_once_an_hour_and_strangers_silence_only_strangers() {
         let (mut logged, now) = (Logged::new(), Instant::now());
-        let peer = |number: u32| IpAddr::V4(Ipv4Addr::from_bits(number));
+        let peer = |number: u32| IpAddr::V4(Ipv4Addr::from_bits((8 << 24) + number));
         assert!(is_news(&mut logged, peer(1), "plain text", now));
         assert!(!is_news(&mut logged, peer(1), "plain text", now));
         assert!(is_news(&mut logged, peer(1), "expired", now));
         let others = (2..10_000).filter(|number| is_news(&mut logged, peer(*number), "", now));
         assert_eq!(others.count(), MAX_LINES - 2);
+        let own = IpAddr::from([10, 0, 0, 1]);
+        assert!(is_news(&mut logged, own, "plain text", now), "strangers silenced it");
         let almost = now + REPEAT - Duration::from_secs(1);
         assert!(!is_news(&mut logged, peer(1), "plain text", almost));
         assert!(is_news(&mut logged, peer(1), "plain text", now + REPEAT));

@@ -36,6 +36,11 @@ impl Doctor {
         }
     }
 
+    /// Prints what only the operator can judge; neither good nor a failure.
+    fn note(step: &str, text: impl Display) {
+        print_line("note", step, text);
+    }
+
     /// Fails if a check failed.
     pub fn finish(self) -> Result<(), Failure> {
         match self.failed {
@@ -82,20 +87,28 @@ impl Doctor {
     }
 
     /// Whether peers that are not trusted report client addresses to the server with this
-    /// `OPS_LISTEN_ADDR`.
-    pub async fn ignored_addresses(&mut self, header: &AddressHeader, ops: SocketAddr) {
+    /// `OPS_LISTEN_ADDR`: a failure, unless the listener is public, because strangers can send anything.
+    pub async fn ignored_addresses(
+        &mut self,
+        header: &AddressHeader,
+        is_public: bool,
+        ops: SocketAddr,
+    ) {
+        const STEP: &str = "trust";
         let Ok(count) = header.count_at(ops).await else { return };
         let AddressHeader { name, setting, sender, .. } = header;
-        self.report(
-            "trust",
-            match count {
-                0 => Ok(format!("every caller that sends {name} is in {setting}")),
-                _ => Err(format!(
-                    "{count} calls with {name} came from addresses outside of {setting}, and it was \
-                     ignored: if a {sender} is one of them, add it; its users share one rate limit"
-                )),
-            },
+        let problem = format!(
+            "{count} calls with {name} came from addresses outside of {setting}, and it was \
+             ignored: if a {sender} is one of them, add it; its users share one rate limit"
         );
+        match count {
+            0 => {
+                let text = format!("every caller that sends {name} is in {setting}");
+                self.report(STEP, Ok::<_, &str>(text));
+            }
+            _ if is_public => Self::note(STEP, problem),
+            _ => self.report(STEP, Err::<&str, _>(problem)),
+        }
     }
 
     /// Binds the addresses of these settings and of `OPS_LISTEN_ADDR`, unless a server with these

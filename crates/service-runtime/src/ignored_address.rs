@@ -81,7 +81,8 @@ impl AddressHeader {
 }
 
 /// Whether strangers on the Internet cannot have this address.
-fn is_private(address: IpAddr) -> bool {
+#[must_use]
+pub fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => v4.is_private() || v4.is_loopback() || v4.is_link_local(),
         IpAddr::V6(v6) => v6.is_unique_local() || v6.is_loopback() || v6.is_unicast_link_local(),

@@ -1,6 +1,6 @@
 //! `gateway doctor`.
 
-use crate::settings::Settings;
+use crate::{IGNORED_ADDRESSES, settings::Settings};
 use rolegate_service_runtime::{
     bind_address::BindAddress,
     doctor::Doctor,
@@ -34,5 +34,6 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     let addresses: Vec<_> =
         addresses.map(|(name, address)| (name, BindAddress::Address(address))).collect();
     doctor.addresses(&addresses, settings.ops_listen_addr).await;
+    doctor.ignored_addresses(&IGNORED_ADDRESSES, true, settings.ops_listen_addr).await;
     doctor.finish()
 }

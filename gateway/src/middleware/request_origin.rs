@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Client addresses that peers outside of `TRUSTED_PROXIES` report.
-pub(crate) static IGNORED: AddressHeader =
+pub static IGNORED: AddressHeader =
     AddressHeader::new(client_ip::X_FORWARDED_FOR, "TRUSTED_PROXIES", "proxy of yours");
 
 pub(crate) struct RequestOrigin {

@@ -27,6 +27,6 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     }
     let grpc = ("POSTS_LISTEN_ADDR", settings.posts_listen_addr);
     doctor.addresses(&[grpc], settings.ops_listen_addr).await;
-    doctor.ignored_addresses(&IGNORED_ADDRESSES, settings.ops_listen_addr).await;
+    doctor.ignored_addresses(&IGNORED_ADDRESSES, false, settings.ops_listen_addr).await;
     doctor.finish()
 }

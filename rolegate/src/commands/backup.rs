@@ -75,8 +75,8 @@ impl Restore {
         let in_place_of_posts = Replacement::begin(posts).await.map_err(failed)?;
         let new_posts = in_place_of_posts.prepare(old_posts).await.map_err(failed)?;
         let new_users = in_place_of_users.prepare(old_users).await.map_err(failed)?;
-        in_place_of_posts.finish(new_posts).await.map_err(failed)?;
-        in_place_of_users.finish(new_users).await.map_err(failed)?;
+        in_place_of_posts.finish(new_posts).map_err(failed)?;
+        in_place_of_users.finish(new_users).map_err(failed)?;
         let (users, posts) = (users.display(), posts.display());
         print(&format!("The users are in {users}, the posts in {posts}. Both were checked."));
         Ok(())

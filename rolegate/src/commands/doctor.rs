@@ -6,6 +6,7 @@ use rolegate_auth_service::{
     clock::{Clock as _, SystemClock},
     commands::doctor::{check_settings, check_users},
 };
+use rolegate_gateway::IGNORED_ADDRESSES;
 use rolegate_posts_service::store;
 use rolegate_service_host::check_database;
 use rolegate_service_runtime::{
@@ -44,6 +45,7 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
         doctor.report("addresses", Err::<&str, _>(error));
     }
     doctor.addresses(&addresses, settings.ops_listen_addr).await;
+    doctor.ignored_addresses(&IGNORED_ADDRESSES, true, settings.ops_listen_addr).await;
     doctor.finish()
 }
 

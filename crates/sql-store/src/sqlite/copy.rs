@@ -20,7 +20,7 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// Why a file was not copied or not replaced. No file was changed.
+/// Why a file was not copied or not replaced. The file has the content that it had.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// The integrity check found this.
@@ -80,10 +80,16 @@ impl DatabaseCopy {
         let mut connection = connect_read_only(source).await.map_err(&failed)?;
         check_integrity(&mut connection, source).await?;
         // One read transaction: neither waits for writers nor delays them. Into an empty file only.
-        let path = copy.path().to_str().unwrap_or_default();
+        let path = copy.path().to_str().ok_or(io::ErrorKind::InvalidFilename.into());
+        let path = path.map_err(CopyError::io(destination))?;
         let copied = sqlx::query("VACUUM INTO $1").bind(path).execute(&mut connection).await;
         copied.map_err(&failed)?;
         connection.close().await.map_err(&failed)?;
+        // An empty file has its integrity too.
+        if copy.as_file().metadata().map_err(CopyError::io(destination))?.len() == 0 {
+            let problem = "nothing was copied".to_owned();
+            return Err(CopyError::Damaged { file: destination.to_owned(), problem });
+        }
         let mut connection = connect_read_only(copy.path()).await.map_err(&failed)?;
         check_integrity(&mut connection, destination).await?;
         connection.close().await.map_err(&failed)?;
@@ -99,8 +105,8 @@ impl DatabaseCopy {
     }
 }
 
-/// The exclusive right to replace a database, which need not exist: no program uses it, and none of
-/// ours opens it until this is dropped.
+/// The right to replace a database, which need not exist: no program used it at first, and none of ours
+/// opens it until this is dropped.
 #[derive(Debug)]
 pub struct Replacement {
     /// Not a link: that stays.
@@ -109,7 +115,8 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Fails if a program uses `file`. Waits while one opens it.
+    /// Fails if a program uses `file`. Waits while one opens it. Moves its log into it, so that it is
+    /// whole without.
     pub async fn begin(file: &Path) -> Result<Self, CopyError> {
         let lock = lock_exclusive(file).await.map_err(lock_error)?;
         if file.try_exists().map_err(CopyError::io(file))? {
@@ -118,6 +125,8 @@ impl Replacement {
             // contains.
             fcntl_lock(&opened, FlockOperation::NonBlockingLockExclusive)
                 .map_err(|_held| CopyError::InUse(file.to_owned()))?;
+            drop(opened);
+            fold_log(file).await?;
         }
         let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
         Ok(Self { file, _lock: lock })
@@ -129,11 +138,8 @@ impl Replacement {
     }
 
     /// Replaces the file, or creates it, in one step: after a crash it is the old one or the new one.
-    pub async fn finish(self, copy: DatabaseCopy) -> Result<(), CopyError> {
+    pub fn finish(self, copy: DatabaseCopy) -> Result<(), CopyError> {
         let file = &self.file;
-        if file.try_exists().map_err(CopyError::io(file))? {
-            fold_log(file).await?;
-        }
         // The log of another database would be applied to the new one.
         for suffix in ["-wal", "-shm", "-journal"] {
             let mut path = file.as_os_str().to_owned();
@@ -150,8 +156,7 @@ impl Replacement {
     }
 }
 
-/// Moves the write-ahead log into the file, so that the file is whole without it. A damaged file
-/// stays as it is.
+/// Moves the write-ahead log into the file. A damaged file stays as it is.
 async fn fold_log(file: &Path) -> Result<(), CopyError> {
     let options = SqliteConnectOptions::new().filename(file);
     match options.journal_mode(SqliteJournalMode::Delete).connect().await {

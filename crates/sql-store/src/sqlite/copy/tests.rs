@@ -4,8 +4,12 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode},
 };
 use std::{
+    ffi::OsStr,
     fs,
-    os::unix::fs::{MetadataExt, symlink},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, symlink},
+    },
     path::Path,
 };
 
@@ -42,6 +46,10 @@ async fn a_copy_of_an_open_database_is_whole_private_and_never_overwrites() {
     assert_eq!(at("b.db").metadata().expect("there").mode() & 0o777, 0o600);
     let again = DatabaseCopy::create(&at("a.db"), &at("b.db")).await.expect("copied");
     again.persist_new(&at("b.db")).expect_err("there is one");
+    let odd = at("x").with_file_name(OsStr::from_bytes(b"\xff"));
+    fs::create_dir(&odd).expect("created");
+    DatabaseCopy::create(&at("a.db"), &odd.join("c.db")).await.expect_err("not UTF-8");
+    fs::remove_dir(&odd).expect("empty");
     let files = fs::read_dir(folder.path()).expect("listed").count();
     assert_eq!(files, 4, "a.db, its log and index, and b.db");
 }
@@ -77,7 +85,7 @@ async fn a_database_is_replaced_with_its_log() {
     let replace = async |name: &str| {
         let replacement = Replacement::begin(&at(name)).await.expect("unused");
         let copy = replacement.prepare(&at("new.db")).await.expect("copied");
-        replacement.finish(copy).await.expect("replaced");
+        replacement.finish(copy).expect("replaced");
     };
 
     fs::write(at("old.db-wal"), "the log of a removed database").expect("written");

@@ -1,0 +1,141 @@
+//! The commands of `rolegate` that auth-service and posts-service have too.
+
+use crate::doctor::expect_line;
+use e2e::{Api, Exit, Process, Program, Store, TestDatabase, TestUser, for_both_stores};
+use std::{collections::BTreeMap, path::Path};
+
+for_both_stores!(
+    users_are_created_and_disabled_beside_the_running_service,
+    doctor_finds_no_problem_before_the_first_start_and_while_serving,
+    migrate_creates_the_tables_of_both_services,
+);
+
+const PASSWORD: &str = "planted-new-password-7c2d";
+
+/// Free ports; the database of the store, or the default.
+async fn settings(store: Store) -> (BTreeMap<String, String>, Option<TestDatabase>) {
+    let addresses = ["BEARER", "BASIC", "AUTH", "POSTS", "OPS"]
+        .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()));
+    let mut settings = BTreeMap::from(addresses);
+    if matches!(store, Store::Sqlite) {
+        return (settings, None);
+    }
+    let database = TestDatabase::create(store).await;
+    settings.insert("DATABASE_URL".to_owned(), database.url());
+    (settings, Some(database))
+}
+
+async fn run(arguments: &[&str], settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
+    let exit = Process::run(Program::FastHashRolegate, arguments, settings, folder, PASSWORD).await;
+    assert!(!format!("{}{}", exit.stdout, exit.stderr).contains(PASSWORD), "{exit:?}");
+    exit
+}
+
+async fn users_are_created_and_disabled_beside_the_running_service(store: Store) {
+    let (settings, _database) = settings(store).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let early = run(&["user", "list"], &settings, folder.path()).await;
+    assert_eq!(early.code, Some(64), "{early:?}");
+    assert!(early.stderr.contains("does not exist, or has no users yet"), "{early:?}");
+    assert!(!folder.path().join("data").exists(), "a command on users creates nothing");
+
+    let process = Process::start(Program::FastHashRolegate, &settings, folder.path());
+    let process = process.ready().await;
+    let bearer = Api::at(&process.address("bearer"));
+    let created =
+        run(&["user", "create", "ann", "--role", "author"], &settings, folder.path()).await;
+    assert_eq!(created.stdout, "User 2 (\"ann\") has the role author.\n", "{created:?}");
+    let ann = TestUser::log_in(&bearer, "ann", PASSWORD).await;
+    bearer.with_token(&ann.token).get("/author").await.expect(200);
+    let disabled = run(&["user", "disable", "ann"], &settings, folder.path()).await;
+    assert_eq!(disabled.code, Some(0), "{disabled:?}");
+    bearer.with_token(&ann.token).get("/author").await.expect(401);
+}
+
+async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store: Store) {
+    let (mut settings, _database) = settings(store).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let exit = run(&["doctor"], &settings, folder.path()).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    let [users, posts] = match store {
+        Store::Postgres => {
+            ["there is no user admin yet; the first start creates it", "no schema yet"]
+        }
+        Store::Sqlite => [
+            "SQLite in ./data/rolegate.db: the first start creates it, and the user admin",
+            "SQLite in ./data/posts.db: the first start creates it",
+        ],
+    };
+    for text in [
+        "DATA_DIR: ./data does not exist yet",
+        "keys      there is none yet; the first start generates it",
+        users,
+        posts,
+        "BEARER_LISTEN_ADDR 127.0.0.1:0 is free",
+        "POSTS_LISTEN_ADDR 127.0.0.1:0 is free",
+    ] {
+        expect_line(&exit, "ok", text);
+    }
+    assert!(!folder.path().join("data").exists(), "doctor creates nothing");
+
+    let server = Process::start(Program::FastHashRolegate, &settings, folder.path()).ready().await;
+    server.wait_for_readiness(200).await;
+    settings.insert("OPS_LISTEN_ADDR".to_owned(), server.socket_address("ops").to_string());
+    let exit = run(&["doctor"], &settings, folder.path()).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    expect_line(&exit, "ok", "DATA_DIR: ./data is private");
+    expect_line(&exit, "ok", "keys      1 accepted");
+    expect_line(&exit, "ok", "the user admin exists");
+    expect_line(&exit, "ok", "in use by a server that is ready");
+    let current = exit.stdout.matches("the schema is up to date").count();
+    assert_eq!(current, 2, "{exit:?}");
+}
+
+#[tokio::test]
+async fn doctor_reports_all_problems_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("data")).expect("created");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = taken.local_addr().expect("bound").to_string();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(folder.path().join("data"), open).expect("set");
+    let settings = BTreeMap::from(
+        [
+            ("SIGNING_SECRET", "hunter2"),
+            ("POSTS_DATABASE_URL", "mysql://root:hunter2@localhost/posts"),
+            ("POSTS_TLS_CERT_FILE", "/nowhere/at/all"),
+            ("BEARER_LISTEN_ADDR", &port),
+            ("BASIC_LISTEN_ADDR", &port),
+            ("AUTH_LISTEN_ADDR", "off"),
+            ("POSTS_LISTEN_ADDR", "127.0.0.1:0"),
+            ("OPS_LISTEN_ADDR", "127.0.0.1:0"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    let exit = run(&["doctor"], &settings, folder.path()).await;
+    assert_eq!(exit.code, Some(1), "{exit:?}");
+    expect_line(&exit, "FAILED", "others may write to ./data");
+    expect_line(&exit, "FAILED", "SIGNING_SECRET: must have at least 32 bytes");
+    expect_line(&exit, "FAILED", "POSTS_DATABASE_URL: must be postgres://");
+    expect_line(&exit, "FAILED", "POSTS_TLS_KEY_FILE: is required");
+    expect_line(&exit, "FAILED", "BEARER_LISTEN_ADDR: cannot listen on");
+    expect_line(&exit, "FAILED", "BASIC_LISTEN_ADDR: cannot listen on");
+    assert_eq!(exit.stderr, "6 checks failed\n");
+    assert!(!exit.stdout.contains("hunter2"), "a secret is shown: {exit:?}");
+}
+
+async fn migrate_creates_the_tables_of_both_services(store: Store) {
+    let (settings, database) = settings(store).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for _ in 0..2 {
+        let exit = run(&["migrate"], &settings, folder.path()).await;
+        assert_eq!(exit.code, Some(0), "{exit:?}");
+        assert_eq!(exit.stdout.matches("The schema is up to date: ").count(), 2, "{exit:?}");
+    }
+    match database {
+        Some(database) => database.execute("SELECT author_id FROM posts.post").await,
+        None => assert!(folder.path().join("data/posts.db").exists()),
+    }
+    let list = run(&["user", "list"], &settings, folder.path()).await;
+    assert_eq!(list.stdout.lines().count(), 1, "migrate creates no user: {list:?}");
+}
