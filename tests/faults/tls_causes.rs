@@ -17,7 +17,7 @@ pub(crate) async fn expect_once(process: &Process, text: &str, cause: &str) {
 
 /// A gateway of its own, which calls this URL. Waits until it has tried several times.
 async fn gateway(app: &TestApp, url: &str, tls: &[(&str, String)]) -> (Process, String) {
-    let mut settings: BTreeMap<_, _> = ["BEARER", "BASIC", "OPS"]
+    let mut settings: BTreeMap<_, _> = ["BEARER", "BASIC", "FORWARD_AUTH", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()))
         .into();
     settings.insert("AUTH_SERVICE_URL".to_owned(), url.to_owned());

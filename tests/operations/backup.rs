@@ -16,7 +16,7 @@ struct Own {
 
 impl Own {
     fn new() -> Self {
-        let addresses = ["BEARER", "BASIC", "AUTH", "POSTS", "OPS"]
+        let addresses = ["BEARER", "BASIC", "FORWARD_AUTH", "AUTH", "POSTS", "OPS"]
             .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()));
         let settings = BTreeMap::from(addresses);
         Self { folder: tempfile::tempdir().expect("a folder"), settings }

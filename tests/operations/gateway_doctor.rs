@@ -14,7 +14,7 @@ async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
 
 /// Free ports, and the services of `app`.
 fn settings(app: &TestApp) -> BTreeMap<String, String> {
-    let addresses = ["BEARER", "BASIC", "OPS"]
+    let addresses = ["BEARER", "BASIC", "FORWARD_AUTH", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()));
     let urls = [("AUTH", app.auth().address("grpc")), ("POSTS", app.posts().address("grpc"))]
         .map(|(name, url)| (format!("{name}_SERVICE_URL"), url));
@@ -58,6 +58,7 @@ async fn doctor_reports_all_problems_at_once() {
             ("POSTS_SERVICE_URL", "http://no-such-name.invalid:50052"),
             ("BEARER_LISTEN_ADDR", port.as_str()),
             ("BASIC_LISTEN_ADDR", "off"),
+            ("FORWARD_AUTH_LISTEN_ADDR", "off"),
             ("OPS_LISTEN_ADDR", "192.0.2.1:9000"),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned())),

@@ -14,7 +14,7 @@ const PASSWORD: &str = "planted-new-password-7c2d";
 
 /// Free ports; the database of the store, or the default.
 async fn settings(store: Store) -> (BTreeMap<String, String>, Option<TestDatabase>) {
-    let addresses = ["BEARER", "BASIC", "AUTH", "POSTS", "OPS"]
+    let addresses = ["BEARER", "BASIC", "FORWARD_AUTH", "AUTH", "POSTS", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()));
     let mut settings = BTreeMap::from(addresses);
     if matches!(store, Store::Sqlite) {
@@ -106,6 +106,7 @@ async fn doctor_reports_all_problems_at_once() {
             ("POSTS_TLS_CERT_FILE", "/nowhere/at/all"),
             ("BEARER_LISTEN_ADDR", &port),
             ("BASIC_LISTEN_ADDR", &port),
+            ("FORWARD_AUTH_LISTEN_ADDR", "off"),
             ("AUTH_LISTEN_ADDR", "off"),
             ("POSTS_LISTEN_ADDR", "127.0.0.1:0"),
             ("OPS_LISTEN_ADDR", "127.0.0.1:0"),
