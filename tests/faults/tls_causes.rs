@@ -94,7 +94,7 @@ async fn an_auth_service_that_is_not_up_yet_is_connection_refused_also_with_tls(
     let address = free.local_addr().expect("bound");
     drop(free);
     let ca = [("CA", certified.authority.file().display().to_string())];
-    for (scheme, tls) in [("http", &[][..]), ("https", &ca)] {
+    for (scheme, tls) in [("https", &ca[..]), ("http", &[])] {
         let (gateway, doctor) = gateway(&app, &format!("{scheme}://{address}"), tls).await;
         expect_once(&gateway, "no connection to auth-service", "connection refused").await;
         assert!(doctor.contains("does not answer: connection refused"), "{doctor}");

@@ -116,7 +116,7 @@ impl Monitor {
                 Err(_elapsed) => Some(ConnectError::Stream(io::ErrorKind::TimedOut.into())),
             };
             report(ReplicaState::Down);
-            let mut pause = pin!(async {
+            let mut pause = pin!(async move {
                 sleep(MIN_RETRY_DELAY).await;
                 let _ = timeout(backoff, notified).await;
             });

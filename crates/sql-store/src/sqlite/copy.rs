@@ -80,7 +80,7 @@ impl DatabaseCopy {
         let mut connection = connect_read_only(source).await.map_err(&failed)?;
         check_integrity(&mut connection, source).await?;
         // One read transaction: neither waits for writers nor delays them. Into an empty file only.
-        let path = copy.path().to_str().ok_or(io::ErrorKind::InvalidFilename.into());
+        let path = copy.path().to_str().ok_or(io::Error::from(io::ErrorKind::InvalidFilename));
         let path = path.map_err(CopyError::io(destination))?;
         let copied = sqlx::query("VACUUM INTO $1").bind(path).execute(&mut connection).await;
         copied.map_err(&failed)?;
