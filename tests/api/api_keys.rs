@@ -89,6 +89,7 @@ async fn key_has_the_lower_of_both_roles_from_the_next_request_on(setup: TestSet
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let own = as_user(&app, &ann);
+    let proxy = Api::at(&app.gateway().address("forward"));
     let (free, _) = create_key(&own, &json!({ "name": "free" })).await;
     let (bound, stored) = create_key(&own, &json!({ "name": "bound", "role": "author" })).await;
     assert_eq!(stored["role"], "author");
@@ -99,6 +100,8 @@ async fn key_has_the_lower_of_both_roles_from_the_next_request_on(setup: TestSet
         for (key, effective) in [(&free, role), (&bound, of_bound)] {
             let profile = app.bearer.with_token(key).get("/profile").await;
             assert_eq!(profile.expect(200).json()["role"], effective, "stored: {role}");
+            let proxied = proxy.with_token(key).get("/authorize").await;
+            proxied.expect(200).expect_header("rolegate-role", Some(effective));
             let status = if effective == "admin" { 200 } else { 403 };
             app.bearer.with_token(key).get("/users").await.expect(status);
         }

@@ -36,6 +36,8 @@ const READS_BETWEEN_CHANGES: u32 = 25;
 /// One user whose role changes, and its readers.
 struct Subject {
     user: TestUser,
+    /// An access token and an API key, which readers use in turns.
+    credentials: [String; 2],
     admin: TestUser,
     /// Reads that began after the last change was acknowledged.
     reads_since_change: Semaphore,
@@ -62,7 +64,10 @@ async fn roles_are_linearizable(store: Store) {
     let mut subjects = Vec::new();
     for name in 0..USERS {
         let user = app.user(&format!("subject {name}")).await;
-        subjects.push(Arc::new(Subject::new(user, admin.clone())));
+        let made = app.bearer.with_token(&user.token);
+        let made = made.post("/profile/keys", &json!({ "name": "a program" })).await;
+        let key = made.expect(201).json()["key"].as_str().expect("a key").to_owned();
+        subjects.push(Arc::new(Subject::new(user, key, admin.clone())));
     }
     let (second_auth, second_gateway) = second_pair(&mut app).await;
     let gateways = [app.bearer.clone(), Api::at(&second_gateway.address("bearer"))];
@@ -161,8 +166,9 @@ async fn run_scenario(
 }
 
 impl Subject {
-    fn new(user: TestUser, admin: TestUser) -> Self {
+    fn new(user: TestUser, key: String, admin: TestUser) -> Self {
         Self {
+            credentials: [user.token.clone(), key],
             user,
             admin,
             reads_since_change: Semaphore::new(0),
@@ -179,7 +185,7 @@ impl Subject {
         while !self.stop.load(Ordering::SeqCst) {
             let generation = self.changes_done.load(Ordering::SeqCst);
             let began = Instant::now();
-            let role = source.role(&self.user.token).await;
+            let role = source.role(&self.credentials[reads.len() % 2]).await;
             let ended = Instant::now();
             reads.push(Read { began, ended, role });
             if generation == self.changes_done.load(Ordering::SeqCst) {
