@@ -56,8 +56,7 @@ pub(crate) fn fake_auth() -> (AuthClient, Calls) {
                 .ok_or(io::ErrorKind::ConnectionRefused.into())
         }
     });
-    let client = AuthClient::new(channel.clone(), channel);
-    (client, calls)
+    (AuthClient::new(channel.clone(), channel), calls)
 }
 
 impl FakeAuth {
