@@ -60,15 +60,15 @@ impl Refusals {
         &self,
         context: CallContext,
         username: &str,
-        call: impl Future<Output = Result<T, CallError>>,
+        call: impl AsyncFnOnce() -> Result<T, CallError>,
     ) -> Result<T, ApiError> {
         let client = client_key(context.client_address);
         let request = Request { client, username };
         let refused = self.0.memory.find(&request, &[Reason::TooManyAttempts]);
         if let Some(refusal) = refused {
-            return Err(self.refuse(client, refusal).await);
+            return Err(Box::pin(self.refuse(client, refusal)).await);
         }
-        self.answer(&request, call.await).await
+        self.answer(&request, call().await).await
     }
 
     /// Makes another call that hashes a password, whose refusals say nothing about logins.
@@ -93,7 +93,8 @@ impl Refusals {
         match outcome {
             Err(CallError::Refused(error)) if is_refusal_reason(error.reason) => {
                 self.0.memory.keep(request, &error, Instant::now());
-                Err(self.refuse(request.client, CallError::Refused(error)).await)
+                // Boxed: most requests need no room for a delay.
+                Err(Box::pin(self.refuse(request.client, CallError::Refused(error))).await)
             }
             outcome => Ok(outcome?),
         }

@@ -4,8 +4,9 @@ use super::{AccountError, Accounts, credentials::Presented};
 use crate::{
     audit::{self, AuthMethod, Event},
     metrics,
+    password::CacheKey,
     request_origin::RequestOrigin,
-    user::User,
+    user::{Credentials, User},
 };
 use secrecy::SecretString;
 
@@ -34,7 +35,18 @@ impl Accounts {
             }
             return Ok(stored.user.clone());
         }
-        // Identical checks at the same time are one attempt: together they learn one result.
+        // Boxed, so that a hit moves no room for a check.
+        Box::pin(self.check_credentials(presented, stored, key, origin)).await
+    }
+
+    /// Identical checks at the same time are one attempt: together they learn one result.
+    async fn check_credentials(
+        &self,
+        presented: Presented<'_>,
+        stored: Option<Credentials>,
+        key: Option<CacheKey>,
+        origin: RequestOrigin,
+    ) -> Result<User, AccountError> {
         let check = async {
             self.hasher.check_capacity(origin).await?;
             let stored = stored.as_ref();

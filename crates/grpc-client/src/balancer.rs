@@ -68,6 +68,14 @@ struct Shared {
     watcher: AbortHandle,
 }
 
+/// A replica for a call.
+#[derive(Debug)]
+struct Pick {
+    replica: Replica,
+    /// Whether a call that it does not answer could be sent to another one.
+    has_others: bool,
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
         self.watcher.abort();
@@ -132,17 +140,23 @@ impl BalancedChannel {
         Self { affinity: Some(Affinity::of_key(key)), ..self.clone() }
     }
 
-    /// Picks a replica for a call. Waits for the first health status of new replicas and, where none
-    /// is up, for one more attempt to connect, so that a replica that just came back is found.
-    async fn pick(&self) -> Result<Replica, Status> {
-        if let Some(replica) = self.choose() {
-            return Ok(replica);
+    /// Picks a replica for a call.
+    async fn pick(&self) -> Result<Pick, Status> {
+        match self.choose() {
+            Some(pick) => Ok(pick),
+            // Boxed: most calls do not wait.
+            None => Box::pin(self.wait_for_replica()).await,
         }
+    }
+
+    /// Waits for the first health status of new replicas and, where none is up, for one more attempt
+    /// to connect, so that a replica that just came back is found.
+    async fn wait_for_replica(&self) -> Result<Pick, Status> {
         let mut available = self.shared.available.clone();
         // Bounded, because replicas that appear one after the other can keep the set pending.
         let _ = timeout(HEALTH_TIMEOUT, available.wait_for(Option::is_some)).await;
-        if let Some(replica) = self.choose() {
-            return Ok(replica);
+        if let Some(pick) = self.choose() {
+            return Ok(pick);
         }
         self.shared.reconnect.notify_waiters();
         let has_replica =
@@ -151,12 +165,14 @@ impl BalancedChannel {
         self.choose().ok_or_else(|| Status::unavailable("no replica can be reached"))
     }
 
-    fn choose(&self) -> Option<Replica> {
-        let choice = self.shared.available.borrow().clone()?;
-        match self.affinity {
+    fn choose(&self) -> Option<Pick> {
+        let available = self.shared.available.borrow();
+        let choice = available.as_ref()?;
+        let replica = match self.affinity {
             Some(affinity) => choice.of_key(affinity),
             None => self.least_loaded_of(&choice.first),
-        }
+        };
+        Some(Pick { replica: replica?, has_others: choice.again.len() > 1 })
     }
 
     /// Another replica than the one with these calls, for a call that it has not answered.
@@ -175,14 +191,9 @@ impl BalancedChannel {
         in_turn.min_by_key(|replica| Arc::strong_count(&replica.calls)).cloned()
     }
 
-    /// Whether a call that is not answered could be sent to another replica.
-    fn has_several(&self) -> bool {
-        self.shared.available.borrow().as_ref().is_some_and(|choice| choice.again.len() > 1)
-    }
-
     async fn send(self, request: Request<Body>) -> Result<Response<Body>, Status> {
-        let replica = self.pick().await?;
-        if !self.has_several() {
+        let Pick { replica, has_others } = self.pick().await?;
+        if !has_others {
             return self.send_to(replica, request).await;
         }
         // Boxed: without a second replica, a call has no room for two.

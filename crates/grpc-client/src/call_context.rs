@@ -1,6 +1,7 @@
 //! The metadata of a call: the request that it serves, and the actor.
 
 use crate::CallError;
+use http::{HeaderName, HeaderValue};
 use rolegate_proto::{Reason, RequestId, metadata};
 use secrecy::{ExposeSecret, SecretString};
 use std::net::IpAddr;
@@ -8,6 +9,10 @@ use tonic::{
     Request,
     metadata::{Ascii, MetadataValue},
 };
+
+// Parsed once, not with each call.
+const CLIENT_ADDRESS: HeaderName = HeaderName::from_static(metadata::CLIENT_ADDRESS);
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 
 /// Bytes of a list of request ids: enough for the largest batch with ids of
 /// [`RequestId::new_random`].
@@ -27,14 +32,14 @@ impl CallContext {
     pub fn request<M>(self, message: M) -> Request<M> {
         let mut request = Request::new(message);
         if let Some(address) = self.client_address
-            && let Ok(value) = MetadataValue::try_from(address.to_string())
+            && let Ok(value) = HeaderValue::try_from(address.to_string())
         {
-            request.metadata_mut().insert(metadata::CLIENT_ADDRESS, value);
+            request.metadata_mut().as_mut().insert(CLIENT_ADDRESS, value);
         }
         if let Some(id) = self.request_id
-            && let Ok(value) = MetadataValue::try_from(id.as_str())
+            && let Ok(value) = HeaderValue::try_from(id.as_str())
         {
-            request.metadata_mut().insert(metadata::REQUEST_ID, value);
+            request.metadata_mut().as_mut().insert(REQUEST_ID, value);
         }
         request
     }

@@ -3,55 +3,95 @@
 
 mod call;
 
-use crate::{caller::Caller, unfinished::Unfinished};
-use axum::{
-    Router,
-    body::Body,
-    extract::{Request, State},
-    middleware::{Next, from_fn_with_state},
-    response::Response,
+use crate::{
+    caller::{Caller, InProcessPeer},
+    unfinished::Unfinished,
 };
 use call::Call;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body_util::BodyExt as _;
-use rolegate_proto::{RequestId, metadata::REQUEST_ID};
+use rolegate_proto::{RequestId, metadata};
 use rolegate_service_runtime::{cidr_set::CidrSet, memory_budget::Reservation};
 use rolegate_telemetry::{request_context::RequestContext, traces};
-use std::{net::IpAddr, sync::Arc};
-use tonic::service::Routes;
+use std::{
+    net::IpAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tonic::body::Body;
+use tower::{Layer, Service};
 use tracing::{Instrument as _, Span};
 
 pub(crate) use call::register_metrics;
 
-/// The services within this layer, which trusts callers in the networks `trusted`.
-pub(crate) fn apply(routes: Routes, trusted: &Arc<CidrSet>) -> Router {
-    routes.into_axum_router().layer(from_fn_with_state(Arc::clone(trusted), observe))
+/// Parsed once, not with each call.
+const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
+
+/// A tower layer by hand: axum's middleware would allocate four more times for each call.
+#[derive(Clone, Debug)]
+pub(crate) struct CallLayer {
+    /// Callers in these networks are trusted.
+    pub(crate) trusted: Arc<CidrSet>,
+    /// Whether all callers are in this process.
+    pub(crate) is_in_process: bool,
 }
 
-async fn observe(State(trusted): State<Arc<CidrSet>>, request: Request, next: Next) -> Response {
-    let call = Call::start(request.uri().path());
-    let (context, span, unfinished) = context_and_span(&request, &trusted);
-    let request = match unfinished {
-        Some((unfinished, address)) => {
-            request.map(|body| Body::new(unfinished.count(body, address)))
-        }
-        None => request,
-    };
-    let mut response = context.scope(call.measure(next.run(request)).instrument(span)).await;
-    match response.extensions_mut().remove() {
-        Some(reservation) => hold(response, reservation),
-        None => response,
+impl<S> Layer<S> for CallLayer {
+    type Service = Observed<S>;
+
+    fn layer(&self, services: S) -> Observed<S> {
+        Observed { services, layer: self.clone() }
     }
 }
 
-/// The response, whose message stays reserved until it is written.
-fn hold(response: Response, reservation: Arc<Reservation>) -> Response {
+/// The services within the layer.
+#[derive(Clone, Debug)]
+pub(crate) struct Observed<S> {
+    services: S,
+    layer: CallLayer,
+}
+
+impl<S> Service<Request<Body>> for Observed<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>, Future: Send + 'static, Error: 'static>,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.services.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        if self.layer.is_in_process {
+            request.extensions_mut().insert(InProcessPeer);
+        }
+        let call = Call::start(request.uri().path());
+        let (context, span, unfinished) = context_and_span(&request, &self.layer.trusted);
+        let request = match unfinished {
+            Some((unfinished, address)) => {
+                request.map(|body| Body::new(unfinished.count(body, address)))
+            }
+            None => request,
+        };
+        let response = call.measure(self.services.call(request));
+        Box::pin(context.scope(async move { response.await.map(hold) }.instrument(span)))
+    }
+}
+
+/// The response; if its message is reserved, until it is written.
+fn hold(mut response: Response<Body>) -> Response<Body> {
+    let Some(reservation) = response.extensions_mut().remove::<Arc<Reservation>>() else {
+        return response;
+    };
     let hold = move |bytes| reservation.hold(bytes);
     response.map(|body| Body::new(body.map_frame(move |frame| frame.map_data(&hold))))
 }
 
 fn context_and_span<B>(
-    request: &http::Request<B>,
+    request: &Request<B>,
     trusted: &CidrSet,
 ) -> (RequestContext, Span, Option<(Unfinished, Option<IpAddr>)>) {
     let Caller { is_trusted, client_address, unfinished } = Caller::of(request, trusted);

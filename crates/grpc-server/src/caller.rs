@@ -1,15 +1,21 @@
 //! The caller of a call: whether it is trusted, and the address of the end user.
 
 use crate::{connection::ConnectionInfo, unfinished::Unfinished};
-use http::{Extensions, Request};
-use rolegate_proto::metadata::CLIENT_ADDRESS;
+use http::{Extensions, HeaderName, Request};
+use rolegate_proto::metadata;
 use rolegate_service_runtime::{cidr_set::CidrSet, ignored_address::AddressHeader};
 use std::net::IpAddr;
 use tonic::transport::server::{TcpConnectInfo, TlsConnectInfo};
 
 /// Client addresses that callers outside of `TRUSTED_GATEWAYS` report.
-pub static IGNORED: AddressHeader =
-    AddressHeader::new(CLIENT_ADDRESS, "TRUSTED_GATEWAYS", "gateway or a service of yours");
+pub static IGNORED: AddressHeader = AddressHeader::new(
+    metadata::CLIENT_ADDRESS,
+    "TRUSTED_GATEWAYS",
+    "gateway or a service of yours",
+);
+
+/// Parsed once, not with each call.
+const CLIENT_ADDRESS: HeaderName = HeaderName::from_static(metadata::CLIENT_ADDRESS);
 
 /// In the extensions of every call from this process and of no other call. A missing peer address
 /// is no such mark: a socket whose peer has closed it has none either.

@@ -1,13 +1,12 @@
 //! A gRPC server: one service, `grpc.health.v1` and reflection, under limits.
 
 use crate::{
-    call_layer,
-    caller::{IGNORED, InProcessPeer},
+    call_layer::{self, CallLayer},
+    caller::IGNORED,
     incoming::{self, PREFACE_TIMEOUT},
     listener::{Connections, GrpcListener},
     message_limits::MAX_MESSAGE,
 };
-use axum::Extension;
 use rolegate_service_runtime::{
     cidr_set::CidrSet,
     program::Failure,
@@ -92,8 +91,9 @@ impl GrpcServer {
     /// Serves calls until `shutdown` stops the server, then finishes open calls within
     /// [`DRAIN_TIMEOUT`].
     pub async fn serve(&self, connections: Connections, shutdown: Shutdown) -> Result<(), Failure> {
-        let routes = call_layer::apply(self.routes.clone(), &self.trusted);
-        let server = |routes: axum::Router| limited_server().add_routes(routes.into());
+        let is_in_process = matches!(connections, Connections::InMemory(_));
+        let layer = CallLayer { trusted: Arc::clone(&self.trusted), is_in_process };
+        let server = limited_server().layer(layer).add_routes(self.routes.clone());
         let (stopping, until) = (shutdown.stopping(), shutdown.stopping());
         let serving = async {
             match connections {
@@ -102,7 +102,7 @@ impl GrpcServer {
                         incoming::accept(incoming, PREFACE_TIMEOUT, until, move |stream| {
                             tls.acceptor().accept(stream)
                         });
-                    server(routes).serve_with_incoming_shutdown(incoming, stopping).await
+                    server.serve_with_incoming_shutdown(incoming, stopping).await
                 }
                 Connections::Tcp(GrpcListener { incoming, tls: None }) => {
                     let address = incoming.address();
@@ -115,10 +115,9 @@ impl GrpcServer {
                     let incoming = incoming::accept(incoming, PREFACE_TIMEOUT, until, |stream| {
                         ready(Ok(stream))
                     });
-                    server(routes).serve_with_incoming_shutdown(incoming, stopping).await
+                    server.serve_with_incoming_shutdown(incoming, stopping).await
                 }
                 Connections::InMemory(streams) => {
-                    let server = server(routes.layer(Extension(InProcessPeer)));
                     let incoming = ReceiverStream::new(streams);
                     server.serve_with_incoming_shutdown(incoming, stopping).await
                 }

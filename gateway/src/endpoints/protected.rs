@@ -43,7 +43,7 @@ pub(crate) async fn basic(
     credentials: BasicCredentials,
 ) -> Result<Json<Message>, ApiError> {
     let BasicCredentials { username, password } = credentials;
-    let call = auth.verify_credentials(&username, &password, context);
+    let call = async || auth.verify_credentials(&username, &password, context).await;
     let user = refusals.verify(context, &username, call).await?;
     Ok(welcome(&user))
 }

@@ -22,7 +22,7 @@ pub(crate) async fn authenticate(
             Ok(state.auth.authorize(&token, requirement, context).await?)
         }
         Authorization::Basic { username, password } => {
-            let call = state.auth.verify_credentials(&username, &password, context);
+            let call = async || state.auth.verify_credentials(&username, &password, context).await;
             let user = state.refusals.verify(context, &username, call).await?;
             let is_admitted = match requirement {
                 Requirement::AnyAuthenticated => true,

@@ -100,11 +100,11 @@ async fn basic_is_refused_over_the_limit_and_not_for_want_of_capacity() {
     let refusals = Refusals::new();
     let overloaded = refusal(Reason::Overloaded, Some(RefusalScope::Service), MINUTE);
     assert!(is_asked(&refusals, 1, "ann", Err(overloaded)).await);
-    assert!(refusals.verify(context(1), "ann", async { Ok(()) }).await.is_ok());
+    assert!(refusals.verify(context(1), "ann", async || Ok(())).await.is_ok());
     let limited = refusal(Reason::TooManyAttempts, Some(RefusalScope::Client), MINUTE);
-    let _ = refusals.verify(context(1), "ann", async { Err::<(), _>(limited) }).await;
-    assert!(refusals.verify(context(1), "ann", async { Ok(()) }).await.is_err());
-    assert!(refusals.verify(context(2), "ann", async { Ok(()) }).await.is_ok());
+    let _ = refusals.verify(context(1), "ann", async || Err::<(), _>(limited)).await;
+    assert!(refusals.verify(context(1), "ann", async || Ok(())).await.is_err());
+    assert!(refusals.verify(context(2), "ann", async || Ok(())).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]

@@ -86,7 +86,7 @@ async fn sequential_calls_use_every_replica() {
     add_serving(&set, address(2)).await;
     let mut picked = Vec::new();
     for _ in 0..10 {
-        picked.push(address_of(&channel.pick().await.expect("both serve"), &set));
+        picked.push(address_of(&channel.pick().await.expect("both serve").replica, &set));
     }
     for last in [1, 2] {
         let share = picked.iter().filter(|&&picked| picked == address(last)).count();
@@ -100,12 +100,12 @@ async fn calls_in_flight_stay_counted_when_a_replica_reports_a_new_state() {
     add_serving(&set, address(1)).await;
     let mut in_flight = Vec::new();
     for _ in 0..4 {
-        in_flight.push(channel.pick().await.expect("it serves"));
+        in_flight.push(channel.pick().await.expect("it serves").replica);
     }
     add_serving(&set, address(2)).await;
     add_serving(&set, address(1)).await;
     for _ in 0..4 {
-        let replica = channel.pick().await.expect("both serve");
+        let replica = channel.pick().await.expect("both serve").replica;
         assert_eq!(address_of(&replica, &set), address(2), "the other one has four already");
         in_flight.push(replica);
     }
@@ -115,7 +115,7 @@ async fn calls_in_flight_stay_counted_when_a_replica_reports_a_new_state() {
 async fn call_is_counted_until_its_response_is_read() {
     let (channel, set) = manual_channel().await;
     add_serving(&set, address(1)).await;
-    let count = async || Arc::strong_count(&channel.pick().await.expect("it serves").calls);
+    let count = async || Arc::strong_count(&channel.pick().await.expect("it serves").replica.calls);
     let idle = count().await;
     let request = HealthCheckRequest { service: SERVICE_NAME.to_owned() };
     let updates = HealthClient::new(channel.clone()).watch(request).await.expect("a stream");
@@ -139,8 +139,8 @@ async fn call_waits_for_a_new_replica_instead_of_one_dropped_from_dns() {
     settle().await;
     assert!(!caller.is_finished(), "the health of the new one is unknown");
     add_serving(&set, address(2)).await;
-    let replica = caller.await.expect("no panic").expect("it serves");
-    assert_eq!(address_of(&replica, &set), address(2));
+    let pick = caller.await.expect("no panic").expect("it serves");
+    assert_eq!(address_of(&pick.replica, &set), address(2));
 }
 
 #[tokio::test(start_paused = true)]

@@ -46,17 +46,17 @@ impl Call {
 
     /// Waits for the response. tonic answers unknown methods with UNIMPLEMENTED and without waiting,
     /// which no handler does: so a call that waits, or has another status, is of a known method.
-    pub(super) async fn measure<A>(
+    pub(super) async fn measure<A, E>(
         mut self,
-        response: impl Future<Output = Response<A>>,
-    ) -> Response<A> {
+        response: impl Future<Output = Result<Response<A>, E>>,
+    ) -> Result<Response<A>, E> {
         let mut response = pin!(response);
         let response = poll_fn(|cx| {
             let poll = response.as_mut().poll(cx);
             self.is_known |= poll.is_pending();
             poll
         })
-        .await;
+        .await?;
         let code = status(response.headers());
         self.is_known |= code != Code::Unimplemented;
         self.code = Some(code);
@@ -65,7 +65,7 @@ impl Call {
         if is_server_error(code) {
             span.record("otel.status_code", "ERROR");
         }
-        response
+        Ok(response)
     }
 
     fn labels(&self) -> (&str, &str) {
@@ -126,7 +126,7 @@ fn code_name(code: Code) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::code_name;
-    use crate::call_layer;
+    use crate::call_layer::CallLayer;
     use http::Request;
     use rolegate_telemetry::metrics;
     use std::{
@@ -135,7 +135,7 @@ mod tests {
         task::{Context, Waker},
     };
     use tonic::{Code, body::Body, service::Routes};
-    use tower::Service as _;
+    use tower::{Layer as _, Service as _};
 
     #[test]
     fn codes_have_the_names_of_the_specification() {
@@ -148,7 +148,8 @@ mod tests {
     #[tokio::test]
     async fn unknown_methods_are_answered_at_once_and_share_one_label() {
         let (_reporter, health) = tonic_health::server::health_reporter();
-        let mut service = Routes::from(call_layer::apply(Routes::new(health), &Arc::default()));
+        let layer = CallLayer { trusted: Arc::default(), is_in_process: false };
+        let mut service = layer.layer(Routes::new(health));
         let mut call = |path: &str| {
             let request = Request::builder().uri(path).header("content-type", "application/grpc");
             service.call(request.body(Body::empty()).expect("a request"))

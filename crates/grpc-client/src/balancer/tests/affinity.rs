@@ -23,8 +23,8 @@ const KEYS: [&str; 12] =
 async fn homes(channel: &BalancedChannel, set: &Arc<ReplicaSet>) -> Vec<SocketAddr> {
     let mut homes = Vec::new();
     for key in KEYS {
-        let replica = channel.for_key(key).pick().await.expect("one serves");
-        homes.push(address_of(&replica, set));
+        let pick = channel.for_key(key).pick().await.expect("one serves");
+        homes.push(address_of(&pick.replica, set));
     }
     homes
 }

@@ -59,7 +59,7 @@ pub(super) fn log_in(channel: &BalancedChannel) -> JoinHandle<Status> {
 async fn picked(channel: &BalancedChannel, set: &ReplicaSet) -> Vec<u8> {
     let mut picked = Vec::new();
     for _ in 0..4 {
-        let replica = channel.pick().await.expect("one serves");
+        let replica = channel.pick().await.expect("one serves").replica;
         let last = (1..=2).find(|last| address_of(&replica, set) == address(*last));
         picked.extend(last);
     }
@@ -169,7 +169,8 @@ async fn call_to_the_only_replica_is_sent_once() {
     let (channel, set) = manual_channel().await;
     let freeze = add_freezable(&set, 1).await;
     freeze.send_replace(true);
-    let in_flight = async || Arc::strong_count(&channel.pick().await.expect("it serves").calls);
+    let in_flight =
+        async || Arc::strong_count(&channel.pick().await.expect("it serves").replica.calls);
     let idle = in_flight().await;
     let call = tokio::spawn({
         let channel = channel.clone();
