@@ -84,8 +84,8 @@ async fn gateway_rejects_an_auth_service_without_a_valid_certificate() {
             true,
             &["127.0.0.1"][..],
             Validity::Current,
-            "its certificate is not from a CA in the CA file",
-            "it does not trust the CA of this server's certificate",
+            "its certificate is not from the CA of that name in the CA file",
+            "it has another CA with the name of this server's",
         ),
         (
             "another name",

@@ -18,6 +18,9 @@ pub fn client_problem(error: &io::Error) -> Option<String> {
         Error::AlertReceived(alert) => match *alert {
             Alert::CertificateRequired => "it requires a client certificate".into(),
             Alert::UnknownCA => "it does not trust the CA of the client certificate".into(),
+            Alert::DecryptError => {
+                "it has another CA with the name of the client certificate's".into()
+            }
             Alert::CertificateExpired => {
                 "for it, the client certificate has expired or is not valid yet".into()
             }
@@ -47,6 +50,7 @@ pub fn server_problem(error: &io::Error) -> Option<String> {
         Error::NoApplicationProtocol => "it does not speak HTTP/2".into(),
         Error::AlertReceived(alert) => match *alert {
             Alert::UnknownCA => "it does not trust the CA of this server's certificate".into(),
+            Alert::DecryptError => "it has another CA with the name of this server's".into(),
             Alert::CertificateExpired => {
                 "for it, this server's certificate has expired or is not valid yet".into()
             }
@@ -71,6 +75,10 @@ fn certificate_problem(problem: &CertificateError, peers: &str) -> String {
     use CertificateError as Problem;
     match problem {
         Problem::UnknownIssuer => "its certificate is not from a CA in the CA file".into(),
+        // The CA was made anew under its old name.
+        Problem::BadSignature => {
+            "its certificate is not from the CA of that name in the CA file".into()
+        }
         Problem::Expired | Problem::ExpiredContext { .. } => "its certificate has expired".into(),
         Problem::NotValidYet | Problem::NotValidYetContext { .. } => {
             "its certificate is not valid yet; compare the clocks".into()
