@@ -175,7 +175,7 @@ async fn backup_and_restore_name_the_argument_or_the_setting_that_is_wrong() {
     let mut own = Own::new();
     own.expect(&["backup"], 64, "FILE: is required").await;
     own.expect(&["restore"], 64, "FILE: is required").await;
-    let missing = "DATA_DIR: SQLite in ./data/rolegate.db does not exist, or is empty";
+    let missing = "DATA_DIR: ./data/rolegate.db cannot be created: there is no folder ./data";
     own.expect(&["backup", "a.db"], 64, missing).await;
     assert!(!own.path().join("data").exists(), "backup creates nothing");
     own.expect(&["backup", "no/where/a.db"], 64, "FILE: no/where/a.db cannot be created").await;

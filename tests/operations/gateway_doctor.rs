@@ -93,6 +93,8 @@ async fn doctor_checks_the_names_of_certificates() {
     let authority = Authority::new();
     let own = authority.issue("own", &["127.0.0.1", "localhost"], Validity::Current);
     let caller = authority.issue("gateway", &[], Validity::Current);
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&caller.key, private).expect("set");
     let setup = TestSetup::split(Store::Sqlite).with_tls(&authority, &own, &caller);
     let app = setup.start().await;
     let folder = tempfile::tempdir().expect("a folder");
