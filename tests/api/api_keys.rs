@@ -210,7 +210,7 @@ async fn keys_are_listed_and_deleted_by_their_user_and_by_admins(setup: TestSetu
     assert_eq!(first["expires_at"], "2098-12-31T23:00:00.000Z");
     assert_eq!((&first["name"], &first["role"]), (&json!("nightly é"), &Value::Null));
     let created_at = first["created_at"].as_str().expect("a time");
-    assert!(created_at.len() == 24 && created_at.contains(":") && created_at > "2020", "{first}");
+    assert!(created_at.len() == 24 && created_at.contains(':') && created_at > "2020", "{first}");
     let (two, second) = create_key(&own, &json!({ "name": "other" })).await;
     assert_eq!((&second["expires_at"], &second["last_used_at"]), (&Value::Null, &Value::Null));
     let both = json!({ "keys": [first, second] });

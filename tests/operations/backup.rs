@@ -138,7 +138,9 @@ async fn a_damaged_or_foreign_backup_changes_nothing() {
     process.terminate();
     process.exit().await;
     let at = |name: &str| own.path().join(name);
-    let copy = |from: &str, to: &str| drop(fs::copy(at(from), at(to)).expect("copied"));
+    let copy = |from: &str, to: &str| {
+        fs::copy(at(from), at(to)).expect("copied");
+    };
     let cut = |name: &str| {
         let size = at(name).metadata().expect("there").len();
         let file = fs::OpenOptions::new().write(true).open(at(name)).expect("opened");
