@@ -6,6 +6,7 @@
 //! - [`open()`]: the store of a URL; `sql`: its statements; `list_query`: the longest of them;
 //!   `tables`: its schema.
 //! - [`ApiKeyStore`]: the part about API keys.
+//! - `transfer`: all users at once, for the commands that import and export them.
 //! - [`BatchedReads`]: concurrent reads of single users or keys share statements.
 
 mod api_keys;
@@ -13,12 +14,14 @@ mod batched_reads;
 mod list_query;
 mod sql;
 mod tables;
+mod transfer;
 
 pub use api_keys::{ApiKeyStore, InsertKeyError, NewApiKey};
 pub use batched_reads::BatchedReads;
 pub use rolegate_sql_store::StoreError;
 pub use sql::open;
 pub use tables::inspect;
+pub(crate) use transfer::{Export, Import, Transfer, UserRecord};
 
 use crate::user::{Credentials, User};
 use async_trait::async_trait;

@@ -1,5 +1,7 @@
 //! The rules of the use cases, on the in-memory store.
 
+mod imported;
+
 use super::{
     ADMIN_USERNAME, AccountError, Accounts, AdminPassword, Bearer, InitialPassword, Policy,
     Requirement,

@@ -4,6 +4,8 @@
 mod create;
 mod create_key;
 mod delete;
+mod export;
+mod import;
 mod list;
 mod new_password;
 mod operator;
@@ -12,6 +14,7 @@ mod reset_password;
 mod revoke_tokens;
 mod set_disabled;
 mod set_role;
+mod user_line;
 
 use crate::settings::ServiceSettings;
 use clap::{
@@ -19,6 +22,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use create_key::NewKey;
+use import::ImportArguments;
 use operator::Operator;
 use rolegate_proto::Role;
 use rolegate_service_runtime::program::Failure;
@@ -84,6 +88,10 @@ pub enum UserCommand {
     },
     /// Create an API key of a user, and print it
     CreateKey(NewKey),
+    /// Import users with their password hashes, one JSON object a line; all of them, or none
+    Import(ImportArguments),
+    /// Write all users with their password hashes to stdout, in the form that import reads
+    Export,
 }
 
 fn role() -> impl TypedValueParser<Value = Role> {
@@ -114,6 +122,8 @@ pub async fn run(
         }
         UserCommand::RevokeTokens { username } => revoke_tokens::run(&operator, &username).await,
         UserCommand::CreateKey(new) => create_key::run(&operator, new).await,
+        UserCommand::Import(arguments) => import::run(&operator, &arguments, settings).await,
+        UserCommand::Export => export::run(&operator).await,
     };
     operator.store.close().await;
     outcome

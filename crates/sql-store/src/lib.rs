@@ -7,7 +7,7 @@
 //! - [`Backoff`]: the delays between tries; `retry` also has the deadlines of the steps.
 //! - [`postgres`], [`sqlite`]: connection pools; `same_file`: identity of SQLite files.
 //! - [`Schema`], [`Inspection`]: the state of a database, read without changing it.
-//! - [`Statement`]: SQL for either engine.
+//! - [`Statement`]: SQL for either engine; [`LongTransaction`]: many of them, for commands.
 //! - [`with_timeout`], [`StoreError`]: statements, their timeout and their errors; `transient` and
 //!   `sqlite_code` classify these.
 //! - `write`, `write_health`: writes without an answer, and whether the store can write.
@@ -18,6 +18,7 @@ mod batched_reads;
 mod database;
 mod error;
 mod inspection;
+mod long_transaction;
 mod metrics;
 mod open;
 mod pool_stats;
@@ -40,6 +41,7 @@ pub use batched_reads::BatchedReads;
 pub use database::Database;
 pub use error::OpenError;
 pub use inspection::{Inspection, ProbeQuery};
+pub use long_transaction::LongTransaction;
 pub use metrics::register_metrics;
 pub use pool_stats::{PoolStats, StoreStatus};
 pub use reads::Reads;

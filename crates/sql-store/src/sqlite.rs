@@ -22,7 +22,7 @@ use crate::{
 };
 use file::{lock_exclusive, private_file};
 use sqlx::{
-    ConnectOptions, Connection, SqliteConnection, SqlitePool,
+    ConnectOptions, Connection, Sqlite, SqliteConnection, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use std::{future::pending, path::Path, sync::Arc};
@@ -140,6 +140,18 @@ impl Pools {
         let deadline = Instant::now() + STATEMENT_TIMEOUT;
         let limits = write::Limits { deadline, connection_lost: pending() };
         write::run("sqlite", &self.health, commit, limits, Box::pin(write)).await
+    }
+
+    /// A transaction without a limit of its time. One that reads sees one state of the file.
+    pub(crate) async fn begin(
+        &self,
+        reads_only: bool,
+    ) -> sqlx::Result<Transaction<'static, Sqlite>> {
+        if reads_only {
+            self.readers.begin().await
+        } else {
+            self.writer.begin_with(IMMEDIATE).await
+        }
     }
 
     fn write_problem(&self) -> Option<Arc<str>> {

@@ -156,6 +156,35 @@ impl Statement {
         self
     }
 
+    /// Appends a `FROM` clause with these rows, whose fields are the columns, each with its type in
+    /// PostgreSQL. It ends so that `ON CONFLICT` may follow.
+    pub fn push_rows<R: Serialize>(
+        mut self,
+        columns: &[(&'static str, &'static str)],
+        rows: &[R],
+    ) -> Self {
+        let number = self.next_placeholder();
+        let list = |column: &dyn Fn(&str, &str) -> String| {
+            let columns: Vec<_> = columns.iter().map(|(name, of)| column(name, of)).collect();
+            columns.join(", ")
+        };
+        let _ = match &self.values {
+            Values::Postgres(_) => {
+                let columns = list(&|name, of| format!("{name} {of}"));
+                write!(self.sql, " FROM json_to_recordset(${number}::json) AS r ({columns})")
+            }
+            Values::Sqlite(_) => {
+                let columns = list(&|name, _| format!("value ->> '{name}' AS {name}"));
+                write!(self.sql, " FROM (SELECT {columns} FROM json_each(${number})) AS r")
+            }
+        };
+        let statement = match serde_json::to_string(rows) {
+            Ok(json) => self.bind(json),
+            Err(error) => Self { encoded: Err(error.into()), ..self },
+        };
+        statement.push(" WHERE true")
+    }
+
     /// Locks the rows that are read. SQLite needs no lock, because it has one writer.
     pub fn for_update(mut self) -> Self {
         self.is_lock = true;

@@ -90,6 +90,15 @@ impl Pool {
         outcome
     }
 
+    /// A connection to the primary that leaves the pool.
+    pub(crate) async fn take_connection(&self) -> sqlx::Result<PgConnection> {
+        let object = self.connections.get().await.map_err(|error| match error {
+            PoolError::Backend(error) => error,
+            _ => sqlx::Error::PoolClosed,
+        })?;
+        Ok(Object::take(object).connection)
+    }
+
     /// Returns a connection whose statement has ended, unless it is too old; then the ones that have
     /// been idle for as long are closed too.
     fn release(&self, mut pooled: PooledConnection) {

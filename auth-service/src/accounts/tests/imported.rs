@@ -1,0 +1,44 @@
+//! Users whose hashes other systems have made.
+
+use super::{App, POLICY, origin};
+use crate::store::{NewUser, UserStore as _};
+use rolegate_proto::Role;
+use secrecy::ExposeSecret;
+use std::time::{Duration, Instant};
+
+/// By argon2-cffi, of "corréct horse".
+const ARGON2I: &str = "$argon2i$v=19$m=1024,t=3,p=4$rXVOyVlrTcm5V+r9n5Oylg$EceDiYZz5d2nfZqktTmjACCB4eEBIfYZsZxNGL/FGEw";
+const PASSWORD: &str = "corréct horse";
+
+async fn stored(app: &App) -> String {
+    let found = app.store.credentials_by_username(&["ann".to_owned()]).await.expect("read");
+    found[0].password_hash.expose_secret().to_owned()
+}
+
+#[tokio::test]
+async fn basic_checks_an_imported_hash_and_login_replaces_it() {
+    let app = App::new(POLICY).await;
+    let (username, password_hash) = ("ann".to_owned(), ARGON2I.into());
+    let new = NewUser { username, password_hash, role: Role::User };
+    app.store.insert(None, new).await.expect("inserted");
+
+    let basic =
+        |password: &'static str| app.accounts.verify_credentials("ann", password.into(), origin(1));
+    assert!(basic("wrong").await.is_err());
+    for _ in 0..2 {
+        assert!(basic(PASSWORD).await.is_ok(), "checked, then cached");
+    }
+    assert!(app.login("ann", "wrong").await.is_err());
+    assert_eq!(stored(&app).await, ARGON2I, "only a right login replaces it");
+
+    app.login("ann", PASSWORD).await.expect("logged in");
+    let patience = Instant::now() + Duration::from_mins(1);
+    while stored(&app).await == ARGON2I {
+        assert!(Instant::now() < patience, "never replaced");
+        tokio::task::yield_now().await;
+    }
+    assert!(stored(&app).await.starts_with("$2b$04$"));
+    app.login("ann", PASSWORD).await.expect("by bcrypt");
+    assert!(basic(PASSWORD).await.is_ok());
+    assert!(basic("wrong").await.is_err());
+}

@@ -1,0 +1,174 @@
+//! `user import`.
+
+mod batch;
+mod lines;
+mod report;
+
+use super::{operator::Operator, user_line::LineReader};
+use crate::{
+    clock::SystemClock,
+    host::failed,
+    password::Peppers,
+    settings::ServiceSettings,
+    store::{Import, StoreError, Transfer, UserRecord},
+    token::revocation_time,
+};
+use batch::{Batch, BatchReader, keep_free};
+use clap::Args;
+use lines::Lines;
+use report::Report;
+use rolegate_service_runtime::program::{Failure, print};
+use rolegate_sql_store::DatabaseTarget;
+use rolegate_telemetry::audit_line;
+use std::{path::PathBuf, time::Instant};
+
+/// Arguments of `user import`.
+#[derive(Args, Debug)]
+pub struct ImportArguments {
+    /// File with a JSON object on each line: username, `password_hash`, and optionally role, id, disabled and `tokens_not_before`; - for stdin
+    file: PathBuf,
+    /// Check all lines and import nothing
+    #[arg(long, conflicts_with = "continue_")]
+    dry_run: bool,
+    /// Import the good lines in transactions of at most 1,000 and skip the bad ones
+    #[arg(long = "continue")]
+    continue_: bool,
+    /// Skip users whose names exist already, instead of an error
+    #[arg(long)]
+    skip_existing: bool,
+}
+
+/// An import in progress.
+struct Importer<'o> {
+    operator: &'o Operator,
+    arguments: &'o ImportArguments,
+    transfer: Transfer,
+    peppers: Peppers,
+}
+
+pub(super) async fn run(
+    operator: &Operator,
+    arguments: &ImportArguments,
+    settings: &ServiceSettings,
+) -> Result<(), Failure> {
+    let twice = !arguments.dry_run && !arguments.continue_;
+    let lines = Lines::open(&arguments.file, twice).await?;
+    let peppers = settings.peppers()?;
+    let transfer = Transfer::open(&operator.database).await?;
+    let importer = Importer { operator, arguments, transfer, peppers };
+    let outcome = if arguments.continue_ {
+        importer.good_lines(lines).await
+    } else {
+        importer.all_or_nothing(lines).await
+    };
+    importer.transfer.close().await;
+    outcome
+}
+
+impl Importer<'_> {
+    /// Checks every line before the first is inserted, so that the transaction is short and never waits
+    /// for the input.
+    async fn all_or_nothing(&self, mut lines: Lines) -> Result<(), Failure> {
+        let mut report = Report::new("Checking", lines.length);
+        let mut reader = self.reader();
+        let mut free = 0;
+        while let Some(mut batch) = reader.next(&mut lines, &mut report).await? {
+            self.keep_free(&mut batch, &mut report).await?;
+            free += batch.len();
+        }
+        if report.bad > 0 {
+            let problem = format!("nothing was imported: {} bad lines", report.bad);
+            return Err(Failure::Other(problem.into()));
+        }
+        if self.arguments.dry_run {
+            let skipped = report.skipped;
+            print(&format!(
+                "{free} users can be imported, {skipped} are skipped because they exist."
+            ));
+            return Ok(());
+        }
+        drop(report);
+        let mut lines = lines.rewind().await.map_err(failed)?;
+        let mut report = Report::new("Importing", lines.length);
+        let mut reader = self.reader();
+        let mut import = self.transfer.import().await.map_err(failed)?;
+        while let Some(mut batch) = reader.next(&mut lines, &mut report).await? {
+            if self.arguments.skip_existing {
+                self.keep_free(&mut batch, &mut report).await?;
+            }
+            insert(&mut import, batch, &mut report).await.map_err(failed)?;
+            if report.bad > 0 {
+                let problem = "nothing was imported: the store or the file has changed meanwhile";
+                return Err(Failure::Other(problem.into()));
+            }
+        }
+        import.commit().await.map_err(failed)?;
+        finish(&report);
+        Ok(())
+    }
+
+    /// Imports what it can, batch by batch.
+    async fn good_lines(&self, mut lines: Lines) -> Result<(), Failure> {
+        let mut report = Report::new("Importing", lines.length);
+        let mut reader = self.reader();
+        let outcome = async {
+            while let Some(mut batch) = reader.next(&mut lines, &mut report).await? {
+                self.keep_free(&mut batch, &mut report).await?;
+                let began = Instant::now();
+                let mut import = self.transfer.import().await.map_err(failed)?;
+                let before = report.imported;
+                let written = insert(&mut import, batch, &mut report).await;
+                let written = match written {
+                    Ok(()) => import.commit().await,
+                    Err(error) => Err(error),
+                };
+                written.inspect_err(|_| report.imported = before).map_err(failed)?;
+                if matches!(self.operator.database.target(), DatabaseTarget::Sqlite(_)) {
+                    // One writer at a time: the service gets as much time as the import.
+                    tokio::time::sleep(began.elapsed()).await;
+                }
+            }
+            Ok(())
+        };
+        let outcome = outcome.await;
+        finish(&report);
+        outcome
+    }
+
+    fn reader(&self) -> BatchReader<'_> {
+        let revocation_time = revocation_time(&SystemClock).try_into().unwrap_or(i64::MAX);
+        BatchReader::new(LineReader { peppers: &self.peppers, revocation_time })
+    }
+
+    async fn keep_free(&self, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
+        let store = &*self.operator.store;
+        keep_free(batch, store, self.arguments.skip_existing, report).await
+    }
+}
+
+/// Inserts users whose names and ids were free a moment ago.
+async fn insert(
+    import: &mut Import<'_>,
+    batch: Batch,
+    report: &mut Report,
+) -> Result<(), StoreError> {
+    let (numbers, users): (Vec<u64>, Vec<UserRecord>) = batch.into_iter().unzip();
+    let inserted = import.insert(&users).await?;
+    for (number, user) in numbers.into_iter().zip(&users) {
+        if inserted.contains(&user.username) {
+            report.imported += 1;
+        } else {
+            report.bad_line(number, "the username or the id is taken");
+        }
+    }
+    Ok(())
+}
+
+fn finish(report: &Report) {
+    let Report { imported, skipped, bad, .. } = report;
+    audit_line!("users_imported", count = imported, skipped, bad_lines = bad, by = "operator");
+    print(&format!("{}.", report.counts()));
+}
+
+#[cfg(test)]
+mod tests;

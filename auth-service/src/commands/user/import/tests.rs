@@ -1,0 +1,262 @@
+//! On both stores.
+
+use super::{super::UserCommand, ImportArguments};
+use crate::{
+    settings::ServiceSettings,
+    store::{self, NewUser, Transfer},
+};
+use clap::Parser;
+use postgres_cluster::Database;
+use rolegate_proto::Role;
+use rolegate_sql_store::DatabaseUrl;
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+const HASH: &str = "$2b$05$YaQ3M.2V9WMtoWprPyr4J.Wm9MSwt6/mER48c5Lbgp269iVDbuery";
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    settings: ServiceSettings,
+}
+
+/// A migrated store without users.
+struct Target {
+    url: DatabaseUrl,
+    folder: TempDir,
+    _database: Option<Database>,
+}
+
+impl Target {
+    async fn sqlite() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
+        Self::migrated(url, folder, None).await
+    }
+
+    async fn postgres() -> Self {
+        let database = Database::create().await;
+        let url = Some(database.url().as_str().into());
+        let url = DatabaseUrl::required("DATABASE_URL", url, None).expect("a URL");
+        Self::migrated(url, tempfile::tempdir().expect("a folder"), Some(database)).await
+    }
+
+    async fn migrated(url: DatabaseUrl, folder: TempDir, database: Option<Database>) -> Self {
+        store::open(&url).await.expect("opened").close().await;
+        Self { url, folder, _database: database }
+    }
+
+    /// Imports these lines; the error if it failed.
+    async fn import(&self, lines: &[String], options: &[&str]) -> Result<(), String> {
+        let file = self.folder.path().join("users.jsonl");
+        std::fs::write(&file, lines.join("\n")).expect("written");
+        self.import_file(file, options).await
+    }
+
+    async fn import_file(&self, file: PathBuf, options: &[&str]) -> Result<(), String> {
+        let has = |option| options.contains(&option);
+        let command = UserCommand::Import(ImportArguments {
+            file,
+            dry_run: has("--dry-run"),
+            continue_: has("--continue"),
+            skip_existing: has("--skip-existing"),
+        });
+        let settings = Line::parse_from(["test"]).settings;
+        let outcome = super::super::run(command, &settings, self.url.clone()).await;
+        outcome.map_err(|failure| format!("{failure:?}"))
+    }
+
+    /// Everything that is stored of all users.
+    async fn users(&self) -> Vec<Value> {
+        let transfer = Transfer::open(&self.url).await.expect("opened");
+        let mut export = transfer.export().await.expect("begun");
+        let mut users = Vec::new();
+        loop {
+            let page = export.next_page().await.expect("read");
+            if page.is_empty() {
+                drop(export);
+                transfer.close().await;
+                return users;
+            }
+            for stored in &page {
+                let line = super::super::user_line::UserLine::of(stored);
+                users.push(serde_json::to_value(line).expect("JSON"));
+            }
+        }
+    }
+
+    async fn names(&self) -> Vec<String> {
+        let users = self.users().await;
+        users.iter().map(|user| user["username"].as_str().expect("text").to_owned()).collect()
+    }
+
+    async fn register(&self, username: &str) -> i64 {
+        let store = store::open(&self.url).await.expect("opened");
+        let new =
+            NewUser { username: username.into(), password_hash: "x".into(), role: Role::User };
+        let id = store.insert(None, new).await.expect("inserted").id;
+        store.close().await;
+        id
+    }
+}
+
+fn line(username: &str) -> String {
+    json!({ "username": username, "password_hash": HASH }).to_string()
+}
+
+fn bad(username: &str) -> String {
+    json!({ "username": username, "password_hash": "planted-secret" }).to_string()
+}
+
+/// A test on each store.
+macro_rules! on_both_stores {
+    ($($case:ident),+ $(,)?) => {$(
+        mod $case {
+            #[tokio::test(flavor = "multi_thread")]
+            async fn on_sqlite() {
+                super::$case(super::Target::sqlite().await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread")]
+            async fn on_postgres() {
+                super::$case(super::Target::postgres().await).await;
+            }
+        }
+    )+};
+}
+
+on_both_stores!(
+    one_bad_line_imports_nothing,
+    existing_names_are_an_error_unless_they_are_skipped,
+    a_dry_run_changes_nothing,
+    bad_lines_are_skipped_with_continue,
+    ids_are_kept_and_later_ones_are_greater,
+    a_taken_id_is_an_error,
+    an_unreadable_file_is_a_wrong_setting,
+);
+
+async fn one_bad_line_imports_nothing(target: Target) {
+    for bad in [bad("bob"), line("ann"), "{".to_owned()] {
+        let refused = target.import(&[line("ann"), bad], &[]).await.expect_err("a bad line");
+        assert!(refused.contains("nothing was imported: 1 bad lines"), "{refused}");
+        assert!(!refused.contains("planted"), "{refused}");
+        assert_eq!(target.names().await, [""; 0]);
+    }
+    let many: Vec<_> = (0..2500).map(|number| line(&format!("user {number}"))).collect();
+    let late = [many.clone(), vec![line("user 7")]].concat();
+    assert!(target.import(&late, &[]).await.is_err());
+    assert_eq!(target.names().await.len(), 0);
+    target.import(&many, &[]).await.expect("imported");
+    assert_eq!(target.names().await.len(), 2500);
+}
+
+async fn existing_names_are_an_error_unless_they_are_skipped(target: Target) {
+    let first = [line("ann"), line("bob")];
+    target.import(&first, &[]).await.expect("imported");
+    let before = target.users().await;
+    assert!(target.import(&first, &[]).await.is_err(), "they exist");
+    target.import(&first, &["--skip-existing"]).await.expect("skipped");
+    target.import(&first, &["--skip-existing", "--continue"]).await.expect("skipped");
+    assert_eq!(target.users().await, before, "twice changes nothing");
+    let third = [line("bob"), line("carl")];
+    target.import(&third, &["--skip-existing"]).await.expect("imported");
+    assert_eq!(target.names().await, ["ann", "bob", "carl"]);
+}
+
+async fn a_dry_run_changes_nothing(target: Target) {
+    target.import(&[line("ann")], &["--dry-run"]).await.expect("checked");
+    assert!(target.import(&[line("ann"), bad("bob")], &["--dry-run"]).await.is_err());
+    assert_eq!(target.names().await, [""; 0]);
+    assert_eq!(target.register("first").await, 1, "no id is used up");
+}
+
+async fn bad_lines_are_skipped_with_continue(target: Target) {
+    target.register("user 5").await;
+    let lines: Vec<_> = (0..2100)
+        .map(|number| if number % 100 == 7 { bad("x") } else { line(&format!("user {number}")) })
+        .collect();
+    target.import(&lines, &["--continue"]).await.expect("the good ones");
+    assert_eq!(target.names().await.len(), 2100 - 21);
+}
+
+async fn ids_are_kept_and_later_ones_are_greater(target: Target) {
+    let with = |name: &str, id: i64| {
+        json!({ "username": name, "password_hash": HASH, "id": id, "role": "author",
+            "disabled": id == 9, "tokens_not_before": 5 })
+        .to_string()
+    };
+    target.import(&[with("nine", 9), line("none"), with("three", 3)], &[]).await.expect("imported");
+    let users = target.users().await;
+    let id = |name: &str| {
+        users.iter().find(|user| user["username"] == name).expect("there")["id"].clone()
+    };
+    assert_eq!([id("nine"), id("three")], [json!(9), json!(3)]);
+    assert!(id("none").as_i64() > Some(9), "{users:?}");
+    assert!(Some(target.register("later").await) > id("none").as_i64());
+
+    // An export and an import into the other store give the same users.
+    let other = if matches!(target.url.target(), rolegate_sql_store::DatabaseTarget::Sqlite(_)) {
+        Target::postgres().await
+    } else {
+        Target::sqlite().await
+    };
+    let mut users = target.users().await;
+    users.retain(|user| user["username"] != "later");
+    let lines: Vec<_> = users.iter().map(Value::to_string).collect();
+    other.import(&lines, &[]).await.expect("imported");
+    assert_eq!(other.users().await, users);
+}
+
+async fn a_taken_id_is_an_error(target: Target) {
+    let id = target.register("ann").await;
+    let bob = json!({ "username": "bob", "password_hash": HASH, "id": id }).to_string();
+    for options in [&[][..], &["--skip-existing"]] {
+        assert!(target.import(std::slice::from_ref(&bob), options).await.is_err());
+    }
+    target.import(&[bob, line("carl")], &["--continue"]).await.expect("carl");
+    assert_eq!(target.names().await, ["ann", "carl"]);
+}
+
+async fn an_unreadable_file_is_a_wrong_setting(target: Target) {
+    let folder = target.folder.path().to_owned();
+    for file in [folder.join("missing"), folder] {
+        let refused = target.import_file(file, &[]).await.expect_err("unreadable");
+        assert!(refused.contains("Setting") && refused.contains("cannot be read"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn every_sample_of_a_real_library_is_imported_unchanged() {
+    let target = Target::sqlite().await;
+    let samples = include_str!("../../../../test-data/foreign-hashes.jsonl");
+    let hashes: Vec<Value> = samples
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["password_hash"].clone())
+        .collect();
+    let lines: Vec<_> = (0..)
+        .zip(&hashes)
+        .map(|(number, hash): (i32, _)| {
+            json!({ "username": format!("user {number}"), "password_hash": hash }).to_string()
+        })
+        .collect();
+    target.import(&lines, &[]).await.expect("imported");
+    let store = store::open(&target.url).await.expect("opened");
+    let found = store.credentials_by_username(&["user 3".to_owned()]).await.expect("read");
+    assert_eq!(json!(found[0].password_hash.expose_secret()), hashes[3]);
+}
+
+/// `bench/run import` measures the release build.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a measurement"]
+async fn a_million_users_are_imported_within_a_minute() {
+    for target in [Target::postgres().await, Target::sqlite().await] {
+        let lines: Vec<_> = (0..1_000_000).map(|number| line(&format!("user {number}"))).collect();
+        let started = std::time::Instant::now();
+        target.import(&lines, &[]).await.expect("imported");
+        let seconds = started.elapsed().as_secs_f64();
+        rolegate_service_runtime::program::print(&format!("{seconds:.1} s: {}", target.url));
+        assert!(seconds < 60.0, "{seconds}");
+    }
+}

@@ -1,0 +1,191 @@
+//! A user as one line of JSON, which export writes and import reads.
+
+use crate::{accounts::Username, password::Peppers, store::UserRecord, user::Credentials};
+use rolegate_proto::Role;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// JavaScript reads greater numbers wrongly, and the database needs room for ids of its own.
+const MAX_ID: i64 = (1 << 53) - 1;
+/// How far a revocation of tokens may lie ahead, because clocks differ. A login is dated there.
+const MAX_SECONDS_AHEAD: i64 = 3600;
+
+const FIELDS: [&str; 6] =
+    ["id", "username", "password_hash", "role", "disabled", "tokens_not_before"];
+
+/// What an import needs to know to read a line.
+pub(super) struct LineReader<'s> {
+    pub(super) peppers: &'s Peppers,
+    /// Unix seconds: revokes the tokens of an id that may have had another user.
+    pub(super) revocation_time: i64,
+}
+
+impl LineReader<'_> {
+    /// The user of a line, or what is wrong with it. Quotes nothing of it, which could be a hash.
+    pub(super) fn read(&self, line: &[u8]) -> Result<UserRecord, String> {
+        let object: Map<String, Value> = serde_json::from_slice(line)
+            .map_err(|error| format!("is not a JSON object: column {}", error.column()))?;
+        if object.keys().any(|key| !FIELDS.contains(&key.as_str())) {
+            return Err(format!("has an unknown field; the fields are {}", FIELDS.join(", ")));
+        }
+        // As if it were not there.
+        let field = |name: &str| object.get(name).filter(|value| !value.is_null());
+        let text = |name| match field(name) {
+            Some(Value::String(text)) => Ok(text.as_str()),
+            Some(_) => Err(format!("{name} is not text")),
+            None => Err(format!("{name} is missing")),
+        };
+        let username =
+            Username::of_new_user(text("username")?).map_err(|error| error.to_string())?;
+        let hash = text("password_hash")?;
+        let rejection = |rejection| format!("password_hash {rejection}");
+        self.peppers.check_importable(hash).map_err(rejection)?;
+        let role = match field("role") {
+            Some(role) => {
+                role.as_str().and_then(|role| role.parse().ok()).ok_or_else(unknown_role)?
+            }
+            None => Role::User,
+        };
+        let id = number(field("id"), MAX_ID).map_err(|range| format!("id is not {range}"))?;
+        if id == Some(0) {
+            return Err(format!("id is not a whole number from 1 to {MAX_ID}"));
+        }
+        let disabled = match field("disabled") {
+            Some(value) => value.as_bool().ok_or("disabled is neither true nor false")?,
+            None => false,
+        };
+        let latest = self.revocation_time + MAX_SECONDS_AHEAD;
+        let revoked = number(field("tokens_not_before"), latest)
+            .map_err(|range| format!("tokens_not_before is not {range}, an hour from now"))?;
+        let tokens_not_before =
+            revoked.unwrap_or(if id.is_some() { self.revocation_time } else { 0 });
+        let (username, password_hash) = (username.into_string(), SecretString::from(hash));
+        Ok(UserRecord { id, username, password_hash, role, disabled, tokens_not_before })
+    }
+}
+
+fn unknown_role() -> String {
+    format!("role is none of {}", Role::ALL.map(Role::as_str).join(", "))
+}
+
+/// The number, or the range in which it is not.
+fn number(value: Option<&Value>, most: i64) -> Result<Option<i64>, String> {
+    let Some(value) = value else { return Ok(None) };
+    let number = value.as_i64().filter(|number| (0..=most).contains(number));
+    number.map(Some).ok_or_else(|| format!("a whole number from 0 to {most}"))
+}
+
+/// What export writes of a user.
+#[derive(Serialize)]
+pub(super) struct UserLine<'u> {
+    id: i64,
+    username: &'u str,
+    password_hash: &'u str,
+    role: &'static str,
+    disabled: bool,
+    tokens_not_before: u64,
+}
+
+impl<'u> UserLine<'u> {
+    pub(super) fn of(stored: &'u Credentials) -> Self {
+        let user = &stored.user;
+        Self {
+            id: user.id,
+            username: &user.username,
+            password_hash: stored.password_hash.expose_secret(),
+            role: user.role.as_str(),
+            disabled: user.disabled,
+            tokens_not_before: user.tokens_not_before,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LineReader, MAX_ID};
+    use crate::{password::Peppers, store::UserRecord};
+    use rolegate_proto::Role;
+    use serde_json::json;
+
+    const HASH: &str = "$2b$05$YaQ3M.2V9WMtoWprPyr4J.Wm9MSwt6/mER48c5Lbgp269iVDbuery";
+
+    fn read(line: &str) -> Result<UserRecord, String> {
+        let peppers = Peppers::default();
+        LineReader { peppers: &peppers, revocation_time: 1000 }.read(line.as_bytes())
+    }
+
+    #[test]
+    fn a_name_and_a_hash_are_enough() {
+        let line = json!({ "username": "ann", "password_hash": HASH }).to_string();
+        let ann = read(&line).expect("a user");
+        assert_eq!((ann.id, &*ann.username, ann.role), (None, "ann", Role::User));
+        assert!(!ann.disabled && ann.tokens_not_before == 0);
+    }
+
+    #[test]
+    fn an_id_revokes_the_tokens_of_its_last_user_unless_the_line_says_since_when() {
+        let line = |more| {
+            let mut line = json!({ "username": "ann", "password_hash": HASH, "id": 7 });
+            line["tokens_not_before"] = more;
+            read(&line.to_string()).expect("a user").tokens_not_before
+        };
+        assert_eq!([line(json!(null)), line(json!(0)), line(json!(5))], [1000, 0, 5]);
+    }
+
+    #[test]
+    fn bad_lines_have_a_reason_that_quotes_nothing() {
+        let id = |id: serde_json::Value| json!({ "id": id });
+        for (change, reason) in [
+            (json!({ "username": null }), "username is missing"),
+            (json!({ "username": 7 }), "username is not text"),
+            (json!({ "username": "" }), "Username must have 1 to 255 bytes."),
+            (json!({ "username": "a:b" }), "Username must not contain a colon."),
+            (
+                json!({ "username": "ad\u{200b}min" }),
+                "Username must not contain invisible or unassigned characters.",
+            ),
+            (json!({ "password_hash": null }), "password_hash is missing"),
+            (json!({ "password_hash": [HASH] }), "password_hash is not text"),
+            (
+                json!({ "password_hash": "planted" }),
+                "password_hash is not a hash of bcrypt ($2a$, $2b$, $2y$), argon2id, argon2i, scrypt or PBKDF2-SHA256 (of Django or passlib)",
+            ),
+            (
+                json!({ "password_hash": HASH.replace("05", "17") }),
+                "password_hash has the bcrypt cost 17; 4 to 16 are allowed",
+            ),
+            (json!({ "role": "planted" }), "role is none of user, author, admin"),
+            (json!({ "role": 1 }), "role is none of user, author, admin"),
+            (id(json!(-1)), "id is not a whole number from 0 to 9007199254740991"),
+            (id(json!(0)), "id is not a whole number from 1 to 9007199254740991"),
+            (id(json!(1.5)), "id is not a whole number from 0 to 9007199254740991"),
+            (id(json!(HASH)), "id is not a whole number from 0 to 9007199254740991"),
+            (id(json!(MAX_ID + 1)), "id is not a whole number from 0 to 9007199254740991"),
+            (json!({ "disabled": "yes" }), "disabled is neither true nor false"),
+            (
+                json!({ "tokens_not_before": 4601 }),
+                "tokens_not_before is not a whole number from 0 to 4600, an hour from now",
+            ),
+            (
+                json!({ "planted": 1 }),
+                "has an unknown field; the fields are id, username, password_hash, role, disabled, tokens_not_before",
+            ),
+        ] {
+            let mut line = json!({ "username": "ann", "password_hash": HASH });
+            for (field, value) in change.as_object().expect("an object") {
+                line[field] = value.clone();
+            }
+            let found = read(&line.to_string()).expect_err("a reason");
+            assert_eq!(found, reason);
+        }
+        for (line, reason) in [
+            ("planted", "is not a JSON object: column 1"),
+            ("[1]", "is not a JSON object: column 0"),
+            ("{\"username\":\"ann\"", "is not a JSON object: column 17"),
+            ("\u{0}", "is not a JSON object: column 1"),
+        ] {
+            assert_eq!(read(line).expect_err("a reason"), reason, "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Moves all users at once, for the commands of an operator. Use cases never do.
+
+use super::tables::TABLES;
+use crate::user::Credentials;
+use rolegate_proto::Role;
+use rolegate_sql_store::{
+    Database, DatabaseUrl, LongTransaction, OpenError, Statement, StoreError,
+};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use std::collections::HashSet;
+
+/// Users that one statement moves.
+const PAGE: i64 = 1000;
+
+/// The columns of a row to insert, and their types in PostgreSQL.
+const COLUMNS: [(&str, &str); 6] = [
+    ("id", "bigint"),
+    ("username", "text"),
+    ("password", "text"),
+    ("role", "text"),
+    ("disabled", "boolean"),
+    ("tokens_not_before", "bigint"),
+];
+
+/// A user to insert with everything that is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct UserRecord {
+    /// Assigned by the database if `None`.
+    pub(crate) id: Option<i64>,
+    pub(crate) username: String,
+    pub(crate) password_hash: SecretString,
+    pub(crate) role: Role,
+    pub(crate) disabled: bool,
+    /// Unix seconds.
+    pub(crate) tokens_not_before: i64,
+}
+
+/// A database of users, from which or into which all are moved.
+pub(crate) struct Transfer(Database);
+
+/// A transaction that inserts users. Dropped, it has inserted none.
+pub(crate) struct Import<'d> {
+    database: &'d Database,
+    transaction: LongTransaction,
+}
+
+/// All users at one moment.
+pub(crate) struct Export<'d> {
+    database: &'d Database,
+    transaction: LongTransaction,
+    last_id: i64,
+}
+
+impl Transfer {
+    pub(crate) async fn open(url: &DatabaseUrl) -> Result<Self, OpenError> {
+        Ok(Self(url.open(&TABLES).await?))
+    }
+
+    pub(crate) async fn import(&self) -> Result<Import<'_>, StoreError> {
+        Ok(Import { database: &self.0, transaction: self.0.begin().await? })
+    }
+
+    pub(crate) async fn export(&self) -> Result<Export<'_>, StoreError> {
+        let transaction = self.0.begin_snapshot().await?;
+        Ok(Export { database: &self.0, transaction, last_id: 0 })
+    }
+
+    pub(crate) async fn close(&self) {
+        self.0.close().await;
+    }
+}
+
+impl Import<'_> {
+    /// Inserts users, except those whose username or id is taken; returns the names of the inserted.
+    pub(crate) async fn insert(
+        &mut self,
+        users: &[UserRecord],
+    ) -> Result<HashSet<String>, StoreError> {
+        let (with_id, without): (Vec<_>, Vec<_>) =
+            users.iter().map(Row::of).partition(|row| row.id.is_some());
+        if let Some(highest) = with_id.iter().filter_map(|row| row.id).max() {
+            self.advance_ids(highest).await?;
+        }
+        let mut inserted = HashSet::new();
+        for (rows, insert) in [
+            (
+                with_id,
+                r#"INSERT INTO "user" (id, username, password, role, disabled, tokens_not_before)
+                SELECT id, username, password, role, disabled, tokens_not_before"#,
+            ),
+            (
+                without,
+                r#"INSERT INTO "user" (username, password, role, disabled, tokens_not_before)
+                SELECT username, password, role, disabled, tokens_not_before"#,
+            ),
+        ] {
+            if rows.is_empty() {
+                continue;
+            }
+            let insert = self.database.statement(insert).push_rows(&COLUMNS, &rows);
+            let insert = insert.push(" ON CONFLICT DO NOTHING RETURNING username");
+            let names = self.transaction.fetch::<(String,)>(insert).await?;
+            inserted.extend(names.into_iter().map(|(name,)| name));
+        }
+        Ok(inserted)
+    }
+
+    /// Keeps the database from assigning ids up to `highest`, also to users who register meanwhile: the
+    /// sequence does not follow the transaction. SQLite does so by itself. The room of a thousand is for
+    /// ids that are assigned while the statement runs.
+    async fn advance_ids(&mut self, highest: i64) -> Result<(), StoreError> {
+        if matches!(self.database, Database::Sqlite(_)) {
+            return Ok(());
+        }
+        let sql = r#"SELECT setval(s.sequence, greatest($1, s.last + 1000))
+            FROM (SELECT sequence, coalesce(pg_sequence_last_value(sequence), 0) AS last
+                FROM (SELECT pg_get_serial_sequence('"user"', 'id')::regclass AS sequence) AS named) AS s
+            WHERE s.last < $1"#;
+        let advance: Statement = self.database.statement(sql).bind(highest);
+        self.transaction.fetch::<(i64,)>(advance).await.map(drop)
+    }
+
+    pub(crate) async fn commit(self) -> Result<(), StoreError> {
+        self.transaction.commit().await
+    }
+}
+
+impl Export<'_> {
+    /// The next users by ascending id; none at the end.
+    pub(crate) async fn next_page(&mut self) -> Result<Vec<Credentials>, StoreError> {
+        let sql = r#"SELECT id, username, role, tokens_not_before, disabled, password FROM "user"
+            WHERE id > $1 ORDER BY id LIMIT $2"#;
+        let page = self.database.statement(sql).bind(self.last_id).bind(PAGE);
+        let users: Vec<Credentials> = self.transaction.fetch(page).await?;
+        self.last_id = users.last().map_or(self.last_id, |last| last.user.id);
+        Ok(users)
+    }
+}
+
+/// A record as the statement reads it.
+#[derive(Serialize)]
+struct Row<'r> {
+    id: Option<i64>,
+    username: &'r str,
+    password: &'r str,
+    role: &'static str,
+    disabled: bool,
+    tokens_not_before: i64,
+}
+
+impl<'r> Row<'r> {
+    fn of(user: &'r UserRecord) -> Self {
+        Self {
+            id: user.id,
+            username: &user.username,
+            password: user.password_hash.expose_secret(),
+            role: user.role.as_str(),
+            disabled: user.disabled,
+            tokens_not_before: user.tokens_not_before,
+        }
+    }
+}
