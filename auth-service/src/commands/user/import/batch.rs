@@ -73,8 +73,8 @@ pub(super) async fn keep_free(
     report: &mut Report,
 ) -> Result<(), Failure> {
     let names: Vec<_> = batch.iter().map(|(_, user)| user.username.clone()).collect();
-    let named = store.credentials_by_username(&names).await.map_err(failed)?;
-    let names: HashSet<_> = named.into_iter().map(|found| found.user.username).collect();
+    let existing = store.credentials_by_username(&names).await.map_err(failed)?;
+    let names: HashSet<_> = existing.into_iter().map(|found| found.user.username).collect();
     let ids: Vec<_> = batch.iter().filter_map(|(_, user)| user.id).collect();
     let with_ids =
         if ids.is_empty() { Vec::new() } else { store.users_by_id(&ids).await.map_err(failed)? };
