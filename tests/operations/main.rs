@@ -20,3 +20,4 @@ mod rotate_secrets;
 mod secret_files_doc;
 mod systemd_unit;
 mod user_commands;
+mod user_import;

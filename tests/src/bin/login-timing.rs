@@ -9,7 +9,11 @@
 //! random order: sequentially and in bursts of eight, idle and under a constant login load. Prints
 //! Welch's t for each: beyond 4.5 in either direction the two are distinguishable. With `fast` as
 //! second argument hashes have cost 4, a 256th of the work, which amplifies differences outside the
-//! hash.
+//! hash. Any other second argument is the stored hash of the wrong passwords, as an import writes it:
+//!
+//! ```sh
+//! cargo run --release -p e2e --bin login-timing -- 100 '$argon2id$v=19$m=65536,t=3,p=4$…'
+//! ```
 
 #![expect(clippy::print_stdout, reason = "prints what it measures")]
 
@@ -33,12 +37,18 @@ async fn main() {
     let pairs: usize =
         arguments.next().map_or(1000, |text| text.parse().expect("a number of pairs"));
     let setup = TestSetup::split(Store::Sqlite);
-    let setup = match arguments.next().as_deref() {
+    let kind = arguments.next();
+    let setup = match kind.as_deref() {
         Some("fast") => setup,
         _ => setup.with_real_hashes(),
     };
     let app = setup.start().await;
     app.user("ann").await;
+    if let Some(hash) = kind.filter(|kind| kind != "fast") {
+        assert!(!hash.contains('\''), "a hash");
+        let update = format!(r#"UPDATE "user" SET password = '{hash}' WHERE username = 'ann'"#);
+        app.database.execute(update.leak()).await;
+    }
     println!("{pairs} of each; t is Welch's, of unknown usernames against wrong passwords");
     for is_loaded in [false, true] {
         for burst in [1, BURST] {

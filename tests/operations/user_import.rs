@@ -1,0 +1,112 @@
+//! `auth-service user import` and `user export` beside a running service.
+
+use e2e::{Exit, Process, Program, TestApp, TestSetup, eventually, for_all_deployments};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+for_all_deployments!(
+    imported_users_log_in_and_get_a_hash_of_bcrypt,
+    bad_import_is_reported_by_line_and_changes_nothing,
+);
+
+const PASSWORD: &str = "corréct horse";
+/// By PHP, argon2-cffi and passlib, of this password.
+const HASHES: [&str; 3] = [
+    "$2y$06$YnhGMhAWxuqLN1etlBMZ5.d/wg83Z53LWTaPcjr33dIPwB1Z2A.Fa",
+    "$argon2i$v=19$m=1024,t=3,p=4$rXVOyVlrTcm5V+r9n5Oylg$EceDiYZz5d2nfZqktTmjACCB4eEBIfYZsZxNGL/FGEw",
+    "$scrypt$ln=10,r=8,p=1$AoBw7h3DOGeM0VrLGcP4Pw$W/RUQP+SWRGzuapB8gMaSsBCHAw9vRoKI0g6QvyrC7E",
+];
+
+async fn user(app: &TestApp, arguments: &[&str], input: &str) -> Exit {
+    let settings = BTreeMap::from([("DATABASE_URL".to_owned(), app.database.url())]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments: Vec<_> = ["user"].into_iter().chain(arguments.iter().copied()).collect();
+    let program = Program::FastHashAuthService;
+    Process::run(program, &arguments, &settings, folder.path(), input).await
+}
+
+async fn imported_users_log_in_and_get_a_hash_of_bcrypt(setup: TestSetup) {
+    let app = setup.start().await;
+    let names = ["of php", "of argon2", "of scrypt"];
+    let line = |(name, hash)| {
+        json!({ "username": name, "password_hash": hash, "role": "author" }).to_string()
+    };
+    let lines: Vec<_> = names.iter().zip(HASHES).map(line).collect();
+    let lines = lines.join("\n");
+    let imported = user(&app, &["import", "-"], &lines).await;
+    assert_eq!(imported.code, Some(0), "{imported:?}");
+    let counts = "3 imported, 0 skipped because they exist, 0 bad lines.\n";
+    assert_eq!(imported.stdout, counts);
+    let audited = imported.stderr.lines().find(|line| line.contains("users_imported"));
+    assert!(audited.is_some_and(|line| line.contains("operator")), "{imported:?}");
+    for (name, hash) in names.into_iter().zip(HASHES) {
+        let basic = |password| app.basic.with_basic(name, password);
+        basic("wrong").get("/protected").await.expect(401);
+        basic(PASSWORD).get("/protected").await.expect(200);
+        app.try_log_in(name, "wrong").await.expect_detail(401, "Invalid username or password.");
+        let stored = || async { app.database.user(name).await.expect("stored").password };
+        assert_eq!(stored().await, hash, "Basic and wrong passwords replace nothing");
+        let token = e2e::TestUser::log_in(&app.bearer, name, PASSWORD).await.token;
+        app.bearer.with_token(&token).get("/author").await.expect(200);
+        let new = eventually("a hash of bcrypt", async || {
+            let new = stored().await;
+            (new != hash).then_some(new)
+        });
+        assert!(new.await.starts_with("$2b$"), "{name}");
+        app.try_log_in(name, PASSWORD).await.expect(200);
+        app.try_log_in(name, "wrong").await.expect(401);
+    }
+
+    let exported = user(&app, &["export"], "").await;
+    assert_eq!(exported.code, Some(0), "{exported:?}");
+    assert!(exported.stderr.contains("users_exported"), "{exported:?}");
+    let users: Vec<Value> =
+        exported.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let exported_names: Vec<_> = users.iter().map(|user| &user["username"]).collect();
+    assert_eq!(exported_names, ["admin", "of php", "of argon2", "of scrypt"]);
+    let again = user(&app, &["import", "-", "--skip-existing"], &exported.stdout).await;
+    let counts = "0 imported, 4 skipped because they exist, 0 bad lines.\n";
+    assert_eq!((again.code, &*again.stdout), (Some(0), counts), "{again:?}");
+    assert_eq!(user(&app, &["export"], "").await.stdout, exported.stdout);
+}
+
+async fn bad_import_is_reported_by_line_and_changes_nothing(setup: TestSetup) {
+    let app = setup.start().await;
+    let good = json!({ "username": "ann", "password_hash": HASHES[0] }).to_string();
+    let planted = "planted-hash-1f3a";
+    let bad = json!({ "username": "bob", "password_hash": planted }).to_string();
+    let admin = json!({ "username": "admin", "password_hash": HASHES[0] }).to_string();
+    let input = format!("{good}\n{bad}\n\n{planted}\n{admin}\n{}\n", "x".repeat(40_000));
+    for dry_run in [&["import", "-"][..], &["import", "--dry-run", "-"]] {
+        let refused = user(&app, dry_run, &input).await;
+        assert_eq!((refused.code, &*refused.stdout), (Some(1), ""), "{refused:?}");
+        for line in [
+            "line 2: password_hash is not a hash of bcrypt",
+            "line 4: is not a JSON object: column 1",
+            "line 5: the user \"admin\" exists already",
+            "line 6: has more than 16 KiB",
+            "nothing was imported: 4 bad lines",
+        ] {
+            assert!(refused.stderr.contains(line), "no {line} in {refused:?}");
+        }
+        assert!(!refused.stderr.contains(planted), "{refused:?}");
+        assert_eq!(app.database.count_users().await, 1);
+    }
+    let dry = user(&app, &["import", "--dry-run", "-"], &good).await;
+    assert_eq!(dry.stdout, "1 users can be imported, 0 are skipped because they exist.\n");
+    let continued = user(&app, &["import", "--continue", "-"], &input).await;
+    let counts = "1 imported, 0 skipped because they exist, 4 bad lines.\n";
+    assert_eq!((continued.code, &*continued.stdout), (Some(0), counts), "{continued:?}");
+    assert_eq!(app.database.count_users().await, 2);
+    for (arguments, code, problem) in [
+        (&["import"][..], 64, "FILE: is required"),
+        (&["import", "no such file"], 64, "FILE: cannot be read"),
+        (&["import", "/"], 64, "FILE: cannot be read"),
+        (&["import", "-", "--dry-run", "--continue"], 64, "cannot be used with"),
+    ] {
+        let exit = user(&app, arguments, "").await;
+        assert_eq!(exit.code, Some(code), "{arguments:?}: {exit:?}");
+        assert!(exit.stderr.contains(problem), "{arguments:?}: {exit:?}");
+        assert_eq!(exit.stderr.lines().count(), 1, "{arguments:?}: {exit:?}");
+    }
+}
