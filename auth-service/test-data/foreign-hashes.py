@@ -23,7 +23,7 @@ from passlib.context import CryptContext
 settings.configure()
 django.setup()
 
-from django.contrib.auth.hashers import Argon2PasswordHasher, PBKDF2PasswordHasher, ScryptPasswordHasher  # noqa: E402
+from django.contrib.auth.hashers import Argon2PasswordHasher, PBKDF2PasswordHasher  # noqa: E402
 
 PASSWORD = "corréct horse"
 LONG = "a passphrase of more than the 72 bytes that bcrypt reads, which argon2 took: " + "x" * 20
@@ -48,7 +48,7 @@ sample(f"{DJANGO}, PBKDF2PasswordHasher", PBKDF2PasswordHasher().encode(PASSWORD
 # Without its prefix it is a PHC string.
 sample(f"{DJANGO}, Argon2PasswordHasher", Argon2PasswordHasher().encode(PASSWORD, "a salt of Django").removeprefix("argon2"))
 
-ARGON2 = f"argon2-cffi {version("argon2-cffi")}"
+ARGON2 = "argon2-cffi " + version("argon2-cffi")
 sample(ARGON2, argon2.PasswordHasher().hash(PASSWORD))
 sample(f"{ARGON2}, four lanes, long output",
        argon2.PasswordHasher(time_cost=3, memory_cost=4096, parallelism=4, hash_len=64).hash(PASSWORD))
@@ -65,5 +65,5 @@ if shutil.which("php"):
         run = subprocess.run(["php", "-r", code, PASSWORD, algorithm, json.dumps(options)],
                              capture_output=True, text=True)
         if run.returncode == 0 and " $" in run.stdout:
-            version, made = run.stdout.split(" ", 1)
-            sample(f"PHP {version}, {algorithm}", made)
+            php, made = run.stdout.split(" ", 1)
+            sample(f"PHP {php}, {algorithm}", made)

@@ -48,6 +48,14 @@ async fn a_mismatch_is_not_answered_before_a_lane_did_the_work() {
     eventually("idle", || engine.stats().lanes_busy == 0);
 }
 
+#[tokio::test]
+async fn a_mismatch_whose_padding_is_late_is_still_a_mismatch() {
+    let engine = engine();
+    let deadline = Instant::now() + Duration::from_secs(2);
+    let wrong = engine.verify_foreign(answers(false), Cost::MAX, ME, deadline).await;
+    assert_eq!(wrong.expect("an attempt that counts").value, Verdict::Mismatch);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_foreign_check_runs_for_each_thread_and_the_lanes_go_on() {
     let settings = Settings { threads: 2, ..Settings::default() };
