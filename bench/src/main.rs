@@ -5,7 +5,7 @@
 //! - [`compare`]: live role decisions of the services and the baseline, as a table and a chart.
 //!   [`flood`]: the effect of a login flood on other requests. [`paging`]: pages of a million users.
 //!   [`posts`]: reading posts. [`keys`]: API keys against access tokens. [`ext_authz`]: checks of Envoy.
-//!   [`proxy`]: an application behind nginx.
+//!   [`proxy`]: an application behind nginx. [`import`]: `user import` and `user export`.
 //! - [`baseline`]: a monolith written for comparison.
 //! - [`target`], [`services`], [`program`], [`cluster`], [`users`]: the systems under test and their
 //!   data; all of them end with this process.
@@ -22,6 +22,7 @@ mod console;
 mod ext_authz;
 mod flood;
 mod http_client;
+mod import;
 mod keys;
 mod machine;
 mod noise;
@@ -45,6 +46,7 @@ use clap::Parser;
 use compare::CompareOptions;
 use ext_authz::ExtAuthzOptions;
 use flood::FloodOptions;
+use import::ImportOptions;
 use keys::KeysOptions;
 use paging::PagingOptions;
 use posts::PostsOptions;
@@ -81,6 +83,8 @@ enum Command {
     Keys(KeysOptions),
     /// GET /users and GET /users/{id} with a million users
     Paging(PagingOptions),
+    /// Import and export of a million users
+    Import(ImportOptions),
     /// Checks of Envoy at auth-service: latency at a constant rate, and throughput relative to Authorize
     ExtAuthz(ExtAuthzOptions),
     /// An application behind nginx, with and without decisions
@@ -101,6 +105,7 @@ async fn main() -> ExitCode {
             Some(Command::Posts(options)) => posts::posts(options).await,
             Some(Command::Keys(options)) => keys::keys(options).await,
             Some(Command::Paging(options)) => paging::paging(options).await,
+            Some(Command::Import(options)) => import::import(options).await,
             Some(Command::ExtAuthz(options)) => ext_authz::ext_authz(options).await,
             Some(Command::Proxy(options)) => proxy::proxy(options).await,
             Some(Command::Baseline(options)) => baseline::serve(options).await,

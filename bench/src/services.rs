@@ -117,7 +117,7 @@ fn secrets(database_url: &str) -> [(&'static str, &str); 6] {
     ]
 }
 
-fn sibling_binary(name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn sibling_binary(name: &str) -> Result<PathBuf, Failure> {
     let file = std::env::current_exe()?.with_file_name(name);
     if file.is_file() {
         return Ok(file);
