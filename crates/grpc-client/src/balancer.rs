@@ -11,7 +11,7 @@ use crate::{
     connection::{Connector, Stream},
     discovery::{Discover, DnsTarget, InvalidAddress, ServiceInfo},
     dns_watcher,
-    hedge::{HedgePolicy, MAX_DELAY, ReadOnly},
+    hedge::{HedgePolicy, MAX_DELAY, ReadOnly, first_success},
     replica::{Calls, HEALTH_TIMEOUT, Monitor},
     replica_set::{Available, Replica, ReplicaSet},
 };
@@ -30,7 +30,6 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    select,
     sync::{Notify, watch},
     task::AbortHandle,
     time::{Instant, timeout},
@@ -269,23 +268,6 @@ impl BalancedChannel {
                 frame
             }))
         }))
-    }
-}
-
-/// The first response; where both calls fail, the error of the later one.
-async fn first_success<R>(
-    mut one: Pin<&mut impl Future<Output = Result<R, Status>>>,
-    other: impl Future<Output = Result<R, Status>>,
-) -> Result<R, Status> {
-    let mut other = pin!(other);
-    let (is_one, result) = select! {
-        result = &mut one => (true, result),
-        result = &mut other => (false, result),
-    };
-    match (result, is_one) {
-        (Ok(response), _) => Ok(response),
-        (Err(_), true) => other.await,
-        (Err(_), false) => one.await,
     }
 }
 

@@ -2,10 +2,12 @@
 //! and Barroso, 2013).
 
 use std::{
+    pin::{Pin, pin},
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
     time::Duration,
 };
-use tonic::Request;
+use tokio::select;
+use tonic::{Request, Status};
 
 /// The delay of a hedge in units of the running p99.
 const DELAY_FACTOR: u64 = 5;
@@ -70,6 +72,23 @@ impl HedgePolicy {
     pub(crate) fn try_spend(&self) -> bool {
         let spend = |budget: u32| budget.checked_sub(CALLS_PER_HEDGE);
         self.budget.try_update(Relaxed, Relaxed, spend).is_ok()
+    }
+}
+
+/// The first response; where both calls fail, the error of the later one.
+pub(crate) async fn first_success<R>(
+    mut one: Pin<&mut impl Future<Output = Result<R, Status>>>,
+    other: impl Future<Output = Result<R, Status>>,
+) -> Result<R, Status> {
+    let mut other = pin!(other);
+    let (is_one, result) = select! {
+        result = &mut one => (true, result),
+        result = &mut other => (false, result),
+    };
+    match (result, is_one) {
+        (Ok(response), _) => Ok(response),
+        (Err(_), true) => other.await,
+        (Err(_), false) => one.await,
     }
 }
 
