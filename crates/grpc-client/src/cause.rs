@@ -37,6 +37,11 @@ impl ConnectError {
             Self::Call(status) => FailureKind::Call(status.code()),
         }
     }
+
+    /// Whether nothing listens at the address.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.kind() == FailureKind::Stream(io::ErrorKind::ConnectionRefused)
+    }
 }
 
 impl From<Status> for ConnectError {

@@ -29,6 +29,9 @@ const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
 /// The pause while no call waits; doubled up to the maximum.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
+/// A replica that is not up is news after this time: programs start together, and some end at once
+/// with a line about a setting.
+const START_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The calls to a replica; each holds a clone.
 #[derive(Debug, Default)]
@@ -91,7 +94,7 @@ impl Monitor {
     /// stream sends every change and ends with the connection.
     pub(crate) async fn run(self, mut report: impl FnMut(ReplicaState)) {
         let mut backoff = MIN_BACKOFF;
-        let mut explained = Vec::new();
+        let (mut explained, mut down_since) = (Vec::new(), Instant::now());
         loop {
             // Created before the attempt: a notification during an attempt that fails starts the
             // next one.
@@ -106,6 +109,7 @@ impl Monitor {
                     // it takes milliseconds, and calls without another replica wait for it instead of
                     // failing on this one. Calls in flight may still complete.
                     report(ReplicaState::Down);
+                    down_since = Instant::now();
                     if started.elapsed() > MAX_BACKOFF {
                         backoff = MIN_BACKOFF;
                         continue;
@@ -115,6 +119,8 @@ impl Monitor {
                 Ok(Err(error)) => Some(error),
                 Err(_elapsed) => Some(ConnectError::Stream(io::ErrorKind::TimedOut.into())),
             };
+            let error =
+                error.filter(|error| !error.is_refused() || down_since.elapsed() >= START_PATIENCE);
             report(ReplicaState::Down);
             let mut pause = pin!(async move {
                 sleep(MIN_RETRY_DELAY).await;

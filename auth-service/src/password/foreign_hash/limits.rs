@@ -1,8 +1,8 @@
 //! What a check costs, and the most that it may cost.
 //!
-//! The engine counts in iterations of bcrypt, so the factors below are relative to it. They are measured
-//! (`cargo run --release -p rolegate-bcrypt-lanes --example lanes` and docs/security.md) on a machine
-//! whose cores each do [`ITERATIONS_PER_SECOND`]; the engine knows how fast this machine is.
+//! The engine counts in iterations of bcrypt, so the factors below are relative to it. They are
+//! estimates for a machine whose cores each do [`ITERATIONS_PER_SECOND`]; where one is wrong, admission
+//! of these checks is early or late. The engine knows how fast this machine is.
 
 use argon2::{Algorithm, Params};
 use password_hash::phc::PasswordHash;
