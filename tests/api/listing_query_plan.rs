@@ -1,6 +1,6 @@
 //! The query plan of a page of users on PostgreSQL: an index scan from the end of the page before.
 
-use e2e::{TestApp, TestDatabase, TestSetup, for_postgres_deployments};
+use e2e::{Api, TestApp, TestDatabase, TestSetup, for_postgres_deployments};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 for_postgres_deployments!(every_page_is_read_through_an_index);
@@ -12,12 +12,23 @@ async fn connect(app: &TestApp) -> PgConnection {
     PgConnection::connect(database.url().as_str()).await.expect("connected")
 }
 
-/// The last statement of auth-service, as PostgreSQL received it.
-async fn statement(connection: &mut PgConnection) -> String {
-    let sql = "SELECT query FROM pg_stat_activity WHERE datname = current_database()
+/// The statement of auth-service for this page, as PostgreSQL received it. A connection shows only its
+/// last statement, which may already be another one: a read of the admin, or a health check.
+async fn statement(connection: &mut PgConnection, admin: &Api, query: &str) -> String {
+    let find = "SELECT query FROM pg_stat_activity WHERE datname = current_database()
         AND application_name = 'rolegate auth-service' AND query LIKE '%ORDER BY id LIMIT%'
-        ORDER BY query_start DESC LIMIT 1";
-    sqlx::query_scalar(sql).fetch_one(connection).await.expect("auth-service has listed users")
+        AND query_start >= $1::timestamptz";
+    for _ in 0..100 {
+        let now = "SELECT clock_timestamp()::text";
+        let before: String =
+            sqlx::query_scalar(now).fetch_one(&mut *connection).await.expect("now");
+        admin.get(&format!("/users?{query}")).await.expect(200);
+        let find = sqlx::query_scalar(find).bind(before).fetch_optional(&mut *connection);
+        if let Some(statement) = find.await.expect("read") {
+            return statement;
+        }
+    }
+    panic!("auth-service always runs another statement after a page");
 }
 
 /// The plan of the statement with these values: generic, which ignores them, or custom.
@@ -63,8 +74,7 @@ async fn every_page_is_read_through_an_index(plan: TestSetup) {
         ),
         ("role=admin", "bigint, text, bigint", "0, 'admin', 51", "user_role_id_idx", "(role = "),
     ] {
-        admin.get(&format!("/users?{query}")).await.expect(200);
-        let statement = statement(&mut connection).await;
+        let statement = statement(&mut connection, &admin, query).await;
         // With a role only the custom plan is checked: a generic one assumes that a third of all users
         // have the role. PostgreSQL uses custom plans while they are estimated to be cheaper.
         let modes = ["force_custom_plan", "force_generic_plan"];
@@ -78,8 +88,7 @@ async fn every_page_is_read_through_an_index(plan: TestSetup) {
         }
     }
     // A prefix is a range of names, not a scan with a pattern.
-    admin.get("/users?username=user%2012345").await.expect(200);
-    let statement = statement(&mut connection).await;
+    let statement = statement(&mut connection, &admin, "username=user%2012345").await;
     let (types, values) = ("bigint, text, text, bigint", "0, 'user 12345', 'user 12346', 51");
     let plan = plan_of(&mut connection, "force_custom_plan", &statement, types, values).await;
     assert!(plan.contains("user_username_key") && !plan.contains("Seq Scan"), "{plan}");
