@@ -10,6 +10,7 @@ use crate::{
 };
 use axum::{Router, middleware::map_response, response::Response};
 use http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE};
+use rolegate_proto::http::BASIC_CHALLENGE;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -52,7 +53,7 @@ pub(crate) fn router(state: GatewayState, settings: &PublicSettings, memory: &Me
 /// section 2, requires.
 async fn challenge(mut response: Response) -> Response {
     if response.status() == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic"));
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(BASIC_CHALLENGE));
     }
     response
 }

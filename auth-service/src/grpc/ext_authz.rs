@@ -134,7 +134,7 @@ impl ExtAuthz {
         }
     }
 
-    /// A route whose configuration names no requirement, or an unknown role, admits nobody.
+    /// Logs a route whose configuration has no requirement or an unknown role. Its requests are refused.
     fn warn_of_route(&self, attributes: &AttributeContext) {
         let mut last = self.last_warning.lock().unwrap_or_else(PoisonError::into_inner);
         if last.is_some_and(|at| at.elapsed() < WARNING_INTERVAL) {

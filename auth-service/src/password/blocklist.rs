@@ -1,4 +1,4 @@
-//! Passwords that everybody knows, which nobody may choose.
+//! Common passwords, which users may not choose.
 //!
 //! - `digests`: reads them from a file.
 //! - `file`: `PASSWORD_BLOCKLIST_FILE`, which can be read again.

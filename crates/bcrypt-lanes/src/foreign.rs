@@ -18,7 +18,7 @@ pub struct ForeignCheck {
     /// The CPU time that it takes, as the iterations of bcrypt that all lanes of one thread together do in
     /// that time.
     pub work: u64,
-    /// Whether the password matches. Runs to its end even if nobody waits for it any more.
+    /// Whether the password matches. Runs to its end even if its caller has left.
     pub run: Box<dyn FnOnce() -> bool + Send>,
 }
 

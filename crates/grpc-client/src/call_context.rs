@@ -12,7 +12,7 @@ use tonic::{
 
 // Parsed once, not with each call.
 const CLIENT_ADDRESS: HeaderName = HeaderName::from_static(metadata::CLIENT_ADDRESS);
-pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
+const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 
 /// Bytes of a list of request ids: enough for the largest batch with ids of
 /// [`RequestId::new_random`].

@@ -1,7 +1,7 @@
 //! Transactions of commands that move many rows, which take longer than a request may.
 //!
-//! They are no writes of the service: nobody waits for their answer but an operator, so they count
-//! neither for the health of the store nor for the places of writes in the pool.
+//! Only an operator waits for them. They are no writes of the service, so they count neither for the
+//! health of the store nor for the places of writes in the pool.
 
 use crate::{
     Connection, Database, Reads, Statement, StoreError, TableRow, statement::traced_until,

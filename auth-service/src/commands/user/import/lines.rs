@@ -30,7 +30,7 @@ enum Again {
     No,
     /// The same file.
     File(File),
-    /// A copy without a name, which nobody else can open.
+    /// An unnamed copy, which no other process can open.
     Copy(BufWriter<File>),
 }
 
