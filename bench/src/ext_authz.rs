@@ -7,6 +7,7 @@
 use crate::{
     Failure, cluster, console, machine,
     noise::Noise,
+    open_loop::open_loop,
     report::{self, Block, Table, thousands},
     services,
     statistics::{mebibytes, millis},
@@ -28,12 +29,12 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::{task::JoinSet, time::sleep_until};
+use tokio::task::JoinSet;
 use tonic::transport::{Channel, Endpoint};
 
 const CONNECTIONS: usize = 8;
 /// Checks per second on all connections.
-const RATE: u32 = 5000;
+const RATE: f64 = 5000.0;
 /// Of the closed loop.
 const CALLERS: usize = 128;
 
@@ -129,33 +130,15 @@ fn per_mille(sorted: &[Duration], rank: usize) -> Duration {
 /// The time from when each check was due until its answer.
 async fn constant_rate(
     channels: &[Channel],
-    users: &Arc<[LoadUser]>,
-    seconds: u32,
+    users: &[LoadUser],
+    seconds: u64,
 ) -> Result<Vec<Duration>, Failure> {
-    let start = Instant::now() + Duration::from_millis(100);
-    let mut senders = JoinSet::new();
-    for (number, channel) in channels.iter().cloned().enumerate() {
-        let (users, count) = (Arc::clone(users), channels.len());
-        senders.spawn(async move {
-            let mut checks = JoinSet::new();
-            for turn in (number..usize::try_from(RATE * seconds)?).step_by(count) {
-                let due = start + Duration::from_secs(1) * u32::try_from(turn)? / RATE;
-                sleep_until(due.into()).await;
-                let (client, request) =
-                    (channel.clone(), check_of(&users[turn * 7919 % users.len()]));
-                checks.spawn(async move {
-                    check(client, request).await?;
-                    Ok::<_, Failure>(due.elapsed())
-                });
-            }
-            checks.join_all().await.into_iter().collect::<Result<Vec<_>, Failure>>()
-        });
-    }
-    let mut all = Vec::new();
-    while let Some(latencies) = senders.join_next().await {
-        all.extend(latencies??);
-    }
-    Ok(all)
+    let one = |number: usize| {
+        let user = &users[number * 7919 % users.len()];
+        check(channels[number % channels.len()].clone(), check_of(user))
+    };
+    let completed = open_loop(RATE, Duration::from_secs(seconds), one).await?;
+    completed.into_iter().map(|check| check.outcome.map(|()| check.latency)).collect()
 }
 
 #[derive(Clone, Copy)]

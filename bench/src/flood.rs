@@ -1,7 +1,7 @@
 //! The effect of a login flood on other requests, with open-loop load.
 //!
 //! - `closed`: the same with a closed loop.
-//! - `clients`, `connections`: users and their connections; `open_loop`: arrival of requests.
+//! - `clients`, `connections`: users and their connections.
 //! - `logins`: login capacity without a flood; `cpu_usage`: CPU time by program.
 //! - `results`: measurements and marks.
 
@@ -10,14 +10,16 @@ mod closed;
 mod connections;
 mod cpu_usage;
 mod logins;
-mod open_loop;
 mod results;
 
-use crate::{Failure, cluster, console, machine, noise::Noise, report, target, usage, users};
+use crate::{
+    Failure, cluster, console, machine, noise::Noise, open_loop::open_loop, report, target, usage,
+    users,
+};
 use clients::Clients;
 use cpu_usage::CpuUsage;
+use http::StatusCode;
 use logins::{capacity, logins_per_second, lone};
-use open_loop::open_loop;
 use results::Results;
 use std::{path::PathBuf, time::Duration};
 
@@ -63,7 +65,7 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     let lone = lone(&clients, if options.quick { 4 } else { 20 }).await?;
     let time = seconds(30, 10);
     let profiles = async |clients: &Clients| {
-        let request = |number| clients.clone().profile(number, PROFILE_USERS);
+        let request = |number| status(clients.clone().profile(number, PROFILE_USERS));
         open_loop(PROFILES_PER_SECOND, time, request).await
     };
     console::progress("calm: /profile alone");
@@ -83,7 +85,7 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     let (beside, _) = tokio::try_join!(logins_per_second(&clients, time), profiles(&clients),)?;
     let arrivals = FLOOD_FACTOR * capacity.logins.median;
     console::progress(&format!("flood: {arrivals:.0} logins/s of {:.1}", capacity.logins.median));
-    let logins = open_loop(arrivals, time, |number| clients.clone().log_in(number));
+    let logins = open_loop(arrivals, time, |number| status(clients.clone().log_in(number)));
     let before = CpuUsage::used(&cluster, &split);
     let cpu_usage = async {
         tokio::time::sleep(time).await;
@@ -128,4 +130,9 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
         report::write(&file, &report::markdown(&blocks))?;
     }
     Ok(())
+}
+
+/// `None` if there was no response.
+async fn status(request: impl Future<Output = Result<StatusCode, Failure>>) -> Option<StatusCode> {
+    request.await.ok()
 }

@@ -9,7 +9,7 @@
 //! - [`baseline`]: a monolith written for comparison.
 //! - [`target`], [`services`], [`program`], [`cluster`], [`users`]: the systems under test and their
 //!   data; all of them end with this process.
-//! - [`wrk`], [`pgbench`], [`authorizations`], [`http_client`]: load generators;
+//! - [`wrk`], [`pgbench`], [`authorizations`], [`http_client`], [`open_loop`]: load generators;
 //!   [`verify_responses`]: checks that the systems under load respond correctly.
 //! - [`usage`], [`machine`], [`noise`], [`statistics`], [`verdict`], [`report`], [`console`]:
 //!   measurements and output.
@@ -26,6 +26,7 @@ mod import;
 mod keys;
 mod machine;
 mod noise;
+mod open_loop;
 mod paging;
 mod pgbench;
 mod posts;

@@ -1,10 +1,8 @@
 //! Measurements and marks of the flood.
 
-use super::{
-    logins::{Capacity, Lone},
-    open_loop::Completed,
-};
+use super::logins::{Capacity, Lone};
 use crate::{
+    open_loop::Completed,
     report::{Block, Table, thousands},
     statistics::{completion_rate, mebibytes, millis, percentile},
     verdict::{self, Mark, Verdict},
@@ -137,12 +135,12 @@ impl Results {
 }
 
 fn is_ok(answered: &Completed) -> bool {
-    answered.status == Some(StatusCode::OK)
+    answered.outcome == Some(StatusCode::OK)
 }
 
 fn is_refusal(answered: &Completed) -> bool {
     let refusals = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS];
-    answered.status.is_some_and(|status| refusals.contains(&status))
+    answered.outcome.is_some_and(|status| refusals.contains(&status))
 }
 
 /// Refused after waiting in the queue.

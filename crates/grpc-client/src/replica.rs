@@ -3,7 +3,7 @@
 use crate::{
     cause::{self, ConnectError, FailureKind},
     connection::{Connector, open},
-    discovery::{Discover, ServiceInfo},
+    discovery::ServiceInfo,
 };
 use http::{Request, Uri, uri::Scheme};
 use hyper::client::conn::http2::SendRequest;
@@ -68,7 +68,11 @@ pub(crate) struct Monitor {
 #[cfg(feature = "settings")]
 impl Monitor {
     /// Of a replica that no channel uses.
-    pub(crate) fn new(service: ServiceInfo, address: SocketAddr, target: &impl Discover) -> Self {
+    pub(crate) fn new(
+        service: ServiceInfo,
+        address: SocketAddr,
+        target: &impl crate::discovery::Discover,
+    ) -> Self {
         let (connector, origin) = (target.connector(address), target.origin());
         let (calls, reconnect) = (Arc::default(), Arc::default());
         Self { service, address, connector, origin, calls, reconnect }

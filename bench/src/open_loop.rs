@@ -1,4 +1,4 @@
-//! Open-loop load: requests are sent at a fixed rate, regardless of earlier responses.
+//! Open-loop load: requests are sent at a constant rate, regardless of earlier responses.
 
 use crate::Failure;
 use http::StatusCode;
@@ -7,9 +7,9 @@ use tokio::{sync::mpsc, task::JoinSet};
 
 /// A completed request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Completed {
-    /// `None` if there was no response.
-    pub(crate) status: Option<StatusCode>,
+pub(crate) struct Completed<T = Option<StatusCode>> {
+    /// By default the status, `None` if there was no response.
+    pub(crate) outcome: T,
     /// From the time the request was due, to avoid coordinated omission.
     pub(crate) latency: Duration,
     /// From the start of the first request.
@@ -21,27 +21,31 @@ pub(crate) async fn open_loop<F>(
     per_second: f64,
     time: Duration,
     request: impl Fn(usize) -> F,
-) -> Result<Vec<Completed>, Failure>
+) -> Result<Vec<Completed<F::Output>>, Failure>
 where
-    F: Future<Output = Result<StatusCode, Failure>> + Send + 'static,
+    F: Future<Output: Send> + Send + 'static,
 {
     let start = Instant::now();
     let mut due = pacemaker(start, Duration::from_secs_f64(1.0 / per_second), time);
-    let mut requests = JoinSet::new();
+    let (mut requests, mut completed) = (JoinSet::new(), Vec::new());
     let mut number = 0;
     while let Some(planned) = due.recv().await {
         let request = request(number);
         number += 1;
         requests.spawn(async move {
-            let status = request.await.ok();
-            Completed { status, latency: planned.elapsed(), at: start.elapsed() }
+            let outcome = request.await;
+            Completed { outcome, latency: planned.elapsed(), at: start.elapsed() }
         });
+        // A finished task keeps its memory until it is joined, and a generator that always touches new
+        // memory stalls in page faults.
+        while let Some(request) = requests.try_join_next() {
+            completed.push(request?);
+        }
     }
-    let mut answers = Vec::with_capacity(number);
-    while let Some(answered) = requests.join_next().await {
-        answers.push(answered?);
+    while let Some(request) = requests.join_next().await {
+        completed.push(request?);
     }
-    Ok(answers)
+    Ok(completed)
 }
 
 /// Emits due times. Uses a thread because tokio's timers have a resolution of a millisecond.
