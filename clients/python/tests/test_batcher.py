@@ -48,6 +48,15 @@ async def test_lone_request_is_sent_at_once():
     assert await read == 0
 
 
+async def test_requests_of_one_turn_of_the_loop_share_a_call():
+    store = Store()
+    reads = [store.read(name) for name in "abc"]
+    await settle()
+    assert store.calls == [["a", "b", "c"]]
+    store.answer(1)
+    assert await asyncio.gather(*reads) == [0] * 3
+
+
 async def test_requests_made_while_a_call_is_in_flight_share_the_next_one():
     store = Store(max_size=3)
     reads = [store.read("a")]

@@ -43,7 +43,7 @@ def bearer(token):
 
 
 def test_service_of_the_readme_is_protected(stage, tmp_path):
-    code = re.search(r"```python\n(from typing.*?)```", README.read_text(), re.DOTALL)[1]
+    code = re.search(r"```python\n(import gc.*?)```", README.read_text(), re.DOTALL)[1]
     with served(code, tmp_path) as http:
         token = stage.token()
         assert http.get("/hello").status_code == 401

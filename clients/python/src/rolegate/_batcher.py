@@ -1,8 +1,8 @@
 """Concurrent requests share calls, without added latency and without stale answers.
 
 A request joins only a call that has not been sent, because a call in flight could return what was true
-before the request was made. A lone request is sent at once; those that arrive while a call is in flight
-share the next one. The rule is that of the crate ``rolegate-batcher``.
+before the request was made. Those of one turn of the event loop share a call, and so do those that arrive
+while a call is in flight. The rule is that of the crate ``rolegate-batcher``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .errors import DeadlineExceeded, Unavailable
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 _Member = Tuple[Request, float, "asyncio.Future[Answer]"]
+_Outcome = Union[Answer, Exception]
 
 #: A call in flight for longer, at a replica that hangs for example, no longer delays the next one.
 STALL_TIMEOUT = 0.02
@@ -28,7 +29,7 @@ class Batcher(Generic[Request, Answer]):
 
     def __init__(
         self,
-        send: Callable[[List[Request], float], Awaitable[Sequence[Union[Answer, Exception]]]],
+        send: Callable[[List[Request], float], Awaitable[Sequence[_Outcome[Answer]]]],
         max_size: int,
         timeout: float,
     ) -> None:
@@ -41,6 +42,8 @@ class Batcher(Generic[Request, Answer]):
         self._has_timer = False
         #: Calls in flight, and those of them that are younger than the stall timeout.
         self._in_flight = self._progressing = 0
+        #: Whether the loop will call `_send_next`.
+        self._is_due = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     def submit(self, request: Request) -> asyncio.Future[Answer]:
@@ -52,7 +55,8 @@ class Batcher(Generic[Request, Answer]):
         self._deadlines.append((deadline, answer))
         if not self._has_timer:
             self._expire()
-        self._send_next()
+        if not self._progressing:
+            self._send_soon()
         return answer
 
     def _expire(self) -> None:
@@ -70,6 +74,7 @@ class Batcher(Generic[Request, Answer]):
 
     def _send_next(self) -> None:
         """Sends the next batch if none is in flight, or if all in flight are stalled."""
+        self._is_due = False
         if self._progressing or self._in_flight >= MAX_IN_FLIGHT or not self._waiting:
             return
         waiting = [member for member in self._waiting if not member[2].done()]
@@ -97,7 +102,7 @@ class Batcher(Generic[Request, Answer]):
             self._send_next()
 
         timer = loop.call_later(STALL_TIMEOUT, stall)
-        answers: Sequence[Union[Answer, Exception]] = []
+        answers: Sequence[_Outcome[Answer]] = []
         try:
             # Until the latest deadline.
             answers = await self._send([request for request, _, _ in batch], batch[-1][1])
@@ -118,7 +123,13 @@ class Batcher(Generic[Request, Answer]):
             while self._deadlines and self._deadlines[0][1].done():
                 self._deadlines.popleft()
             # Callers that were just answered often submit again at once: they join the next batch.
-            loop.call_soon(self._send_next)
+            self._send_soon()
+
+    def _send_soon(self) -> None:
+        """Sends the next batch when all that is ready now has run: requests made by it join the batch."""
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._send_next)
 
 
 def _copy(error: Exception) -> Exception:

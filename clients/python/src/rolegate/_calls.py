@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Dict, Iterable, List, Optional, Protocol, Tuple, Union
+from typing import Dict, Iterable, List, Optional, Protocol, Sequence, Tuple, Union
 
 from ._call import MAX_TOKEN, Call, is_token
 from ._status import refusal
@@ -16,6 +16,10 @@ from .user import Login, RoleName, User, UserPage, role_number
 
 #: Items of one ``BatchAuthorize``.
 MAX_BATCH = 256
+
+#: What a decision requires: one of these roles, or only a user.
+Requirement = Optional[pb.AllowedRoles]
+_ANY = pb.AnyAuthenticated()
 
 #: One of many decisions.
 Outcome = Union[User, RolegateError]
@@ -36,13 +40,16 @@ def verify_credentials(username: str, password: str) -> Call[User]:
     return Call(request, pb.VerifyCredentialsResponse, _user, hashes=True)
 
 
-def authorize_request(token: str, roles: Optional[Iterable[RoleName]]) -> pb.AuthorizeRequest:
-    """A decision. ``None``: any user. A token that cannot be one would only take space in a batch."""
+def checked(token: str) -> str:
+    """A token. What cannot be one would only take space in a batch."""
     if len(token) > MAX_TOKEN or not is_token(token):
         raise TokenInvalid
-    if roles is None:
-        return pb.AuthorizeRequest(access_token=token, any_authenticated=pb.AnyAuthenticated())
-    return pb.AuthorizeRequest(access_token=token, roles=_allowed(tuple(roles)))
+    return token
+
+
+def requirement(roles: Optional[Iterable[RoleName]]) -> Requirement:
+    """What a decision requires. ``None``: any user."""
+    return None if roles is None else _allowed(tuple(roles))
 
 
 @lru_cache(maxsize=1024)
@@ -51,7 +58,11 @@ def _allowed(roles: Tuple[RoleName, ...]) -> pb.AllowedRoles:
     return pb.AllowedRoles(roles=[role_number(role) for role in roles])
 
 
-def authorize(request: pb.AuthorizeRequest) -> Call[User]:
+def authorize(token: str, allowed: Requirement) -> Call[User]:
+    if allowed is None:
+        request = pb.AuthorizeRequest(access_token=token, any_authenticated=_ANY)
+    else:
+        request = pb.AuthorizeRequest(access_token=token, roles=allowed)
     return Call(request, pb.AuthorizeResponse, _user, is_read=True)
 
 
@@ -63,7 +74,7 @@ def decisions(
     items = []
     for token, roles in pairs:
         try:
-            items.append(authorize_request(token, roles))
+            items.append((checked(token), requirement(roles)))
             places.append(None)
         except TokenInvalid as error:
             places.append(error)
@@ -76,14 +87,20 @@ def decisions(
     return replace(call, convert=outcomes)
 
 
-def batch_authorize(items: List[pb.AuthorizeRequest]) -> Call[List[Outcome]]:
+def batch_authorize(items: Sequence[Tuple[str, Requirement]]) -> Call[List[Outcome]]:
     def outcomes(response: pb.BatchAuthorizeResponse) -> List[Outcome]:
         # Outcomes belong to items by their order: with one missing, users would get another's.
         if len(response.outcomes) != len(items):
             raise Malformed("not one outcome for each item")
         return [_outcome(outcome) for outcome in response.outcomes]
 
-    request = pb.BatchAuthorizeRequest(items=items)
+    request = pb.BatchAuthorizeRequest()
+    add = request.items.add
+    for token, allowed in items:
+        if allowed is None:
+            add(access_token=token, any_authenticated=_ANY)
+        else:
+            add(access_token=token, roles=allowed)
     return Call(request, pb.BatchAuthorizeResponse, outcomes, is_read=True)
 
 

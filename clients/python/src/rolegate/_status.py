@@ -29,7 +29,8 @@ def error_of(error: grpc.RpcError, is_overdue: bool) -> RolegateError:
                 return refused
     if is_overdue and error.code() in _TIMEOUTS:
         return DeadlineExceeded("the service did not answer in time")
-    return Unavailable("the service cannot be reached")
+    # Only in logs: the response to a request has `detail`.
+    return Unavailable(f"the service cannot be reached: {error.details()}")
 
 
 def _refused(details: bytes, message: str) -> RolegateError | None:

@@ -17,12 +17,14 @@ from ._calls import Outcome
 from ._channel import Address, Tls
 from ._status import error_of
 from .api_key import ApiKey, NewApiKey
-from .auth.v1 import auth_pb2 as pb
 from .errors import Unavailable
 from .user import Login, Role, RoleName, User, UserPage
 
 #: Bytes of the ids of requests that share a call; a peer refuses too long a header.
 _MAX_ID_LIST = 9 * 1024
+
+#: A token, a requirement and the id of the request.
+_Decision = Tuple[str, calls.Requirement, Optional[str]]
 
 
 class AsyncClient:
@@ -45,7 +47,7 @@ class AsyncClient:
         self._address = address
         self._channels: Dict[bool, grpc.aio.Channel] = {}
         self._methods: Dict[str, grpc.aio.UnaryUnaryMultiCallable[Any, Any]] = {}
-        self._decisions: Batcher[Tuple[pb.AuthorizeRequest, Optional[str]], User] = Batcher(
+        self._decisions: Batcher[_Decision, User] = Batcher(
             self._decide, calls.MAX_BATCH, READ_TIMEOUT
         )
 
@@ -96,17 +98,22 @@ class AsyncClient:
                 await asyncio.sleep(delay)
         raise AssertionError("the last attempt returns or raises")
 
-    async def _decide(
-        self, items: List[Tuple[pb.AuthorizeRequest, Optional[str]]], deadline: float
-    ) -> Sequence[Outcome]:
+    def _submit(
+        self, token: str, allowed: calls.Requirement, request_id: Optional[str] = None
+    ) -> asyncio.Future[User]:
+        """`authorize` with a requirement that is made once, and without a coroutine."""
+        return self._decisions.submit((calls.checked(token), allowed, request_id))
+
+    async def _decide(self, items: List[_Decision], deadline: float) -> Sequence[Outcome]:
         """One decision alone is an ``Authorize``, several are a ``BatchAuthorize``."""
-        ids = ",".join(id for _, id in items if id)
+        ids = ",".join([id for _, _, id in items if id])
         if len(ids) > _MAX_ID_LIST:
             ids = ids[: ids.rindex(",", 0, _MAX_ID_LIST)]
         metadata: Metadata = (("x-request-id", ids),) if ids else ()
         if len(items) == 1:
-            return [await self._run_until(deadline, calls.authorize(items[0][0]), metadata)]
-        batch = calls.batch_authorize([item for item, _ in items])
+            token, allowed, _ = items[0]
+            return [await self._run_until(deadline, calls.authorize(token, allowed), metadata)]
+        batch = calls.batch_authorize([(token, allowed) for token, allowed, _ in items])
         return await self._run_until(deadline, batch, metadata)
 
     async def register(self, username: str, password: str, context: Context = Context()) -> User:
@@ -133,8 +140,8 @@ class AsyncClient:
 
         Concurrent decisions share calls, which carry all request ids and no client address.
         """
-        item = calls.authorize_request(token, roles)
-        return await self._decisions.submit((item, context.request_id))
+        return await self._submit(token, calls.requirement(roles), context.request_id)
+
     async def batch_authorize(
         self,
         decisions: Iterable[Tuple[str, Optional[Iterable[RoleName]]]],

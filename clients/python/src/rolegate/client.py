@@ -99,8 +99,9 @@ class Client:
         context: Context = Context(),
     ) -> User:
         """Decides whether the bearer of ``token`` has one of ``roles`` now; ``None``: any user."""
-        request = calls.authorize_request(token, roles)
-        return self._run(calls.authorize(request), context)
+        call = calls.authorize(calls.checked(token), calls.requirement(roles))
+        return self._run(call, context)
+
     def batch_authorize(
         self,
         decisions: Iterable[Tuple[str, Optional[Iterable[RoleName]]]],

@@ -4,16 +4,17 @@ The client of an application is ``app.state.rolegate``, by default ``AsyncClient
 """
 
 # No `from __future__ import annotations`: older versions of FastAPI cannot resolve them in a `__call__`.
-from typing import Iterable, Optional, Tuple
+from typing import Iterable, Optional
 
 from fastapi import HTTPException, Request
 from fastapi.openapi.models import HTTPBearer
 from fastapi.security.base import SecurityBase
 
+from ._calls import requirement
 from .aio import AsyncClient
 from .errors import RolegateError
 from .http import bearer_token, error_headers
-from .user import Role, RoleName, User
+from .user import RoleName, User
 
 
 class _Require(SecurityBase):
@@ -22,15 +23,13 @@ class _Require(SecurityBase):
     def __init__(self, roles: Optional[Iterable[RoleName]]) -> None:
         self.model = HTTPBearer()
         self.scheme_name = "HTTPBearer"
-        self.roles: Optional[Tuple[Role, ...]] = (
-            None if roles is None else tuple(Role(role) for role in roles)
-        )
+        self.allowed = requirement(roles)
 
     async def __call__(self, request: Request) -> User:
         headers = request.scope["headers"]
         values = [value for name, value in headers if name == b"authorization"]
         try:
-            return await client_of(request).authorize(bearer_token(values), self.roles)
+            return await client_of(request)._submit(bearer_token(values), self.allowed)
         except RolegateError as error:
             raise HTTPException(error.status, error.detail, error_headers(error)) from error
 

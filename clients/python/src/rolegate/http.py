@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Dict, Sequence
 
-from ._call import is_token
 from .errors import NotAuthenticated, RolegateError, TokenInvalid, TokenUserNotFound
+
+#: The token is visible ASCII of any length: one that is too long is refused as a token.
+_BEARER = re.compile(rb"bearer +([!-~]+) *", re.IGNORECASE)
+
 
 def bearer_token(values: Sequence[bytes]) -> str:
     """The token in the values of all ``Authorization`` headers of a request.
@@ -14,11 +18,9 @@ def bearer_token(values: Sequence[bytes]) -> str:
     Raises `NotAuthenticated` where the header is missing, repeated or not ``Bearer <token>``.
     """
     if len(values) == 1:
-        scheme, _, rest = values[0].partition(b" ")
-        # Of any length: a longer one is refused as a token.
-        token = rest.strip(b" ").decode("latin-1")
-        if scheme.lower() == b"bearer" and is_token(token):
-            return token
+        match = _BEARER.fullmatch(values[0])
+        if match:
+            return match[1].decode("ascii")
     raise NotAuthenticated
 
 
