@@ -77,15 +77,17 @@ class Relay:
         target = urlsplit(url)
         self.target = (target.hostname, target.port)
         self.port = free_port()
-        self.lock, self.open, self.listener, self.hangs = threading.Lock(), set(), None, False
+        self.lock, self.open, self.listener = threading.Lock(), set(), None
         self.forward()
 
-    def forward(self):
-        self._restart(hangs=False)
+    def forward(self, to=None, delay=0):
+        """To another port than that of `url`, or only after some seconds."""
+        target = ("127.0.0.1", to) if to else self.target
+        self._restart(lambda near: self._connect(near, target, delay))
 
     def hang(self):
         """Accepts connections and does nothing with them."""
-        self._restart(hangs=True)
+        self._restart(lambda _: None)
 
     def refuse(self):
         """Closes every connection, and refuses new ones."""
@@ -104,13 +106,12 @@ class Relay:
 
     close = refuse
 
-    def _restart(self, hangs):
+    def _restart(self, serve):
         self.refuse()
-        listener = socket.create_server(("127.0.0.1", self.port), backlog=128)
-        self.listener, self.hangs = listener, hangs
-        threading.Thread(target=self._accept, args=(listener, hangs), daemon=True).start()
+        self.listener = socket.create_server(("127.0.0.1", self.port), backlog=128)
+        threading.Thread(target=self._accept, args=(self.listener, serve), daemon=True).start()
 
-    def _accept(self, listener, hangs):
+    def _accept(self, listener, serve):
         while True:
             try:
                 near, _ = listener.accept()
@@ -118,16 +119,19 @@ class Relay:
                 return
             with self.lock:
                 self.open.add(near)
-            if not hangs:
-                try:
-                    far = socket.create_connection(self.target)
-                except OSError:
-                    near.close()
-                    continue
-                with self.lock:
-                    self.open.add(far)
-                for pair in ((near, far), (far, near)):
-                    threading.Thread(target=self._copy, args=pair, daemon=True).start()
+            threading.Thread(target=serve, args=(near,), daemon=True).start()
+
+    def _connect(self, near, target, delay):
+        time.sleep(delay)
+        try:
+            far = socket.create_connection(target)
+        except OSError:
+            near.close()
+            return
+        with self.lock:
+            self.open.add(far)
+        threading.Thread(target=self._copy, args=(far, near), daemon=True).start()
+        self._copy(near, far)
 
     def _copy(self, source, sink):
         try:

@@ -1,9 +1,9 @@
 -- http-request lua.rolegate PATH: lets a request pass if Rolegate answers 200 at PATH.
 
-local ROLEGATE = "http://127.0.0.1:8002"
--- Milliseconds, for each of the four tries that HAProxy 2.6 makes if there is no answer. Longer than
--- Rolegate takes, which answers within 10 seconds: each try is an attempt with a password.
-local TIMEOUT = 11000
+-- The section of haproxy.cfg that leads to Rolegate.
+local ROLEGATE = "http://127.0.0.1:8089"
+-- Milliseconds: longer than the timeouts of that section, which answers in any case.
+local TIMEOUT = 20000
 local IDENTITY = { "rolegate-user-id", "rolegate-username", "rolegate-role" }
 
 -- The values of a header, which HAProxy counts from 0.

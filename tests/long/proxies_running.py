@@ -1,0 +1,120 @@
+"""A proxy with its shipped configuration, in front of an application that reports what it receives."""
+
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+from proxies_network import Relay, exchange, free_port, until
+
+ROOT = Path(__file__).resolve().parents[2]
+NGINX = ["nginx", "-p", ".", "-e", "stderr", "-c", "nginx.conf", "-g",
+         "daemon off; pid nginx.pid; error_log stderr error;"]
+COMMANDS = {
+    "nginx": NGINX,
+    "README": NGINX,
+    "caddy": ["caddy", "run", "--adapter", "caddyfile", "--config", "Caddyfile"],
+    "haproxy": ["haproxy", "-db", "-f", "haproxy.cfg"],
+    "envoy": ["envoy", "-c", "envoy.yaml", "-l", "error", "--use-dynamic-base-id", "--concurrency", "1"],
+}
+# Everything that an application may take for an identity header.
+IDENTITY = re.compile("^rolegate[-_]", re.I)
+
+
+class Application(http.server.ThreadingHTTPServer):
+    """Answers every request with what it received; `/status/500` in the path is the status."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            body = json.dumps({"path": self.path, "headers": self.headers.items()}).encode()
+            self.server.received += 1
+            status = re.search("/status/([0-9]+)", self.path)
+            self.send_response(int(status[1]) if status else 200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_OPTIONS = do_HEAD = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    def handle_error(self, *_):
+        """Proxies close connections at any time."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.Handler)
+        self.received = 0
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+def configuration(name):
+    """The files of a proxy. README shows the inside of a `server` of nginx."""
+    if name != "README":
+        return {file.name: file.read_text() for file in (ROOT / "deploy/proxies" / name).iterdir()}
+    (block,) = re.findall("```nginx\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    return {"nginx.conf": "events {}\n\nhttp {\nserver { listen 127.0.0.1:8088;\n" + block + "} }\n"}
+
+
+class Proxy:
+    """A running proxy. Only the addresses are not those of its configuration."""
+
+    def __init__(self, name, application, files=None):
+        self.name, self.application, self.port = name, application, free_port()
+        self.relay = Relay(os.environ["GRPC_URL" if name == "envoy" else "FORWARD_URL"])
+        self.folder = Path(tempfile.mkdtemp(prefix=f"rolegate-{name}-"))
+        ports = {8080: application.server_port, 8088: self.port, 8089: free_port(), 8002: self.relay.port,
+                 50051: self.relay.port}
+        for file, text in (files or configuration(name)).items():
+            # nginx would write a log of the system.
+            text = text.replace("\nhttp {", "\nhttp { access_log off;")
+            text = re.sub(r"\b(8080|8088|8089|8002|50051)\b", lambda it: str(ports[int(it[0])]), text)
+            (self.folder / file).write_text(text)
+        self.log = open(self.folder / "log", "wb")
+        self.process = subprocess.Popen(COMMANDS[name], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                        stdout=self.log, stderr=self.log, env=os.environ | {"HOME": str(self.folder)})
+        until(f"{name} to listen", lambda: self.ask("/public/").status < 500, 60)
+
+    def ask(self, path, *headers, method="GET"):
+        """The response, with what the application received: `seen` is None if it received nothing."""
+        before = self.application.received
+        response = exchange(self.port, method, path, headers)
+        response.seen = json.loads(response.body) if self.application.received > before else None
+        return response
+
+    def expect(self, status, path, *headers, identity=None, **options):
+        response = self.ask(path, *headers, **options)
+        what = f"{self.name}: {path} {headers}: {response.status} {response.headers} {response.body[:300]}"
+        statuses = status if isinstance(status, (list, range)) else [status]
+        assert response.status in statuses, what
+        assert (response.seen is None) == (response.status != 200), what
+        if response.seen:
+            check_identity(response.seen, identity, what)
+        return response
+
+    def stop(self):
+        # Not at once by SIGKILL, which would leave the workers of nginx behind.
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.relay.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def check_identity(seen, identity, what):
+    """The application sees exactly this identity, and no credentials."""
+    names = ["rolegate-user-id", "rolegate-username", "rolegate-role"]
+    expected = sorted(zip(names, map(str, identity))) if identity else []
+    found = sorted((name.lower(), value) for name, value in seen["headers"] if IDENTITY.match(name))
+    assert found == expected, f"{what}: {found} instead of {expected}"
+    assert all(name.lower() != "authorization" for name, _ in seen["headers"]), what
