@@ -60,7 +60,7 @@ pub(crate) async fn compare(options: CompareOptions) -> Result<(), Failure> {
         report::write(&file, &report::markdown(&blocks))?;
     }
     if let Some(file) = options.chart.or_else(|| by_default("docs/performance.svg")) {
-        report::write(&file, &chart::chart(&results.profile, &hardware))?;
+        report::write(&file, &chart::chart(&results.profile, &hardware).svg())?;
     }
     Ok(())
 }

@@ -4,10 +4,14 @@
 //! The latency of a check is measured from the time at which it was due, however late it could be sent:
 //! a stall counts for every check that it delays, as users would see it.
 
+mod load;
+
 use crate::{
-    Failure, cluster, console, machine,
+    Failure,
+    chart::{Bar, Chart, GREY, Group},
+    cluster, console, machine,
     noise::Noise,
-    open_loop::open_loop,
+    page,
     report::{self, Block, Table, thousands},
     services,
     statistics::{mebibytes, millis},
@@ -15,28 +19,17 @@ use crate::{
     users::{self, LoadUser},
     verdict::{self, Mark, Verdict},
 };
-use envoy_types::pb::envoy::service::auth::v3::{
-    AttributeContext, CheckRequest,
-    attribute_context::{HttpRequest, Request},
-    authorization_client::AuthorizationClient,
-};
-use rolegate_proto::auth_v1::{
-    AnyAuthenticated, AuthorizeRequest, auth_service_client::AuthServiceClient,
-    authorize_request::Requirement,
-};
-use std::{
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
-use tokio::task::JoinSet;
-use tonic::transport::{Channel, Endpoint};
+use load::{CALLERS, Call, RATE, closed_loop, constant_rate};
+use std::{path::Path, sync::Arc, time::Duration};
+use tonic::transport::Endpoint;
 
 const CONNECTIONS: usize = 8;
-/// Checks per second on all connections.
-const RATE: f64 = 5000.0;
-/// Of the closed loop.
-const CALLERS: usize = 128;
+/// In milliseconds.
+const MAX_P99: f64 = 5.0;
+/// In milliseconds.
+const MAX_P999: f64 = 20.0;
+/// Of the throughput of `Authorize`.
+const MIN_THROUGHPUT: f64 = 0.8;
 
 /// Sends checks at a constant rate, then as fast as they are answered, and prints the results.
 #[derive(Debug, clap::Args)]
@@ -44,7 +37,7 @@ pub(crate) struct ExtAuthzOptions {
     /// Take a quarter of the time; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
-    /// Update docs/performance-ext-authz.md
+    /// Write docs/performance-ext-authz.md and its chart
     #[arg(long, conflicts_with = "quick")]
     write: bool,
 }
@@ -81,44 +74,112 @@ pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
     let (check_2, authorize_2) = (check().await?, authorize().await?);
     let (checks, decisions) =
         (f64::midpoint(check_1, check_2), f64::midpoint(authorize_1, authorize_2));
-    let late = |rank| millis(per_mille(&latencies, rank));
-    let verdicts = [
-        Verdict::once("p99 of checks at a constant rate", late(990), Mark::AtMost(5.0), " ms"),
-        Verdict::once("p99.9 of checks at a constant rate", late(999), Mark::AtMost(20.0), " ms"),
-        Verdict::once("peak memory of auth-service", memory, Mark::AtMost(40.0), " MiB"),
-        Verdict::once("Check / Authorize", checks / decisions, Mark::AtLeast(0.8), "×"),
-    ];
-    let row = |name: &str, value: String| vec![name.to_owned(), value];
-    let figures = Table {
-        head: vec!["What", "Measured"],
-        rows: vec![
-            row("checks at a constant rate, median", format!("{:.2} ms", late(500))),
-            row("checks at a constant rate, longest", format!("{:.2} ms", late(1000))),
-            row("Check per second, as fast as answered", thousands(checks)),
-            row("Authorize per second, as fast as answered", thousands(decisions)),
-        ],
-    };
+    let results = Results { latencies, memory, checks, decisions };
     let how = format!(
         "{RATE} checks per second on {CONNECTIONS} connections for {seconds} seconds, each timed from \
          when it was due, so that a stall counts for every check that it delays. Then {CALLERS} callers \
          that wait for each answer, Check and Authorize in turns (A B B A)."
     );
     let mut machine = machine::description(&cluster.programs);
+    let hardware = machine.first().cloned().unwrap_or_default();
     machine.push(noise.report(&cluster));
-    let blocks = vec![
-        Block::Heading("Marks for checks of Envoy".to_owned()),
-        Block::Table(verdict::table(&verdicts)),
-        Block::Heading("Figures".to_owned()),
-        Block::Table(figures),
-        Block::Heading("Method and machine".to_owned()),
-        Block::Paragraph(how),
-        Block::List(machine),
-    ];
+    let blocks = results.report(how, machine);
     console::print(&report::plain(&blocks));
     if options.write {
-        report::write(Path::new("docs/performance-ext-authz.md"), &report::markdown(&blocks))?;
+        let chart = results.chart(&hardware);
+        page::write(Path::new("docs"), "ext-authz", Some(&chart), &blocks)?;
     }
     Ok(())
+}
+
+struct Results {
+    /// From when each check was due; sorted.
+    latencies: Vec<Duration>,
+    /// Peak of auth-service, in MiB.
+    memory: f64,
+    /// Per second.
+    checks: f64,
+    /// Per second.
+    decisions: f64,
+}
+
+impl Results {
+    /// In milliseconds.
+    fn late(&self, rank: usize) -> f64 {
+        millis(per_mille(&self.latencies, rank))
+    }
+
+    fn verdicts(&self) -> [Verdict; 4] {
+        let rate = "of checks at a constant rate";
+        let once = |claim: &str, value, mark, unit| Verdict::once(claim, value, mark, unit);
+        [
+            once(&format!("p99 {rate}"), self.late(990), Mark::AtMost(MAX_P99), " ms"),
+            once(&format!("p99.9 {rate}"), self.late(999), Mark::AtMost(MAX_P999), " ms"),
+            once("peak memory of auth-service", self.memory, Mark::AtMost(40.0), " MiB"),
+            once(
+                "Check / Authorize",
+                self.checks / self.decisions,
+                Mark::AtLeast(MIN_THROUGHPUT),
+                "×",
+            ),
+        ]
+    }
+
+    fn report(&self, how: String, machine: Vec<String>) -> Vec<Block> {
+        let row = |name: &str, value: String| vec![name.to_owned(), value];
+        let figures = Table {
+            head: vec!["What", "Measured"],
+            rows: vec![
+                row("checks at a constant rate, median", format!("{:.2} ms", self.late(500))),
+                row("checks at a constant rate, longest", format!("{:.2} ms", self.late(1000))),
+                row("Check per second, as fast as answered", thousands(self.checks)),
+                row("Authorize per second, as fast as answered", thousands(self.decisions)),
+            ],
+        };
+        vec![
+            Block::Heading("Marks for checks of Envoy".to_owned()),
+            Block::Table(verdict::table(&self.verdicts())),
+            Block::Heading("Figures".to_owned()),
+            Block::Table(figures),
+            Block::Heading("Method and machine".to_owned()),
+            Block::Paragraph(how),
+            Block::List(machine),
+        ]
+    }
+
+    fn chart(&self, machine: &str) -> Chart {
+        let latency = |name: &str, rank, mark| {
+            let value = self.late(rank);
+            Bar { mark, ..Bar::once(name, value, format!("{value:.1} ms")) }
+        };
+        let speed = |name: &str, value| Bar::once(name, value, thousands(value));
+        let latencies = Group {
+            title: format!("{} checks per second, from when each was due", thousands(RATE)),
+            unit: "ms",
+            bars: vec![
+                latency("median", 500, None),
+                latency("p99", 990, Some(MAX_P99)),
+                latency("p99.9", 999, Some(MAX_P999)),
+                latency("longest", 1000, None),
+            ],
+        };
+        let speeds = Group {
+            title: format!("{CALLERS} callers that wait for each answer, per second"),
+            unit: "per second",
+            bars: vec![
+                Bar { colour: GREY, ..speed("Authorize", self.decisions) },
+                Bar { mark: Some(MIN_THROUGHPUT * self.decisions), ..speed("Check", self.checks) },
+            ],
+        };
+        Chart {
+            title: "Checks of Envoy at auth-service".to_owned(),
+            label: "Latency and throughput of checks of Envoy".to_owned(),
+            groups: vec![latencies, speeds],
+            footer: format!(
+                "Red lines are the marks. {machine}; load generator and PostgreSQL on the same machine."
+            ),
+        }
+    }
 }
 
 /// Of sorted times.
@@ -127,82 +188,30 @@ fn per_mille(sorted: &[Duration], rank: usize) -> Duration {
     sorted.get(index).copied().unwrap_or_default()
 }
 
-/// The time from when each check was due until its answer.
-async fn constant_rate(
-    channels: &[Channel],
-    users: &[LoadUser],
-    seconds: u64,
-) -> Result<Vec<Duration>, Failure> {
-    let one = |number: usize| {
-        let user = &users[number * 7919 % users.len()];
-        check(channels[number % channels.len()].clone(), check_of(user))
-    };
-    let completed = open_loop(RATE, Duration::from_secs(seconds), one).await?;
-    completed.into_iter().map(|check| check.outcome.map(|()| check.latency)).collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::Results;
+    use crate::report;
+    use std::time::Duration;
 
-#[derive(Clone, Copy)]
-enum Call {
-    Check,
-    Authorize,
-}
-
-/// Calls per second of callers that wait for each answer.
-async fn closed_loop(
-    channels: &[Channel],
-    users: &Arc<[LoadUser]>,
-    time: Duration,
-    call: Call,
-) -> Result<f64, Failure> {
-    let start = Instant::now();
-    let mut callers = JoinSet::new();
-    for caller in 0..CALLERS {
-        let (channel, users) = (channels[caller % channels.len()].clone(), Arc::clone(users));
-        callers.spawn(async move {
-            let (mut count, mut next) = (0_u32, caller * users.len() / CALLERS);
-            while start.elapsed() < time {
-                next = (next + 7919) % users.len();
-                match call {
-                    Call::Check => check(channel.clone(), check_of(&users[next])).await?,
-                    Call::Authorize => authorize(channel.clone(), &users[next]).await?,
-                }
-                count += 1;
-            }
-            Ok::<_, Failure>(count)
-        });
+    #[test]
+    fn the_page_and_the_chart_show_the_same_measurements() {
+        let latencies = (1..=10_000).map(Duration::from_micros).collect();
+        let results = Results { latencies, memory: 20.0, checks: 9000.0, decisions: 10_000.0 };
+        let page = report::markdown(&results.report("how".to_owned(), vec!["machine".to_owned()]));
+        for row in [
+            "| p99 of checks at a constant rate | 9.90 ms |  | ≤ 5.00 ms | missed |",
+            "| p99.9 of checks at a constant rate | 9.99 ms |  | ≤ 20.00 ms | reached |",
+            "| peak memory of auth-service | 20.00 MiB |  | ≤ 40.00 MiB | reached |",
+            "| Check / Authorize | 0.90× |  | ≥ 0.8× | reached |",
+            "| checks at a constant rate, median | 5.00 ms |",
+        ] {
+            assert!(page.contains(row), "{row} is not in {page}");
+        }
+        let svg = results.chart("machine").svg();
+        for text in ["5.0 ms", "9.9 ms", "10.0 ms", "9,000", "10,000"] {
+            assert!(svg.contains(&format!(">{text}</text>")), "{text} is not in {svg}");
+        }
+        assert_eq!(svg.matches("class=\"mark\"").count(), 3, "{svg}");
     }
-    let counts = callers.join_all().await.into_iter().sum::<Result<u32, Failure>>()?;
-    Ok(f64::from(counts) / start.elapsed().as_secs_f64())
-}
-
-/// What Envoy sends with `allowed_headers` as in `deploy/proxies`.
-fn check_of(user: &LoadUser) -> CheckRequest {
-    let http = HttpRequest {
-        method: "GET".to_owned(),
-        host: "app.example".to_owned(),
-        path: "/reports/2026?month=5".to_owned(),
-        headers: [("authorization".to_owned(), user.bearer())].into(),
-        ..HttpRequest::default()
-    };
-    let attributes = AttributeContext {
-        request: Some(Request { http: Some(http), ..Request::default() }),
-        context_extensions: [("roles".to_owned(), "*".to_owned())].into(),
-        ..AttributeContext::default()
-    };
-    CheckRequest { attributes: Some(attributes) }
-}
-
-async fn check(channel: Channel, request: CheckRequest) -> Result<(), Failure> {
-    let response = AuthorizationClient::new(channel).check(request).await?.into_inner();
-    match response.status {
-        Some(status) if status.code == 0 => Ok(()),
-        status => Err(format!("a check was refused: {status:?}").into()),
-    }
-}
-
-async fn authorize(channel: Channel, user: &LoadUser) -> Result<(), Failure> {
-    let requirement = Some(Requirement::AnyAuthenticated(AnyAuthenticated {}));
-    let request = AuthorizeRequest { access_token: user.token.clone(), requirement };
-    AuthServiceClient::new(channel).authorize(request).await?;
-    Ok(())
 }

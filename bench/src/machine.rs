@@ -24,7 +24,7 @@ fn autogroup() -> &'static str {
 }
 
 /// The first line of a command's output.
-fn first_line(command: &mut Command) -> String {
+pub(crate) fn first_line(command: &mut Command) -> String {
     let output = command.output().map(|output| output.stdout).unwrap_or_default();
     String::from_utf8_lossy(&output).lines().next().unwrap_or("unknown").trim().to_owned()
 }

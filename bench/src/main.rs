@@ -7,15 +7,16 @@
 //!   [`posts`]: reading posts. [`keys`]: API keys against access tokens. [`ext_authz`]: checks of Envoy.
 //!   [`proxy`]: an application behind nginx. [`import`]: `user import` and `user export`.
 //! - [`baseline`]: a monolith written for comparison.
-//! - [`target`], [`services`], [`program`], [`cluster`], [`users`]: the systems under test and their
-//!   data; all of them end with this process.
+//! - [`target`], [`services`], [`program`], [`nginx`], [`cluster`], [`users`]: the systems under test and
+//!   their data; all of them end with this process.
 //! - [`wrk`], [`pgbench`], [`authorizations`], [`http_client`], [`open_loop`]: load generators;
 //!   [`verify_responses`]: checks that the systems under load respond correctly.
-//! - [`usage`], [`machine`], [`noise`], [`statistics`], [`verdict`], [`report`], [`console`]:
-//!   measurements and output.
+//! - [`usage`], [`machine`], [`noise`], [`statistics`], [`verdict`], [`report`], [`chart`], [`page`],
+//!   [`console`]: measurements and output.
 
 mod authorizations;
 mod baseline;
+mod chart;
 mod cluster;
 mod compare;
 mod console;
@@ -25,8 +26,10 @@ mod http_client;
 mod import;
 mod keys;
 mod machine;
+mod nginx;
 mod noise;
 mod open_loop;
+mod page;
 mod paging;
 mod pgbench;
 mod posts;

@@ -5,6 +5,7 @@ use crate::{
     http_client::Connection,
     machine,
     noise::Noise,
+    page,
     program::Program,
     report::{self, Block, Table},
     services,
@@ -16,7 +17,7 @@ use http::StatusCode;
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
 use std::{
     net::SocketAddr,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -146,7 +147,7 @@ pub(crate) async fn paging(options: PagingOptions) -> Result<(), Failure> {
     ];
     console::print(&report::plain(&blocks));
     if options.write {
-        report::write(&PathBuf::from("docs/performance-paging.md"), &report::markdown(&blocks))?;
+        page::write(Path::new("docs"), "paging", None, &blocks)?;
     }
     Ok(())
 }

@@ -1,8 +1,11 @@
 //! An application behind nginx with `auth_request`, relative to the same nginx without it.
 
 use crate::{
-    Failure, cluster, console, machine,
+    Failure,
+    chart::{Bar, Chart, GREY, Group},
+    cluster, console, machine, nginx,
     noise::Noise,
+    page,
     program::Program,
     report::{self, Block, Table, thousands},
     services,
@@ -10,13 +13,10 @@ use crate::{
     usage,
     users::{self, LoadUser},
     verdict::{self, Mark, Verdict},
-    wrk::Wrk,
+    wrk::{Wrk, WrkResult},
 };
-use std::{net::SocketAddr, path::Path, process::Stdio, time::Duration};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    process::{Child, Command},
-};
+use std::{path::Path, time::Duration};
+use tokio::process::Child;
 
 const CONFIGURATION: &str = include_str!("../../deploy/proxies/nginx/nginx.conf");
 /// The least application: it answers everything.
@@ -24,6 +24,8 @@ const APPLICATION: &str = "events {}
 http { server { listen 127.0.0.1:8080; location / { return 200 ok; } } }
 ";
 const CONNECTIONS: usize = 128;
+/// Of the throughput without decisions.
+const MIN_THROUGHPUT: f64 = 0.35;
 
 /// Loads an application behind nginx, with and without decisions, and prints the ratio.
 #[derive(Debug, clap::Args)]
@@ -31,7 +33,7 @@ pub(crate) struct ProxyOptions {
     /// Take a quarter of the time; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
-    /// Update docs/performance-proxy.md
+    /// Write docs/performance-proxy.md and its chart
     #[arg(long, conflicts_with = "quick")]
     write: bool,
 }
@@ -46,26 +48,23 @@ pub(crate) async fn proxy(options: ProxyOptions) -> Result<(), Failure> {
     let auth = services::auth_service(&url, folder.path()).await?;
     users::insert_into_postgresql(&url).await?;
     let gateway = services::gateway(&auth, None, folder.path()).await?;
-    let (application, proxy) = (free_port().await?, free_port().await?);
+    let (application, proxy) = (nginx::free_port().await?, nginx::free_port().await?);
     let ports = [
         (8080, application.port()),
         (8088, proxy.port()),
         (8002, gateway.address("forward")?.port()),
     ];
-    let applications = nginx("application", APPLICATION, &ports, folder.path())?;
-    let proxies = nginx("proxy", CONFIGURATION, &ports, folder.path())?;
-    reachable(application).await?;
-    reachable(proxy).await?;
+    let applications = nginx::start("application", APPLICATION, &ports, folder.path())?;
+    let proxies = nginx::start("proxy", CONFIGURATION, &ports, folder.path())?;
+    nginx::reachable(application).await?;
+    nginx::reachable(proxy).await?;
 
     let headers = || users.iter().map(LoadUser::bearer);
     let open = Wrk::new("/public/", headers(), folder.path())?;
     let decided = Wrk::new("/decided", headers(), folder.path())?;
     let noise = Noise::start(&cluster);
     let seconds = if options.quick { 3 } else { 12 };
-    let load = async |wrk: &Wrk| -> Result<f64, Failure> {
-        let seen = wrk.load(proxy, CONNECTIONS, seconds).await?;
-        Ok(rate(seen.requests, seen.time))
-    };
+    let load = async |wrk: &Wrk| wrk.load(proxy, CONNECTIONS, seconds).await;
     load(&open).await?;
     load(&decided).await?;
     let cpu = || cpu_of(&applications, &proxies, &gateway, &auth, cluster.pid);
@@ -73,43 +72,105 @@ pub(crate) async fn proxy(options: ProxyOptions) -> Result<(), Failure> {
     let open_1 = load(&open).await?;
     let before = cpu();
     let (decided_1, decided_2) = (load(&decided).await?, load(&decided).await?);
-    let after = cpu();
+    let spent = cpu().into_iter().zip(before);
+    let mut spent: Vec<_> =
+        spent.map(|((name, after), (_, before))| (name, after.saturating_sub(before))).collect();
+    spent.push(("wrk", decided_1.own_cpu + decided_2.own_cpu));
     let open_2 = load(&open).await?;
-    let (open, decided) = (f64::midpoint(open_1, open_2), f64::midpoint(decided_1, decided_2));
-    let ratio = "nginx with auth_request / without, 128 connections";
-    let verdicts = [Verdict::once(ratio, decided / open, Mark::AtLeast(0.35), "×")];
-    let row = |name: &str, value: String| vec![name.to_owned(), value];
-    let mut rows = vec![
-        row("requests per second without auth_request", thousands(open)),
-        row("requests per second with auth_request", thousands(decided)),
-    ];
-    let spent = after.iter().zip(&before).map(|(after, before)| after.1.saturating_sub(before.1));
-    let spent: Vec<_> = spent.collect();
-    let total: Duration = spent.iter().sum();
-    rows.extend(after.iter().zip(spent).map(|((name, _), spent)| {
-        let share = 100.0 * spent.as_secs_f64() / total.as_secs_f64();
-        row(&format!("CPU time of {name}, with auth_request"), format!("{share:.0} %"))
-    }));
+    let results = Results {
+        open: per_second(&open_1, &open_2),
+        decided: per_second(&decided_1, &decided_2),
+        cpu_shares: shares(&spent),
+    };
     let how = format!(
         "deploy/proxies/nginx in front of another nginx that answers everything, {CONNECTIONS} \
-         connections of wrk, {seconds} seconds each: without, with, with, without auth_request."
+         connections of wrk, {seconds} seconds each: without, with, with, without auth_request. CPU time \
+         is that of all programs while nginx asks for decisions."
     );
     let mut machine = machine::description(&cluster.programs);
+    let hardware = machine.first().cloned().unwrap_or_default();
     machine.push(noise.report(&cluster));
-    let blocks = vec![
-        Block::Heading("Mark for an application behind nginx".to_owned()),
-        Block::Table(verdict::table(&verdicts)),
-        Block::Heading("Figures".to_owned()),
-        Block::Table(Table { head: vec!["What", "Measured"], rows }),
-        Block::Heading("Method and machine".to_owned()),
-        Block::Paragraph(how),
-        Block::List(machine),
-    ];
+    let blocks = results.report(how, machine);
     console::print(&report::plain(&blocks));
     if options.write {
-        report::write(Path::new("docs/performance-proxy.md"), &report::markdown(&blocks))?;
+        let chart = results.chart(&hardware);
+        page::write(Path::new("docs"), "proxy", Some(&chart), &blocks)?;
     }
     Ok(())
+}
+
+fn per_second(one: &WrkResult, other: &WrkResult) -> f64 {
+    f64::midpoint(rate(one.requests, one.time), rate(other.requests, other.time))
+}
+
+/// In percent of all.
+fn shares(spent: &[(&'static str, Duration)]) -> Vec<(&'static str, f64)> {
+    let total: Duration = spent.iter().map(|(_, time)| *time).sum();
+    let share = |time: &Duration| 100.0 * time.as_secs_f64() / total.as_secs_f64();
+    spent.iter().map(|(name, time)| (*name, share(time))).collect()
+}
+
+struct Results {
+    /// Requests per second without decisions.
+    open: f64,
+    /// Requests per second with them.
+    decided: f64,
+    /// CPU time of each program with decisions, in percent of all.
+    cpu_shares: Vec<(&'static str, f64)>,
+}
+
+impl Results {
+    fn report(&self, how: String, machine: Vec<String>) -> Vec<Block> {
+        let claim = format!("nginx with auth_request / without, {CONNECTIONS} connections");
+        let mark = Mark::AtLeast(MIN_THROUGHPUT);
+        let verdict = Verdict::once(&claim, self.decided / self.open, mark, "×");
+        let row = |name: &str, value: String| vec![name.to_owned(), value];
+        let rows = vec![
+            row("requests per second without auth_request", thousands(self.open)),
+            row("requests per second with auth_request", thousands(self.decided)),
+        ];
+        let cpu = self.cpu_shares.iter().map(|(name, share)| row(name, format!("{share:.0} %")));
+        vec![
+            Block::Heading("Mark for an application behind nginx".to_owned()),
+            Block::Table(verdict::table(&[verdict])),
+            Block::Heading("Figures".to_owned()),
+            Block::Table(Table { head: vec!["What", "Measured"], rows }),
+            Block::Heading("CPU time with auth_request".to_owned()),
+            Block::Table(Table { head: vec!["Program", "Share"], rows: cpu.collect() }),
+            Block::Heading("Method and machine".to_owned()),
+            Block::Paragraph(how),
+            Block::List(machine),
+        ]
+    }
+
+    fn chart(&self, machine: &str) -> Chart {
+        let speed = |name: &str, value| Bar::once(name, value, thousands(value));
+        let share = |(name, share): &(&str, f64)| Bar::once(name, *share, format!("{share:.0} %"));
+        let speeds = Group {
+            title: format!("{CONNECTIONS} connections, requests per second"),
+            unit: "requests per second",
+            bars: vec![
+                Bar { colour: GREY, ..speed("without auth_request", self.open) },
+                Bar {
+                    mark: Some(MIN_THROUGHPUT * self.open),
+                    ..speed("with auth_request", self.decided)
+                },
+            ],
+        };
+        let cpu = Group {
+            title: "Share of the CPU time, with auth_request".to_owned(),
+            unit: "%",
+            bars: self.cpu_shares.iter().map(share).collect(),
+        };
+        Chart {
+            title: "An application behind nginx, with and without decisions".to_owned(),
+            label: "Requests per second of nginx, and CPU time of each program".to_owned(),
+            groups: vec![speeds, cpu],
+            footer: format!(
+                "The red line is the mark. {machine}; all programs on the same machine."
+            ),
+        }
+    }
 }
 
 fn cpu_of(
@@ -129,39 +190,31 @@ fn cpu_of(
     ]
 }
 
-/// Starts nginx with this configuration, in which these ports are replaced.
-fn nginx(name: &str, text: &str, ports: &[(u16, u16)], folder: &Path) -> Result<Child, Failure> {
-    let folder = folder.join(name);
-    std::fs::create_dir(&folder)?;
-    let replace = |text: String, (from, to): &(u16, u16)| {
-        text.replace(&format!(":{from}"), &format!(":{to}"))
-    };
-    let text = ports.iter().fold(text.to_owned(), replace);
-    // Everything that it writes is in its folder.
-    let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-    let paths = paths.map(|name| format!("{name}_temp_path {name};")).concat();
-    let text = text.replacen("http {", &format!("http {{ access_log off; {paths}"), 1);
-    std::fs::write(folder.join("nginx.conf"), text)?;
-    let child = Command::new("nginx")
-        .args(["-e", "stderr", "-c", "nginx.conf", "-p"])
-        .arg(&folder)
-        .args(["-g", "daemon off; master_process off; pid nginx.pid;"])
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .spawn();
-    child.map_err(|error| format!("cannot run nginx ({error}); bench/run installs it").into())
-}
+#[cfg(test)]
+mod tests {
+    use super::{Results, shares};
+    use crate::report;
+    use std::time::Duration;
 
-async fn free_port() -> Result<SocketAddr, Failure> {
-    Ok(TcpListener::bind("127.0.0.1:0").await?.local_addr()?)
-}
-
-async fn reachable(address: SocketAddr) -> Result<(), Failure> {
-    for _ in 0..100 {
-        if TcpStream::connect(address).await.is_ok() {
-            return Ok(());
+    #[test]
+    fn the_page_and_the_chart_show_throughput_and_the_share_of_each_program() {
+        let spent = [("nginx as the proxy", 3), ("gateway", 1), ("wrk", 0)];
+        let spent = spent.map(|(name, seconds)| (name, Duration::from_secs(seconds)));
+        let results = Results { open: 30_000.0, decided: 9000.0, cpu_shares: shares(&spent) };
+        let page = report::markdown(&results.report("how".to_owned(), vec!["machine".to_owned()]));
+        for row in [
+            "| nginx with auth_request / without, 128 connections | 0.30× |  | ≥ 0.35× | missed |",
+            "| requests per second with auth_request | 9,000 |",
+            "| nginx as the proxy | 75 % |",
+            "| gateway | 25 % |",
+            "| wrk | 0 % |",
+        ] {
+            assert!(page.contains(row), "{row} is not in {page}");
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        let svg = results.chart("machine").svg();
+        for text in ["30,000", "9,000", "75 %", "gateway", "0 %"] {
+            assert!(svg.contains(&format!(">{text}</text>")), "{text} is not in {svg}");
+        }
+        assert_eq!(svg.matches("class=\"mark\"").count(), 1, "{svg}");
     }
-    Err(format!("nginx does not listen on {address}").into())
 }

@@ -1,0 +1,54 @@
+//! nginx as a process under test, killed when dropped.
+
+use crate::Failure;
+use std::{net::SocketAddr, path::Path, process::Stdio, time::Duration};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    process::{Child, Command},
+};
+
+/// Starts nginx with this configuration, in which these ports are replaced.
+pub(crate) fn start(
+    name: &str,
+    text: &str,
+    ports: &[(u16, u16)],
+    folder: &Path,
+) -> Result<Child, Failure> {
+    let folder = folder.join(name);
+    std::fs::create_dir(&folder)?;
+    let replace = |text: String, (from, to): &(u16, u16)| {
+        text.replace(&format!(":{from}"), &format!(":{to}"))
+    };
+    let text = ports.iter().fold(text.to_owned(), replace);
+    // Everything that it writes is in its folder.
+    let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+    let paths = paths.map(|name| format!("{name}_temp_path {name};")).concat();
+    let text = text.replacen("http {", &format!("http {{ access_log off; {paths}"), 1);
+    std::fs::write(folder.join("nginx.conf"), text)?;
+    // A session of its own, as every program under test.
+    let child = Command::new("setsid")
+        .args(["setpriv", "--pdeathsig", "KILL", "--"])
+        .args(["nginx", "-e", "stderr", "-c", "nginx.conf", "-p"])
+        .arg(&folder)
+        .args(["-g", "daemon off; master_process off; pid nginx.pid;"])
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .spawn();
+    child.map_err(|error| format!("cannot run nginx ({error}); bench/run installs it").into())
+}
+
+/// An address that is free now.
+pub(crate) async fn free_port() -> Result<SocketAddr, Failure> {
+    Ok(TcpListener::bind("127.0.0.1:0").await?.local_addr()?)
+}
+
+/// Waits until nginx listens.
+pub(crate) async fn reachable(address: SocketAddr) -> Result<(), Failure> {
+    for _ in 0..100 {
+        if TcpStream::connect(address).await.is_ok() {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Err(format!("nginx does not listen on {address}").into())
+}
