@@ -66,7 +66,7 @@ impl Check for ExtAuthz {
         let attributes = request.into_inner().attributes.unwrap_or_default();
         let origin = client_origin(&attributes, origin, is_trusted);
         // Answered before Envoy's own deadline, after which it has no answer.
-        let decision = self.decide(attributes, origin);
+        let decision = self.decide(&attributes, origin);
         let decision = tokio::time::timeout_at(origin.deadline.into(), decision).await;
         let late = |_elapsed| Err(Denial::from(AccountError::Store(StoreError::TimedOut)));
         Ok(Response::new(match decision.unwrap_or_else(late) {
@@ -87,15 +87,15 @@ impl ExtAuthz {
 
     async fn decide(
         &self,
-        attributes: AttributeContext,
+        attributes: &AttributeContext,
         origin: RequestOrigin,
     ) -> Result<User, Denial> {
         let Some((roles, requirement)) = request::requirement(&attributes.context_extensions)
         else {
-            self.warn_of_route(&attributes);
+            self.warn_of_route(attributes);
             return Err(AccountError::RoleInsufficient.into());
         };
-        let credentials = request::authorization(&attributes);
+        let credentials = request::authorization(attributes);
         let user = match credentials.ok_or_else(Denial::not_authenticated)? {
             Authorization::Bearer(token) => {
                 // Any user, because the audit log names the one who is refused.
@@ -110,7 +110,7 @@ impl ExtAuthz {
             }
             Authorization::Basic { username, password } => {
                 let verify = self.accounts.verify_credentials(&username, password, origin);
-                // Boxed, or every check would be as large as that of a password.
+                // What is rare is boxed, or every check would be as large as that of a password.
                 let verified = Box::pin(in_context_of(origin, verify)).await;
                 metrics::login("basic", verified.as_ref().err().map(reason_of));
                 verified?
@@ -119,7 +119,7 @@ impl ExtAuthz {
         if requirement.admits(user.role) {
             return Ok(user);
         }
-        in_context_of(origin, async { self.audit(&user, roles, &attributes) }).await;
+        Box::pin(in_context_of(origin, async { self.audit(&user, roles, attributes) })).await;
         Err(AccountError::RoleInsufficient.into())
     }
 
