@@ -4,6 +4,7 @@
 //! The latency of a check is measured from the time at which it was due, however late it could be sent:
 //! a stall counts for every check that it delays, as users would see it.
 
+mod encoded;
 mod load;
 
 use crate::{
@@ -15,12 +16,11 @@ use crate::{
     report::{self, Block, Table, thousands},
     services,
     statistics::{mebibytes, millis},
-    usage,
-    users::{self, LoadUser},
+    usage, users,
     verdict::{self, Mark, Verdict},
 };
-use load::{CALLERS, Call, RATE, closed_loop, constant_rate};
-use std::{path::Path, sync::Arc, time::Duration};
+use load::{CALLERS, Calls, RATE, closed_loop, constant_rate};
+use std::{path::Path, time::Duration};
 use tonic::transport::Endpoint;
 
 const CONNECTIONS: usize = 8;
@@ -46,7 +46,8 @@ pub(crate) struct ExtAuthzOptions {
 pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     console::progress("starting PostgreSQL and auth-service");
-    let users: Arc<[LoadUser]> = users::with_tokens()?.into();
+    let users = users::with_tokens()?;
+    let (checks, decisions) = (Calls::checks(&users), Calls::authorizations(&users));
     let cluster = cluster::start()?;
     let url = cluster.url("postgres");
     let auth = services::auth_service(&url, folder.path()).await?;
@@ -59,14 +60,14 @@ pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
     let noise = Noise::start(&cluster);
 
     let seconds = if options.quick { 15 } else { 60 };
-    constant_rate(&channels, &users, 2).await?;
+    constant_rate(&channels, &checks, 2).await?;
     usage::reset_peak_memory(auth.pid)?;
-    let mut latencies = constant_rate(&channels, &users, seconds).await?;
+    let mut latencies = constant_rate(&channels, &checks, seconds).await?;
     latencies.sort_unstable();
     let memory = mebibytes(usage::peak_memory(auth.pid)?);
     let time = Duration::from_secs(if options.quick { 2 } else { 8 });
-    let authorize = async || closed_loop(&channels, &users, time, Call::Authorize).await;
-    let check = async || closed_loop(&channels, &users, time, Call::Check).await;
+    let authorize = async || closed_loop(&channels, &decisions, time).await;
+    let check = async || closed_loop(&channels, &checks, time).await;
     authorize().await?;
     check().await?;
     // A B B A, so that drift of the machine affects both equally.
@@ -77,7 +78,8 @@ pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
     let results = Results { latencies, memory, checks, decisions };
     let how = format!(
         "{RATE} checks per second on {CONNECTIONS} connections for {seconds} seconds, each timed from \
-         when it was due, so that a stall counts for every check that it delays. Then {CALLERS} callers \
+         when it was due, so that a stall counts for every check that it delays; messages are encoded \
+         beforehand. Then {CALLERS} callers \
          that wait for each answer, Check and Authorize in turns (A B B A)."
     );
     let mut machine = machine::description(&cluster.programs);

@@ -48,13 +48,20 @@ where
     Ok(completed)
 }
 
+/// Between two wake-ups of the pacemaker. Due times that are closer share one, because the generator
+/// shares the CPUs with the services.
+const MIN_SLEEP: Duration = Duration::from_micros(500);
+
 /// Emits due times. Uses a thread because tokio's timers have a resolution of a millisecond.
 fn pacemaker(start: Instant, pause: Duration, time: Duration) -> mpsc::UnboundedReceiver<Instant> {
     let (sender, due) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         let mut planned = start;
         while planned < start + time {
-            std::thread::sleep(planned.saturating_duration_since(Instant::now()));
+            let early = planned.saturating_duration_since(Instant::now());
+            if !early.is_zero() {
+                std::thread::sleep(early.max(MIN_SLEEP));
+            }
             if sender.send(planned).is_err() {
                 break;
             }

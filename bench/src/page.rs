@@ -15,12 +15,13 @@ pub(crate) fn write(
     blocks: &[Block],
 ) -> io::Result<()> {
     let page = format!("performance-{name}");
-    let mut head = measured(name);
+    let mut parts = vec![measured(name)];
     if let Some(chart) = chart {
-        head += &format!("\n\n![{}]({page}.svg)", chart.label);
+        parts.push(format!("![{}]({page}.svg)", chart.label));
         report::write(&folder.join(format!("{page}.svg")), &chart.svg())?;
     }
-    let text = format!("{head}\n\n{}", report::markdown(blocks));
+    parts.push(report::markdown(blocks));
+    let text = parts.join("\n\n");
     report::write(&folder.join(format!("{page}.md")), &text)
 }
 

@@ -1,15 +1,17 @@
 //! Checks at a constant rate, and calls as fast as they are answered.
 
-use crate::{Failure, open_loop::open_loop, users::LoadUser};
+use super::encoded::call;
+use crate::{
+    Failure,
+    open_loop::open_loop,
+    users::{self, LoadUser},
+};
 use envoy_types::pb::envoy::service::auth::v3::{
-    AttributeContext, CheckRequest,
+    AttributeContext, CheckRequest, CheckResponse,
     attribute_context::{HttpRequest, Request},
-    authorization_client::AuthorizationClient,
 };
-use rolegate_proto::auth_v1::{
-    AnyAuthenticated, AuthorizeRequest, auth_service_client::AuthServiceClient,
-    authorize_request::Requirement,
-};
+use prost::{Message as _, bytes::Bytes};
+use rolegate_proto::auth_v1::{AnyAuthenticated, AuthorizeRequest, authorize_request::Requirement};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -22,46 +24,73 @@ pub(super) const RATE: f64 = 5000.0;
 /// Of the closed loop.
 pub(super) const CALLERS: usize = 128;
 
-/// The time from when each check was due until its answer.
-pub(super) async fn constant_rate(
-    channels: &[Channel],
-    users: &[LoadUser],
-    seconds: u64,
-) -> Result<Vec<Duration>, Failure> {
-    let one = |number: usize| {
-        let user = &users[number * 7919 % users.len()];
-        check(channels[number % channels.len()].clone(), check_of(user))
-    };
-    let completed = open_loop(RATE, Duration::from_secs(seconds), one).await?;
-    completed.into_iter().map(|check| check.outcome.map(|()| check.latency)).collect()
+/// What a caller calls, with the messages of all users, encoded.
+#[derive(Clone)]
+pub(super) enum Calls {
+    Check(Arc<[Bytes]>),
+    Authorize(Arc<[Bytes]>),
 }
 
-/// What a caller calls.
-#[derive(Clone, Copy)]
-pub(super) enum Call {
-    Check,
-    Authorize,
+impl Calls {
+    pub(super) fn checks(users: &[LoadUser]) -> Self {
+        Self::Check(users.iter().map(|user| check_of(user).encode_to_vec().into()).collect())
+    }
+
+    pub(super) fn authorizations(users: &[LoadUser]) -> Self {
+        Self::Authorize(users.iter().map(|user| decision_of(user).encode_to_vec().into()).collect())
+    }
+
+    /// Calls about one of the users. An error unless the user is admitted.
+    async fn one(self, channel: Channel, number: usize) -> Result<(), Failure> {
+        // The step is coprime to the number of users, so all of them are reached.
+        let of_user = |messages: &[Bytes]| messages[number * 7919 % messages.len()].clone();
+        match self {
+            Self::Check(messages) => {
+                let method = "/envoy.service.auth.v3.Authorization/Check";
+                let response = call(channel, method, of_user(&messages)).await?;
+                // Field 1, the status, without fields: code 0. A refusal has another code.
+                if response.starts_with(&[0x0a, 0]) {
+                    return Ok(());
+                }
+                Err(format!("a check was refused: {:?}", CheckResponse::decode(response)?).into())
+            }
+            Self::Authorize(messages) => {
+                let method = "/rolegate.auth.v1.AuthService/Authorize";
+                call(channel, method, of_user(&messages)).await.map(drop)
+            }
+        }
+    }
+}
+
+/// The time from when each call was due until its answer.
+pub(super) async fn constant_rate(
+    channels: &[Channel],
+    calls: &Calls,
+    seconds: u64,
+) -> Result<Vec<Duration>, Failure> {
+    let one = |number: usize| calls.clone().one(channels[number % channels.len()].clone(), number);
+    let completed = open_loop(RATE, Duration::from_secs(seconds), one).await?;
+    completed.into_iter().map(|call| call.outcome.map(|()| call.latency)).collect()
 }
 
 /// Calls per second of callers that wait for each answer.
 pub(super) async fn closed_loop(
     channels: &[Channel],
-    users: &Arc<[LoadUser]>,
+    calls: &Calls,
     time: Duration,
-    call: Call,
 ) -> Result<f64, Failure> {
     let start = Instant::now();
     let mut callers = JoinSet::new();
     for caller in 0..CALLERS {
-        let (channel, users) = (channels[caller % channels.len()].clone(), Arc::clone(users));
+        let (channel, calls) = (channels[caller % channels.len()].clone(), calls.clone());
         callers.spawn(async move {
-            let (mut count, mut next) = (0_u32, caller * users.len() / CALLERS);
-            while start.elapsed() < time {
-                next = (next + 7919) % users.len();
-                match call {
-                    Call::Check => check(channel.clone(), check_of(&users[next])).await?,
-                    Call::Authorize => authorize(channel.clone(), &users[next]).await?,
+            let mut count = 0_u32;
+            // Callers are far apart, so that they ask about different users.
+            for number in caller * (users::COUNT / CALLERS).. {
+                if start.elapsed() >= time {
+                    break;
                 }
+                calls.clone().one(channel.clone(), number).await?;
                 count += 1;
             }
             Ok::<_, Failure>(count)
@@ -88,17 +117,7 @@ fn check_of(user: &LoadUser) -> CheckRequest {
     CheckRequest { attributes: Some(attributes) }
 }
 
-async fn check(channel: Channel, request: CheckRequest) -> Result<(), Failure> {
-    let response = AuthorizationClient::new(channel).check(request).await?.into_inner();
-    match response.status {
-        Some(status) if status.code == 0 => Ok(()),
-        status => Err(format!("a check was refused: {status:?}").into()),
-    }
-}
-
-async fn authorize(channel: Channel, user: &LoadUser) -> Result<(), Failure> {
+fn decision_of(user: &LoadUser) -> AuthorizeRequest {
     let requirement = Some(Requirement::AnyAuthenticated(AnyAuthenticated {}));
-    let request = AuthorizeRequest { access_token: user.token.clone(), requirement };
-    AuthServiceClient::new(channel).authorize(request).await?;
-    Ok(())
+    AuthorizeRequest { access_token: user.token.clone(), requirement }
 }
