@@ -65,27 +65,23 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
     store: &dyn UserStore,
 ) {
     let ann = insert(store, "ann", Role::User).await;
-    let bob = insert(store, "bob", Role::User).await;
-    let fill = async |lane: u32| {
-        let mut inserted = 0;
-        for index in 0..12 {
-            let key = new_key(&ann, &format!("{lane} {index}"));
-            match store.insert_key(key).await {
-                Ok(_) => inserted += 1,
-                Err(error) => assert!(matches!(error, InsertKeyError::LimitReached), "{error:?}"),
-            }
+    for index in 0..50 {
+        add(store, &ann, &format!("key {index}")).await;
+    }
+    // Rivals for one free place, many times: without a lock they count the same 49 keys now and then.
+    for round in 0..20 {
+        let oldest = ids(store, &ann).await[0];
+        store.delete_keys(None, ann.id, Some(oldest)).await.expect("deleted");
+        let rival = |number| store.insert_key(new_key(&ann, &format!("{round} {number}")));
+        let inserted: [_; 4] = join!(rival(0), rival(1), rival(2), rival(3)).into();
+        for error in inserted.iter().filter_map(|outcome| outcome.as_ref().err()) {
+            assert!(matches!(error, InsertKeyError::LimitReached), "{error:?}");
         }
-        inserted
-    };
-    let made: [u32; 5] = join!(fill(0), fill(1), fill(2), fill(3), fill(4)).into();
-    assert_eq!(made.iter().sum::<u32>(), 50);
-    let keys = ids(store, &ann).await;
-    assert_eq!(keys.len(), 50);
+        let successes = inserted.iter().flatten().count();
+        assert_eq!((successes, ids(store, &ann).await.len()), (1, 50), "round {round}");
+    }
+    let bob = insert(store, "bob", Role::User).await;
     add(store, &bob, "of another user").await;
-    store.delete_keys(None, ann.id, Some(keys[0])).await.expect("deleted");
-    add(store, &ann, "in the free place").await;
-    let refused = store.insert_key(new_key(&ann, "one more")).await;
-    assert!(matches!(refused, Err(InsertKeyError::LimitReached)), "{refused:?}");
 }
 
 pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn UserStore) {
