@@ -23,7 +23,7 @@ pub use sql::open;
 pub use tables::inspect;
 pub(crate) use transfer::{Export, Import, Transfer, UserRecord};
 
-use crate::user::{Credentials, User};
+use crate::user::{Credentials, MAX_LEAD_SECONDS, User};
 use async_trait::async_trait;
 use rolegate_proto::Role;
 use rolegate_sql_store::StoreStatus;
@@ -170,8 +170,8 @@ pub trait UserStore: ApiKeyStore {
         role: Role,
     ) -> Result<Option<User>, ActorError>;
 
-    /// Disables a user, which also revokes the tokens issued before `tokens_not_before`, or enables
-    /// the user, under the same conditions.
+    /// Disables a user, which also revokes the tokens as `revoke_tokens` does, or enables the user,
+    /// under the conditions of `set_role`.
     async fn set_disabled(
         &self,
         actor: Option<i64>,
@@ -180,8 +180,10 @@ pub trait UserStore: ApiKeyStore {
         tokens_not_before: u64,
     ) -> Result<Option<User>, ActorError>;
 
-    /// Revokes the tokens of a user issued before `tokens_not_before`. The stored value grows with each
-    /// revocation. `None` if there is no such user, or the token of the bearer is not good any more.
+    /// Revokes the tokens of a user issued before `tokens_not_before`, and those issued at the stored
+    /// value, which grows by one for them. A value that is too far ahead for a token to be issued at it
+    /// stays: see [`latest_issue`]. `None` if there is no such user, or the token of the bearer is not
+    /// good any more.
     async fn revoke_tokens(
         &self,
         by: Revoker,
@@ -217,6 +219,13 @@ pub trait UserStore: ApiKeyStore {
 
     /// Finishes running statements and closes every connection.
     async fn close(&self);
+}
+
+/// The latest time at which a token can have been issued when a revocation with this `tokens_not_before`
+/// begins, in Unix seconds: by a replica whose clock is a second ahead of the revoking one, which is two
+/// seconds behind `tokens_not_before`.
+fn latest_issue(tokens_not_before: u64) -> u64 {
+    tokens_not_before.saturating_add(MAX_LEAD_SECONDS - 1)
 }
 
 /// The user `id` out of the rows of this user, of `actor` and of all admins, if `actor` may write. A write

@@ -12,7 +12,10 @@ pub use key_source::KeySource;
 pub(crate) use key_source::list as secret_list;
 pub use keyring::{Keyring, KeyringError};
 
-use crate::{clock::Clock, user::User};
+use crate::{
+    clock::Clock,
+    user::{MAX_LEAD_SECONDS, User},
+};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use keyring::Key;
 use rolegate_proto::limits::MAX_TOKEN_LEN;
@@ -139,6 +142,14 @@ impl Tokens {
     #[must_use]
     pub fn is_reached(&self, time: u64) -> bool {
         self.clock.unix_seconds() >= time
+    }
+
+    /// How many seconds remain until a token may be issued for the user: none, except after many
+    /// revocations in a row.
+    #[must_use]
+    pub fn seconds_until_issue(&self, user: &User) -> u64 {
+        let latest = self.clock.unix_seconds().saturating_add(MAX_LEAD_SECONDS);
+        user.tokens_not_before.saturating_sub(latest)
     }
 
     /// Issues a token for the user. Its time of issue is never before the user's

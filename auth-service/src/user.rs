@@ -3,6 +3,11 @@
 use rolegate_proto::Role;
 use secrecy::SecretString;
 
+/// How far ahead of its clock a replica issues tokens, in seconds. Revocations in a row move
+/// `tokens_not_before` ahead; a login waits until the clock has come this near. Two replicas whose clocks
+/// differ by a second accept such tokens, and a revocation knows that later ones do not exist.
+pub(crate) const MAX_LEAD_SECONDS: u64 = 30;
+
 /// A user without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {

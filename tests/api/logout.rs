@@ -3,6 +3,7 @@
 use e2e::{
     TestApp, TestResponse, TestSetup, TestUser, for_all_deployments,
     grpc::{self, authenticated},
+    token,
 };
 use reqwest::Method;
 use rolegate_proto::auth_v1::{
@@ -15,6 +16,7 @@ for_all_deployments!(
     logout_ends_every_token_of_the_user_and_a_login_after_it_is_good,
     logout_holds_on_every_replica_from_the_acknowledgement_on,
     many_logouts_by_one_token_do_not_keep_the_user_out,
+    many_revocations_by_an_admin_do_not_keep_the_user_out,
     admin_ends_the_tokens_of_another_user,
 );
 
@@ -102,6 +104,24 @@ async fn many_logouts_by_one_token_do_not_keep_the_user_out(setup: TestSetup) {
     assert_eq!(ended, 1);
     let new = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
     app.bearer.with_token(&new.token).get("/profile").await.expect(200);
+}
+
+async fn many_revocations_by_an_admin_do_not_keep_the_user_out(setup: TestSetup) {
+    let app = setup.start().await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
+    let started = token::now();
+    let api = app.bearer.with_token(&admin.token);
+    let path = format!("/users/{}/tokens", ann.id);
+    // More than seconds pass, by more than what is accepted of other clocks.
+    let mut revoked = 0;
+    while revoked < 120 + token::now() - started {
+        api.send(api.request(Method::DELETE, &path)).await.expect(200);
+        revoked += 1;
+    }
+    app.bearer.with_token(&ann.token).get("/profile").await.expect_detail(401, ENDED);
+    let new = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
+    app.bearer.with_token(&new.token).get("/profile").await.expect(200);
+    app.bearer.with_token(&ann.token).get("/profile").await.expect_detail(401, ENDED);
 }
 
 async fn admin_ends_the_tokens_of_another_user(setup: TestSetup) {

@@ -8,6 +8,7 @@ use crate::{
     user::{Credentials, User},
 };
 use secrecy::{ExposeSecret as _, SecretString};
+use std::time::{Duration, Instant};
 
 impl Accounts {
     /// Issues an access token to the user of this name, if the password is correct. Always runs
@@ -30,9 +31,29 @@ impl Accounts {
             self.rehash(&presented, &stored, origin);
         }
         let user = self.unchanged(stored).await?.ok_or(AccountError::CredentialsInvalid)?;
+        self.wait_for_revocations(&user, origin).await?;
         let token = self.tokens.issue(&user)?;
         metrics::TOKENS_ISSUED.inc();
         Ok((token, user))
+    }
+
+    /// Waits until a token of the user can be issued: for a few seconds after dozens of revocations in
+    /// a row, and otherwise not at all.
+    async fn wait_for_revocations(
+        &self,
+        user: &User,
+        origin: RequestOrigin,
+    ) -> Result<(), AccountError> {
+        loop {
+            let retry_after = Duration::from_secs(self.tokens.seconds_until_issue(user));
+            if retry_after.is_zero() {
+                return Ok(());
+            }
+            if origin.deadline < Instant::now() + retry_after {
+                return Err(AccountError::Overloaded { retry_after, scope: None });
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     }
 
     /// The user as stored now, unless the password was changed, or the user was deleted or disabled,

@@ -5,7 +5,7 @@ mod key_usage;
 
 use super::{
     ActorError, InsertError, NewPassword, NewUser, PasswordWriter, Revoker, StoreError, UserFilter,
-    UserStore, list_query::list_query, require_admin, tables::TABLES,
+    UserStore, latest_issue, list_query::list_query, require_admin, tables::TABLES,
 };
 use crate::user::{Credentials, User};
 use async_trait::async_trait;
@@ -18,6 +18,9 @@ use std::sync::Arc;
 
 const SELECT: &str = r#"SELECT id, username, role, tokens_not_before, disabled FROM "user""#;
 const RETURNING: &str = " RETURNING id, username, role, tokens_not_before, disabled";
+/// `$2` is the `tokens_not_before` of a revocation; a stored value later than `$3` stays.
+const REVOKE: &str = "tokens_not_before = CASE WHEN $2 > tokens_not_before THEN $2
+    WHEN tokens_not_before > $3 THEN tokens_not_before ELSE tokens_not_before + 1 END";
 
 /// Opens the store and migrates its schema: see [`DatabaseUrl::open`].
 pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, OpenError> {
@@ -143,11 +146,10 @@ impl UserStore for SqlStore {
         tokens_not_before: u64,
     ) -> Result<Option<User>, ActorError> {
         let update = if disabled {
-            let sql = r#"UPDATE "user" SET disabled = $2, tokens_not_before =
-                    CASE WHEN $3 > tokens_not_before THEN $3 ELSE tokens_not_before + 1 END
-                WHERE id = $1"#;
-            let update = self.0.statement(sql).push(RETURNING).bind(id).bind(disabled);
-            update.bind(seconds_to_store(tokens_not_before))
+            let update = self.0.statement(r#"UPDATE "user" SET disabled = $4, "#).push(REVOKE);
+            let update = update.push(" WHERE id = $1").push(RETURNING).bind(id);
+            let update = update.bind(seconds_to_store(tokens_not_before));
+            update.bind(seconds_to_store(latest_issue(tokens_not_before))).bind(disabled)
         } else {
             let update = self.0.statement(r#"UPDATE "user" SET disabled = $2 WHERE id = $1"#);
             update.push(RETURNING).bind(id).bind(disabled)
@@ -161,17 +163,17 @@ impl UserStore for SqlStore {
         id: i64,
         tokens_not_before: u64,
     ) -> Result<Option<User>, ActorError> {
-        let (admin, issued) = match by {
-            Revoker::Admin(id) => (Some(id), None),
-            Revoker::Bearer { issued } => (None, Some(issued)),
-            Revoker::Operator => (None, None),
+        let latest = Some(latest_issue(tokens_not_before));
+        let (admin, issued, latest) = match by {
+            Revoker::Admin(id) => (Some(id), None, latest),
+            // Its own token was issued at the stored value or later.
+            Revoker::Bearer { issued } => (None, Some(issued), None),
+            Revoker::Operator => (None, None, latest),
         };
-        let sql = r#"UPDATE "user" SET tokens_not_before =
-                CASE WHEN $2 > tokens_not_before THEN $2 ELSE tokens_not_before + 1 END
-            WHERE id = $1 AND ($3 IS NULL OR tokens_not_before <= $3)"#;
-        let update = self.0.statement(sql).push(RETURNING).bind(id);
-        let update = update.bind(seconds_to_store(tokens_not_before));
-        let update = update.bind(issued.map(seconds_to_store));
+        let update = self.0.statement(r#"UPDATE "user" SET "#).push(REVOKE);
+        let update = update.push(" WHERE id = $1 AND ($4 IS NULL OR tokens_not_before <= $4)");
+        let update = update.push(RETURNING).bind(id).bind(seconds_to_store(tokens_not_before));
+        let update = update.bind(latest.map(seconds_to_store)).bind(issued.map(seconds_to_store));
         if admin.is_none() {
             return Ok(self.0.write(update).await?.pop());
         }
@@ -189,15 +191,16 @@ impl UserStore for SqlStore {
         new: NewPassword,
         writer: PasswordWriter,
     ) -> Result<Option<User>, StoreError> {
-        let sql = r#"UPDATE "user" SET password = $2, tokens_not_before =
-                CASE WHEN $3 > tokens_not_before THEN $3 ELSE tokens_not_before + 1 END
-            WHERE id = $1 AND ($4 IS NULL OR tokens_not_before = $4) AND (
-                $5 IS NULL OR EXISTS (
-                    SELECT 1 FROM "user" WHERE id = $5 AND role = 'admin' AND NOT disabled
+        let condition = r#" WHERE id = $1 AND ($5 IS NULL OR tokens_not_before = $5) AND (
+                $6 IS NULL OR EXISTS (
+                    SELECT 1 FROM "user" WHERE id = $6 AND role = 'admin' AND NOT disabled
                 )
             )"#;
-        let update = self.0.statement(sql).push(RETURNING).bind(id).bind(new.hash.expose_secret());
-        let update = update.bind(seconds_to_store(new.tokens_not_before));
+        let update = self.0.statement(r#"UPDATE "user" SET password = $4, "#).push(REVOKE);
+        let update = update.push(condition).push(RETURNING).bind(id);
+        // It always grows, because it is the version of the password too.
+        let update = update.bind(seconds_to_store(new.tokens_not_before)).bind(None::<i64>);
+        let update = update.bind(new.hash.expose_secret());
         let update = update.bind(writer.seen().map(seconds_to_store)).bind(writer.admin());
         Ok(self.0.write(update).await?.pop())
     }

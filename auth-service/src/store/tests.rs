@@ -17,7 +17,7 @@ use api_keys::{
     deleting_keys_requires_an_admin_or_their_user, keys_are_found_by_digest_with_their_users,
     keys_are_of_users_who_exist_and_are_not_disabled,
     of_many_logouts_by_one_token_the_first_ends_it,
-    revoking_tokens_always_moves_on_and_requires_an_admin_or_their_user,
+    revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user,
 };
 
 use super::{
@@ -53,7 +53,7 @@ postgres_cluster::conformance_tests! {
         keys_are_of_users_who_exist_and_are_not_disabled,
         deleting_keys_requires_an_admin_or_their_user,
         of_many_logouts_by_one_token_the_first_ends_it,
-        revoking_tokens_always_moves_on_and_requires_an_admin_or_their_user,
+        revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user,
         pages_are_ordered_and_filtered,
         prefix_is_literal,
         closed_store_is_unavailable,

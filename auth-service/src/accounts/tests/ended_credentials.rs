@@ -9,7 +9,7 @@ use crate::{
 };
 use rolegate_proto::Role;
 use secrecy::ExposeSecret as _;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 const NOW: u64 = 1_800_000_000;
 
@@ -67,7 +67,8 @@ async fn a_logout_holds_where_clocks_differ_by_a_second() {
 
 #[tokio::test]
 async fn a_logout_during_a_login_does_not_refuse_the_right_password() {
-    let app = App::new(POLICY).await;
+    let clock = Arc::new(ManualClock::at(NOW));
+    let app = App::with_clock(POLICY, clock.clone()).await;
     let ann = app.register("ann").await.expect("registered");
     let store = Arc::clone(&app.store);
     let logout = async {
@@ -76,9 +77,54 @@ async fn a_logout_during_a_login_does_not_refuse_the_right_password() {
             store.revoke_tokens(Revoker::Operator, ann.id, NOW + 2).await.expect("revoked");
             tokio::task::yield_now().await;
         }
+        clock.set(NOW + 2);
     };
     let (token, ()) = tokio::join!(app.login("ann", "sesame"), logout);
     token.expect("logged in");
+}
+
+#[tokio::test]
+async fn a_login_after_any_number_of_revocations_is_good_two_seconds_later_at_most() {
+    let clock = Arc::new(ManualClock::at(NOW));
+    let app = App::with_clock(POLICY, clock.clone()).await;
+    let ann = app.register("ann").await.expect("registered");
+    let mut old = Vec::new();
+    for _ in 0..29 {
+        old.push(app.login("ann", "sesame").await.expect("logged in"));
+        app.accounts.revoke_tokens(old.last().expect("one"), None).await.expect("logged out");
+    }
+    for _ in 0..1_000 {
+        app.accounts.revoke_tokens(&app.admin, Some(ann.id)).await.expect("revoked");
+    }
+    let mut login = std::pin::pin!(app.login("ann", "sesame"));
+    for now in [NOW, NOW + 1] {
+        clock.set(now);
+        // Longer than the hash takes, so it waits for the clock.
+        let waited = tokio::time::timeout(Duration::from_millis(500), &mut login).await;
+        assert!(waited.is_err(), "{waited:?}");
+    }
+    clock.set(NOW + 2);
+    let new = login.await.expect("logged in");
+    app.accounts.authorize(&new, &any()).await.expect("good at once");
+    for token in &old {
+        assert_err!(app.accounts.authorize(token, &any()).await, AccountError::TokenInvalid);
+    }
+    let behind = app.replica(Arc::new(ManualClock::at(NOW + 1)));
+    behind.authorize(&new, &any()).await.expect("good where the clock is a second behind");
+    behind.revoke_tokens(&app.admin, Some(ann.id)).await.expect("revoked");
+    assert_err!(app.accounts.authorize(&new, &any()).await, AccountError::TokenInvalid);
+}
+
+#[tokio::test]
+async fn a_login_that_would_wait_longer_than_its_caller_says_when_to_retry() {
+    let app = App::new(POLICY).await;
+    let ann = app.register("ann").await.expect("registered");
+    app.store.revoke_tokens(Revoker::Operator, ann.id, NOW + 300).await.expect("revoked");
+    let refused = app.login("ann", "sesame").await;
+    let Err(AccountError::Overloaded { retry_after, scope: None }) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(retry_after, Duration::from_secs(270));
 }
 
 #[tokio::test]

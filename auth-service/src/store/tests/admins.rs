@@ -59,6 +59,11 @@ pub(super) async fn set_disabled_requires_an_admin_and_revokes_tokens(store: &dy
         let found = store.credentials_by_username(&["ann".into()]).await.expect("read").pop();
         assert_eq!(found.map(|row| row.user), changed);
     }
+    for _ in 0..40 {
+        set(Some(admin.id), ann.id, true).await.expect("allowed");
+    }
+    let tokens_not_before = get(store, ann.id).await.map(|user| user.tokens_not_before);
+    assert_eq!(tokens_not_before, Some(35), "a token can have been issued at 34, not later");
 }
 
 pub(super) async fn disabled_admin_may_not_write_and_is_no_admin_who_is_left(

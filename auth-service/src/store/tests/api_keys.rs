@@ -127,7 +127,7 @@ pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn Us
     assert_eq!(ids(store, &admin).await, [own.id]);
 }
 
-pub(super) async fn revoking_tokens_always_moves_on_and_requires_an_admin_or_their_user(
+pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user(
     store: &dyn UserStore,
 ) {
     let admin = insert(store, "admin", Role::Admin).await;
@@ -139,9 +139,15 @@ pub(super) async fn revoking_tokens_always_moves_on_and_requires_an_admin_or_the
     }
     for (by, given, stored) in [
         (Revoker::Bearer { issued: 0 }, 1_000, 1_000),
-        (Revoker::Operator, 10, 1_001),
-        (Revoker::Bearer { issued: 1_001 }, 10, 1_002),
+        (Revoker::Operator, 990, 1_001),
+        (Revoker::Bearer { issued: 1_001 }, 990, 1_002),
         (Revoker::Admin(admin.id), 1_002, 1_003),
+        // Issued at 1,003 at the latest, 30 seconds ahead of a clock that is a second ahead of 972.
+        (Revoker::Admin(admin.id), 974, 1_004),
+        (Revoker::Admin(admin.id), 974, 1_004),
+        (Revoker::Operator, 10, 1_004),
+        // Somebody has one after all.
+        (Revoker::Bearer { issued: 1_004 }, 974, 1_005),
         (Revoker::Admin(admin.id), 2_000, 2_000),
     ] {
         let revoked = store.revoke_tokens(by, ann.id, given).await.expect("allowed");

@@ -4,7 +4,7 @@ mod api_keys;
 
 use super::super::{
     ActorError, InsertError, NewPassword, NewUser, PasswordWriter, Revoker, StoreError, UserFilter,
-    UserStore, require_admin,
+    UserStore, latest_issue, require_admin,
 };
 use crate::{
     api_key::ApiKey,
@@ -42,6 +42,18 @@ impl MemoryStore {
     fn users(&self) -> Result<MutexGuard<'_, Users>, StoreError> {
         let users = self.0.lock().expect("not poisoned");
         if users.is_down { Err(StoreError::TimedOut) } else { Ok(users) }
+    }
+}
+
+impl User {
+    /// As `REVOKE` of the SQL store.
+    fn revoke(&mut self, tokens_not_before: u64, latest: Option<u64>) {
+        let stored = &mut self.tokens_not_before;
+        if tokens_not_before > *stored {
+            *stored = tokens_not_before;
+        } else if latest.is_none_or(|latest| *stored <= latest) {
+            *stored += 1;
+        }
     }
 }
 
@@ -132,8 +144,7 @@ impl UserStore for MemoryStore {
         Ok(users.by_id.get_mut(&id).map(|row| {
             row.user.disabled = disabled;
             if disabled {
-                let before = row.user.tokens_not_before;
-                row.user.tokens_not_before = tokens_not_before.max(before + 1);
+                row.user.revoke(tokens_not_before, Some(latest_issue(tokens_not_before)));
             }
             row.user.clone()
         }))
@@ -148,9 +159,11 @@ impl UserStore for MemoryStore {
         let mut users = self.users()?;
         let admin = if let Revoker::Admin(admin) = by { Some(admin) } else { None };
         users.find(admin, id, true)?;
+        let latest = Some(latest_issue(tokens_not_before));
+        let latest = latest.filter(|_| !matches!(by, Revoker::Bearer { .. }));
         let is_good = |row: &&mut Credentials| !matches!(by, Revoker::Bearer { issued } if issued < row.user.tokens_not_before);
         Ok(users.by_id.get_mut(&id).filter(is_good).map(|row| {
-            row.user.tokens_not_before = tokens_not_before.max(row.user.tokens_not_before + 1);
+            row.user.revoke(tokens_not_before, latest);
             row.user.clone()
         }))
     }
@@ -178,7 +191,7 @@ impl UserStore for MemoryStore {
         };
         Ok(row.filter(is_unchanged).map(|row| {
             row.password_hash = new.hash;
-            row.user.tokens_not_before = new.tokens_not_before.max(row.user.tokens_not_before + 1);
+            row.user.revoke(new.tokens_not_before, None);
             row.user.clone()
         }))
     }
