@@ -1,5 +1,7 @@
 //! The deployment behind `clients/conformance.json`, and the states and faults that its cases name.
 
+mod tls_replica;
+
 use crate::{
     ADMIN_PASSWORD, Process, SIGNING_SECRET, Store, TcpProxy, TestDatabase, TestSetup, grpc, token,
 };
@@ -10,6 +12,8 @@ use rolegate_proto::auth_v1::{
 use std::{fs, path::PathBuf};
 use tempfile::TempDir;
 use tonic::transport::Channel;
+
+pub use tls_replica::TlsReplica;
 
 /// The addresses of the replicas, which are the addresses of [`HOST`].
 const ADDRESSES: [&str; 2] = ["127.0.9.2", "127.0.9.3"];
@@ -27,7 +31,8 @@ pub struct ClientStage {
     port: u16,
     /// Whether both run and nothing is frozen.
     is_whole: bool,
-    database_proxy: TcpProxy,
+    /// The way of each replica to the database.
+    database_proxies: [TcpProxy; 2],
     cases: u32,
     folder: TempDir,
     /// The last field, so that it is dropped after the processes that use it.
@@ -48,19 +53,20 @@ impl ClientStage {
     pub async fn start() -> Self {
         let setup = TestSetup::split(Store::Postgres);
         let database = TestDatabase::create(setup.store()).await;
-        let database_proxy = TcpProxy::to(database.address());
+        let database_proxies = [(); 2].map(|()| TcpProxy::to(database.address()));
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let url = database.url_through(database_proxy.address());
-        let first = start(&setup, &url, ADDRESSES[0], 0, &folder).await;
+        let [first_url, second_url] =
+            [0, 1].map(|index: usize| database.url_through(database_proxies[index].address()));
+        let first = start(&setup, &first_url, ADDRESSES[0], 0, &folder).await;
         // A name has addresses and one port.
         let port = first.socket_address("grpc").port();
-        let second = start(&setup, &url, ADDRESSES[1], port, &folder).await;
+        let second = start(&setup, &second_url, ADDRESSES[1], port, &folder).await;
         let hosts = ADDRESSES.map(|ip| format!("{ip} {HOST}\n")).concat();
-        let hosts = format!("127.0.0.1 localhost\n{hosts}");
+        let hosts = format!("127.0.0.1 localhost\n{hosts}{}", tls_replica::HOSTS);
         fs::write(folder.path().join("hosts"), hosts).expect("a writable folder");
         let replicas = [first, second];
         let (is_whole, cases) = (true, 0);
-        Self { setup, replicas, port, is_whole, database_proxy, cases, folder, database }
+        Self { setup, replicas, port, is_whole, database_proxies, cases, folder, database }
     }
 
     /// The value for `AUTH_SERVICE_URL`, where names resolve by [`ClientStage::hosts`].
@@ -75,6 +81,11 @@ impl ClientStage {
         self.folder.path().join("hosts")
     }
 
+    /// A replica that speaks TLS and requires a client certificate, beside the others.
+    pub async fn start_tls(&self) -> TlsReplica {
+        TlsReplica::start(&self.setup, &self.database.url(), &self.folder).await
+    }
+
     /// A new user with a token of this kind, on the whole deployment.
     ///
     /// # Panics
@@ -85,7 +96,10 @@ impl ClientStage {
         if !self.is_whole {
             self.start_all().await;
         }
-        self.database_proxy.open();
+        for (proxy, replica) in self.database_proxies.iter_mut().zip(&self.replicas) {
+            proxy.open();
+            replica.wait_for_readiness(200).await;
+        }
         let (username, password) = (format!("case {}", self.cases), PASSWORD.to_owned());
         let mut client = self.client().await;
         let request = RegisterRequest { username: username.clone(), password: password.clone() };
@@ -150,8 +164,12 @@ impl ClientStage {
                 self.replicas[1].kill().await;
             }
             ("all", "replicas") => self.start_all().await,
-            ("no", "database") => self.database_proxy.cut(),
-            ("database", _) => self.database_proxy.open(),
+            ("no", "database") => self.database_proxies.iter().for_each(TcpProxy::cut),
+            ("one", "database") => {
+                self.database_proxies[1].cut();
+                self.replicas[1].wait_for_readiness(503).await;
+            }
+            ("database", _) => self.database_proxies.iter_mut().for_each(TcpProxy::open),
             ("frozen", _) => {
                 self.is_whole = false;
                 self.replicas.iter().for_each(Process::freeze);
@@ -165,8 +183,9 @@ impl ClientStage {
     }
 
     async fn start_all(&mut self) {
-        let url = self.database.url_through(self.database_proxy.address());
-        for (replica, address) in self.replicas.iter_mut().zip(ADDRESSES) {
+        for (index, replica) in self.replicas.iter_mut().enumerate() {
+            let url = self.database.url_through(self.database_proxies[index].address());
+            let address = ADDRESSES[index];
             replica.kill().await;
             *replica = start(&self.setup, &url, address, self.port, &self.folder).await;
         }

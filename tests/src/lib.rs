@@ -47,7 +47,7 @@ pub mod token;
 
 pub use api::{Api, TestResponse, until_served};
 pub use certificates::{Authority, Certificate, Validity};
-pub use client_stage::{CaseUser, ClientStage};
+pub use client_stage::{CaseUser, ClientStage, TlsReplica};
 pub use collector::{CollectedSpan, Collector};
 pub use database::{LockedTable, Store, StoredUser, TestDatabase};
 pub use eventually::{eventually, within_bounds};

@@ -2,6 +2,7 @@
 
 import { type ChannelCredentials, type ChannelOptions, credentials } from "@grpc/grpc-js";
 import { readFileSync } from "node:fs";
+import { POLICY } from "./health.js";
 
 /** PEM files of TLS connections. Read once, when the client is created. */
 export interface Tls {
@@ -16,9 +17,9 @@ export interface Address {
   readonly credentials: ChannelCredentials;
 }
 
-/** Calls go to the replicas in turn; nothing else may change that. */
+/** Calls go to the serving replicas in turn; nothing else may change that. */
 export const OPTIONS: ChannelOptions = {
-  "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+  "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ [POLICY]: {} }] }),
   "grpc.service_config_disable_resolution": 1,
   "grpc.enable_http_proxy": 0,
   // Password calls have connections of their own, because a flood of logins delays all calls on theirs.

@@ -53,8 +53,10 @@ export class RolegateError extends Error {
 
 /** The service could not be reached, or a proxy answered in its place. */
 export class Unavailable extends RolegateError {
-  constructor() {
-    super("the service cannot be reached", 503, "Service temporarily unavailable.");
+  /** `reason` is for logs: of gRPC, such as that of a failed handshake. */
+  constructor(reason?: string) {
+    const message = "the service cannot be reached";
+    super(reason ? `${message}: ${reason}` : message, 503, "Service temporarily unavailable.");
   }
 }
 

@@ -18,7 +18,7 @@ export function errorOf(
   const refused = refusedOf(error.metadata, error.details);
   if (refused) return refused;
   const isTimeout = error.code === status.DEADLINE_EXCEEDED || error.code === status.CANCELLED;
-  return isOverdue && isTimeout ? new DeadlineExceeded() : new Unavailable();
+  return isOverdue && isTimeout ? new DeadlineExceeded() : new Unavailable(error.details);
 }
 
 function refusedOf(metadata: Metadata | undefined, text: string): RolegateError | undefined {

@@ -1,6 +1,12 @@
 /** Replicas that count their calls. They are fakes, because they fail on purpose. */
 
-import { Server, ServerCredentials, status, type UntypedHandleCall } from "@grpc/grpc-js";
+import {
+  Server,
+  ServerCredentials,
+  type ServerWritableStream,
+  status,
+  type UntypedHandleCall,
+} from "@grpc/grpc-js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { promisify } from "node:util";
@@ -15,7 +21,13 @@ class Replica {
   readonly calls: string[] = [];
   readonly #server = new Server();
 
-  constructor(readonly failures = 0) {
+  constructor(
+    readonly failures = 0,
+    readonly health = "\x08\x01",
+  ) {
+    const same = (bytes: Buffer) => bytes;
+    const codec = { requestSerialize: same, requestDeserialize: same };
+    const both = { ...codec, responseSerialize: same, responseDeserialize: same };
     const user = { id: 1n, username: "ann", role: Role.ROLE_USER, disabled: false };
     const answer = Buffer.from(AuthorizeResponse.encode({ user }).finish());
     for (const name of ["Authorize", "Register"]) {
@@ -24,13 +36,16 @@ class Replica {
         if (this.calls.length > this.failures) reply(null, answer);
         else reply({ code: status.UNAVAILABLE, details: "as the test wants" });
       };
-      const same = (bytes: Buffer) => bytes;
-      const codec = { requestSerialize: same, requestDeserialize: same };
-      const both = { ...codec, responseSerialize: same, responseDeserialize: same };
       const kind = { requestStream: false, responseStream: false };
       const path = `/rolegate.auth.v1.AuthService/${name}`;
       this.#server.addService({ [name]: { path, ...kind, ...both } }, { [name]: handle });
     }
+    const stream = { requestStream: false, responseStream: true };
+    const Watch = { path: "/grpc.health.v1.Health/Watch", ...stream, ...both };
+    const handle = (call: ServerWritableStream<Buffer, Buffer>) => {
+      call.write(Buffer.from(this.health));
+    };
+    this.#server.addService({ Watch }, { Watch: handle });
   }
 
   /** Its port. */
@@ -67,6 +82,17 @@ test("calls go in turn to all replicas", async () => {
     }
   });
   for (const { calls } of both) assert(calls.length > 10, String(calls.length));
+});
+
+test("replica that does not serve gets no calls", async () => {
+  const [idle, busy] = [new Replica(0, "\x08\x02"), new Replica()];
+  await served([idle, busy], async (client) => {
+    // Until the first report of each, which comes with its connection.
+    while (busy.calls.length < 10) await client.authorize("token");
+    const before = idle.calls.length;
+    for (let call = 0; call < 50; call += 1) await client.authorize("token");
+    assert.equal(idle.calls.length, before);
+  });
 });
 
 test("read is made again and a change is not", async () => {

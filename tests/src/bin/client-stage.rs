@@ -4,9 +4,10 @@
 //! client-stage COMMAND…
 //! ```
 //!
-//! Runs the command; names resolve for it as on the stage, and `AUTH_SERVICE_URL` names the replicas. It
-//! controls the stage over TCP at `CLIENT_STAGE`, one JSON document a line: `{"token": "fresh"}` creates a
-//! user and is answered by `{"token": …}`, `{"given": "role author"}` by `{}` when that is so.
+//! Runs the command; names resolve for it as on the stage. `AUTH_SERVICE_URL` names the replicas, and
+//! `TLS_STAGE` is a JSON object with the URLs of one with mutual TLS and the files of its clients. The
+//! command controls the stage over TCP at `CLIENT_STAGE`, one JSON document a line: `{"token": "fresh"}`
+//! creates a user and is answered by `{"token": …}`, `{"given": "role author"}` by `{}` when that is so.
 
 use e2e::{ADMIN_PASSWORD, ClientStage};
 use serde_json::{Value, json};
@@ -20,6 +21,7 @@ use tokio::{
 #[tokio::main]
 async fn main() -> ExitCode {
     let mut stage = ClientStage::start().await;
+    let tls = stage.start_tls().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("a bound socket");
     let mount_and_run = r#"mount --bind "$0" /etc/hosts && exec "$@""#;
@@ -30,6 +32,7 @@ async fn main() -> ExitCode {
         .env("AUTH_SERVICE_URL", stage.url())
         .env("ADMIN_PASSWORD", ADMIN_PASSWORD)
         .env("CLIENT_STAGE", address.to_string())
+        .env("TLS_STAGE", tls.describe().to_string())
         .kill_on_drop(true)
         .spawn()
         .expect("unshare(1) can be started");
