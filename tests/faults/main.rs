@@ -11,6 +11,7 @@ mod frozen_replica;
 mod full_disk;
 mod grpc_limits;
 mod grpc_tls;
+mod import_beside_load;
 mod key_rotation;
 mod kill;
 mod login_flood;

@@ -195,6 +195,22 @@ impl TestDatabase {
         LockedTable { connection, table }
     }
 
+    /// Inserts a user in a transaction that stays open: another one with this name waits for its end.
+    ///
+    /// # Panics
+    ///
+    /// On SQLite.
+    pub async fn hold_username(&self, username: &str) -> HeldUsername {
+        const SQL: &str =
+            r#"INSERT INTO "user" (username, password, role) VALUES ($1, '', 'user')"#;
+        let Self::Postgres(database) = self else { panic!("on SQLite every write would wait") };
+        let mut connection =
+            PgConnection::connect(database.url().as_str()).await.expect("connected");
+        sqlx::raw_sql("BEGIN").execute(&mut connection).await.expect("begun");
+        sqlx::query(SQL).bind(username).execute(&mut connection).await.expect("inserted");
+        HeldUsername(connection)
+    }
+
     /// Deletes a user's row.
     pub async fn delete(&self, username: &str) {
         const SQL: &str = r#"DELETE FROM "user" WHERE username = $1"#;
@@ -227,5 +243,24 @@ impl LockedTable {
     /// Releases the lock.
     pub async fn unlock(self) {
         self.connection.close().await.expect("it is closed");
+    }
+}
+
+/// A username that others cannot insert until this is released.
+#[derive(Debug)]
+pub struct HeldUsername(PgConnection);
+
+impl HeldUsername {
+    /// Whether a statement waits for it.
+    pub async fn has_waiters(&mut self) -> bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM pg_locks
+            WHERE NOT granted AND transactionid = pg_current_xact_id()::xid)";
+        let waits = sqlx::query_scalar(sql).fetch_one(&mut self.0);
+        waits.await.expect("the locks can be read")
+    }
+
+    /// Releases it; the user was never there.
+    pub async fn release(mut self) {
+        sqlx::raw_sql("ROLLBACK").execute(&mut self.0).await.expect("rolled back");
     }
 }

@@ -49,7 +49,7 @@ pub use api::{Api, TestResponse, until_served};
 pub use certificates::{Authority, Certificate, Validity};
 pub use client_stage::{CaseUser, ClientStage, TlsReplica};
 pub use collector::{CollectedSpan, Collector};
-pub use database::{LockedTable, Store, StoredUser, TestDatabase};
+pub use database::{HeldUsername, LockedTable, Store, StoredUser, TestDatabase};
 pub use eventually::{eventually, within_bounds};
 pub use process::{Exit, Process};
 pub use program::Program;
