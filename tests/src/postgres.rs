@@ -86,6 +86,14 @@ impl OwnCluster {
         sqlx::raw_sql(sql).execute(&mut connection).await.expect("executed");
     }
 
+    /// The id of the next transaction that gets one, by which those between two calls are counted.
+    pub async fn next_transaction(&self) -> u64 {
+        let sql = "SELECT txid_snapshot_xmax(txid_current_snapshot())";
+        let mut connection = PgConnection::connect(self.url().as_str()).await.expect("connected");
+        let next: i64 = sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("read");
+        next.try_into().expect("positive")
+    }
+
     /// A `DATABASE_URL` with this host name and these parameters.
     pub fn url_by(&self, host: &str, parameters: &str) -> String {
         let mut url = self.url();
