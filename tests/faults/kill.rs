@@ -8,6 +8,7 @@ for_all_deployments!(
     acknowledged_registration_survives,
     acknowledged_role_change_survives,
     acknowledged_logout_survives,
+    acknowledged_revocation_by_an_admin_survives,
     acknowledged_changes_of_api_keys_survive,
     acknowledged_registrations_survive_a_kill_under_load,
     clients_continue_after_the_gateway_was_killed,
@@ -43,6 +44,19 @@ async fn acknowledged_logout_survives(setup: TestSetup) {
     let refused = app.bearer.with_token(&ann.token).get("/profile").await;
     refused.expect_detail(401, "Invalid or expired token.");
     app.try_log_in("ann", &ann.password).await.expect(200);
+}
+
+async fn acknowledged_revocation_by_an_admin_survives(setup: TestSetup) {
+    let mut app = setup.start().await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
+    let api = app.bearer.with_token(&admin.token);
+    let path = format!("/users/{}/tokens", ann.id);
+    api.send(api.request(Method::DELETE, &path)).await.expect(200);
+    app.kill_auth().await;
+    app.start_auth(None).await;
+    let refused = app.bearer.with_token(&ann.token).get("/profile").await;
+    refused.expect_detail(401, "Invalid or expired token.");
+    app.bearer.with_token(&admin.token).get("/admin").await.expect(200);
 }
 
 async fn acknowledged_changes_of_api_keys_survive(setup: TestSetup) {
