@@ -1,6 +1,6 @@
 //! `POST /login`.
 
-use e2e::{TestSetup, eventually, for_all_deployments, token};
+use e2e::{Api, TestSetup, eventually, for_all_deployments, program::HASH_COST, token};
 use serde_json::{Value, json};
 
 for_all_deployments!(
@@ -9,6 +9,7 @@ for_all_deployments!(
     impossible_credentials_get_the_same_response,
     new_login_carries_the_new_role,
     successful_login_rehashes_a_hash_of_another_cost,
+    unknown_name_takes_the_work_of_stored_hashes_after_the_cost_was_lowered,
 );
 
 async fn correct_password_gets_a_token_with_four_claims(setup: TestSetup) {
@@ -84,4 +85,32 @@ async fn successful_login_rehashes_a_hash_of_another_cost(setup: TestSetup) {
     .await;
     app.try_log_in("ann", "sesame").await.expect(200);
     app.try_log_in("ann", "Sesame").await.expect(401);
+}
+
+async fn unknown_name_takes_the_work_of_stored_hashes_after_the_cost_was_lowered(setup: TestSetup) {
+    let mut app = setup.with_hash_cost(11).start().await;
+    app.user("ann").await;
+    // The other cost, 4, has a 128th of the work. Nobody with a hash of the old one logs in.
+    app.kill_auth().await;
+    app.start_auth(Some((HASH_COST, "4"))).await;
+    let ops = Api::at(&app.auth().address("ops"));
+    let hashed = async || {
+        let metrics = ops.get("/metrics").await.body;
+        let sum =
+            metrics.lines().find_map(|it| it.strip_prefix("rolegate_hashing_run_seconds_sum "));
+        sum.expect("the metric").parse::<f64>().expect("seconds")
+    };
+    let mut lone = f64::MAX;
+    for number in 0..5 {
+        let before = hashed().await;
+        app.try_register(&format!("user {number}"), "password").await.expect(200);
+        lone = lone.min(hashed().await - before);
+    }
+    let before = hashed().await;
+    app.try_log_in("nobody", "wrong").await.expect(401);
+    let refused = hashed().await - before;
+    assert!(
+        refused > 16.0 * lone,
+        "{refused} s for a refusal, {lone} s for a hash of the new cost"
+    );
 }

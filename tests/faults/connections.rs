@@ -18,7 +18,7 @@ for_both_stores!(rolegate_works_when_clients_take_every_file_descriptor);
 const SOON: Duration = Duration::from_secs(5);
 
 /// The limit of open files.
-const FILES: u32 = 64;
+const FILES: &str = "-n 64";
 
 /// A gRPC listener accepts no more than it serves; the others fit in the backlog of the kernel.
 async fn idle_clients(process: &Process, listener: &str) -> Vec<TcpStream> {

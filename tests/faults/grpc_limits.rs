@@ -1,9 +1,14 @@
 //! Peers of the gRPC ports that try to take more than their share.
 
-use e2e::{Store, TestApp, TestSetup, grpc::client, within_bounds};
+use e2e::{
+    Store, TestApp, TestSetup,
+    grpc::{channel, client},
+    within_bounds,
+};
 use h2::client::{ResponseFuture, SendRequest};
-use rolegate_proto::auth_v1::{
-    AnyAuthenticated, AuthorizeRequest, BatchAuthorizeRequest, authorize_request,
+use rolegate_proto::{
+    auth_v1::{AnyAuthenticated, AuthorizeRequest, BatchAuthorizeRequest, authorize_request},
+    posts_v1::{BatchGetPostsRequest, CreatePostRequest, post_service_client::PostServiceClient},
 };
 use std::net::SocketAddr;
 use tokio::{
@@ -21,7 +26,7 @@ fn authorize(token: String) -> AuthorizeRequest {
 }
 
 #[tokio::test]
-async fn a_message_has_64_kib_and_a_batch_1200() {
+async fn a_message_has_64_kib_and_a_batch_or_a_post_1200() {
     let app = TestSetup::split(Store::Sqlite).start().await;
     let mut client = client(&app.auth().address("grpc")).await;
     for (size, code) in [(65_000, Code::Unauthenticated), (66_000, Code::OutOfRange)] {
@@ -32,6 +37,17 @@ async fn a_message_has_64_kib_and_a_batch_1200() {
         let items = vec![authorize("x".repeat(size)); 256];
         let outcome = client.batch_authorize(BatchAuthorizeRequest { items }).await;
         assert_eq!(outcome.err().map(|status| status.code()), code, "{size} bytes");
+    }
+    let mut posts = PostServiceClient::new(channel(&app.posts_address()).await);
+    // A byte for each id.
+    for (size, code) in [(65_000, Code::InvalidArgument), (66_000, Code::OutOfRange)] {
+        let outcome = posts.batch_get_posts(BatchGetPostsRequest { post_ids: vec![1; size] }).await;
+        assert_eq!(outcome.expect_err("too many ids").code(), code, "{size} bytes");
+    }
+    for (size, code) in [(1_200_000, Code::Unauthenticated), (1_300_000, Code::OutOfRange)] {
+        let content = "x".repeat(size);
+        let post = CreatePostRequest { title: "title".to_owned(), content };
+        assert_eq!(posts.create_post(post).await.expect_err("no token").code(), code, "{size}");
     }
 }
 

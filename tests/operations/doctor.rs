@@ -53,7 +53,8 @@ async fn doctor_reports_a_limit_of_open_files_that_is_too_low() {
         (TestDatabase::create(Store::Sqlite).await, tempfile::tempdir().expect("a folder"));
     let settings = TestSetup::split(Store::Sqlite).auth_settings(&database.url());
     let (program, arguments) = (Program::AuthService, &["doctor"][..]);
-    let process = Process::start_with_open_files(program, arguments, 512, &settings, folder.path());
+    let process =
+        Process::start_with_open_files(program, arguments, "-n 512", &settings, folder.path());
     let exit = process.exit().await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
     expect_line(&exit, "FAILED", "open files allow 460 connections to each listener; raise");

@@ -1,9 +1,11 @@
 //! What programs turn off by themselves.
 
-use e2e::{Process, Program, Store, TestSetup};
+use e2e::{Process, Program, Store, TestSetup, grpc};
+use rolegate_proto::auth_v1::LoginRequest;
 use std::fs;
+use tonic::{Code, Request};
 
-/// A program that cannot be dumped has files in /proc that belong to root, and no core limit.
+/// That they are not dumpable either, only they themselves can see: a unit test does.
 #[tokio::test]
 async fn no_program_writes_core_dumps() {
     let split = TestSetup::split(Store::Sqlite).start().await;
@@ -29,4 +31,41 @@ async fn grpc_of_users_can_be_off_in_one_process() {
     let bearer = e2e::Api::at(&process.address("bearer"));
     let login = serde_json::json!({ "username": "admin", "password": e2e::ADMIN_PASSWORD });
     bearer.post("/login", &login).await.expect(200);
+}
+
+/// Its own gateway calls in memory, so whoever connects reports no addresses of clients.
+#[tokio::test]
+async fn grpc_port_of_one_process_trusts_no_loopback() {
+    let setup = TestSetup::all_in_one(Store::Sqlite).with("LOGIN_FAILURE_LIMIT", "1");
+    let app = setup.start().await;
+    let mut client = grpc::client(&app.auth().address("grpc")).await;
+    let mut guess = async |from: &str| {
+        let (username, password) = ("admin".to_owned(), "wrong".to_owned());
+        let mut request = Request::new(LoginRequest { username, password });
+        request.metadata_mut().insert("x-client-address", from.parse().expect("text"));
+        client.login(request).await.expect_err("wrong").code()
+    };
+    assert_eq!(guess("198.51.100.1").await, Code::Unauthenticated);
+    assert_eq!(guess("198.51.100.2").await, Code::ResourceExhausted, "it is the same client");
+}
+
+#[tokio::test]
+async fn every_program_raises_its_soft_limit_of_open_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = format!("sqlite://{}", folder.path().join("users.db").display());
+    let nowhere = "127.0.0.1:1".parse().expect("an address");
+    let setup = TestSetup::split(Store::Sqlite);
+    for (program, settings) in [
+        (Program::FastHashAuthService, setup.auth_settings(&database)),
+        (Program::PostsService, setup.posts_settings(&database.replace("users", "posts"), nowhere)),
+        (Program::Gateway, setup.gateway_settings(nowhere, None)),
+        (Program::FastHashRolegate, TestSetup::all_in_one(Store::Sqlite).auth_settings(&database)),
+    ] {
+        let start = Process::start_with_open_files;
+        let process = start(program, &[], "-S -n 200", &settings, folder.path()).ready().await;
+        let limits = fs::read_to_string(format!("/proc/{}/limits", process.id())).expect("limits");
+        let files = limits.lines().find(|line| line.starts_with("Max open files")).expect("one");
+        let words: Vec<&str> = files.split_whitespace().collect();
+        assert!(words[3] != "200" && words[3] == words[4], "{program:?}: {files}");
+    }
 }

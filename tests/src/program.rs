@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// The variable from which the fast-hash programs take their bcrypt cost.
-pub(crate) const HASH_COST: &str = "FAST_HASH_COST";
+pub const HASH_COST: &str = "FAST_HASH_COST";
 
 /// The lowest cost of bcrypt: about a millisecond.
 const LOWEST_COST: u32 = 4;

@@ -10,3 +10,15 @@ pub(crate) fn disable() -> io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
+
+    #[test]
+    fn the_process_has_no_core_dumps_and_is_not_dumpable() {
+        super::disable().expect("allowed");
+        assert_eq!(getrlimit(Resource::Core).maximum, Some(0));
+        assert_eq!(dumpable_behavior().expect("a state"), DumpableBehavior::NotDumpable);
+    }
+}

@@ -43,17 +43,18 @@ impl Process {
         (process, disk)
     }
 
-    /// Starts a program with arguments and this limit of open files, soft and hard.
+    /// Starts a program with arguments and a limit of open files, as `ulimit` takes it: `-n 64`, soft and
+    /// hard, or `-S -n 64`.
     #[must_use]
     pub fn start_with_open_files(
         program: Program,
         arguments: &[&str],
-        limit: u32,
+        limit: &str,
         settings: &BTreeMap<String, String>,
         folder: &Path,
     ) -> Self {
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", "ulimit -n \"$0\" && exec \"$@\"", &limit.to_string()]);
+        shell.args(["-c", "ulimit $0 && exec \"$@\"", limit]);
         shell.arg(program.path()).args(arguments);
         Self::spawn_command(program, shell, settings, folder, Stdio::null())
     }
