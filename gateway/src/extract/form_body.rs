@@ -35,4 +35,11 @@ impl FormBody {
             || ApiError::bad_request(format!("Field \"{name}\" must be given exactly once."));
         self.0.get(name).ok().flatten().ok_or_else(invalid)
     }
+
+    /// Rejects with 400 a field that is repeated.
+    pub(crate) fn expect_at_most_one(&self, name: &str) -> Result<(), ApiError> {
+        let repeated =
+            |_| ApiError::bad_request(format!("Field \"{name}\" is given more than once."));
+        self.0.get(name).map(drop).map_err(repeated)
+    }
 }

@@ -7,11 +7,14 @@ use crate::{
 use axum::{
     Extension, Json,
     extract::{FromRequest as _, Request, State},
+    response::{IntoResponse as _, Response},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::StatusCode;
 use rolegate_auth_client::{CallContext, CallError, Reason, Requirement, User, axum::ApiError};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// The members of RFC 7662, section 2.2; of an inactive token only `active`.
 #[derive(Debug, Default, Serialize)]
@@ -38,12 +41,12 @@ pub(super) async fn introspect(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
     request: Request,
-) -> Result<Json<Introspection>, ApiError> {
+) -> Result<Json<Introspection>, Response> {
     let any = Requirement::AnyAuthenticated;
-    authenticate(&state, request.headers(), context, any).await?;
-    let form = FormBody::from_request(request, &()).await?;
-    let token = form.get("token")?;
-    let exp = expiry(token);
+    let caller = authenticate(&state, request.headers(), context, any).await;
+    caller.map_err(ApiError::into_response)?;
+    let token = token_of(request).await.map_err(invalid_request)?;
+    let exp = expiry(&token);
     match state.auth.authorize(&SecretString::from(token), any, context).await {
         Ok(user) => Ok(Json(Introspection { active: true, token: Some(active(user, exp)) })),
         Err(CallError::Refused(error))
@@ -51,8 +54,24 @@ pub(super) async fn introspect(
         {
             Ok(Json(Introspection::default()))
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(ApiError::from(error).into_response()),
     }
+}
+
+/// The token of the form. Its hint is one that a server may ignore, but no parameter may be repeated.
+async fn token_of(request: Request) -> Result<String, ApiError> {
+    let form = FormBody::from_request(request, &()).await?;
+    form.expect_at_most_one("token_type_hint")?;
+    form.get("token").map(str::to_owned)
+}
+
+/// Clients that speak OAuth expect a code beside 400 (RFC 6749, section 5.2).
+fn invalid_request(error: ApiError) -> Response {
+    if error.status() != StatusCode::BAD_REQUEST {
+        return error.into_response();
+    }
+    let body = json!({ "detail": error.detail(), "error": "invalid_request" });
+    (StatusCode::BAD_REQUEST, Json(body)).into_response()
 }
 
 fn active(user: User, exp: Option<u64>) -> ActiveToken {

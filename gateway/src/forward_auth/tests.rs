@@ -181,18 +181,34 @@ async fn introspection_checks_the_caller_before_the_form() {
         assert_eq!(response.status, 401, "{caller}");
         assert_eq!(response.headers.get_all("www-authenticate").iter().count(), 2);
     }
-    for form in ["", "x=y", "token=a&token=b", "Token=a"] {
+    let once = "Field \"token\" must be given exactly once.";
+    let repeated = "Field \"token_type_hint\" is given more than once.";
+    for (form, detail) in [
+        ("", once),
+        ("x=y", once),
+        ("token=a&token=b", once),
+        ("token=a&%74oken=a", once),
+        ("Token=a", once),
+        ("token=a&token_type_hint=x&token_type_hint=x", repeated),
+        ("token=%ff", "Request body is not valid UTF-8."),
+    ] {
         let response = send_one(introspect("Bearer user", form)).await;
-        response.assert_error(400, "Field \"token\" must be given exactly once.");
+        let expected = json!({ "detail": detail, "error": "invalid_request" });
+        assert_eq!((response.status.as_u16(), response.body), (400, expected), "{form}");
     }
-    let response = send_one(introspect("Bearer user", "token=%ff")).await;
-    response.assert_error(400, "Request body is not valid UTF-8.");
+    // The token of a URL would be in logs.
+    let mut in_url = introspect("Bearer user", "x=y");
+    *in_url.uri_mut() = "/introspect?token=author".parse().expect("a URL");
+    assert_eq!(send_one(in_url).await.status, 400);
     let response = send_one(introspect("Bearer user", &"x".repeat(70_000))).await;
     response.assert_error(413, "Request body too large.");
     let mut json = introspect("Bearer user", "{}");
     json.headers_mut().insert("content-type", "application/json".parse().expect("a value"));
     let detail = "Content-Type must be application/x-www-form-urlencoded.";
     send_one(json).await.assert_error(415, detail);
-    let get = ask("/introspect?token=author", "Bearer user").await;
-    get.assert_error(405, "Method Not Allowed");
+    for method in ["GET", "HEAD", "PUT", "OPTIONS"] {
+        let request = authorized(method, "/introspect?token=author", "Bearer user");
+        let response = send_one(request).await;
+        assert_eq!((response.status.as_u16(), response.header("allow")), (405, "POST"), "{method}");
+    }
 }
