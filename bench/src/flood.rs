@@ -1,6 +1,6 @@
 //! The effect of a login flood on other requests, with open-loop load.
 //!
-//! - `closed`: the same with a closed loop.
+//! - `closed`: the same with a closed loop. `new_names`: right logins beside new names of one address.
 //! - `clients`, `connections`: users and their connections.
 //! - `logins`: login capacity without a flood; `cpu_usage`: CPU time by program.
 //! - `results`: measurements and marks.
@@ -10,6 +10,7 @@ mod closed;
 mod connections;
 mod cpu_usage;
 mod logins;
+mod new_names;
 mod results;
 
 use crate::{
@@ -30,6 +31,7 @@ const FLOOD_FACTOR: f64 = 10.0;
 
 /// Requests profiles during a login flood of ten times the capacity, and prints a table.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of a command")]
 pub(crate) struct FloodOptions {
     /// Take one minute instead of three; the results are too noisy to publish
     #[arg(long)]
@@ -37,6 +39,9 @@ pub(crate) struct FloodOptions {
     /// Log in as fast as answers come instead, ten rounds in three minutes
     #[arg(long, conflicts_with_all = ["write", "table"])]
     closed: bool,
+    /// Log in rightly beside a flood of new names from one address instead, in three minutes
+    #[arg(long, conflicts_with_all = ["closed", "write", "table"])]
+    new_names: bool,
     /// Write docs/performance-flood.md
     #[arg(long)]
     write: bool,
@@ -50,6 +55,9 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     if options.closed {
         let (rounds, seconds) = if options.quick { (3, 4) } else { (10, 6) };
         return closed::closed(rounds, seconds).await;
+    }
+    if options.new_names {
+        return new_names::new_names(if options.quick { 1 } else { 5 }).await;
     }
     let folder = tempfile::tempdir()?;
     console::progress("starting PostgreSQL, auth-service and gateway");

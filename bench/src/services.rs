@@ -11,17 +11,18 @@ const ANY_PORT: &str = "127.0.0.1:0";
 
 /// Starts auth-service on this database.
 pub(crate) async fn auth_service(database_url: &str, folder: &Path) -> Result<Program, Failure> {
-    auth_service_with(database_url, "primary", folder).await
+    auth_service_with(database_url, &[], folder).await
 }
 
-/// The same with this value of `DATABASE_READS`.
+/// The same with these settings, which replace others.
 pub(crate) async fn auth_service_with(
     database_url: &str,
-    reads: &str,
+    changes: &[(&str, &str)],
     folder: &Path,
 ) -> Result<Program, Failure> {
-    let mut settings = vec![("AUTH_LISTEN_ADDR", ANY_PORT), ("DATABASE_READS", reads)];
+    let mut settings = vec![("AUTH_LISTEN_ADDR", ANY_PORT)];
     settings.extend(secrets(database_url));
+    settings.extend(changes);
     let launch = Launch {
         name: "auth-service",
         file: sibling_binary("auth-service")?,

@@ -50,9 +50,9 @@ pub(crate) async fn split(cluster: &Cluster, folder: &Path) -> Result<Target, Fa
 /// `DATABASE_READS=primary` and with `quorum`.
 pub(crate) async fn by_reads(cluster: &Cluster, folder: &Path) -> Result<[Target; 2], Failure> {
     let url = cluster.url("postgres");
-    let primary = services::auth_service_with(&url, "primary", folder).await?;
+    let primary = services::auth_service(&url, folder).await?;
     users::insert_into_postgresql(&url).await?;
-    let quorum = services::auth_service_with(&url, "quorum", folder).await?;
+    let quorum = services::auth_service_with(&url, &[("DATABASE_READS", "quorum")], folder).await?;
     let gateways = (
         services::gateway(&primary, None, folder).await?,
         services::gateway(&quorum, None, folder).await?,
