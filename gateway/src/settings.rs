@@ -135,9 +135,9 @@ pub struct PublicSettings {
         long,
         env = "MAX_CONNECTIONS_PER_ADDRESS",
         default_value = "1000",
-        value_parser = |text: &str| number_between(text, 1_usize, 10_000)
+        value_parser = |text: &str| number_between(text, 1_u32, 10_000)
     )]
-    pub max_connections_per_address: usize,
+    pub max_connections_per_address: u32,
 
     /// Whether the public addresses serve /openapi.json and Swagger UI at /docs
     #[arg(

@@ -1,62 +1,44 @@
 //! How many connections one client address may have.
 
-use crate::{cidr_set::CidrSet, clients::client_key};
-use std::{
-    collections::{HashMap, hash_map},
-    net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
+use crate::{
+    cidr_set::CidrSet,
+    clients::{ClientSlot, ClientSlots, client_key},
 };
+use std::net::IpAddr;
 
 /// The limit and the open connections. Clones share both.
 #[derive(Clone, Debug)]
 pub struct AddressLimit {
-    /// Connections of one IPv4 address or IPv6 /64.
-    pub(crate) max: usize,
+    slots: ClientSlots,
     exempt: CidrSet,
-    open: Arc<Mutex<HashMap<IpAddr, usize>>>,
 }
 
 /// One connection of an address; dropped with the connection.
 #[derive(Debug)]
 pub(crate) struct AddressPermit {
-    limit: AddressLimit,
     /// `None` for exempt addresses.
-    key: Option<IpAddr>,
+    _slot: Option<ClientSlot>,
 }
 
 impl AddressLimit {
     /// At most `max` connections from one IPv4 address or IPv6 /64, and any number from `exempt`.
     #[must_use]
-    pub fn new(max: usize, exempt: CidrSet) -> Self {
-        Self { max, exempt, open: Arc::default() }
+    pub fn new(max: u32, exempt: CidrSet) -> Self {
+        Self { slots: ClientSlots::new(max), exempt }
+    }
+
+    /// Connections of one address.
+    pub(crate) fn max(&self) -> u32 {
+        self.slots.max()
     }
 
     /// `None` if the address has too many connections.
     pub(crate) fn acquire(&self, address: IpAddr) -> Option<AddressPermit> {
         if self.exempt.contains(address) {
-            return Some(AddressPermit { limit: self.clone(), key: None });
+            return Some(AddressPermit { _slot: None });
         }
-        let key = client_key(Some(address));
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = open.entry(key).or_default();
-        if *count >= self.max {
-            return None;
-        }
-        *count += 1;
-        Some(AddressPermit { limit: self.clone(), key: Some(key) })
-    }
-}
-
-impl Drop for AddressPermit {
-    fn drop(&mut self) {
-        let Some(key) = self.key else { return };
-        let mut open = self.limit.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let hash_map::Entry::Occupied(mut count) = open.entry(key) {
-            *count.get_mut() -= 1;
-            if *count.get() == 0 {
-                count.remove();
-            }
-        }
+        let slot = self.slots.acquire(client_key(Some(address)))?;
+        Some(AddressPermit { _slot: Some(slot) })
     }
 }
 
@@ -90,12 +72,5 @@ mod tests {
         let _first = limit.acquire(address("2001:db8:1:2::1")).expect("the first");
         assert!(limit.acquire(address("2001:db8:1:2:ffff::2")).is_none());
         assert!(limit.acquire(address("2001:db8:1:3::1")).is_some());
-    }
-
-    #[test]
-    fn ended_connections_leave_no_entry() {
-        let limit = AddressLimit::new(1, "".parse().expect("no networks"));
-        drop(limit.acquire(address("192.0.2.1")));
-        assert!(limit.open.lock().expect("not poisoned").is_empty());
     }
 }

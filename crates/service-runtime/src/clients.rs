@@ -48,6 +48,11 @@ impl ClientSlots {
         Self { max, in_use: Arc::default() }
     }
 
+    /// Pieces of work of one client.
+    pub(crate) fn max(&self) -> u32 {
+        self.max
+    }
+
     /// Whether the client has a slot left.
     #[must_use]
     pub fn has_room(&self, client: IpAddr) -> bool {

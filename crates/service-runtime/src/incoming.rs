@@ -141,7 +141,7 @@ impl Incoming {
         if let Some(permit) = limit.acquire(peer.ip()) {
             return Some(Newcomer { stream, peer, permit: Some(permit) });
         }
-        let limit = limit.max;
+        let limit = limit.max();
         if self.address_notice.is_due() {
             tracing::warn!(
                 address = %self.address, peer = %peer.ip(), limit,

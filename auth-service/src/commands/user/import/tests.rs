@@ -246,17 +246,3 @@ async fn every_sample_of_a_real_library_is_imported_unchanged() {
     let found = store.credentials_by_username(&["user 3".to_owned()]).await.expect("read");
     assert_eq!(json!(found[0].password_hash.expose_secret()), hashes[3]);
 }
-
-/// `bench/run import` measures the release build.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "a measurement"]
-async fn a_million_users_are_imported_within_a_minute() {
-    for target in [Target::postgres().await, Target::sqlite().await] {
-        let lines: Vec<_> = (0..1_000_000).map(|number| line(&format!("user {number}"))).collect();
-        let started = std::time::Instant::now();
-        target.import(&lines, &[]).await.expect("imported");
-        let seconds = started.elapsed().as_secs_f64();
-        rolegate_service_runtime::program::print(&format!("{seconds:.1} s: {}", target.url));
-        assert!(seconds < 60.0, "{seconds}");
-    }
-}
