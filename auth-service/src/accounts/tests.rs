@@ -106,7 +106,8 @@ macro_rules! assert_err {
 }
 
 // After the macro, which they use.
-mod ended_credentials;
+mod api_keys;
+mod revoked_tokens;
 mod seed;
 
 #[tokio::test]
