@@ -17,10 +17,9 @@ use std::{net::IpAddr, sync::Arc, time::Instant};
 pub(crate) const REFUSALS: [Reason; 2] = [Reason::TooManyAttempts, Reason::Overloaded];
 
 /// The refusals of both variants. Clones share them.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Refusals(Arc<Parts>);
 
-#[derive(Debug)]
 struct Parts {
     memory: Memory,
     pacer: Pacer,
@@ -28,8 +27,9 @@ struct Parts {
 }
 
 impl Refusals {
-    pub(crate) fn new() -> Self {
-        let (memory, pacer) = (Memory::default(), Pacer::new());
+    /// `replica_of` identifies the auth-service that checks the password of a username now.
+    pub(crate) fn new(replica_of: impl Fn(&str) -> Option<u64> + Send + Sync + 'static) -> Self {
+        let (memory, pacer) = (Memory::new(replica_of), Pacer::new());
         Self(Arc::new(Parts { memory, pacer, logins: ClientSlots::new(MAX_LOGINS_PER_CLIENT) }))
     }
 

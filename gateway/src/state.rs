@@ -13,7 +13,9 @@ pub(crate) struct GatewayState {
 
 impl GatewayState {
     pub(crate) fn new(auth: AuthClient) -> Self {
-        Self { auth, refusals: Refusals::new() }
+        let of_checks = auth.clone();
+        let refusals = Refusals::new(move |username| of_checks.replica_of_checks(username));
+        Self { auth, refusals }
     }
 }
 

@@ -71,6 +71,12 @@ impl AuthClient {
         Client::new(self.0.passwords.for_key(username))
     }
 
+    /// Identifies the replica that checks the password of this username now; `None` if none is up.
+    #[must_use]
+    pub fn replica_of_checks(&self, username: &str) -> Option<u64> {
+        self.0.passwords.replica_of_key(username)
+    }
+
     /// For other calls that hash a password.
     fn passwords(&self) -> Client {
         Client::new(self.0.passwords.clone())

@@ -31,13 +31,14 @@ pub(super) struct Request<'a> {
 enum Covered {
     Username(IpAddr, u64),
     Client(IpAddr),
-    All,
+    /// All whose passwords this auth-service checks; others may have capacity.
+    Replica(Option<u64>),
 }
 
 /// Refusals by reason and whom they cover.
-#[derive(Debug, Default)]
 pub(super) struct Memory {
     kept: Mutex<Kept>,
+    replica_of: Box<dyn Fn(&str) -> Option<u64> + Send + Sync>,
     /// False while there is none, so that looking costs nothing.
     is_used: AtomicBool,
     hasher: RandomState,
@@ -51,6 +52,15 @@ struct Kept {
 }
 
 impl Memory {
+    pub(super) fn new(replica_of: impl Fn(&str) -> Option<u64> + Send + Sync + 'static) -> Self {
+        Self {
+            kept: Mutex::default(),
+            replica_of: Box::new(replica_of),
+            is_used: AtomicBool::new(false),
+            hasher: RandomState::new(),
+        }
+    }
+
     /// The refusal of `request` with one of `reasons`, the first that lasts, with the rest of its time.
     pub(super) fn find(&self, request: &Request<'_>, reasons: &[Reason]) -> Option<CallError> {
         // The clock is read only where there is a refusal.
@@ -108,7 +118,7 @@ impl Memory {
                 Covered::Username(request.client, self.hasher.hash_one(request.username))
             }
             RefusalScope::Client => Covered::Client(request.client),
-            RefusalScope::Service => Covered::All,
+            RefusalScope::Service => Covered::Replica((self.replica_of)(request.username)),
         }
     }
 }

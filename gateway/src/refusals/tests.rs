@@ -50,7 +50,7 @@ async fn auth_service_is_not_asked_while_its_refusal_lasts() {
         (Reason::Overloaded, Some(Service), [false, false, false]),
         (Reason::TooManyAttempts, None, [true, true, true]),
     ] {
-        let refusals = Refusals::new();
+        let refusals = Refusals::new(|_| Some(1));
         let refused = Err(refusal(reason, scope, MINUTE));
         assert!(is_asked(&refusals, 1, "ann", refused).await);
         let asked = [
@@ -63,8 +63,17 @@ async fn auth_service_is_not_asked_while_its_refusal_lasts() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_overloaded_replica_refuses_its_own_usernames_only() {
+    let refusals = Refusals::new(|username| Some(if username == "bob" { 2 } else { 1 }));
+    let overloaded = refusal(Reason::Overloaded, Some(RefusalScope::Service), MINUTE);
+    assert!(is_asked(&refusals, 1, "ann", Err(overloaded)).await);
+    assert!(!is_asked(&refusals, 2, "eve", Ok(())).await);
+    assert!(is_asked(&refusals, 1, "bob", Ok(())).await, "another replica may have capacity");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_wrong_password_is_an_answer_and_no_refusal() {
-    let refusals = Refusals::new();
+    let refusals = Refusals::new(|_| Some(1));
     for _ in 0..3 {
         let wrong = Err(CallError::local(Reason::CredentialsInvalid));
         assert!(is_asked(&refusals, 1, "ann", wrong).await);
@@ -73,7 +82,7 @@ async fn a_wrong_password_is_an_answer_and_no_refusal() {
 
 #[test]
 fn a_kept_refusal_has_the_rest_of_its_time_and_ends() {
-    let memory = Memory::default();
+    let memory = Memory::new(|_| Some(1));
     let request = Request { client: [192, 0, 2, 1].into(), username: "ann" };
     let now = Instant::now();
     for (reason, said, kept) in [
@@ -97,7 +106,7 @@ fn a_kept_refusal_has_the_rest_of_its_time_and_ends() {
 
 #[tokio::test(start_paused = true)]
 async fn basic_is_refused_over_the_limit_and_not_for_want_of_capacity() {
-    let refusals = Refusals::new();
+    let refusals = Refusals::new(|_| Some(1));
     let overloaded = refusal(Reason::Overloaded, Some(RefusalScope::Service), MINUTE);
     assert!(is_asked(&refusals, 1, "ann", Err(overloaded)).await);
     assert!(refusals.verify(context(1), "ann", async || Ok(())).await.is_ok());
@@ -109,7 +118,7 @@ async fn basic_is_refused_over_the_limit_and_not_for_want_of_capacity() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_has_32_logins_in_progress_at_most() {
-    let refusals = Refusals::new();
+    let refusals = Refusals::new(|_| Some(1));
     let mut waiting = Vec::new();
     for _ in 0..32 {
         let refusals = refusals.clone();
@@ -141,7 +150,7 @@ fn a_client_gets_its_share_of_refusals_and_no_more() {
 
 #[tokio::test(start_paused = true)]
 async fn refusals_beyond_the_share_are_answered_late() {
-    let refusals = Refusals::new();
+    let refusals = Refusals::new(|_| Some(1));
     let refuse = async || {
         let refused = refusal(Reason::Overloaded, Some(RefusalScope::Client), MINUTE);
         let started = tokio::time::Instant::now();
