@@ -35,10 +35,13 @@ enum Covered {
     Replica(Option<u64>),
 }
 
+/// Identifies the auth-service that checks the password of a username.
+type ReplicaOf = dyn Fn(&str) -> Option<u64> + Send + Sync;
+
 /// Refusals by reason and whom they cover.
 pub(super) struct Memory {
     kept: Mutex<Kept>,
-    replica_of: Box<dyn Fn(&str) -> Option<u64> + Send + Sync>,
+    replica_of: Box<ReplicaOf>,
     /// False while there is none, so that looking costs nothing.
     is_used: AtomicBool,
     hasher: RandomState,
