@@ -180,10 +180,9 @@ pub trait UserStore: ApiKeyStore {
         tokens_not_before: u64,
     ) -> Result<Option<User>, ActorError>;
 
-    /// Revokes the tokens of a user issued before `tokens_not_before`, and those issued at the stored
-    /// value, which grows by one for them. A value that is too far ahead for a token to be issued at it
-    /// stays: see [`latest_issue`]. `None` if there is no such user, or the token of the bearer is not
-    /// good any more.
+    /// Revokes the tokens of a user. The stored value becomes `tokens_not_before`, or grows by one if
+    /// it is not earlier. It stays if it is so late that no token can have been issued at it; a bearer's
+    /// always grows. `None` if there is no such user, or the token of the bearer is not good any more.
     async fn revoke_tokens(
         &self,
         by: Revoker,
@@ -221,9 +220,9 @@ pub trait UserStore: ApiKeyStore {
     async fn close(&self);
 }
 
-/// The latest time at which a token can have been issued when a revocation with this `tokens_not_before`
-/// begins, in Unix seconds: by a replica whose clock is a second ahead of the revoking one, which is two
-/// seconds behind `tokens_not_before`.
+/// The latest possible time of issue of a token, in Unix seconds, when a revocation begins.
+/// `tokens_not_before` is two seconds after the clock of the revoking replica. The clock of the issuing
+/// one may be a second ahead of that, and it issues [`MAX_LEAD_SECONDS`] ahead.
 fn latest_issue(tokens_not_before: u64) -> u64 {
     tokens_not_before.saturating_add(MAX_LEAD_SECONDS - 1)
 }

@@ -3,9 +3,9 @@
 use rolegate_proto::Role;
 use secrecy::SecretString;
 
-/// How far ahead of its clock a replica issues tokens, in seconds. Revocations in a row move
-/// `tokens_not_before` ahead; a login waits until the clock has come this near. Two replicas whose clocks
-/// differ by a second accept such tokens, and a revocation knows that later ones do not exist.
+/// How far ahead of its clock a replica issues tokens, in seconds: revocations in a row move
+/// `tokens_not_before` ahead, and a login waits until it is this near. Far below what replicas accept,
+/// so their clocks may differ.
 pub(crate) const MAX_LEAD_SECONDS: u64 = 30;
 
 /// A user without secrets.

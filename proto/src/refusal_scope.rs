@@ -11,7 +11,7 @@ pub enum RefusalScope {
     Username,
     /// Those from this client: an IPv4 address or an IPv6 /64.
     Client,
-    /// All.
+    /// All at the replica that refused.
     Service,
 }
 

@@ -75,8 +75,9 @@ pub enum AccountError {
         /// What else is refused until then.
         scope: Option<RefusalScope>,
     },
-    /// The password engine has no capacity before the deadline.
-    #[error("no capacity to hash a password in time")]
+    /// The password engine has no capacity before the deadline, or a login would have to wait beyond it
+    /// for revocations.
+    #[error("cannot be done before the deadline")]
     Overloaded {
         /// When to retry.
         retry_after: Duration,

@@ -30,24 +30,24 @@ impl Accounts {
         if verified.needs_rehash {
             self.rehash(&presented, &stored, origin);
         }
-        let user = self.unchanged(stored).await?.ok_or(AccountError::CredentialsInvalid)?;
-        self.wait_for_revocations(&user, origin).await?;
+        let user = self.user_to_issue(&stored, origin).await?;
         let token = self.tokens.issue(&user)?;
         metrics::TOKENS_ISSUED.inc();
         Ok((token, user))
     }
 
-    /// Waits until a token of the user can be issued: for a few seconds after dozens of revocations in
-    /// a row, and otherwise not at all.
-    async fn wait_for_revocations(
+    /// The user as stored when a token can be issued: at once, except a few seconds after dozens of
+    /// revocations in a row. What happens to the user during the wait counts.
+    async fn user_to_issue(
         &self,
-        user: &User,
+        checked: &Credentials,
         origin: RequestOrigin,
-    ) -> Result<(), AccountError> {
+    ) -> Result<User, AccountError> {
         loop {
-            let retry_after = Duration::from_secs(self.tokens.seconds_until_issue(user));
+            let user = self.unchanged(checked).await?.ok_or(AccountError::CredentialsInvalid)?;
+            let retry_after = Duration::from_secs(self.tokens.seconds_until_issue(&user));
             if retry_after.is_zero() {
-                return Ok(());
+                return Ok(user);
             }
             if origin.deadline < Instant::now() + retry_after {
                 return Err(AccountError::Overloaded { retry_after, scope: None });
@@ -58,7 +58,7 @@ impl Accounts {
 
     /// The user as stored now, unless the password was changed, or the user was deleted or disabled,
     /// since these credentials were read.
-    async fn unchanged(&self, checked: Credentials) -> Result<Option<User>, AccountError> {
+    async fn unchanged(&self, checked: &Credentials) -> Result<Option<User>, AccountError> {
         let user = self.reads.user(checked.user.id).await?.filter(|user| !user.disabled);
         let Some(user) = user else { return Ok(None) };
         if user.tokens_not_before == checked.user.tokens_not_before {

@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 const SELECT: &str = r#"SELECT id, username, role, tokens_not_before, disabled FROM "user""#;
 const RETURNING: &str = " RETURNING id, username, role, tokens_not_before, disabled";
-/// `$2` is the `tokens_not_before` of a revocation; a stored value later than `$3` stays.
+/// `$2` is the `tokens_not_before` of a revocation. A stored value later than `$3` stays; with NULL it
+/// always grows.
 const REVOKE: &str = "tokens_not_before = CASE WHEN $2 > tokens_not_before THEN $2
     WHEN tokens_not_before > $3 THEN tokens_not_before ELSE tokens_not_before + 1 END";
 

@@ -3,6 +3,7 @@
 mod admins;
 mod api_keys;
 mod memory;
+mod revoked_tokens;
 
 pub(crate) use memory::MemoryStore;
 
@@ -16,6 +17,9 @@ use api_keys::{
     a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once,
     deleting_keys_requires_an_admin_or_their_user, keys_are_found_by_digest_with_their_users,
     keys_are_of_users_who_exist_and_are_not_disabled,
+};
+
+use revoked_tokens::{
     of_many_logouts_by_one_token_the_first_ends_it,
     revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user,
 };

@@ -79,14 +79,15 @@ impl Memory {
         now: Instant,
     ) -> Option<CallError> {
         let scopes = [RefusalScope::Username, RefusalScope::Client, RefusalScope::Service];
+        let scopes = scopes.map(|scope| self.covered(request, scope));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.until.is_none_or(|until| until <= now) {
             kept.refusals.clear();
             self.is_used.store(false, Ordering::Relaxed);
         }
         reasons.iter().find_map(|&reason| {
-            scopes.into_iter().find_map(|scope| {
-                let (until, error) = kept.refusals.get(&(reason, self.covered(request, scope)))?;
+            scopes.iter().find_map(|&covered| {
+                let (until, error) = kept.refusals.get(&(reason, covered))?;
                 let rest = until.checked_duration_since(now).filter(|rest| !rest.is_zero())?;
                 let retry_after = Some(rest);
                 Some(CallError::Refused(ServiceError { retry_after, ..error.clone() }))
@@ -102,6 +103,7 @@ impl Memory {
             _ => MAX_REFUSAL_TIME,
         };
         let until = now + time.min(most);
+        let covered = self.covered(request, scope);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.until = kept.until.max(Some(until));
         let refusals = &mut kept.refusals;
@@ -111,7 +113,7 @@ impl Memory {
         if refusals.len() >= MAX_REFUSALS {
             refusals.clear();
         }
-        refusals.insert((error.reason, self.covered(request, scope)), (until, error.clone()));
+        refusals.insert((error.reason, covered), (until, error.clone()));
         self.is_used.store(true, Ordering::Relaxed);
     }
 

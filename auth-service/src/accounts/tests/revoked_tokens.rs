@@ -103,6 +103,21 @@ async fn a_login_after_any_number_of_revocations_is_good_two_seconds_later_at_mo
 }
 
 #[tokio::test]
+async fn a_user_who_is_disabled_while_a_login_waits_gets_no_token() {
+    let clock = Arc::new(ManualClock::at(NOW));
+    let app = App::with_clock(POLICY, clock.clone()).await;
+    let ann = app.register("ann").await.expect("registered");
+    app.store.revoke_tokens(Revoker::Operator, ann.id, NOW + 32).await.expect("revoked");
+    let mut login = std::pin::pin!(app.login("ann", "sesame"));
+    // Longer than the hash takes, so it waits for the clock.
+    let waited = tokio::time::timeout(Duration::from_millis(500), &mut login).await;
+    assert!(waited.is_err(), "{waited:?}");
+    app.store.set_disabled(None, ann.id, true, NOW + 2).await.expect("disabled");
+    clock.set(NOW + 2);
+    assert_err!(login.await, AccountError::CredentialsInvalid);
+}
+
+#[tokio::test]
 async fn a_login_that_would_wait_longer_than_its_caller_says_when_to_retry() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");

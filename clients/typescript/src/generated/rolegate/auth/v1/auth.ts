@@ -41,7 +41,7 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *   REQUEST_INVALID        INVALID_ARGUMENT    the request is invalid; a bug of the caller
  *   REGISTRATION_CLOSED    PERMISSION_DENIED   registration is disabled
  *   TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts; google.rpc.RetryInfo says when
- *   OVERLOADED             RESOURCE_EXHAUSTED  no capacity; google.rpc.RetryInfo says when
+ *   OVERLOADED             RESOURCE_EXHAUSTED  not before the deadline; google.rpc.RetryInfo says when
  *   STORE_UNAVAILABLE      UNAVAILABLE         the users' database is unavailable
  *   STORE_READ_ONLY        UNAVAILABLE         the database cannot write now; nothing was done
  *   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered in time; it may be done
@@ -49,7 +49,7 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *
  * TOO_MANY_ATTEMPTS and OVERLOADED carry "scope" in the metadata of google.rpc.ErrorInfo where more than
  * this call is refused until google.rpc.RetryInfo has passed: "username" (checks of this username from
- * this client), "client" (all checks from this client), "service" (all checks).
+ * this client), "client" (all checks from this client), "service" (all checks at this replica).
  */
 
 /** The role of a user. */
