@@ -11,13 +11,14 @@ mod round;
 mod tables;
 
 use crate::{
-    Failure, console, machine, noise::Noise, report, usage, verify_responses::verify_responses,
+    Failure, console, machine, noise::Noise, page, report, usage,
+    verify_responses::verify_responses,
 };
 use bench::{Bench, Contender};
 use comparison::Comparison;
 use results::Results;
 use round::Schedule;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// About nine minutes.
 const LONG: Schedule = Schedule { rounds: 6, seconds: 3, warm_up_seconds: 1 };
@@ -55,11 +56,15 @@ pub(crate) async fn compare(options: CompareOptions) -> Result<(), Failure> {
     machine.push(noise.report(&bench.cluster));
     let blocks = tables::report(&results, schedule, machine);
     console::print(&report::plain(&blocks));
-    let by_default = |file: &str| options.write.then(|| PathBuf::from(file));
-    if let Some(file) = options.table.or_else(|| by_default("docs/performance-table.md")) {
-        report::write(&file, &report::markdown(&blocks))?;
+    let table = report::markdown(&blocks);
+    if let Some(file) = options.table {
+        report::write(&file, &table)?;
+    } else if options.write {
+        let page = [page::measured("bench/run --write"), table].join("\n\n");
+        report::write(Path::new("docs/performance-table.md"), &page)?;
     }
-    if let Some(file) = options.chart.or_else(|| by_default("docs/performance.svg")) {
+    let by_default = options.write.then(|| PathBuf::from("docs/performance.svg"));
+    if let Some(file) = options.chart.or(by_default) {
         report::write(&file, &chart::chart(&results.profile, &hardware).svg())?;
     }
     Ok(())

@@ -3,6 +3,8 @@
 //!
 //! The latency of a check is measured from the time at which it was due, however late it could be sent:
 //! a stall counts for every check that it delays, as users would see it.
+//!
+//! - `load`: checks at a constant rate and in a closed loop; `encoded`: calls with encoded messages.
 
 mod encoded;
 mod load;
@@ -15,7 +17,7 @@ use crate::{
     page,
     report::{self, Block, Table, thousands},
     services,
-    statistics::{mebibytes, millis},
+    statistics::{mebibytes, millis, per_mille},
     usage, users,
     verdict::{self, Mark, Verdict},
 };
@@ -77,10 +79,11 @@ pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
         (f64::midpoint(check_1, check_2), f64::midpoint(authorize_1, authorize_2));
     let results = Results { latencies, memory, checks, decisions };
     let how = format!(
-        "{RATE} checks per second on {CONNECTIONS} connections for {seconds} seconds, each timed from \
-         when it was due, so that a stall counts for every check that it delays; messages are encoded \
-         beforehand. Then {CALLERS} callers \
-         that wait for each answer, Check and Authorize in turns (A B B A)."
+        "{} checks per second on {CONNECTIONS} connections for {seconds} seconds, each timed from when \
+         it was due, so that a stall counts for every check that it delays; messages are encoded \
+         beforehand. Then {CALLERS} callers that wait for each answer, Check and Authorize in turns \
+         (A B B A).",
+        thousands(RATE),
     );
     let mut machine = machine::description(&cluster.programs);
     let hardware = machine.first().cloned().unwrap_or_default();
@@ -106,8 +109,8 @@ struct Results {
 }
 
 impl Results {
-    /// In milliseconds.
-    fn late(&self, rank: usize) -> f64 {
+    /// The latency at this per mille of the checks.
+    fn latency_ms(&self, rank: usize) -> f64 {
         millis(per_mille(&self.latencies, rank))
     }
 
@@ -115,8 +118,8 @@ impl Results {
         let rate = "of checks at a constant rate";
         let once = |claim: &str, value, mark, unit| Verdict::once(claim, value, mark, unit);
         [
-            once(&format!("p99 {rate}"), self.late(990), Mark::AtMost(MAX_P99), " ms"),
-            once(&format!("p99.9 {rate}"), self.late(999), Mark::AtMost(MAX_P999), " ms"),
+            once(&format!("p99 {rate}"), self.latency_ms(990), Mark::AtMost(MAX_P99), " ms"),
+            once(&format!("p99.9 {rate}"), self.latency_ms(999), Mark::AtMost(MAX_P999), " ms"),
             once("peak memory of auth-service", self.memory, Mark::AtMost(40.0), " MiB"),
             once(
                 "Check / Authorize",
@@ -132,8 +135,11 @@ impl Results {
         let figures = Table {
             head: vec!["What", "Measured"],
             rows: vec![
-                row("checks at a constant rate, median", format!("{:.2} ms", self.late(500))),
-                row("checks at a constant rate, longest", format!("{:.2} ms", self.late(1000))),
+                row("checks at a constant rate, median", format!("{:.2} ms", self.latency_ms(500))),
+                row(
+                    "checks at a constant rate, longest",
+                    format!("{:.2} ms", self.latency_ms(1000)),
+                ),
                 row("Check per second, as fast as answered", thousands(self.checks)),
                 row("Authorize per second, as fast as answered", thousands(self.decisions)),
             ],
@@ -151,7 +157,7 @@ impl Results {
 
     fn chart(&self, machine: &str) -> Chart {
         let latency = |name: &str, rank, mark| {
-            let value = self.late(rank);
+            let value = self.latency_ms(rank);
             Bar { mark, ..Bar::once(name, value, format!("{value:.1} ms")) }
         };
         let speed = |name: &str, value| Bar::once(name, value, thousands(value));
@@ -182,12 +188,6 @@ impl Results {
             ),
         }
     }
-}
-
-/// Of sorted times.
-fn per_mille(sorted: &[Duration], rank: usize) -> Duration {
-    let index = (sorted.len() * rank).div_ceil(1000).saturating_sub(1);
-    sorted.get(index).copied().unwrap_or_default()
 }
 
 #[cfg(test)]

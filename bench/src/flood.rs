@@ -14,15 +14,18 @@ mod new_names;
 mod results;
 
 use crate::{
-    Failure, cluster, console, machine, noise::Noise, open_loop::open_loop, report, target, usage,
-    users,
+    Failure, cluster, console, machine, noise::Noise, open_loop::open_loop, page, report, target,
+    usage, users,
 };
 use clients::Clients;
 use cpu_usage::CpuUsage;
 use http::StatusCode;
 use logins::{capacity, logins_per_second, lone};
 use results::Results;
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 const PROFILES_PER_SECOND: f64 = 200.0;
 const PROFILE_USERS: usize = 1000;
@@ -133,9 +136,10 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     machine.push(noise.report(&cluster));
     let blocks = results.report(how, machine);
     console::print(&report::plain(&blocks));
-    let by_default = options.write.then(|| PathBuf::from("docs/performance-flood.md"));
-    if let Some(file) = options.table.or(by_default) {
+    if let Some(file) = options.table {
         report::write(&file, &report::markdown(&blocks))?;
+    } else if options.write {
+        page::write(Path::new("docs"), "flood", None, &blocks)?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ pub(crate) fn start(
     ports: &[(u16, u16)],
     folder: &Path,
 ) -> Result<Child, Failure> {
+    // tests/linearizability/nginx.rs prepares its configuration in the same way.
     let folder = folder.join(name);
     std::fs::create_dir(&folder)?;
     let replace = |text: String, (from, to): &(u16, u16)| {
@@ -38,12 +39,12 @@ pub(crate) fn start(
 }
 
 /// An address that is free now.
-pub(crate) async fn free_port() -> Result<SocketAddr, Failure> {
+pub(crate) async fn free_address() -> Result<SocketAddr, Failure> {
     Ok(TcpListener::bind("127.0.0.1:0").await?.local_addr()?)
 }
 
 /// Waits until nginx listens.
-pub(crate) async fn reachable(address: SocketAddr) -> Result<(), Failure> {
+pub(crate) async fn wait_until_reachable(address: SocketAddr) -> Result<(), Failure> {
     for _ in 0..100 {
         if TcpStream::connect(address).await.is_ok() {
             return Ok(());

@@ -15,7 +15,7 @@ pub(crate) fn write(
     blocks: &[Block],
 ) -> io::Result<()> {
     let page = format!("performance-{name}");
-    let mut parts = vec![measured(name)];
+    let mut parts = vec![measured(&format!("bench/run {name} --write"))];
     if let Some(chart) = chart {
         parts.push(format!("![{}]({page}.svg)", chart.label));
         report::write(&folder.join(format!("{page}.svg")), &chart.svg())?;
@@ -25,11 +25,11 @@ pub(crate) fn write(
     report::write(&folder.join(format!("{page}.md")), &text)
 }
 
-/// When, and which code.
-fn measured(name: &str) -> String {
+/// When, which code, and by which command.
+pub(crate) fn measured(command: &str) -> String {
     let day = first_line(Command::new("date").arg("-I"));
     let commit = first_line(Command::new("git").args(["rev-parse", "--short", "HEAD"]));
-    format!("Measured on {day} at commit {commit} by `bench/run {name} --write`.")
+    format!("Measured on {day} at commit {commit} by `{command}`.")
 }
 
 #[cfg(test)]

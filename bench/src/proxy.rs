@@ -48,16 +48,16 @@ pub(crate) async fn proxy(options: ProxyOptions) -> Result<(), Failure> {
     let auth = services::auth_service(&url, folder.path()).await?;
     users::insert_into_postgresql(&url).await?;
     let gateway = services::gateway(&auth, None, folder.path()).await?;
-    let (application, proxy) = (nginx::free_port().await?, nginx::free_port().await?);
+    let (application, proxy) = (nginx::free_address().await?, nginx::free_address().await?);
     let ports = [
         (8080, application.port()),
         (8088, proxy.port()),
         (8002, gateway.address("forward")?.port()),
     ];
-    let applications = nginx::start("application", APPLICATION, &ports, folder.path())?;
-    let proxies = nginx::start("proxy", CONFIGURATION, &ports, folder.path())?;
-    nginx::reachable(application).await?;
-    nginx::reachable(proxy).await?;
+    let application_process = nginx::start("application", APPLICATION, &ports, folder.path())?;
+    let proxy_process = nginx::start("proxy", CONFIGURATION, &ports, folder.path())?;
+    nginx::wait_until_reachable(application).await?;
+    nginx::wait_until_reachable(proxy).await?;
 
     let headers = || users.iter().map(LoadUser::bearer);
     let open = Wrk::new("/public/", headers(), folder.path())?;
@@ -67,7 +67,7 @@ pub(crate) async fn proxy(options: ProxyOptions) -> Result<(), Failure> {
     let load = async |wrk: &Wrk| wrk.load(proxy, CONNECTIONS, seconds).await;
     load(&open).await?;
     load(&decided).await?;
-    let cpu = || cpu_of(&applications, &proxies, &gateway, &auth, cluster.pid);
+    let cpu = || cpu_of(&application_process, &proxy_process, &gateway, &auth, cluster.pid);
     // A B B A, so that drift of the machine affects both equally.
     let open_1 = load(&open).await?;
     let before = cpu();

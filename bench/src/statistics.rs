@@ -28,8 +28,13 @@ pub(crate) fn spread(numbers: impl IntoIterator<Item = f64>) -> Spread {
 pub(crate) fn percentile(times: &[Duration], percent: usize) -> Duration {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
-    let rank = (sorted.len() * percent).div_ceil(100).max(1);
-    sorted.get(rank - 1).copied().unwrap_or_default()
+    per_mille(&sorted, percent * 10)
+}
+
+/// The given per mille of sorted times; zero for no times.
+pub(crate) fn per_mille(sorted: &[Duration], rank: usize) -> Duration {
+    let index = (sorted.len() * rank).div_ceil(1000).saturating_sub(1);
+    sorted.get(index).copied().unwrap_or_default()
 }
 
 /// In microseconds.

@@ -31,6 +31,7 @@ impl Nginx {
         let own = free.local_addr().expect("bound").port();
         drop(free);
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/proxies/nginx/nginx.conf");
+        // bench/src/nginx.rs prepares its configurations in the same way.
         let mut text = std::fs::read_to_string(file).expect("the configuration");
         for (shipped, real) in [(8080, port), (8088, own), (8002, gateway.port())] {
             text = text.replace(&format!(":{shipped}"), &format!(":{real}"));

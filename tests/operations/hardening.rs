@@ -1,11 +1,11 @@
-//! What programs turn off by themselves.
+//! Core dumps, open files, and gRPC of the one-process program.
 
 use e2e::{Process, Program, Store, TestSetup, grpc};
 use rolegate_proto::auth_v1::LoginRequest;
 use std::fs;
 use tonic::{Code, Request};
 
-/// That they are not dumpable either, only they themselves can see: a unit test does.
+/// Only a process itself sees whether it is dumpable: a unit test in `core_dumps.rs` checks that.
 #[tokio::test]
 async fn no_program_writes_core_dumps() {
     let split = TestSetup::split(Store::Sqlite).start().await;

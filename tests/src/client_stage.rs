@@ -31,7 +31,7 @@ pub struct ClientStage {
     port: u16,
     /// Whether both run and nothing is frozen.
     is_whole: bool,
-    /// The way of each replica to the database.
+    /// The proxy between each replica and the database.
     database_proxies: [TcpProxy; 2],
     cases: u32,
     folder: TempDir,

@@ -11,9 +11,11 @@
 //! - [`Authority`]: certificates, valid and invalid.
 //! - [`Process`]: a started program; [`program`]: which there are, and their files.
 //! - [`Replicas`]: several auth-services behind one name, for any number of gateways.
-//! - [`TestDatabase`]: a database of one test; [`postgres`]: its server, and clusters with TLS.
+//! - [`TestDatabase`]: a database of one test; [`HeldUsername`]: a name that others wait for;
+//!   [`postgres`]: its server, and clusters with TLS.
 //! - [`SmallDisk`]: a file system that a test fills.
-//! - [`ClientStage`]: the deployment of `clients/conformance.json`.
+//! - [`ClientStage`]: the deployment of `clients/conformance.json`; [`TlsReplica`]: its replica with
+//!   mutual TLS.
 //! - [`TcpProxy`]: cuts or stalls connections between programs.
 //! - [`Collector`]: receives OpenTelemetry spans.
 //! - [`eventually`]: waits for a state instead of for a time.

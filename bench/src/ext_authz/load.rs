@@ -41,7 +41,7 @@ impl Calls {
     }
 
     /// Calls about one of the users. An error unless the user is admitted.
-    async fn one(self, channel: Channel, number: usize) -> Result<(), Failure> {
+    async fn send(self, channel: Channel, number: usize) -> Result<(), Failure> {
         // The step is coprime to the number of users, so all of them are reached.
         let of_user = |messages: &[Bytes]| messages[number * 7919 % messages.len()].clone();
         match self {
@@ -68,8 +68,9 @@ pub(super) async fn constant_rate(
     calls: &Calls,
     seconds: u64,
 ) -> Result<Vec<Duration>, Failure> {
-    let one = |number: usize| calls.clone().one(channels[number % channels.len()].clone(), number);
-    let completed = open_loop(RATE, Duration::from_secs(seconds), one).await?;
+    let send =
+        |number: usize| calls.clone().send(channels[number % channels.len()].clone(), number);
+    let completed = open_loop(RATE, Duration::from_secs(seconds), send).await?;
     completed.into_iter().map(|call| call.outcome.map(|()| call.latency)).collect()
 }
 
@@ -90,7 +91,7 @@ pub(super) async fn closed_loop(
                 if start.elapsed() >= time {
                     break;
                 }
-                calls.clone().one(channel.clone(), number).await?;
+                calls.clone().send(channel.clone(), number).await?;
                 count += 1;
             }
             Ok::<_, Failure>(count)

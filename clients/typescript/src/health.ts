@@ -54,7 +54,9 @@ class WatchedSubchannel extends experimental.BaseSubchannelWrapper {
       SERVICE,
     );
     watch.on("data", (reported: number) => this.setHealthy(reported === SERVING));
-    watch.on("error", ({ code }: { code?: status }) => {
+    // A failure is a status, too. Without a listener it would end the process.
+    watch.on("error", () => {});
+    watch.on("status", ({ code }) => {
       if (watch !== this.#watch || code === status.UNIMPLEMENTED) return;
       this.#retry = setTimeout(() => this.#start(), RETRY_DELAY).unref();
     });
@@ -102,7 +104,7 @@ class ServingRoundRobin implements experimental.LoadBalancer {
     const watching: Partial<experimental.ChannelControlHelper> = {
       createSubchannel: (...args) => new WatchedSubchannel(helper.createSubchannel(...args)),
       updateState: (state, picker, message) => {
-        // Calls are made on what the channel knows.
+        // As outlier detection of grpc-js does: the channel gets its own subchannel, without the wrapper.
         const unwrapped = { pick: (args: experimental.PickArgs) => unwrap(picker.pick(args)) };
         helper.updateState(state, unwrapped, message);
       },

@@ -2,7 +2,8 @@
 
 A request joins only a call that has not been sent, because a call in flight could return what was true
 before the request was made. Those of one turn of the event loop share a call, and so do those that arrive
-while a call is in flight. The rule is that of the crate ``rolegate-batcher``.
+while a call is in flight. As in the crate ``rolegate-batcher``, except that the crate sends a lone request
+at once.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class Batcher(Generic[Request, Answer]):
             self._send_soon()
 
     def _send_soon(self) -> None:
-        """Sends the next batch when all that is ready now has run: requests made by it join the batch."""
+        """Sends the next batch after all that is ready now has run; requests made until then join it."""
         if not self._is_due:
             self._is_due = True
             asyncio.get_running_loop().call_soon(self._send_next)
