@@ -105,6 +105,7 @@ impl Scenario {
         outcome: &mut Outcome,
     ) -> Option<TestUser> {
         let password = "password";
+        let (subject, mut attempt) = (name, 0);
         let mut name = name.to_owned();
         while !self.has_ended() {
             turn += 1;
@@ -114,7 +115,8 @@ impl Scenario {
             if registered.status != 200 {
                 // It may have happened.
                 outcome.unavailable(&registered);
-                name.push('+');
+                attempt += 1;
+                name = format!("{subject} {attempt}");
                 continue;
             }
             while !self.has_ended() {
