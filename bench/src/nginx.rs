@@ -1,6 +1,6 @@
 //! nginx as a process under test, killed when dropped.
 
-use crate::Failure;
+use crate::{Failure, services::ANY_PORT};
 use std::{net::SocketAddr, path::Path, process::Stdio, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -40,7 +40,7 @@ pub(crate) fn start(
 
 /// An address that is free now.
 pub(crate) async fn free_address() -> Result<SocketAddr, Failure> {
-    Ok(TcpListener::bind("127.0.0.1:0").await?.local_addr()?)
+    Ok(TcpListener::bind(ANY_PORT).await?.local_addr()?)
 }
 
 /// Waits until nginx listens.

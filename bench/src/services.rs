@@ -7,7 +7,8 @@ use crate::{
 };
 use std::path::{Path, PathBuf};
 
-const ANY_PORT: &str = "127.0.0.1:0";
+/// A free port of loopback.
+pub(crate) const ANY_PORT: &str = "127.0.0.1:0";
 
 /// Starts auth-service on this database.
 pub(crate) async fn auth_service(database_url: &str, folder: &Path) -> Result<Program, Failure> {

@@ -90,7 +90,8 @@ async fn successful_login_rehashes_a_hash_of_another_cost(setup: TestSetup) {
 async fn unknown_name_takes_the_work_of_stored_hashes_after_the_cost_was_lowered(setup: TestSetup) {
     let mut app = setup.with_hash_cost(8).start().await;
     app.user("ann").await;
-    // The other cost, 4, has a 16th of the work. Nobody with a hash of the old one logs in.
+    // Cost 4 has a 16th of the work. The service learns the old cost at start, because no user with such a
+    // hash logs in.
     app.kill_auth().await;
     app.start_auth(Some((HASH_COST, "4"))).await;
     let ops = Api::at(&app.auth().address("ops"));

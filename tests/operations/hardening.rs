@@ -33,7 +33,7 @@ async fn grpc_of_users_can_be_off_in_one_process() {
     bearer.post("/login", &login).await.expect(200);
 }
 
-/// Its own gateway calls in memory, so whoever connects reports no addresses of clients.
+/// The gateway in the process calls in memory, so no caller on the port may report client addresses.
 #[tokio::test]
 async fn grpc_port_of_one_process_trusts_no_loopback() {
     let setup = TestSetup::all_in_one(Store::Sqlite).with("LOGIN_FAILURE_LIMIT", "1");

@@ -178,11 +178,11 @@ async fn guess(
 ) -> Result<(), Failure> {
     let mut open = Connection::open(address).await?;
     for number in 0_u64.. {
-        let name = format!("nobody {connection} {number}");
+        let name = format!("unknown {connection} {number}");
         let response = open.log_in(&name, "wrong", FLOOD_ADDRESS).await?;
         answered.fetch_add(1, Ordering::Relaxed);
         if response.status == StatusCode::OK {
-            return Err("nobody could log in".into());
+            return Err("a login with an unknown username succeeded".into());
         }
     }
     Ok(())

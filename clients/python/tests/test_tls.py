@@ -17,8 +17,8 @@ def tls(ca="ca", client="client"):
     return Tls(STAGE[ca], files.get("cert"), files.get("key"))
 
 
-#: Why a handshake fails, as a part of what gRPC says of it; of a certificate that the server refuses,
-#: it says no more than that the connection ended.
+#: Why a handshake fails, as a part of gRPC's message. If the server refuses the certificate, gRPC reports
+#: only that the connection ended.
 BAD = {
     "another name": (STAGE["url_of_another_name"], tls(), "Hostname Verification Check failed"),
     "another CA": (STAGE["url"], tls(ca="another_ca"), "certificate signature failure"),
