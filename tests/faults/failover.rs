@@ -9,10 +9,15 @@ use std::time::{Duration, Instant};
 for_postgres_deployments!(
     decisions_resume_when_a_standby_is_promoted,
     decisions_resume_while_the_old_primary_is_frozen,
+    quorum_decisions_resume_while_the_old_primary_answers_no_commit,
 );
 
 /// Decisions resume within two seconds of a promotion; this leaves room for a slow machine.
 const MAX_OUTAGE: Duration = Duration::from_secs(8);
+
+/// Less than the limit of a statement and the check of a commit without an answer: the successor has to
+/// be found before.
+const MAX_QUORUM_OUTAGE: Duration = Duration::from_secs(4);
 
 /// A primary, its standby, and the service, which knows both.
 struct Servers {
@@ -128,6 +133,51 @@ async fn old_primary_that_returns_answers_no_request() {
         assert!([503, 504].contains(&response.status), "{response}");
     }
     servers.app.auth().wait_for_readiness(503).await;
+}
+
+async fn quorum_decisions_resume_while_the_old_primary_answers_no_commit(setup: TestSetup) {
+    let primary = OwnCluster::start_synchronous().await;
+    let (successor, follower) = (primary.start_standby(), primary.start_standby());
+    let hosts = [primary.address().to_string(), successor.address().to_string()];
+    let url = url_of(&[&hosts[0], &hosts[1]], "");
+    let setup = setup.with("DATABASE_URL", &url).with("DATABASE_READS", "quorum");
+    let app = setup.start().await;
+    let admin = app.admin().await;
+    let api = app.bearer.with_token(&admin.token);
+    let of_successor = format!(
+        "host=127.0.0.1 port={} user=postgres application_name=standby",
+        successor.address().port()
+    );
+    follower.set("primary_conninfo", &of_successor).await;
+    eventually("the successor to have a standby", async || {
+        (successor.standbys().await == 1).then_some(())
+    })
+    .await;
+    api.get("/admin").await.expect(200);
+    // The old primary lives and answers everything but commits.
+    successor.execute("postgres", "SELECT pg_promote()").await;
+    let commit = "SET synchronous_commit = remote_write;
+        SELECT pg_logical_emit_message(true, 'test', '')";
+    successor.execute("postgres", commit).await;
+    let acknowledged = Instant::now();
+    let decisions = async {
+        eventually("decisions after the promotion", async || {
+            let response = api.get("/admin").await;
+            assert!([200, 503, 504].contains(&response.status), "{response}");
+            (response.status == 200).then_some(())
+        })
+        .await;
+        acknowledged.elapsed()
+    };
+    let (outage, written) = tokio::join!(decisions, app.try_register("ann", "password"));
+    assert!(outage < MAX_QUORUM_OUTAGE, "{outage:?}");
+    // Its commit was sent to the old primary, unless that was known by then.
+    if written.status != 200 {
+        written.expect_detail(504, "Upstream timed out.");
+        let is_audited =
+            |line: &str| line.contains("outcome_unknown") && line.contains("registered");
+        app.auth().logs("the write", is_audited).await;
+    }
 }
 
 /// The end of an auth-service, or `None` if it serves.

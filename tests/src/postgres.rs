@@ -86,6 +86,13 @@ impl OwnCluster {
         sqlx::raw_sql(sql).execute(&mut connection).await.expect("executed");
     }
 
+    /// The number of standbys that stream from it.
+    pub async fn standbys(&self) -> i64 {
+        let sql = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
+        let mut connection = PgConnection::connect(self.url().as_str()).await.expect("connected");
+        sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("counted")
+    }
+
     /// The id of the next transaction that gets one, by which those between two calls are counted.
     pub async fn next_transaction(&self) -> u64 {
         let sql = "SELECT txid_snapshot_xmax(txid_current_snapshot())";

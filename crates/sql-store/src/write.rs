@@ -56,7 +56,8 @@ impl Commit {
         None
     }
 
-    fn was_sent(&self) -> bool {
+    /// Whether the write may be done.
+    pub(crate) fn was_sent(&self) -> bool {
         matches!(*self.stage(), Stage::Sent(_))
     }
 

@@ -20,7 +20,7 @@ pub(super) const PING_TIMEOUT: Duration = Duration::from_millis(500);
 /// Opens connections to one database.
 #[derive(Debug)]
 pub(super) struct Connector {
-    servers: Servers,
+    pub(super) servers: Servers,
     /// The reads that count.
     pub(super) reads: Reads,
     /// When a ping failed, a server turned out to be a standby, or another one to be the primary.
@@ -37,7 +37,7 @@ pub(super) struct Session {
     pub(super) connection: PgConnection,
     pub(super) pid: i32,
     /// Of the server, when the connection was opened.
-    timeline: i64,
+    pub(super) timeline: i64,
 }
 
 impl Connector {

@@ -58,6 +58,11 @@ impl Pool {
         self.connections.manager().suspect_server();
     }
 
+    /// Waits until a server was promoted after the one of a session with this timeline.
+    pub(super) async fn superseded(&self, timeline: i64) -> Obstacle {
+        self.connections.manager().servers.superseded(timeline).await
+    }
+
     /// Runs a statement or a transaction that does not write on one connection, within
     /// [`STATEMENT_TIMEOUT`].
     pub async fn run<T: Send>(

@@ -17,6 +17,7 @@ use std::{
     io,
     sync::atomic::{AtomicI64, Ordering},
 };
+use tokio::sync::Notify;
 
 /// Why the rows of a server do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +38,11 @@ pub(super) enum Obstacle {
 
 /// The highest timeline of a database that this process has seen; each promotion begins a higher one.
 #[derive(Debug, Default)]
-pub(super) struct Timeline(AtomicI64);
+pub(super) struct Timeline {
+    highest: AtomicI64,
+    /// Notified when a higher one was seen.
+    raised: Notify,
+}
 
 impl Timeline {
     /// Succeeds if the server of this connection is a primary, and none was promoted after it. Returns
@@ -53,16 +58,31 @@ impl Timeline {
 
     /// Fails if a higher one was seen.
     fn see(&self, timeline: i64) -> Result<(), Obstacle> {
-        let highest = self.0.fetch_max(timeline, Ordering::SeqCst);
+        let highest = self.highest.fetch_max(timeline, Ordering::SeqCst);
         if timeline < highest {
             return Err(Obstacle::Superseded { timeline, highest });
+        }
+        if timeline > highest {
+            self.raised.notify_waiters();
         }
         Ok(())
     }
 
     /// Whether a higher one was seen.
     pub(super) fn is_superseded(&self, timeline: i64) -> bool {
-        timeline < self.0.load(Ordering::Relaxed)
+        timeline < self.highest.load(Ordering::Relaxed)
+    }
+
+    /// Waits until a higher one was seen.
+    pub(super) async fn superseded(&self, timeline: i64) -> Obstacle {
+        loop {
+            let raised = self.raised.notified();
+            let highest = self.highest.load(Ordering::SeqCst);
+            if timeline < highest {
+                return Obstacle::Superseded { timeline, highest };
+            }
+            raised.await;
+        }
     }
 }
 
@@ -132,6 +152,11 @@ pub(super) fn obstacle(error: &Error) -> Option<Obstacle> {
     error.get_ref()?.downcast_ref().copied()
 }
 
+/// Whether another server was promoted after this one.
+pub(super) fn is_superseded(error: &Error) -> bool {
+    matches!(obstacle(error), Some(Obstacle::Superseded { .. }))
+}
+
 /// Whether the server is a standby, or may have become one.
 pub(super) fn is_standby(error: &Error) -> bool {
     matches!(obstacle(error), Some(Obstacle::Standby | Obstacle::Superseded { .. }))
@@ -139,7 +164,7 @@ pub(super) fn is_standby(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Timeline;
+    use super::{Obstacle, Timeline};
 
     #[test]
     fn a_lower_timeline_than_was_seen_is_superseded_and_its_error_says_what_to_do() {
@@ -155,5 +180,16 @@ mod tests {
              seen; after a restore, restart this service"
         );
         assert!(!timeline.is_superseded(5), "a lower one changes nothing");
+    }
+
+    #[tokio::test]
+    async fn a_higher_timeline_ends_the_wait_for_it() {
+        let timeline = Timeline::default();
+        assert_eq!(timeline.see(4), Ok(()));
+        assert_eq!(timeline.superseded(3).await, Obstacle::Superseded { timeline: 3, highest: 4 });
+        let (obstacle, seen) =
+            tokio::join!(timeline.superseded(4), async { [timeline.see(4), timeline.see(5)] });
+        assert_eq!(seen, [Ok(()), Ok(())]);
+        assert_eq!(obstacle, Obstacle::Superseded { timeline: 4, highest: 5 });
     }
 }

@@ -7,7 +7,7 @@
 //! timeline shows that: a server with a lower one than was seen counts as a standby.
 
 use super::{
-    primary::{Timeline, is_standby},
+    primary::{Obstacle, Timeline, is_standby},
     tls_mismatch::is_tls_mismatch,
 };
 use crate::retry::within;
@@ -85,6 +85,11 @@ impl Servers {
     /// Whether a server was promoted after the one of a connection with this timeline.
     pub(super) fn is_superseded(&self, timeline: i64) -> bool {
         self.timeline.is_superseded(timeline)
+    }
+
+    /// Waits until a server was promoted after the one of a connection with this timeline.
+    pub(super) async fn superseded(&self, timeline: i64) -> Obstacle {
+        self.timeline.superseded(timeline).await
     }
 
     /// For the next connection the last primary is tried after the others.

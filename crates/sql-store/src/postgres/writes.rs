@@ -1,14 +1,18 @@
 //! Writes, which may wait for their commits without an end: while a synchronous standby is lost, the
 //! server answers none.
 
-use super::Pool;
+use super::{
+    Pool,
+    primary::{Obstacle, is_superseded},
+};
 use crate::{
     QueryFuture, STATEMENT_TIMEOUT, StoreError,
     write::{self, Commit},
     write_health::WriteHealth,
 };
-use sqlx::PgConnection;
+use sqlx::{Connection as _, PgConnection};
 use std::{
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicI32, Ordering},
@@ -16,12 +20,15 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Instant, sleep, timeout_at},
+    sync::{Mutex, OwnedSemaphorePermit, Semaphore},
+    time::{Instant, sleep, timeout, timeout_at},
 };
 
 /// How often the server is asked about a commit without an answer.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// For a commit that has no answer for so long, a successor of the server is looked for.
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Whether this server process is busy for so long that it may wait for a commit.
 const MAY_WAIT: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1
@@ -37,12 +44,14 @@ const NOT_CONNECTED: i32 = 0;
 #[derive(Clone, Debug)]
 pub(super) struct Writes {
     places: Arc<Semaphore>,
+    /// Held by the write that looks for a successor of the server.
+    looking: Arc<Mutex<()>>,
     pub(super) health: WriteHealth,
 }
 
 impl Writes {
     pub(super) fn new(places: usize, health: WriteHealth) -> Self {
-        Self { places: Arc::new(Semaphore::new(places)), health }
+        Self { places: Arc::new(Semaphore::new(places)), looking: Arc::default(), health }
     }
 
     /// Waits for a place; refused at once while a commit is overdue.
@@ -72,18 +81,51 @@ impl Pool {
         let deadline = Instant::now() + STATEMENT_TIMEOUT;
         let place = self.writes.place(deadline).await?;
         let (pool, commit) = (self.clone(), Commit::default());
-        let (sending, pid) = (commit.clone(), Arc::new(AtomicI32::new(NOT_CONNECTED)));
+        let (sending, sent) = (commit.clone(), commit.clone());
+        let pid = Arc::new(AtomicI32::new(NOT_CONNECTED));
         let connection_lost = until_lost(self.clone(), Arc::clone(&pid));
         let write = async move {
             let _place = place;
             let execute = pool.execute(|session| {
                 pid.store(session.pid, Ordering::Relaxed);
-                statement(&mut session.connection, sending)
+                let superseded = until_superseded(pool.clone(), session.timeline);
+                let statement = statement(&mut session.connection, sending);
+                Box::pin(async move {
+                    tokio::select! {
+                        biased;
+                        outcome = statement => outcome,
+                        obstacle = superseded => Err(obstacle.into()),
+                    }
+                })
             });
             execute.await
         };
         let limits = write::Limits { deadline, connection_lost };
-        write::run("postgresql", &self.writes.health, commit, limits, Box::pin(write)).await
+        let write = write::run("postgresql", &self.writes.health, commit, limits, Box::pin(write));
+        match write.await {
+            // The old primary may have passed the commit on before.
+            Err(StoreError::Unavailable(error)) if is_superseded(&error) && sent.was_sent() => {
+                Err(StoreError::OutcomeUnknown)
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+/// Ends when another server was promoted after the one of this timeline. An old primary that lives
+/// answers no commit and does not say why, so its successor has to be looked for.
+async fn until_superseded(pool: Pool, timeline: i64) -> Obstacle {
+    let mut superseded = pin!(pool.superseded(timeline));
+    loop {
+        if let Ok(obstacle) = timeout(LOOK_INTERVAL, superseded.as_mut()).await {
+            return obstacle;
+        }
+        if let Ok(_looking) = pool.writes.looking.try_lock() {
+            pool.suspect_server();
+            // The new connection shows its timeline.
+            let look = pool.run(|connection| Box::pin(connection.ping()));
+            let _ = Box::pin(look).await;
+        }
     }
 }
 
