@@ -44,7 +44,7 @@ const NOT_CONNECTED: i32 = 0;
 #[derive(Clone, Debug)]
 pub(super) struct Writes {
     places: Arc<Semaphore>,
-    /// Held by the write that looks for a successor of the server.
+    /// Held by the write that looks for a successor of the server, or asks about its commit.
     looking: Arc<Mutex<()>>,
     pub(super) health: WriteHealth,
 }
@@ -135,6 +135,8 @@ async fn until_superseded(pool: Pool, timeline: i64) -> Obstacle {
 async fn until_lost(pool: Pool, pid: Arc<AtomicI32>) {
     loop {
         sleep(CHECK_INTERVAL).await;
+        // One after the other: while no server is the primary, each would try all of them all the time.
+        let _looking = pool.writes.looking.lock().await;
         pool.suspect_server();
         let check = sqlx::query_scalar(MAY_WAIT).bind(pid.load(Ordering::Relaxed));
         let waiting = pool.run(|connection| Box::pin(check.fetch_one(connection)));
