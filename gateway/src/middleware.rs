@@ -11,7 +11,7 @@
 mod catch_panic;
 mod client_ip;
 pub(crate) mod cors;
-mod denial_audit;
+pub(crate) mod denial_audit;
 mod drain_body;
 pub(crate) mod metrics;
 pub(crate) mod refusal_log;

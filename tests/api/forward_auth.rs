@@ -1,8 +1,8 @@
 //! The address of proxies: `/authorize` and `/introspect`.
 
-use crate::api_keys::create_key;
+use crate::{api_keys::create_key, audit::audit};
 use e2e::{
-    ADMIN_PASSWORD, Api, TestApp, TestResponse, TestSetup, for_all_deployments,
+    ADMIN_PASSWORD, Api, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments,
     for_split_deployments, token,
 };
 use reqwest::Method;
@@ -10,6 +10,7 @@ use serde_json::json;
 
 for_all_deployments!(
     a_proxy_gets_the_stored_role_at_once,
+    denials_of_both_schemes_name_the_actor_in_the_audit_log,
     guesses_count_for_the_client_that_a_trusted_proxy_reports,
     introspection_reports_the_stored_role_and_the_end_of_the_token,
     an_api_key_passes_with_its_role_and_has_no_end_in_introspection,
@@ -61,6 +62,23 @@ async fn a_proxy_gets_the_stored_role_at_once(setup: TestSetup) {
     proxy.get("/authorize").await.expect_detail(401, "Not authenticated.");
     callers[0].get("/authorize?roles=root").await.expect_error(400);
     proxy.get("/profile").await.expect_detail(404, "Not Found");
+}
+
+async fn denials_of_both_schemes_name_the_actor_in_the_audit_log(setup: TestSetup) {
+    let app = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
+    let proxy = proxy_address(&app);
+    let (ann, bob) = (app.user("ann").await, app.user("bob").await);
+    let callers = [proxy.with_token(&ann.token), proxy.with_basic("bob", &bob.password)];
+    for caller in callers.iter().chain(&callers) {
+        caller.get("/authorize?roles=author,admin").await.expect(403);
+    }
+    let lines = audit(app.gateway(), "access_denied", 2).await;
+    let fields = ["actor_id", "actor", "route", "required_roles"];
+    let denied: Vec<_> = lines.iter().map(|line| fields.map(|field| line[field].clone())).collect();
+    let of = |user: &TestUser| {
+        [json!(user.id), json!(user.username), json!("/authorize"), json!("author,admin")]
+    };
+    assert_eq!(denied, [of(&ann), of(&bob)]);
 }
 
 async fn guesses_count_for_the_client_that_a_trusted_proxy_reports(setup: TestSetup) {

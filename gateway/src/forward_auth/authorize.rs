@@ -28,8 +28,7 @@ pub(super) async fn authorize(
     let requirement = roles.as_deref().map_or(Requirement::AnyAuthenticated, Requirement::Roles);
     match authenticate(&state, &headers, context, requirement).await {
         Ok(user) => Ok(identity(&user).into_response()),
-        Err(error) => {
-            let mut response = error.into_response();
+        Err(mut response) => {
             let roles = roles.map(|roles| RequiredRoles(roles.into()));
             roles.map(|roles| response.extensions_mut().insert(roles));
             Err(response)

@@ -43,8 +43,7 @@ pub(super) async fn introspect(
     request: Request,
 ) -> Result<Json<Introspection>, Response> {
     let any = Requirement::AnyAuthenticated;
-    let caller = authenticate(&state, request.headers(), context, any).await;
-    caller.map_err(ApiError::into_response)?;
+    authenticate(&state, request.headers(), context, any).await?;
     let token = token_of(request).await.map_err(invalid_request)?;
     let exp = expiry(&token);
     match state.auth.authorize(&SecretString::from(token), any, context).await {

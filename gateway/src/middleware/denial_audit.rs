@@ -5,7 +5,7 @@ use axum::{extract::MatchedPath, response::Response};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header::AUTHORIZATION};
 use rolegate_auth_client::{
-    CallError, Reason,
+    CallError, Reason, User,
     axum::{BearerToken, RequiredRoles},
     is_api_key,
 };
@@ -37,11 +37,17 @@ struct Recorded {
     anonymous: Option<(Instant, u32)>,
 }
 
-/// The claims that name the actor.
-#[derive(Deserialize)]
-struct Actor {
+/// The claims that name the actor. In the extensions of the denial of a user without a token.
+#[derive(Clone, Deserialize)]
+pub(crate) struct Actor {
     sub: String,
     username: String,
+}
+
+impl From<User> for Actor {
+    fn from(user: User) -> Self {
+        Self { sub: user.id.to_string(), username: user.username }
+    }
 }
 
 impl Actor {
@@ -82,7 +88,8 @@ pub(crate) fn record(
         Reason::RoleInsufficient => credential(authorization),
         _ => None,
     };
-    let actor = credential.as_ref().and_then(Actor::of);
+    let with_password = response.extensions().get::<Actor>().cloned();
+    let actor = with_password.or_else(|| credential.as_ref().and_then(Actor::of));
     let api_key = credential.as_ref().and_then(key_prefix);
     let client = || client_key(RequestContext::client_address()).to_string();
     let key = actor.as_ref().map(|actor| actor.sub.clone());
