@@ -2,13 +2,14 @@
 
 use e2e::{
     Process, Store, StoredUser, TestApp, TestDatabase, TestSetup, eventually, for_both_stores,
-    for_split_deployments, grpc,
+    for_split_deployments, grpc, until_served,
 };
 use rolegate_proto::auth_v1::{LoginRequest, RegisterRequest};
 
 for_split_deployments!(
     pepper_comes_into_hashes_at_the_next_login_and_can_be_rotated,
     hash_whose_pepper_is_missing_is_a_fault_of_the_service,
+    password_that_an_operator_sets_has_the_pepper,
 );
 
 for_both_stores!(pepper_is_introduced_and_removed_replica_by_replica);
@@ -44,7 +45,7 @@ async fn pepper_comes_into_hashes_at_the_next_login_and_can_be_rotated(setup: Te
 
     app.kill_auth().await;
     app.start_auth(Some(("PASSWORD_PEPPER", OLD))).await;
-    app.try_log_in("ann", "wrong").await.expect(401);
+    until_served(async || app.try_log_in("ann", "wrong").await).await.expect(401);
     let with_old = rehash(&app, "ann", &plain).await;
     assert!(pepper(&with_old).starts_with("hmac-sha256:"), "{with_old}");
     app.try_register("bob", PASSWORD).await.expect(200);
@@ -53,7 +54,7 @@ async fn pepper_comes_into_hashes_at_the_next_login_and_can_be_rotated(setup: Te
 
     app.kill_auth().await;
     app.start_auth(Some(("PASSWORD_PEPPER", &format!("{NEW}\n{OLD}")))).await;
-    app.try_log_in("ann", "wrong").await.expect(401);
+    until_served(async || app.try_log_in("ann", "wrong").await).await.expect(401);
     let with_new = rehash(&app, "ann", &with_old).await;
     assert_ne!(pepper(&with_new), pepper(&with_old));
     // Basic never rehashes, and accepts both.
@@ -68,11 +69,26 @@ async fn hash_whose_pepper_is_missing_is_a_fault_of_the_service(setup: TestSetup
     app.kill_auth().await;
     app.start_auth(Some(("PASSWORD_PEPPER", NEW))).await;
     for password in [PASSWORD, "wrong"] {
-        let response = app.try_log_in("ann", password).await;
+        let response = until_served(async || app.try_log_in("ann", password).await).await;
         response.expect_detail(500, "Internal server error.");
     }
     app.auth().logs("the cause", |line| line.contains("PASSWORD_PEPPER")).await;
     assert!(!app.auth().stderr().contains(NEW), "the log shows a pepper");
+}
+
+async fn password_that_an_operator_sets_has_the_pepper(setup: TestSetup) {
+    let setup = setup.with("PASSWORD_PEPPER", OLD);
+    let app = setup.clone().start().await;
+    let settings = setup.auth_settings(&app.database.url());
+    let folder = tempfile::tempdir().expect("a folder");
+    for command in ["create", "reset-password"] {
+        let (program, arguments) = (setup.auth_program(), ["user", command, "ann"]);
+        let exit = Process::run(program, &arguments, &settings, folder.path(), PASSWORD).await;
+        assert_eq!(exit.code, Some(0), "{exit:?}");
+        let hash = stored(&app, "ann").await.password;
+        assert!(pepper(&hash).starts_with("hmac-sha256:"), "{command}: {hash}");
+        app.try_log_in("ann", PASSWORD).await.expect(200);
+    }
 }
 
 async fn log_in(replica: &Process, username: &str) {
