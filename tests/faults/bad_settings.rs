@@ -23,7 +23,8 @@ async fn expect_rejected(
     folder: &Path,
     variable: &str,
 ) -> String {
-    let exit = Process::start(program, settings, folder).exit().await;
+    let exit = Process::start(program, settings, folder).ready_or_ended().await;
+    let exit = exit.unwrap_or_else(|| panic!("{program:?} started with {settings:?}"));
     let what = format!("{} with {settings:?} said\n{}", program.name(), exit.stderr);
     assert_eq!(exit.code, Some(64), "{what}");
     assert_eq!(exit.stdout, "", "nothing listens: {what}");

@@ -3,7 +3,10 @@
 use e2e::{Api, Exit, Process, Program, Store, TestDatabase, TestUser};
 use serde_json::json;
 use std::{
-    collections::BTreeMap, fs, os::unix::fs::MetadataExt as _, path::Path,
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::{MetadataExt as _, PermissionsExt},
+    path::Path,
     process::Command as Shell,
 };
 use tempfile::TempDir;
@@ -96,6 +99,13 @@ async fn a_backup_of_a_running_service_restores_users_and_posts() {
     process.terminate();
     assert_eq!(process.exit().await.code, Some(0));
     own.expect(&restore, 64, "exists; --replace replaces it").await;
+    let mode = |mode| {
+        let data = own.path().join("data");
+        fs::set_permissions(data, PermissionsExt::from_mode(mode)).expect("set");
+    };
+    mode(0o777);
+    own.expect(&replace, 64, "DATA_DIR: others may write to ./data").await;
+    mode(0o700);
     own.expect(&replace, 0, "users are in ./data/rolegate.db").await;
     let (process, bearer) = own.start().await;
     assert_eq!(titles(&bearer).await, ["By ann"]);

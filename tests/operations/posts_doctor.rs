@@ -39,6 +39,7 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     assert_eq!(exit.code, Some(0), "{exit:?}");
     expect_line(&exit, "ok", "the schema is up to date");
     expect_line(&exit, "ok", "in use by a server that is ready");
+    expect_line(&exit, "ok", "every caller that sends x-client-address is in TRUSTED_GATEWAYS");
 }
 
 #[tokio::test]

@@ -82,11 +82,15 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     let server = Process::start(Program::FastHashRolegate, &settings, folder.path()).ready().await;
     server.wait_for_readiness(200).await;
     settings.insert("OPS_LISTEN_ADDR".to_owned(), server.socket_address("ops").to_string());
+    let bearer = Api::at(&server.address("bearer"));
+    let request = bearer.request(reqwest::Method::GET, "/public");
+    bearer.send_from("192.0.2.1", request).await.expect(200);
     let exit = run(&["doctor"], &settings, folder.path()).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     expect_line(&exit, "ok", "DATA_DIR: ./data is private");
     expect_line(&exit, "ok", "keys      1 accepted");
     expect_line(&exit, "ok", "the user admin exists");
+    expect_line(&exit, "note", "1 calls with x-forwarded-for came from addresses outside of");
     expect_line(&exit, "ok", "in use by a server that is ready");
     let current = exit.stdout.matches("the schema is up to date").count();
     assert_eq!(current, 2, "{exit:?}");
@@ -124,6 +128,23 @@ async fn doctor_reports_all_problems_at_once() {
     expect_line(&exit, "FAILED", "BASIC_LISTEN_ADDR: cannot listen on");
     assert_eq!(exit.stderr, "6 checks failed\n");
     assert!(!exit.stdout.contains("hunter2"), "a secret is shown: {exit:?}");
+}
+
+#[tokio::test]
+async fn files_of_the_data_dir_that_others_can_read_fail_doctor_and_migrate() {
+    let (settings, _database) = settings(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    assert_eq!(run(&["migrate"], &settings, folder.path()).await.code, Some(0));
+    let copy = folder.path().join("data/copy.db");
+    std::fs::write(&copy, "").expect("written");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(&copy, open).expect("set");
+    let why = "DATA_DIR: ./data/copy.db can be read or changed by others; chmod 600 it";
+    let exit = run(&["doctor"], &settings, folder.path()).await;
+    assert_eq!(exit.code, Some(1), "{exit:?}");
+    expect_line(&exit, "FAILED", why);
+    let exit = run(&["migrate"], &settings, folder.path()).await;
+    assert_eq!((exit.code, exit.stderr), (Some(64), format!("{why}\n")));
 }
 
 async fn migrate_creates_the_tables_of_both_services(store: Store) {
