@@ -1,14 +1,17 @@
 //! Peers of the gRPC ports that try to take more than their share.
 
 use e2e::{
-    Store, TestApp, TestSetup,
+    Store, TestApp, TestSetup, ext_authz,
     grpc::{channel, client},
     within_bounds,
 };
 use h2::client::{ResponseFuture, SendRequest};
 use rolegate_proto::{
     auth_v1::{AnyAuthenticated, AuthorizeRequest, BatchAuthorizeRequest, authorize_request},
-    posts_v1::{BatchGetPostsRequest, CreatePostRequest, post_service_client::PostServiceClient},
+    posts_v1::{
+        BatchGetPostsRequest, CreatePostRequest, UpdatePostRequest,
+        post_service_client::PostServiceClient,
+    },
 };
 use std::net::SocketAddr;
 use tokio::{
@@ -16,6 +19,11 @@ use tokio::{
     net::TcpStream,
 };
 use tonic::{Code, codegen::Bytes};
+use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
+use tonic_reflection::pb::v1::{
+    ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
+    server_reflection_request::MessageRequest,
+};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
@@ -45,16 +53,48 @@ async fn a_message_has_64_kib_and_a_batch_or_a_post_1200() {
         assert_eq!(outcome.expect_err("too many ids").code(), code, "{size} bytes");
     }
     for (size, code) in [(1_200_000, Code::Unauthenticated), (1_300_000, Code::OutOfRange)] {
-        let content = "x".repeat(size);
-        let post = CreatePostRequest { title: "title".to_owned(), content };
+        let (title, content) = ("title".to_owned(), "x".repeat(size));
+        let post = CreatePostRequest { title: title.clone(), content: content.clone() };
         assert_eq!(posts.create_post(post).await.expect_err("no token").code(), code, "{size}");
+        let post = UpdatePostRequest { post_id: 1, title, content };
+        assert_eq!(posts.update_post(post).await.expect_err("no token").code(), code, "{size}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_to_health_or_reflection_has_64_kib_and_one_of_envoy_1200() {
+    let app = TestSetup::split(Store::Sqlite).start().await;
+    let channel = channel(&app.auth().address("grpc")).await;
+    let mut health = HealthClient::new(channel.clone());
+    for (size, code) in [(65_000, Code::NotFound), (66_000, Code::OutOfRange)] {
+        let request = HealthCheckRequest { service: "x".repeat(size) };
+        let refused = health.check(request).await.expect_err("no such service");
+        assert_eq!(refused.code(), code, "{size} bytes");
+        let mut reflection = ServerReflectionClient::new(channel.clone());
+        let message_request = Some(MessageRequest::FileContainingSymbol("x".repeat(size)));
+        let request = ServerReflectionRequest { host: String::new(), message_request };
+        let answers = reflection.server_reflection_info(tokio_stream::once(request)).await;
+        let answer = answers.expect("a stream").into_inner().message().await;
+        // tonic-reflection has no answer to a message that it cannot read.
+        let expected = Some(code).filter(|code| *code == Code::NotFound);
+        assert_eq!(answer.err().map(|status| status.code()), expected, "{size} bytes");
+    }
+    let envoy = ext_authz::client(&app.auth().address("grpc")).await;
+    for (size, code) in [(1_200_000, None), (1_300_000, Some(Code::OutOfRange))] {
+        let check = ext_authz::check(Some("*"), Some(&"x".repeat(size)));
+        let outcome = envoy.clone().check(check).await;
+        assert_eq!(outcome.err().map(|status| status.code()), code, "{size} bytes");
     }
 }
 
 async fn connect(address: SocketAddr) -> SendRequest<Bytes> {
     let stream = TcpStream::connect(address).await.expect("connected");
-    let (sender, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+    let (sender, mut connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+    let mut pings = connection.ping_pong().expect("unused");
     tokio::spawn(connection);
+    // The answer follows the settings of the server.
+    let answer = within_bounds("an answer to a ping", pings.ping(h2::Ping::opaque())).await;
+    answer.expect("a pong");
     sender.ready().await.expect("ready")
 }
 
@@ -85,12 +125,6 @@ async fn unfinished_messages_of_a_connection_have_a_budget() {
     const MESSAGE: usize = 60_000;
     let app = TestSetup::split(Store::Sqlite).start().await;
     let sender = connect(app.auth().socket_address("grpc")).await;
-    let settings = async {
-        while sender.current_max_send_streams() == usize::MAX {
-            tokio::task::yield_now().await;
-        }
-    };
-    within_bounds("the settings of the server", settings).await;
     assert_eq!(sender.current_max_send_streams(), 256);
     let mut calls = Vec::new();
     // 192 of them have 8 MiB beyond the first 16 KiB of each.
@@ -112,7 +146,8 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// Whether the server ends the connection with `ENHANCE_YOUR_CALM`.
+/// Whether the server ends the connection with `ENHANCE_YOUR_CALM`. Else it ends it after 30 seconds,
+/// because nobody answers its pings.
 async fn is_calmed(mut stream: TcpStream) -> bool {
     let mut received = Vec::new();
     let _ = within_bounds("the end of the connection", stream.read_to_end(&mut received)).await;

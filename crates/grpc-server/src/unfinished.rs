@@ -137,12 +137,16 @@ impl<B> Drop for CountedBody<B> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FREE, MAX_OF_ADDRESS, MAX_OF_CONNECTION, Unfinished};
+    use super::{FREE, MAX, MAX_OF_ADDRESS, MAX_OF_CONNECTION, Unfinished};
     use axum::body::{Body, Bytes};
     use http_body_util::BodyExt as _;
     use std::{convert::Infallible, net::IpAddr, sync::atomic::Ordering};
+    use tokio::sync::Mutex;
     use tokio_stream::StreamExt as _;
     use tonic::{Code, Status};
+
+    /// The bytes of all connections are those of this process.
+    static ALONE: Mutex<()> = Mutex::const_new(());
 
     /// A body of these parts that never ends.
     fn unfinished(parts: Vec<Bytes>) -> Body {
@@ -161,6 +165,7 @@ mod tests {
 
     #[tokio::test]
     async fn unfinished_bytes_of_a_connection_are_limited_and_freed_with_their_body() {
+        let _alone = ALONE.lock().await;
         let connection = Unfinished::default();
         let parts = vec![Bytes::from(vec![0; FREE]), Bytes::from(vec![0; MAX_OF_CONNECTION])];
         let mut body = connection.count(unfinished(parts), None);
@@ -181,7 +186,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn all_connections_together_are_limited() {
+        let _alone = ALONE.lock().await;
+        let read_new = async |bytes| {
+            let connection = Unfinished::default();
+            let parts = vec![Bytes::from(vec![0; FREE + bytes])];
+            let mut body = connection.count(unfinished(parts), None);
+            (read(&mut body).await, body)
+        };
+        let mut taken = Vec::new();
+        for _ in 0..MAX / MAX_OF_CONNECTION {
+            let (outcome, body) = read_new(MAX_OF_CONNECTION).await;
+            assert_eq!(outcome, Ok(()));
+            taken.push(body);
+        }
+        assert_eq!(read_new(1).await.0, Err(Code::ResourceExhausted));
+        assert_eq!(read_new(0).await.0, Ok(()));
+        drop(taken);
+        assert_eq!(read_new(1).await.0, Ok(()));
+    }
+
+    #[tokio::test]
     async fn an_address_has_half_of_all_unless_it_has_a_certificate() {
+        let _alone = ALONE.lock().await;
         let address = |text: &str| Some(text.parse::<IpAddr>().expect("an address"));
         let body = |bytes, address| {
             Unfinished::default().count(unfinished(vec![Bytes::from(vec![0; bytes])]), address)
