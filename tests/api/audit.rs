@@ -1,8 +1,8 @@
 //! The audit log, which does not depend on `RUST_LOG`.
 
 use e2e::{
-    ADMIN_PASSWORD, Api, Process, TestDatabase, TestSetup, eventually, for_all_deployments,
-    for_postgres_deployments,
+    ADMIN_PASSWORD, Api, Process, TestDatabase, TestSetup, TestUser, eventually,
+    for_all_deployments, for_postgres_deployments,
     grpc::{self, authenticated},
 };
 use rolegate_proto::auth_v1::{
@@ -23,7 +23,8 @@ for_postgres_deployments!(write_of_a_cancelled_call_is_still_logged);
 pub(crate) async fn audit(process: &Process, kind: &str, count: usize) -> Vec<Value> {
     let is_meant =
         |line: &Value| line["event"].as_str().is_some_and(|event| event.starts_with(kind));
-    let mut lines = eventually("the audit", async || {
+    let what = format!("{count} events {kind:?} in the audit log");
+    let mut lines = eventually(&what, async || {
         let log = process.stderr();
         let lines = log.lines().filter_map(|line| serde_json::from_str(line).ok());
         let lines: Vec<Value> = lines.filter(is_meant).collect();
@@ -175,23 +176,26 @@ async fn denials_are_audited_once_a_minute_for_each_actor_and_route(setup: TestS
     let app = setup.with("REGISTRATION", "closed").start().await;
     app.try_register("ann", "a password").await.expect(403);
     let admin = app.admin().await;
-    app.database.set_role("admin", "author").await;
     let api = app.bearer.with_token(&admin.token);
+    api.post("/users", &json!({ "username": "bob", "password": "pw" })).await.expect(201);
+    let bob = TestUser::log_in(&app.bearer, "bob", "pw").await;
+    app.database.set_role("admin", "author").await;
     for _ in 0..3 {
         api.get("/admin").await.expect(403);
+        app.bearer.with_token(&bob.token).get("/admin").await.expect(403);
         api.get("/users/1").await.expect(403);
     }
     app.bearer.with_token("not a token").get("/admin").await.expect(401);
     app.database.set_role("admin", "user").await;
     api.get("/author").await.expect(403);
-    let mut lines = audit(app.gateway(), "access_denied", 4).await;
+    let mut lines = audit(app.gateway(), "access_denied", 5).await;
     for line in &mut lines {
         line.as_object_mut().and_then(|line| line.remove("request_id")).expect("an id");
     }
-    let denied = |method: &str, route: &str, required: &str| {
+    let denied = |actor: &TestUser, route: &str, required: &str| {
         json!({
-            "event": "access_denied", "actor_id": admin.id, "actor": "admin",
-            "method": method, "route": route, "required_roles": required,
+            "event": "access_denied", "actor_id": actor.id, "actor": actor.username,
+            "method": "GET", "route": route, "required_roles": required,
             "reason": "ROLE_INSUFFICIENT",
         })
     };
@@ -200,9 +204,10 @@ async fn denials_are_audited_once_a_minute_for_each_actor_and_route(setup: TestS
             "event": "access_denied", "method": "POST", "route": "/register",
             "reason": "REGISTRATION_CLOSED",
         }),
-        denied("GET", "/admin", "admin"),
-        denied("GET", "/users/{user_id}", "admin"),
-        denied("GET", "/author", "author,admin"),
+        denied(&admin, "/admin", "admin"),
+        denied(&bob, "/admin", "admin"),
+        denied(&admin, "/users/{user_id}", "admin"),
+        denied(&admin, "/author", "author,admin"),
     ];
     assert_eq!(lines, expected);
 }

@@ -45,6 +45,10 @@ async fn invalid_user_is_refused_and_nothing_is_created(setup: TestSetup) {
     for (body, detail) in [
         (json!({ "username": "admin", "password": "x" }), "Username already exists."),
         (json!({ "username": "a:b", "password": "x" }), "Username must not contain a colon."),
+        (
+            json!({ "username": "admin\u{200b}", "password": "x" }),
+            "Username must not contain invisible or unassigned characters.",
+        ),
         (json!({ "username": "a", "password": "" }), "Password must have at least 1 byte."),
         (json!({ "username": "a", "password": too_long }), "Password must have at most 72 bytes."),
         (json!({ "username": "a", "password": "x", "role": "root" }), "Invalid role."),

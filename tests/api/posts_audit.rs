@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 for_all_deployments!(
     every_change_of_a_post_is_logged,
+    denials_name_the_roles_that_may_write_posts,
     logged_address_is_the_client_s,
     no_log_line_contains_post_content,
 );
@@ -81,6 +82,29 @@ async fn every_change_of_a_post_is_logged(setup: TestSetup) {
         }),
     ];
     assert_eq!(lines, expected);
+}
+
+async fn denials_name_the_roles_that_may_write_posts(setup: TestSetup) {
+    let app = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
+    let (ann, bob) =
+        (app.user_with_role("ann", "author").await, app.user_with_role("bob", "author").await);
+    let user = app.user("some user").await;
+    let [as_ann, as_bob, as_user] =
+        [&ann, &bob, &user].map(|user| app.bearer.with_token(&user.token));
+    let created = as_ann.post("/posts", &draft("one")).await;
+    let path = format!("/posts/{}", created.expect(201).json()["id"]);
+    as_user.post("/posts", &draft("t")).await.expect(403);
+    as_bob.put(&path, &draft("t")).await.expect(403);
+    delete(&as_bob, &path).await.expect(403);
+    let lines = audit(app.gateway(), "access_denied", 3).await;
+    let fields = ["actor_id", "method", "route", "required_roles"];
+    let denied: Vec<_> = lines.iter().map(|line| fields.map(|field| line[field].clone())).collect();
+    let expected = [
+        [json!(user.id), json!("POST"), json!("/posts"), json!("author,admin")],
+        [json!(bob.id), json!("PUT"), json!("/posts/{id}"), json!("owner,admin")],
+        [json!(bob.id), json!("DELETE"), json!("/posts/{id}"), json!("owner,admin")],
+    ];
+    assert_eq!(denied, expected);
 }
 
 async fn logged_address_is_the_client_s(setup: TestSetup) {

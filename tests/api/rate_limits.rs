@@ -1,6 +1,10 @@
 //! Login rate limits.
 
-use e2e::{ADMIN_PASSWORD, TestResponse, TestSetup, for_all_deployments};
+use e2e::{
+    ADMIN_PASSWORD, Api, TestResponse, TestSetup, eventually, for_all_deployments,
+    for_sqlite_deployments,
+};
+use std::time::Instant;
 
 for_all_deployments!(
     correct_password_is_limited_after_too_many_failures,
@@ -8,6 +12,7 @@ for_all_deployments!(
     concurrent_failures_count_like_sequential_ones,
     successful_logins_do_not_count,
 );
+for_sqlite_deployments!(refusals_are_counted_and_logged_in_one_line_a_second);
 
 fn with_limit(setup: TestSetup, limit: &str) -> TestSetup {
     setup.with("LOGIN_FAILURE_LIMIT", limit)
@@ -77,4 +82,39 @@ async fn successful_logins_do_not_count(setup: TestSetup) {
         response.expect(200);
     }
     app.try_log_in("admin", "wrong").await.expect(401);
+}
+
+async fn refusals_are_counted_and_logged_in_one_line_a_second(setup: TestSetup) {
+    const LOGINS: u32 = 30;
+    const OF_BASIC: u32 = 3;
+    let app = with_limit(setup, "1").start().await;
+    app.try_log_in("admin", "wrong").await.expect(401);
+    let started = Instant::now();
+    for _ in 0..LOGINS {
+        expect_too_many(&app.try_log_in("admin", "wrong").await);
+    }
+    let basic = app.basic.with_basic("admin", "wrong");
+    for _ in 0..OF_BASIC {
+        expect_too_many(&basic.get("/protected").await);
+    }
+    let metrics = Api::at(&app.gateway().address("ops")).get("/metrics").await.body;
+    for (route, count) in [("/login", LOGINS), ("/protected", OF_BASIC)] {
+        let series = "rolegate_http_refusals_total{reason=\"TOO_MANY_ATTEMPTS\"";
+        let series = format!("{series},route=\"{route}\"}} {count}\n");
+        assert!(metrics.contains(&series), "no {series}: {metrics}");
+    }
+    let reported = |log: &str, route: &str| -> u32 {
+        let before = format!("{route} TOO_MANY_ATTEMPTS ");
+        let after = log.split(&before).skip(1).map(|rest| rest.split([',', '"']).next());
+        after.map(|count| count.and_then(|it| it.parse::<u32>().ok()).expect("a count")).sum()
+    };
+    let log = eventually("all refusals in the log", async || {
+        let log = app.gateway().stderr();
+        (reported(&log, "/protected") >= OF_BASIC).then_some(log)
+    })
+    .await;
+    assert_eq!([reported(&log, "/login"), reported(&log, "/protected")], [LOGINS, OF_BASIC]);
+    let lines = log.lines().filter(|line| line.contains("refused in the last second")).count();
+    let seconds = started.elapsed().as_secs();
+    assert!(lines as u64 <= seconds + 2, "{lines} lines in {seconds} seconds: {log}");
 }
