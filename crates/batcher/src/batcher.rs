@@ -37,7 +37,7 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
         let (reply, answer) = oneshot::channel();
         self.shared.lock().waiting.push(Waiting { request, span: Span::current(), reply });
         spawn_worker_if_capacity(&self.shared);
-        // No timer here: requests wait only while a worker runs, and workers watch for stalls.
+        // No timer here: a request waits only while a worker runs, and a task watches for stalls.
         answer.await.map_err(|_| BatchDropped)
     }
 }

@@ -9,7 +9,8 @@
 //! - [`answer_by_key`]: reads each distinct key of a batch once; [`answer_by_key_or_singly`]: and alone,
 //!   if one of them spoils the batch.
 //!
-//! `worker` sends the batches, one task for each in flight; `state` decides when one more may start.
+//! `worker` sends the batches, one task for each in flight, and watches for stalls; `state` decides when
+//! one more may start.
 
 mod batcher;
 mod keyed;

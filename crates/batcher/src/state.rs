@@ -31,6 +31,15 @@ pub(crate) struct State<R, A> {
     pub(crate) workers: usize,
     /// When each batch in flight was sent.
     pub(crate) sent: Vec<Instant>,
+    /// Whether a task watches for stalls.
+    pub(crate) is_watched: bool,
+}
+
+// Not derived, because that would need defaults of `R` and `A`.
+impl<R, A> Default for State<R, A> {
+    fn default() -> Self {
+        Self { waiting: Vec::new(), workers: 0, sent: Vec::new(), is_watched: false }
+    }
 }
 
 impl<R, A> State<R, A> {
@@ -44,6 +53,16 @@ impl<R, A> State<R, A> {
     /// Whether a worker that started beside stalled batches is one too many, now that others progress.
     pub(crate) fn has_surplus(&self, limits: &Limits) -> bool {
         self.workers > limits.max_in_flight.max(1) && self.any_progressing(limits)
+    }
+
+    /// When the watching task looks again; `None` if nothing waits, and then it ends. Extra batches may panic
+    /// or stall too, so it does not end before.
+    pub(crate) fn next_check(&mut self, limits: &Limits) -> Option<Duration> {
+        self.is_watched = !self.waiting.is_empty();
+        let newest = self.sent.iter().max();
+        let left = newest.map(|sent| limits.stall_timeout.saturating_sub(sent.elapsed()));
+        let left = left.filter(|time| !time.is_zero()).unwrap_or(limits.stall_timeout);
+        self.is_watched.then_some(left)
     }
 
     fn any_progressing(&self, limits: &Limits) -> bool {

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
+    runtime::Handle,
     sync::Semaphore,
     task::{JoinHandle, yield_now},
 };
@@ -197,6 +198,28 @@ async fn stalled_batch_delays_others_no_longer_than_the_stall_timeout() {
         assert_eq!(read.await.unwrap(), Ok(0));
     }
     assert_eq!(store.sent()[2..], [["c"]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_stall_is_noticed_also_after_a_time_in_which_none_waited() {
+    let store = store(10, 1);
+    for round in 1..=3 {
+        let stalled = store.read("stalled");
+        settle().await;
+        let waiting = store.read("a");
+        settle().await;
+        assert_eq!(store.sent().len(), 2 * round - 1);
+        tokio::time::advance(STALL_TIMEOUT).await;
+        settle().await;
+        assert_eq!(store.sent().len(), 2 * round);
+        store.answer(2);
+        for read in [stalled, waiting] {
+            assert_eq!(read.await.unwrap(), Ok(0));
+        }
+        tokio::time::advance(STALL_TIMEOUT).await;
+        settle().await;
+        assert_eq!(Handle::current().metrics().num_alive_tasks(), 0);
+    }
 }
 
 #[tokio::test(start_paused = true)]

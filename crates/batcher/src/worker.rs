@@ -2,13 +2,14 @@
 
 use crate::state::{Limits, State, Waiting, batch_span};
 use std::{
+    mem,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::{
     sync::oneshot,
     task::yield_now,
-    time::{Instant, timeout},
+    time::{Instant, sleep},
 };
 use tracing::{Instrument as _, Span};
 
@@ -23,7 +24,7 @@ pub(crate) struct Shared<R, A> {
 
 impl<R, A> Shared<R, A> {
     pub(crate) fn new(limits: Limits, send: Sender<R, A>) -> Self {
-        let state = Mutex::new(State { waiting: Vec::new(), workers: 0, sent: Vec::new() });
+        let state = Mutex::new(State::default());
         Self { limits, send, state }
     }
 
@@ -33,20 +34,40 @@ impl<R, A> Shared<R, A> {
     }
 }
 
+/// Starts a worker for the requests that wait, if there is capacity. Where other batches are in flight,
+/// also the task that lets requests pass batches that stall.
 pub(crate) fn spawn_worker_if_capacity<R, A>(shared: &Arc<Shared<R, A>>)
 where
     R: Send + 'static,
     A: Send + 'static,
 {
     let mut state = shared.lock();
-    if state.waiting.is_empty() || !state.has_capacity(&shared.limits) {
+    if state.waiting.is_empty() {
         return;
     }
-    state.workers += 1;
+    let is_first = state.workers < shared.limits.max_in_flight.max(1);
+    let has_capacity = state.has_capacity(&shared.limits);
+    let starts_watch = !is_first && !mem::replace(&mut state.is_watched, true);
+    state.workers += usize::from(has_capacity);
     drop(state);
-    let worker = Worker { shared: Arc::clone(shared), sent: None, is_counted: true };
-    // Its own task: a caller that is cancelled must not cancel the batch of the others.
-    tokio::spawn(worker.run());
+    if has_capacity {
+        let worker = Worker { shared: Arc::clone(shared), sent: None, is_counted: true };
+        // Its own task: a caller that is cancelled must not cancel the batch of the others.
+        tokio::spawn(worker.run());
+    }
+    if starts_watch {
+        tokio::spawn(watch(Arc::clone(shared)));
+    }
+}
+
+/// Starts a worker whenever all batches in flight are stalled, until no request waits. Requests that came
+/// before the stall found no capacity. One task for all batches, because a timer for each would wake the
+/// runtime's other threads with each request.
+async fn watch<R: Send + 'static, A: Send + 'static>(shared: Arc<Shared<R, A>>) {
+    while let Some(time) = { shared.lock().next_check(&shared.limits) } {
+        sleep(time).await;
+        spawn_worker_if_capacity(&shared);
+    }
 }
 
 struct Worker<R, A> {
@@ -67,22 +88,18 @@ impl<R: Send + 'static, A: Send + 'static> Worker<R, A> {
     /// Sends batch after batch until no request waits.
     async fn run(mut self) {
         while let Some(Batch { requests, replies, span }) = self.next_batch() {
-            let mut sending = (self.shared.send)(requests).instrument(span);
-            let answers = loop {
-                match timeout(self.shared.limits.stall_timeout, &mut sending).await {
-                    Ok(answers) => break answers,
-                    // Perhaps all batches are stalled now, and requests that came earlier found no
-                    // capacity. Checked again and again, because the extra worker may panic.
-                    Err(_elapsed) => spawn_worker_if_capacity(&self.shared),
-                }
-            };
+            let answers = (self.shared.send)(requests).instrument(span).await;
+            let is_single = replies.len() == 1;
             for (reply, answer) in replies.into_iter().zip(answers) {
                 // Fails for callers that were cancelled.
                 let _ = reply.send(answer);
             }
             // Callers that were just answered often submit again at once. Without this turn they
-            // would miss the next batch, and batches would stay small.
-            yield_now().await;
+            // would miss the next batch, and batches would stay small. A lone caller needs none: its
+            // next request starts a worker.
+            if !is_single || !self.shared.lock().waiting.is_empty() {
+                yield_now().await;
+            }
         }
     }
 

@@ -18,6 +18,10 @@ const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 /// [`RequestId::new_random`].
 const MAX_ID_LIST: usize = 9 * 1024;
 
+/// For values that differ in each call. Both ends keep the others in their HPACK tables (RFC 7541); one
+/// that is never indexed takes no place there, and no search for it.
+pub(crate) const NEVER_INDEXED: bool = true;
+
 /// The request that a call serves. Empty for calls that serve none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallContext {
@@ -37,8 +41,9 @@ impl CallContext {
             request.metadata_mut().as_mut().insert(CLIENT_ADDRESS, value);
         }
         if let Some(id) = self.request_id
-            && let Ok(value) = HeaderValue::try_from(id.as_str())
+            && let Ok(mut value) = HeaderValue::try_from(id.as_str())
         {
+            value.set_sensitive(NEVER_INDEXED);
             request.metadata_mut().as_mut().insert(REQUEST_ID, value);
         }
         request
@@ -75,7 +80,9 @@ pub(crate) fn id_list(ids: impl Iterator<Item = RequestId>) -> Option<MetadataVa
         }
         list.push_str(id.as_str());
     }
-    (!list.is_empty()).then(|| MetadataValue::try_from(list).ok())?
+    let mut value = MetadataValue::try_from(list).ok().filter(|value| !value.is_empty())?;
+    value.set_sensitive(NEVER_INDEXED);
+    Some(value)
 }
 
 #[cfg(test)]

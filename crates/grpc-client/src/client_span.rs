@@ -1,6 +1,7 @@
 //! Client spans of calls with the attributes of OpenTelemetry's RPC conventions, and the trace context
 //! in the request's headers (W3C Trace Context).
 
+use crate::call_context::NEVER_INDEXED;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use opentelemetry::{Context, global, propagation::Injector};
 use tonic::{Code, Status};
@@ -57,8 +58,9 @@ impl Injector for Headers<'_> {
         // The propagator also sets an empty `tracestate`.
         if !value.is_empty()
             && let Ok(name) = HeaderName::from_bytes(key.as_bytes())
-            && let Ok(value) = HeaderValue::from_str(&value)
+            && let Ok(mut value) = HeaderValue::from_str(&value)
         {
+            value.set_sensitive(NEVER_INDEXED);
             self.0.insert(name, value);
         }
     }

@@ -24,7 +24,7 @@ pub async fn call<C: Clone, M, A>(
     mut request: Request<M>,
     method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
 ) -> Result<A, CallError> {
-    request.set_timeout(time);
+    request.set_timeout(rounded_up(time));
     let deadline = Instant::now() + time;
     match timeout_at(deadline, method(&mut client.clone(), request)).await {
         Ok(Ok(response)) => Ok(response.into_inner()),
@@ -34,6 +34,13 @@ pub async fn call<C: Clone, M, A>(
         }
         Err(_elapsed) => Err(CallError::DeadlineExceeded),
     }
+}
+
+/// The timeout that the service learns. Nearly all calls have the same one, so it is a reference into the
+/// HPACK table of the connection (RFC 7541); exact ones would displace all other entries.
+fn rounded_up(time: Duration) -> Duration {
+    let steps = time.as_micros().div_ceil(CLOCK_TOLERANCE.as_micros());
+    CLOCK_TOLERANCE.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX))
 }
 
 /// Calls a method that changes nothing. A call that is not answered in time may be sent once more, to
