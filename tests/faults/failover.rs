@@ -12,11 +12,11 @@ for_postgres_deployments!(
     quorum_decisions_resume_while_the_old_primary_answers_no_commit,
 );
 
-/// Decisions resume within two seconds of a promotion; this leaves room for a slow machine.
+/// Decisions resume within about two seconds of a promotion; this leaves room for a slow machine.
 const MAX_OUTAGE: Duration = Duration::from_secs(8);
 
-/// Less than the limit of a statement and the check of a commit without an answer: the successor has to
-/// be found before.
+/// Less than the time of a statement and the first check of its commit, after which the new primary would
+/// be found anyway.
 const MAX_QUORUM_OUTAGE: Duration = Duration::from_secs(4);
 
 /// A primary, its standby, and the service, which knows both.
@@ -171,7 +171,7 @@ async fn quorum_decisions_resume_while_the_old_primary_answers_no_commit(setup: 
     };
     let (outage, written) = tokio::join!(decisions, app.try_register("ann", "password"));
     assert!(outage < MAX_QUORUM_OUTAGE, "{outage:?}");
-    // Its commit was sent to the old primary, unless that was known by then.
+    // Its commit was sent to the old primary, unless the successor had been found.
     if written.status != 200 {
         written.expect_detail(504, "Upstream timed out.");
         let is_audited =

@@ -56,7 +56,7 @@ impl Commit {
         None
     }
 
-    /// Whether the write may be done.
+    /// Whether the commit was sent, so that the write may have happened.
     pub(crate) fn was_sent(&self) -> bool {
         matches!(*self.stage(), Stage::Sent(_))
     }

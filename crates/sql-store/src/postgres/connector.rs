@@ -1,9 +1,9 @@
 //! Opens and checks the connections of the pool.
 
-use super::servers::Servers;
-use crate::Reads;
+use super::{primary::Obstacle, servers::Servers};
+use crate::{Reads, STATEMENT_TIMEOUT};
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
-use sqlx::{Error, PgConnection};
+use sqlx::{Connection as _, Error, PgConnection};
 use std::{
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
@@ -20,7 +20,7 @@ pub(super) const PING_TIMEOUT: Duration = Duration::from_millis(500);
 /// Opens connections to one database.
 #[derive(Debug)]
 pub(super) struct Connector {
-    pub(super) servers: Servers,
+    servers: Servers,
     /// The reads that count.
     pub(super) reads: Reads,
     /// When a ping failed, a server turned out to be a standby, or another one to be the primary.
@@ -49,6 +49,21 @@ impl Connector {
     pub(super) fn suspect_server(&self) {
         self.servers.suspect();
         self.discard_idle();
+    }
+
+    /// Searches for a primary that was promoted after the last one. A connection of its own shows the
+    /// timeline, so that those of the pool stay usable if there is none.
+    pub(super) async fn search_primary(&self) {
+        self.servers.suspect();
+        let search = timeout(STATEMENT_TIMEOUT, self.servers.connect(|| self.discard_idle()));
+        if let Ok(Ok((connection, _))) = search.await {
+            let _ = timeout(PING_TIMEOUT, connection.close()).await;
+        }
+    }
+
+    /// Waits until a server was promoted after the one of a session with this timeline.
+    pub(super) async fn superseded(&self, timeline: i64) -> Obstacle {
+        self.servers.superseded(timeline).await
     }
 
     /// A ping: whether the server responds on this connection, and is the primary.

@@ -58,9 +58,14 @@ impl Pool {
         self.connections.manager().suspect_server();
     }
 
+    /// Searches for a primary that was promoted after the last one.
+    pub(super) async fn search_primary(&self) {
+        self.connections.manager().search_primary().await;
+    }
+
     /// Waits until a server was promoted after the one of a session with this timeline.
     pub(super) async fn superseded(&self, timeline: i64) -> Obstacle {
-        self.connections.manager().servers.superseded(timeline).await
+        self.connections.manager().superseded(timeline).await
     }
 
     /// Runs a statement or a transaction that does not write on one connection, within

@@ -76,6 +76,7 @@ impl Timeline {
     /// Waits until a higher one was seen.
     pub(super) async fn superseded(&self, timeline: i64) -> Obstacle {
         loop {
+            // Created before the load, or a notification between them would be lost.
             let raised = self.raised.notified();
             let highest = self.highest.load(Ordering::SeqCst);
             if timeline < highest {

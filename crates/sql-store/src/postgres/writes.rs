@@ -10,7 +10,7 @@ use crate::{
     write::{self, Commit},
     write_health::WriteHealth,
 };
-use sqlx::{Connection as _, PgConnection};
+use sqlx::PgConnection;
 use std::{
     pin::pin,
     sync::{
@@ -27,8 +27,9 @@ use tokio::{
 /// How often the server is asked about a commit without an answer.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// For a commit that has no answer for so long, a successor of the server is looked for.
-const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+/// How long a commit may stay unanswered before one write searches for a new primary, and the pause
+/// between searches.
+const SEARCH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Whether this server process is busy for so long that it may wait for a commit.
 const MAY_WAIT: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1
@@ -44,14 +45,15 @@ const NOT_CONNECTED: i32 = 0;
 #[derive(Clone, Debug)]
 pub(super) struct Writes {
     places: Arc<Semaphore>,
-    /// Held by the write that looks for a successor of the server, or asks about its commit.
-    looking: Arc<Mutex<()>>,
+    /// When a write last searched for a new primary. Locked by the one that does, or that asks about its
+    /// commit.
+    last_search: Arc<Mutex<Option<Instant>>>,
     pub(super) health: WriteHealth,
 }
 
 impl Writes {
     pub(super) fn new(places: usize, health: WriteHealth) -> Self {
-        Self { places: Arc::new(Semaphore::new(places)), looking: Arc::default(), health }
+        Self { places: Arc::new(Semaphore::new(places)), last_search: Arc::default(), health }
     }
 
     /// Waits for a place; refused at once while a commit is overdue.
@@ -81,14 +83,14 @@ impl Pool {
         let deadline = Instant::now() + STATEMENT_TIMEOUT;
         let place = self.writes.place(deadline).await?;
         let (pool, commit) = (self.clone(), Commit::default());
-        let (sending, sent) = (commit.clone(), commit.clone());
+        let (sending, observed) = (commit.clone(), commit.clone());
         let pid = Arc::new(AtomicI32::new(NOT_CONNECTED));
         let connection_lost = until_lost(self.clone(), Arc::clone(&pid));
         let write = async move {
             let _place = place;
             let execute = pool.execute(|session| {
                 pid.store(session.pid, Ordering::Relaxed);
-                let superseded = until_superseded(pool.clone(), session.timeline);
+                let superseded = until_superseded(pool.clone(), session.timeline, sending.clone());
                 let statement = statement(&mut session.connection, sending);
                 Box::pin(async move {
                     tokio::select! {
@@ -103,8 +105,8 @@ impl Pool {
         let limits = write::Limits { deadline, connection_lost };
         let write = write::run("postgresql", &self.writes.health, commit, limits, Box::pin(write));
         match write.await {
-            // The old primary may have passed the commit on before.
-            Err(StoreError::Unavailable(error)) if is_superseded(&error) && sent.was_sent() => {
+            // The commit may have reached a standby before the server was superseded.
+            Err(StoreError::Unavailable(error)) if is_superseded(&error) && observed.was_sent() => {
                 Err(StoreError::OutcomeUnknown)
             }
             outcome => outcome,
@@ -113,18 +115,19 @@ impl Pool {
 }
 
 /// Ends when another server was promoted after the one of this timeline. An old primary that lives
-/// answers no commit and does not say why, so its successor has to be looked for.
-async fn until_superseded(pool: Pool, timeline: i64) -> Obstacle {
+/// answers no commit and does not say why, so while this one is unanswered a successor is searched for.
+async fn until_superseded(pool: Pool, timeline: i64, commit: Commit) -> Obstacle {
     let mut superseded = pin!(pool.superseded(timeline));
     loop {
-        if let Ok(obstacle) = timeout(LOOK_INTERVAL, superseded.as_mut()).await {
+        if let Ok(obstacle) = timeout(SEARCH_INTERVAL, superseded.as_mut()).await {
             return obstacle;
         }
-        if let Ok(_looking) = pool.writes.looking.try_lock() {
-            pool.suspect_server();
-            // The new connection shows its timeline.
-            let look = pool.run(|connection| Box::pin(connection.ping()));
-            let _ = Box::pin(look).await;
+        if commit.was_sent()
+            && let Ok(mut last_search) = pool.writes.last_search.try_lock()
+            && last_search.is_none_or(|last| last.elapsed() >= SEARCH_INTERVAL)
+        {
+            Box::pin(pool.search_primary()).await;
+            *last_search = Some(Instant::now());
         }
     }
 }
@@ -135,8 +138,8 @@ async fn until_superseded(pool: Pool, timeline: i64) -> Obstacle {
 async fn until_lost(pool: Pool, pid: Arc<AtomicI32>) {
     loop {
         sleep(CHECK_INTERVAL).await;
-        // One after the other: while no server is the primary, each would try all of them all the time.
-        let _looking = pool.writes.looking.lock().await;
+        // Serialized: without a primary, every waiting write would keep connecting to all servers.
+        let _search = pool.writes.last_search.lock().await;
         pool.suspect_server();
         let check = sqlx::query_scalar(MAY_WAIT).bind(pid.load(Ordering::Relaxed));
         let waiting = pool.run(|connection| Box::pin(check.fetch_one(connection)));
