@@ -69,16 +69,27 @@ async fn denials_of_both_schemes_name_the_actor_in_the_audit_log(setup: TestSetu
     let proxy = proxy_address(&app);
     let (ann, bob) = (app.user("ann").await, app.user("bob").await);
     let callers = [proxy.with_token(&ann.token), proxy.with_basic("bob", &bob.password)];
-    for caller in callers.iter().chain(&callers) {
-        caller.get("/authorize?roles=author,admin").await.expect(403);
+    // Invented methods count as one.
+    for method in [&b"GET"[..], b"AAAA", b"AAAB", b"GET"] {
+        for caller in &callers {
+            let method = Method::from_bytes(method).expect("a method");
+            let request = caller.request(method, "/authorize?roles=author,admin");
+            caller.send(request).await.expect(403);
+        }
     }
-    let lines = audit(app.gateway(), "access_denied", 2).await;
-    let fields = ["actor_id", "actor", "route", "required_roles"];
+    let lines = audit(app.gateway(), "access_denied", 4).await;
+    let fields = ["actor_id", "actor", "method", "route", "required_roles"];
     let denied: Vec<_> = lines.iter().map(|line| fields.map(|field| line[field].clone())).collect();
-    let of = |user: &TestUser| {
-        [json!(user.id), json!(user.username), json!("/authorize"), json!("author,admin")]
+    let of = |user: &TestUser, method: &str| {
+        [
+            json!(user.id),
+            json!(user.username),
+            json!(method),
+            json!("/authorize"),
+            json!("author,admin"),
+        ]
     };
-    assert_eq!(denied, [of(&ann), of(&bob)]);
+    assert_eq!(denied, [of(&ann, "GET"), of(&bob, "GET"), of(&ann, "_OTHER"), of(&bob, "_OTHER")]);
 }
 
 async fn guesses_count_for_the_client_that_a_trusted_proxy_reports(setup: TestSetup) {

@@ -1,6 +1,7 @@
 //! Records denied requests in the audit log: once a minute for each actor and route, so that a holder of
 //! a token cannot fill the log.
 
+use super::metrics::method_name;
 use axum::{extract::MatchedPath, response::Response};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header::AUTHORIZATION};
@@ -37,7 +38,7 @@ struct Recorded {
     anonymous: Option<(Instant, u32)>,
 }
 
-/// The claims that name the actor. In the extensions of the denial of a user without a token.
+/// Who was denied: from the token's claims or, for Basic, from the extensions of the response.
 #[derive(Clone, Deserialize)]
 pub(crate) struct Actor {
     sub: String,
@@ -88,12 +89,14 @@ pub(crate) fn record(
         Reason::RoleInsufficient => credential(authorization),
         _ => None,
     };
-    let with_password = response.extensions().get::<Actor>().cloned();
-    let actor = with_password.or_else(|| credential.as_ref().and_then(Actor::of));
+    let basic_actor = response.extensions().get::<Actor>().cloned();
+    let actor = basic_actor.or_else(|| credential.as_ref().and_then(Actor::of));
     let api_key = credential.as_ref().and_then(key_prefix);
     let client = || client_key(RequestContext::client_address()).to_string();
     let key = actor.as_ref().map(|actor| actor.sub.clone());
     let key = key.or_else(|| api_key.clone()).unwrap_or_else(client);
+    // A client can invent any number of methods.
+    let method = method_name(method);
     let key = (key, format!("{method} {route}"));
     let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
     if !recorded.is_due(key, actor.is_some() || api_key.is_some(), Instant::now()) {
@@ -116,7 +119,7 @@ pub(crate) fn record(
         actor_id = actor.as_ref().and_then(|actor| actor.sub.parse::<i64>().ok()),
         actor = actor.as_ref().map(|actor| actor.username.as_str()),
         api_key,
-        method = method.as_str(),
+        method,
         route,
         required_roles,
         reason = reason.as_str(),
