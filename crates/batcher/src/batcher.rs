@@ -2,7 +2,7 @@
 
 use crate::{
     state::{Limits, Waiting},
-    worker::{Shared, spawn_worker_if_capacity},
+    worker::{Shared, dispatch_waiting},
 };
 use std::{fmt, future::Future, sync::Arc};
 use tokio::sync::oneshot;
@@ -36,7 +36,7 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
     pub async fn submit(&self, request: R) -> Result<A, BatchDropped> {
         let (reply, answer) = oneshot::channel();
         self.shared.lock().waiting.push(Waiting { request, span: Span::current(), reply });
-        spawn_worker_if_capacity(&self.shared);
+        dispatch_waiting(&self.shared);
         // No timer here: a request waits only while a worker runs, and a task watches for stalls.
         answer.await.map_err(|_| BatchDropped)
     }

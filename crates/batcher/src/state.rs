@@ -43,10 +43,14 @@ impl<R, A> Default for State<R, A> {
 }
 
 impl<R, A> State<R, A> {
+    pub(crate) fn is_below_max_in_flight(&self, limits: &Limits) -> bool {
+        self.workers < limits.max_in_flight.max(1)
+    }
+
     /// Whether one more worker may start.
     pub(crate) fn has_capacity(&self, limits: &Limits) -> bool {
         let all_stalled = self.sent.len() == self.workers && !self.any_progressing(limits);
-        self.workers < limits.max_in_flight.max(1)
+        self.is_below_max_in_flight(limits)
             || (all_stalled && self.workers < limits.max_in_flight_stalled)
     }
 
@@ -55,10 +59,13 @@ impl<R, A> State<R, A> {
         self.workers > limits.max_in_flight.max(1) && self.any_progressing(limits)
     }
 
-    /// When the watching task looks again; `None` if nothing waits, and then it ends. Extra batches may panic
-    /// or stall too, so it does not end before.
-    pub(crate) fn next_check(&mut self, limits: &Limits) -> Option<Duration> {
+    /// How long the watch sleeps; `None` ends it, once nothing waits. It outlives the workers that it
+    /// starts, because they may stall or panic too.
+    pub(crate) fn continue_watch(&mut self, limits: &Limits) -> Option<Duration> {
         self.is_watched = !self.waiting.is_empty();
+        if self.is_watched && self.has_capacity(limits) {
+            return Some(Duration::ZERO);
+        }
         let newest = self.sent.iter().max();
         let left = newest.map(|sent| limits.stall_timeout.saturating_sub(sent.elapsed()));
         let left = left.filter(|time| !time.is_zero()).unwrap_or(limits.stall_timeout);

@@ -185,7 +185,7 @@ async fn stalled_batch_delays_others_no_longer_than_the_stall_timeout() {
     assert_eq!(store.sent(), [["stalled"]]);
     let after = store.read("b");
     settle().await;
-    // No further request arrives: the stalled worker notices the waiting requests itself.
+    // No further request arrives: the watch notices the waiting requests.
     tokio::time::advance(STALL_TIMEOUT).await;
     settle().await;
     assert_eq!(store.sent(), [vec!["stalled"], vec!["a", "b"]]);
@@ -201,7 +201,7 @@ async fn stalled_batch_delays_others_no_longer_than_the_stall_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_stall_is_noticed_also_after_a_time_in_which_none_waited() {
+async fn watch_ends_when_nothing_waits_and_restarts_at_the_next_stall() {
     let store = store(10, 1);
     for round in 1..=3 {
         let stalled = store.read("stalled");

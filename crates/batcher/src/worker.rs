@@ -34,9 +34,9 @@ impl<R, A> Shared<R, A> {
     }
 }
 
-/// Starts a worker for the requests that wait, if there is capacity. Where other batches are in flight,
-/// also the task that lets requests pass batches that stall.
-pub(crate) fn spawn_worker_if_capacity<R, A>(shared: &Arc<Shared<R, A>>)
+/// Starts a worker for the requests that wait, if there is capacity. Also starts the watch if they depend
+/// on other batches.
+pub(crate) fn dispatch_waiting<R, A>(shared: &Arc<Shared<R, A>>)
 where
     R: Send + 'static,
     A: Send + 'static,
@@ -45,9 +45,9 @@ where
     if state.waiting.is_empty() {
         return;
     }
-    let is_first = state.workers < shared.limits.max_in_flight.max(1);
+    let needs_watch = !state.is_below_max_in_flight(&shared.limits);
+    let starts_watch = needs_watch && !mem::replace(&mut state.is_watched, true);
     let has_capacity = state.has_capacity(&shared.limits);
-    let starts_watch = !is_first && !mem::replace(&mut state.is_watched, true);
     state.workers += usize::from(has_capacity);
     drop(state);
     if has_capacity {
@@ -61,12 +61,12 @@ where
 }
 
 /// Starts a worker whenever all batches in flight are stalled, until no request waits. Requests that came
-/// before the stall found no capacity. One task for all batches, because a timer for each would wake the
-/// runtime's other threads with each request.
+/// before the stall found no capacity. One task for all batches: a timer in each worker would interrupt
+/// the runtime's wait for I/O with each lone request.
 async fn watch<R: Send + 'static, A: Send + 'static>(shared: Arc<Shared<R, A>>) {
-    while let Some(time) = { shared.lock().next_check(&shared.limits) } {
+    while let Some(time) = { shared.lock().continue_watch(&shared.limits) } {
         sleep(time).await;
-        spawn_worker_if_capacity(&shared);
+        dispatch_waiting(&shared);
     }
 }
 

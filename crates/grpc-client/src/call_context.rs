@@ -18,8 +18,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 /// [`RequestId::new_random`].
 const MAX_ID_LIST: usize = 9 * 1024;
 
-/// For values that differ in each call. Both ends keep the others in their HPACK tables (RFC 7541); one
-/// that is never indexed takes no place there, and no search for it.
+/// For values that differ in each call. Indexed, they would evict reusable headers from the HPACK tables
+/// of both ends (RFC 7541, section 6.2.3).
 pub(crate) const NEVER_INDEXED: bool = true;
 
 /// The request that a call serves. Empty for calls that serve none.
@@ -87,9 +87,18 @@ pub(crate) fn id_list(ids: impl Iterator<Item = RequestId>) -> Option<MetadataVa
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_ID_LIST, id_list};
-    use rolegate_proto::RequestId;
+    use super::{CallContext, MAX_ID_LIST, id_list};
+    use rolegate_proto::{RequestId, metadata};
     use std::iter;
+
+    #[test]
+    fn request_ids_are_never_indexed() {
+        let id = RequestId::new_random();
+        let context = CallContext { request_id: Some(id), ..CallContext::default() };
+        let request = context.request(());
+        let alone = request.metadata().get(metadata::REQUEST_ID).expect("an id");
+        assert!(alone.is_sensitive() && id_list([id].into_iter()).expect("ids").is_sensitive());
+    }
 
     #[test]
     fn id_list_is_bounded_and_fits_the_largest_batch() {

@@ -13,6 +13,9 @@ pub const PASSWORD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How far the timers of both sides may differ.
 const CLOCK_TOLERANCE: Duration = Duration::from_millis(100);
 
+/// Of the timeouts that services learn.
+const TIMEOUT_STEP: Duration = Duration::from_millis(100);
+
 /// A lost replica is not picked again, so few attempts are enough.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
 
@@ -24,7 +27,7 @@ pub async fn call<C: Clone, M, A>(
     mut request: Request<M>,
     method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
 ) -> Result<A, CallError> {
-    request.set_timeout(rounded_up(time));
+    request.set_timeout(announced(time));
     let deadline = Instant::now() + time;
     match timeout_at(deadline, method(&mut client.clone(), request)).await {
         Ok(Ok(response)) => Ok(response.into_inner()),
@@ -36,11 +39,14 @@ pub async fn call<C: Clone, M, A>(
     }
 }
 
-/// The timeout that the service learns. Nearly all calls have the same one, so it is a reference into the
-/// HPACK table of the connection (RFC 7541); exact ones would displace all other entries.
-fn rounded_up(time: Duration) -> Duration {
-    let steps = time.as_micros().div_ceil(CLOCK_TOLERANCE.as_micros());
-    CLOCK_TOLERANCE.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX))
+/// The timeout that the service learns: rounded up, so that calls with what is left of a deadline send few
+/// distinct values, which HPACK can index. A timeout of less than a second stays exact.
+fn announced(time: Duration) -> Duration {
+    if time < Duration::from_secs(1) {
+        return time;
+    }
+    let steps = time.as_micros().div_ceil(TIMEOUT_STEP.as_micros());
+    TIMEOUT_STEP.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX))
 }
 
 /// Calls a method that changes nothing. A call that is not answered in time may be sent once more, to
@@ -73,4 +79,25 @@ pub async fn retry_until<C: Clone, M, A>(
         }
     }
     attempt().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::announced;
+    use std::time::Duration;
+
+    #[test]
+    fn announced_timeouts_are_few_and_never_shorter_than_the_deadline() {
+        for (exact, expected) in [
+            (10_000_000, 10_000_000),
+            (4_999_871, 5_000_000),
+            (4_900_001, 5_000_000),
+            (4_900_000, 4_900_000),
+            (1_000_001, 1_100_000),
+            (999_999, 999_999),
+            (0, 0),
+        ] {
+            assert_eq!(announced(Duration::from_micros(exact)), Duration::from_micros(expected));
+        }
+    }
 }
