@@ -29,7 +29,7 @@ class Resumption:
         self.psql = [str(programs / "psql"), "-qAtX", "-h", address, "-U", "postgres", "-d", "postgres", "-c"]
         self.moments = {}
         # A decision counts if its request began after this: the former primary may answer until then.
-        self.opened = threading.Event()
+        self.promoted = threading.Event()
         self.threads = [threading.Thread(target=self.watch_primary, daemon=True)]
         self.threads += [threading.Thread(target=self.watch_gateway, args=(name, url, token), daemon=True)
                          for name, url in gateways.items()]
@@ -45,7 +45,7 @@ class Resumption:
 
     def watch_primary(self):
         self.note_when("out_of_recovery", lambda: self.query(OUT_OF_RECOVERY) is not None)
-        self.opened.set()
+        self.promoted.set()
         streams = threading.Thread(
             target=self.note_when, daemon=True,
             args=("standby_streams", lambda: self.query(STANDBY_STREAMS) is not None))
@@ -54,7 +54,7 @@ class Resumption:
         streams.join()
 
     def watch_gateway(self, name, url, token):
-        self.opened.wait()
+        self.promoted.wait()
         request = urllib.request.Request(f"{url}/profile")
         request.add_header("Authorization", f"Bearer {token}")
 

@@ -25,7 +25,7 @@ def programs_of_postgresql():
     return found[-1]
 
 
-def say(text):
+def log(text):
     print(f"failover: {text}", flush=True)
 
 
@@ -41,13 +41,13 @@ class Stage:
         self.user = pwd.getpwnam("postgres") if os.geteuid() == 0 else None
 
     def spawn(self, name, command, env=None, as_postgres=False):
-        log = open(self.folder / f"{name}.log", "ab")
+        output = open(self.folder / f"{name}.log", "ab")
         if as_postgres and self.user:
             # PostgreSQL refuses to run as root; Patroni may be in a folder that only root can read.
             command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups",
                        "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search", "--", *command]
         self.children[name] = subprocess.Popen(
-            command, env=env, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            command, env=env, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             start_new_session=True)
         return self.children[name]
 
