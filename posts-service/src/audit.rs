@@ -33,7 +33,7 @@ pub fn unknown_recorded<T>(
     actor: &User,
     post_id: Option<i64>,
 ) -> Result<T, StoreError> {
-    if matches!(outcome, Err(StoreError::OutcomeUnknown)) {
+    if outcome.as_ref().is_err_and(StoreError::is_outcome_unknown) {
         let (change, actor_id) = (action.event(), actor.id);
         audit_line!("outcome_unknown", change, post_id, actor_id, actor = actor.username);
     }

@@ -1,7 +1,8 @@
 //! PostgreSQL waits for a synchronous standby that is lost: commits wait without an end.
 
 use e2e::{
-    ADMIN_PASSWORD, Api, Process, Store, TestSetup, TestUser, eventually, postgres::OwnCluster,
+    ADMIN_PASSWORD, Api, Process, Store, TcpProxy, TestSetup, TestUser, eventually,
+    postgres::OwnCluster,
 };
 use serde_json::json;
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, postgres::PgConnectOptions};
@@ -158,4 +159,28 @@ async fn write_whose_connection_is_dead_frees_its_place() {
     api.get("/admin").await.expect(200);
     assert!(!busy.is_finished(), "it was busy throughout");
     busy.abort();
+}
+
+#[tokio::test]
+async fn a_change_whose_connection_breaks_during_the_commit_is_audited_as_unknown() {
+    let cluster = OwnCluster::start(None);
+    let proxy = TcpProxy::to(cluster.address());
+    let port = proxy.address().port();
+    let url = format!(
+        "postgres://postgres@127.0.0.1:{port}/postgres?options=-c%20synchronous_commit%3Don"
+    );
+    let app = TestSetup::split(Store::Postgres).with("DATABASE_URL", &url).start().await;
+    let lose = ["ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()"];
+    for sql in lose {
+        cluster.execute("postgres", sql).await;
+    }
+    let cut = async {
+        eventually("the commit to wait", async || cluster.has_waiting_commit().await.then_some(()))
+            .await;
+        proxy.cut();
+    };
+    let (registered, ()) = tokio::join!(app.try_register("ann", "open sesame"), cut);
+    registered.expect_detail(503, "Service temporarily unavailable.");
+    let is_audited = |line: &str| line.contains("outcome_unknown") && line.contains("registered");
+    app.auth().logs("the change", is_audited).await;
 }

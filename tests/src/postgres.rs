@@ -86,6 +86,14 @@ impl OwnCluster {
         sqlx::raw_sql(sql).execute(&mut connection).await.expect("executed");
     }
 
+    /// Whether a commit waits for a synchronous standby.
+    pub async fn has_waiting_commit(&self) -> bool {
+        let mut connection =
+            PgConnection::connect(self.url().as_str()).await.expect("connected");
+        let sql = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep')";
+        sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("a boolean")
+    }
+
     /// The number of standbys that stream from it.
     pub async fn standbys(&self) -> i64 {
         let sql = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";

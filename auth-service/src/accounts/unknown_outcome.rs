@@ -27,7 +27,7 @@ pub(super) fn audited<T, E: WriteError>(
 
 impl WriteError for StoreError {
     fn is_outcome_unknown(&self) -> bool {
-        matches!(self, Self::OutcomeUnknown)
+        self.is_outcome_unknown()
     }
 }
 

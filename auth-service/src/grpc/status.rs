@@ -36,9 +36,9 @@ pub(super) fn reason_of(error: &AccountError) -> Reason {
         AccountError::RegistrationClosed => Reason::RegistrationClosed,
         AccountError::TooManyAttempts { .. } => Reason::TooManyAttempts,
         AccountError::Overloaded { .. } => Reason::Overloaded,
-        AccountError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
-            Reason::StoreUnavailable
-        }
+        AccountError::Store(
+            StoreError::Unavailable(_) | StoreError::ConnectionLost(_) | StoreError::TimedOut,
+        ) => Reason::StoreUnavailable,
         AccountError::Store(StoreError::ReadOnly(_)) => Reason::StoreReadOnly,
         AccountError::Store(StoreError::OutcomeUnknown) => Reason::OutcomeUnknown,
         AccountError::Store(StoreError::Failed(_) | StoreError::Lost(_))

@@ -28,6 +28,9 @@ pub enum StoreError {
     /// later.
     #[error("the database did not answer the commit in time; the outcome is unknown")]
     OutcomeUnknown,
+    /// The connection broke after the commit was sent. The write may be done.
+    #[error("the connection to the database broke during the commit; the outcome is unknown")]
+    ConnectionLost(#[source] Arc<sqlx::Error>),
     /// The task that ran the batched read panicked or was cancelled.
     #[error("the batched read was dropped")]
     Lost(#[from] rolegate_batcher::BatchDropped),
@@ -58,8 +61,15 @@ impl StoreError {
     pub(crate) fn of_read(self) -> Self {
         match self {
             Self::OutcomeUnknown | Self::ReadOnly(_) => Self::TimedOut,
+            Self::ConnectionLost(error) => Self::Unavailable(error),
             other => other,
         }
+    }
+
+    /// Whether the write may be done nevertheless.
+    #[must_use]
+    pub fn is_outcome_unknown(&self) -> bool {
+        matches!(self, Self::OutcomeUnknown | Self::ConnectionLost(_))
     }
 
     /// Whether a retry may succeed.

@@ -117,6 +117,12 @@ pub(crate) async fn run<T: Send + 'static>(
                 StoreError::Unavailable(error)
             })
         }
+        // The server has not answered the commit.
+        Err(StoreError::Unavailable(error))
+            if commit.was_sent() && error.as_database_error().is_none() =>
+        {
+            Err(StoreError::ConnectionLost(error))
+        }
         other => other,
     }
 }

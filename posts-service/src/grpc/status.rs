@@ -22,9 +22,9 @@ fn reason_of(error: &PostError) -> Reason {
         PostError::RequestInvalid(_) => Reason::RequestInvalid,
         PostError::Busy => Reason::Overloaded,
         PostError::AuthUnavailable(_) => Reason::AuthUnavailable,
-        PostError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
-            Reason::StoreUnavailable
-        }
+        PostError::Store(
+            StoreError::Unavailable(_) | StoreError::ConnectionLost(_) | StoreError::TimedOut,
+        ) => Reason::StoreUnavailable,
         PostError::Store(StoreError::ReadOnly(_)) => Reason::StoreReadOnly,
         PostError::Store(StoreError::OutcomeUnknown) => Reason::OutcomeUnknown,
         PostError::AuthFailed(_)

@@ -83,8 +83,7 @@ impl Pool {
         let deadline = Instant::now() + STATEMENT_TIMEOUT;
         let place = self.writes.place(deadline).await?;
         let (pool, commit) = (self.clone(), Commit::default());
-        let (sending, observed) = (commit.clone(), commit.clone());
-        let pid = Arc::new(AtomicI32::new(NOT_CONNECTED));
+        let (sending, pid) = (commit.clone(), Arc::new(AtomicI32::new(NOT_CONNECTED)));
         let connection_lost = until_lost(self.clone(), Arc::clone(&pid));
         let write = async move {
             let _place = place;
@@ -105,8 +104,7 @@ impl Pool {
         let limits = write::Limits { deadline, connection_lost };
         let write = write::run("postgresql", &self.writes.health, commit, limits, Box::pin(write));
         match write.await {
-            // The commit may have reached a standby before the server was superseded.
-            Err(StoreError::Unavailable(error)) if is_superseded(&error) && observed.was_sent() => {
+            Err(StoreError::ConnectionLost(error)) if is_superseded(&error) => {
                 Err(StoreError::OutcomeUnknown)
             }
             outcome => outcome,
