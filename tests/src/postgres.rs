@@ -88,8 +88,7 @@ impl OwnCluster {
 
     /// Whether a commit waits for a synchronous standby.
     pub async fn has_waiting_commit(&self) -> bool {
-        let mut connection =
-            PgConnection::connect(self.url().as_str()).await.expect("connected");
+        let mut connection = PgConnection::connect(self.url().as_str()).await.expect("connected");
         let sql = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep')";
         sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("a boolean")
     }
