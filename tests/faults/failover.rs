@@ -1,8 +1,8 @@
 //! `DATABASE_URL` with several hosts: the service follows the primary.
 
 use e2e::{
-    Authority, Exit, Process, Program, Store, TcpProxy, TestApp, TestSetup, TestUser, Validity,
-    eventually, for_postgres_deployments, postgres::OwnCluster,
+    Api, Authority, Exit, Process, Program, Store, TcpProxy, TestApp, TestSetup, TestUser,
+    Validity, eventually, for_postgres_deployments, postgres::OwnCluster,
 };
 use std::time::{Duration, Instant};
 
@@ -60,15 +60,7 @@ impl Servers {
     /// Promotes the standby, and returns how long it takes until there are decisions.
     async fn promote(&self, user: &TestUser) -> Duration {
         self.standby.execute("postgres", "SELECT pg_promote()").await;
-        let promoted = Instant::now();
-        let api = self.app.bearer.with_token(&user.token);
-        eventually("decisions after the promotion", async || {
-            let response = api.get("/author").await;
-            assert!([200, 503, 504].contains(&response.status), "{response}");
-            (response.status == 200).then_some(())
-        })
-        .await;
-        promoted.elapsed()
+        outage(&self.app.bearer.with_token(&user.token), "/author").await
     }
 
     /// The new primary accepts writes of both services, and its roles are read.
@@ -159,17 +151,8 @@ async fn quorum_decisions_resume_while_the_old_primary_answers_no_commit(setup: 
     let commit = "SET synchronous_commit = remote_write;
         SELECT pg_logical_emit_message(true, 'test', '')";
     successor.execute("postgres", commit).await;
-    let acknowledged = Instant::now();
-    let decisions = async {
-        eventually("decisions after the promotion", async || {
-            let response = api.get("/admin").await;
-            assert!([200, 503, 504].contains(&response.status), "{response}");
-            (response.status == 200).then_some(())
-        })
-        .await;
-        acknowledged.elapsed()
-    };
-    let (outage, written) = tokio::join!(decisions, app.try_register("ann", "password"));
+    let (outage, written) =
+        tokio::join!(outage(&api, "/admin"), app.try_register("ann", "password"));
     assert!(outage < MAX_QUORUM_OUTAGE, "{outage:?}");
     // Its commit was sent to the old primary, unless the successor had been found.
     if written.status != 200 {
@@ -178,6 +161,18 @@ async fn quorum_decisions_resume_while_the_old_primary_answers_no_commit(setup: 
             |line: &str| line.contains("outcome_unknown") && line.contains("registered");
         app.auth().logs("the write", is_audited).await;
     }
+}
+
+/// How long it takes until there are decisions on this path.
+async fn outage(api: &Api, path: &str) -> Duration {
+    let start = Instant::now();
+    eventually("decisions after the promotion", async || {
+        let response = api.get(path).await;
+        assert!([200, 503, 504].contains(&response.status), "{response}");
+        (response.status == 200).then_some(())
+    })
+    .await;
+    start.elapsed()
 }
 
 /// The end of an auth-service, or `None` if it serves.

@@ -146,8 +146,8 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// Whether the server ends the connection with `ENHANCE_YOUR_CALM`. Else it ends it after 30 seconds,
-/// because nobody answers its pings.
+/// Whether the server ends the connection with `ENHANCE_YOUR_CALM`. Otherwise it closes the connection
+/// after 30 seconds, because its pings are not answered.
 async fn is_calmed(mut stream: TcpStream) -> bool {
     let mut received = Vec::new();
     let _ = within_bounds("the end of the connection", stream.read_to_end(&mut received)).await;

@@ -124,7 +124,10 @@ async fn requests_go_on_beside_an_import_and_names_of_its_file_are_refused() {
     // It waits for the import as long as for any statement, and delays no other. The server ends it (503) as
     // the service stops waiting (504).
     let refused = app.try_register(&name, "pw").await;
-    assert!([503, 504].contains(&refused.status), "{refused}");
+    match refused.status {
+        503 => refused.expect_detail(503, "Service temporarily unavailable."),
+        _ => refused.expect_detail(504, "Upstream timed out."),
+    };
     load.go_on().await;
     assert!(app.database.user(&name).await.is_none(), "it is not committed");
     held.release().await;
