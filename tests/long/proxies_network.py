@@ -27,6 +27,10 @@ def until(what, poll, seconds):
     raise SystemExit(f"proxies: waited {seconds} seconds for {what}")
 
 
+def answers(port, path):
+    return exchange(port, "GET", path, []).status < 500
+
+
 def call(method, path, body, token=None):
     """Calls the bearer API of Rolegate itself."""
     request = urllib.request.Request(os.environ["BEARER_URL"] + path, json.dumps(body).encode(), method=method)

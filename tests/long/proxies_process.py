@@ -21,6 +21,7 @@ COMMANDS = {
     "caddy": ["caddy", "run", "--adapter", "caddyfile", "--config", "Caddyfile"],
     "haproxy": ["haproxy", "-db", "-f", "haproxy.cfg"],
     "envoy": ["envoy", "-c", "envoy.yaml", "-l", "error", "--use-dynamic-base-id", "--concurrency", "1"],
+    "traefik": ["traefik", "--entrypoints.web.address=127.0.0.1:8088", "--providers.file.filename=dynamic.yml"],
 }
 # Everything that an application may take for an identity header.
 IDENTITY = re.compile("^rolegate[-_]", re.I)
@@ -72,15 +73,20 @@ class Proxy:
         self.folder = Path(tempfile.mkdtemp(prefix=f"rolegate-{name}-"))
         ports = {8080: application.server_port, 8088: self.port, 8089: free_port(), 8002: self.relay.port,
                  50051: self.relay.port}
+
+        def with_ports(text):
+            return re.sub(r"\b(8080|8088|8089|8002|50051)\b", lambda it: str(ports[int(it[0])]), text)
+
         for file, text in (files or configuration(name)).items():
             # nginx would write a log of the system.
             text = text.replace("\nhttp {", "\nhttp { access_log off;")
-            text = re.sub(r"\b(8080|8088|8089|8002|50051)\b", lambda it: str(ports[int(it[0])]), text)
-            (self.folder / file).write_text(text)
+            (self.folder / file).write_text(with_ports(text))
         self.log = open(self.folder / "log", "wb")
-        self.process = subprocess.Popen(COMMANDS[name], cwd=self.folder, stdin=subprocess.DEVNULL,
-                                        stdout=self.log, stderr=self.log, env=os.environ | {"HOME": str(self.folder)})
-        until(f"{name} to listen", lambda: self.ask("/public/").status < 500, 60)
+        self.process = subprocess.Popen([with_ports(it) for it in COMMANDS[name]], cwd=self.folder,
+                                        stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+                                        env=os.environ | {"HOME": str(self.folder)})
+        # Traefik answers 404 before it has read its configuration.
+        until(f"{name} to listen", lambda: exchange(self.port, "GET", "/public/", []).status == 200, 60)
 
     def ask(self, path, *headers, method="GET"):
         """The response, with what the application received: `seen` is None if it received nothing."""

@@ -1,0 +1,150 @@
+"""Ways to a connection that the proxy no longer reads: upgrades, CONNECT, HTTP/2.
+
+The client then sends HTTP/2 and HTTP/1.1 for /admin, with an identity of its own, to whoever reads it.
+"""
+
+import contextlib
+import json
+import socket
+import time
+
+import h2.connection
+import h2.events
+
+SETTINGS = ("HTTP2-Settings", "AAMAAABkAARAAAAAAAIAAAAA")
+CONNECTION = ("Connection", "Upgrade, HTTP2-Settings")
+FORGED = "forged-by-the-client"
+IDENTITY = [("rolegate-user-id", "1"), ("rolegate-username", "eve"), ("rolegate-role", FORGED)]
+# Lines of a request that asks for a tunnel.
+UPGRADES = [
+    [("Upgrade", "h2c")],
+    [("Upgrade", "H2C")],
+    [("Upgrade", " h2c ")],
+    [("Upgrade", "h2c,")],
+    [("Upgrade", ",h2c")],
+    [("Upgrade", "\th2c")],
+    [("Upgrade", "h2c, websocket")],
+    [("Upgrade", "websocket, h2c")],
+    [("Upgrade", "websocket,h2c")],
+    [("Upgrade", "WebSocket , H2C")],
+    [("Upgrade", "websocket/13, h2c")],
+    [("Upgrade", "websocket"), ("Upgrade", "h2c")],
+    [("Upgrade", "h2c"), ("Upgrade", "websocket")],
+    [("Upgrade", ""), ("Upgrade", "h2c")],
+    [("Upgrade", "h2")],
+    [("Upgrade", "TLS/1.0, h2c")],
+    [("upgrade", "h2c")],
+    [("Upgrade_", "x"), ("Upgrade", "h2c")],
+]
+
+
+def read(connection, seconds=0.5):
+    """What comes until nothing comes for some time."""
+    received, end = b"", time.monotonic() + 10
+    connection.settimeout(seconds)
+    with contextlib.suppress(OSError):
+        while time.monotonic() < end and (more := connection.recv(65536)):
+            received += more
+    return received
+
+
+def head(method, path, lines):
+    return "".join(f"{line}\r\n" for line in [f"{method} {path} HTTP/1.1", "Host: app.example",
+                                              *(f"{name}: {value}" for name, value in lines), ""]).encode()
+
+
+def http2_to_admin(is_upgraded):
+    """The first bytes of an HTTP/2 client that sends GET /admin in stream 3."""
+    client = h2.connection.H2Connection()
+    if is_upgraded:
+        client.initiate_upgrade_connection()
+    else:
+        client.initiate_connection()
+    pseudo = [(":method", "GET"), (":path", "/admin"), (":scheme", "http"), (":authority", "app.example")]
+    client.send_headers(3, pseudo + IDENTITY, end_stream=True)
+    return client.data_to_send()
+
+
+def tunnel(port, method, path, lines):
+    """The first response, and what comes if the client goes on in HTTP/2 or, after CONNECT, in HTTP/1.1."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(head(method, path, lines))
+        first = read(connection)
+        with contextlib.suppress(OSError):
+            connection.sendall(head("GET", "/admin", IDENTITY) if method == "CONNECT" else http2_to_admin(True))
+        return first, read(connection)
+
+
+def upgrades(proxy, ann):
+    for lines in UPGRADES:
+        for path, credentials in (("/public/x", []), ("/x", [ann.bearer])):
+            first, after = tunnel(proxy.port, "GET", path, [*lines, CONNECTION, SETTINGS, *credentials])
+            what = (proxy.name, path, lines, first[:200], after[:500])
+            assert b" 101 " not in first.split(b"\r\n")[0] and FORGED.encode() not in first + after, what
+
+
+def connects(proxy, ann):
+    for target in ("/public/x", "/x", "app.example:80", "/admin"):
+        for credentials in ([], [ann.bearer]):
+            first, after = tunnel(proxy.port, "CONNECT", target, [*credentials])
+            what = (proxy.name, target, first[:200], after[:500])
+            assert FORGED.encode() not in first + after, what
+            assert not first or not 100 < int(first.split(b" ")[1]) < 300, what
+
+
+def ask_http2(port, headers, data=b""):
+    """The status of a request in HTTP/2 without an upgrade, or None if the proxy speaks only HTTP/1.1."""
+    client = h2.connection.H2Connection()
+    client.initiate_connection()
+    # A proxy may allow CONNECT with :protocol, but h2 would not send it otherwise.
+    client.config.validate_outbound_headers = False
+    client.send_headers(1, headers, end_stream=False)
+    if data:
+        client.send_data(1, data)
+    status, body, end = None, b"", time.monotonic() + 5
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(client.data_to_send())
+        connection.settimeout(1)
+        with contextlib.suppress(OSError, h2.exceptions.ProtocolError):
+            while time.monotonic() < end and (received := connection.recv(65536)):
+                for event in client.receive_data(received):
+                    if isinstance(event, h2.events.ResponseReceived):
+                        status = int(dict(event.headers)[b":status"])
+                    elif isinstance(event, h2.events.DataReceived):
+                        body += event.data
+                connection.sendall(client.data_to_send())
+    return status, body
+
+
+def http2(proxy, ann):
+    """A connection that begins in HTTP/2: each of its streams is decided on."""
+    def pseudo(method, path, *more):
+        return [(":method", method), (":path", path), (":scheme", "http"), (":authority", "app.example"), *more]
+
+    bearer = ("authorization", ann.bearer[1])
+    for path, more, statuses in (("/public/x", [], (200,)), ("/admin", [], (401,)), ("/admin", [bearer], (403,)),
+                                 ("/x", [bearer], (200,))):
+        status, body = ask_http2(proxy.port, pseudo("GET", path, *more, *IDENTITY))
+        assert status in (None, *statuses) and FORGED.encode() not in body, (proxy.name, path, status, body)
+    smuggled = head("GET", "/admin", IDENTITY)
+    for protocol in ("h2c", "websocket, h2c", "connect-udp", None):
+        for path in ("/public/x", "/x"):
+            wanted = pseudo("CONNECT", path, *([(":protocol", protocol)] if protocol else []), bearer)
+            status, body = ask_http2(proxy.port, wanted, smuggled + http2_to_admin(False))
+            what = (proxy.name, protocol, path, status, body)
+            assert (status is None or status >= 400) and FORGED.encode() not in body, what
+    wanted = [(":method", "CONNECT"), (":authority", "app.example:80"), bearer]
+    status, body = ask_http2(proxy.port, wanted, smuggled)
+    assert (status is None or status >= 400) and FORGED.encode() not in body, (proxy.name, status, body)
+
+
+def reaches_http2(port):
+    """Whether an application takes the upgrade without a proxy: the attack itself works."""
+    first, after = tunnel(port, "GET", "/", [("Upgrade", "h2c"), CONNECTION, SETTINGS])
+    return b" 101 " in first and FORGED.encode() in after
+
+
+def tunnels(proxy, ann):
+    upgrades(proxy, ann)
+    connects(proxy, ann)
+    http2(proxy, ann)
