@@ -12,7 +12,7 @@ mod catch_panic;
 mod client_ip;
 pub(crate) mod cors;
 pub(crate) mod denial_audit;
-mod drain_body;
+pub(crate) mod drain_body;
 pub(crate) mod metrics;
 pub(crate) mod refusal_log;
 pub(crate) mod request_origin;

@@ -1,5 +1,6 @@
 """An application in ASGI, for the servers of other makers, that reports what it receives."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -15,8 +16,15 @@ COMMANDS = {
 
 
 async def report(scope, receive, send):
+    length, digest, is_more = 0, hashlib.sha256(), True
+    while is_more:
+        message = await receive()
+        part = message.get("body", b"")
+        length, is_more = length + len(part), message.get("more_body", False)
+        digest.update(part)
     headers = [[name.decode(), value.decode("latin-1")] for name, value in scope["headers"]]
-    body = json.dumps({"path": scope["path"], "http": scope["http_version"], "headers": headers}).encode()
+    body = json.dumps({"path": scope["path"], "http": scope["http_version"], "headers": headers,
+                       "body": [length, digest.hexdigest()]}).encode()
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
     await send({"type": "http.response.body", "body": body})
 

@@ -2,14 +2,16 @@
 
 use crate::{
     extract::{credentials::authenticate, pagination::QueryParams},
+    middleware::drain_body,
     state::GatewayState,
 };
 use axum::{
     Extension,
-    extract::State,
+    body::HttpBody as _,
+    extract::{Request, State},
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, header::CONNECTION};
 use rolegate_auth_client::{
     CallContext, Requirement, Role, User,
     axum::{ApiError, RequiredRoles},
@@ -22,16 +24,35 @@ pub(super) async fn authorize(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
     query: QueryParams,
-    headers: HeaderMap,
-) -> Result<Response, Response> {
-    let roles = required_roles(&query).map_err(ApiError::into_response)?;
+    request: Request,
+) -> Response {
+    let mut response = match required_roles(&query) {
+        Ok(roles) => decide(&state, context, roles, request.headers()).await,
+        Err(error) => error.into_response(),
+    };
+    let body = request.into_body();
+    if !body.is_end_stream() {
+        // A proxy may announce the body of its client and never send it. The answer does not wait for
+        // it, and what comes later must not be taken for the next request.
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        tokio::spawn(drain_body::drain(body, drain_body::DRAIN_TIMEOUT));
+    }
+    response
+}
+
+async fn decide(
+    state: &GatewayState,
+    context: CallContext,
+    roles: Option<Vec<Role>>,
+    headers: &HeaderMap,
+) -> Response {
     let requirement = roles.as_deref().map_or(Requirement::AnyAuthenticated, Requirement::Roles);
-    match authenticate(&state, &headers, context, requirement).await {
-        Ok(user) => Ok(identity(&user).into_response()),
+    match authenticate(state, headers, context, requirement).await {
+        Ok(user) => identity(&user).into_response(),
         Err(mut response) => {
             let roles = roles.map(|roles| RequiredRoles(roles.into()));
             roles.map(|roles| response.extensions_mut().insert(roles));
-            Err(response)
+            response
         }
     }
 }

@@ -5,10 +5,13 @@ use crate::{
     state::GatewayState,
     test_support::{TestResponse, authorized, bare, fake_auth, send},
 };
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::Request;
 use serde_json::{Value, json};
+use std::{convert::Infallible, time::Duration};
+use tokio::time::Instant;
+use tokio_stream::pending;
 
 /// The identity headers of a response.
 const IDENTITY: [&str; 3] = ["rolegate-user-id", "rolegate-username", "rolegate-role"];
@@ -121,6 +124,26 @@ async fn a_url_that_names_no_known_requirement_is_refused_for_everybody() {
             assert_eq!(identity(&response), ["", "", ""], "{query}");
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn decision_does_not_wait_for_a_body_that_never_comes() {
+    for (path, authorization, status) in [
+        ("/authorize", "Bearer user", 200),
+        ("/authorize?roles=admin", "Bearer user", 403),
+        ("/authorize", "", 401),
+        ("/authorize?x", "Bearer user", 400),
+    ] {
+        let mut request = authorized("POST", path, authorization);
+        *request.body_mut() = Body::from_stream(pending::<Result<Bytes, Infallible>>());
+        let began = Instant::now();
+        let response = send_one(request).await;
+        assert_eq!((response.status.as_u16(), began.elapsed()), (status, Duration::ZERO), "{path}");
+        // The rest is no request.
+        assert_eq!(response.header("connection"), "close", "{path}");
+    }
+    let response = ask("/authorize", "Bearer user").await;
+    assert_eq!((response.status.as_u16(), response.header("connection")), (200, ""));
 }
 
 #[tokio::test]

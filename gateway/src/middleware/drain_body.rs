@@ -27,7 +27,7 @@ use tokio::{sync::oneshot, time::timeout};
 
 /// Bytes, not counting what the handler read.
 const MAX_DRAIN: u64 = 8 * 1024 * 1024;
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// After a 503: an overloaded gateway must not wait for slow bodies.
 const BUSY_DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -68,7 +68,7 @@ pub(crate) async fn drain_unread<F: Future<Output = Response>>(
 }
 
 /// Whether the body ended within the limits.
-async fn drain(mut body: Body, time: Duration) -> bool {
+pub(crate) async fn drain(mut body: Body, time: Duration) -> bool {
     if body.size_hint().lower() > MAX_DRAIN {
         return false;
     }

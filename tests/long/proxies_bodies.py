@@ -1,0 +1,68 @@
+"""Requests with bodies: the application gets all of it, and nobody waits for it elsewhere."""
+
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import socket
+import time
+from urllib.parse import urlsplit
+
+# Seconds. A proxy that announces a body to Rolegate and sends none took 5.
+SOON = 3
+BODIES = [b"", b"x", b"GET /admin HTTP/1.1\r\nHost: app.example\r\n\r\n", b"\x00\xff" * 100_000]
+
+
+def send(port, method, path, body, user=None, headers=(), timeout=90):
+    """The status, the report of the application if it is one, and the seconds that both took."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    began = time.monotonic()
+    with contextlib.closing(connection):
+        # A proxy may refuse before it has read all.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            connection.request(method, path, body, dict([*headers, *([user.bearer] if user else [])]))
+        response = connection.getresponse()
+        received = response.read()
+    report = json.loads(received) if response.status == 200 else None
+    return response.status, report, time.monotonic() - began
+
+
+def bodies(proxy, ann):
+    for body in BODIES:
+        # An iterator is sent in chunks, without Content-Length.
+        for sent in (lambda: body, lambda: iter([body[:7], body[7:]] if body else [])):
+            for path, user, expected in (("/public/x", None, 200), ("/x", ann, 200), ("/x", None, 401),
+                                         ("/admin", ann, 403)):
+                for method in ("POST", "PUT", "DELETE"):
+                    status, report, seconds = send(proxy.port, method, path, sent(), user)
+                    what = (proxy.name, method, path, len(body), status, report, seconds)
+                    assert status == expected and seconds < SOON, what
+                    digest = hashlib.sha256(body).hexdigest()
+                    assert report is None or report["body"] == [len(body), digest], what
+
+
+def requests_of_one_connection(proxy, ann):
+    connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=30)
+    for number in range(20):
+        user = dict([ann.bearer]) if number % 3 else {}
+        connection.request("POST", f"/x{number}", BODIES[2] * number, user)
+        response = connection.getresponse()
+        received = response.read()
+        assert response.status == (200 if user else 401), (proxy.name, number, response.status)
+        assert not user or json.loads(received)["path"] == f"/x{number}", (proxy.name, number, received)
+
+
+def announced_bodies(ann):
+    """`/authorize` answers a request whose body never comes, and takes nothing after it for a request."""
+    for length in (b"Content-Length: 100", b"Transfer-Encoding: chunked"):
+        port, began = urlsplit(os.environ["FORWARD_URL"]).port, time.monotonic()
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+            authorization = f"{ann.bearer[0]}: {ann.bearer[1]}".encode()
+            connection.sendall(b"\r\n".join([b"POST /authorize HTTP/1.1", b"Host: x", authorization, length, b"", b""]))
+            received = connection.recv(65536)
+            assert received.startswith(b"HTTP/1.1 200") and b"connection: close" in received, received
+            assert time.monotonic() - began < SOON, (length, time.monotonic() - began)
+            connection.sendall(b"0\r\n\r\nGET /authorize HTTP/1.1\r\nHost: x\r\n\r\n" + b"x" * 100)
+            with contextlib.suppress(ConnectionResetError):
+                assert not connection.recv(65536), length
