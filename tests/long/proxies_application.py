@@ -1,5 +1,6 @@
 """An application in ASGI, for the servers of other makers, that reports what it receives."""
 
+import asyncio
 import hashlib
 import json
 import os
@@ -11,27 +12,65 @@ from proxies_network import answers, free_port, until
 
 COMMANDS = {
     # Speaks HTTP/2 after `Upgrade: h2c`, by default.
-    "hypercorn": ["hypercorn", "--log-level", "error", "--bind"],
+    "hypercorn": "hypercorn --log-level error --bind 127.0.0.1:PORT",
+    # With `websockets`, and without pings of its own.
+    "uvicorn": "uvicorn --log-level error --ws websockets --ws-ping-interval 1000 --port PORT",
 }
+# Seconds: when `/late` answers, and when `/events` sends one.
+LATE, EVENTS_AT = 45, [0, 1, 45, 60]
+# The bytes that arrived of the last body to a path.
+progress = {}
+
+
+async def application(scope, receive, send):
+    if scope["type"] == "websocket":
+        await echo(scope, receive, send)
+    elif scope["type"] == "http" and scope["path"] == "/events":
+        await events(send)
+    elif scope["type"] == "http":
+        await report(scope, receive, send)
+
+
+def headers_of(scope):
+    return [[name.decode(), value.decode("latin-1")] for name, value in scope["headers"]]
 
 
 async def report(scope, receive, send):
-    length, digest, is_more = 0, hashlib.sha256(), True
+    path, digest, length, is_more = scope["path"], hashlib.sha256(), 0, True
     while is_more:
         message = await receive()
-        part = message.get("body", b"")
-        length, is_more = length + len(part), message.get("more_body", False)
+        part, is_more = message.get("body", b""), message.get("more_body", False)
         digest.update(part)
-    headers = [[name.decode(), value.decode("latin-1")] for name, value in scope["headers"]]
-    body = json.dumps({"path": scope["path"], "http": scope["http_version"], "headers": headers,
-                       "body": [length, digest.hexdigest()]}).encode()
+        length += len(part)
+        if path.startswith("/upload/"):
+            progress[path] = length
+    if path == "/late":
+        await asyncio.sleep(LATE)
+    body = json.dumps({"path": path, "http": scope["http_version"], "headers": headers_of(scope),
+                       "body": [length, digest.hexdigest()], "progress": progress}).encode()
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
     await send({"type": "http.response.body", "body": body})
 
 
-async def application(scope, receive, send):
-    if scope["type"] == "http":
-        await report(scope, receive, send)
+async def events(send):
+    headers = [(b"content-type", b"text/event-stream")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    before = 0
+    for at in EVENTS_AT:
+        await asyncio.sleep(at - before)
+        before = at
+        await send({"type": "http.response.body", "body": f"data: {at}\n\n".encode(), "more_body": True})
+    await send({"type": "http.response.body"})
+
+
+async def echo(scope, receive, send):
+    """Sends the headers, and then every message back."""
+    await receive()
+    await send({"type": "websocket.accept"})
+    await send({"type": "websocket.send", "text": json.dumps(headers_of(scope))})
+    while (message := await receive())["type"] == "websocket.receive":
+        sent = {name: message[name] for name in ("text", "bytes") if message.get(name) is not None}
+        await send({"type": "websocket.send", **sent})
 
 
 class ServedApplication:
@@ -40,10 +79,9 @@ class ServedApplication:
     def __init__(self, server):
         self.server_port = free_port()
         self.log = tempfile.TemporaryFile()
-        *command, option = COMMANDS[server]
-        address = f"127.0.0.1:{self.server_port}"
+        command = COMMANDS[server].replace("PORT", str(self.server_port)).split()
         self.process = subprocess.Popen(
-            [*command, option, address, "proxies_application:application"], stdout=self.log, stderr=self.log,
+            [*command, "proxies_application:application"], stdout=self.log, stderr=self.log,
             env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parent)})
         until(f"{server} to listen", lambda: answers(self.server_port, "/"), 60)
 

@@ -42,7 +42,8 @@ def bodies(proxy, ann):
                     assert report is None or report["body"] == [len(body), digest], what
 
 
-def requests_of_one_connection(proxy, ann):
+def kept_alive(proxy, ann):
+    """Nothing of a body is taken for the next request."""
     connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=30)
     for number in range(20):
         user = dict([ann.bearer]) if number % 3 else {}

@@ -1,0 +1,90 @@
+"""What takes long or is large: uploads, late answers, streams of events and WebSockets, all at once."""
+
+import http.client
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import websockets.exceptions
+from proxies_application import EVENTS_AT, LATE
+from proxies_bodies import send
+from proxies_network import until
+from proxies_upgrades import tunnel
+from websockets.sync.client import connect
+
+MEGABYTE, UPLOAD = b"\x00\xffdata\r\n" * (1 << 17), 100
+# Seconds without any data, as of a client that sends no pings.
+IDLE = 65
+KEY = [("Connection", "Upgrade"), ("Sec-WebSocket-Version", "13"), ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")]
+NAMES = ["rolegate-user-id", "rolegate-username", "rolegate-role"]
+
+
+def upload(proxy, ann):
+    """The application gets the first half before the client sends the second."""
+    path = f"/upload/{proxy.name}"
+
+    def parts():
+        yield from [MEGABYTE] * (UPLOAD // 2)
+        until(f"{proxy.name} to stream", lambda: received_so_far(proxy, path) > len(MEGABYTE), 20)
+        yield from [MEGABYTE] * (UPLOAD // 2)
+
+    length = ("Content-Length", str(len(MEGABYTE) * UPLOAD))
+    for headers in ([length], []):
+        status, report, _ = send(proxy.port, "PUT", path, parts(), ann, headers)
+        assert (status, report and report["body"][0]) == (200, len(MEGABYTE) * UPLOAD), (proxy.name, headers, status)
+
+
+def received_so_far(proxy, path):
+    report = send(proxy.application.server_port, "GET", "/progress", None)[1]
+    return report["progress"].get(path, 0)
+
+
+def late_answer(proxy, ann):
+    status, _, seconds = send(proxy.port, "GET", "/late", None, ann)
+    assert status == 200 and seconds >= LATE, (proxy.name, status, seconds)
+
+
+def events(proxy, ann):
+    connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=90)
+    began = time.monotonic()
+    connection.request("GET", "/events", headers=dict([ann.bearer]))
+    response = connection.getresponse()
+    for at in EVENTS_AT:
+        line = response.readline() + response.readline()
+        what = (proxy.name, at, line, time.monotonic() - began)
+        assert line == f"data: {at}\n\n".encode() and at - 1 < time.monotonic() - began < at + 10, what
+    assert response.read() == b"", proxy.name
+
+
+def websocket(proxy, ann):
+    """The decision is about the request that upgrades; the application learns the identity from it."""
+    forged = [(name, "1") for name in NAMES]
+    identity = dict(zip(NAMES, map(str, ann.identity)))
+    url = f"ws://127.0.0.1:{proxy.port}"
+    for path, headers, expected in (("/ws", [ann.bearer, *forged], identity), ("/public/ws", forged, {})):
+        with connect(url + path, additional_headers=headers, ping_interval=None, open_timeout=30) as socket:
+            seen = dict(json.loads(socket.recv()))
+            assert {name: seen[name] for name in NAMES if name in seen} == expected, (proxy.name, path, seen)
+            assert "authorization" not in seen, (proxy.name, path)
+            for message in ("a", "x" * 200_000, b"\x00"):
+                socket.send(message)
+                assert socket.recv() == message, proxy.name
+            if expected:
+                time.sleep(IDLE)
+                socket.send("still here")
+                assert socket.recv() == "still here", proxy.name
+    for path, headers, status in (("/ws", forged, 401), ("/admin/ws", [ann.bearer], 403)):
+        try:
+            connect(url + path, additional_headers=headers, open_timeout=30).close()
+            raise AssertionError((proxy.name, path))
+        except websockets.exceptions.InvalidStatus as refused:
+            assert refused.response.status_code == status, (proxy.name, path, refused)
+    for value in ("WebSocket", "WEBSOCKET"):
+        first, _ = tunnel(proxy.port, "GET", "/ws", [("Upgrade", value), *KEY, ann.bearer])
+        assert first.startswith(b"HTTP/1.1 101 "), (proxy.name, value, first)
+
+
+def streams(proxy, ann):
+    with ThreadPoolExecutor() as pool:
+        for done in [pool.submit(check, proxy, ann) for check in (upload, late_answer, events, websocket)]:
+            done.result()
