@@ -2,7 +2,6 @@
 
 use crate::{
     accounts::{AccountError, Accounts, AdminPassword, InitialPassword, Policy, SeedError},
-    clock::SystemClock,
     grpc::{AuthGrpc, ExtAuthz},
     metrics,
     password::{BlocklistFile, Hasher, Peppers},
@@ -74,7 +73,7 @@ impl AuthService {
             accepted = ?keyring.kids().collect::<Vec<_>>(),
             "loaded the keys of access tokens"
         );
-        let tokens = Tokens::new(keyring, Arc::new(SystemClock));
+        let tokens = Tokens::new(keyring);
         let (policy, initial_password) = (config.policy, config.initial_password);
         let blocklist = policy.passwords.blocklist.clone();
         blocklist.iter().for_each(BlocklistFile::log);

@@ -10,7 +10,7 @@
 //! - [`store`]: the trait and its two engines.
 //! - [`api_key`]: the keys of programs.
 //! - [`password`]: hashing and verifying; [`token`]: issuing and verifying access tokens;
-//!   [`secret_generation`]: random secrets; [`clock`]: the current time.
+//!   [`secret_generation`]: random secrets; [`clock`]: the time of the system.
 //! - `audit`: the audit log; `metrics`: the metrics.
 //! - [`request_origin`]: client address and deadline of a request; [`user`]: the user types.
 

@@ -20,13 +20,14 @@ pub use api_keys::{ApiKeyStore, InsertKeyError, NewApiKey};
 pub use batched_reads::BatchedReads;
 pub use rolegate_sql_store::StoreError;
 pub use sql::open;
+pub(crate) use sql::open_beside;
 pub use tables::inspect;
 pub(crate) use transfer::{Export, Import, Transfer, UserRecord};
 
-use crate::user::{Credentials, MAX_LEAD_SECONDS, User};
+use crate::user::{Credentials, User};
 use async_trait::async_trait;
 use rolegate_proto::Role;
-use rolegate_sql_store::StoreStatus;
+use rolegate_sql_store::{StoreStatus, Timed};
 use secrecy::SecretString;
 
 /// The label of this store in metrics.
@@ -62,16 +63,6 @@ pub enum ActorError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// A password to set.
-#[derive(Debug)]
-pub struct NewPassword {
-    /// A bcrypt hash.
-    pub hash: SecretString,
-    /// Unix seconds: tokens issued earlier are revoked. The stored value always grows: it is at least
-    /// one more than before.
-    pub tokens_not_before: u64,
 }
 
 /// Who sets a password, and the condition that the write checks again.
@@ -150,13 +141,13 @@ pub trait UserStore: ApiKeyStore {
     async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, InsertError>;
 
     /// The users with these ids.
-    async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError>;
+    async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError>;
 
     /// The users with these names, with their hashes.
     async fn credentials_by_username(
         &self,
         usernames: &[String],
-    ) -> Result<Vec<Credentials>, StoreError>;
+    ) -> Result<Timed<Vec<Credentials>>, StoreError>;
 
     /// The highest cost of the bcrypt hashes. Reads all users.
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError>;
@@ -177,28 +168,24 @@ pub trait UserStore: ApiKeyStore {
         actor: Option<i64>,
         id: i64,
         disabled: bool,
-        tokens_not_before: u64,
     ) -> Result<Option<User>, ActorError>;
 
-    /// Revokes the tokens of a user. The stored value becomes `tokens_not_before`, or grows by one if
-    /// it is not earlier. It stays if it is so late that no token can have been issued at it; a bearer's
-    /// always grows. `None` if there is no such user, or the token of the bearer is not good any more.
-    async fn revoke_tokens(
-        &self,
-        by: Revoker,
-        id: i64,
-        tokens_not_before: u64,
-    ) -> Result<Option<User>, ActorError>;
+    /// Revokes the tokens of a user. `tokens_not_before` becomes a time shortly after the present, or
+    /// grows by one if it is not earlier than that. If it is so late that no token can have been issued at
+    /// it, it stays, and an operator lowers it; a bearer's always grows. `None` if there is no such user,
+    /// or the token of the bearer is not good any more.
+    async fn revoke_tokens(&self, by: Revoker, id: i64) -> Result<Option<User>, ActorError>;
 
     /// Deletes and returns a user, with the API keys, under the conditions of `set_role`. Ids are never
     /// reused.
     async fn delete(&self, actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError>;
 
-    /// Sets a password if the condition of `writer` holds; otherwise, or without such a user, `None`.
+    /// Sets a password, of which this is the hash, and revokes the tokens, if the condition of `writer`
+    /// holds; otherwise, or without such a user, `None`. `tokens_not_before` always grows.
     async fn set_password(
         &self,
         id: i64,
-        new: NewPassword,
+        hash: SecretString,
         writer: PasswordWriter,
     ) -> Result<Option<User>, StoreError>;
 
@@ -218,13 +205,6 @@ pub trait UserStore: ApiKeyStore {
 
     /// Finishes running statements and closes every connection.
     async fn close(&self);
-}
-
-/// The latest possible time of issue of a token, in Unix seconds, when a revocation begins.
-/// `tokens_not_before` is two seconds after the clock of the revoking replica. The clock of the issuing
-/// one may be a second ahead of that, and it issues [`MAX_LEAD_SECONDS`] ahead.
-fn latest_issue(tokens_not_before: u64) -> u64 {
-    tokens_not_before.saturating_add(MAX_LEAD_SECONDS - 1)
 }
 
 /// The user `id` out of the rows of this user, of `actor` and of all admins, if `actor` may write. A write

@@ -12,10 +12,7 @@ pub use key_source::KeySource;
 pub(crate) use key_source::list as secret_list;
 pub use keyring::{Keyring, KeyringError};
 
-use crate::{
-    clock::Clock,
-    user::{MAX_LEAD_SECONDS, User},
-};
+use crate::user::{MAX_LEAD_SECONDS, User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use keyring::Key;
 use rolegate_proto::limits::MAX_TOKEN_LEN;
@@ -26,10 +23,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The lifetime of a token: 30 minutes.
 pub const TOKEN_TTL_SECONDS: u64 = 30 * 60;
 
-/// Covers the clock skew between replicas, and the time that a new password takes to be stored.
-const CLOCK_SKEW_SECONDS: u64 = 1;
-
-/// How much longer than [`TOKEN_TTL_SECONDS`] a token may be valid: for replicas whose clocks differ.
+/// How much longer than [`TOKEN_TTL_SECONDS`] a token may be valid: more than [`MAX_LEAD_SECONDS`].
 const MAX_EXTRA_SECONDS: u64 = 60;
 
 /// Issues and verifies access tokens. Clones share their keys, including later replacements.
@@ -37,29 +31,26 @@ const MAX_EXTRA_SECONDS: u64 = 60;
 pub struct Tokens {
     /// Replaced as a whole; each call takes one snapshot.
     keyring: Arc<RwLock<Arc<Keyring>>>,
-    clock: Arc<dyn Clock>,
 }
 
-/// The content of a valid token.
+/// The content of a token with a good signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifiedToken {
-    /// The id in `sub`.
+    /// The id in `sub`; that of no user for an integer outside the range of user ids.
     pub user_id: i64,
     /// The time of issue in Unix seconds, derived from `exp`.
     pub issued: u64,
+    /// [`User::tokens_marked_until`] at that time, if it was later.
+    pub mark: Option<u64>,
+    exp: u64,
+    nbf: Option<u64>,
 }
 
-/// A token does not establish an identity.
+/// The token is malformed, forged, expired, not valid yet, or has a `sub` or `exp` that this service
+/// does not issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TokenError {
-    /// Malformed, forged, expired, not valid yet, or with a `sub` or `exp` that this service does not
-    /// issue.
-    #[error("the token is invalid")]
-    Invalid,
-    /// Valid, but its `sub` is an integer outside the range of user ids.
-    #[error("the token's user does not exist")]
-    NoSuchUser,
-}
+#[error("the token is invalid")]
+pub struct InvalidToken;
 
 /// A token could not be signed.
 #[derive(Debug, thiserror::Error)]
@@ -83,11 +74,13 @@ struct Claims {
     nbf: Option<u64>,
 }
 
-/// A header that this service did not issue. Any `crit` member counts, even `null`.
+/// A header other than that of most tokens. Any `crit` member counts, even `null`.
 #[derive(Deserialize)]
-struct ForeignHeader {
+struct OtherHeader {
     alg: String,
     kid: Option<String>,
+    /// See [`VerifiedToken::mark`].
+    marked_until: Option<u64>,
     #[serde(default, deserialize_with = "is_present")]
     crit: bool,
 }
@@ -99,8 +92,8 @@ fn is_present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool,
 impl Tokens {
     /// Signs with the first key of the ring and verifies with all of them.
     #[must_use]
-    pub fn new(keyring: Keyring, clock: Arc<dyn Clock>) -> Self {
-        Self { keyring: Arc::new(RwLock::new(Arc::new(keyring))), clock }
+    pub fn new(keyring: Keyring) -> Self {
+        Self { keyring: Arc::new(RwLock::new(Arc::new(keyring))) }
     }
 
     fn keyring(&self) -> Arc<Keyring> {
@@ -126,106 +119,100 @@ impl Tokens {
         *self.keyring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keyring);
     }
 
-    /// See [`revocation_time`].
+    /// How many seconds after `now` a token may be issued for the user: none, except after many
+    /// revocations in a row, or by a clock that was ahead.
     #[must_use]
-    pub fn revocation_time(&self) -> u64 {
-        revocation_time(self.clock.as_ref())
+    pub fn seconds_until_issue(user: &User, now: u64) -> u64 {
+        user.tokens_not_before.saturating_sub(now.saturating_add(MAX_LEAD_SECONDS))
     }
 
-    /// The time of the clock that judges tokens, in Unix seconds.
-    #[must_use]
-    pub fn now(&self) -> u64 {
-        self.clock.unix_seconds()
-    }
-
-    /// Whether the clock has reached `time`, in Unix seconds.
-    #[must_use]
-    pub fn is_reached(&self, time: u64) -> bool {
-        self.clock.unix_seconds() >= time
-    }
-
-    /// How many seconds remain until a token may be issued for the user: none, except after many
-    /// revocations in a row.
-    #[must_use]
-    pub fn seconds_until_issue(&self, user: &User) -> u64 {
-        let latest = self.clock.unix_seconds().saturating_add(MAX_LEAD_SECONDS);
-        user.tokens_not_before.saturating_sub(latest)
-    }
-
-    /// Issues a token for the user. Its time of issue is never before the user's
+    /// Issues a token for the user as read at `now`. Its time of issue is never before the user's
     /// `tokens_not_before`, so a new password does not revoke the tokens issued right after it.
-    pub fn issue(&self, user: &User) -> Result<SecretString, SigningError> {
+    pub fn issue(&self, user: &User, now: u64) -> Result<SecretString, SigningError> {
         let keyring = self.keyring();
         let key = keyring.signing();
-        let issued = self.clock.unix_seconds().max(user.tokens_not_before);
+        let issued = now.max(user.tokens_not_before);
         let claims = serde_json::to_vec(&IssuedClaims {
             sub: user.id.to_string(),
             username: &user.username,
             role: user.role.as_str(),
             exp: issued.saturating_add(TOKEN_TTL_SECONDS),
         })?;
-        let message = format!("{}.{}", key.header(), URL_SAFE_NO_PAD.encode(claims));
+        let mark = Some(user.tokens_marked_until).filter(|until| issued < *until);
+        let header = mark.map_or_else(|| key.header().to_owned(), |until| key.marked_header(until));
+        let message = format!("{header}.{}", URL_SAFE_NO_PAD.encode(claims));
         let signature = key.sign(&message);
         Ok(SecretString::from(format!("{message}.{signature}")))
     }
 
-    /// Verifies signature, `exp`, `nbf` and `sub`. The caller compares `issued` with the stored user.
-    pub fn verify(&self, token: &str) -> Result<VerifiedToken, TokenError> {
+    /// Verifies the signature and `sub`. The caller reads the user, whose time decides about the rest.
+    pub fn verify(&self, token: &str) -> Result<VerifiedToken, InvalidToken> {
         if token.len() > MAX_TOKEN_LEN {
-            return Err(TokenError::Invalid);
+            return Err(InvalidToken);
         }
-        let (message, signature) = token.rsplit_once('.').ok_or(TokenError::Invalid)?;
-        let (header, payload) = message.split_once('.').ok_or(TokenError::Invalid)?;
-        if !self.is_signed(header, message, signature)? {
-            return Err(TokenError::Invalid);
-        }
-        let claims: Claims = decode_json(payload)?;
-        let now = self.clock.unix_seconds();
-        let latest = now.saturating_add(TOKEN_TTL_SECONDS + MAX_EXTRA_SECONDS);
-        let is_valid_now = now < claims.exp && claims.nbf.is_none_or(|nbf| nbf <= now);
-        // A later `exp` is of a token that this service did not issue, or of a wrong clock.
-        if !is_valid_now || claims.exp > latest {
-            return Err(TokenError::Invalid);
-        }
-        let issued = claims.exp.saturating_sub(TOKEN_TTL_SECONDS);
-        Ok(VerifiedToken { user_id: parse_user_id(&claims.sub)?, issued })
+        let (message, signature) = token.rsplit_once('.').ok_or(InvalidToken)?;
+        let (header, payload) = message.split_once('.').ok_or(InvalidToken)?;
+        let mark = self.signed_mark(header, message, signature)?;
+        let Claims { sub, exp, nbf } = decode_json(payload)?;
+        let issued = exp.saturating_sub(TOKEN_TTL_SECONDS);
+        Ok(VerifiedToken { user_id: parse_user_id(&sub)?, issued, mark, exp, nbf })
     }
 
-    /// A header that this service issued names its key; comparing its text is cheaper than parsing.
-    fn is_signed(&self, header: &str, message: &str, signature: &str) -> Result<bool, TokenError> {
+    /// The mark of a token with a good signature. A header that this service issued names its key;
+    /// comparing its text is cheaper than parsing.
+    fn signed_mark(
+        &self,
+        header: &str,
+        message: &str,
+        signature: &str,
+    ) -> Result<Option<u64>, InvalidToken> {
         let signed_with = |key: &Key| key.verify(message, signature);
         let keyring = self.keyring();
         if let Some(key) = keyring.by_header(header) {
-            return Ok(signed_with(key));
+            return signed_with(key).then_some(None).ok_or(InvalidToken);
         }
-        let header: ForeignHeader = decode_json(header)?;
+        let header: OtherHeader = decode_json(header)?;
         // RFC 7515, section 4.1.11: no critical extension is supported.
         if header.alg != "HS256" || header.crit {
-            return Err(TokenError::Invalid);
+            return Err(InvalidToken);
         }
-        Ok(keyring.candidates(header.kid.as_deref()).any(signed_with))
+        let is_signed = keyring.candidates(header.kid.as_deref()).any(signed_with);
+        is_signed.then_some(header.marked_until).ok_or(InvalidToken)
+    }
+}
+
+impl VerifiedToken {
+    /// Whether it is valid at this time, in Unix seconds: `exp` and `nbf`. A later `exp` than any that
+    /// is issued is of another program, or of a clock that was ahead.
+    #[must_use]
+    pub fn is_valid_at(&self, now: u64) -> bool {
+        let latest = now.saturating_add(TOKEN_TTL_SECONDS + MAX_EXTRA_SECONDS);
+        now < self.exp && self.exp <= latest && self.nbf.is_none_or(|nbf| nbf <= now)
+    }
+
+    /// Whether it has ended before its time, by the user as stored.
+    #[must_use]
+    pub fn is_revoked(&self, user: &User) -> bool {
+        let until = user.tokens_marked_until;
+        self.issued < user.tokens_not_before || (self.issued < until && self.mark != Some(until))
     }
 }
 
 /// Decodes a part of a token: base64url without padding (RFC 7515, section 2) of a JSON object.
-fn decode_json<T: DeserializeOwned>(part: &str) -> Result<T, TokenError> {
-    let json = URL_SAFE_NO_PAD.decode(part).map_err(|_| TokenError::Invalid)?;
+fn decode_json<T: DeserializeOwned>(part: &str) -> Result<T, InvalidToken> {
+    let json = URL_SAFE_NO_PAD.decode(part).map_err(|_| InvalidToken)?;
     // serde accepts an array for a struct; claims are members of an object.
     if json.trim_ascii_start().first() != Some(&b'{') {
-        return Err(TokenError::Invalid);
+        return Err(InvalidToken);
     }
-    serde_json::from_slice(&json).map_err(|_| TokenError::Invalid)
+    serde_json::from_slice(&json).map_err(|_| InvalidToken)
 }
 
-/// The `tokens_not_before` of a password that is set now: later than every token issued so far, by
-/// this replica in the current second or by one whose clock is ahead.
-#[must_use]
-pub fn revocation_time(clock: &dyn Clock) -> u64 {
-    clock.unix_seconds().saturating_add(1 + CLOCK_SKEW_SECONDS)
-}
+/// An id that no user has.
+const NO_USER: i64 = -1;
 
 /// Parses a `sub` claim. Only the canonical decimal form is valid, so that an id has one spelling.
-fn parse_user_id(sub: &str) -> Result<i64, TokenError> {
+fn parse_user_id(sub: &str) -> Result<i64, InvalidToken> {
     let digits = sub.strip_prefix('-').unwrap_or(sub);
     let is_canonical = match digits.as_bytes() {
         [b'0'] => digits.len() == sub.len(),
@@ -233,9 +220,9 @@ fn parse_user_id(sub: &str) -> Result<i64, TokenError> {
         _ => false,
     };
     if !is_canonical {
-        return Err(TokenError::Invalid);
+        return Err(InvalidToken);
     }
-    sub.parse().map_err(|_| TokenError::NoSuchUser)
+    Ok(sub.parse().unwrap_or(NO_USER))
 }
 
 impl std::fmt::Debug for Tokens {

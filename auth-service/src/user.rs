@@ -3,10 +3,16 @@
 use rolegate_proto::Role;
 use secrecy::SecretString;
 
-/// How far ahead of its clock a replica issues tokens, in seconds: revocations in a row move
-/// `tokens_not_before` ahead, and a login waits until it is this near. Far below what replicas accept,
-/// so their clocks may differ.
+/// How far ahead of the clock tokens are issued, in seconds: revocations in a row move
+/// `tokens_not_before` ahead, and a login waits until it is this near.
 pub(crate) const MAX_LEAD_SECONDS: u64 = 30;
+
+/// How far the clock may be set back by a failover to another server, in seconds.
+pub(crate) const MAX_STEP_SECONDS: u64 = 2;
+
+/// How far ahead of the clock a revocation stores its time: later than every token issued so far,
+/// in the current second and by the clock before a failover.
+pub(crate) const REVOCATION_LEAD_SECONDS: u64 = 1 + MAX_STEP_SECONDS;
 
 /// A user without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +28,8 @@ pub struct User {
     pub tokens_not_before: u64,
     /// Whether every credential of the user is refused, as if the user did not exist.
     pub disabled: bool,
+    /// Tokens issued before this time, in Unix seconds, count only with this mark.
+    pub tokens_marked_until: u64,
 }
 
 impl User {

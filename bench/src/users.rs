@@ -3,7 +3,7 @@
 use crate::Failure;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rolegate_auth_service::{
-    clock::{Clock as _, SystemClock},
+    clock::system_time,
     token::{Keyring, TOKEN_TTL_SECONDS, Tokens},
     user::User,
 };
@@ -11,7 +11,7 @@ use rolegate_proto::Role;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 /// The HS256 secret.
 pub(crate) const SIGNING_SECRET: &str = "a signing secret of more than 32 bytes";
@@ -54,7 +54,7 @@ pub(crate) fn with_tokens() -> Result<Vec<LoadUser>, Failure> {
     // Installing the provider twice is harmless.
     let _ = jsonwebtoken::crypto::rust_crypto::DEFAULT_PROVIDER.install_default();
     let keyring = Keyring::new(&SecretString::from(SIGNING_SECRET), &[])?;
-    let tokens = Tokens::new(keyring, Arc::new(SystemClock));
+    let tokens = Tokens::new(keyring);
     (FIRST_ID..).take(COUNT).map(|id| with_token(id, &tokens)).collect()
 }
 
@@ -62,20 +62,22 @@ fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
     // As in the SQL below.
     let role = if id % 10 == 0 { Role::Author } else { Role::User };
     let username = format!("load-user-{id}");
-    let token = tokens.issue(&User {
+    let user = User {
         id,
         username: username.clone(),
         role,
         tokens_not_before: 0,
         disabled: false,
-    })?;
+        tokens_marked_until: 0,
+    };
+    let token = tokens.issue(&user, system_time())?;
     Ok(LoadUser { username, token: token.expose_secret().to_owned(), role })
 }
 
 /// Invalid tokens with the detail of their 401 responses.
 pub(crate) fn invalid_tokens() -> Result<Vec<(String, &'static str)>, Failure> {
     const INVALID: &str = "Invalid or expired token.";
-    let now = SystemClock.unix_seconds();
+    let now = system_time();
     let signed = |id: i64, exp: u64, secret: &str| {
         let key = jsonwebtoken::EncodingKey::from_secret(secret.as_bytes());
         let claims = json!({ "sub": id.to_string(), "username": "x", "role": "admin", "exp": exp });

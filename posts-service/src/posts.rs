@@ -19,7 +19,7 @@ use crate::{
     store::{self, PostStore},
 };
 use rolegate_auth_client::AuthClient;
-use rolegate_sql_store::BatchedReads;
+use rolegate_sql_store::{BatchedReads, Timed};
 use std::sync::Arc;
 
 /// The use cases over one store. Clones share everything.
@@ -41,7 +41,8 @@ impl Posts {
             "id",
             move |ids: Vec<i64>| {
                 let store = Arc::clone(&by_id);
-                async move { store.posts_by_id(&ids).await }
+                // Nothing depends on the time.
+                async move { Ok(Timed { at: 0, value: store.posts_by_id(&ids).await? }) }
             },
             |post: &Post| post.id,
         );

@@ -33,6 +33,9 @@ impl Reason {
             Self::PostNotFound => (404, "Post not found."),
             Self::TooManyAttempts => (429, "Too many attempts, try again later."),
             Self::Overloaded => (503, "Service is busy, try again."),
+            Self::ClockBehind => {
+                (503, "The clock is behind the time of the user's last revocation.")
+            }
             Self::AuthUnavailable | Self::StoreUnavailable => {
                 (503, "Service temporarily unavailable.")
             }

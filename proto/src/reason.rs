@@ -84,6 +84,9 @@ reasons! {
     TooManyAttempts = "TOO_MANY_ATTEMPTS", ResourceExhausted;
     /// No capacity within the deadline; `google.rpc.RetryInfo` says when to try again.
     Overloaded = "OVERLOADED", ResourceExhausted;
+    /// The clock is behind the time of the user's last revocation of tokens; `google.rpc.RetryInfo` says
+    /// how far.
+    ClockBehind = "CLOCK_BEHIND", FailedPrecondition;
     /// The service cannot reach auth-service.
     AuthUnavailable = "AUTH_UNAVAILABLE", Unavailable;
     /// The database is unavailable.

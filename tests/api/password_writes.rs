@@ -1,7 +1,7 @@
 //! What is checked again when a password is written, after it was hashed.
 
 use e2e::{Store, TestSetup, TestUser, for_all_deployments, token};
-use rolegate_auth_service::store::{self, NewPassword, PasswordWriter};
+use rolegate_auth_service::store::{self, PasswordWriter};
 use rolegate_sql_store::DatabaseUrl;
 use serde_json::json;
 use std::time::Duration;
@@ -18,8 +18,7 @@ async fn actor_who_lost_the_permission_sets_no_password(setup: TestSetup) {
     let store = store::open(&url).await.expect("opened");
     let set = async |writer| {
         let hash = app.database.user("bob").await.expect("bob").password.into();
-        let new = NewPassword { hash, tokens_not_before: token::now() };
-        store.set_password(bob.id, new, writer).await.expect("a response")
+        store.set_password(bob.id, hash, writer).await.expect("a response")
     };
     assert_eq!(set(PasswordWriter::Admin(ann.id)).await, None, "no admin");
     assert_eq!(set(PasswordWriter::Admin(999)).await, None, "nobody");

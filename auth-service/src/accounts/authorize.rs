@@ -9,6 +9,7 @@ use crate::{
     user::User,
 };
 use rolegate_proto::Role;
+use rolegate_sql_store::Timed;
 use std::{collections::HashMap, hash::Hash};
 
 /// The roles that may pass.
@@ -46,6 +47,8 @@ pub(super) struct Actor {
     /// With the stored role, or that of the key if it is lower.
     pub(super) user: User,
     pub(super) by: ActsBy,
+    /// When the user was read, in Unix seconds.
+    pub(super) at: u64,
 }
 
 /// The credential by which a user acts.
@@ -67,8 +70,8 @@ enum Credential {
 }
 
 impl Accounts {
-    /// The bearer of the token, with the stored role. Checked in this order: the token is valid, its
-    /// user exists and has revoked no tokens since, the stored role may pass. The `role` claim is
+    /// The bearer of the token, with the stored role. Checked in this order: the token is valid at the
+    /// time of the database, its user exists and has revoked no tokens since, the stored role may pass. The `role` claim is
     /// ignored. The bearer of an API key has the lower of the stored role and the key's; whatever is
     /// wrong with a key, it is invalid.
     pub async fn authorize(
@@ -87,9 +90,9 @@ impl Accounts {
     ) -> Result<Actor, AccountError> {
         match self.verify_credential(access_token)? {
             Credential::Token(token) => {
-                let user = self.reads.user(token.user_id).await?;
-                let by = ActsBy::Token { issued: token.issued };
-                Ok(Actor { user: admit(user, token, requirement)?, by })
+                let read = self.reads.user(token.user_id).await?;
+                let (by, at) = (ActsBy::Token { issued: token.issued }, read.at);
+                Ok(Actor { user: admit(read, token, requirement)?, by, at })
             }
             Credential::Key(digest) => {
                 let key = self.reads.key(digest).await?;
@@ -116,16 +119,18 @@ impl Accounts {
             Ok((credential, bearer.requirement))
         };
         let verified: Vec<Result<_, AccountError>> = bearers.into_iter().map(verify).collect();
-        let (users, keys) = tokio::try_join!(self.read_users(ids), self.read_keys(digests))?;
+        let ((now, users), (key_now, keys)) =
+            tokio::try_join!(self.read_users(ids), self.read_keys(digests))?;
         let admit = |verified: Result<(Credential, Requirement), _>| {
             let (credential, requirement) = verified?;
             match credential {
                 Credential::Token(token) => {
-                    admit(users.get(&token.user_id).cloned().transpose()?, token, &requirement)
+                    let value = users.get(&token.user_id).cloned().transpose()?;
+                    admit(Timed { at: now, value }, token, &requirement)
                 }
                 Credential::Key(digest) => {
-                    let key = keys.get(&digest).cloned().transpose()?;
-                    Ok(self.admit_key(key, &requirement)?.user)
+                    let value = keys.get(&digest).cloned().transpose()?;
+                    Ok(self.admit_key(Timed { at: key_now, value }, &requirement)?.user)
                 }
             }
         };
@@ -156,46 +161,41 @@ impl Accounts {
     /// Checks a stored key and notes its use.
     fn admit_key(
         &self,
-        key: Option<KeyBearer>,
+        Timed { at, value: key }: Timed<Option<KeyBearer>>,
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
-        let now = self.tokens.now();
-        let key =
-            key.filter(|key| !key.user.disabled && key.expires_at.is_none_or(|end| now < end));
+        let key = key.filter(|key| !key.user.disabled && key.expires_at.is_none_or(|end| at < end));
         metrics::api_key_presented(key.is_some());
         let key = key.ok_or(AccountError::TokenInvalid)?;
-        self.store.note_key_use(key.key_id, now);
+        self.store.note_key_use(key.key_id, at);
         let (by, user) = (ActsBy::Key(key.key_id), key.into_bounded_user());
         if requirement.admits(user.role) {
-            Ok(Actor { user, by })
+            Ok(Actor { user, by, at })
         } else {
             Err(AccountError::RoleInsufficient)
         }
     }
 
-    /// The users that exist.
-    async fn read_users(
-        &self,
-        mut ids: Vec<i64>,
-    ) -> Result<HashMap<i64, Result<User, StoreError>>, StoreError> {
+    /// The users that exist, and the time.
+    async fn read_users(&self, mut ids: Vec<i64>) -> Result<Rows<i64, User>, StoreError> {
         ids.sort_unstable();
         ids.dedup();
         if ids.is_empty() {
-            return Ok(HashMap::new());
+            return Ok(Rows::default());
         }
         let read = self.store.users_by_id(&ids).await;
         or_each(read, ids, |user| user.id, |id| self.reads.user(id)).await
     }
 
-    /// The API keys that exist.
+    /// The API keys that exist, and the time.
     async fn read_keys(
         &self,
         mut digests: Vec<String>,
-    ) -> Result<HashMap<String, Result<KeyBearer, StoreError>>, StoreError> {
+    ) -> Result<Rows<String, KeyBearer>, StoreError> {
         digests.sort_unstable();
         digests.dedup();
         if digests.is_empty() {
-            return Ok(HashMap::new());
+            return Ok(Rows::default());
         }
         let read = self.store.keys_by_digest(&digests).await;
         or_each(read, digests, |key| key.digest.clone(), |digest| self.reads.key(digest)).await
@@ -212,40 +212,52 @@ impl Actor {
     }
 }
 
+/// When rows were read, in Unix seconds, and the rows by key.
+type Rows<K, R> = (u64, HashMap<K, Result<R, StoreError>>);
+
 /// The rows by key, read with one statement; each with its own, if one of them is unreadable.
 async fn or_each<K: Eq + Hash + Clone, R, F>(
-    read: Result<Vec<R>, StoreError>,
+    read: Result<Timed<Vec<R>>, StoreError>,
     keys: Vec<K>,
     key_of: impl Fn(&R) -> K,
     read_one: impl Fn(K) -> F,
-) -> Result<HashMap<K, Result<R, StoreError>>, StoreError>
+) -> Result<Rows<K, R>, StoreError>
 where
-    F: Future<Output = Result<Option<R>, StoreError>>,
+    F: Future<Output = Result<Timed<Option<R>>, StoreError>>,
 {
     match read {
-        Ok(rows) => Ok(rows.into_iter().map(|row| (key_of(&row), Ok(row))).collect()),
+        Ok(Timed { at, value }) => {
+            Ok((at, value.into_iter().map(|row| (key_of(&row), Ok(row))).collect()))
+        }
         Err(error) if error.is_of_data() => {
-            let mut rows = HashMap::new();
+            let (mut now, mut rows) = (0, HashMap::new());
             for key in keys {
                 match read_one(key.clone()).await {
-                    Err(error) if !error.is_of_data() => return Err(error),
-                    read => rows.extend(read.transpose().map(|row| (key, row))),
+                    Ok(Timed { at, value }) => {
+                        now = at;
+                        rows.extend(value.map(|row| (key, Ok(row))));
+                    }
+                    Err(error) if error.is_of_data() => drop(rows.insert(key, Err(error))),
+                    Err(error) => return Err(error),
                 }
             }
-            Ok(rows)
+            Ok((now, rows))
         }
         Err(error) => Err(error),
     }
 }
 
-/// Checks the stored user of a valid token.
+/// Checks a signed token by its stored user.
 fn admit(
-    user: Option<User>,
+    Timed { at, value: user }: Timed<Option<User>>,
     token: VerifiedToken,
     requirement: &Requirement,
 ) -> Result<User, AccountError> {
+    if !token.is_valid_at(at) {
+        return Err(AccountError::TokenInvalid);
+    }
     let user = user.filter(|user| !user.disabled).ok_or(AccountError::TokenUserNotFound)?;
-    if token.issued < user.tokens_not_before {
+    if token.is_revoked(&user) {
         return Err(AccountError::TokenInvalid);
     }
     if requirement.admits(user.role) { Ok(user) } else { Err(AccountError::RoleInsufficient) }

@@ -1,6 +1,6 @@
 //! Creates an API key.
 
-use super::{AccountError, Accounts, unknown_outcome::audited};
+use super::{AccountError, Accounts, Requirement, unknown_outcome::audited};
 use crate::{
     api_key::{self, ApiKey, GeneratedKey},
     audit::{self, Event},
@@ -31,8 +31,9 @@ impl Accounts {
         access_token: &str,
         request: ApiKeyRequest,
     ) -> Result<(SecretString, ApiKey), AccountError> {
-        let user = self.authorize_person(access_token).await?;
-        let created_at = self.tokens.now();
+        let actor = self.authorize_actor(access_token, &Requirement::AnyAuthenticated).await?;
+        let created_at = actor.at;
+        let user = actor.without_key()?;
         api_key::check_name(&request.name)?;
         let expires_at = request.expires_at.map(|at| api_key::check_expiry(at, created_at));
         let expires_at = expires_at.transpose()?;

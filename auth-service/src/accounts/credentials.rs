@@ -35,7 +35,7 @@ impl Accounts {
         presented: &Presented<'_>,
     ) -> Result<Option<Credentials>, AccountError> {
         match &presented.username {
-            Some(username) => Ok(self.reads.credentials(username.as_str().to_owned()).await?),
+            Some(username) => Ok(self.reads.credentials(username.as_str().to_owned()).await?.value),
             None => Ok(None),
         }
     }

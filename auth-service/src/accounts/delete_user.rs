@@ -17,7 +17,7 @@ impl Accounts {
     /// at the same time, the second is refused.
     pub async fn delete_user(&self, actor: &str, user_id: i64) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
-        let user = self.reads.user(user_id).await?.ok_or(AccountError::UserNotFound)?;
+        let user = self.reads.user(user_id).await?.value.ok_or(AccountError::UserNotFound)?;
         // Neither can change, so the store need not check them again.
         if user.id == actor.id || user.username == ADMIN_USERNAME {
             return Err(AccountError::UserNotDeletable);

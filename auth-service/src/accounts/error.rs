@@ -5,7 +5,7 @@ use crate::{
     api_key::ApiKeyError,
     password::{HashError, PasswordError},
     store::{ActorError, InsertError, InsertKeyError, StoreError},
-    token::{SigningError, TokenError},
+    token::{InvalidToken, SigningError},
 };
 use rolegate_proto::RefusalScope;
 use std::time::Duration;
@@ -75,8 +75,13 @@ pub enum AccountError {
         /// What else is refused until then.
         scope: Option<RefusalScope>,
     },
-    /// The password engine has no capacity before the deadline, or a login would have to wait beyond it
-    /// for revocations.
+    /// A login would have to wait beyond its deadline for the time of the user's last revocation.
+    #[error("the clock is behind the time of the user's last revocation")]
+    ClockBehind {
+        /// When to retry.
+        retry_after: Duration,
+    },
+    /// The password engine has no capacity before the deadline.
     #[error("cannot be done before the deadline")]
     Overloaded {
         /// When to retry.
@@ -140,12 +145,9 @@ impl From<LimitExceeded> for AccountError {
     }
 }
 
-impl From<TokenError> for AccountError {
-    fn from(error: TokenError) -> Self {
-        match error {
-            TokenError::Invalid => Self::TokenInvalid,
-            TokenError::NoSuchUser => Self::TokenUserNotFound,
-        }
+impl From<InvalidToken> for AccountError {
+    fn from(InvalidToken: InvalidToken) -> Self {
+        Self::TokenInvalid
     }
 }
 

@@ -5,10 +5,18 @@ use crate::{
     audit::AuthMethod,
     metrics,
     request_origin::RequestOrigin,
+    token::Tokens,
     user::{Credentials, User},
 };
+use rolegate_sql_store::Timed;
 use secrecy::{ExposeSecret as _, SecretString};
-use std::time::{Duration, Instant};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// Between log lines about logins that the clock refuses.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 impl Accounts {
     /// Issues an access token to the user of this name, if the password is correct. Always runs
@@ -30,8 +38,8 @@ impl Accounts {
         if verified.needs_rehash {
             self.rehash(&presented, &stored, origin);
         }
-        let user = self.user_to_issue(&stored, origin).await?;
-        let token = self.tokens.issue(&user)?;
+        let Timed { at, value: user } = self.user_to_issue(&stored, origin).await?;
+        let token = self.tokens.issue(&user, at)?;
         metrics::TOKENS_ISSUED.inc();
         Ok((token, user))
     }
@@ -42,15 +50,17 @@ impl Accounts {
         &self,
         checked: &Credentials,
         origin: RequestOrigin,
-    ) -> Result<User, AccountError> {
+    ) -> Result<Timed<User>, AccountError> {
         loop {
-            let user = self.unchanged(checked).await?.ok_or(AccountError::CredentialsInvalid)?;
-            let retry_after = Duration::from_secs(self.tokens.seconds_until_issue(&user));
+            let Timed { at, value } = self.unchanged(checked).await?;
+            let user = value.ok_or(AccountError::CredentialsInvalid)?;
+            let retry_after = Duration::from_secs(Tokens::seconds_until_issue(&user, at));
             if retry_after.is_zero() {
-                return Ok(user);
+                return Ok(Timed { at, value: user });
             }
             if origin.deadline < Instant::now() + retry_after {
-                return Err(AccountError::Overloaded { retry_after, scope: None });
+                log_clock_behind(&user, at);
+                return Err(AccountError::ClockBehind { retry_after });
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -58,17 +68,36 @@ impl Accounts {
 
     /// The user as stored now, unless the password was changed, or the user was deleted or disabled,
     /// since these credentials were read.
-    async fn unchanged(&self, checked: &Credentials) -> Result<Option<User>, AccountError> {
-        let user = self.reads.user(checked.user.id).await?.filter(|user| !user.disabled);
-        let Some(user) = user else { return Ok(None) };
+    async fn unchanged(&self, checked: &Credentials) -> Result<Timed<Option<User>>, AccountError> {
+        let Timed { at, value } = self.reads.user(checked.user.id).await?;
+        let Some(user) = value.filter(|user| !user.disabled) else {
+            return Ok(Timed { at, value: None });
+        };
         if user.tokens_not_before == checked.user.tokens_not_before {
-            return Ok(Some(user));
+            return Ok(Timed { at, value: Some(user) });
         }
         // A logout elsewhere moves it too, and is no reason to refuse the right password.
-        let now = self.reads.credentials(user.username).await?.filter(|now| {
+        let Timed { at, value } = self.reads.credentials(user.username).await?;
+        let now = value.filter(|now| {
             let hash = now.password_hash.expose_secret();
             now.user.id == checked.user.id && hash == checked.password_hash.expose_secret()
         });
-        Ok(now.map(|now| now.user).filter(|user| !user.disabled))
+        Ok(Timed { at, value: now.map(|now| now.user).filter(|user| !user.disabled) })
+    }
+}
+
+/// Says what to do, at most once in [`LOG_INTERVAL`]: anybody with a password can repeat it.
+fn log_clock_behind(user: &User, now: u64) {
+    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if last.is_none_or(|last| last.elapsed() >= LOG_INTERVAL) {
+        *last = Some(Instant::now());
+        tracing::warn!(
+            user_id = user.id,
+            now,
+            last_revocation = user.tokens_not_before,
+            "a user cannot log in: the clock of the database is behind the time of the user's last \
+             revocation; correct the clock, or run user revoke-tokens"
+        );
     }
 }

@@ -33,9 +33,9 @@ impl Accounts {
             (Some(id), _) => (id, Revoker::Admin(actor.user.id)),
         };
         let actor = actor.user;
-        let (store, tokens) = (Arc::clone(&self.store), self.tokens.clone());
+        let store = Arc::clone(&self.store);
         let revoked = RequestContext::run_to_completion(async move {
-            let revoked = store.revoke_tokens(by, id, tokens.revocation_time()).await;
+            let revoked = store.revoke_tokens(by, id).await;
             let user = audited(revoked, "tokens_revoked", Some(actor.id), Some(id))?;
             if let Some(user) = &user {
                 audit::record(Event::TokensRevoked { actor: &actor, user });

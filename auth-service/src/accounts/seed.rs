@@ -62,7 +62,7 @@ impl Accounts {
         let account = |error: AccountError| SeedError::Account(error);
         let username = ADMIN_USERNAME.to_owned();
         let found = self.reads.credentials(username.clone()).await;
-        if let Some(admin) = found.map_err(|error| account(error.into()))? {
+        if let Some(admin) = found.map_err(|error| account(error.into()))?.value {
             // Changed by another process, or this one was killed before it removed the file.
             if admin.user.tokens_not_before > 0 {
                 self.initial_password.remove();
@@ -95,7 +95,7 @@ impl Accounts {
             Err(InsertError::UsernameTaken) => {
                 let Some(path) = file else { return Ok(()) };
                 let stored = self.reads.credentials(ADMIN_USERNAME.to_owned()).await;
-                let stored = stored.map_err(|error| account(error.into()))?;
+                let stored = stored.map_err(|error| account(error.into()))?.value;
                 let hash = stored.as_ref().map(|stored| &stored.password_hash);
                 let presented = PresentedPassword::Valid(password);
                 let checked = self.hasher.verify(Some(&presented), hash, origin).await;

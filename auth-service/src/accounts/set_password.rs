@@ -27,7 +27,7 @@ impl Accounts {
             // A stolen token must not become an account: the own password needs the current one.
             return Err(AccountError::OwnPassword);
         }
-        self.reads.user(user_id).await?.ok_or(AccountError::UserNotFound)?;
+        self.reads.user(user_id).await?.value.ok_or(AccountError::UserNotFound)?;
         let password =
             self.policy.passwords.check(password).map_err(AccountError::PasswordInvalid)?;
         // Hashing can take seconds under load, so the write re-checks that the actor is an admin.

@@ -20,10 +20,9 @@ impl Accounts {
         disabled: bool,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
-        let (store, tokens) = (Arc::clone(&self.store), self.tokens.clone());
+        let store = Arc::clone(&self.store);
         let set = RequestContext::run_to_completion(async move {
-            let (by, not_before) = (Some(actor.id), tokens.revocation_time());
-            let set = store.set_disabled(by, user_id, disabled, not_before).await;
+            let set = store.set_disabled(Some(actor.id), user_id, disabled).await;
             let change = if disabled { "user_disabled" } else { "user_enabled" };
             let user = audited(set, change, Some(actor.id), Some(user_id))?;
             if let Some(user) = &user {

@@ -22,7 +22,7 @@ impl Accounts {
         role: Option<Role>,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
-        let before = self.reads.user(user_id).await?.ok_or(AccountError::UserNotFound)?;
+        let before = self.reads.user(user_id).await?.value.ok_or(AccountError::UserNotFound)?;
         let role = role.ok_or(AccountError::RoleInvalid)?;
         let store = Arc::clone(&self.store);
         let set = RequestContext::run_to_completion(async move {

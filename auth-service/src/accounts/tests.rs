@@ -7,7 +7,6 @@ use super::{
     Requirement,
 };
 use crate::{
-    clock::ManualClock,
     password::{Hasher, PasswordRules},
     request_origin::RequestOrigin,
     store::{UserStore as _, tests::MemoryStore},
@@ -29,6 +28,9 @@ const POLICY: Policy = Policy {
     registration_limit: 0,
 };
 
+/// The time of the store at first.
+const NOW: u64 = 1_800_000_000;
+
 /// The use cases with a seeded admin.
 struct App {
     accounts: Accounts,
@@ -38,39 +40,21 @@ struct App {
 
 impl App {
     async fn new(policy: Policy) -> Self {
-        Self::with_clock(policy, Arc::new(ManualClock::at(1_800_000_000))).await
-    }
-
-    async fn with_clock(policy: Policy, clock: Arc<ManualClock>) -> Self {
-        let app = Self::on(Arc::default(), policy, InitialPassword::default(), clock);
+        let app = Self::unseeded(policy, InitialPassword::default());
         app.accounts.seed_admin(&AdminPassword::Given("sesame".into())).await.expect("seeded");
         let admin = app.login(ADMIN_USERNAME, "sesame").await.expect("logged in");
         Self { admin, ..app }
     }
 
     fn unseeded(policy: Policy, initial_password: InitialPassword) -> Self {
-        let clock = Arc::new(ManualClock::at(1_800_000_000));
-        Self::on(Arc::default(), policy, initial_password, clock)
-    }
-
-    /// Another replica on the same store.
-    fn replica(&self, clock: Arc<ManualClock>) -> Accounts {
-        let store = Arc::clone(&self.store);
-        Self::on(store, POLICY, InitialPassword::default(), clock).accounts
-    }
-
-    fn on(
-        store: Arc<MemoryStore>,
-        policy: Policy,
-        initial_password: InitialPassword,
-        clock: Arc<ManualClock>,
-    ) -> Self {
+        let store = Arc::new(MemoryStore::default());
+        store.set_time(NOW);
         assert!(token::self_test());
         let engine = rolegate_bcrypt_lanes::Settings { threads: 1, ..Default::default() };
         let hasher =
             Hasher::start(4, engine, crate::password::Peppers::default()).expect("started");
         let keyring = Keyring::new(&SecretString::from("0123456789abcdef0123456789abcdef"), &[]);
-        let tokens = Tokens::new(keyring.expect("long enough"), clock);
+        let tokens = Tokens::new(keyring.expect("long enough"));
         let accounts = Accounts::new(store.clone(), hasher, tokens, policy, initial_password);
         Self { accounts: accounts.expect("randomness"), store, admin: String::new() }
     }

@@ -23,9 +23,9 @@ impl Accounts {
         match ids[..] {
             [] => Ok(Vec::new()),
             // A single lookup shares its statement with others.
-            [id] => Ok(self.reads.user(id).await?.into_iter().collect()),
+            [id] => Ok(self.reads.user(id).await?.value.into_iter().collect()),
             _ => {
-                let mut users = self.store.users_by_id(&ids).await?;
+                let mut users = self.store.users_by_id(&ids).await?.value;
                 users.sort_unstable_by_key(|user| user.id);
                 Ok(users)
             }

@@ -82,6 +82,7 @@ fn the_lower_of_both_roles_counts() {
             username: "ann".to_owned(),
             role: stored,
             tokens_not_before: 0,
+            tokens_marked_until: 0,
             disabled: false,
         };
         let key = KeyBearer { digest: String::new(), key_id: 1, role, expires_at: None, user };

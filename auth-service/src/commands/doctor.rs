@@ -2,7 +2,7 @@
 
 use crate::{
     accounts::AdminPassword,
-    clock::{Clock, SystemClock},
+    clock::system_time,
     settings::{ServiceSettings, Settings},
     store,
     token::KeySource,
@@ -68,8 +68,14 @@ pub async fn check_users(
     admin: Result<AdminPassword, SettingError>,
 ) {
     let database = database.and_then(|database| service.with_reads(database));
-    let now = SystemClock.unix_seconds();
-    let found = check_database(doctor, step, database, store::inspect, now).await;
+    let found = check_database(doctor, step, database, store::inspect, system_time()).await;
+    if let Some(locked_out @ 1..) = found.as_ref().and_then(|found| found.count) {
+        let problem = format!(
+            "the clock of the database is behind the last revocation of {locked_out} user(s), who cannot \
+             log in; correct the clock, or run user revoke-tokens"
+        );
+        doctor.report("logins", Err::<&str, _>(problem));
+    }
     match admin {
         Ok(password) => {
             if let Some(found) = found {

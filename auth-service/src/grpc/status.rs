@@ -35,6 +35,7 @@ pub(super) fn reason_of(error: &AccountError) -> Reason {
         AccountError::RequestInvalid(_) => Reason::RequestInvalid,
         AccountError::RegistrationClosed => Reason::RegistrationClosed,
         AccountError::TooManyAttempts { .. } => Reason::TooManyAttempts,
+        AccountError::ClockBehind { .. } => Reason::ClockBehind,
         AccountError::Overloaded { .. } => Reason::Overloaded,
         AccountError::Store(
             StoreError::Unavailable(_) | StoreError::ConnectionLost(_) | StoreError::TimedOut,
@@ -56,6 +57,7 @@ fn retry(error: &AccountError) -> Option<(Duration, Option<RefusalScope>)> {
     match error {
         AccountError::Overloaded { retry_after, scope }
         | AccountError::TooManyAttempts { retry_after, scope } => Some((*retry_after, *scope)),
+        AccountError::ClockBehind { retry_after } => Some((*retry_after, None)),
         _ => None,
     }
 }

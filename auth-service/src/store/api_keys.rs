@@ -4,6 +4,7 @@ use super::{ActorError, StoreError};
 use crate::api_key::{ApiKey, KeyBearer};
 use async_trait::async_trait;
 use rolegate_proto::Role;
+use rolegate_sql_store::Timed;
 
 /// A key to insert; the database assigns the id.
 #[derive(Clone, Debug)]
@@ -47,7 +48,8 @@ pub trait ApiKeyStore: Send + Sync + 'static {
 
     /// The keys with these digests, each with its user, read at once; in any order, without unknown
     /// digests.
-    async fn keys_by_digest(&self, digests: &[String]) -> Result<Vec<KeyBearer>, StoreError>;
+    async fn keys_by_digest(&self, digests: &[String])
+    -> Result<Timed<Vec<KeyBearer>>, StoreError>;
 
     /// The keys of a user by ascending id.
     async fn keys_of_user(&self, user_id: i64) -> Result<Vec<ApiKey>, StoreError>;

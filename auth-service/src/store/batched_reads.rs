@@ -5,6 +5,7 @@ use crate::{
     api_key::KeyBearer,
     user::{Credentials, User},
 };
+use rolegate_sql_store::Timed;
 use std::sync::Arc;
 
 /// Reads of single users and API keys. Clones share their statements.
@@ -52,17 +53,20 @@ impl BatchedReads {
     }
 
     /// The user with this id.
-    pub async fn user(&self, id: i64) -> Result<Option<User>, StoreError> {
+    pub async fn user(&self, id: i64) -> Result<Timed<Option<User>>, StoreError> {
         self.users.get(id).await
     }
 
     /// The user with this name, with the stored hash.
-    pub async fn credentials(&self, username: String) -> Result<Option<Credentials>, StoreError> {
+    pub async fn credentials(
+        &self,
+        username: String,
+    ) -> Result<Timed<Option<Credentials>>, StoreError> {
         self.credentials.get(username).await
     }
 
     /// The API key with this digest, with its user.
-    pub async fn key(&self, digest: String) -> Result<Option<KeyBearer>, StoreError> {
+    pub async fn key(&self, digest: String) -> Result<Timed<Option<KeyBearer>>, StoreError> {
         self.keys.get(digest).await
     }
 }

@@ -4,33 +4,65 @@ mod api_keys;
 mod key_usage;
 
 use super::{
-    ActorError, InsertError, NewPassword, NewUser, PasswordWriter, Revoker, StoreError, UserFilter,
-    UserStore, latest_issue, list_query::list_query, require_admin, tables::TABLES,
+    ActorError, InsertError, NewUser, PasswordWriter, Revoker, StoreError, UserFilter, UserStore,
+    list_query::list_query, require_admin, tables::TABLES,
 };
-use crate::user::{Credentials, User};
+use crate::user::{Credentials, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User};
 use async_trait::async_trait;
 use key_usage::KeyUsage;
 use rolegate_proto::Role;
-use rolegate_sql_store::{Database, DatabaseUrl, OpenError, Statement, StoreStatus, TableRow};
+use rolegate_sql_store::{
+    Database, DatabaseUrl, OpenError, Statement, StoreStatus, TableRow, Timed,
+};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{FromRow, Row};
 use std::sync::Arc;
 
-const SELECT: &str = r#"SELECT id, username, role, tokens_not_before, disabled FROM "user""#;
-const RETURNING: &str = " RETURNING id, username, role, tokens_not_before, disabled";
-/// `$2` is the `tokens_not_before` of a revocation. A stored value later than `$3` stays; with NULL it
-/// always grows.
-const REVOKE: &str = "tokens_not_before = CASE WHEN $2 > tokens_not_before THEN $2
-    WHEN tokens_not_before > $3 THEN tokens_not_before ELSE tokens_not_before + 1 END";
+const SELECT: &str =
+    r#"SELECT id, username, role, tokens_not_before, disabled, tokens_marked_until FROM "user""#;
+const RETURNING: &str =
+    " RETURNING id, username, role, tokens_not_before, disabled, tokens_marked_until";
+/// The new value of a revocation, whose times [`revoking`] appends. It always grows.
+const GROW: &str = "tokens_not_before =
+    CASE WHEN tokens_not_before < soon THEN soon ELSE tokens_not_before + 1 END";
+/// The same, except that a value after every token stays.
+const REVOKE: &str = "tokens_not_before = CASE WHEN tokens_not_before < soon THEN soon
+    WHEN tokens_not_before > latest THEN tokens_not_before ELSE tokens_not_before + 1 END";
+/// The same, except that it is lowered. Tokens issued at times in between, by a clock that was ahead,
+/// have no mark, or an earlier one.
+const LOWER: &str = "tokens_not_before = CASE WHEN tokens_not_before BETWEEN soon AND latest
+        THEN tokens_not_before + 1 ELSE soon END,
+    tokens_marked_until = CASE WHEN tokens_not_before <= latest THEN tokens_marked_until
+        WHEN tokens_marked_until < tokens_not_before THEN tokens_not_before
+        ELSE tokens_marked_until + 1 END";
 
-/// Opens the store and migrates its schema: see [`DatabaseUrl::open`].
+/// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
 pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, OpenError> {
-    let database = url.open(&TABLES).await?;
+    open_store(url, true).await
+}
+
+/// Opens the store beside a service, for a command.
+pub(crate) async fn open_beside(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, OpenError> {
+    open_store(url, false).await
+}
+
+async fn open_store(url: &DatabaseUrl, is_service: bool) -> Result<Arc<dyn UserStore>, OpenError> {
+    let database = url.open_with_clock(&TABLES, is_service).await?;
     let key_usage = KeyUsage::start(&database);
     Ok(Arc::new(SqlStore(database, key_usage)))
 }
 
 struct SqlStore(Database, Arc<KeyUsage>);
+
+/// Appends the times of a revocation: `soon` is later than every token issued at the present time,
+/// `latest` the latest possible time of issue. Read once, so that they do not contradict each other.
+fn revoking(update: Statement) -> Statement {
+    let seconds = |seconds| i64::try_from(seconds).unwrap_or(i64::MAX);
+    let update = update.push(" FROM (SELECT now + ").push_bind(seconds(REVOCATION_LEAD_SECONDS));
+    let update = update.push(" AS soon, now + ");
+    let update = update.push_bind(seconds(MAX_LEAD_SECONDS + MAX_STEP_SECONDS));
+    update.push(" AS latest FROM (SELECT ").push_now().push(" AS now) AS clock) AS revocation")
+}
 
 impl SqlStore {
     /// Locks the rows of both and of every admin, always in the same order, so that admins who act on
@@ -105,17 +137,17 @@ impl UserStore for SqlStore {
         inserted.await?
     }
 
-    async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError> {
-        self.0.read(self.0.statement(SELECT).push(" WHERE id").push_any(ids)).await
+    async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError> {
+        self.0.read_timed(self.0.statement(SELECT).push(" WHERE id").push_any(ids)).await
     }
 
     async fn credentials_by_username(
         &self,
         usernames: &[String],
-    ) -> Result<Vec<Credentials>, StoreError> {
-        let sql = r#"SELECT id, username, role, tokens_not_before, disabled, password
+    ) -> Result<Timed<Vec<Credentials>>, StoreError> {
+        let sql = r#"SELECT id, username, role, tokens_not_before, disabled, tokens_marked_until, password
             FROM "user" WHERE username"#;
-        self.0.read(self.0.statement(sql).push_any(usernames)).await
+        self.0.read_timed(self.0.statement(sql).push_any(usernames)).await
     }
 
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
@@ -144,37 +176,24 @@ impl UserStore for SqlStore {
         actor: Option<i64>,
         id: i64,
         disabled: bool,
-        tokens_not_before: u64,
     ) -> Result<Option<User>, ActorError> {
-        let update = if disabled {
-            let update = self.0.statement(r#"UPDATE "user" SET disabled = $4, "#).push(REVOKE);
-            let update = update.push(" WHERE id = $1").push(RETURNING).bind(id);
-            let update = update.bind(seconds_to_store(tokens_not_before));
-            update.bind(seconds_to_store(latest_issue(tokens_not_before))).bind(disabled)
-        } else {
-            let update = self.0.statement(r#"UPDATE "user" SET disabled = $2 WHERE id = $1"#);
-            update.push(RETURNING).bind(id).bind(disabled)
-        };
+        let update = self.0.statement(r#"UPDATE "user" SET disabled = $2"#).bind(id).bind(disabled);
+        let update = if disabled { revoking(update.push(", ").push(REVOKE)) } else { update };
+        let update = update.push(" WHERE id = $1").push(RETURNING);
         self.write_as_admin(actor, id, !disabled, update).await
     }
 
-    async fn revoke_tokens(
-        &self,
-        by: Revoker,
-        id: i64,
-        tokens_not_before: u64,
-    ) -> Result<Option<User>, ActorError> {
-        let latest = Some(latest_issue(tokens_not_before));
-        let (admin, issued, latest) = match by {
-            Revoker::Admin(id) => (Some(id), None, latest),
+    async fn revoke_tokens(&self, by: Revoker, id: i64) -> Result<Option<User>, ActorError> {
+        let (admin, issued, change) = match by {
+            Revoker::Admin(id) => (Some(id), None, REVOKE),
             // Its own token was issued at the stored value or later.
-            Revoker::Bearer { issued } => (None, Some(issued), None),
-            Revoker::Operator => (None, None, latest),
+            Revoker::Bearer { issued } => (None, Some(issued), GROW),
+            Revoker::Operator => (None, None, LOWER),
         };
-        let update = self.0.statement(r#"UPDATE "user" SET "#).push(REVOKE);
-        let update = update.push(" WHERE id = $1 AND ($4 IS NULL OR tokens_not_before <= $4)");
-        let update = update.push(RETURNING).bind(id).bind(seconds_to_store(tokens_not_before));
-        let update = update.bind(latest.map(seconds_to_store)).bind(issued.map(seconds_to_store));
+        let update = self.0.statement(r#"UPDATE "user" SET "#).bind(id);
+        let update = revoking(update.bind(issued.map(seconds_to_store)).push(change));
+        let update = update.push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before <= $2)");
+        let update = update.push(RETURNING);
         if admin.is_none() {
             return Ok(self.0.write(update).await?.pop());
         }
@@ -189,20 +208,19 @@ impl UserStore for SqlStore {
     async fn set_password(
         &self,
         id: i64,
-        new: NewPassword,
+        hash: SecretString,
         writer: PasswordWriter,
     ) -> Result<Option<User>, StoreError> {
-        let condition = r#" WHERE id = $1 AND ($5 IS NULL OR tokens_not_before = $5) AND (
-                $6 IS NULL OR EXISTS (
-                    SELECT 1 FROM "user" WHERE id = $6 AND role = 'admin' AND NOT disabled
+        let condition = r#" WHERE id = $1 AND ($3 IS NULL OR tokens_not_before = $3) AND (
+                $4 IS NULL OR EXISTS (
+                    SELECT 1 FROM "user" WHERE id = $4 AND role = 'admin' AND NOT disabled
                 )
             )"#;
-        let update = self.0.statement(r#"UPDATE "user" SET password = $4, "#).push(REVOKE);
-        let update = update.push(condition).push(RETURNING).bind(id);
         // It always grows, because it is the version of the password too.
-        let update = update.bind(seconds_to_store(new.tokens_not_before)).bind(None::<i64>);
-        let update = update.bind(new.hash.expose_secret());
+        let update = self.0.statement(r#"UPDATE "user" SET password = $2, "#).push(GROW);
+        let update = update.bind(id).bind(hash.expose_secret());
         let update = update.bind(writer.seen().map(seconds_to_store)).bind(writer.admin());
+        let update = revoking(update).push(condition).push(RETURNING);
         Ok(self.0.write(update).await?.pop())
     }
 
@@ -234,26 +252,30 @@ impl UserStore for SqlStore {
 
 impl<'r, R: Row> FromRow<'r, R> for User
 where
-    (i64, String, String, i64, bool): FromRow<'r, R>,
+    (i64, String, String, i64, bool, i64): FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (id, username, role, tokens_not_before, disabled) = FromRow::from_row(row)?;
+        let (id, username, role, not_before, disabled, marked_until) = FromRow::from_row(row)?;
         let role = role.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-        let tokens_not_before =
-            tokens_not_before.try_into().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-        Ok(Self { id, username, role, tokens_not_before, disabled })
+        let (tokens_not_before, tokens_marked_until) =
+            (stored_seconds(not_before)?, stored_seconds(marked_until)?);
+        Ok(Self { id, username, role, tokens_not_before, disabled, tokens_marked_until })
     }
 }
 
 impl<'r, R: Row> FromRow<'r, R> for Credentials
 where
     User: FromRow<'r, R>,
-    (i64, String, String, i64, bool, String): FromRow<'r, R>,
+    (i64, String, String, i64, bool, i64, String): FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (.., password) = <(i64, String, String, i64, bool, String)>::from_row(row)?;
+        let (.., password) = <(i64, String, String, i64, bool, i64, String)>::from_row(row)?;
         Ok(Self { user: User::from_row(row)?, password_hash: password.into() })
     }
+}
+
+fn stored_seconds(stored: i64) -> sqlx::Result<u64> {
+    stored.try_into().map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
 /// Unix seconds as the database holds them.

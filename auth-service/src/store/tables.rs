@@ -1,6 +1,6 @@
 //! The schema, as migrations.
 
-use rolegate_sql_store::{DatabaseUrl, Inspection, OpenError, Tables};
+use rolegate_sql_store::{DatabaseUrl, Inspection, OpenError, Probe, Tables};
 
 /// The tables of auth-service. Applied migrations must not change, not even their comments.
 pub(super) const TABLES: Tables = Tables {
@@ -16,6 +16,7 @@ pub(super) const TABLES: Tables = Tables {
         ),
         (3, "disabled", include_str!("../../migrations/postgres/0003_disabled.sql")),
         (4, "api key", include_str!("../../migrations/postgres/0004_api_key.sql")),
+        (5, "clock", include_str!("../../migrations/postgres/0005_clock.sql")),
     ],
     sqlite: &[
         (1, "user", include_str!("../../migrations/sqlite/0001_user.sql")),
@@ -26,14 +27,18 @@ pub(super) const TABLES: Tables = Tables {
         ),
         (3, "disabled", include_str!("../../migrations/sqlite/0003_disabled.sql")),
         (4, "api key", include_str!("../../migrations/sqlite/0004_api_key.sql")),
+        (5, "clock", include_str!("../../migrations/sqlite/0005_clock.sql")),
     ],
 };
 
-/// Whether the user `admin` exists.
-const HAS_ADMIN: &str = r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#;
+/// Whether the user `admin` exists, and how many users have to wait before they can log in.
+const PROBE: Probe = Probe {
+    answer: r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#,
+    count: r#"SELECT count(*) FROM "user" WHERE tokens_not_before > $1 + 60"#,
+};
 
 /// Inspects the database, which changes nothing; [`Inspection::answer`] is whether the user `admin`
-/// exists.
+/// exists, and [`Inspection::count`] how many users a time in the future locks out.
 pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, OpenError> {
-    url.inspect(&TABLES, Some(HAS_ADMIN)).await
+    url.inspect(&TABLES, Some(PROBE)).await
 }

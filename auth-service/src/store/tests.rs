@@ -20,13 +20,13 @@ use api_keys::{
 };
 
 use revoked_tokens::{
+    a_time_after_every_token_stays_and_an_operator_lowers_it_and_marks_tokens,
+    assert_revoked_since, every_read_has_the_time_also_of_nothing,
     of_many_logouts_by_one_token_the_first_ends_it,
     revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user,
 };
 
-use super::{
-    ActorError, InsertError, NewPassword, NewUser, PasswordWriter, UserFilter, UserStore, open,
-};
+use super::{ActorError, InsertError, NewUser, PasswordWriter, UserFilter, UserStore, open};
 use crate::user::User;
 use rolegate_proto::Role;
 use secrecy::ExposeSecret;
@@ -58,6 +58,8 @@ postgres_cluster::conformance_tests! {
         deleting_keys_requires_an_admin_or_their_user,
         of_many_logouts_by_one_token_the_first_ends_it,
         revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user,
+        a_time_after_every_token_stays_and_an_operator_lowers_it_and_marks_tokens,
+        every_read_has_the_time_also_of_nothing,
         pages_are_ordered_and_filtered,
         prefix_is_literal,
         closed_store_is_unavailable,
@@ -70,11 +72,11 @@ async fn insert(store: &dyn UserStore, username: &str, role: Role) -> User {
 }
 
 async fn get(store: &dyn UserStore, id: i64) -> Option<User> {
-    store.users_by_id(&[id]).await.expect("read").pop()
+    store.users_by_id(&[id]).await.expect("read").value.pop()
 }
 
 async fn hash(store: &dyn UserStore, username: &str) -> String {
-    let found = store.credentials_by_username(&[username.into()]).await.expect("read");
+    let found = store.credentials_by_username(&[username.into()]).await.expect("read").value;
     found[0].password_hash.expose_secret().to_owned()
 }
 
@@ -110,12 +112,12 @@ async fn one_of_several_concurrent_inserts_wins(store: &dyn UserStore) {
 async fn lookups_omit_unknown_keys(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::User).await;
     let bob = insert(store, "bob", Role::Author).await;
-    let mut found = store.users_by_id(&[bob.id, 999, ann.id, -1]).await.expect("read");
+    let mut found = store.users_by_id(&[bob.id, 999, ann.id, -1]).await.expect("read").value;
     found.sort_by_key(|user| user.id);
     assert_eq!(found, [ann.clone(), bob]);
-    assert_eq!(store.users_by_id(&[]).await.expect("read"), []);
+    assert_eq!(store.users_by_id(&[]).await.expect("read").value, []);
     let names = ["carl".to_owned(), "ann".to_owned(), "Bob".to_owned(), "a'\"\\".to_owned()];
-    let found = store.credentials_by_username(&names).await.expect("read");
+    let found = store.credentials_by_username(&names).await.expect("read").value;
     assert_eq!(found.into_iter().map(|row| row.user).collect::<Vec<_>>(), [ann]);
 }
 
@@ -192,22 +194,22 @@ async fn one_of_two_admins_deletes_the_other(store: &dyn UserStore) {
 async fn set_password_requires_what_its_writer_saw(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::Admin).await;
     let ann = insert(store, "ann", Role::Author).await;
-    let set = async |id, writer| {
-        let new = NewPassword { hash: "new".into(), tokens_not_before: 5 };
-        store.set_password(id, new, writer).await.expect("an answer")
-    };
+    let set =
+        async |id, writer| store.set_password(id, "new".into(), writer).await.expect("an answer");
     assert_eq!(set(ann.id, PasswordWriter::Admin(ann.id)).await, None, "not an admin");
     assert_eq!(set(ann.id, PasswordWriter::Admin(999)).await, None, "no such actor");
     assert_eq!(set(ann.id, PasswordWriter::Owner { seen: 1 }).await, None, "changed since");
     assert_eq!(set(999, PasswordWriter::Admin(admin.id)).await, None, "no such user");
     assert_eq!(set(999, PasswordWriter::Operator).await, None, "no such user");
     assert_eq!(hash(store, "ann").await, "hash");
-    for (writer, tokens_not_before) in [
-        (PasswordWriter::Owner { seen: 0 }, 5),
-        (PasswordWriter::Admin(admin.id), 6),
-        (PasswordWriter::Operator, 7),
-    ] {
+    let mut last = 0;
+    for by_owner in [true, false, false] {
+        let owner = PasswordWriter::Owner { seen: last };
+        let writer = if by_owner { owner } else { PasswordWriter::Admin(admin.id) };
         let changed = set(ann.id, writer).await;
+        let tokens_not_before = changed.as_ref().expect("a user").tokens_not_before;
+        assert!(tokens_not_before > last);
+        last = tokens_not_before;
         assert_eq!(changed, Some(User { tokens_not_before, ..ann.clone() }), "{writer:?}");
         assert_eq!(get(store, ann.id).await, changed);
     }
@@ -217,11 +219,15 @@ async fn set_password_requires_what_its_writer_saw(store: &dyn UserStore) {
 
 async fn set_password_advances_tokens_not_before(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::User).await;
-    for (given, stored) in [(1_000, 1_000), (10, 1_001), (2_000, 2_000)] {
-        let new = NewPassword { hash: "new".into(), tokens_not_before: given };
-        let changed = store.set_password(ann.id, new, PasswordWriter::Operator).await;
-        assert_eq!(changed.expect("set").map(|user| user.tokens_not_before), Some(stored));
-    }
+    let began = store.users_by_id(&[]).await.expect("read").at;
+    let set = async || {
+        let set = store.set_password(ann.id, "new".into(), PasswordWriter::Operator).await;
+        set.expect("set")
+    };
+    let first = set().await;
+    assert_revoked_since(store, began, first.clone()).await;
+    let second = set().await.expect("a user").tokens_not_before;
+    assert!(second > first.expect("a user").tokens_not_before);
 }
 
 async fn replace_password_compares_the_old_hash(store: &dyn UserStore) {

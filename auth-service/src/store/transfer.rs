@@ -129,8 +129,8 @@ impl Import<'_> {
 impl Export<'_> {
     /// The next users by ascending id; none at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<Credentials>, StoreError> {
-        let sql = r#"SELECT id, username, role, tokens_not_before, disabled, password FROM "user"
-            WHERE id > $1 ORDER BY id LIMIT $2"#;
+        let sql = r#"SELECT id, username, role, tokens_not_before, disabled, tokens_marked_until, password
+            FROM "user" WHERE id > $1 ORDER BY id LIMIT $2"#;
         let page = self.database.statement(sql).bind(self.last_id).bind(PAGE);
         let users: Vec<Credentials> = self.transaction.fetch(page).await?;
         self.last_id = users.last().map_or(self.last_id, |last| last.user.id);

@@ -89,6 +89,14 @@ impl Key {
         &self.header
     }
 
+    /// The encoded header of a token with this mark.
+    pub(super) fn marked_header(&self, until: u64) -> String {
+        let id = &self.id;
+        let header =
+            format!(r#"{{"typ":"JWT","alg":"HS256","kid":"{id}","marked_until":{until}}}"#);
+        URL_SAFE_NO_PAD.encode(header)
+    }
+
     /// The signature of a message, encoded.
     pub(super) fn sign(&self, message: &str) -> String {
         let mac = self.mac.clone().chain_update(message);

@@ -1,28 +1,27 @@
 mod keys;
 
 use super::{
-    Keyring, MAX_EXTRA_SECONDS, TOKEN_TTL_SECONDS, TokenError, Tokens, parse_user_id, self_test,
+    InvalidToken, Keyring, MAX_EXTRA_SECONDS, NO_USER, TOKEN_TTL_SECONDS, Tokens, parse_user_id,
+    self_test,
 };
-use crate::{clock::ManualClock, user::User};
+use crate::user::{REVOCATION_LEAD_SECONDS, User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, crypto::sign, encode};
 use rolegate_proto::Role;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 const OTHER: &str = "fedcba9876543210fedcba9876543210";
 const NOW: u64 = 1_800_000_000;
 
-fn tokens(signing: &str, accepted: &[&str]) -> (Tokens, Arc<ManualClock>) {
+fn tokens(signing: &str, accepted: &[&str]) -> Tokens {
     assert!(self_test());
     // Tokens of these tests are from another implementation.
     let _ = jsonwebtoken::crypto::rust_crypto::DEFAULT_PROVIDER.install_default();
-    let clock = Arc::new(ManualClock::at(NOW));
     let accepted: Vec<_> = accepted.iter().map(|&secret| SecretString::from(secret)).collect();
     let keyring = Keyring::new(&SecretString::from(signing), &accepted).expect("long enough");
-    (Tokens::new(keyring, clock.clone()), clock)
+    Tokens::new(keyring)
 }
 
 fn ada() -> User {
@@ -32,11 +31,17 @@ fn ada() -> User {
         role: Role::Author,
         tokens_not_before: 0,
         disabled: false,
+        tokens_marked_until: 0,
     }
 }
 
-fn verified(tokens: &Tokens, token: &str) -> Result<i64, TokenError> {
-    tokens.verify(token).map(|verified| verified.user_id)
+fn verified(tokens: &Tokens, token: &str) -> Result<i64, InvalidToken> {
+    verified_at(tokens, token, NOW)
+}
+
+fn verified_at(tokens: &Tokens, token: &str, now: u64) -> Result<i64, InvalidToken> {
+    let verified = tokens.verify(token)?;
+    verified.is_valid_at(now).then_some(verified.user_id).ok_or(InvalidToken)
 }
 
 fn minted(header: &Header, claims: &Value, secret: &str) -> String {
@@ -58,8 +63,8 @@ fn signed_text(header: &str, payload: &str) -> String {
 
 #[test]
 fn issued_token_has_the_four_claims_and_identifies_its_user() {
-    let (tokens, _) = tokens(SECRET, &[]);
-    let token = tokens.issue(&ada()).expect("issued");
+    let tokens = tokens(SECRET, &[]);
+    let token = tokens.issue(&ada(), NOW).expect("issued");
     assert_eq!(verified(&tokens, token.expose_secret()), Ok(7));
     let payload = token.expose_secret().split('.').nth(1).expect("three parts");
     let claims: Value =
@@ -70,36 +75,70 @@ fn issued_token_has_the_four_claims_and_identifies_its_user() {
 
 #[test]
 fn token_is_valid_until_one_second_before_exp() {
-    let (tokens, clock) = tokens(SECRET, &[]);
-    let token = tokens.issue(&ada()).expect("issued");
-    clock.set(NOW + TOKEN_TTL_SECONDS - 1);
-    assert_eq!(verified(&tokens, token.expose_secret()), Ok(7));
-    clock.set(NOW + TOKEN_TTL_SECONDS);
-    assert_eq!(verified(&tokens, token.expose_secret()), Err(TokenError::Invalid));
+    let tokens = tokens(SECRET, &[]);
+    let token = tokens.issue(&ada(), NOW).expect("issued");
+    let check = |now| verified_at(&tokens, token.expose_secret(), now);
+    assert_eq!(check(NOW + TOKEN_TTL_SECONDS - 1), Ok(7));
+    assert_eq!(check(NOW + TOKEN_TTL_SECONDS), Err(InvalidToken));
 }
 
 #[test]
 fn password_change_separates_old_and_new_tokens_within_one_second() {
-    let (tokens, clock) = tokens(SECRET, &[]);
-    let issued = |tokens_not_before| {
-        let token = tokens.issue(&User { tokens_not_before, ..ada() }).expect("issued");
+    let tokens = tokens(SECRET, &[]);
+    let issued = |tokens_not_before, now| {
+        let user = User { tokens_not_before, ..ada() };
+        let token = tokens.issue(&user, now).expect("issued");
         tokens.verify(token.expose_secret()).expect("valid").issued
     };
-    assert_eq!(issued(0), NOW, "an older password changes nothing");
-    assert_eq!(issued(NOW), NOW);
-    let end = tokens.revocation_time();
-    assert!(issued(0) < end, "an old one, issued in the second of the change");
-    assert!(issued(end) >= end, "a new one, issued in the same second");
-    assert!(end <= NOW + 2, "a new one lives at most two seconds longer");
-    clock.set(end);
-    assert_eq!(issued(end), end, "then the usual lifetime again");
+    assert_eq!(issued(0, NOW), NOW, "an older password changes nothing");
+    assert_eq!(issued(NOW, NOW), NOW);
+    let end = NOW + REVOCATION_LEAD_SECONDS;
+    assert!(issued(0, NOW + 2) < end, "an old one, issued by a clock two seconds ahead");
+    assert_eq!(issued(end, NOW), end, "a new one, issued in the same second");
+    assert_eq!(issued(end, end), end, "then the usual lifetime again");
     let minted = hs256(&json!({"sub": "7", "exp": end + 60}));
     assert_eq!(tokens.verify(&minted).expect("valid").issued, end + 60 - TOKEN_TTL_SECONDS);
 }
 
 #[test]
+fn a_token_issued_before_the_end_of_marks_counts_only_with_the_last_mark() {
+    let tokens = tokens(SECRET, &[]);
+    let (end, next) = (NOW + 600, NOW + 601);
+    let user = |tokens_marked_until| User { tokens_not_before: NOW, tokens_marked_until, ..ada() };
+    let issued = |user: &User, now| {
+        let token = tokens.issue(user, now).expect("issued");
+        let header = token.expose_secret().split('.').next().expect("a header").to_owned();
+        (tokens.verify(token.expose_secret()).expect("valid"), header)
+    };
+    let (plain, header) = issued(&user(0), NOW + 5);
+    let (marked, marked_header) = issued(&user(end), NOW + 5);
+    let (late, late_header) = issued(&user(end), end);
+    assert_eq!((plain.mark, marked.mark, late.mark), (None, Some(end), None));
+    assert_ne!(header, marked_header);
+    assert_eq!(header, late_header, "ordinary tokens have the ordinary header");
+    for (token, marked_until, is_revoked) in [
+        (plain, 0, false),
+        (plain, end, true),
+        (marked, end, false),
+        (marked, next, true),
+        (late, end, false),
+        (late, next, true),
+    ] {
+        assert_eq!(token.is_revoked(&user(marked_until)), is_revoked, "{token:?} {marked_until}");
+    }
+    let minted = |mark: Value| {
+        let header = json!({"alg": "HS256", "marked_until": mark}).to_string();
+        verified(&tokens, &signed_text(&header, &json!({"sub": "7", "exp": end}).to_string()))
+    };
+    assert_eq!([minted(json!(null)), minted(json!(end))], [Ok(7), Ok(7)]);
+    for odd in [json!("7"), json!(-1), json!(1.5), json!([7])] {
+        assert_eq!(minted(odd), Err(InvalidToken));
+    }
+}
+
+#[test]
 fn tokens_of_the_future_are_rejected() {
-    let (tokens, _) = tokens(SECRET, &[]);
+    let tokens = tokens(SECRET, &[]);
     let latest = NOW + TOKEN_TTL_SECONDS + MAX_EXTRA_SECONDS;
     for (claims, is_valid) in [
         (json!({"sub": "7", "exp": latest}), true),
@@ -115,17 +154,8 @@ fn tokens_of_the_future_are_rejected() {
 }
 
 #[test]
-fn password_change_revokes_tokens_of_a_replica_one_second_ahead() {
-    let (tokens, clock) = tokens(SECRET, &[]);
-    let end = tokens.revocation_time();
-    clock.set(NOW + 1);
-    let ahead = tokens.issue(&ada()).expect("issued");
-    assert!(tokens.verify(ahead.expose_secret()).expect("valid").issued < end);
-}
-
-#[test]
 fn other_secrets_and_algorithms_are_rejected() {
-    let (tokens, _) = tokens(SECRET, &[]);
+    let tokens = tokens(SECRET, &[]);
     let claims = json!({"sub": "7", "exp": NOW + 60});
     assert_eq!(verified(&tokens, &hs256(&claims)), Ok(7), "without kid all keys are tried");
     for (header, secret) in [
@@ -133,28 +163,28 @@ fn other_secrets_and_algorithms_are_rejected() {
         (Header::new(Algorithm::HS384), SECRET),
         (Header::new(Algorithm::HS512), SECRET),
     ] {
-        assert_eq!(verified(&tokens, &minted(&header, &claims, secret)), Err(TokenError::Invalid));
+        assert_eq!(verified(&tokens, &minted(&header, &claims, secret)), Err(InvalidToken));
     }
     let payload = URL_SAFE_NO_PAD.encode(claims.to_string());
     for header in [r#"{"alg":"none"}"#, r#"{"alg":"RS256"}"#, r#"{"alg":"hs256"}"#, "{}", "[]"] {
         let header = URL_SAFE_NO_PAD.encode(header);
         let signature = hs256(&claims).rsplit('.').next().expect("a signature").to_owned();
         for token in [format!("{header}.{payload}."), format!("{header}.{payload}.{signature}")] {
-            assert_eq!(verified(&tokens, &token), Err(TokenError::Invalid), "{token}");
+            assert_eq!(verified(&tokens, &token), Err(InvalidToken), "{token}");
         }
     }
 }
 
 #[test]
 fn unsupported_and_malformed_headers_are_rejected() {
-    let (tokens, _) = tokens(SECRET, &[]);
+    let tokens = tokens(SECRET, &[]);
     let claims = json!({"sub": "7", "exp": NOW + 60});
     let mut critical = Header::new(Algorithm::HS256);
     critical.crit = Some(vec!["b64".into()]);
     let mut unknown_key = Header::new(Algorithm::HS256);
     unknown_key.kid = Some("nobody".into());
     for header in [critical, unknown_key] {
-        assert_eq!(verified(&tokens, &minted(&header, &claims, SECRET)), Err(TokenError::Invalid));
+        assert_eq!(verified(&tokens, &minted(&header, &claims, SECRET)), Err(InvalidToken));
     }
     let signed = |header: &str| signed_text(header, &claims.to_string());
     assert_eq!(
@@ -173,13 +203,13 @@ fn unsupported_and_malformed_headers_are_rejected() {
         r#"{"typ":"JWT"}"#,
         "",
     ] {
-        assert_eq!(verified(&tokens, &signed(header)), Err(TokenError::Invalid), "{header}");
+        assert_eq!(verified(&tokens, &signed(header)), Err(InvalidToken), "{header}");
     }
 }
 
 #[test]
 fn missing_and_malformed_claims_are_rejected() {
-    let (tokens, _) = tokens(SECRET, &[]);
+    let tokens = tokens(SECRET, &[]);
     let later = NOW + 60;
     for claims in [
         json!({"sub": "7"}),
@@ -196,13 +226,13 @@ fn missing_and_malformed_claims_are_rejected() {
         json!([later, null, "7", null, null]),
         json!("7"),
     ] {
-        assert_eq!(verified(&tokens, &hs256(&claims)), Err(TokenError::Invalid), "{claims}");
+        assert_eq!(verified(&tokens, &hs256(&claims)), Err(InvalidToken), "{claims}");
     }
 }
 
 #[test]
 fn duplicate_claims_are_rejected() {
-    let (tokens, _) = tokens(SECRET, &[]);
+    let tokens = tokens(SECRET, &[]);
     let later = NOW + 60;
     let signed = |claims: String| signed_text(r#"{"alg":"HS256"}"#, &claims);
     let valid = signed(format!(r#"{{"sub":"7","exp":{later},"aud":"any","more":1,"more":2}}"#));
@@ -213,18 +243,14 @@ fn duplicate_claims_are_rejected() {
         format!(r#"{{"sub":"7","exp":{later}.0}}"#),
         format!(r#"{{"sub":"7","exp":{later}}} {{}}"#),
     ] {
-        assert_eq!(
-            verified(&tokens, &signed(claims.clone())),
-            Err(TokenError::Invalid),
-            "{claims}"
-        );
+        assert_eq!(verified(&tokens, &signed(claims.clone())), Err(InvalidToken), "{claims}");
     }
 }
 
 #[test]
 fn non_canonical_base64_is_rejected() {
-    let (tokens, _) = tokens(SECRET, &[]);
-    let valid = tokens.issue(&ada()).expect("issued");
+    let tokens = tokens(SECRET, &[]);
+    let valid = tokens.issue(&ada(), NOW).expect("issued");
     let valid = valid.expose_secret();
     // 32 bytes end in a character of which only the upper four bits count.
     let last = valid.chars().last().expect("a signature");
@@ -232,7 +258,7 @@ fn non_canonical_base64_is_rejected() {
     let (body, same_bits) = (&valid[..valid.len() - 1], other(1));
     assert!("AEIMQUYcgkosw048".contains(last), "{last}");
     for token in [format!("{body}{same_bits}"), format!("{valid}="), format!("{valid}\n")] {
-        assert_eq!(verified(&tokens, &token), Err(TokenError::Invalid), "{token}");
+        assert_eq!(verified(&tokens, &token), Err(InvalidToken), "{token}");
     }
 }
 
@@ -242,20 +268,20 @@ fn only_a_canonical_decimal_sub_is_an_id() {
         assert_eq!(parse_user_id(sub), Ok(id), "{sub}");
     }
     for odd in ["", "+5", "05", "1.5", "-0", "-", " 5", "5 ", "5e0", "٥", "0x5", "--5", "00"] {
-        assert_eq!(parse_user_id(odd), Err(TokenError::Invalid), "{odd}");
+        assert_eq!(parse_user_id(odd), Err(InvalidToken), "{odd}");
     }
-    assert_eq!(parse_user_id("123456789012345678901234567890"), Err(TokenError::NoSuchUser));
+    assert_eq!(parse_user_id("123456789012345678901234567890"), Ok(NO_USER));
 }
 
 #[test]
 fn malformed_tokens_are_rejected() {
-    let (tokens, _) = tokens(SECRET, &[]);
-    let good = tokens.issue(&ada()).expect("issued");
+    let tokens = tokens(SECRET, &[]);
+    let good = tokens.issue(&ada(), NOW).expect("issued");
     let good = good.expose_secret();
     let cut = &good[..good.len() - 1];
     let long = format!("{good}{}", "A".repeat(rolegate_proto::limits::MAX_TOKEN_LEN));
     let more = format!("{good}.AAAA");
     for text in ["", ".", "..", "...", "a.b.c", "\0", cut, &long, &more, &good.replace('.', " ")] {
-        assert_eq!(verified(&tokens, text), Err(TokenError::Invalid));
+        assert_eq!(verified(&tokens, text), Err(InvalidToken));
     }
 }

@@ -25,6 +25,7 @@ export const REASONS = {
   USER_NOT_FOUND: [404, "User not found."],
   TOO_MANY_ATTEMPTS: [429, "Too many attempts, try again later."],
   OVERLOADED: [503, "Service is busy, try again."],
+  CLOCK_BEHIND: [503, "The clock is behind the time of the user's last revocation."],
   STORE_UNAVAILABLE: [503, "Service temporarily unavailable."],
   STORE_READ_ONLY: [503, "Service is temporarily read-only."],
   OUTCOME_UNKNOWN: [504, "Upstream timed out."],

@@ -20,21 +20,24 @@ where
     }
 }
 
-/// The same, except that after an error that `is_of_one` key the halves are read, down to single keys:
+/// The same, with what the values of a read have in common, and except that after an error that `is_of_one` key the halves are read, down to single keys:
 /// then it is the answer to that key only. Any other error is the answer to all keys that have none yet.
-pub async fn answer_by_key_or_singly<K, V, E, F>(
+pub async fn answer_by_key_or_singly<K, C, V, E, F>(
     keys: Vec<K>,
     read: impl Fn(Vec<K>) -> F,
     is_of_one: impl Fn(&E) -> bool,
-) -> Vec<Result<Option<V>, E>>
+) -> Vec<Result<(C, Option<V>), E>>
 where
     K: Ord + Hash + Clone,
+    C: Copy,
     V: Clone,
     E: Clone,
-    F: Future<Output = Result<HashMap<K, V>, E>>,
+    F: Future<Output = Result<(C, HashMap<K, V>), E>>,
 {
     let error = match read(distinct(&keys)).await {
-        Ok(values) => return keys.iter().map(|key| Ok(values.get(key).cloned())).collect(),
+        Ok((common, values)) => {
+            return keys.iter().map(|key| Ok((common, values.get(key).cloned()))).collect();
+        }
         Err(error) if is_of_one(&error) && keys.len() > 1 => error,
         Err(error) => return vec![Err(error); keys.len()],
     };
@@ -42,10 +45,10 @@ where
     let mut unread = halves(distinct(&keys));
     while let Some(part) = unread.pop() {
         match read(part.clone()).await {
-            Ok(mut values) => {
+            Ok((common, mut values)) => {
                 answers.extend(part.into_iter().map(|key| {
                     let value = values.remove(&key);
-                    (key, Ok(value))
+                    (key, Ok((common, value)))
                 }));
             }
             Err(error) if !is_of_one(&error) => {
@@ -92,12 +95,14 @@ mod tests {
             match keys.contains(&5) {
                 _ if statements.get() == outage => Err("outage"),
                 true => Err("data"),
-                false => Ok(keys.into_iter().map(|key| (key, key)).collect::<HashMap<_, _>>()),
+                false => {
+                    Ok(((), keys.into_iter().map(|key| (key, key)).collect::<HashMap<_, _>>()))
+                }
             }
         };
         let answers = answer_by_key_or_singly(keys, read, |&error| error == "data").await;
-        let count = statements.get();
-        (answers, count)
+        let answers = answers.into_iter().map(|answer| Ok(answer?.1)).collect();
+        (answers, statements.get())
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@
 //! By the rule of [`rolegate_batcher`], a read joins only a statement that has not been sent, so its
 //! row is never older than the read.
 
-use crate::{StoreError, metrics};
+use crate::{StoreError, Timed, metrics};
 use rolegate_batcher::{Batcher, Limits, answer_by_key_or_singly};
 use rolegate_telemetry::metrics::observe_size;
 use std::{hash::Hash, sync::Arc, time::Duration};
@@ -23,7 +23,7 @@ const LIMITS: Limits = Limits {
 /// Reads of rows `R` by unique keys `K`. Clones share their statements.
 #[derive(Clone, Debug)]
 pub struct BatchedReads<K, R> {
-    batcher: Batcher<K, Result<Option<R>, StoreError>>,
+    batcher: Batcher<K, Result<(u64, Option<R>), StoreError>>,
 }
 
 impl<K, R> BatchedReads<K, R>
@@ -40,13 +40,16 @@ where
         key_of: impl Fn(&R) -> K + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = Result<Vec<R>, StoreError>> + Send + 'static,
+        F: Future<Output = Result<Timed<Vec<R>>, StoreError>> + Send + 'static,
     {
         let (key_of, sizes) = (Arc::new(key_of), metrics::read_batches(store, key));
         let read = Arc::new(move |keys: Vec<K>| {
             observe_size(&sizes, keys.len());
             let (rows, key_of) = (read(keys), Arc::clone(&key_of));
-            async move { Ok(rows.await?.into_iter().map(|row| (key_of(&row), row)).collect()) }
+            async move {
+                let Timed { at, value } = rows.await?;
+                Ok((at, value.into_iter().map(|row| (key_of(&row), row)).collect()))
+            }
         });
         let batcher = Batcher::new(LIMITS, move |keys| {
             let read = Arc::clone(&read);
@@ -56,7 +59,8 @@ where
     }
 
     /// The row of this key.
-    pub async fn get(&self, key: K) -> Result<Option<R>, StoreError> {
-        self.batcher.submit(key).await?
+    pub async fn get(&self, key: K) -> Result<Timed<Option<R>>, StoreError> {
+        let (at, value) = self.batcher.submit(key).await??;
+        Ok(Timed { at, value })
     }
 }

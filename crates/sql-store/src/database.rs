@@ -1,7 +1,7 @@
 //! An open database of either engine.
 
 use crate::{
-    QueryFuture, Reads, StoreError, StoreStatus,
+    QueryFuture, Reads, StoreError, StoreStatus, Timed,
     postgres::{Pool, fetch_from_primary},
     sqlite::Pools,
     statement_builder::{Connection, Statement, TableRow},
@@ -39,6 +39,14 @@ impl Database {
 
     /// The rows of a `SELECT`. In PostgreSQL only a primary answers.
     pub async fn read<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
+        Ok(self.read_timed(statement).await?.value)
+    }
+
+    /// The same, with the time. SQLite needs [`crate::DatabaseUrl::open_with_clock`].
+    pub async fn read_timed<R: TableRow>(
+        &self,
+        statement: Statement,
+    ) -> Result<Timed<Vec<R>>, StoreError> {
         match self {
             Self::Postgres(pool) if pool.reads() == Reads::Quorum => {
                 // Its commit waits for the standby like that of a write, perhaps without an end.
@@ -56,11 +64,12 @@ impl Database {
                     .await
             }
             Self::Sqlite(pools) => {
-                with_timeout(async {
+                let at = pools.now();
+                let rows = with_timeout(async {
                     let mut reader = pools.readers.acquire().await?;
                     statement.fetch(&mut Connection::Sqlite(&mut reader)).await
-                })
-                .await
+                });
+                Ok(Timed { at, value: rows.await? })
             }
         }
     }

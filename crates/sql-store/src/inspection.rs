@@ -7,37 +7,46 @@ use crate::{
 use sqlx::{Connection, Row, postgres::PgConnectOptions};
 use std::{io, path::Path};
 
-/// A statement that both engines understand and that returns one boolean.
-pub type ProbeQuery = &'static str;
+/// Statements that both engines understand.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe {
+    /// Returns a boolean, also in an older schema.
+    pub answer: &'static str,
+    /// Returns a count; `$1` is the time of the database in Unix seconds.
+    pub count: &'static str,
+}
 
 /// The state of a database.
 #[derive(Clone, Debug)]
 pub struct Inspection {
     /// Its schema, compared with the tables of the service.
     pub schema: Schema,
-    /// Seconds since 1970 by the clock of the server; `None` for SQLite.
+    /// Seconds since 1970 by the clock of the database; `None` for a file that has none, or none since the
+    /// boot of the system.
     pub clock: Option<f64>,
     /// Whether it accepts writes: a standby does not.
     pub takes_writes: bool,
     /// The result of the query; `None` without a query or without tables.
     pub answer: Option<bool>,
+    /// The result of the other one; `None` also in an older schema.
+    pub count: Option<i64>,
 }
 
 impl DatabaseUrl {
-    /// Inspects the database within [`STATEMENT_TIMEOUT`], and runs `query` if its tables exist. Does
+    /// Inspects the database within [`STATEMENT_TIMEOUT`], and runs `probe` if its tables exist. Does
     /// not create an SQLite file. A schema of another program is an error, as in
     /// [`DatabaseUrl::open`].
     pub async fn inspect(
         &self,
         tables: &Tables,
-        query: Option<ProbeQuery>,
+        probe: Option<Probe>,
     ) -> Result<Inspection, OpenError> {
         let inspect = async {
             match self.target() {
                 DatabaseTarget::Postgres(servers) => {
-                    in_postgres(servers, tables, self.reads(), query).await
+                    in_postgres(servers, tables, self.reads(), probe).await
                 }
-                DatabaseTarget::Sqlite(file) => in_sqlite(file, tables, query).await,
+                DatabaseTarget::Sqlite(file) => in_sqlite(file, tables, probe).await,
             }
         };
         let inspected = tokio::time::timeout(STATEMENT_TIMEOUT, inspect).await;
@@ -53,7 +62,7 @@ async fn in_postgres(
     servers: &[PgConnectOptions],
     tables: &Tables,
     reads: Reads,
-    query: Option<ProbeQuery>,
+    probe: Option<Probe>,
 ) -> Result<Inspection, OpenFailure> {
     let mut connection = postgres::connect(servers).await?;
     if reads == Reads::Quorum {
@@ -63,33 +72,60 @@ async fn in_postgres(
         NOT pg_is_in_recovery() AS takes_writes";
     let row = sqlx::query(sql).fetch_one(&mut connection).await?;
     let schema = Schema::in_postgres(&mut connection, tables).await?;
-    let answer = match query.filter(|_| schema.has_tables()) {
-        Some(query) => Some(sqlx::query_scalar(query).fetch_one(&mut connection).await?),
+    let clock: f64 = row.try_get("clock")?;
+    let answer = match probe.filter(|_| schema.has_tables()) {
+        Some(probe) => Some(sqlx::query_scalar(probe.answer).fetch_one(&mut connection).await?),
         None => None,
     };
-    let clock = Some(row.try_get("clock")?);
+    let count = match probe.filter(|_| schema.has_migrations()) {
+        Some(probe) => {
+            let count = sqlx::query_scalar(probe.count).bind(whole(clock));
+            Some(count.fetch_one(&mut connection).await?)
+        }
+        None => None,
+    };
+    let clock = Some(clock);
     let takes_writes = row.try_get("takes_writes")?;
     connection.close().await?;
-    Ok(Inspection { schema, clock, takes_writes, answer })
+    Ok(Inspection { schema, clock, takes_writes, answer, count })
 }
 
 async fn in_sqlite(
     file: &Path,
     tables: &Tables,
-    query: Option<ProbeQuery>,
+    probe: Option<Probe>,
 ) -> Result<Inspection, OpenFailure> {
     if !sqlite::file_exists(file).map_err(OpenFailure::Setting)? {
         let schema = Schema::Missing { can_create: true };
-        return Ok(Inspection { schema, clock: None, takes_writes: true, answer: None });
+        return Ok(Inspection {
+            schema,
+            clock: None,
+            takes_writes: true,
+            answer: None,
+            count: None,
+        });
     }
     let mut connection = sqlite::connect_read_only(file).await?;
     let schema = Schema::in_sqlite(&mut connection, tables).await?;
-    let answer = match query.filter(|_| schema.has_tables()) {
-        Some(query) => Some(sqlx::query_scalar(query).fetch_one(&mut connection).await?),
+    let clock = sqlite::clock::read(&mut connection).await?;
+    let answer = match probe.filter(|_| schema.has_tables()) {
+        Some(probe) => Some(sqlx::query_scalar(probe.answer).fetch_one(&mut connection).await?),
+        None => None,
+    };
+    let count = match probe.filter(|_| schema.has_migrations()).zip(clock) {
+        Some((probe, clock)) => {
+            let count = sqlx::query_scalar(probe.count).bind(whole(clock));
+            Some(count.fetch_one(&mut connection).await?)
+        }
         None => None,
     };
     connection.close().await?;
     let metadata = file.metadata().map_err(sqlx::Error::from)?;
     let takes_writes = !metadata.permissions().readonly();
-    Ok(Inspection { schema, clock: None, takes_writes, answer })
+    Ok(Inspection { schema, clock, takes_writes, answer, count })
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "saturates")]
+fn whole(seconds: f64) -> i64 {
+    seconds as i64
 }

@@ -12,7 +12,7 @@
 //!   `sqlite_code` classify these.
 //! - `write`, `write_health`: writes without an answer, and whether the store can write.
 //! - [`StoreStatus`], [`PoolStats`], [`register_metrics`]: the state of a store, as metrics.
-//! - [`BatchedReads`]: concurrent reads by key share one statement.
+//! - [`BatchedReads`]: concurrent reads by key share one statement; [`Timed`]: the time of the database.
 
 mod batched_reads;
 mod database;
@@ -32,6 +32,7 @@ mod sqlite_code;
 mod statement;
 mod statement_builder;
 mod tables;
+mod timed;
 mod transient;
 mod url;
 mod write;
@@ -40,7 +41,7 @@ mod write_health;
 pub use batched_reads::BatchedReads;
 pub use database::Database;
 pub use error::OpenError;
-pub use inspection::{Inspection, ProbeQuery};
+pub use inspection::{Inspection, Probe};
 pub use long_transaction::LongTransaction;
 pub use metrics::register_metrics;
 pub use pool_stats::{PoolStats, StoreStatus};
@@ -50,5 +51,6 @@ pub use schema::Schema;
 pub use statement::{QueryFuture, STATEMENT_TIMEOUT, StoreError, with_timeout};
 pub use statement_builder::{Connection, Statement, TableRow, Value};
 pub use tables::{Migrations, Tables};
+pub use timed::Timed;
 pub use url::{DatabaseTarget, DatabaseUrl, InvalidUrl};
 pub use write::Commit;

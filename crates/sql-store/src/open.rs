@@ -41,6 +41,21 @@ impl DatabaseUrl {
         }
     }
 
+    /// Opens a database whose tables include `clock` in SQLite, and starts its clock. A service advances
+    /// it to the time of the system; a command must not, because a service may be running.
+    pub async fn open_with_clock(
+        &self,
+        tables: &Tables,
+        is_service: bool,
+    ) -> Result<Database, OpenError> {
+        let database = self.open(tables).await?;
+        if let Database::Sqlite(pools) = &database {
+            let started = pools.start_clock(is_service).await;
+            started.map_err(|error| self.open_error(error.into()))?;
+        }
+        Ok(database)
+    }
+
     /// Names the setting or the database, and tells a wrong setting from a failure.
     pub(crate) fn open_error(&self, failure: OpenFailure) -> OpenError {
         let target = self.target();

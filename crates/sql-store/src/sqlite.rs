@@ -1,10 +1,11 @@
-//! SQLite files: opening, transactions, pools, copies.
+//! SQLite files: opening, transactions, pools, copies, their clock.
 //!
 //! One connection writes and the others read: in WAL mode readers never wait for the writer and see
 //! every earlier commit. Statements that write must be read to their end (`fetch_all`, never
 //! `fetch_optional`): only then has the commit happened, and its failure been seen.
 //! `synchronous=FULL`: an acknowledged write survives a power failure.
 
+pub(crate) mod clock;
 mod copy;
 mod file;
 mod recovery;
@@ -42,6 +43,7 @@ pub struct Pools {
     writer: SqlitePool,
     /// The connections that read.
     pub(crate) readers: SqlitePool,
+    clock: Arc<clock::Clock>,
     health: WriteHealth,
 }
 
@@ -87,7 +89,7 @@ async fn open_pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
     let readers = pool().max_connections(READERS).test_before_acquire(false);
     let readers = readers.connect_with(options.read_only(true)).await?;
     let health = WriteHealth::new(format!("SQLite in {}", file.display()), "the disk may hang");
-    Ok(Pools { writer, readers, health })
+    Ok(Pools { writer, readers, clock: Arc::default(), health })
 }
 
 /// What is wrong with the file; `None` if the machine failed.

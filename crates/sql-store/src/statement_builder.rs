@@ -1,6 +1,9 @@
 //! Statements in SQL that both engines understand; where they differ, the builder knows both forms.
 
-use crate::statement::describe;
+use crate::{
+    sqlite::clock::{NOW, UPTIME, uptime},
+    statement::describe,
+};
 use serde::Serialize;
 use sqlx::{
     Arguments as _, AssertSqlSafe, Encode, FromRow, PgConnection, Postgres, Sqlite,
@@ -84,6 +87,15 @@ impl Statement {
     pub fn push(mut self, sql: &'static str) -> Self {
         self.sql.push_str(sql);
         self
+    }
+
+    /// Appends the time of the clock of the database when the statement runs, in Unix seconds.
+    pub fn push_now(self) -> Self {
+        let now = match self.values {
+            Values::Postgres(_) => "floor(date_part('epoch', clock_timestamp()))::bigint",
+            Values::Sqlite(_) => NOW,
+        };
+        self.push(now)
     }
 
     /// Binds the next placeholder.
@@ -208,7 +220,14 @@ impl Statement {
     }
 
     /// Runs the statement in a transaction.
-    pub async fn fetch<R: TableRow>(self, connection: &mut Connection<'_>) -> sqlx::Result<Vec<R>> {
+    pub async fn fetch<R: TableRow>(
+        mut self,
+        connection: &mut Connection<'_>,
+    ) -> sqlx::Result<Vec<R>> {
+        if self.sql.contains(UPTIME) {
+            self.sql = self.sql.replace(UPTIME, &format!("${}", self.next_placeholder()));
+            self = self.bind(uptime());
+        }
         self.encoded.map_err(sqlx::Error::Encode)?;
         // The span of a transaction is about what it writes.
         if !self.is_lock {

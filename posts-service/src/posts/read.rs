@@ -7,7 +7,7 @@ use rolegate_proto::limits::MAX_POST_BATCH;
 impl Posts {
     /// The post with this id.
     pub async fn read(&self, id: i64) -> Result<PostWithAuthor, PostError> {
-        let post = self.reads.get(id).await?.ok_or(PostError::NotFound)?;
+        let post = self.reads.get(id).await?.value.ok_or(PostError::NotFound)?;
         self.with_author(post).await
     }
 

@@ -3,7 +3,7 @@
 use crate::{data_dir::DataDir, databases::Databases, settings::Settings};
 use rolegate_auth_service::{
     accounts::AdminPassword,
-    clock::{Clock as _, SystemClock},
+    clock::system_time,
     commands::doctor::{check_settings, check_users},
 };
 use rolegate_gateway::IGNORED_ADDRESSES;
@@ -96,7 +96,6 @@ async fn check_databases(doctor: &mut Doctor, settings: &Settings) {
     if is_new(&posts) {
         doctor.report("posts", Ok::<_, &str>(format!("{posts}: the first start creates it")));
     } else {
-        let now = SystemClock.unix_seconds();
-        check_database(doctor, "posts", Ok(posts), store::inspect, now).await;
+        check_database(doctor, "posts", Ok(posts), store::inspect, system_time()).await;
     }
 }

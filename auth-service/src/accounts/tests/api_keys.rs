@@ -1,17 +1,13 @@
 //! API keys.
 
-use super::{App, POLICY, origin};
+use super::{App, NOW, POLICY, origin};
 use crate::{
     accounts::{AccountError, Accounts, ApiKeyRequest, Bearer, KeySelection, Requirement},
-    clock::ManualClock,
     store::{ApiKeyStore as _, UserStore as _},
     user::User,
 };
 use rolegate_proto::Role;
 use secrecy::ExposeSecret as _;
-use std::sync::Arc;
-
-const NOW: u64 = 1_800_000_000;
 
 async fn create_key(
     accounts: &Accounts,
@@ -53,8 +49,7 @@ async fn a_key_acts_with_the_lower_of_both_roles_as_stored_now() {
 
 #[tokio::test]
 async fn whatever_is_wrong_with_a_key_it_is_invalid() {
-    let clock = Arc::new(ManualClock::at(NOW));
-    let app = App::with_clock(POLICY, clock.clone()).await;
+    let app = App::new(POLICY).await;
     let bob = app.register("bob").await.expect("registered");
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
@@ -79,13 +74,13 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
     for key in ["rgk_", "rgk_x", &unknown, &good[1..], &format!("{good}x"), &of_bob] {
         assert!(!check(key).await, "{key}");
     }
-    clock.set(NOW + 4);
+    app.store.set_time(NOW + 4);
     assert!(check(&short).await);
-    clock.set(NOW + 5);
+    app.store.set_time(NOW + 5);
     assert!(!check(&short).await && check(&good).await);
-    app.store.set_disabled(None, ann.id, true, NOW).await.expect("disabled");
+    app.store.set_disabled(None, ann.id, true).await.expect("disabled");
     assert!(!check(&good).await);
-    app.store.set_disabled(None, ann.id, false, NOW).await.expect("enabled");
+    app.store.set_disabled(None, ann.id, false).await.expect("enabled");
     assert!(check(&good).await, "keys are good again");
     app.store.delete_keys(None, ann.id, Some(id)).await.expect("deleted");
     assert!(!check(&good).await);
@@ -171,18 +166,17 @@ async fn an_outage_is_never_a_decision_about_a_key() {
 
 #[tokio::test]
 async fn the_last_use_of_a_key_is_kept() {
-    let clock = Arc::new(ManualClock::at(NOW));
-    let app = App::with_clock(POLICY, clock.clone()).await;
+    let app = App::new(POLICY).await;
     let (key, _) = create_key(&app.accounts, &app.admin, Some(Role::User), None).await;
     let last_used = async || {
         let keys = app.accounts.list_api_keys(&app.admin, None).await.expect("listed");
         keys[0].last_used_at
     };
     assert_eq!(last_used().await, None);
-    clock.set(NOW + 7);
+    app.store.set_time(NOW + 7);
     app.accounts.authorize(&key, &any()).await.expect("good");
     assert_eq!(last_used().await, Some(NOW + 7));
-    clock.set(NOW + 9);
+    app.store.set_time(NOW + 9);
     assert_err!(app.authorize(&key, &[Role::Admin]).await, AccountError::RoleInsufficient);
     assert_eq!(last_used().await, Some(NOW + 9), "it was good, its role was not");
 }

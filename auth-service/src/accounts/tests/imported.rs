@@ -11,7 +11,7 @@ const ARGON2I: &str = "$argon2i$v=19$m=1024,t=3,p=4$rXVOyVlrTcm5V+r9n5Oylg$EceDi
 const PASSWORD: &str = "corréct horse";
 
 async fn stored(app: &App) -> String {
-    let found = app.store.credentials_by_username(&["ann".to_owned()]).await.expect("read");
+    let found = app.store.credentials_by_username(&["ann".to_owned()]).await.expect("read").value;
     found[0].password_hash.expose_secret().to_owned()
 }
 

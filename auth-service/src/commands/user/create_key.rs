@@ -3,7 +3,6 @@
 use super::operator::{Operator, not_found};
 use crate::{
     api_key::{self, ApiKeyError, GeneratedKey},
-    clock::{Clock as _, SystemClock},
     host::failed,
     store::{InsertKeyError, NewApiKey},
 };
@@ -36,7 +35,7 @@ pub struct NewKey {
 /// Prints the key and nothing else, so that a script can keep it.
 pub(super) async fn run(operator: &Operator, new: NewKey) -> Result<(), Failure> {
     let NewKey { username, name, role, expires_in } = new;
-    let created_at = SystemClock.unix_seconds();
+    let created_at = operator.now().await?;
     let invalid = |setting| move |error: ApiKeyError| SettingError::new(setting, error.to_string());
     api_key::check_name(&name).map_err(invalid("NAME"))?;
     let end = |after: Duration| created_at.saturating_add(after.as_secs());

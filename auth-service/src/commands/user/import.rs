@@ -6,12 +6,11 @@ mod report;
 
 use super::{operator::Operator, user_line::LineReader};
 use crate::{
-    clock::SystemClock,
     host::failed,
     password::Peppers,
     settings::ServiceSettings,
     store::{Import, StoreError, Transfer, UserRecord},
-    token::revocation_time,
+    user::REVOCATION_LEAD_SECONDS,
 };
 use batch::{Batch, BatchReader, keep_free};
 use clap::Args;
@@ -44,6 +43,8 @@ struct Importer<'o> {
     arguments: &'o ImportArguments,
     transfer: Transfer,
     peppers: Peppers,
+    /// Unix seconds.
+    revocation_time: i64,
 }
 
 pub(super) async fn run(
@@ -55,7 +56,9 @@ pub(super) async fn run(
     let lines = Lines::open(&arguments.file, twice).await?;
     let peppers = settings.peppers()?;
     let transfer = Transfer::open(&operator.database).await?;
-    let importer = Importer { operator, arguments, transfer, peppers };
+    let revocation_time = operator.now().await?.saturating_add(REVOCATION_LEAD_SECONDS);
+    let revocation_time = revocation_time.try_into().unwrap_or(i64::MAX);
+    let importer = Importer { operator, arguments, transfer, peppers, revocation_time };
     let outcome = if arguments.continue_ {
         importer.good_lines(lines).await
     } else {
@@ -136,7 +139,7 @@ impl Importer<'_> {
     }
 
     fn reader(&self) -> BatchReader<'_> {
-        let revocation_time = revocation_time(&SystemClock).try_into().unwrap_or(i64::MAX);
+        let revocation_time = self.revocation_time;
         BatchReader::new(LineReader { peppers: &self.peppers, revocation_time })
     }
 

@@ -27,14 +27,19 @@ impl Operator {
                 let problem = format!("{url} has an older schema; run migrate first");
                 Err(url.invalid(problem).into())
             }
-            _ => Ok(Self { store: store::open(&url).await?, database: url }),
+            _ => Ok(Self { store: store::open_beside(&url).await?, database: url }),
         }
     }
 
     pub(super) async fn find(&self, username: &str) -> Result<User, Failure> {
         let found = self.store.credentials_by_username(&[username.to_owned()]).await;
-        let found = found.map_err(failed)?.pop();
+        let found = found.map_err(failed)?.value.pop();
         found.map(|credentials| credentials.user).ok_or_else(|| not_found(username))
+    }
+
+    /// The time of the database in Unix seconds.
+    pub(super) async fn now(&self) -> Result<u64, Failure> {
+        Ok(self.store.users_by_id(&[]).await.map_err(failed)?.at)
     }
 }
 

@@ -6,11 +6,9 @@ use super::{
 };
 use crate::{
     accounts::{ADMIN_USERNAME, InitialPassword},
-    clock::SystemClock,
     host::failed,
     settings::ServiceSettings,
-    store::{NewPassword, PasswordWriter},
-    token::revocation_time,
+    store::PasswordWriter,
 };
 use rolegate_service_runtime::program::{Failure, print};
 use rolegate_sql_store::DatabaseTarget;
@@ -24,10 +22,9 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let user = operator.find(username).await?;
     let hash = new_password::hash(file, settings).await?;
-    let new = NewPassword { hash, tokens_not_before: revocation_time(&SystemClock) };
     let changed = operator
         .store
-        .set_password(user.id, new, PasswordWriter::Operator)
+        .set_password(user.id, hash, PasswordWriter::Operator)
         .await
         .map_err(failed)?;
     let user = changed.ok_or_else(|| not_found(username))?;

@@ -1,7 +1,7 @@
 //! `user disable` and `user enable`.
 
 use super::operator::{Operator, audit, not_found};
-use crate::{clock::SystemClock, host::failed, token::revocation_time};
+use crate::host::failed;
 use rolegate_service_runtime::program::{Failure, print};
 
 /// The operator may disable the last admin too.
@@ -11,8 +11,7 @@ pub(super) async fn run(
     disabled: bool,
 ) -> Result<(), Failure> {
     let id = operator.find(username).await?.id;
-    let not_before = revocation_time(&SystemClock);
-    let changed = operator.store.set_disabled(None, id, disabled, not_before).await;
+    let changed = operator.store.set_disabled(None, id, disabled).await;
     let user = changed.map_err(failed)?.ok_or_else(|| not_found(username))?;
     let (event, state) =
         if disabled { ("user_disabled", "disabled") } else { ("user_enabled", "enabled") };

@@ -1,6 +1,6 @@
 //! API keys in an SQL database.
 
-use super::{SELECT, SqlStore, seconds_to_store};
+use super::{SELECT, SqlStore, seconds_to_store, stored_seconds};
 use crate::{
     api_key::{ApiKey, KeyBearer},
     store::{ActorError, ApiKeyStore, InsertKeyError, NewApiKey, StoreError},
@@ -8,6 +8,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use rolegate_proto::{Role, limits::MAX_API_KEYS};
+use rolegate_sql_store::Timed;
 use sqlx::{Error, FromRow, Row};
 
 const RETURNING: &str =
@@ -40,11 +41,14 @@ impl ApiKeyStore for SqlStore {
         inserted.await?
     }
 
-    async fn keys_by_digest(&self, digests: &[String]) -> Result<Vec<KeyBearer>, StoreError> {
-        let sql = r#"SELECT u.id, u.username, u.role, u.tokens_not_before, u.disabled,
+    async fn keys_by_digest(
+        &self,
+        digests: &[String],
+    ) -> Result<Timed<Vec<KeyBearer>>, StoreError> {
+        let sql = r#"SELECT u.id, u.username, u.role, u.tokens_not_before, u.disabled, u.tokens_marked_until,
                 k.digest, k.id AS key_id, k.role AS key_role, k.expires_at
             FROM api_key AS k JOIN "user" AS u ON u.id = k.user_id WHERE k.digest"#;
-        self.0.read(self.0.statement(sql).push_any(digests)).await
+        self.0.read_timed(self.0.statement(sql).push_any(digests)).await
     }
 
     async fn keys_of_user(&self, user_id: i64) -> Result<Vec<ApiKey>, StoreError> {
@@ -85,9 +89,9 @@ where
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
         let (id, user_id, name, prefix, role, created_at, expires_at, last_used_at) =
             FromRow::from_row(row)?;
-        let (role, created_at) = (bound(role)?, seconds(created_at)?);
-        let expires_at = expires_at.map(seconds).transpose()?;
-        let last_used_at = last_used_at.map(seconds).transpose()?;
+        let (role, created_at) = (bound(role)?, stored_seconds(created_at)?);
+        let expires_at = expires_at.map(stored_seconds).transpose()?;
+        let last_used_at = last_used_at.map(stored_seconds).transpose()?;
         Ok(Self { id, user_id, name, prefix, role, created_at, expires_at, last_used_at })
     }
 }
@@ -95,21 +99,13 @@ where
 impl<'r, R: Row> FromRow<'r, R> for KeyBearer
 where
     User: FromRow<'r, R>,
-    (i64, String, String, i64, bool, String, i64, Option<String>, Option<i64>): FromRow<'r, R>,
+    (i64, String, String, i64, bool, i64, String, i64, Option<String>, Option<i64>): FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (_, _, _, _, _, digest, key_id, role, expires_at): (
-            i64,
-            String,
-            String,
-            i64,
-            bool,
-            _,
-            _,
-            _,
-            Option<i64>,
-        ) = FromRow::from_row(row)?;
-        let (role, expires_at) = (bound(role)?, expires_at.map(seconds).transpose()?);
+        type Columns =
+            (i64, String, String, i64, bool, i64, String, i64, Option<String>, Option<i64>);
+        let (.., digest, key_id, role, expires_at) = Columns::from_row(row)?;
+        let (role, expires_at) = (bound(role)?, expires_at.map(stored_seconds).transpose()?);
         Ok(Self { digest, key_id, role, expires_at, user: User::from_row(row)? })
     }
 }
@@ -118,8 +114,4 @@ where
 fn bound(role: Option<String>) -> sqlx::Result<Option<Role>> {
     let role = role.map(|role| role.parse()).transpose();
     role.map_err(|error| Error::Decode(Box::new(error)))
-}
-
-fn seconds(stored: i64) -> sqlx::Result<u64> {
-    stored.try_into().map_err(|error| Error::Decode(Box::new(error)))
 }

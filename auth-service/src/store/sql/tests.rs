@@ -1,10 +1,11 @@
-use super::{NewUser, SELECT, TABLES, UserFilter, list_query, open};
+use super::{NewUser, SELECT, TABLES, UserFilter, list_query, open, open_beside};
 use crate::{
     api_key::ApiKey,
-    store::{BatchedReads, Credentials, NewApiKey},
+    clock::system_time,
+    store::{BatchedReads, Credentials, NewApiKey, Revoker, UserStore},
 };
 use rolegate_proto::Role;
-use rolegate_sql_store::{Database, DatabaseUrl, StoreError};
+use rolegate_sql_store::{Database, DatabaseUrl, StoreError, Timed};
 
 /// The query plan, one step per line.
 async fn plan(database: &Database, filter: &UserFilter) -> String {
@@ -84,7 +85,7 @@ async fn uses_of_keys_are_written_together_at_last_by_close_on_postgres() {
 }
 
 /// Reads a name with NUL together with others, which must not fail with it. Returns its outcome.
-async fn read_names_together(url: &DatabaseUrl) -> Result<Option<Credentials>, StoreError> {
+async fn read_names_together(url: &DatabaseUrl) -> Result<Timed<Option<Credentials>>, StoreError> {
     let store = open(url).await.expect("opened");
     let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::User };
     store.insert(None, new).await.expect("inserted");
@@ -92,7 +93,7 @@ async fn read_names_together(url: &DatabaseUrl) -> Result<Option<Credentials>, S
     let read = |name: &str| reads.credentials(name.to_owned());
     let (bob, ann, with_nul, again) =
         tokio::join!(read("bob"), read("ann"), read("a\0b"), read("ann"));
-    let is_found = [bob, ann, again].map(|read| read.expect("read").is_some());
+    let is_found = [bob, ann, again].map(|read| read.expect("read").value.is_some());
     assert_eq!(is_found, [false, true, true]);
     store.close().await;
     with_nul
@@ -102,7 +103,7 @@ async fn read_names_together(url: &DatabaseUrl) -> Result<Option<Credentials>, S
 async fn a_name_with_nul_is_unknown_on_sqlite() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
-    assert!(read_names_together(&url).await.expect("read").is_none());
+    assert!(read_names_together(&url).await.expect("read").value.is_none());
 }
 
 #[tokio::test]
@@ -129,4 +130,67 @@ async fn a_user_deleted_with_the_statement_of_an_older_process_leaves_no_keys() 
     }
     let count = database.statement("SELECT count(*) FROM api_key");
     assert_eq!(database.read::<(i64,)>(count).await.expect("read"), [(0,)]);
+}
+
+const HOUR: u64 = 3600;
+
+/// The time that a store reads, in seconds ahead of the system.
+async fn ahead(store: &dyn UserStore) -> u64 {
+    let at = store.users_by_id(&[]).await.expect("read").at;
+    // Rounds away the seconds that a test takes.
+    (at + 60).saturating_sub(system_time()) / 600 * 600
+}
+
+#[tokio::test]
+async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
+    let running = open(&url).await.expect("opened");
+    assert_eq!(ahead(&*running).await, 0);
+    let database = url.open(&TABLES).await.expect("opened");
+    let set = async |sql| database.write::<(i64,)>(database.statement(sql)).await.expect("set");
+    let opened = async |is_service| {
+        let store = if is_service { open(&url).await } else { open_beside(&url).await };
+        ahead(&*store.expect("opened")).await
+    };
+
+    // The clock of the system has stepped back by an hour since the start of the service.
+    set("UPDATE clock SET zero = zero + 3600000 RETURNING id").await;
+    assert_eq!([opened(false).await, opened(true).await], [HOUR, HOUR]);
+    // Another boot, at which it is an hour before the last time that was read.
+    set("UPDATE clock SET boot = 'x', zero = 0,
+        latest = (unixepoch() + 7200) * 1000 RETURNING id")
+    .await;
+    assert_eq!([opened(false).await, opened(true).await], [2 * HOUR, 2 * HOUR]);
+    // It has stepped forward by an hour: a command keeps the time of the service beside it.
+    set("UPDATE clock SET zero = zero - 10800000, latest = 0 RETURNING id").await;
+    let beside = open_beside(&url).await.expect("opened");
+    let at = beside.users_by_id(&[]).await.expect("read").at;
+    assert!(at.abs_diff(system_time() - HOUR) < 60, "{at}");
+    assert_eq!(opened(true).await, 0);
+    // Both write by the clock of the file, whatever they know of it.
+    set("UPDATE clock SET zero = zero + 3600000 RETURNING id").await;
+    let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::User };
+    let id = running.insert(None, new).await.expect("inserted").id;
+    for store in [running, beside] {
+        let revoked = store.revoke_tokens(Revoker::Operator, id).await.expect("revoked");
+        let stored = revoked.expect("a user").tokens_not_before;
+        assert!(stored.abs_diff(system_time() + HOUR) < 60, "{stored}");
+    }
+    // A time that is read is written ahead, for the next boot.
+    let patience = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    let store = open(&url).await.expect("opened");
+    loop {
+        let at = store.users_by_id(&[]).await.expect("read").at;
+        let latest = database.statement("SELECT latest / 1000 FROM clock");
+        let latest = database.read::<(i64,)>(latest).await.expect("read")[0].0;
+        if latest > i64::try_from(at).expect("a time") {
+            break;
+        }
+        assert!(std::time::Instant::now() < patience, "{latest} is before {at}");
+        tokio::task::yield_now().await;
+    }
+    let forgotten = set("DELETE FROM clock RETURNING id").await;
+    assert_eq!(forgotten, [(1,)]);
+    assert_eq!(opened(true).await, 0, "as the operator asked");
 }

@@ -50,7 +50,7 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
     let two = add(store, &bob, "two").await;
     assert!(two.id > one.id);
     let digests = ["two", "none", "one", ""].map(str::to_owned);
-    let mut found = store.keys_by_digest(&digests).await.expect("read");
+    let mut found = store.keys_by_digest(&digests).await.expect("read").value;
     found.sort_by_key(|key| key.key_id);
     let [first, second] = &found[..] else { panic!("{found:?}") };
     assert_eq!((&*first.digest, first.key_id, &first.user), ("one", one.id, &ann));
@@ -58,7 +58,7 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
     assert_eq!((second.key_id, &second.user), (two.id, &bob));
     assert_eq!((second.role, second.expires_at), (None, None));
     assert_eq!(store.keys_of_user(ann.id).await.expect("read"), [one]);
-    assert_eq!(store.keys_by_digest(&[]).await.expect("read"), []);
+    assert_eq!(store.keys_by_digest(&[]).await.expect("read").value, []);
 }
 
 pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once(
@@ -87,16 +87,16 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
 pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::User).await;
     let key = add(store, &ann, "one").await;
-    store.set_disabled(None, ann.id, true, 1).await.expect("disabled");
+    store.set_disabled(None, ann.id, true).await.expect("disabled");
     let nobody = User { id: 999, ..ann.clone() };
     for user in [&ann, &nobody] {
         let refused = store.insert_key(new_key(user, "two")).await;
         assert!(matches!(refused, Err(InsertKeyError::UserNotFound)), "{refused:?}");
     }
-    let found = store.keys_by_digest(&["one".to_owned()]).await.expect("read");
+    let found = store.keys_by_digest(&["one".to_owned()]).await.expect("read").value;
     assert!(found.len() == 1 && found[0].user.disabled, "the use case refuses it");
     store.delete(None, ann.id).await.expect("deleted");
-    assert_eq!(store.keys_by_digest(&["one".to_owned()]).await.expect("read"), []);
+    assert_eq!(store.keys_by_digest(&["one".to_owned()]).await.expect("read").value, []);
     assert!(ids(store, &ann).await.is_empty());
     let bob = insert(store, "bob", Role::User).await;
     assert!(add(store, &bob, "one").await.id > key.id, "ids are never reused");

@@ -3,16 +3,16 @@
 mod api_keys;
 
 use super::super::{
-    ActorError, InsertError, NewPassword, NewUser, PasswordWriter, Revoker, StoreError, UserFilter,
-    UserStore, latest_issue, require_admin,
+    ActorError, InsertError, NewUser, PasswordWriter, Revoker, StoreError, UserFilter, UserStore,
+    require_admin,
 };
 use crate::{
     api_key::ApiKey,
-    user::{Credentials, User},
+    user::{Credentials, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User},
 };
 use async_trait::async_trait;
 use rolegate_proto::Role;
-use rolegate_sql_store::StoreStatus;
+use rolegate_sql_store::{StoreStatus, Timed};
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     collections::BTreeMap,
@@ -31,12 +31,25 @@ struct Users {
     keys: BTreeMap<i64, (String, ApiKey)>,
     last_key_id: i64,
     is_down: bool,
+    /// The clock of the database, in Unix seconds.
+    now: u64,
 }
 
 impl MemoryStore {
     /// From now on every call fails with [`StoreError::TimedOut`], or succeeds again.
     pub(crate) fn set_down(&self, is_down: bool) {
         self.0.lock().expect("not poisoned").is_down = is_down;
+    }
+
+    /// Sets the clock.
+    pub(crate) fn set_time(&self, unix_seconds: u64) {
+        self.0.lock().expect("not poisoned").now = unix_seconds;
+    }
+
+    /// Sets a time as a clock that was ahead would have stored it.
+    pub(crate) fn set_tokens_not_before(&self, id: i64, unix_seconds: u64) {
+        let mut users = self.0.lock().expect("not poisoned");
+        users.by_id.get_mut(&id).expect("a user").user.tokens_not_before = unix_seconds;
     }
 
     fn users(&self) -> Result<MutexGuard<'_, Users>, StoreError> {
@@ -46,14 +59,19 @@ impl MemoryStore {
 }
 
 impl User {
-    /// As `REVOKE` of the SQL store.
-    fn revoke(&mut self, tokens_not_before: u64, latest: Option<u64>) {
-        let stored = &mut self.tokens_not_before;
-        if tokens_not_before > *stored {
-            *stored = tokens_not_before;
-        } else if latest.is_none_or(|latest| *stored <= latest) {
-            *stored += 1;
-        }
+    /// As `GROW`, `REVOKE` and `LOWER` of the SQL store.
+    fn revoke(&mut self, now: u64, by: Option<Revoker>) {
+        let (soon, stored) = (now + REVOCATION_LEAD_SECONDS, self.tokens_not_before);
+        let is_too_late = stored > now + MAX_LEAD_SECONDS + MAX_STEP_SECONDS;
+        self.tokens_not_before = match by {
+            _ if stored < soon => soon,
+            Some(Revoker::Admin(_)) if is_too_late => stored,
+            Some(Revoker::Operator) if is_too_late => {
+                self.tokens_marked_until = stored.max(self.tokens_marked_until + 1);
+                soon
+            }
+            _ => stored + 1,
+        };
     }
 }
 
@@ -87,25 +105,32 @@ impl UserStore for MemoryStore {
         users.last_id += 1;
         let id = users.last_id;
         let (username, role) = (new.username, new.role);
-        let user = User { id, username, role, tokens_not_before: 0, disabled: false };
+        let user = User {
+            id,
+            username,
+            role,
+            tokens_not_before: 0,
+            disabled: false,
+            tokens_marked_until: 0,
+        };
         let row = Credentials { user: user.clone(), password_hash: new.password_hash };
         users.by_id.insert(id, row);
         Ok(user)
     }
 
-    async fn users_by_id(&self, ids: &[i64]) -> Result<Vec<User>, StoreError> {
+    async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError> {
         let users = self.users()?;
         let found = users.by_id.values().filter(|row| ids.contains(&row.user.id));
-        Ok(found.map(|row| row.user.clone()).collect())
+        Ok(Timed { at: users.now, value: found.map(|row| row.user.clone()).collect() })
     }
 
     async fn credentials_by_username(
         &self,
         usernames: &[String],
-    ) -> Result<Vec<Credentials>, StoreError> {
+    ) -> Result<Timed<Vec<Credentials>>, StoreError> {
         let users = self.users()?;
         let found = users.by_id.values().filter(|row| usernames.contains(&row.user.username));
-        Ok(found.cloned().collect())
+        Ok(Timed { at: users.now, value: found.cloned().collect() })
     }
 
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
@@ -137,33 +162,27 @@ impl UserStore for MemoryStore {
         actor: Option<i64>,
         id: i64,
         disabled: bool,
-        tokens_not_before: u64,
     ) -> Result<Option<User>, ActorError> {
         let mut users = self.users()?;
         users.find(actor, id, !disabled)?;
+        let now = users.now;
         Ok(users.by_id.get_mut(&id).map(|row| {
             row.user.disabled = disabled;
             if disabled {
-                row.user.revoke(tokens_not_before, Some(latest_issue(tokens_not_before)));
+                row.user.revoke(now, Some(Revoker::Admin(0)));
             }
             row.user.clone()
         }))
     }
 
-    async fn revoke_tokens(
-        &self,
-        by: Revoker,
-        id: i64,
-        tokens_not_before: u64,
-    ) -> Result<Option<User>, ActorError> {
+    async fn revoke_tokens(&self, by: Revoker, id: i64) -> Result<Option<User>, ActorError> {
         let mut users = self.users()?;
         let admin = if let Revoker::Admin(admin) = by { Some(admin) } else { None };
         users.find(admin, id, true)?;
-        let latest = Some(latest_issue(tokens_not_before));
-        let latest = latest.filter(|_| !matches!(by, Revoker::Bearer { .. }));
+        let now = users.now;
         let is_good = |row: &&mut Credentials| !matches!(by, Revoker::Bearer { issued } if issued < row.user.tokens_not_before);
         Ok(users.by_id.get_mut(&id).filter(is_good).map(|row| {
-            row.user.revoke(tokens_not_before, latest);
+            row.user.revoke(now, Some(by));
             row.user.clone()
         }))
     }
@@ -178,20 +197,21 @@ impl UserStore for MemoryStore {
     async fn set_password(
         &self,
         id: i64,
-        new: NewPassword,
+        hash: SecretString,
         writer: PasswordWriter,
     ) -> Result<Option<User>, StoreError> {
         let mut users = self.users()?;
         if users.find(writer.admin(), id, true).is_err() {
             return Ok(None);
         }
+        let now = users.now;
         let row = users.by_id.get_mut(&id);
         let is_unchanged = |row: &&mut Credentials| {
             writer.seen().is_none_or(|seen| seen == row.user.tokens_not_before)
         };
         Ok(row.filter(is_unchanged).map(|row| {
-            row.password_hash = new.hash;
-            row.user.revoke(new.tokens_not_before, None);
+            row.password_hash = hash;
+            row.user.revoke(now, None);
             row.user.clone()
         }))
     }

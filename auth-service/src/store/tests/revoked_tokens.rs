@@ -2,47 +2,105 @@
 
 use super::{get, insert};
 use crate::{
-    store::{ActorError, Revoker, UserStore},
-    user::User,
+    store::{ActorError, PasswordWriter, Revoker, UserStore},
+    user::{MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User},
 };
 use rolegate_proto::Role;
 use tokio::join;
+
+async fn now(store: &dyn UserStore) -> u64 {
+    store.users_by_id(&[]).await.expect("read").at
+}
+
+/// Asserts that the user's time is that of a revocation between `began` and now.
+pub(super) async fn assert_revoked_since(store: &dyn UserStore, began: u64, user: Option<User>) {
+    let stored = user.expect("a user").tokens_not_before;
+    let expected = began + REVOCATION_LEAD_SECONDS..=now(store).await + REVOCATION_LEAD_SECONDS;
+    assert!(expected.contains(&stored), "{stored} is not in {expected:?}");
+}
 
 pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user(
     store: &dyn UserStore,
 ) {
     let admin = insert(store, "admin", Role::Admin).await;
     let ann = insert(store, "ann", Role::Author).await;
-    let refused = store.revoke_tokens(Revoker::Admin(ann.id), admin.id, 5).await;
+    let refused = store.revoke_tokens(Revoker::Admin(ann.id), admin.id).await;
     assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
+    let revoke = async |by| store.revoke_tokens(by, ann.id).await.expect("allowed");
     for by in [Revoker::Operator, Revoker::Bearer { issued: 9 }, Revoker::Admin(admin.id)] {
-        assert_eq!(store.revoke_tokens(by, 999, 5).await.expect("allowed"), None);
+        assert_eq!(store.revoke_tokens(by, 999).await.expect("allowed"), None);
     }
-    for (by, given, stored) in [
-        (Revoker::Bearer { issued: 0 }, 1_000, 1_000),
-        (Revoker::Operator, 990, 1_001),
-        (Revoker::Bearer { issued: 1_001 }, 990, 1_002),
-        (Revoker::Admin(admin.id), 1_002, 1_003),
-        // Issued at 1,003 at the latest, 30 seconds ahead of a clock that is a second ahead of 972.
-        (Revoker::Admin(admin.id), 974, 1_004),
-        (Revoker::Admin(admin.id), 974, 1_004),
-        (Revoker::Operator, 10, 1_004),
-        // Somebody has one after all.
-        (Revoker::Bearer { issued: 1_004 }, 974, 1_005),
-        (Revoker::Admin(admin.id), 2_000, 2_000),
-    ] {
-        let revoked = store.revoke_tokens(by, ann.id, given).await.expect("allowed");
-        assert_eq!(revoked, Some(User { tokens_not_before: stored, ..ann.clone() }));
+    let began = now(store).await;
+    let first = revoke(Revoker::Bearer { issued: 0 }).await;
+    assert_revoked_since(store, began, first.clone()).await;
+    assert_eq!(get(store, ann.id).await, first);
+    let mut last = first.expect("revoked").tokens_not_before;
+    assert_eq!(revoke(Revoker::Bearer { issued: last - 1 }).await, None, "no good token");
+    for by in [Revoker::Operator, Revoker::Bearer { issued: last + 1 }, Revoker::Admin(admin.id)] {
+        let revoked = revoke(by).await;
+        let tokens_not_before = revoked.as_ref().expect("revoked").tokens_not_before;
+        assert!(tokens_not_before > last, "{by:?}");
+        assert_eq!(revoked, Some(User { tokens_not_before, ..ann.clone() }));
         assert_eq!(get(store, ann.id).await, revoked);
+        last = tokens_not_before;
     }
     assert_eq!(get(store, admin.id).await, Some(admin));
 }
 
+pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and_marks_tokens(
+    store: &dyn UserStore,
+) {
+    let admin = insert(store, "admin", Role::Admin).await;
+    let ann = insert(store, "ann", Role::Author).await;
+    let mut marks = Vec::new();
+    for _ in 0..2 {
+        let latest = now(store).await + MAX_LEAD_SECONDS + MAX_STEP_SECONDS;
+        let mut ahead = get(store, ann.id).await.expect("a user");
+        // Each moves it on.
+        while ahead.tokens_not_before <= latest + 60 {
+            let set = store.set_password(ann.id, "new".into(), PasswordWriter::Operator).await;
+            ahead = set.expect("set").expect("a user");
+        }
+        let revoked = store.revoke_tokens(Revoker::Admin(admin.id), ann.id).await.expect("allowed");
+        assert_eq!(revoked, Some(ahead.clone()), "nothing to revoke");
+        let issued = ahead.tokens_not_before;
+        let logged_out = store.revoke_tokens(Revoker::Bearer { issued }, ann.id).await;
+        ahead.tokens_not_before += 1;
+        assert_eq!(logged_out.expect("allowed"), Some(ahead.clone()), "somebody has one after all");
+        let disabled = store.set_disabled(None, ann.id, true).await.expect("disabled");
+        assert_eq!(disabled, Some(User { disabled: true, ..ahead.clone() }));
+        store.set_disabled(None, ann.id, false).await.expect("enabled");
+
+        let began = now(store).await;
+        let lowered = store.revoke_tokens(Revoker::Operator, ann.id).await.expect("allowed");
+        assert_eq!(get(store, ann.id).await, lowered);
+        let mark = lowered.as_ref().expect("a user").tokens_marked_until;
+        assert!(mark >= ahead.tokens_not_before && !marks.contains(&mark), "{mark} {marks:?}");
+        marks.push(mark);
+        assert_revoked_since(store, began, lowered).await;
+        let again = store.revoke_tokens(Revoker::Operator, ann.id).await.expect("allowed");
+        assert_eq!(again.expect("a user").tokens_marked_until, mark, "nothing was in the future");
+    }
+}
+
 pub(super) async fn of_many_logouts_by_one_token_the_first_ends_it(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::User).await;
-    let revoke = || store.revoke_tokens(Revoker::Bearer { issued: 7 }, ann.id, 9);
+    let revoke = || store.revoke_tokens(Revoker::Bearer { issued: 0 }, ann.id);
     let ended: [_; 4] = join!(revoke(), revoke(), revoke(), revoke()).into();
     let ended = ended.map(|outcome| outcome.expect("an answer"));
     assert_eq!(ended.iter().flatten().count(), 1, "{ended:?}");
-    assert_eq!(get(store, ann.id).await, Some(User { tokens_not_before: 9, ..ann }));
+    assert_eq!(get(store, ann.id).await, ended.into_iter().flatten().next());
+}
+
+pub(super) async fn every_read_has_the_time_also_of_nothing(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::User).await;
+    let began = now(store).await;
+    let times = [
+        store.users_by_id(&[ann.id]).await.expect("read").at,
+        store.users_by_id(&[999]).await.expect("read").at,
+        store.credentials_by_username(&["ann".into()]).await.expect("read").at,
+        store.keys_by_digest(&["none".into()]).await.expect("read").at,
+    ];
+    let ended = now(store).await;
+    assert!(times.iter().all(|at| (began..=ended).contains(at)), "{began} {times:?} {ended}");
 }

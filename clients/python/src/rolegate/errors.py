@@ -141,6 +141,10 @@ class Overloaded(Refused):
     status, detail = 503, "Service is busy, try again."
 
 
+class ClockBehind(Refused):
+    status, detail = 503, "The clock is behind the time of the user's last revocation."
+
+
 class StoreUnavailable(Refused):
     status, detail = 503, "Service temporarily unavailable."
 

@@ -7,7 +7,7 @@
 //! and a pooler may continue a session on another server.
 
 use crate::{
-    Reads,
+    Reads, Timed,
     error::OpenFailure,
     statement::describe,
     statement_builder::{Statement, TableRow},
@@ -109,36 +109,40 @@ pub(crate) async fn fetch_from_primary<R: TableRow>(
     statement: Statement,
     connection: &mut PgConnection,
     reads: Reads,
-) -> sqlx::Result<Vec<R>> {
+) -> sqlx::Result<Timed<Vec<R>>> {
     let (sql, values) = statement.into_postgres()?;
     describe(&sql);
     let sql = AssertSqlSafe(with_obstacle(&sql, reads));
     rows_that_count(&query_with(sql, values).fetch_all(connection).await?)
 }
 
-/// The statement with one more column, the obstacle if there is one. It returns at least one row:
-/// without rows of `select`, one whose other columns are NULL.
+/// The statement with two more columns: the obstacle if there is one, and the time. It returns at least
+/// one row: without rows of `select`, one whose other columns are NULL. `now()` is before the snapshot,
+/// so nothing that was read is older. `OFFSET 0`: both are evaluated once, not for each row.
 fn with_obstacle(select: &str, reads: Reads) -> String {
     format!(
-        "SELECT r.*, server.obstacle FROM (SELECT {} AS obstacle) AS server
-        LEFT JOIN (SELECT s.*, true AS is_row FROM ({select}) AS s) AS r ON true",
+        "SELECT r.*, server.obstacle, server.seconds FROM (
+            SELECT {} AS obstacle, floor(date_part('epoch', now()))::bigint AS seconds OFFSET 0
+        ) AS server LEFT JOIN (SELECT s.*, true AS is_row FROM ({select}) AS s) AS r ON true",
         reads.obstacle()
     )
 }
 
 /// The rows of a statement of [`with_obstacle`].
-fn rows_that_count<R: TableRow>(rows: &[PgRow]) -> sqlx::Result<Vec<R>> {
+fn rows_that_count<R: TableRow>(rows: &[PgRow]) -> sqlx::Result<Timed<Vec<R>>> {
     let first = rows.first().ok_or(Error::RowNotFound)?;
-    match first.try_get(first.len() - 1)? {
+    match first.try_get(first.len() - 2)? {
         None => {}
         Some("standby") => return Err(Obstacle::Standby.into()),
         Some(_) => return Err(Obstacle::Asynchronous.into()),
     }
-    let is_row: Option<bool> = first.try_get(first.len() - 2)?;
+    let seconds: i64 = first.try_get(first.len() - 1)?;
+    let at = seconds.try_into().map_err(|error| Error::Decode(Box::new(error)))?;
+    let is_row: Option<bool> = first.try_get(first.len() - 3)?;
     if is_row.is_none() {
-        return Ok(Vec::new());
+        return Ok(Timed { at, value: Vec::new() });
     }
-    rows.iter().map(R::from_row).collect()
+    Ok(Timed { at, value: rows.iter().map(R::from_row).collect::<sqlx::Result<_>>()? })
 }
 
 impl From<Obstacle> for Error {

@@ -74,10 +74,13 @@ pub(super) async fn keep_free(
 ) -> Result<(), Failure> {
     let names: Vec<_> = batch.iter().map(|(_, user)| user.username.clone()).collect();
     let existing = store.credentials_by_username(&names).await.map_err(failed)?;
-    let names: HashSet<_> = existing.into_iter().map(|found| found.user.username).collect();
+    let names: HashSet<_> = existing.value.into_iter().map(|found| found.user.username).collect();
     let ids: Vec<_> = batch.iter().filter_map(|(_, user)| user.id).collect();
-    let with_ids =
-        if ids.is_empty() { Vec::new() } else { store.users_by_id(&ids).await.map_err(failed)? };
+    let with_ids = if ids.is_empty() {
+        Vec::new()
+    } else {
+        store.users_by_id(&ids).await.map_err(failed)?.value
+    };
     let ids: HashMap<_, _> = with_ids.into_iter().map(|user| (user.id, user.username)).collect();
     batch.retain(|(number, user)| {
         if names.contains(&user.username) {

@@ -244,5 +244,5 @@ async fn every_sample_of_a_real_library_is_imported_unchanged() {
     target.import(&lines, &[]).await.expect("imported");
     let store = store::open(&target.url).await.expect("opened");
     let found = store.credentials_by_username(&["user 3".to_owned()]).await.expect("read");
-    assert_eq!(json!(found[0].password_hash.expose_secret()), hashes[3]);
+    assert_eq!(json!(found.value[0].password_hash.expose_secret()), hashes[3]);
 }

@@ -5,6 +5,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use rolegate_proto::limits::MAX_API_KEYS;
+use rolegate_sql_store::Timed;
 
 #[async_trait]
 impl ApiKeyStore for MemoryStore {
@@ -25,10 +26,13 @@ impl ApiKeyStore for MemoryStore {
         Ok(key)
     }
 
-    async fn keys_by_digest(&self, digests: &[String]) -> Result<Vec<KeyBearer>, StoreError> {
+    async fn keys_by_digest(
+        &self,
+        digests: &[String],
+    ) -> Result<Timed<Vec<KeyBearer>>, StoreError> {
         let users = self.users()?;
         let found = users.keys.values().filter(|(digest, _)| digests.contains(digest));
-        Ok(found
+        let found = found
             .map(|(digest, key)| KeyBearer {
                 digest: digest.clone(),
                 key_id: key.id,
@@ -36,7 +40,8 @@ impl ApiKeyStore for MemoryStore {
                 expires_at: key.expires_at,
                 user: users.by_id[&key.user_id].user.clone(),
             })
-            .collect())
+            .collect();
+        Ok(Timed { at: users.now, value: found })
     }
 
     async fn keys_of_user(&self, user_id: i64) -> Result<Vec<ApiKey>, StoreError> {

@@ -30,6 +30,8 @@ it decides nothing and must never be read as "no".
   REGISTRATION_CLOSED    PERMISSION_DENIED   registration is disabled
   TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts; google.rpc.RetryInfo says when
   OVERLOADED             RESOURCE_EXHAUSTED  not before the deadline; google.rpc.RetryInfo says when
+  CLOCK_BEHIND           FAILED_PRECONDITION no token can be issued before the time of the user's last
+                                             revocation; google.rpc.RetryInfo says how far it is ahead
   STORE_UNAVAILABLE      UNAVAILABLE         the users' database is unavailable
   STORE_READ_ONLY        UNAVAILABLE         the database cannot write now; nothing was done
   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered in time; it may be done

@@ -1,0 +1,137 @@
+//! The clock of an SQLite file: the only row of its table `clock`, which all processes share.
+//!
+//! Within one boot of the system the time is `zero` and the milliseconds since the boot, whatever
+//! happens to the clock of the system. `latest` is a time that the clock has not passed: after another
+//! boot it begins there, or at the time of the system if that is later.
+
+use super::Pools;
+use crate::{Connection, Statement};
+use sqlx::SqliteConnection;
+use std::{
+    fs,
+    sync::{
+        LazyLock,
+        atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// Stands for the placeholder of [`uptime`] until the statement runs.
+pub(crate) const UPTIME: &str = "$UPTIME";
+/// The time in Unix seconds, as an expression.
+pub(crate) const NOW: &str = "(SELECT (zero + $UPTIME) / 1000 FROM clock)";
+
+/// How far ahead `latest` is written, in milliseconds, and the pause between writes.
+const RESERVED: i64 = 20_000;
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// The difference between the clocks of the file and of the system for which a start writes nothing,
+/// in milliseconds.
+const TOLERANCE: i64 = 1000;
+
+/// The boot of the system; `None` where it cannot be told from others.
+static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    cfg!(target_os = "linux").then(|| id.trim().to_owned())
+});
+
+/// What this process knows of the row.
+#[derive(Debug, Default)]
+pub(crate) struct Clock {
+    zero: AtomicI64,
+    latest: AtomicI64,
+    is_writing: AtomicBool,
+}
+
+impl Pools {
+    /// The time in Unix seconds.
+    pub(crate) fn now(&self) -> u64 {
+        let now = self.clock.zero.load(Relaxed) + uptime();
+        let is_due = now > self.clock.latest.load(Relaxed) - RESERVED / 2;
+        if is_due && !self.clock.is_writing.swap(true, Relaxed) {
+            let pools = self.clone();
+            tokio::spawn(async move {
+                pools.reserve().await;
+                tokio::time::sleep(PAUSE).await;
+                pools.clock.is_writing.store(false, Relaxed);
+            });
+        }
+        u64::try_from(now / 1000).unwrap_or(0)
+    }
+
+    /// Reads the row, and writes it after another boot, or when a service advances the clock.
+    pub(crate) async fn start_clock(&self, is_service: bool) -> sqlx::Result<()> {
+        let select = sqlx::query_as("SELECT boot, zero, latest FROM clock");
+        let stored: Option<(Option<String>, i64, i64)> =
+            select.fetch_optional(&self.readers).await?;
+        let (boot, zero, latest) = stored.unwrap_or_default();
+        let is_same_boot = BOOT.is_some() && boot == *BOOT;
+        let stored = if is_same_boot { zero + uptime() } else { latest };
+        let behind = system_time() - stored;
+        if is_same_boot && (!is_service || behind < TOLERANCE) {
+            self.clock.set((zero, latest));
+            return Ok(());
+        }
+        // Of processes that start at once, each would write; the latest time counts.
+        let sql = "INSERT INTO clock (id, boot, zero) VALUES (1, $1, $2)
+            ON CONFLICT (id) DO UPDATE SET boot = excluded.boot, zero = CASE
+                WHEN boot = excluded.boot THEN max(zero, excluded.zero) ELSE excluded.zero END
+            RETURNING zero, latest";
+        let zero = stored + behind.max(0) - uptime();
+        let write = sqlx::query_as(sql).bind(BOOT.as_deref()).bind(zero);
+        let rows = write.fetch_all(&self.writer).await?;
+        rows.into_iter().for_each(|row| self.clock.set(row));
+        Ok(())
+    }
+
+    /// Writes how far the clock may come, and reads whether another process has advanced it. A failure
+    /// has been noted, and a later read tries again.
+    async fn reserve(&self) {
+        let sql = "UPDATE clock SET latest = max(latest, zero + $1 + $2) RETURNING zero, latest";
+        let update = Statement::sqlite(sql).bind(uptime()).bind(RESERVED);
+        let rows: Result<Vec<_>, _> = self
+            .write(|writer| Box::pin(async { update.fetch(&mut Connection::Sqlite(writer)).await }))
+            .await;
+        rows.into_iter().flatten().for_each(|row| self.clock.set(row));
+    }
+}
+
+impl Clock {
+    fn set(&self, (zero, latest): (i64, i64)) {
+        self.zero.store(zero, Relaxed);
+        self.latest.store(latest, Relaxed);
+    }
+}
+
+/// The time of the file in Unix seconds; `None` if no process has used it since the boot.
+pub(crate) async fn read(connection: &mut SqliteConnection) -> sqlx::Result<Option<f64>> {
+    let exists = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'clock')";
+    if !sqlx::query_scalar::<_, bool>(exists).fetch_one(&mut *connection).await? {
+        return Ok(None);
+    }
+    let now = "SELECT (zero + $2) / 1000.0 FROM clock WHERE boot = $1";
+    let now = sqlx::query_scalar(now).bind(BOOT.as_deref()).bind(uptime());
+    now.fetch_optional(connection).await
+}
+
+/// Milliseconds since the boot, also those of a suspended machine. Where boots cannot be told apart, it
+/// is the time of the system.
+pub(crate) fn uptime() -> i64 {
+    if BOOT.is_none() {
+        return system_time();
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+    }
+    #[cfg(not(target_os = "linux"))]
+    system_time()
+}
+
+/// Unix milliseconds.
+#[expect(clippy::disallowed_methods, reason = "where a clock begins")]
+fn system_time() -> i64 {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    time.as_millis().try_into().unwrap_or(0)
+}
