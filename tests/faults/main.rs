@@ -3,6 +3,7 @@
 mod auth_outage;
 mod bad_settings;
 mod client_conformance;
+mod clocks;
 mod connections;
 mod database_outage;
 mod database_tls;
