@@ -3,7 +3,7 @@
 use crate::{
     banner::{self, AdminPasswordHint},
     container::Container,
-    data_dir::DataDir,
+    data_dir::{self, DataDir},
     databases::Databases,
     in_memory,
     settings::Settings,
@@ -139,11 +139,17 @@ fn auth_config(
     database: DatabaseUrl,
 ) -> Result<Config, SettingError> {
     let keys = settings.service.key_source(|| data_dir.signing_secret())?;
+    let embedded = settings.data_dir.join(data_dir::USERS);
+    let is_of_another_database = embedded.exists()
+        && !database.is_same_file_as(&DatabaseUrl::from_file("DATA_DIR", embedded));
     let mut config = settings.service.config(database, keys, CidrSet::default())?;
     let password_file = data_dir.initial_admin_password();
     if matches!(config.admin_password, AdminPassword::Missing) {
         config.admin_password = AdminPassword::GeneratedInto(password_file.clone());
     }
-    config.initial_password = InitialPassword::in_file(password_file);
+    // Otherwise the password in the file may still be good there.
+    if !is_of_another_database {
+        config.initial_password = InitialPassword::in_file(password_file);
+    }
     Ok(config)
 }

@@ -120,3 +120,38 @@ async fn generated_admin_password_file_is_removed_when_the_password_changes() {
     assert!(!file.exists() && !process.stdout().contains("initial-admin-password"));
     log_in(&Api::at(&process.address("bearer")), "admin", "mine").await;
 }
+
+#[tokio::test]
+async fn generated_admin_password_file_survives_logouts_and_restarts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("data/initial-admin-password");
+    let start = || Process::start(Program::FastHashRolegate, &settings(), folder.path());
+    let mut process = start().ready().await;
+    let password = std::fs::read_to_string(&file).expect("the password file");
+    let bearer = Api::at(&process.address("bearer"));
+    let admin = log_in(&bearer, "admin", password.trim_end()).await;
+    admin.post("/logout", &json!({})).await.expect(200);
+    process.kill().await;
+    let mut process = start().ready().await;
+    assert!(process.stdout().contains("initial-admin-password"), "{}", process.stdout());
+    assert_eq!(std::fs::read_to_string(&file).expect("it is still there"), password);
+    log_in(&Api::at(&process.address("bearer")), "admin", password.trim_end()).await;
+    process.kill().await;
+
+    // With another database, whose admin has another password, and then with its own again.
+    let mut other = settings();
+    other.insert("DATABASE_URL".to_owned(), "sqlite://other.db".to_owned());
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let seed = [&other, &[("DEFAULT_ADMIN_PASSWORD".to_owned(), "sesame".to_owned())].into()];
+    let seed = seed.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone()));
+    let program = Program::FastHashRolegate;
+    Process::start(program, &seed.collect(), elsewhere.path()).ready().await.kill().await;
+    let database = elsewhere.path().join("other.db").display().to_string();
+    other.insert("DATABASE_URL".to_owned(), format!("sqlite://{database}"));
+    let mut process = Process::start(program, &other, folder.path()).ready().await;
+    let admin = log_in(&Api::at(&process.address("bearer")), "admin", "sesame").await;
+    let own = json!({ "current_password": "sesame", "new_password": "mine" });
+    admin.put("/profile/password", &own).await.expect(200);
+    process.kill().await;
+    assert_eq!(std::fs::read_to_string(&file).expect("it is still there"), password);
+}

@@ -1,5 +1,7 @@
 //! The file with the generated password of the first admin.
 
+use rolegate_service_runtime::secret;
+use secrecy::SecretString;
 use std::{fs, io, path::PathBuf, sync::Arc};
 
 /// The path of that file; `None` where no password is generated.
@@ -14,6 +16,12 @@ impl InitialPassword {
     #[must_use]
     pub fn in_file(path: PathBuf) -> Self {
         Self(Some(Arc::new(path)))
+    }
+
+    /// The password in the file; `None` without a file.
+    pub(super) fn read(&self) -> Option<io::Result<SecretString>> {
+        let read = secret::read_file(self.0.as_deref()?);
+        (!read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)).then_some(read)
     }
 
     /// Removes the file, because its password is no longer valid. A failure is only logged.

@@ -9,8 +9,10 @@ use crate::{
 };
 use rolegate_proto::Role;
 use rolegate_service_runtime::secret;
+use rolegate_telemetry::logs::error_chain;
 use secrecy::SecretString;
 use std::{
+    error::Error,
     io,
     path::PathBuf,
     time::{Duration, Instant},
@@ -21,6 +23,8 @@ pub const ADMIN_USERNAME: &str = "admin";
 
 /// Enough for one hash of the highest cost on a slow machine.
 const SEED_TIMEOUT: Duration = Duration::from_mins(2);
+/// The start does not wait longer for a check of the file with the initial password.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The source of the password of the first admin.
 #[derive(Clone, Debug)]
@@ -57,55 +61,71 @@ pub enum SeedError {
 
 impl Accounts {
     /// Creates the user `admin` with the role `admin` unless it exists. Safe when several replicas
-    /// start at the same time.
+    /// start at the same time. Removes the file with the initial password if it is outdated.
     pub async fn seed_admin(&self, password: &AdminPassword) -> Result<(), SeedError> {
-        let account = |error: AccountError| SeedError::Account(error);
-        let username = ADMIN_USERNAME.to_owned();
-        let found = self.reads.credentials(username.clone()).await;
-        if let Some(admin) = found.map_err(|error| account(error.into()))?.value {
-            // Changed by another process, or this one was killed before it removed the file.
-            if admin.user.tokens_not_before > 0 {
-                self.initial_password.remove();
-            }
-            return Ok(());
+        let found = self.reads.credentials(ADMIN_USERNAME.to_owned()).await;
+        let exists = found.map_err(|error| SeedError::Account(error.into()))?.value.is_some();
+        if exists || !self.insert_admin(password).await? {
+            self.remove_outdated_password_file().await;
         }
-        let (text, file) = match password {
+        Ok(())
+    }
+
+    /// Whether this process created the admin.
+    pub(super) async fn insert_admin(&self, password: &AdminPassword) -> Result<bool, SeedError> {
+        let account = |error: AccountError| SeedError::Account(error);
+        let text = match password {
             AdminPassword::Missing => return Err(SeedError::PasswordMissing),
-            AdminPassword::Given(text) => (text.clone(), None),
+            AdminPassword::Given(text) => text.clone(),
             AdminPassword::GeneratedInto(path) => {
                 let source = |source| SeedError::File { path: path.clone(), source };
                 let generate = || secret_generation::password(self.policy.passwords.min_length);
-                let (text, made) = secret::read_or_create(path, generate).map_err(source)?;
-                (text, made.then_some(path))
+                secret::read_or_create(path, generate).map_err(source)?.0
             }
         };
         let password = self.policy.passwords.check(text).map_err(SeedError::PasswordInvalid)?;
-        let deadline = Instant::now() + SEED_TIMEOUT;
-        let origin = RequestOrigin { client_address: None, deadline };
-        let password_hash =
-            self.hasher.hash(&password, origin).await.map_err(|e| account(e.into()))?;
+        let password_hash = self
+            .hasher
+            .hash(&password, origin(SEED_TIMEOUT))
+            .await
+            .map_err(|e| account(e.into()))?;
+        let username = ADMIN_USERNAME.to_owned();
         let admin = NewUser { username, password_hash, role: Role::Admin };
         match self.store.insert(None, admin).await {
             Ok(_) => {
                 tracing::info!(username = ADMIN_USERNAME, "created the first admin");
-                Ok(())
+                Ok(true)
             }
-            // Another replica was faster. It may have read the same file; otherwise the file would
-            // hold a wrong password.
-            Err(InsertError::UsernameTaken) => {
-                let Some(path) = file else { return Ok(()) };
-                let stored = self.reads.credentials(ADMIN_USERNAME.to_owned()).await;
-                let stored = stored.map_err(|error| account(error.into()))?.value;
-                let hash = stored.as_ref().map(|stored| &stored.password_hash);
-                let presented = PresentedPassword::Valid(password);
-                let checked = self.hasher.verify(Some(&presented), hash, origin).await;
-                if !checked.map_err(|error| account(error.into()))?.is_match {
-                    let source = |source| SeedError::File { path: path.clone(), source };
-                    std::fs::remove_file(path).map_err(source)?;
-                }
-                Ok(())
-            }
+            // Another replica was faster, with the password of the same file or another one.
+            Err(InsertError::UsernameTaken) => Ok(false),
             Err(error) => Err(account(error.into())),
         }
     }
+
+    /// Removes the file with the initial password if `admin` has another one: it was set by another
+    /// process, or this one was killed before it removed the file. Only the hash tells: a logout moves
+    /// `tokens_not_before` too. A failure is only logged and keeps the file.
+    async fn remove_outdated_password_file(&self) {
+        let is_outdated = async {
+            let Some(text) = self.initial_password.read().transpose()? else { return Ok(false) };
+            let stored = self.reads.credentials(ADMIN_USERNAME.to_owned()).await?.value;
+            let hash = stored.as_ref().map(|stored| &stored.password_hash);
+            let presented = PresentedPassword::new(text).ok();
+            let checked =
+                self.hasher.verify(presented.as_ref(), hash, origin(CHECK_TIMEOUT)).await?;
+            Ok::<_, Box<dyn Error + Send + Sync>>(!checked.is_match)
+        };
+        match is_outdated.await {
+            Ok(true) => self.initial_password.remove(),
+            Ok(false) => {}
+            Err(error) => {
+                let error = error_chain(&*error);
+                tracing::warn!(error, "cannot check the file with the initial admin password");
+            }
+        }
+    }
+}
+
+fn origin(timeout: Duration) -> RequestOrigin {
+    RequestOrigin { client_address: None, deadline: Instant::now() + timeout }
 }

@@ -1,8 +1,14 @@
 //! The seeded admin.
 
 use super::{App, POLICY, origin};
-use crate::accounts::{ADMIN_USERNAME, AccountError, AdminPassword, InitialPassword, SeedError};
-use std::fs;
+use crate::{
+    accounts::{ADMIN_USERNAME, AccountError, AdminPassword, InitialPassword, SeedError},
+    store::{NewPassword, PasswordWriter, UserStore as _},
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 #[tokio::test]
 async fn seed_creates_the_admin_once_and_requires_a_password_for_it() {
@@ -17,16 +23,84 @@ async fn seed_creates_the_admin_once_and_requires_a_password_for_it() {
     assert_err!(app.login(ADMIN_USERNAME, "ignored").await, AccountError::CredentialsInvalid);
 }
 
-#[tokio::test]
-async fn file_with_the_initial_password_is_removed_when_it_changes() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join(InitialPassword::NAME);
+/// An app whose seed wrote the file with the initial password, the file, and the password.
+async fn with_file(folder: &Path) -> (App, PathBuf, String) {
+    let path = folder.join(InitialPassword::NAME);
     let app = App::unseeded(POLICY, InitialPassword::in_file(path.clone()));
     app.accounts.seed_admin(&AdminPassword::GeneratedInto(path.clone())).await.expect("seeded");
-    let text = fs::read_to_string(&path).expect("written");
-    let token = app.login(ADMIN_USERNAME, text.trim_end()).await.expect("logged in");
-    let current = text.trim_end().into();
+    let text = fs::read_to_string(&path).expect("written").trim_end().to_owned();
+    (app, path, text)
+}
+
+#[tokio::test]
+async fn file_with_the_initial_password_is_removed_when_the_password_changes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (app, path, text) = with_file(folder.path()).await;
+    let token = app.login(ADMIN_USERNAME, &text).await.expect("logged in");
+    let current = text.as_str().into();
     let set = app.accounts.change_password(&token, current, "sesame".into(), origin(1)).await;
     set.expect("changed");
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (app, path, text) = with_file(folder.path()).await;
+    let start = || app.accounts.seed_admin(&AdminPassword::Missing);
+    let token = app.login(ADMIN_USERNAME, &text).await.expect("logged in");
+    app.accounts.revoke_tokens(&token, None).await.expect("logged out");
+    start().await.expect("started");
+    assert!(path.exists(), "a logout sets no password");
+    let tokens_not_before = 1_800_000_010;
+    app.store.set_disabled(None, 1, true, tokens_not_before).await.expect("disabled");
+    start().await.expect("started");
+    app.store.set_disabled(None, 1, false, tokens_not_before).await.expect("enabled");
+    assert!(path.exists(), "the password is good again when the admin is enabled");
+    app.login(ADMIN_USERNAME, &text).await.expect("logged in");
+
+    // As another process sets it: the same, at another cost, and then another one.
+    let set = async |password: &str| {
+        let hash = bcrypt::hash(password, 5).expect("hashed").into();
+        let new = NewPassword { hash, tokens_not_before };
+        app.store.set_password(1, new, PasswordWriter::Operator).await.expect("set");
+    };
+    set(&text).await;
+    start().await.expect("started");
+    assert!(path.exists(), "the same password");
+    set("sesame").await;
+    start().await.expect("started");
+    assert!(!path.exists(), "another password");
+    start().await.expect("started");
+}
+
+#[tokio::test]
+async fn start_keeps_a_file_that_it_cannot_check() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (app, path, text) = with_file(folder.path()).await;
+    let start = || app.accounts.seed_admin(&AdminPassword::Missing);
+    fs::write(&path, [0xff]).expect("written");
+    start().await.expect("started");
+    assert!(path.exists(), "not UTF-8");
+    fs::write(&path, text).expect("written");
+    let hash = format!("hmac-sha256:unknown:{}", bcrypt::hash("sesame", 4).expect("hashed"));
+    let new = NewPassword { hash: hash.into(), tokens_not_before: 1_800_000_100 };
+    app.store.set_password(1, new, PasswordWriter::Operator).await.expect("set");
+    start().await.expect("started");
+    assert!(path.exists(), "the pepper is not configured");
+}
+
+#[tokio::test]
+async fn replica_that_seeds_second_keeps_only_a_file_with_the_password_of_the_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (app, path, _) = with_file(folder.path()).await;
+    // Both found no admin; the other one inserts later.
+    let source = AdminPassword::GeneratedInto(path.clone());
+    let is_first = app.accounts.insert_admin(&source).await.expect("the name is taken");
+    assert!(!is_first);
+    app.accounts.seed_admin(&AdminPassword::Missing).await.expect("started");
+    assert!(path.exists(), "both read the same file");
+    fs::write(&path, "another password\n").expect("written");
+    app.accounts.seed_admin(&AdminPassword::Missing).await.expect("started");
     assert!(!path.exists());
 }
