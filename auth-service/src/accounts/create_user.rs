@@ -30,12 +30,13 @@ impl Accounts {
             self.policy.passwords.check(password).map_err(AccountError::PasswordInvalid)?;
         let role = role.ok_or(AccountError::RoleInvalid)?;
         let password_hash = self.hasher.hash(&password, origin).await?;
+        username.check_reserved()?;
         let new = NewUser { username: username.into_string(), password_hash, role };
         let store = Arc::clone(&self.store);
         let inserted = RequestContext::run_to_completion(async move {
             // Hashing takes a while, so the store checks again that the actor is an admin.
-            let created = store.insert(Some(actor.id), new).await;
-            let user = audited(created, "user_created", Some(actor.id), None)?;
+            let created = store.insert(Some(actor.user.id), new).await;
+            let user = audited(created, "user_created", Some(actor.user.id), None)?;
             audit::record(Event::UserCreated { actor: &actor, user: &user });
             Ok::<_, InsertError>(user)
         });

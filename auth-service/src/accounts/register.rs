@@ -32,6 +32,7 @@ impl Accounts {
         let attempt = self.registrations.acquire("", origin.client_key(), Instant::now());
         drop(attempt.inspect_err(|_| metrics::limit_exceeded("registration"))?);
         let password_hash = self.hasher.hash(&password, origin).await?;
+        username.check_reserved()?;
         let new = NewUser { username: username.into_string(), password_hash, role: Role::User };
         let store = Arc::clone(&self.store);
         let inserted = RequestContext::run_to_completion(async move {

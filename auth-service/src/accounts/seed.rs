@@ -5,7 +5,8 @@ use crate::{
     password::{PasswordError, PresentedPassword},
     request_origin::RequestOrigin,
     secret_generation,
-    store::{InsertError, NewUser},
+    store::{InsertError, NewUser, StoreError, UserFilter},
+    user::User,
 };
 use rolegate_proto::Role;
 use rolegate_service_runtime::secret;
@@ -67,6 +68,19 @@ impl Accounts {
         let exists = found.map_err(|error| SeedError::Account(error.into()))?.value.is_some();
         if exists || !self.insert_admin(password).await? {
             self.remove_outdated_password_file().await;
+        }
+        self.warn_without_admin().await.map_err(|error| SeedError::Account(error.into()))
+    }
+
+    /// Nobody could manage users: the operator demoted or disabled the last admin.
+    async fn warn_without_admin(&self) -> Result<(), StoreError> {
+        let limit = 1000;
+        let admins = UserFilter { limit, role: Some(Role::Admin), ..UserFilter::default() };
+        if !self.store.list(&admins).await?.iter().any(User::is_active_admin) {
+            tracing::warn!(
+                "no enabled user has the role admin; run auth-service (or rolegate) user set-role \
+                 NAME admin, and user enable NAME for a disabled user"
+            );
         }
         Ok(())
     }

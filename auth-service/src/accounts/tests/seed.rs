@@ -5,6 +5,7 @@ use crate::{
     accounts::{ADMIN_USERNAME, AccountError, AdminPassword, InitialPassword, SeedError},
     store::{NewPassword, PasswordWriter, UserStore as _},
 };
+use rolegate_proto::Role;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -103,4 +104,25 @@ async fn replica_that_seeds_second_keeps_only_a_file_with_the_password_of_the_fi
     fs::write(&path, "another password\n").expect("written");
     app.accounts.seed_admin(&AdminPassword::Missing).await.expect("started");
     assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn name_of_the_first_admin_is_taken_also_while_no_user_has_it() {
+    let app = App::new(POLICY).await;
+    let ann = app.register("ann").await.expect("registered");
+    app.store.set_role(None, ann.id, Role::Admin).await.expect("set");
+    let admin = app.login("ann", "sesame").await.expect("logged in");
+    for has_user in [true, false] {
+        assert_err!(app.register(ADMIN_USERNAME).await, AccountError::UsernameTaken);
+        let role = Some(Role::User);
+        let password = "sesame".into();
+        let create = app.accounts.create_user(&admin, ADMIN_USERNAME, password, role, origin(1));
+        assert_err!(create.await, AccountError::UsernameTaken);
+        if has_user {
+            app.store.delete(None, 1).await.expect("deleted by the operator");
+        }
+    }
+    app.register("Admin").await.expect("another name");
+    app.accounts.seed_admin(&AdminPassword::Given("sesame".into())).await.expect("seeded");
+    app.login(ADMIN_USERNAME, "sesame").await.expect("created again");
 }
