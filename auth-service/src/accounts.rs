@@ -4,6 +4,7 @@
 //! - `credentials`: the password check of login, HTTP Basic and password change.
 //! - `replace_password`: what every change of a password does.
 //! - `rate_limit`: limits login failures and registrations.
+//! - `key_audit`: which uses of API keys the audit log has.
 //! - `initial_password`: the file with the generated password of the first admin.
 //! - `policy`: the settings of the operator; `username`: the rules of a username.
 //! - `unknown_outcome`: audit of changes whose commits have no answer.
@@ -18,6 +19,7 @@ mod delete_user;
 mod error;
 mod get_user;
 mod initial_password;
+mod key_audit;
 mod list_api_keys;
 mod list_users;
 mod login;
@@ -37,6 +39,7 @@ mod username;
 mod usernames;
 mod verify_credentials;
 
+pub(crate) use authorize::Actor;
 pub use authorize::{Bearer, Requirement};
 pub use create_api_key::ApiKeyRequest;
 pub use delete_api_keys::KeySelection;
@@ -52,6 +55,7 @@ use crate::{
     store::{BatchedReads, UserStore},
     token::Tokens,
 };
+use key_audit::KeyAudit;
 use rate_limit::RateLimiter;
 use std::sync::Arc;
 
@@ -66,6 +70,7 @@ pub struct Accounts {
     tokens: Tokens,
     policy: Policy,
     initial_password: InitialPassword,
+    key_audit: KeyAudit,
     logins: RateLimiter,
     registrations: RateLimiter,
 }
@@ -91,6 +96,7 @@ impl Accounts {
             tokens,
             policy,
             initial_password,
+            key_audit: KeyAudit::default(),
             logins,
             registrations,
         })

@@ -4,7 +4,7 @@
 //! They contain no secrets and no unknown usernames, because users type passwords into the wrong
 //! field.
 
-use crate::user::User;
+use crate::{accounts::Actor, api_key::KeyBearer, user::User};
 use rolegate_proto::{Reason, Role};
 use rolegate_telemetry::audit_line;
 
@@ -36,7 +36,7 @@ pub(crate) enum Event<'a> {
         user: &'a User,
     },
     UserCreated {
-        actor: &'a User,
+        actor: &'a Actor,
         user: &'a User,
     },
     LoginOk {
@@ -49,7 +49,7 @@ pub(crate) enum Event<'a> {
         reason: Failure,
     },
     RoleChanged {
-        actor: &'a User,
+        actor: &'a Actor,
         user: &'a User,
         from: Role,
     },
@@ -57,30 +57,39 @@ pub(crate) enum Event<'a> {
         user: &'a User,
     },
     PasswordSet {
-        actor: &'a User,
+        actor: &'a Actor,
         user: &'a User,
     },
     /// Disabled or enabled.
     UserDisabled {
-        actor: &'a User,
+        actor: &'a Actor,
         user: &'a User,
     },
     UserDeleted {
-        actor: &'a User,
+        actor: &'a Actor,
         user: &'a User,
     },
     /// By a logout, or by an admin.
     TokensRevoked {
-        actor: &'a User,
+        actor: &'a Actor,
         user: &'a User,
     },
     ApiKeyCreated {
         user: &'a User,
         key_id: i64,
     },
+    /// The first use in a minute from an address.
+    ApiKeyUsed {
+        user: &'a User,
+        key_id: i64,
+    },
+    /// `None` for an unknown key. The first refusal in a minute from an address.
+    ApiKeyRefused {
+        key: Option<&'a KeyBearer>,
+    },
     /// By its user, or by an admin.
     ApiKeyDeleted {
-        actor: &'a User,
+        actor: &'a Actor,
         user_id: i64,
         key_id: i64,
     },
@@ -143,8 +152,9 @@ pub(crate) fn record(event: Event<'_>) {
                 username = user.username,
                 from = from.as_str(),
                 to = user.role.as_str(),
-                actor_id = actor.id,
-                actor = actor.username,
+                actor_id = actor.user.id,
+                actor = actor.user.username,
+                actor_key = actor.key_id(),
             );
         }
         Event::PasswordChanged { user } => {
@@ -155,8 +165,9 @@ pub(crate) fn record(event: Event<'_>) {
                 "password_set",
                 user_id = user.id,
                 username = user.username,
-                actor_id = actor.id,
-                actor = actor.username,
+                actor_id = actor.user.id,
+                actor = actor.user.username,
+                actor_key = actor.key_id(),
             );
         }
         Event::AccessDenied { actor, method, route, required_roles } => {
@@ -183,26 +194,46 @@ pub(crate) fn record(event: Event<'_>) {
         Event::ApiKeyCreated { user, key_id } => {
             audit_line!("api_key_created", user_id = user.id, username = user.username, key_id);
         }
+        Event::ApiKeyUsed { user, key_id } => {
+            audit_line!("api_key_used", user_id = user.id, username = user.username, key_id);
+        }
+        Event::ApiKeyRefused { key } => {
+            let user = key.map(|key| &key.user);
+            let reason = match user {
+                None => "unknown",
+                Some(User { disabled: true, .. }) => "disabled",
+                Some(_) => "expired",
+            };
+            audit_line!(
+                "api_key_refused",
+                user_id = user.map(|user| user.id),
+                username = user.map(|user| user.username.as_str()),
+                key_id = key.map(|key| key.key_id),
+                reason,
+            );
+        }
         Event::ApiKeyDeleted { actor, user_id, key_id } => {
             audit_line!(
                 "api_key_deleted",
                 user_id,
                 key_id,
-                actor_id = actor.id,
-                actor = actor.username,
+                actor_id = actor.user.id,
+                actor = actor.user.username,
+                actor_key = actor.key_id(),
             );
         }
     }
 }
 
 /// What an admin did to a user as a whole.
-fn acted(event: &'static str, actor: &User, user: &User) {
+fn acted(event: &'static str, actor: &Actor, user: &User) {
     audit_line!(
         event,
         user_id = user.id,
         username = user.username,
         role = user.role.as_str(),
-        actor_id = actor.id,
-        actor = actor.username,
+        actor_id = actor.user.id,
+        actor = actor.user.username,
+        actor_key = actor.key_id(),
     );
 }

@@ -43,9 +43,9 @@ pub struct Bearer {
 
 /// Who acts.
 #[derive(Clone, Debug)]
-pub(super) struct Actor {
+pub(crate) struct Actor {
     /// With the stored role, or that of the key if it is lower.
-    pub(super) user: User,
+    pub(crate) user: User,
     pub(super) by: ActsBy,
     /// When the user was read, in Unix seconds.
     pub(super) at: u64,
@@ -138,13 +138,16 @@ impl Accounts {
     }
 
     /// The bearer of the credential, who must have the role `admin`.
-    pub(super) async fn authorize_admin(&self, access_token: &str) -> Result<User, AccountError> {
-        self.authorize(access_token, &Requirement::Roles(vec![Role::Admin])).await
+    pub(super) async fn authorize_admin(&self, access_token: &str) -> Result<Actor, AccountError> {
+        self.authorize_actor(access_token, &Requirement::Roles(vec![Role::Admin])).await
     }
 
     /// The bearer of an access token, whatever the role: for what only a person may do.
     pub(super) async fn authorize_person(&self, access_token: &str) -> Result<User, AccountError> {
-        self.authorize_actor(access_token, &Requirement::AnyAuthenticated).await?.without_key()
+        self.authorize_actor(access_token, &Requirement::AnyAuthenticated)
+            .await?
+            .without_key()
+            .map(|actor| actor.user)
     }
 
     fn verify_credential(&self, credential: &str) -> Result<Credential, AccountError> {
@@ -154,6 +157,7 @@ impl Accounts {
         let digest = api_key::digest(credential);
         if digest.is_none() {
             metrics::api_key_presented(false);
+            self.key_audit.refused(None);
         }
         digest.map(Credential::Key).ok_or(AccountError::TokenInvalid)
     }
@@ -164,9 +168,17 @@ impl Accounts {
         Timed { at, value: key }: Timed<Option<KeyBearer>>,
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
-        let key = key.filter(|key| !key.user.disabled && key.expires_at.is_none_or(|end| at < end));
-        metrics::api_key_presented(key.is_some());
-        let key = key.ok_or(AccountError::TokenInvalid)?;
+        let is_good =
+            |key: &KeyBearer| !key.user.disabled && key.expires_at.is_none_or(|end| at < end);
+        metrics::api_key_presented(key.as_ref().is_some_and(is_good));
+        let key = match key {
+            Some(key) if is_good(&key) => key,
+            refused => {
+                self.key_audit.refused(refused.as_ref());
+                return Err(AccountError::TokenInvalid);
+            }
+        };
+        self.key_audit.used(&key);
         self.store.note_key_use(key.key_id, at);
         let (by, user) = (ActsBy::Key(key.key_id), key.into_bounded_user());
         if requirement.admits(user.role) {
@@ -203,12 +215,20 @@ impl Accounts {
 }
 
 impl Actor {
-    /// The user, unless an API key acts.
-    pub(super) fn without_key(self) -> Result<User, AccountError> {
-        match self.by {
-            ActsBy::Token { .. } => Ok(self.user),
-            ActsBy::Key(_) => Err(AccountError::RoleInsufficient),
-        }
+    /// The id of the API key that acts; `None` for a token.
+    pub(crate) fn key_id(&self) -> Option<i64> {
+        if let ActsBy::Key(id) = self.by { Some(id) } else { None }
+    }
+
+    /// The actor, unless it is an API key.
+    pub(super) fn without_key(self) -> Result<Self, AccountError> {
+        if self.key_id().is_some() { Err(AccountError::RoleInsufficient) } else { Ok(self) }
+    }
+
+    /// Refuses a change by an API key of its own user, whom it must not lock out.
+    pub(super) fn may_change(&self, user_id: i64) -> Result<(), AccountError> {
+        let is_own = self.key_id().is_some() && user_id == self.user.id;
+        if is_own { Err(AccountError::RoleInsufficient) } else { Ok(()) }
     }
 }
 

@@ -39,16 +39,15 @@ impl Accounts {
         {
             return Err(AccountError::RoleInsufficient);
         }
-        let actor = actor.user;
         let store = Arc::clone(&self.store);
         let deleted = RequestContext::run_to_completion(async move {
-            let (by, id) = (user_id.map(|_| actor.id), user_id.unwrap_or(actor.id));
+            let (by, id) = (user_id.map(|_| actor.user.id), user_id.unwrap_or(actor.user.id));
             let key_id = match selection {
                 KeySelection::One(id) => Some(id),
                 KeySelection::All => None,
             };
             let deleted = store.delete_keys(by, id, key_id).await;
-            let keys = audited(deleted, "api_key_deleted", Some(actor.id), Some(id))?;
+            let keys = audited(deleted, "api_key_deleted", Some(actor.user.id), Some(id))?;
             for key in keys.iter().flatten() {
                 audit::record(Event::ApiKeyDeleted { actor: &actor, user_id: id, key_id: key.id });
             }

@@ -17,15 +17,16 @@ impl Accounts {
     /// at the same time, the second is refused.
     pub async fn delete_user(&self, actor: &str, user_id: i64) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
+        actor.may_change(user_id)?;
         let user = self.reads.user(user_id).await?.value.ok_or(AccountError::UserNotFound)?;
         // Neither can change, so the store need not check them again.
-        if user.id == actor.id || user.username == ADMIN_USERNAME {
+        if user.id == actor.user.id || user.username == ADMIN_USERNAME {
             return Err(AccountError::UserNotDeletable);
         }
         let store = Arc::clone(&self.store);
         let deleted = RequestContext::run_to_completion(async move {
-            let deleted = store.delete(Some(actor.id), user_id).await;
-            let user = audited(deleted, "user_deleted", Some(actor.id), Some(user_id))?;
+            let deleted = store.delete(Some(actor.user.id), user_id).await;
+            let user = audited(deleted, "user_deleted", Some(actor.user.id), Some(user_id))?;
             if let Some(user) = &user {
                 audit::record(Event::UserDeleted { actor: &actor, user });
             }

@@ -27,16 +27,15 @@ impl Accounts {
         let (id, by) = match (user_id, actor.by) {
             (None, ActsBy::Token { issued }) => (actor.user.id, Revoker::Bearer { issued }),
             (None, ActsBy::Key(_)) => return Err(AccountError::RoleInsufficient),
-            (Some(id), ActsBy::Key(_)) if id == actor.user.id => {
-                return Err(AccountError::RoleInsufficient);
+            (Some(id), _) => {
+                actor.may_change(id)?;
+                (id, Revoker::Admin(actor.user.id))
             }
-            (Some(id), _) => (id, Revoker::Admin(actor.user.id)),
         };
-        let actor = actor.user;
         let store = Arc::clone(&self.store);
         let revoked = RequestContext::run_to_completion(async move {
             let revoked = store.revoke_tokens(by, id).await;
-            let user = audited(revoked, "tokens_revoked", Some(actor.id), Some(id))?;
+            let user = audited(revoked, "tokens_revoked", Some(actor.user.id), Some(id))?;
             if let Some(user) = &user {
                 audit::record(Event::TokensRevoked { actor: &actor, user });
             }

@@ -23,7 +23,7 @@ impl Accounts {
         let admin = Requirement::Roles(vec![Role::Admin]);
         // Nor may a stolen API key, which would then log in.
         let actor = self.authorize_actor(access_token, &admin).await?.without_key()?;
-        if user_id == actor.id {
+        if user_id == actor.user.id {
             // A stolen token must not become an account: the own password needs the current one.
             return Err(AccountError::OwnPassword);
         }
@@ -31,7 +31,7 @@ impl Accounts {
         let password =
             self.policy.passwords.check(password).map_err(AccountError::PasswordInvalid)?;
         // Hashing can take seconds under load, so the write re-checks that the actor is an admin.
-        let admin = PasswordWriter::Admin(actor.id);
+        let admin = PasswordWriter::Admin(actor.user.id);
         let record = move |user: &User| audit::record(Event::PasswordSet { actor: &actor, user });
         let replaced = self.replace_password(user_id, &password, admin, origin, record).await?;
         if let Some(user) = replaced {

@@ -20,11 +20,12 @@ impl Accounts {
         disabled: bool,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
+        actor.may_change(user_id)?;
         let store = Arc::clone(&self.store);
         let set = RequestContext::run_to_completion(async move {
-            let set = store.set_disabled(Some(actor.id), user_id, disabled).await;
+            let set = store.set_disabled(Some(actor.user.id), user_id, disabled).await;
             let change = if disabled { "user_disabled" } else { "user_enabled" };
-            let user = audited(set, change, Some(actor.id), Some(user_id))?;
+            let user = audited(set, change, Some(actor.user.id), Some(user_id))?;
             if let Some(user) = &user {
                 audit::record(Event::UserDisabled { actor: &actor, user });
             }

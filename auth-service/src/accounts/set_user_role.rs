@@ -22,12 +22,13 @@ impl Accounts {
         role: Option<Role>,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
+        actor.may_change(user_id)?;
         let before = self.reads.user(user_id).await?.value.ok_or(AccountError::UserNotFound)?;
         let role = role.ok_or(AccountError::RoleInvalid)?;
         let store = Arc::clone(&self.store);
         let set = RequestContext::run_to_completion(async move {
-            let set = store.set_role(Some(actor.id), user_id, role).await;
-            let user = audited(set, "role_changed", Some(actor.id), Some(user_id))?;
+            let set = store.set_role(Some(actor.user.id), user_id, role).await;
+            let user = audited(set, "role_changed", Some(actor.user.id), Some(user_id))?;
             if let Some(user) = &user {
                 // Concurrent changes may both record the role before either.
                 audit::record(Event::RoleChanged { actor: &actor, user, from: before.role });

@@ -116,6 +116,32 @@ async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
 }
 
 #[tokio::test]
+async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
+    let app = App::new(POLICY).await;
+    let ann = app.register("ann").await.expect("registered");
+    app.store.set_role(None, ann.id, Role::Admin).await.expect("set");
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    let (key, _) = create_key(&app.accounts, &token, None, None).await;
+    let accounts = &app.accounts;
+    for role in [Some(Role::User), Some(Role::Admin), None] {
+        let set = accounts.set_user_role(&key, ann.id, role).await;
+        assert_err!(set, AccountError::RoleInsufficient);
+    }
+    for disabled in [true, false] {
+        let set = accounts.set_user_disabled(&key, ann.id, disabled).await;
+        assert_err!(set, AccountError::RoleInsufficient);
+    }
+    assert_err!(accounts.delete_user(&key, ann.id).await, AccountError::RoleInsufficient);
+    app.authorize(&token, &[Role::Admin]).await.expect("still an admin");
+
+    let bob = app.register("bob").await.expect("registered");
+    accounts.set_user_role(&key, bob.id, Some(Role::Author)).await.expect("what else an admin may");
+    accounts.set_user_disabled(&key, bob.id, true).await.expect("likewise");
+    accounts.delete_user(&key, bob.id).await.expect("likewise");
+    accounts.set_user_role(&token, ann.id, Some(Role::User)).await.expect("by a token");
+}
+
+#[tokio::test]
 async fn keys_outlive_logouts_and_new_passwords() {
     let app = App::new(POLICY).await;
     let (key, _) = create_key(&app.accounts, &app.admin, None, None).await;
