@@ -2,7 +2,7 @@
 
 import { call, explain, refreshRole, signIn } from "./api.js";
 import { el, field, fill } from "./dom.js";
-import { action, form } from "./form.js";
+import { form } from "./form.js";
 import { keyList, newKey } from "./keys.js";
 import { newPassword } from "./new_password.js";
 import { session } from "./session.js";
@@ -34,7 +34,6 @@ export function accountView() {
     trouble,
     card("You", facts),
     card("Password", password()),
-    card("Sessions", leave()),
     card("API keys", el("small", {}, "For programs that act as you."), keys.element, newKey(keys)),
   ];
   return { element: el("div", { class: "view" }, el("div", { class: "bar" }, heading), el("div", { class: "cards", tabindex: "0", role: "group", "aria-label": "Account" }, content)), load };
@@ -42,17 +41,6 @@ export function accountView() {
 
 function card(title, ...content) {
   return el("section", {}, el("h2", {}, title), content);
-}
-
-function leave() {
-  return action({
-    text: "Log out everywhere",
-    explanation: "Every token of yours ends, here and elsewhere. API keys stay.",
-    act: async () => {
-      await call("POST", "/logout");
-      session.signOut("You are logged out everywhere.");
-    },
-  }).element;
 }
 
 function password() {

@@ -1,6 +1,6 @@
 // Starts the console: which view is shown follows the address, the session and the role.
 
-import { refreshRole } from "./api.js";
+import { call, explain, refreshRole } from "./api.js";
 import { accountView } from "./account.js";
 import { el, fill, notify } from "./dom.js";
 import { postsView } from "./posts.js";
@@ -87,7 +87,16 @@ addEventListener("hashchange", () => {
   show();
   main.querySelector("h1")?.focus();
 });
-app.querySelector("#sign-out").addEventListener("click", () => session.signOut());
+app.querySelector("#sign-out").addEventListener("click", async () => {
+  const logout = call("POST", "/logout");
+  // Without waiting for the answer
+  session.signOut("Signing out…");
+  const where = await logout.then(
+    () => " on all devices.",
+    (error) => error.status === 401 ? "." : ` here only: ${explain(error)}`,
+  );
+  if (!session.user) session.signOut(`You are signed out${where}`);
+});
 
 let left = Date.now();
 document.addEventListener("visibilitychange", () => {

@@ -29,7 +29,7 @@ class Session extends EventTarget {
     this.#emit("role");
   }
 
-  /** The token is no longer valid. The page keeps what was typed until somebody signs in. */
+  /** The token is no longer valid. The page keeps what was typed until the next sign-in. */
   end(reason) {
     if (!this.user?.token) return;
     this.#set({ ...this.user, token: undefined });

@@ -42,7 +42,7 @@ export function startSignIn() {
   session.addEventListener("end", ({ detail }) => ask(`${detail.reason} Sign in again; what you typed is kept.`));
   session.addEventListener("out", ({ detail }) => {
     password.value = "";
-    ask(detail.reason ?? "You are signed out.");
+    ask(detail.reason);
   });
   if (session.user) dialog.close();
   else ask();

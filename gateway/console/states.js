@@ -1,4 +1,4 @@
-// What a list shows while it waits, when it is empty, and when it cannot be read.
+// What a list shows while it waits, is empty or cannot be read.
 
 import { button, el } from "./dom.js";
 

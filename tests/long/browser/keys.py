@@ -1,7 +1,5 @@
 """API keys and the end of sessions."""
 
-from deployment import PASSWORD
-
 
 def make(page, name, role=None):
     """Returns the key."""
@@ -102,23 +100,9 @@ def an_admin_ends_the_tokens_of_a_user(page):
     assert server.api("GET", "/profile", token=token)[0] == 401
 
 
-def a_user_logs_out_everywhere(page):
-    server = page.deployment
-    server.create("leaves")
-    page.open("leaves")
-    other = server.token("leaves")
-    page.click("main button", "Log out everywhere")
-    page.find("#sign-in .message", "You are logged out everywhere.")
-    assert server.api("GET", "/profile", token=other)[0] == 401
-    assert page.session() is None
-    page.sign_in("leaves", PASSWORD)
-    page.find("dl", "leaves")
-
-
 CHECKS = [
     a_key_is_made_shown_once_and_revoked,
     a_new_key_is_forgotten_when_it_is_out_of_sight,
     an_admin_sees_and_revokes_the_keys_of_a_user,
     an_admin_ends_the_tokens_of_a_user,
-    a_user_logs_out_everywhere,
 ]

@@ -13,9 +13,55 @@ def signs_in_and_out_and_keeps_the_token_only_in_this_tab(page):
     page.find("tbody tr")
     assert page.session()["token"] == token, "a reload ends the session"
     page.click("#sign-out")
-    page.find("#sign-in .message", "You are signed out.")
+    page.find("#sign-in .message", "You are signed out on all devices.")
     assert page.script("return sessionStorage.length") == 0
     assert token not in page.script("return document.documentElement.outerHTML")
+
+
+def signing_out_ends_the_token_and_those_of_other_devices(page):
+    server = page.deployment
+    server.create("leaves")
+    page.open("leaves")
+    page.find("dl", "leaves")
+    tokens = [page.session()["token"], server.token("leaves")]
+    assert "all devices" in page.find("#sign-out").get_attribute("title")
+    page.click("#sign-out")
+    page.find("#sign-in .message", "You are signed out on all devices.")
+    assert [server.api("GET", "/profile", token=token)[0] for token in tokens] == [401, 401]
+    assert page.session() is None
+    page.sign_in("leaves", PASSWORD)
+    page.find("dl", "leaves")
+
+
+def signing_out_forgets_the_token_whatever_the_server_answers(page):
+    server = page.deployment
+    server.create("stays")
+    for outage, message in [
+        ("window.fetch = async () => { throw new TypeError('no network'); }", "You are signed out here only: The server does not answer."),
+        ("window.fetch = async () => Response.json({detail: 'Service temporarily unavailable.'}, {status: 503})", "You are signed out here only: Service temporarily unavailable."),
+        ("window.fetch = async () => Response.json({detail: 'Invalid or expired token.'}, {status: 401})", "You are signed out."),
+    ]:
+        page.open("stays")
+        page.find("dl", "stays")
+        page.script(outage)
+        page.click("#sign-out")
+        page.find("#sign-in .message", message)
+        assert page.session() is None and page.script("return sessionStorage.length") == 0
+    # While no answer comes, the token is gone already, and another sign-in is not disturbed.
+    page.open("stays")
+    page.find("dl", "stays")
+    page.script(
+        "const { fetch } = window; const held = new Promise((release) => { window.release = release; });"
+        "window.fetch = (path, ...rest) => path === '/logout' ? held.then(() => fetch('/nowhere')) : fetch(path, ...rest);"
+    )
+    page.click("#sign-out")
+    page.find("#sign-in .message", "Signing out")
+    assert page.session() is None
+    page.sign_in("stays", PASSWORD)
+    page.find("dl", "stays")
+    page.script("window.release()")
+    page.browser.refresh()
+    page.find("dl", "stays")
 
 
 def a_failed_login_is_explained_and_keeps_the_name(page):
@@ -105,12 +151,12 @@ def two_tabs_have_two_sessions_and_see_conflicts_where_they_happen(page):
     page.choose("td select", "author")
     page.find("td .message", "User not found.")
     assert page.find("td select").get_attribute("value") == "user"
-    # The first tab leaves; the second one stays.
+    # Leaving the first tab ends the session of the second one, too.
     page.click("#sign-out")
-    page.find("#sign-in")
+    page.find("#sign-in .message", "You are signed out on all devices.")
     page.browser.switch_to.window(second)
     page.click("nav a", "Account")
-    page.find("dl", "admin")
+    page.find("#sign-in .message", "Your session has ended")
     page.browser.close()
     page.browser.switch_to.window(first)
 
@@ -167,6 +213,8 @@ def typing_just_before_another_view_keeps_that_view(page):
 
 CHECKS = [
     signs_in_and_out_and_keeps_the_token_only_in_this_tab,
+    signing_out_ends_the_token_and_those_of_other_devices,
+    signing_out_forgets_the_token_whatever_the_server_answers,
     a_failed_login_is_explained_and_keeps_the_name,
     a_session_that_is_ended_asks_once_and_keeps_what_was_typed,
     a_session_that_expires_says_so_without_a_click,
