@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 for_all_deployments!(
     ends_of_tokens_and_changes_of_api_keys_are_audited,
     denials_of_api_keys_name_their_prefix,
+    uses_and_refusals_of_api_keys_are_audited_and_no_key_changes_its_own_user,
 );
 
 fn without_ids(mut lines: Vec<Value>) -> Vec<Value> {
@@ -80,4 +81,43 @@ async fn denials_of_api_keys_name_their_prefix(setup: TestSetup) {
         }),
     ];
     assert_eq!(lines, expected);
+}
+
+async fn uses_and_refusals_of_api_keys_are_audited_and_no_key_changes_its_own_user(
+    setup: TestSetup,
+) {
+    let app = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
+    let (key, stored) =
+        create_key(&app.bearer.with_token(&admin.token), &json!({ "name": "one" })).await;
+    let api = app.bearer.with_token(&key);
+    let own = format!("/users/{}", admin.id);
+    let demoted = api.put(&format!("{own}/role"), &json!({ "role": "user" })).await;
+    demoted.expect_detail(403, "Insufficient privileges.");
+    let update = api.request(Method::PATCH, &own).json(&json!({ "disabled": true }));
+    api.send(update).await.expect_detail(403, "Insufficient privileges.");
+    let deleted = api.send(api.request(Method::DELETE, &own)).await;
+    deleted.expect_detail(403, "Insufficient privileges.");
+    for _ in 0..3 {
+        let unknown = format!("rgk_{}", "A".repeat(43));
+        app.bearer.with_token(&unknown).get("/profile").await.expect(401);
+    }
+    // The last line, so that no earlier one can be missing.
+    let promoted = api.put(&format!("/users/{}/role", ann.id), &json!({ "role": "author" })).await;
+    promoted.expect(200);
+    let changed = without_ids(audit(app.auth(), "role_changed", 1).await);
+    let expected = json!({
+        "event": "role_changed", "user_id": ann.id, "username": "ann", "from": "user",
+        "to": "author", "actor_id": admin.id, "actor": "admin", "actor_key": stored["id"],
+    });
+    assert_eq!(changed, [expected]);
+    let lines = app.auth().stderr();
+    let recorded = |event: &str| {
+        let lines = lines.lines().filter(|line| line.contains(event));
+        lines.map(|line| serde_json::from_str::<Value>(line).expect("JSON")).collect::<Vec<_>>()
+    };
+    let (used, refused) = (recorded("api_key_used"), recorded("api_key_refused"));
+    assert!((1..=2).contains(&used.len()) && (1..=2).contains(&refused.len()), "{lines}");
+    assert_eq!((&used[0]["key_id"], &used[0]["username"]), (&stored["id"], &json!("admin")));
+    assert_eq!(refused[0]["reason"], "unknown");
 }

@@ -15,6 +15,7 @@ for_all_deployments!(
     password_is_used_exactly_as_sent,
     only_the_bcrypt_hash_is_stored,
     one_of_64_concurrent_registrations_of_a_username_succeeds,
+    name_admin_stays_taken_after_its_user_is_deleted,
 );
 
 async fn new_user_has_the_role_user(setup: TestSetup) {
@@ -185,4 +186,18 @@ async fn one_of_64_concurrent_registrations_of_a_username_succeeds(setup: TestSe
     assert_eq!(winners.len(), 1, "{winners:?}");
     app.try_log_in("wanted", &winners[0]).await.expect(200);
     assert_eq!(app.database.count_users().await, 2);
+}
+
+async fn name_admin_stays_taken_after_its_user_is_deleted(setup: TestSetup) {
+    let app = setup.start().await;
+    let boss = app.user_with_role("boss", "admin").await;
+    app.database.execute(r#"DELETE FROM "user" WHERE username = 'admin'"#).await;
+    let squatter = json!({ "username": "admin", "password": "a password" });
+    for (api, path) in [
+        (&app.bearer, "/register"),
+        (&app.basic, "/register"),
+        (&app.bearer.with_token(&boss.token), "/users"),
+    ] {
+        api.post(path, &squatter).await.expect_detail(400, "Username already exists.");
+    }
 }
