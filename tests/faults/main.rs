@@ -24,6 +24,7 @@ mod postgres_connections;
 mod posts_outage;
 mod posts_tls;
 mod quorum;
+mod replaced_file;
 mod replica_limits;
 mod rolling_restart;
 mod shutdown;

@@ -2,7 +2,8 @@
 
 use crate::server::GrpcServer;
 use rolegate_service_runtime::{readiness::Readiness, shutdown::Shutdown};
-use std::{fmt::Display, sync::Arc, time::Duration};
+use rolegate_telemetry::logs::error_chain;
+use std::{error::Error, sync::Arc, time::Duration};
 
 const PING_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -10,7 +11,7 @@ impl GrpcServer {
     /// Updates `readiness` and gRPC health from `check` until `shutdown` begins; then neither is ready.
     /// A store that answers `check` is ready for reads; the value is why it cannot write.
     /// When `drained` stops, which is when the last caller has finished, health watchers are released.
-    pub async fn monitor_store<E: Display>(
+    pub async fn monitor_store<E: Error>(
         &self,
         check: impl AsyncFn() -> Result<Option<Arc<str>>, E>,
         readiness: Readiness,
@@ -23,7 +24,8 @@ impl GrpcServer {
             let outcome = check().await;
             let is_healthy = outcome.is_ok();
             if let (Err(error), true) = (&outcome, was_healthy) {
-                tracing::error!(%error, "not ready: the store is unavailable");
+                let error = error_chain(error);
+                tracing::error!(error, "not ready: the store is unavailable");
             } else if is_healthy && !was_healthy {
                 tracing::info!("ready: the store is available again");
             }

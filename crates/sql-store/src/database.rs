@@ -27,14 +27,13 @@ impl Database {
         }
     }
 
-    /// Succeeds if the server answers, or if this table of the file can be read.
+    /// Succeeds if this table can be read, as requests do.
     pub async fn ping(&self, table: &'static str) -> Result<(), StoreError> {
-        let count = self.statement("SELECT count(*)");
-        let ping = match self {
-            Self::Postgres(_) => count,
-            Self::Sqlite(_) => count.push(" FROM (SELECT 1 FROM ").push(table).push(" LIMIT 1)"),
-        };
-        self.read::<(i64,)>(ping).await.map(drop)
+        if let Self::Sqlite(pools) = self {
+            with_timeout(async { pools.check_files() }).await?;
+        }
+        let count = self.statement("SELECT count(*) FROM (SELECT 1 FROM ");
+        self.read::<(i64,)>(count.push(table).push(" LIMIT 1) AS one")).await.map(drop)
     }
 
     /// The rows of a `SELECT`. In PostgreSQL only a primary answers.
@@ -66,7 +65,7 @@ impl Database {
             Self::Sqlite(pools) => {
                 let at = pools.now();
                 let rows = with_timeout(async {
-                    let mut reader = pools.readers.acquire().await?;
+                    let mut reader = pools.reader().await?;
                     statement.fetch(&mut Connection::Sqlite(&mut reader)).await
                 });
                 Ok(Timed { at, value: rows.await? })

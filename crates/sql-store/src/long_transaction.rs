@@ -4,7 +4,8 @@
 //! health of the store nor for the places of writes in the pool.
 
 use crate::{
-    Connection, Database, Reads, Statement, StoreError, TableRow, statement::traced_until,
+    Connection, Database, Reads, Statement, StoreError, TableRow, sqlite::Pools,
+    statement::traced_until,
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Sqlite, SqliteConnection, Transaction};
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub struct LongTransaction(Engine);
 enum Engine {
     /// Not returned to the pool: the server rolls back when it is closed.
     Postgres(Box<PgConnection>),
-    Sqlite(Transaction<'static, Sqlite>),
+    Sqlite(Transaction<'static, Sqlite>, Pools),
 }
 
 impl Database {
@@ -57,8 +58,9 @@ impl Database {
                 traced_until("postgresql", deadline, connect).await?
             }
             Self::Sqlite(pools) => {
-                let begin = async { pools.begin(reads_only).await.map(Engine::Sqlite) };
-                traced_until("sqlite", deadline, begin).await?
+                let begin = async { pools.begin(reads_only).await };
+                let transaction = traced_until("sqlite", deadline, begin).await?;
+                Engine::Sqlite(transaction, pools.clone())
             }
         };
         Ok(LongTransaction(engine))
@@ -74,7 +76,7 @@ impl LongTransaction {
                 let mut connection = Connection::Postgres(connection);
                 traced_until("postgresql", deadline, statement.fetch(&mut connection)).await
             }
-            Engine::Sqlite(transaction) => {
+            Engine::Sqlite(transaction, _) => {
                 let connection: &mut SqliteConnection = transaction;
                 let mut connection = Connection::Sqlite(connection);
                 traced_until("sqlite", deadline, statement.fetch(&mut connection)).await
@@ -93,13 +95,56 @@ impl LongTransaction {
                 };
                 traced_until("postgresql", deadline, commit).await
             }
-            Engine::Sqlite(transaction) => {
-                traced_until("sqlite", deadline, transaction.commit()).await
+            Engine::Sqlite(transaction, pools) => {
+                let commit = async {
+                    transaction.commit().await?;
+                    pools.check_files()
+                };
+                traced_until("sqlite", deadline, commit).await
             }
         };
         committed.map_err(|error| match error {
             StoreError::TimedOut | StoreError::Unavailable(_) => StoreError::OutcomeUnknown,
             error => error,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DatabaseUrl, Tables};
+
+    const TABLES: Tables = Tables {
+        owner: "test",
+        marker_table: "t",
+        schema: None,
+        postgres: &[],
+        sqlite: &[(1, "t", "CREATE TABLE t (bytes BLOB); INSERT INTO t VALUES (NULL)")],
+    };
+
+    #[tokio::test]
+    async fn log_of_sqlite_shrinks_after_a_long_read() {
+        const LIMIT: u64 = 16 << 20;
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("t.db");
+        let url = DatabaseUrl::from_file("DATABASE_URL", file.clone());
+        let database = url.open(&TABLES).await.expect("opened");
+        let log_size = || file.with_extension("db-wal").metadata().expect("there").len();
+        let write = async || {
+            let sql = "UPDATE t SET bytes = randomblob(1048576) RETURNING 1";
+            database.write::<(i64,)>(database.statement(sql)).await.expect("written");
+        };
+        let mut read = database.begin_snapshot().await.expect("begun");
+        let count = database.statement("SELECT count(*) FROM t");
+        read.fetch::<(i64,)>(count).await.expect("read");
+        while log_size() < 2 * LIMIT {
+            write().await;
+        }
+        read.commit().await.expect("ended");
+        for _ in 0..3 {
+            write().await;
+        }
+        assert!(log_size() <= LIMIT, "{}", log_size());
+        database.close().await;
     }
 }

@@ -1,6 +1,7 @@
 //! Identity of files that need not exist.
 
 use std::{
+    io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
@@ -10,12 +11,16 @@ const MAX_LINKS: usize = 40;
 
 /// Whether two paths lead to the same file, also through links and through links to folders.
 pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
-    let inode = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
     match (inode(one), inode(other)) {
-        (Some(one), Some(other)) => one == other,
-        (None, None) => resolve(one, MAX_LINKS) == resolve(other, MAX_LINKS),
+        (Ok(one), Ok(other)) => one == other,
+        (Err(_), Err(_)) => resolve(one, MAX_LINKS) == resolve(other, MAX_LINKS),
         _ => false,
     }
+}
+
+/// The device and the inode that a path leads to.
+pub(crate) fn inode(path: &Path) -> io::Result<(u64, u64)> {
+    path.metadata().map(|found| (found.dev(), found.ino()))
 }
 
 /// The canonical form of a path of which only the first part need exist. A dangling link resolves to

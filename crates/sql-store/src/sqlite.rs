@@ -8,6 +8,7 @@
 pub(crate) mod clock;
 mod copy;
 mod file;
+mod open_files;
 mod recovery;
 
 pub use copy::{CopyError, DatabaseCopy, Replacement};
@@ -22,8 +23,10 @@ use crate::{
     write_health::WriteHealth,
 };
 use file::{lock_exclusive, private_file};
+use open_files::OpenFiles;
 use sqlx::{
     ConnectOptions, Connection, Sqlite, SqliteConnection, SqlitePool, Transaction,
+    pool::PoolConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use std::{future::pending, path::Path, sync::Arc};
@@ -36,13 +39,17 @@ const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 /// Connections that read; each has its own thread.
 const READERS: u32 = 4;
 
+/// To this size the log shrinks when it starts anew: a long read keeps it from that, and it grows.
+const MAX_IDLE_LOG_BYTES: &str = "16777216";
+
 /// An open file. Processes of one machine may share it.
 #[derive(Clone, Debug)]
 pub struct Pools {
     /// The one connection that writes.
     writer: SqlitePool,
     /// The connections that read.
-    pub(crate) readers: SqlitePool,
+    readers: SqlitePool,
+    files: Arc<OpenFiles>,
     clock: Arc<clock::Clock>,
     health: WriteHealth,
 }
@@ -74,8 +81,21 @@ async fn open_pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
         .filename(file)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
+        .pragma("journal_size_limit", MAX_IDLE_LOG_BYTES)
         .busy_timeout(STATEMENT_TIMEOUT);
-    let pool = || SqlitePoolOptions::new().acquire_timeout(STATEMENT_TIMEOUT);
+    let files = Arc::new(OpenFiles::default());
+    let pool = || {
+        let opened = Arc::clone(&files);
+        SqlitePoolOptions::new()
+            .acquire_timeout(STATEMENT_TIMEOUT)
+            // The last connection to close would delete the log.
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .after_connect(move |_, _| {
+                let checked = opened.check().map_err(sqlx::Error::from);
+                Box::pin(async { checked })
+            })
+    };
     let writer = pool().max_connections(1).after_release(|writer, _| {
         Box::pin(async move {
             // After a commit that failed, SQLite has rolled back and sqlx still counts a transaction,
@@ -86,10 +106,11 @@ async fn open_pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
     });
     let writer = writer.connect_with(options.clone()).await?;
     tables.sqlite().run(&writer).await?;
+    files.remember(file)?;
     let readers = pool().max_connections(READERS).test_before_acquire(false);
     let readers = readers.connect_with(options.read_only(true)).await?;
     let health = WriteHealth::new(format!("SQLite in {}", file.display()), "the disk may hang");
-    Ok(Pools { writer, readers, clock: Arc::default(), health })
+    Ok(Pools { writer, readers, files, clock: Arc::default(), health })
 }
 
 /// What is wrong with the file; `None` if the machine failed.
@@ -130,13 +151,17 @@ impl Pools {
         &self,
         statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (writer, commit) = (self.writer.clone(), Commit::default());
+        let (writer, files) = (self.writer.clone(), Arc::clone(&self.files));
+        let commit = Commit::default();
         let sending = commit.clone();
         let write = async move {
+            files.check()?;
             let mut transaction = writer.begin_with(IMMEDIATE).await?;
             let value = statements(&mut transaction).await?;
             sending.send()?;
             transaction.commit().await?;
+            // Without its name the file that has this write is lost.
+            files.check()?;
             Ok(value)
         };
         let deadline = Instant::now() + STATEMENT_TIMEOUT;
@@ -149,11 +174,23 @@ impl Pools {
         &self,
         reads_only: bool,
     ) -> sqlx::Result<Transaction<'static, Sqlite>> {
+        self.check_files()?;
         if reads_only {
             self.readers.begin().await
         } else {
             self.writer.begin_with(IMMEDIATE).await
         }
+    }
+
+    /// A connection that reads.
+    pub(crate) async fn reader(&self) -> sqlx::Result<PoolConnection<Sqlite>> {
+        self.files.last_check()?;
+        self.readers.acquire().await
+    }
+
+    /// Fails while the files are not where they were opened.
+    pub(crate) fn check_files(&self) -> sqlx::Result<()> {
+        Ok(self.files.check()?)
     }
 
     fn write_problem(&self) -> Option<Arc<str>> {
@@ -170,6 +207,11 @@ impl Pools {
 
     /// Finishes running statements and closes every connection.
     pub async fn close(&self) {
+        if self.files.is_database_lost() {
+            // Closing would delete the log of the database that is at the path now.
+            std::mem::forget(self.clone());
+            return;
+        }
         self.readers.close().await;
         // Last, so that it can checkpoint the WAL.
         self.writer.close().await;
