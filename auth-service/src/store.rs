@@ -22,7 +22,7 @@ pub use rolegate_sql_store::StoreError;
 pub use sql::open;
 pub(crate) use sql::open_beside;
 pub use tables::inspect;
-pub(crate) use transfer::{Export, Import, Transfer, UserRecord};
+pub(crate) use transfer::{Import, Transfer, UserRecord};
 
 use crate::user::{Credentials, User};
 use async_trait::async_trait;

@@ -1,12 +1,17 @@
 //! `auth-service user import` and `user export` beside a running service.
 
-use e2e::{Exit, Process, Program, TestApp, TestSetup, eventually, for_all_deployments};
+use e2e::{Exit, Process, Program, Store, TestApp, TestSetup, eventually, for_all_deployments};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    io::{BufRead as _, BufReader},
+    process::{Command as Shell, Stdio},
+};
 
 for_all_deployments!(
     imported_users_log_in_and_get_a_hash_of_bcrypt,
     bad_import_is_reported_by_line_and_changes_nothing,
+    export_into_a_pipe_that_nobody_reads_holds_no_transaction,
 );
 
 const PASSWORD: &str = "corréct horse";
@@ -23,6 +28,35 @@ async fn user(app: &TestApp, arguments: &[&str], input: &str) -> Exit {
     let arguments: Vec<_> = ["user"].into_iter().chain(arguments.iter().copied()).collect();
     let program = Program::FastHashAuthService;
     Process::run(program, &arguments, &settings, folder.path(), input).await
+}
+
+async fn export_into_a_pipe_that_nobody_reads_holds_no_transaction(setup: TestSetup) {
+    let store = setup.store();
+    let app = setup.start().await;
+    // Far more than a pipe holds.
+    let line = |number| json!({ "username": format!("user{number}"), "password_hash": HASHES[0] });
+    let lines: Vec<_> = (0..3000).map(|number| line(number).to_string()).collect();
+    assert_eq!(user(&app, &["import", "-"], &lines.join("\n")).await.code, Some(0));
+    let mut export = Shell::new(Program::FastHashAuthService.path());
+    export.args(["user", "export"]).env_clear().env("DATABASE_URL", app.database.url());
+    let export = export.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut export = export.spawn().expect("started");
+    let mut audit = BufReader::new(export.stderr.take().expect("piped"));
+    let mut line = String::new();
+    audit.read_line(&mut line).expect("read");
+    assert!(line.contains("users_exported"), "{line}");
+    if store == Store::Sqlite {
+        app.database.execute("PRAGMA wal_checkpoint(TRUNCATE)").await;
+        let log = app.database.file().with_extension("db-wal").metadata().expect("there");
+        assert_eq!(log.len(), 0, "a reader keeps the log");
+    } else {
+        let open = "SELECT 1 FROM pg_stat_activity
+            WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
+        assert_eq!(app.database.count_rows(open).await, 0, "a transaction is open");
+    }
+    let output = export.wait_with_output().expect("ended");
+    let exported = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(exported.lines().count(), 3001, "all, and admin");
 }
 
 async fn imported_users_log_in_and_get_a_hash_of_bcrypt(setup: TestSetup) {

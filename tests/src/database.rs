@@ -181,16 +181,30 @@ impl TestDatabase {
         assert_eq!(rows, 1, "there is one user {username}");
     }
 
+    /// How many rows a statement returns.
+    pub async fn count_rows(&self, sql: &'static str) -> usize {
+        connected!(self, connection => sqlx::query(sql)
+            .fetch_all(&mut connection)
+            .await
+            .expect("it can be run")
+            .len())
+    }
+
     /// Locks a table: others can read it, and wait before they write.
     ///
     /// # Panics
     ///
     /// On SQLite.
     pub async fn lock(&self, table: &'static str) -> LockedTable {
+        self.lock_in(table, "EXCLUSIVE").await
+    }
+
+    /// Locks a table in this mode.
+    pub async fn lock_in(&self, table: &'static str, mode: &'static str) -> LockedTable {
         let Self::Postgres(database) = self else { panic!("only PostgreSQL has table locks") };
         let mut connection =
             PgConnection::connect(database.url().as_str()).await.expect("connected");
-        let lock = format!("BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE");
+        let lock = format!("BEGIN; LOCK TABLE {table} IN {mode} MODE");
         sqlx::raw_sql(AssertSqlSafe(lock)).execute(&mut connection).await.expect("locked");
         LockedTable { connection, table }
     }

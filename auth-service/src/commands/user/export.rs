@@ -1,40 +1,40 @@
 //! `user export`.
 
 use super::{operator::Operator, user_line::UserLine};
-use crate::{
-    host::failed,
-    store::{Export, Transfer},
-};
+use crate::{host::failed, store::Transfer};
 use rolegate_service_runtime::program::Failure;
 use rolegate_telemetry::audit_line;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek as _, Write};
+use tempfile::{SpooledTempFile, spooled_tempfile};
 
-/// Writes all users by ascending id, as they are at one moment. Keeps a page of them in memory.
+/// More than this goes through a file without a name, in `TMPDIR`.
+const MAX_MEMORY: usize = 64 << 20;
+
+/// Writes all users by ascending id, as they are at one moment. Reads them before it writes the first:
+/// a pipe that nobody reads would keep the transaction open, and with it old rows and the log of SQLite.
 pub(super) async fn run(operator: &Operator) -> Result<(), Failure> {
     let transfer = Transfer::open(&operator.database).await?;
-    let mut count = 0_u64;
-    let outcome = async {
-        let mut users = transfer.export().await.map_err(failed)?;
-        write(&mut users, &mut count).await
-    };
-    let outcome = outcome.await;
-    // Also after a failure: these hashes have left the database.
-    audit_line!("users_exported", count, by = "operator");
+    let read = read(&transfer).await;
     transfer.close().await;
-    outcome
+    let (count, mut users) = read?;
+    audit_line!("users_exported", count, by = "operator");
+    users.rewind().map_err(failed)?;
+    io::copy(&mut users, &mut io::stdout()).map(drop).map_err(failed)
 }
 
-async fn write(users: &mut Export<'_>, count: &mut u64) -> Result<(), Failure> {
-    let mut stdout = BufWriter::new(io::stdout());
+async fn read(transfer: &Transfer) -> Result<(u64, SpooledTempFile), Failure> {
+    let mut lines = BufWriter::new(spooled_tempfile(MAX_MEMORY));
+    let mut users = transfer.export().await.map_err(failed)?;
+    let mut count = 0;
     loop {
         let page = users.next_page().await.map_err(failed)?;
         if page.is_empty() {
-            return stdout.flush().map_err(failed);
+            return Ok((count, lines.into_inner().map_err(failed)?));
         }
         for user in &page {
-            serde_json::to_writer(&mut stdout, &UserLine::of(user)).map_err(failed)?;
-            stdout.write_all(b"\n").map_err(failed)?;
-            *count += 1;
+            serde_json::to_writer(&mut lines, &UserLine::of(user)).map_err(failed)?;
+            lines.write_all(b"\n").map_err(failed)?;
+            count += 1;
         }
     }
 }

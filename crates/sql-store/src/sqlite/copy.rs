@@ -18,7 +18,10 @@ use std::{
     io,
     path::{Path, PathBuf},
 };
-use tempfile::NamedTempFile;
+use tempfile::{Builder, NamedTempFile};
+
+/// The names of unfinished copies.
+const PARTIAL: (&str, &str) = (".rolegate-copy-", ".partial");
 
 /// Why a file was not copied or not replaced. The file has the content that it had.
 #[derive(Debug, thiserror::Error)]
@@ -67,14 +70,20 @@ impl CopyError {
     }
 }
 
-/// A copy of a database, checked, with mode 0600 and without a name. Removed when dropped.
+/// A copy of a database, checked, with mode 0600 and a temporary name. Removed when dropped, or by the
+/// next copy into its folder.
 #[derive(Debug)]
-pub struct DatabaseCopy(NamedTempFile);
+pub struct DatabaseCopy {
+    file: NamedTempFile,
+    _folder: File,
+}
 
 impl DatabaseCopy {
     /// Copies `source` as it is now, also while programs write to it, into the folder of `destination`.
     pub async fn create(source: &Path, destination: &Path) -> Result<Self, CopyError> {
-        let copy = NamedTempFile::new_in(folder(destination));
+        let folder = folder(destination);
+        let lock = remove_abandoned(folder).map_err(CopyError::io(destination))?;
+        let copy = Builder::new().prefix(PARTIAL.0).suffix(PARTIAL.1).tempfile_in(folder);
         let copy = copy.map_err(CopyError::io(destination))?;
         let failed = CopyError::sqlite(source);
         let mut connection = connect_read_only(source).await.map_err(&failed)?;
@@ -94,12 +103,12 @@ impl DatabaseCopy {
         check_integrity(&mut connection, destination).await?;
         connection.close().await.map_err(&failed)?;
         copy.as_file().sync_all().map_err(CopyError::io(destination))?;
-        Ok(Self(copy))
+        Ok(Self { file: copy, _folder: lock })
     }
 
     /// Names it `destination`, in the folder where it is. A file of that name stays, as an error.
     pub fn persist_new(self, destination: &Path) -> Result<(), CopyError> {
-        let named = self.0.persist_noclobber(destination).map_err(|error| error.error);
+        let named = self.file.persist_noclobber(destination).map_err(|error| error.error);
         let synced = named.and_then(|_| sync_folder(destination));
         synced.map_err(CopyError::io(destination))
     }
@@ -151,7 +160,7 @@ impl Replacement {
                 _ => {}
             }
         }
-        copy.0.persist(file).map_err(|error| CopyError::io(file)(error.error))?;
+        copy.file.persist(file).map_err(|error| CopyError::io(file)(error.error))?;
         sync_folder(file).map_err(CopyError::io(file))
     }
 }
@@ -185,6 +194,26 @@ async fn check_integrity(connection: &mut SqliteConnection, file: &Path) -> Resu
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn lock_error(failure: OpenFailure) -> CopyError {
     CopyError::Lock(failure.to_string())
+}
+
+/// Removes what killed copies have left in a folder, unless one is running there: each keeps a shared
+/// lock of the folder. Where there are no locks, nothing is removed. A lock of a copy itself would, on
+/// network file systems, conflict with those of SQLite.
+fn remove_abandoned(folder: &Path) -> io::Result<File> {
+    let lock = File::open(folder)?;
+    if lock.try_lock().is_ok() {
+        for entry in fs::read_dir(folder)?.flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(PARTIAL.0) && name.contains(PARTIAL.1) {
+                // Only its owner may be able to.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+    // Without waiting: anybody who can read the folder could hold it.
+    let _ = lock.try_lock_shared();
+    Ok(lock)
 }
 
 fn folder(file: &Path) -> &Path {
