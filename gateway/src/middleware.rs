@@ -33,9 +33,9 @@ use http::{
 };
 use metrics::RequestMetrics;
 use request_origin::{RequestOrigin, X_REQUEST_ID};
-use rolegate_auth_client::{CallError, axum::ApiError};
+use rolegate_auth_client::{CallError, Reason, axum::ApiError};
 use rolegate_service_runtime::{cidr_set::CidrSet, host_header, memory_budget::MemoryBudget};
-use rolegate_telemetry::request_context::RequestContext;
+use rolegate_telemetry::{event_log::EventLog, request_context::RequestContext};
 use std::sync::Arc;
 use tracing::Instrument as _;
 
@@ -116,12 +116,21 @@ async fn handle(
     response
 }
 
-/// Logs the route template, never the URL, which may hold secrets.
+static FAILED: EventLog =
+    EventLog::new(|failed| tracing::warn!(failed, "requests failed in the last second"));
+
+/// Logs the route template, never the URL, which may hold secrets. The first of a kind has a line.
 fn log_server_error(method: &Method, route: Option<&MatchedPath>, response: &Response) {
     let route = route.map_or("", MatchedPath::as_str);
     let status = response.status().as_u16();
-    let cause = response.extensions().get::<CallError>().map(tracing::field::display);
-    tracing::warn!(%method, route, status, cause, "request failed");
+    let error = response.extensions().get::<CallError>();
+    let reason = error.and_then(CallError::reason).map_or("", Reason::as_str);
+    let cause = error.map(tracing::field::display);
+    if FAILED.is_first(format!("{route} {status} {reason}").trim_end().to_owned()) {
+        tracing::warn!(%method, route, status, cause, "request failed");
+    } else {
+        tracing::debug!(%method, route, status, cause, "request failed");
+    }
 }
 
 #[cfg(test)]

@@ -43,7 +43,9 @@ async fn only_a_trusted_proxy_may_set_the_request_id(setup: TestSetup) {
 }
 
 async fn failed_batch_is_logged_by_both_services_with_all_its_request_ids(setup: TestSetup) {
-    let mut app = setup.with("LOG_FORMAT", "json").with_database_proxy().start().await;
+    // At the default level the first of a second has a line.
+    let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "rolegate=debug");
+    let mut app = setup.with_database_proxy().start().await;
     let admin = app.admin().await;
     let bearer = app.bearer.with_token(&admin.token);
     app.database_proxy().cut();

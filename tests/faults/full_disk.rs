@@ -53,6 +53,15 @@ async fn writes_fail_while_the_disk_is_full_and_succeed_afterwards() {
         assert_eq!(lines.count(), 1, "{file} in\n{log}");
     }
 
+    for number in 0..50 {
+        register(&api, &format!("user{number}")).await.expect(503);
+    }
+    let count = "failed=\"/register 503 STORE_READ_ONLY ";
+    process.logs("the refused writes, counted", |line| line.contains(count)).await;
+    let log = process.stderr();
+    let lines = log.lines().filter(|line| line.contains("request failed")).count();
+    assert!(lines < 20, "a line for the first of a series: {log}");
+
     disk.free();
     // What the first write after the full disk met was every later write's fate, too.
     eventually("the store to take writes again", async || {

@@ -1,7 +1,7 @@
 //! A reason of the contract as a gRPC status.
 
 use rolegate_proto::{ERROR_DOMAIN, REFUSAL_SCOPE, Reason, RefusalScope};
-use rolegate_telemetry::logs::error_chain;
+use rolegate_telemetry::{event_log::EventLog, logs::error_chain};
 use std::{collections::HashMap, error::Error, time::Duration};
 use tonic::Status;
 use tonic_types::{ErrorDetails, StatusExt};
@@ -31,14 +31,22 @@ pub fn error_status(
     Status::with_error_details(reason.code(), text, details)
 }
 
-/// Logs the cause of a server error.
+static FAILED: EventLog =
+    EventLog::new(|failed| tracing::error!(failed, "calls failed in the last second"));
+
+/// Logs the cause of a server error; of repeated ones the first.
 pub fn log_error(reason: Reason, error: &(dyn Error + 'static)) {
     match reason {
         Reason::Internal
         | Reason::AuthUnavailable
         | Reason::StoreUnavailable
         | Reason::OutcomeUnknown => {
-            tracing::error!(cause = error_chain(error), "call failed");
+            let cause = error_chain(error);
+            if FAILED.is_first(reason.as_str().to_owned()) {
+                tracing::error!(cause, "call failed");
+            } else {
+                tracing::debug!(cause, "call failed");
+            }
         }
         // The store logs the cause of STORE_READ_ONLY once.
         _ => tracing::debug!(reason = reason.as_str(), "call rejected"),

@@ -2,6 +2,7 @@
 //!
 //! - [`logs`]: structured lines on stderr.
 //! - [`audit`]: the audit log, which no log level silences.
+//! - [`event_log`]: lines that would repeat, counted once a second.
 //! - [`metrics`]: metrics in Prometheus' text format.
 //! - [`traces`]: spans for an OpenTelemetry collector.
 //! - [`request_context`]: the request that log lines belong to.
@@ -9,6 +10,7 @@
 //! [`Telemetry`] starts and ends logs and traces. Metrics are scraped and need neither.
 
 pub mod audit;
+pub mod event_log;
 pub mod logs;
 pub mod metrics;
 pub mod request_context;

@@ -1,0 +1,117 @@
+//! Events that a client or an outage repeats: counted, and logged once a second. A line for each would
+//! let a client fill the disk.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::runtime::Handle;
+
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often each kind of event happened.
+type Counts = BTreeMap<String, u64>;
+
+/// Counts events by kind.
+#[derive(Debug)]
+pub struct EventLog {
+    /// Logs the counts of a second, such as `/login OVERLOADED 12, /login TOO_MANY_ATTEMPTS 3`.
+    log: fn(&str),
+    /// `None` until an event, and again after a second without one.
+    counts: Mutex<Option<Counts>>,
+}
+
+impl EventLog {
+    /// Counts events for this log line.
+    #[must_use]
+    pub const fn new(log: fn(&str)) -> Self {
+        Self { log, counts: Mutex::new(None) }
+    }
+
+    /// Counts an event.
+    pub fn count(&'static self, kind: String) {
+        self.add(kind, true);
+    }
+
+    /// Whether this event begins a series of its kind; the caller logs it by itself. Otherwise it is
+    /// counted. A series ends with a second without any event.
+    pub fn is_first(&'static self, kind: String) -> bool {
+        self.add(kind, false)
+    }
+
+    fn add(&'static self, kind: String, counts_first: bool) -> bool {
+        let Ok(runtime) = Handle::try_current() else { return true };
+        let mut guard = self.counts();
+        let starts = guard.is_none();
+        let counts = guard.get_or_insert_default();
+        let is_first = !counts.contains_key(&kind);
+        *counts.entry(kind).or_default() += u64::from(counts_first || !is_first);
+        drop(guard);
+        if starts {
+            runtime.spawn(self.report());
+        }
+        is_first
+    }
+
+    async fn report(&'static self) {
+        loop {
+            tokio::time::sleep(INTERVAL).await;
+            let text = self.take();
+            if text.is_empty() {
+                return;
+            }
+            (self.log)(&text);
+        }
+    }
+
+    /// The counts as text. The kinds stay, unless all counts are zero.
+    fn take(&self) -> String {
+        let mut guard = self.counts();
+        let mut text = String::new();
+        for (kind, count) in guard.iter_mut().flatten().filter(|(_, count)| **count > 0) {
+            let separator = if text.is_empty() { "" } else { ", " };
+            // Writing to a string never fails.
+            let _ = write!(text, "{separator}{kind} {count}");
+            *count = 0;
+        }
+        if text.is_empty() {
+            *guard = None;
+        }
+        text
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Option<Counts>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::EventLog;
+    use std::{sync::Mutex, time::Duration};
+
+    static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    static LOG: EventLog =
+        EventLog::new(|line| LINES.lock().expect("no panic").push(line.to_owned()));
+
+    #[tokio::test(start_paused = true)]
+    async fn repeated_events_are_one_line_a_second_until_a_second_without_any() {
+        let lines = || std::mem::take(&mut *LINES.lock().expect("no panic"));
+        let seconds = async |seconds| tokio::time::sleep(Duration::from_secs(seconds)).await;
+        let fail = |kind: &str| LOG.is_first(kind.to_owned());
+        assert_eq!(["/b 503", "/a 503", "/b 503"].map(fail), [true, true, false]);
+        LOG.count("/c BUSY".to_owned());
+        seconds(1).await;
+        tokio::task::yield_now().await;
+        assert_eq!(lines(), ["/b 503 1, /c BUSY 1"]);
+        assert_eq!(["/b 503", "/d 503", "/b 503"].map(fail), [false, true, false]);
+        seconds(3).await;
+        assert_eq!(lines(), ["/b 503 2"]);
+        assert!(fail("/b 503"), "the next series");
+        seconds(3).await;
+        assert_eq!(lines(), [""; 0], "a lone event is not counted");
+        assert!(fail("/b 503"));
+    }
+}
