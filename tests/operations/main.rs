@@ -14,6 +14,7 @@ mod init_secrets;
 mod kubernetes;
 mod migrate;
 mod pepper;
+mod pooler;
 mod posts_doctor;
 mod rolegate_commands;
 mod rotate_secrets;

@@ -17,6 +17,7 @@
 //! - [`ClientStage`]: the deployment of `clients/conformance.json`; [`TlsReplica`]: its replica with
 //!   mutual TLS.
 //! - [`TcpProxy`]: cuts or stalls connections between programs.
+//! - [`TransactionPooler`]: a pooler like `PgBouncer`.
 //! - [`Collector`]: receives OpenTelemetry spans.
 //! - [`eventually`]: waits for a state instead of for a time.
 
@@ -46,6 +47,7 @@ mod test_app;
 mod test_setup;
 mod test_user;
 pub mod token;
+mod transaction_pooler;
 
 pub use api::{Api, TestResponse, until_served};
 pub use certificates::{Authority, Certificate, Validity};
@@ -61,3 +63,4 @@ pub use tcp_proxy::TcpProxy;
 pub use test_app::TestApp;
 pub use test_setup::{ADMIN_PASSWORD, SIGNING_SECRET, TestSetup};
 pub use test_user::TestUser;
+pub use transaction_pooler::{Sessions, TransactionPooler};

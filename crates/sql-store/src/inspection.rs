@@ -65,6 +65,9 @@ async fn in_postgres(
     probe: Option<Probe>,
 ) -> Result<Inspection, OpenFailure> {
     let mut connection = postgres::connect(servers).await?;
+    let mut other = postgres::connect(servers).await?;
+    postgres::require_own_sessions(&mut connection, &mut other).await?;
+    drop(other);
     if reads == Reads::Quorum {
         postgres::require_synchronous(&mut connection).await?;
     }

@@ -2,12 +2,14 @@
 
 mod connector;
 mod pool;
+mod pooler;
 mod primary;
 mod servers;
 mod tls_mismatch;
 mod writes;
 
 pub use pool::Pool;
+pub(crate) use pooler::{problem as pooler_problem, require_own_sessions};
 pub(crate) use primary::{fetch_from_primary, require_synchronous};
 
 use crate::{
@@ -28,9 +30,10 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) const MIGRATION_TIMEOUT: Duration = Duration::from_mins(1);
 const MAX_MIGRATION_TIMEOUT: Duration = Duration::from_hours(1);
 
-/// Whether the server may recover: one that does not offer the TLS of the URL never does.
+/// Whether the server may recover: one that does not offer the TLS of the URL, or is no server but a
+/// pooler, never does.
 pub(crate) fn may_recover(error: &sqlx::Error) -> bool {
-    is_transient(error) && !is_tls_mismatch(error)
+    is_transient(error) && !is_tls_mismatch(error) && pooler_problem(error).is_none()
 }
 
 /// A connection that inspects the database: to the primary, or else to a standby.
@@ -44,6 +47,9 @@ pub(crate) async fn connect(servers: &[PgConnectOptions]) -> sqlx::Result<PgConn
 
 /// What is wrong with the URL; `None` if the server failed.
 pub(crate) fn setting_problem(target: &DatabaseTarget, error: &sqlx::Error) -> Option<String> {
+    if let Some(problem) = pooler_problem(error) {
+        return Some(format!("{target} {problem}"));
+    }
     is_tls_mismatch(error)
         .then(|| format!("{target} does not offer the TLS that the URL requires: {error}"))
 }
@@ -66,7 +72,12 @@ pub(crate) async fn open(
         Servers::new(servers.collect())
     };
     let limits = [("lock_timeout", LOCK_TIMEOUT), ("statement_timeout", *migration_timeout)];
-    let mut connection = servers_with(limits).try_connect().await?;
+    let servers_to_migrate = servers_with(limits);
+    let mut connection = servers_to_migrate.try_connect().await?;
+    let mut other = servers_to_migrate.try_connect().await?;
+    let ask = require_own_sessions(&mut connection, &mut other);
+    within("cannot tell the sessions apart", STATEMENT_TIMEOUT, ask).await?;
+    drop(other);
     if reads == Reads::Quorum {
         let ask = require_synchronous(&mut connection);
         within("cannot read the settings", STATEMENT_TIMEOUT, ask).await?;

@@ -1,6 +1,6 @@
 //! Statements: their timeout, their spans and their errors.
 
-use crate::{sqlite_code::is_read_only, transient::is_transient};
+use crate::{postgres::pooler_problem, sqlite_code::is_read_only, transient::is_transient};
 use rolegate_telemetry::traces;
 use std::{pin::Pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, error::Elapsed, timeout_at};
@@ -161,6 +161,10 @@ fn classify<T>(outcome: Result<sqlx::Result<T>, Elapsed>) -> Result<T, StoreErro
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) if is_read_only(&error) => {
             Err(StoreError::ReadOnly(error.to_string().into()))
+        }
+        Ok(Err(error)) if let Some(problem) = pooler_problem(&error) => {
+            let error = sqlx::Error::Configuration(format!("PostgreSQL {problem}").into());
+            Err(StoreError::Unavailable(Arc::new(error)))
         }
         Ok(Err(error)) if is_transient(&error) => Err(StoreError::Unavailable(Arc::new(error))),
         Ok(Err(error)) => Err(StoreError::Failed(Arc::new(error))),

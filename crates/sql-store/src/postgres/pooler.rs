@@ -1,0 +1,46 @@
+//! Connection poolers that share server connections between clients: `PgBouncer` in transaction mode.
+//!
+//! What a session has would be that of others: prepared statements, timeouts, the lock of migrations.
+
+use crate::error::OpenFailure;
+use sqlx::{Error, PgConnection, Row as _};
+
+const SHARES_SESSIONS: &str = "is behind a connection pooler in transaction or statement mode, such as \
+    PgBouncer, which mixes up prepared statements; connect to the server itself, or set \
+    pool_mode = session";
+const REFUSES_PARAMETERS: &str = "is behind PgBouncer, which refuses startup parameters; connect to \
+    the server itself, or set pool_mode = session and \
+    ignore_startup_parameters = extra_float_digits,options";
+
+/// What is wrong if the error is that of a pooler; follows the name of the database.
+pub(crate) fn problem(error: &Error) -> Option<&'static str> {
+    let error = error.as_database_error()?;
+    match &*error.code()? {
+        // A prepared statement is missing or already there: another client has shared the session.
+        "26000" | "42P05" => Some(SHARES_SESSIONS),
+        "08P01" => error
+            .message()
+            .starts_with("unsupported startup parameter")
+            .then_some(REFUSES_PARAMETERS),
+        _ => None,
+    }
+}
+
+/// Fails if two open connections do not keep a server process each.
+pub(crate) async fn require_own_sessions(
+    one: &mut PgConnection,
+    other: &mut PgConnection,
+) -> Result<(), OpenFailure> {
+    let before = pid(one, "SELECT pg_backend_pid()").await?;
+    // The transaction takes the process of the other connection, or that one gets another.
+    let taken = pid(other, "BEGIN; SELECT pg_backend_pid()").await?;
+    if taken == before || pid(one, "SELECT pg_backend_pid()").await? != before {
+        return Err(OpenFailure::Unrecognized(SHARES_SESSIONS.to_owned()));
+    }
+    Ok(())
+}
+
+/// As text: a prepared statement would fail.
+async fn pid(connection: &mut PgConnection, sql: &'static str) -> sqlx::Result<i32> {
+    sqlx::raw_sql(sql).fetch_one(connection).await?.try_get(0)
+}
