@@ -10,6 +10,8 @@ for_postgres_deployments!(
     process_without_database_is_live_but_not_ready,
     unresponsive_database_is_an_outage_after_the_timeout,
     dead_connections_do_not_block_new_ones,
+    locked_table_is_unready_when_requests_fail_and_not_before,
+    outage_is_a_line_and_then_a_count_a_second,
 );
 
 /// The statuses of requests that need the database, with valid and with invalid credentials.
@@ -86,6 +88,52 @@ async fn unresponsive_database_is_an_outage_after_the_timeout(setup: TestSetup) 
         (response.status == 200).then_some(())
     })
     .await;
+}
+
+async fn locked_table_is_unready_when_requests_fail_and_not_before(setup: TestSetup) {
+    let app = setup.start().await;
+    let admin = app.admin().await;
+    let bearer = app.bearer.with_token(&admin.token);
+    app.auth().wait_for_readiness(200).await;
+    let lock = app.database.lock_in(r#""user""#, "ACCESS EXCLUSIVE").await;
+    let ops = Api::at(&app.auth().address("ops"));
+    let (locked, asked) = (Instant::now(), bearer.get("/profile"));
+    let unready = eventually("an unready service", async || {
+        let is_unready = ops.get("/readyz").await.status == 503;
+        is_unready.then(|| locked.elapsed())
+    });
+    let (unready, answer) = tokio::join!(unready, asked);
+    assert!(unready >= Duration::from_secs(3), "a moment's lock makes no replica unready");
+    answer.expect_detail(503, "Service temporarily unavailable.");
+    lock.unlock().await;
+    app.auth().wait_for_readiness(200).await;
+    bearer.get("/profile").await.expect(200);
+}
+
+async fn outage_is_a_line_and_then_a_count_a_second(setup: TestSetup) {
+    let mut app = setup.with_database_proxy().start().await;
+    let admin = app.admin().await;
+    let bearer = app.bearer.with_token(&admin.token);
+    app.database_proxy().cut();
+    let (began, mut failed) = (Instant::now(), 0);
+    while began.elapsed() < Duration::from_secs(3) {
+        for response in [bearer.get("/profile").await, app.try_register("new", "open sesame").await]
+        {
+            failed += u32::from(response.status == 503);
+        }
+    }
+    assert!(failed > 20, "{failed} requests failed");
+    for process in [app.gateway(), app.auth()] {
+        let log = eventually("a count", async || {
+            let log = process.stderr();
+            log.contains("failed in the last second").then_some(log)
+        });
+        let log = log.await;
+        let lines = log.lines().filter(|line| line.contains(" failed")).count();
+        // Both logs are one in rolegate; two routes begin a series, each for up to three causes.
+        let seconds = began.elapsed().as_secs();
+        assert!(lines as u64 <= 10 + 2 * seconds, "{lines} lines of {failed} requests:\n{log}");
+    }
 }
 
 async fn dead_connections_do_not_block_new_ones(setup: TestSetup) {
