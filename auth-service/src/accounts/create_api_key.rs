@@ -33,7 +33,7 @@ impl Accounts {
     ) -> Result<(SecretString, ApiKey), AccountError> {
         let actor = self.authorize_actor(access_token, &Requirement::AnyAuthenticated).await?;
         let created_at = actor.at;
-        let user = actor.without_key()?;
+        let user = actor.without_key()?.user;
         api_key::check_name(&request.name)?;
         let expires_at = request.expires_at.map(|at| api_key::check_expiry(at, created_at));
         let expires_at = expires_at.transpose()?;

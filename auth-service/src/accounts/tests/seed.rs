@@ -3,7 +3,7 @@
 use super::{App, POLICY, origin};
 use crate::{
     accounts::{ADMIN_USERNAME, AccountError, AdminPassword, InitialPassword, SeedError},
-    store::{NewPassword, PasswordWriter, UserStore as _},
+    store::{PasswordWriter, UserStore as _},
 };
 use rolegate_proto::Role;
 use std::{
@@ -53,18 +53,16 @@ async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
     app.accounts.revoke_tokens(&token, None).await.expect("logged out");
     start().await.expect("started");
     assert!(path.exists(), "a logout sets no password");
-    let tokens_not_before = 1_800_000_010;
-    app.store.set_disabled(None, 1, true, tokens_not_before).await.expect("disabled");
+    app.store.set_disabled(None, 1, true).await.expect("disabled");
     start().await.expect("started");
-    app.store.set_disabled(None, 1, false, tokens_not_before).await.expect("enabled");
+    app.store.set_disabled(None, 1, false).await.expect("enabled");
     assert!(path.exists(), "the password is good again when the admin is enabled");
     app.login(ADMIN_USERNAME, &text).await.expect("logged in");
 
     // As another process sets it: the same, at another cost, and then another one.
     let set = async |password: &str| {
         let hash = bcrypt::hash(password, 5).expect("hashed").into();
-        let new = NewPassword { hash, tokens_not_before };
-        app.store.set_password(1, new, PasswordWriter::Operator).await.expect("set");
+        app.store.set_password(1, hash, PasswordWriter::Operator).await.expect("set");
     };
     set(&text).await;
     start().await.expect("started");
@@ -85,8 +83,7 @@ async fn start_keeps_a_file_that_it_cannot_check() {
     assert!(path.exists(), "not UTF-8");
     fs::write(&path, text).expect("written");
     let hash = format!("hmac-sha256:unknown:{}", bcrypt::hash("sesame", 4).expect("hashed"));
-    let new = NewPassword { hash: hash.into(), tokens_not_before: 1_800_000_100 };
-    app.store.set_password(1, new, PasswordWriter::Operator).await.expect("set");
+    app.store.set_password(1, hash.into(), PasswordWriter::Operator).await.expect("set");
     start().await.expect("started");
     assert!(path.exists(), "the pepper is not configured");
 }
