@@ -37,7 +37,7 @@ impl Doctor {
     }
 
     /// Prints what only the operator can judge; neither good nor a failure.
-    fn note(step: &str, text: impl Display) {
+    pub fn note(step: &str, text: impl Display) {
         print_line("note", step, text);
     }
 

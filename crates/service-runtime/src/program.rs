@@ -26,7 +26,12 @@ pub enum Failure {
     Setting(#[from] SettingError),
     /// Anything else: exit 1.
     Other(#[from] Box<dyn Error + Send + Sync>),
+    /// A part of what was asked for is done: exit 2.
+    #[error("{0}")]
+    Incomplete(String),
 }
+
+const EXIT_INCOMPLETE: u8 = 2;
 
 /// Settings that every program has.
 #[derive(Clone, Debug, clap::Args)]
@@ -68,7 +73,7 @@ pub trait ProgramSettings {
 /// Runs a program with its runtime and telemetry. `run` gets the settings and a [`Shutdown`] that begins
 /// with SIGTERM or SIGINT.
 ///
-/// Exit codes: 0; 64 for an invalid setting; 1 for another failure; 130 if a second signal cut the drain
+/// Exit codes: 0; 64 for an invalid setting; 2 if a part is done; 1 for another failure; 130 if a second signal cut the drain
 /// short.
 pub fn run<S, F, R>(settings: Result<S, ParseOutcome>, run: R) -> ExitCode
 where
@@ -134,6 +139,10 @@ where
         Some(Ok(())) => ExitCode::SUCCESS,
         Some(Err(Failure::Setting(error))) => exit_usage(&error),
         Some(Err(Failure::Other(error))) => exit_failure(&*error),
+        Some(Err(error @ Failure::Incomplete(_))) => {
+            exit_failure(&error);
+            ExitCode::from(EXIT_INCOMPLETE)
+        }
         None => ExitCode::from(130),
     }
 }
