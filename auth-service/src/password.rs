@@ -19,7 +19,8 @@ pub use blocklist::BlocklistFile;
 pub(crate) use credential_cache::{CacheKey, CredentialCache};
 pub use foreign_hash::ForeignHashError;
 pub use hasher::{HashError, Hasher, HasherError, Verification};
-pub use importable::HashRejection;
+pub(crate) use importable::{HashCounts, NO_PASSWORD};
+pub use importable::{HashRejection, HashRules};
 pub use pepper::{Peppers, UnknownPepper};
 pub use validation::{
     MAX_PASSWORD_BYTES, Password, PasswordError, PasswordRules, PresentedPassword,

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 const USERS: usize = 100_000;
 /// By PHP.
-const HASH: &str = "$2y$06$YnhGMhAWxuqLN1etlBMZ5.d/wg83Z53LWTaPcjr33dIPwB1Z2A.Fa";
+const HASH: &str = "$2b$12$L6Bc/AlTQHyd9liGgGEZyOFLPHNgyxeEPfgYfBCVxJ7JIlwxyVU3u";
 const PASSWORD: &str = "corréct horse";
 
 fn imported(index: usize) -> String {

@@ -12,15 +12,23 @@ for_all_deployments!(
     imported_users_log_in_and_get_a_hash_of_bcrypt,
     bad_import_is_reported_by_line_and_changes_nothing,
     export_into_a_pipe_that_nobody_reads_holds_no_transaction,
+    a_user_without_a_password_logs_in_after_a_reset,
+    a_repeated_import_prints_twenty_lines_and_names_skip_existing,
 );
 
 const PASSWORD: &str = "corréct horse";
-/// By PHP, argon2-cffi and passlib, of this password.
-const HASHES: [&str; 3] = [
+/// By PHP, argon2-cffi, passlib and as by ASP.NET, Keycloak and WordPress, of this password.
+const HASHES: [&str; 6] = [
     "$2y$06$YnhGMhAWxuqLN1etlBMZ5.d/wg83Z53LWTaPcjr33dIPwB1Z2A.Fa",
     "$argon2i$v=19$m=1024,t=3,p=4$rXVOyVlrTcm5V+r9n5Oylg$EceDiYZz5d2nfZqktTmjACCB4eEBIfYZsZxNGL/FGEw",
     "$scrypt$ln=10,r=8,p=1$AoBw7h3DOGeM0VrLGcP4Pw$W/RUQP+SWRGzuapB8gMaSsBCHAw9vRoKI0g6QvyrC7E",
+    "AQAAAAIAACcQAAAAEB4rWt1jJWmrXNB80dwfytmrJz9+doZ6OnhiNUuQ+n2GFTBZrPVE3s+vSYRyREM2sA==",
+    "$pbkdf2-sha512$30000$eXz.8r1RQiEXKjaXTkihUQ$RH2H72tnLJjDo7bJznFAwBdS/NhbLKItcI8vAyavIJPhM77iRFlnwKWmCyPjMacGHg5OqNMYh5nM/q6mliLM/A",
+    "$wp$2y$05$ZN9jvzSn.706zhwViiy67unM.v3e9pfmIxENBJMyA/lZ9RAku4UWu",
 ];
+
+/// Of cost 12; nobody logs in with it.
+const HASH: &str = "$2b$12$L6Bc/AlTQHyd9liGgGEZyOFLPHNgyxeEPfgYfBCVxJ7JIlwxyVU3u";
 
 async fn user(app: &TestApp, arguments: &[&str], input: &str) -> Exit {
     let settings = BTreeMap::from([("DATABASE_URL".to_owned(), app.database.url())]);
@@ -61,15 +69,19 @@ async fn export_into_a_pipe_that_nobody_reads_holds_no_transaction(setup: TestSe
 
 async fn imported_users_log_in_and_get_a_hash_of_bcrypt(setup: TestSetup) {
     let app = setup.start().await;
-    let names = ["of php", "of argon2", "of scrypt"];
+    let names = ["of php", "of argon2", "of scrypt", "of asp.net", "of keycloak", "of wordpress"];
     let line = |(name, hash)| {
         json!({ "username": name, "password_hash": hash, "role": "author" }).to_string()
     };
     let lines: Vec<_> = names.iter().zip(HASHES).map(line).collect();
     let lines = lines.join("\n");
     let imported = user(&app, &["import", "-"], &lines).await;
+    let flag = "line 1: password_hash is below a tenth of OWASP's minimum; --accept-weak-hashes";
+    assert!(imported.stderr.contains(flag), "{imported:?}");
+    let imported = user(&app, &["import", "-", "--accept-weak-hashes"], &lines).await;
     assert_eq!(imported.code, Some(0), "{imported:?}");
-    let counts = "3 imported, 0 skipped because they exist, 0 bad lines.\n";
+    let counts = "6 imported, 0 skipped because they exist, 0 bad lines.\n\
+        6 password hashes are below OWASP's minimum; each is replaced at the next login.\n";
     assert_eq!(imported.stdout, counts);
     let audited = imported.stderr.lines().find(|line| line.contains("users_imported"));
     assert!(audited.is_some_and(|line| line.contains("operator")), "{imported:?}");
@@ -79,12 +91,13 @@ async fn imported_users_log_in_and_get_a_hash_of_bcrypt(setup: TestSetup) {
         basic(PASSWORD).get("/protected").await.expect(200);
         app.try_log_in(name, "wrong").await.expect_detail(401, "Invalid username or password.");
         let stored = || async { app.database.user(name).await.expect("stored").password };
-        assert_eq!(stored().await, hash, "Basic and wrong passwords replace nothing");
+        let imported = stored().await;
+        assert!(imported == hash || name == "of asp.net", "nothing is replaced");
         let token = e2e::TestUser::log_in(&app.bearer, name, PASSWORD).await.token;
         app.bearer.with_token(&token).get("/author").await.expect(200);
         let new = eventually("a hash of bcrypt", async || {
             let new = stored().await;
-            (new != hash).then_some(new)
+            (new != imported).then_some(new)
         });
         assert!(new.await.starts_with("$2b$"), "{name}");
         app.try_log_in(name, PASSWORD).await.expect(200);
@@ -97,25 +110,27 @@ async fn imported_users_log_in_and_get_a_hash_of_bcrypt(setup: TestSetup) {
     let users: Vec<Value> =
         exported.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let exported_names: Vec<_> = users.iter().map(|user| &user["username"]).collect();
-    assert_eq!(exported_names, ["admin", "of php", "of argon2", "of scrypt"]);
-    let again = user(&app, &["import", "-", "--skip-existing"], &exported.stdout).await;
-    let counts = "0 imported, 4 skipped because they exist, 0 bad lines.\n";
+    assert_eq!(exported_names, [&["admin"][..], &names].concat());
+    // The programs of tests hash with cost 4.
+    let options = ["import", "-", "--skip-existing", "--accept-weak-hashes"];
+    let again = user(&app, &options, &exported.stdout).await;
+    let counts = "0 imported, 7 skipped because they exist, 0 bad lines.\n";
     assert_eq!((again.code, &*again.stdout), (Some(0), counts), "{again:?}");
     assert_eq!(user(&app, &["export"], "").await.stdout, exported.stdout);
 }
 
 async fn bad_import_is_reported_by_line_and_changes_nothing(setup: TestSetup) {
     let app = setup.start().await;
-    let good = json!({ "username": "ann", "password_hash": HASHES[0] }).to_string();
+    let good = json!({ "username": "ann", "password_hash": HASH }).to_string();
     let planted = "planted-hash-1f3a";
     let bad = json!({ "username": "bob", "password_hash": planted }).to_string();
-    let admin = json!({ "username": "admin", "password_hash": HASHES[0] }).to_string();
+    let admin = json!({ "username": "admin", "password_hash": HASH }).to_string();
     let input = format!("{good}\n{bad}\n\n{planted}\n{admin}\n{}\n", "x".repeat(40_000));
     for dry_run in [&["import", "-"][..], &["import", "--dry-run", "-"]] {
         let refused = user(&app, dry_run, &input).await;
         assert_eq!((refused.code, &*refused.stdout), (Some(1), ""), "{refused:?}");
         for line in [
-            "line 2: password_hash is not a hash of bcrypt",
+            "line 2: password_hash is in no form that is read",
             "line 4: is not a JSON object: column 1",
             "line 5: the user \"admin\" exists already",
             "line 6: has more than 16 KiB",
@@ -130,7 +145,8 @@ async fn bad_import_is_reported_by_line_and_changes_nothing(setup: TestSetup) {
     assert_eq!(dry.stdout, "1 users can be imported, 0 are skipped because they exist.\n");
     let continued = user(&app, &["import", "--continue", "-"], &input).await;
     let counts = "1 imported, 0 skipped because they exist, 4 bad lines.\n";
-    assert_eq!((continued.code, &*continued.stdout), (Some(0), counts), "{continued:?}");
+    assert_eq!((continued.code, &*continued.stdout), (Some(2), counts), "{continued:?}");
+    assert!(continued.stderr.contains("4 bad lines were not imported"), "{continued:?}");
     assert_eq!(app.database.count_users().await, 2);
     for (arguments, code, problem) in [
         (&["import"][..], 64, "FILE: is required"),
@@ -143,4 +159,49 @@ async fn bad_import_is_reported_by_line_and_changes_nothing(setup: TestSetup) {
         assert!(exit.stderr.contains(problem), "{arguments:?}: {exit:?}");
         assert_eq!(exit.stderr.lines().count(), 1, "{arguments:?}: {exit:?}");
     }
+}
+
+async fn a_user_without_a_password_logs_in_after_a_reset(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = json!({ "username": "ann", "password_hash": null, "id": 7, "role": "author" });
+    let imported = user(&app, &["import", "-"], &ann.to_string()).await;
+    let counts = "1 imported, 0 skipped because they exist, 0 bad lines.\n\
+        1 users have no password; user reset-password gives them one.\n";
+    assert_eq!((imported.code, &*imported.stdout), (Some(0), counts), "{imported:?}");
+    let row = "       7  author  enabled   \"ann\"  (no password)\n";
+    for arguments in [&["list"][..], &["show", "ann"]] {
+        let shown = user(&app, arguments, "").await;
+        assert!(shown.stdout.ends_with(row), "{shown:?}");
+    }
+    for password in ["", "!", "null", PASSWORD] {
+        let refused = app.try_log_in("ann", password).await;
+        refused.expect_detail(401, "Invalid username or password.");
+        app.basic.with_basic("ann", password).get("/protected").await.expect(401);
+    }
+    let exported = user(&app, &["export"], "").await;
+    assert!(exported.stdout.contains(r#""username":"ann","password_hash":null"#), "{exported:?}");
+    let reset = user(&app, &["reset-password", "ann"], &format!("{PASSWORD}\n")).await;
+    assert_eq!(reset.code, Some(0), "{reset:?}");
+    let token = e2e::TestUser::log_in(&app.bearer, "ann", PASSWORD).await.token;
+    app.bearer.with_token(&token).get("/author").await.expect(200);
+    let shown = user(&app, &["show", "ann"], "").await;
+    assert!(!shown.stdout.contains("no password"), "{shown:?}");
+}
+
+async fn a_repeated_import_prints_twenty_lines_and_names_skip_existing(setup: TestSetup) {
+    let app = setup.start().await;
+    let line = |name: &str| json!({ "username": name, "password_hash": HASH }).to_string() + "\n";
+    let lines: String = (0..50).map(|number| line(&format!("user {number}"))).collect();
+    let lines = lines + &line("User 1");
+    let first = user(&app, &["import", "-"], &lines).await;
+    assert_eq!(first.code, Some(0), "{first:?}");
+    let warning = "line 51: warning: \"User 1\" differs in case only";
+    assert_eq!(first.stderr.matches(warning).count(), 1, "{first:?}");
+    let again = user(&app, &["import", "-"], &lines).await;
+    assert_eq!(again.code, Some(1), "{again:?}");
+    let printed = again.stderr.lines().filter(|line| line.contains("exists already")).count();
+    assert_eq!(printed, 20, "{again:?}");
+    let rest = "51 users exist already; --skip-existing skips them\n";
+    assert!(again.stderr.contains(rest), "{again:?}");
+    assert!(again.stderr.contains("nothing was imported: 51 bad lines"), "{again:?}");
 }

@@ -3,14 +3,17 @@
 use crate::{
     accounts::AdminPassword,
     clock::system_time,
+    host::failed,
+    password::HashCounts,
     settings::{ServiceSettings, Settings},
-    store,
+    store::{self, Transfer},
     token::KeySource,
 };
 use rolegate_grpc_server::IGNORED_ADDRESSES;
 use rolegate_service_host::check_database;
 use rolegate_service_runtime::{doctor::Doctor, program::Failure, settings::SettingError};
-use rolegate_sql_store::DatabaseUrl;
+use rolegate_sql_store::{DatabaseUrl, Schema};
+use secrecy::ExposeSecret;
 
 /// Runs the steps of `serve` in its order, and goes on after a failure.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
@@ -68,6 +71,7 @@ pub async fn check_users(
     admin: Result<AdminPassword, SettingError>,
 ) {
     let database = database.and_then(|database| service.with_reads(database));
+    let url = database.as_ref().ok().cloned();
     let found = check_database(doctor, step, database, store::inspect, system_time()).await;
     if let Some(locked_out @ 1..) = found.as_ref().and_then(|found| found.count) {
         let problem = format!(
@@ -75,6 +79,9 @@ pub async fn check_users(
              log in; correct the clock, or run user revoke-tokens"
         );
         doctor.report("logins", Err::<&str, _>(problem));
+    }
+    if let (Some(url), Some(Schema::Current)) = (url, found.as_ref().map(|found| &found.schema)) {
+        check_hashes(doctor, &url).await;
     }
     match admin {
         Ok(password) => {
@@ -84,6 +91,33 @@ pub async fn check_users(
         }
         Err(error) => doctor.report("admin", Err::<&str, _>(error)),
     }
+}
+
+/// Notes imported hashes that are weak, and users without one.
+async fn check_hashes(doctor: &mut Doctor, url: &DatabaseUrl) {
+    match count_hashes(url).await {
+        Ok(counts) => counts.sentences().iter().for_each(|text| Doctor::note("passwords", text)),
+        Err(error) => doctor.report("passwords", Err::<&str, _>(error)),
+    }
+}
+
+/// Opens the database only where that changes nothing.
+async fn count_hashes(url: &DatabaseUrl) -> Result<HashCounts, Failure> {
+    let transfer = Transfer::open(url).await?;
+    let mut counts = HashCounts::default();
+    let mut users = transfer.export().await.map_err(failed)?;
+    loop {
+        let page = users.next_page().await.map_err(failed)?;
+        if page.is_empty() {
+            break;
+        }
+        for user in &page {
+            counts.add(user.password_hash.expose_secret());
+        }
+    }
+    drop(users);
+    transfer.close().await;
+    Ok(counts)
 }
 
 /// Whether the user admin exists or can be created.

@@ -2,29 +2,42 @@
 //! import, and a right login replaces each by bcrypt.
 
 mod limits;
-mod pbkdf2_sha256;
+mod pbkdf2;
+mod strength;
+mod translation;
 
 pub use limits::ForeignHashError;
+pub(super) use translation::translate;
 
 use argon2::Argon2;
 use limits::{argon2_work, pbkdf2_work, scrypt_work};
 use password_hash::{PasswordVerifier, phc::PasswordHash};
-use pbkdf2_sha256::Pbkdf2Sha256;
+use pbkdf2::Pbkdf2;
 use rolegate_bcrypt_lanes::ForeignCheck;
 use scrypt::Scrypt;
 use secrecy::{ExposeSecret, SecretString};
+use strength::{argon2_percent, pbkdf2_percent, scrypt_percent};
+use unicode_normalization::UnicodeNormalization;
+use zeroize::Zeroizing;
+
+/// Before a hash of a password that was normalized, as better-auth does.
+const NORMALIZED: &str = "nfkc:";
 
 /// A hash within the limits. Reveals nothing when printed.
 pub(super) struct ForeignHash {
     algorithm: Algorithm,
     work: u64,
+    /// Of what OWASP asks for at least.
+    pub(super) percent: u64,
+    /// Whether the password is normalized to NFKC.
+    is_normalized: bool,
 }
 
 enum Algorithm {
     /// `$argon2id$v=19$m=65536,t=3,p=4$…` or argon2i.
     Argon2(Box<PasswordHash>),
-    /// `pbkdf2_sha256$…` or `$pbkdf2-sha256$…`.
-    Pbkdf2Sha256(Pbkdf2Sha256),
+    /// `pbkdf2_sha256$…`, `$pbkdf2-sha256$…` or `$pbkdf2-sha512$…`.
+    Pbkdf2(Pbkdf2),
     /// `$scrypt$ln=16,r=8,p=1$…`.
     Scrypt(Box<PasswordHash>),
 }
@@ -32,34 +45,48 @@ enum Algorithm {
 impl ForeignHash {
     /// Parses a hash and checks that it needs no more than the engine gives one check.
     pub(super) fn parse(text: &str) -> Result<Self, ForeignHashError> {
-        let (algorithm, work) = if let Some(hash) = Pbkdf2Sha256::parse(text) {
+        let normalized = text.strip_prefix(NORMALIZED);
+        let (text, is_normalized) = (normalized.unwrap_or(text), normalized.is_some());
+        let (algorithm, work, percent) = if let Some(hash) = Pbkdf2::parse(text) {
             let hash = hash?;
-            let work = pbkdf2_work(hash.iterations)?;
-            (Algorithm::Pbkdf2Sha256(hash), work)
+            let (work, percent) = (pbkdf2_work(&hash)?, pbkdf2_percent(&hash));
+            (Algorithm::Pbkdf2(hash), work, percent)
         } else if text.starts_with("$argon2") {
             let hash = phc(text).ok_or(ForeignHashError::Malformed("argon2"))?;
-            let work = argon2_work(&hash)?;
-            (Algorithm::Argon2(hash), work)
+            let (work, percent) = (argon2_work(&hash)?, argon2_percent(&hash));
+            (Algorithm::Argon2(hash), work, percent)
         } else if text.starts_with("$scrypt$") {
             let hash = phc(text).ok_or(ForeignHashError::Malformed("scrypt"))?;
-            let work = scrypt_work(&hash)?;
-            (Algorithm::Scrypt(hash), work)
+            let (work, percent) = (scrypt_work(&hash)?, scrypt_percent(&hash));
+            (Algorithm::Scrypt(hash), work, percent)
         } else {
             return Err(ForeignHashError::UnknownFormat);
         };
-        Ok(Self { algorithm, work })
+        Ok(Self { algorithm, work, percent, is_normalized })
+    }
+
+    /// Whether this hash is of the very bytes of `password`. Otherwise a hash of them would refuse other
+    /// spellings that this one accepts.
+    pub(super) fn is_of_bytes(&self, password: &str) -> bool {
+        !self.is_normalized || unicode_normalization::is_nfkc(password)
     }
 
     /// The check of a password, for the threads of the engine.
     pub(super) fn check(self, password: SecretString) -> ForeignCheck {
-        let Self { algorithm, work } = self;
+        let Self { algorithm, work, is_normalized, .. } = self;
         let run = move || {
-            let password = password.expose_secret().as_bytes();
+            let password = password.expose_secret();
+            let normalized = Zeroizing::new(if is_normalized {
+                password.nfkc().collect()
+            } else {
+                String::new()
+            });
+            let password = if is_normalized { normalized.as_bytes() } else { password.as_bytes() };
             match &algorithm {
                 Algorithm::Argon2(hash) => {
                     Argon2::default().verify_password(password, &**hash).is_ok()
                 }
-                Algorithm::Pbkdf2Sha256(hash) => hash.matches(password),
+                Algorithm::Pbkdf2(hash) => hash.matches(password),
                 Algorithm::Scrypt(hash) => Scrypt::new().verify_password(password, &**hash).is_ok(),
             }
         };

@@ -1,6 +1,8 @@
 //! Hashes and verifies passwords with `rolegate_bcrypt_lanes`.
 
-use super::{Password, Peppers, PresentedPassword, UnknownPepper, foreign_hash::ForeignHash};
+use super::{
+    NO_PASSWORD, Password, Peppers, PresentedPassword, UnknownPepper, foreign_hash::ForeignHash,
+};
 use crate::{metrics, request_origin::RequestOrigin};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
 use rolegate_proto::RefusalScope;
@@ -129,7 +131,7 @@ impl Hasher {
         stored: Option<&SecretString>,
         origin: RequestOrigin,
     ) -> Result<Verification, HashError> {
-        let hash = stored.map(ExposeSecret::expose_secret);
+        let hash = stored.map(ExposeSecret::expose_secret).filter(|hash| *hash != NO_PASSWORD);
         if let (Some(password), Some(foreign)) = (password, hash.and_then(foreign)) {
             return self.verify_foreign(password, foreign, origin).await;
         }
@@ -157,8 +159,10 @@ impl Hasher {
             tracing::error!("a stored password hash is malformed, so its user cannot log in");
         }
         let is_match = verdict.is_match() && password.is_some();
-        let is_outdated = peppered.is_some_and(|peppered| peppered.is_outdated);
-        let needs_rehash = is_match && (is_outdated || verdict == Verdict::Match { rehash: true });
+        let needs_rehash = peppered.is_some_and(|peppered| {
+            let is_outdated = peppered.is_outdated || verdict == Verdict::Match { rehash: true };
+            is_match && is_outdated && peppered.is_of_bytes
+        });
         Ok(Verification { is_match, needs_rehash })
     }
 
@@ -171,11 +175,12 @@ impl Hasher {
     ) -> Result<Verification, HashError> {
         let client = origin.client_key();
         let _slot = self.slots.acquire(client).ok_or(NO_SLOT)?;
+        let can_rehash = password.valid().is_some_and(|valid| stored.is_of_bytes(valid.expose()));
         let check = stored.check(password.secret().clone());
         let client = ClientKey::from(client);
         let verdict = self.engine.verify_foreign(check, self.cost, client, origin.deadline).await?;
         let is_match = observe(verdict).is_match();
-        Ok(Verification { is_match, needs_rehash: is_match && password.valid().is_some() })
+        Ok(Verification { is_match, needs_rehash: is_match && can_rehash })
     }
 }
 

@@ -1,10 +1,42 @@
 //! Which hashes may come into the database by an import: those that a login can check.
 
-use super::{ForeignHashError, Peppers, foreign_hash::ForeignHash};
+use super::{
+    ForeignHashError, Peppers,
+    foreign_hash::{ForeignHash, translate},
+};
 use rolegate_bcrypt_lanes::stored_cost;
+use std::borrow::Cow;
 
 /// Costs of bcrypt. A failed check of a higher one would not take as long as a right one.
 const COSTS: std::ops::RangeInclusive<u32> = 4..=16;
+/// The highest cost that may slow down every refusal without being asked for.
+const MAX_COST: u32 = 14;
+/// The least cost by OWASP's Password Storage Cheat Sheet.
+const MIN_COST: u32 = 10;
+/// Hashes below a tenth of OWASP's minimum have to be asked for.
+const MIN_PERCENT: u64 = 10;
+
+/// What is stored for a user without a password: no password matches it.
+pub(crate) const NO_PASSWORD: &str = "!";
+
+/// What an import accepts beyond what is good for everybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HashRules {
+    max_cost: u32,
+    min_percent: u64,
+}
+
+impl HashRules {
+    /// With new hashes of `bcrypt_cost`. `slow`: bcrypt above 14 and that cost; `weak`: hashes below a
+    /// tenth of OWASP's minimum.
+    #[must_use]
+    pub fn new(bcrypt_cost: u32, slow: bool, weak: bool) -> Self {
+        Self {
+            max_cost: if slow { *COSTS.end() } else { bcrypt_cost.max(MAX_COST) },
+            min_percent: if weak { 0 } else { MIN_PERCENT },
+        }
+    }
+}
 
 /// Why a hash may not be imported. Never quotes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,6 +47,15 @@ pub enum HashRejection {
     /// Another cost.
     #[error("has the bcrypt cost {0}; 4 to 16 are allowed")]
     Cost(u32),
+    /// Wrong passwords of all users would take as long.
+    #[error(
+        "has the bcrypt cost {0}, which makes every refused login as slow; --accept-slow-hashes \
+         imports it"
+    )]
+    TooSlow(u32),
+    /// Guessed at more than ten times as fast as OWASP allows.
+    #[error("is below a tenth of OWASP's minimum; --accept-weak-hashes imports it")]
+    TooWeak,
     /// It starts with the id of a pepper that is not configured.
     #[error("needs a pepper that is not in PASSWORD_PEPPER")]
     UnknownPepper,
@@ -24,62 +65,70 @@ pub enum HashRejection {
 }
 
 impl Peppers {
-    /// Whether a login could check this hash.
-    pub fn check_importable(&self, hash: &str) -> Result<(), HashRejection> {
-        let bcrypt = self.bcrypt_part(hash).ok_or(HashRejection::UnknownPepper)?;
-        let is_peppered = bcrypt.len() < hash.len();
-        if !is_peppered && !bcrypt.starts_with("$2") {
+    /// The form to store of a hash, if a login could check it.
+    pub fn importable<'h>(
+        &self,
+        hash: &'h str,
+        rules: HashRules,
+    ) -> Result<Cow<'h, str>, HashRejection> {
+        let stored = translate(hash)?;
+        let bcrypt = self.bcrypt_part(&stored).ok_or(HashRejection::UnknownPepper)?;
+        if bcrypt.len() < stored.len() || bcrypt.starts_with("$2") {
+            let is_known = ["$2a$", "$2b$", "$2y$"].iter().any(|prefix| bcrypt.starts_with(prefix));
+            let cost = stored_cost(bcrypt).filter(|_| is_known);
+            let cost = cost.ok_or(HashRejection::MalformedBcrypt)?.get();
+            if !COSTS.contains(&cost) {
+                return Err(HashRejection::Cost(cost));
+            }
+            if cost > rules.max_cost {
+                return Err(HashRejection::TooSlow(cost));
+            }
+        } else {
             ForeignHash::parse(bcrypt)?;
-            return Ok(());
         }
-        let is_known = ["$2a$", "$2b$", "$2y$"].iter().any(|prefix| bcrypt.starts_with(prefix));
-        let cost = stored_cost(bcrypt).filter(|_| is_known);
-        let cost = cost.ok_or(HashRejection::MalformedBcrypt)?.get();
-        if COSTS.contains(&cost) { Ok(()) } else { Err(HashRejection::Cost(cost)) }
+        if percent_of_minimum(&stored).is_some_and(|percent| percent < rules.min_percent) {
+            return Err(HashRejection::TooWeak);
+        }
+        Ok(stored)
+    }
+}
+
+/// How a stored hash compares with OWASP's minimum; `None` if it cannot be checked.
+fn percent_of_minimum(stored: &str) -> Option<u64> {
+    // A hash of bcrypt ends the text; `$wp` or the name of a pepper may precede it.
+    let bcrypt = stored.find("$2").and_then(|at| stored_cost(stored.get(at..)?));
+    match bcrypt {
+        Some(cost) => Some((100 << cost.get()) >> MIN_COST),
+        None => ForeignHash::parse(stored).ok().map(|hash| hash.percent),
+    }
+}
+
+/// Stored hashes that an operator should know of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HashCounts {
+    weak: u64,
+    missing: u64,
+}
+
+impl HashCounts {
+    /// Counts a stored hash.
+    pub(crate) fn add(&mut self, stored: &str) {
+        if stored == NO_PASSWORD {
+            self.missing += 1;
+        } else if percent_of_minimum(stored).is_some_and(|percent| percent < 100) {
+            self.weak += 1;
+        }
+    }
+
+    /// The counts that are not zero, as sentences.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        let weak = "password hashes are below OWASP's minimum; each is replaced at the next login.";
+        let missing = "users have no password; user reset-password gives them one.";
+        let all = [(self.weak, weak), (self.missing, missing)];
+        let counted = all.into_iter().filter(|(count, _)| *count > 0);
+        counted.map(|(count, text)| format!("{count} {text}")).collect()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{HashRejection, Peppers};
-    use secrecy::SecretString;
-
-    const BCRYPT: &str = "$2b$05$YaQ3M.2V9WMtoWprPyr4J.Wm9MSwt6/mER48c5Lbgp269iVDbuery";
-
-    fn problem(hash: &str) -> Option<HashRejection> {
-        Peppers::default().check_importable(hash).err()
-    }
-
-    #[test]
-    fn every_sample_of_a_real_library_may_be_imported() {
-        for line in include_str!("../../test-data/foreign-hashes.jsonl").lines() {
-            let sample: serde_json::Value = serde_json::from_str(line).expect("JSON");
-            let hash = sample["password_hash"].as_str().expect("text");
-            assert_eq!(problem(hash), None, "{}", sample["made_by"]);
-        }
-    }
-
-    #[test]
-    fn bcrypt_has_three_versions_and_thirteen_costs() {
-        let of_cost = |cost: &str| problem(&BCRYPT.replacen("05", cost, 1));
-        assert_eq!([of_cost("04"), of_cost("16")], [None, None]);
-        assert_eq!(of_cost("17"), Some(HashRejection::Cost(17)));
-        assert_eq!(of_cost("03"), Some(HashRejection::MalformedBcrypt));
-        for hash in [&BCRYPT[..59], &BCRYPT.replacen("2b", "2x", 1), "$2b$05$", "$2"] {
-            assert_eq!(problem(hash), Some(HashRejection::MalformedBcrypt), "{hash}");
-        }
-    }
-
-    #[test]
-    fn a_peppered_hash_needs_its_pepper() {
-        let peppers = Peppers::new(&[SecretString::from("a pepper")]);
-        let (scheme, _) =
-            peppers.for_new(&crate::password::Password::new("x".into(), 1).expect("valid"));
-        let hash = format!("{scheme}{BCRYPT}");
-        assert_eq!(peppers.check_importable(&hash), Ok(()));
-        assert_eq!(peppers.check_importable(BCRYPT), Ok(()));
-        assert_eq!(problem(&hash), Some(HashRejection::UnknownPepper));
-        let foreign = format!("{scheme}$scrypt$ln=4,r=8,p=1$c2FsdHNhbHQ$c2FsdHNhbHRzYWx0c2FsdA");
-        assert_eq!(peppers.check_importable(&foreign), Err(HashRejection::MalformedBcrypt));
-    }
-}
+mod tests;

@@ -4,6 +4,8 @@
 //! The password is replaced by its HMAC-SHA-256 in base64, 44 bytes, before bcrypt. Such a hash is
 //! stored as `hmac-sha256:ID:$2b$…`, where the id names the pepper. Without a pepper the stored hash is
 //! plain bcrypt, as it is after `none`.
+//!
+//! WordPress does alike, with a key that everybody knows: `$wp$2y$…` is bcrypt of base64(HMAC-SHA-384).
 
 use super::Password;
 use base64::{
@@ -12,11 +14,15 @@ use base64::{
 };
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
-use sha2::{Digest, Sha256};
+use sha2::{Digest, Sha256, Sha384};
 use zeroize::Zeroizing;
 
 /// Before the id in a stored hash; no bcrypt hash starts so.
 const SCHEME: &str = "hmac-sha256:";
+/// Before bcrypt in a hash of WordPress.
+const WORDPRESS: &str = "$wp";
+/// What WordPress trims, as PHP does.
+const WORDPRESS_SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\0', '\x0b'];
 
 /// The configured peppers, newest first; none without the setting.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +45,9 @@ pub(super) struct Peppered<'h> {
     pub(super) input: Zeroizing<String>,
     /// Whether a new hash would use another pepper, or none.
     pub(super) is_outdated: bool,
+    /// Whether the hash is of the very bytes of the password. Otherwise a hash of them would refuse other
+    /// spellings that this one accepts.
+    pub(super) is_of_bytes: bool,
 }
 
 /// The pepper of a stored hash is not configured.
@@ -81,6 +90,9 @@ impl Peppers {
 
     /// The hash of bcrypt in a stored one, whatever the password. `None` if its pepper is not configured.
     pub(super) fn bcrypt_part<'h>(&self, stored: &'h str) -> Option<&'h str> {
+        if let Some(hash) = stored.strip_prefix(WORDPRESS) {
+            return Some(hash);
+        }
         let Some(rest) = stored.strip_prefix(SCHEME) else { return Some(stored) };
         let (id, hash) = rest.split_once(':')?;
         self.all.iter().any(|pepper| pepper.id == id).then_some(hash)
@@ -92,15 +104,24 @@ impl Peppers {
         stored: &'h str,
         password: &Password,
     ) -> Result<Peppered<'h>, UnknownPepper> {
+        if let Some(hash) = stored.strip_prefix(WORDPRESS) {
+            let trimmed = password.expose().trim_matches(WORDPRESS_SPACE);
+            let is_of_bytes = trimmed.len() == password.expose().len();
+            let mac = Hmac::<Sha384>::new_from_slice(b"wp-sha384");
+            let mac = mac.expect("HMAC takes a key of any length").chain_update(trimmed);
+            let input = Zeroizing::new(STANDARD.encode(mac.finalize().into_bytes()));
+            return Ok(Peppered { hash, input, is_outdated: true, is_of_bytes });
+        }
         let current = self.current().map(|pepper| pepper.id.as_str());
         let named = stored.strip_prefix(SCHEME).and_then(|rest| rest.split_once(':'));
         let Some((id, hash)) = named else {
             let input = Zeroizing::new(password.expose().to_owned());
-            return Ok(Peppered { hash: stored, input, is_outdated: current.is_some() });
+            let is_outdated = current.is_some();
+            return Ok(Peppered { hash: stored, input, is_outdated, is_of_bytes: true });
         };
         let pepper = self.all.iter().find(|pepper| pepper.id == id).ok_or(UnknownPepper)?;
         let is_outdated = current != Some(id);
-        Ok(Peppered { hash, input: pepper.apply(password), is_outdated })
+        Ok(Peppered { hash, input: pepper.apply(password), is_outdated, is_of_bytes: true })
     }
 }
 

@@ -57,6 +57,20 @@ impl Transfer {
         Ok(Self(url.open(&TABLES).await?))
     }
 
+    /// The highest id that was ever assigned, also to a user who is deleted; 0 if there is none.
+    pub(crate) async fn highest_id(&self) -> Result<i64, StoreError> {
+        let assigned = match self.0 {
+            Database::Sqlite(_) => "SELECT seq FROM sqlite_sequence WHERE name = 'user'",
+            Database::Postgres(_) => {
+                r#"SELECT pg_sequence_last_value(pg_get_serial_sequence('"user"', 'id')::regclass)"#
+            }
+        };
+        let highest = self.0.statement("SELECT coalesce(max(id), 0) FROM (");
+        let highest = highest.push(r#"SELECT id FROM "user" UNION ALL "#).push(assigned);
+        let highest = self.0.read::<(i64,)>(highest.push(") AS ids")).await?.pop();
+        Ok(highest.map_or(0, |(id,)| id))
+    }
+
     pub(crate) async fn import(&self) -> Result<Import<'_>, StoreError> {
         Ok(Import { database: &self.0, transaction: self.0.begin().await? })
     }
@@ -107,13 +121,15 @@ impl Import<'_> {
     }
 
     /// Keeps the database from assigning ids up to `highest`, also to users who register meanwhile: the
-    /// sequence does not follow the transaction. SQLite does so by itself. The room of a thousand is for
-    /// ids that are assigned while the statement runs.
+    /// sequence does not follow the transaction. SQLite does so by itself. A jump of a thousand leaves room
+    /// for ids that are assigned while the statement runs; shorter ways go step by step.
     async fn advance_ids(&mut self, highest: i64) -> Result<(), StoreError> {
         if matches!(self.database, Database::Sqlite(_)) {
             return Ok(());
         }
-        let sql = r#"SELECT setval(s.sequence, greatest($1, s.last + 1000))
+        let sql = r#"SELECT CASE WHEN $1 - s.last >= 1000 THEN setval(s.sequence, $1)
+                ELSE (SELECT max(id) FROM (SELECT nextval(s.sequence) AS id
+                    FROM generate_series(1, $1 - s.last)) AS steps) END
             FROM (SELECT sequence, coalesce(pg_sequence_last_value(sequence), 0) AS last
                 FROM (SELECT pg_get_serial_sequence('"user"', 'id')::regclass AS sequence) AS named) AS s
             WHERE s.last < $1"#;

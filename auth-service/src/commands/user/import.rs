@@ -7,22 +7,24 @@ mod report;
 use super::{operator::Operator, user_line::LineReader};
 use crate::{
     host::failed,
-    password::Peppers,
+    password::{HashRules, Peppers},
     settings::ServiceSettings,
     store::{Import, StoreError, Transfer, UserRecord},
     user::REVOCATION_LEAD_SECONDS,
 };
-use batch::{Batch, BatchReader, keep_free};
+use batch::{Batch, BatchReader, Free, keep_free};
 use clap::Args;
 use lines::Lines;
 use report::Report;
-use rolegate_service_runtime::program::{Failure, print};
+use rolegate_service_runtime::program::Failure;
 use rolegate_sql_store::DatabaseTarget;
 use rolegate_telemetry::audit_line;
+use secrecy::ExposeSecret;
 use std::{path::PathBuf, time::Instant};
 
 /// Arguments of `user import`.
 #[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct ImportArguments {
     /// File with a JSON object on each line: username, `password_hash`, and optionally role, id, disabled and `tokens_not_before`; - for stdin
     file: PathBuf,
@@ -35,6 +37,15 @@ pub struct ImportArguments {
     /// Skip users whose names exist already, instead of an error
     #[arg(long)]
     skip_existing: bool,
+    /// Import ids up to the highest that was ever assigned: such a user gets the posts of a deleted user of this id
+    #[arg(long)]
+    reuse_ids: bool,
+    /// Import bcrypt hashes of a cost above 14 and `BCRYPT_COST`: every refused login takes as long as the highest cost
+    #[arg(long)]
+    accept_slow_hashes: bool,
+    /// Import hashes below a tenth of OWASP's minimum
+    #[arg(long)]
+    accept_weak_hashes: bool,
 }
 
 /// An import in progress.
@@ -45,6 +56,9 @@ struct Importer<'o> {
     peppers: Peppers,
     /// Unix seconds.
     revocation_time: i64,
+    rules: HashRules,
+    /// As it was before the import.
+    highest_id: i64,
 }
 
 pub(super) async fn run(
@@ -55,10 +69,15 @@ pub(super) async fn run(
     let twice = !arguments.dry_run && !arguments.continue_;
     let lines = Lines::open(&arguments.file, twice).await?;
     let peppers = settings.peppers()?;
+    let ImportArguments { accept_slow_hashes: slow, accept_weak_hashes: weak, .. } = *arguments;
+    let rules = HashRules::new(settings.bcrypt_cost, slow, weak);
     let transfer = Transfer::open(&operator.database).await?;
     let revocation_time = operator.now().await?.saturating_add(REVOCATION_LEAD_SECONDS);
     let revocation_time = revocation_time.try_into().unwrap_or(i64::MAX);
-    let importer = Importer { operator, arguments, transfer, peppers, revocation_time };
+    let highest_id =
+        if arguments.reuse_ids { 0 } else { transfer.highest_id().await.map_err(failed)? };
+    let importer =
+        Importer { operator, arguments, transfer, peppers, revocation_time, rules, highest_id };
     let outcome = if arguments.continue_ {
         importer.good_lines(lines).await
     } else {
@@ -73,19 +92,23 @@ impl Importer<'_> {
     /// for the input.
     async fn all_or_nothing(&self, mut lines: Lines) -> Result<(), Failure> {
         let mut report = Report::new("Checking", lines.length);
-        let mut reader = self.reader();
+        let mut reader = self.reader(true);
         let mut free = 0;
         while let Some(mut batch) = reader.next(&mut lines, &mut report).await? {
             self.keep_free(&mut batch, &mut report).await?;
             free += batch.len();
+            for (_, user) in &batch {
+                report.hashes.add(user.password_hash.expose_secret());
+            }
         }
+        report.print_rest();
         if report.bad > 0 {
             let problem = format!("nothing was imported: {} bad lines", report.bad);
             return Err(Failure::Other(problem.into()));
         }
         if self.arguments.dry_run {
             let skipped = report.skipped;
-            print(&format!(
+            report.print_counts(format!(
                 "{free} users can be imported, {skipped} are skipped because they exist."
             ));
             return Ok(());
@@ -93,7 +116,7 @@ impl Importer<'_> {
         drop(report);
         let mut lines = lines.rewind().await.map_err(failed)?;
         let mut report = Report::new("Importing", lines.length);
-        let mut reader = self.reader();
+        let mut reader = self.reader(false);
         let mut import = self.transfer.import().await.map_err(failed)?;
         while let Some(mut batch) = reader.next(&mut lines, &mut report).await? {
             if self.arguments.skip_existing {
@@ -113,19 +136,21 @@ impl Importer<'_> {
     /// Imports what it can, batch by batch.
     async fn good_lines(&self, mut lines: Lines) -> Result<(), Failure> {
         let mut report = Report::new("Importing", lines.length);
-        let mut reader = self.reader();
+        let mut reader = self.reader(true);
         let outcome = async {
             while let Some(mut batch) = reader.next(&mut lines, &mut report).await? {
                 self.keep_free(&mut batch, &mut report).await?;
                 let began = Instant::now();
                 let mut import = self.transfer.import().await.map_err(failed)?;
-                let before = report.imported;
+                let before = (report.imported, report.hashes);
                 let written = insert(&mut import, batch, &mut report).await;
                 let written = match written {
                     Ok(()) => import.commit().await,
                     Err(error) => Err(error),
                 };
-                written.inspect_err(|_| report.imported = before).map_err(failed)?;
+                written
+                    .inspect_err(|_| (report.imported, report.hashes) = before)
+                    .map_err(failed)?;
                 if matches!(self.operator.database.target(), DatabaseTarget::Sqlite(_)) {
                     // One writer at a time: the service gets as much time as the import.
                     tokio::time::sleep(began.elapsed()).await;
@@ -133,19 +158,25 @@ impl Importer<'_> {
             }
             Ok(())
         };
-        let outcome = outcome.await;
+        let outcome: Result<_, Failure> = outcome.await;
+        report.print_rest();
         finish(&report);
-        outcome
+        outcome?;
+        match report.bad {
+            0 => Ok(()),
+            bad => Err(Failure::Incomplete(format!("{bad} bad lines were not imported"))),
+        }
     }
 
-    fn reader(&self) -> BatchReader<'_> {
+    fn reader(&self, warns: bool) -> BatchReader<'_> {
         let revocation_time = self.revocation_time;
-        BatchReader::new(LineReader { peppers: &self.peppers, revocation_time })
+        let reader = LineReader { peppers: &self.peppers, rules: self.rules, revocation_time };
+        BatchReader::new(reader, warns)
     }
 
     async fn keep_free(&self, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
-        let store = &*self.operator.store;
-        keep_free(batch, store, self.arguments.skip_existing, report).await
+        let (store, skip_existing) = (&*self.operator.store, self.arguments.skip_existing);
+        keep_free(batch, Free { store, skip_existing, highest_id: self.highest_id }, report).await
     }
 }
 
@@ -160,6 +191,7 @@ async fn insert(
     for (number, user) in numbers.into_iter().zip(&users) {
         if inserted.contains(&user.username) {
             report.imported += 1;
+            report.hashes.add(user.password_hash.expose_secret());
         } else {
             report.bad_line(number, "the username or the id is taken");
         }
@@ -170,7 +202,8 @@ async fn insert(
 fn finish(report: &Report) {
     let Report { imported, skipped, bad, .. } = report;
     audit_line!("users_imported", count = imported, skipped, bad_lines = bad, by = "operator");
-    print(&format!("{}.", report.counts()));
+    let first = "skipped because they exist";
+    report.print_counts(format!("{imported} imported, {skipped} {first}, {bad} bad lines."));
 }
 
 #[cfg(test)]

@@ -1,10 +1,19 @@
 //! A user as one line of JSON, which export writes and import reads.
 
-use crate::{accounts::Username, password::Peppers, store::UserRecord, user::Credentials};
+use crate::{
+    accounts::Username,
+    password::{HashRules, NO_PASSWORD, Peppers},
+    store::UserRecord,
+    user::Credentials,
+};
 use rolegate_proto::Role;
 use secrecy::{ExposeSecret, SecretString};
-use serde::Serialize;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{MapAccess, Visitor},
+};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// JavaScript reads numbers over 2^53 wrongly; the other half is for ids that follow.
 const MAX_ID: i64 = (1 << 52) - 1;
@@ -17,6 +26,7 @@ const FIELDS: [&str; 6] =
 /// What an import needs to know to read a line.
 pub(super) struct LineReader<'s> {
     pub(super) peppers: &'s Peppers,
+    pub(super) rules: HashRules,
     /// Unix seconds: revokes the tokens of an id that may have had another user.
     pub(super) revocation_time: i64,
 }
@@ -24,10 +34,13 @@ pub(super) struct LineReader<'s> {
 impl LineReader<'_> {
     /// The user of a line, or what is wrong with it. Quotes nothing of it, which could be a hash.
     pub(super) fn read(&self, line: &[u8]) -> Result<UserRecord, String> {
-        let object: Map<String, Value> = serde_json::from_slice(line)
+        let Object { fields: object, has_twice } = serde_json::from_slice(line)
             .map_err(|error| format!("is not a JSON object: column {}", error.column()))?;
         if object.keys().any(|key| !FIELDS.contains(&key.as_str())) {
             return Err(format!("has an unknown field; the fields are {}", FIELDS.join(", ")));
+        }
+        if let Some(name) = has_twice {
+            return Err(format!("has {name} twice"));
         }
         // As if it were not there.
         let field = |name: &str| object.get(name).filter(|value| !value.is_null());
@@ -38,9 +51,12 @@ impl LineReader<'_> {
         };
         let username =
             Username::of_new_user(text("username")?).map_err(|error| error.to_string())?;
-        let hash = text("password_hash")?;
-        let rejection = |rejection| format!("password_hash {rejection}");
-        self.peppers.check_importable(hash).map_err(rejection)?;
+        let hash = if object.get("password_hash") == Some(&Value::Null) {
+            NO_PASSWORD.into()
+        } else {
+            let rejection = |rejection| format!("password_hash {rejection}");
+            self.peppers.importable(text("password_hash")?, self.rules).map_err(rejection)?
+        };
         let role = match field("role") {
             Some(role) => {
                 role.as_str().and_then(|role| role.parse().ok()).ok_or_else(unknown_role)?
@@ -60,8 +76,38 @@ impl LineReader<'_> {
             .map_err(|range| format!("tokens_not_before is not {range}, an hour from now"))?;
         let tokens_not_before =
             revoked.unwrap_or(if id.is_some() { self.revocation_time } else { 0 });
-        let (username, password_hash) = (username.into_string(), SecretString::from(hash));
+        let (username, password_hash) = (username.into_string(), SecretString::from(&*hash));
         Ok(UserRecord { id, username, password_hash, role, disabled, tokens_not_before })
+    }
+}
+
+/// A JSON object, and a field that it has twice, of which a map would keep the last.
+#[derive(Default)]
+struct Object {
+    fields: Map<String, Value>,
+    has_twice: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Self::default())
+    }
+}
+
+impl<'de> Visitor<'de> for Object {
+    type Value = Self;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
+        while let Some((name, value)) = map.next_entry::<String, Value>()? {
+            if self.fields.insert(name.clone(), value).is_some() {
+                self.has_twice = Some(name);
+            }
+        }
+        Ok(self)
     }
 }
 
@@ -81,7 +127,7 @@ fn number(value: Option<&Value>, most: i64) -> Result<Option<i64>, String> {
 pub(super) struct UserLine<'u> {
     id: i64,
     username: &'u str,
-    password_hash: &'u str,
+    password_hash: Option<&'u str>,
     role: &'static str,
     disabled: bool,
     tokens_not_before: u64,
@@ -93,7 +139,8 @@ impl<'u> UserLine<'u> {
         Self {
             id: user.id,
             username: &user.username,
-            password_hash: stored.password_hash.expose_secret(),
+            password_hash: Some(stored.password_hash.expose_secret())
+                .filter(|hash| *hash != NO_PASSWORD),
             role: user.role.as_str(),
             disabled: user.disabled,
             tokens_not_before: user.tokens_not_before,
@@ -104,15 +151,20 @@ impl<'u> UserLine<'u> {
 #[cfg(test)]
 mod tests {
     use super::{LineReader, MAX_ID};
-    use crate::{password::Peppers, store::UserRecord};
+    use crate::{
+        password::{HashRules, NO_PASSWORD, Peppers},
+        store::UserRecord,
+    };
     use rolegate_proto::Role;
+    use secrecy::ExposeSecret;
     use serde_json::json;
 
     const HASH: &str = "$2b$05$YaQ3M.2V9WMtoWprPyr4J.Wm9MSwt6/mER48c5Lbgp269iVDbuery";
 
     fn read(line: &str) -> Result<UserRecord, String> {
         let peppers = Peppers::default();
-        LineReader { peppers: &peppers, revocation_time: 1000 }.read(line.as_bytes())
+        let rules = HashRules::new(12, false, true);
+        LineReader { peppers: &peppers, rules, revocation_time: 1000 }.read(line.as_bytes())
     }
 
     #[test]
@@ -121,6 +173,16 @@ mod tests {
         let ann = read(&line).expect("a user");
         assert_eq!((ann.id, &*ann.username, ann.role), (None, "ann", Role::User));
         assert!(!ann.disabled && ann.tokens_not_before == 0);
+    }
+
+    #[test]
+    fn null_is_a_user_without_a_password_and_a_missing_hash_is_none() {
+        let ann = read(r#"{"username":"ann","password_hash":null,"id":7,"role":"author"}"#);
+        let ann = ann.expect("a user");
+        assert_eq!(ann.password_hash.expose_secret(), NO_PASSWORD);
+        assert_eq!((ann.id, ann.role), (Some(7), Role::Author));
+        let missing = read(r#"{"username":"ann"}"#).expect_err("a reason");
+        assert_eq!(missing, "password_hash is missing");
     }
 
     #[test]
@@ -145,11 +207,10 @@ mod tests {
                 json!({ "username": "ad\u{200b}min" }),
                 "Username must not contain invisible or unassigned characters.",
             ),
-            (json!({ "password_hash": null }), "password_hash is missing"),
             (json!({ "password_hash": [HASH] }), "password_hash is not text"),
             (
                 json!({ "password_hash": "planted" }),
-                "password_hash is not a hash of bcrypt ($2a$, $2b$, $2y$), argon2id, argon2i, scrypt or PBKDF2-SHA256 (of Django or passlib)",
+                "password_hash is in no form that is read (docs/importing-users.md has them); import null, and reset the password",
             ),
             (
                 json!({ "password_hash": HASH.replace("05", "17") }),
@@ -184,6 +245,15 @@ mod tests {
             ("[1]", "is not a JSON object: column 0"),
             ("{\"username\":\"ann\"", "is not a JSON object: column 17"),
             ("\u{0}", "is not a JSON object: column 1"),
+            (r#"{"username":"ann","role":"user","role":"admin"}"#, "has role twice"),
+            (
+                r#"{"username":"ann","password_hash":null,"password_hash":null}"#,
+                "has password_hash twice",
+            ),
+            (
+                r#"{"planted":1,"planted":1}"#,
+                "has an unknown field; the fields are id, username, password_hash, role, disabled, tokens_not_before",
+            ),
         ] {
             assert_eq!(read(line).expect_err("a reason"), reason, "{line:?}");
         }

@@ -4,6 +4,7 @@
 //! estimates for a machine whose cores each do [`ITERATIONS_PER_SECOND`]; where one is wrong, admission
 //! of these checks is early or late. The engine knows how fast this machine is.
 
+use super::pbkdf2::{Pbkdf2, Prf};
 use argon2::{Algorithm, Params};
 use password_hash::phc::PasswordHash;
 
@@ -20,17 +21,22 @@ const ARGON2_KIB: u64 = 16;
 const SCRYPT_KIB: u64 = 6;
 /// Iterations of PBKDF2-SHA256 in the time of one iteration; fewer where the processor has no
 /// instructions for SHA-256.
-const PBKDF2_ITERATIONS: u64 = 12;
+const PBKDF2_SHA256_ITERATIONS: u64 = 12;
+/// The same of PBKDF2-SHA512, for which most processors have none.
+const PBKDF2_SHA512_ITERATIONS: u64 = 4;
 
 /// Why a hash cannot be checked. Never quotes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForeignHashError {
     /// Not a hash of a known algorithm.
     #[error(
-        "is not a hash of bcrypt ($2a$, $2b$, $2y$), argon2id, argon2i, scrypt or PBKDF2-SHA256 \
-         (of Django or passlib)"
+        "is in no form that is read (docs/importing-users.md has them); import null, and reset the \
+         password"
     )]
     UnknownFormat,
+    /// The algorithm is known and not implemented here.
+    #[error("is {0}, which is not read; import null, and reset the password")]
+    Unread(&'static str),
     /// The algorithm is known, the rest is not in its format.
     #[error("is a malformed hash of {0}")]
     Malformed(&'static str),
@@ -77,8 +83,12 @@ pub(super) fn scrypt_work(hash: &PasswordHash) -> Result<u64, ForeignHashError> 
     Ok(work)
 }
 
-pub(super) fn pbkdf2_work(iterations: u32) -> Result<u64, ForeignHashError> {
-    within(0, u64::from(iterations) / PBKDF2_ITERATIONS)
+pub(super) fn pbkdf2_work(hash: &Pbkdf2) -> Result<u64, ForeignHashError> {
+    let at_once = match hash.prf {
+        Prf::Sha256 => PBKDF2_SHA256_ITERATIONS,
+        Prf::Sha512 => PBKDF2_SHA512_ITERATIONS,
+    };
+    within(0, u64::from(hash.iterations) * hash.blocks() / at_once)
 }
 
 /// The work, unless it or the memory in KiB is too much.

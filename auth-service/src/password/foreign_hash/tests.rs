@@ -1,4 +1,4 @@
-use super::{ForeignHash, ForeignHashError};
+use super::{ForeignHash, ForeignHashError, translate};
 use secrecy::SecretString;
 
 /// Samples by the real libraries.
@@ -27,13 +27,42 @@ fn problem(hash: &str) -> Option<ForeignHashError> {
 #[test]
 fn hashes_by_the_real_libraries_match_their_password_only() {
     let mut count = 0;
-    for sample in samples().filter(|sample| !sample.password_hash.starts_with("$2")) {
-        assert!(matches(&sample.password_hash, &sample.password), "{}", sample.made_by);
+    for sample in samples() {
+        let stored = translate(&sample.password_hash).expect("translated");
+        if stored.starts_with("$2") || stored.starts_with("$wp") {
+            continue;
+        }
+        assert!(matches(&stored, &sample.password), "{}", sample.made_by);
         let wrong = format!("{}x", sample.password);
-        assert!(!matches(&sample.password_hash, &wrong), "{}", sample.made_by);
+        assert!(!matches(&stored, &wrong), "{}", sample.made_by);
         count += 1;
     }
-    assert!(count >= 12, "{count}");
+    assert!(count >= 28, "{count}");
+}
+
+#[test]
+fn translated_hashes_have_one_of_the_stored_forms() {
+    for sample in samples() {
+        let stored = translate(&sample.password_hash).expect("translated");
+        let forms = ["$2", "$wp$2y$", "$argon2", "$scrypt$", "$pbkdf2-", "pbkdf2_sha256$", "nfkc:"];
+        assert!(forms.iter().any(|form| stored.starts_with(form)), "{}", sample.made_by);
+        assert_eq!(translate(&stored), Ok(stored.clone()), "an export can be imported");
+    }
+}
+
+#[test]
+fn only_hashes_of_better_auth_match_other_spellings_of_the_password() {
+    let hash = |made_by: &str| {
+        let sample = samples().find(|sample| sample.made_by.starts_with(made_by)).expect("there");
+        translate(&sample.password_hash).expect("translated").into_owned()
+    };
+    let (composed, decomposed) = ("corréct horse", "corre\u{301}ct horse");
+    for (made_by, is_match) in [("better-auth", true), ("Werkzeug", false)] {
+        assert!(matches(&hash(made_by), composed));
+        assert_eq!(matches(&hash(made_by), decomposed), is_match, "{made_by}");
+    }
+    let parsed = ForeignHash::parse(&hash("better-auth")).unwrap_or_else(|_| panic!("parsed"));
+    assert_eq!([parsed.is_of_bytes(composed), parsed.is_of_bytes(decomposed)], [true, false]);
 }
 
 #[test]
@@ -65,6 +94,15 @@ fn parameters_over_256_mib_or_ten_seconds_are_refused() {
     };
     assert_eq!(pbkdf2(1_200_000), None, "the default of Django 6");
     assert_eq!(pbkdf2(u32::MAX), Some(ForeignHashError::TooMuchWork));
+    // Two blocks of SHA-256 are as much work as twice the iterations.
+    let of_bytes = |prf: &str, iterations: u32, bytes: usize| {
+        let digest = "A".repeat(bytes.div_ceil(3) * 4 - (3 - bytes % 3) % 3);
+        problem(&format!("$pbkdf2-{prf}${iterations}$c2FsdA${digest}"))
+    };
+    assert_eq!(of_bytes("sha256", 7_000_000, 32), None);
+    assert_eq!(of_bytes("sha256", 7_000_000, 64), Some(ForeignHashError::TooMuchWork));
+    assert_eq!(of_bytes("sha512", 2_500_000, 64), None);
+    assert_eq!(of_bytes("sha512", 2_700_000, 64), Some(ForeignHashError::TooMuchWork));
 }
 
 #[test]
@@ -88,11 +126,11 @@ fn malformed_and_unknown_hashes_are_refused_without_a_panic() {
         (format!("$scrypt$ln=4,r=8{tail}"), Malformed("scrypt")),
         (format!("$scrypt$ln=4,r=0,p=1{tail}"), Malformed("scrypt")),
         (format!("$scrypt$ln=4,r=8,p=1,x=1{tail}"), Malformed("scrypt")),
-        ("pbkdf2_sha256$0$salt$AAAA".into(), Malformed("PBKDF2-SHA256")),
-        ("pbkdf2_sha256$+9$salt$AAAA".into(), Malformed("PBKDF2-SHA256")),
-        ("pbkdf2_sha256$1000$salt$AAAA".into(), Malformed("PBKDF2-SHA256")),
-        ("pbkdf2_sha256$1000$salt".into(), Malformed("PBKDF2-SHA256")),
-        ("$pbkdf2-sha256$1000$sa+t$AAAA".into(), Malformed("PBKDF2-SHA256")),
+        ("pbkdf2_sha256$0$salt$AAAA".into(), Malformed("PBKDF2")),
+        ("pbkdf2_sha256$+9$salt$AAAA".into(), Malformed("PBKDF2")),
+        ("pbkdf2_sha256$1000$salt$AAAA".into(), Malformed("PBKDF2")),
+        ("pbkdf2_sha256$1000$salt".into(), Malformed("PBKDF2")),
+        ("$pbkdf2-sha256$1000$sa+t$AAAA".into(), Malformed("PBKDF2")),
     ] {
         assert_eq!(problem(&hash), Some(expected), "{hash}");
     }

@@ -1,3 +1,4 @@
+use super::super::{NO_PASSWORD, foreign_hash::translate};
 use super::{HashError, Hasher, Password, Peppers, PresentedPassword, RequestOrigin, Verification};
 use secrecy::{ExposeSecret, SecretString};
 use std::time::{Duration, Instant};
@@ -112,6 +113,41 @@ async fn a_foreign_hash_needs_rehash_unless_bcrypt_would_cut_the_password() {
 }
 
 #[tokio::test]
+async fn a_hash_of_wordpress_is_of_the_trimmed_password_and_is_replaced_if_it_had_no_space() {
+    let hash = "$wp$2y$05$ZN9jvzSn.706zhwViiy67unM.v3e9pfmIxENBJMyA/lZ9RAku4UWu";
+    let stored = SecretString::from(hash);
+    for hasher in [hasher(4), with_peppers(5, &["one"])] {
+        for (text, is_match, needs_rehash) in [
+            ("corréct horse", true, true),
+            (" corréct horse\n", true, false),
+            ("\u{a0}corréct horse", false, false),
+            ("correct horse", false, false),
+        ] {
+            let found = check(&hasher, text, Some(&stored)).await;
+            assert_eq!(found, Verification { is_match, needs_rehash }, "{text:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_matches_where_there_is_no_password_after_the_work_of_an_unknown_name() {
+    let hasher = hasher(4);
+    let none = SecretString::from(NO_PASSWORD);
+    let mut checks = 0;
+    for stored in [None, Some(&none)] {
+        for text in [NO_PASSWORD, "sesame", ""] {
+            assert!(!check(&hasher, text, stored).await.is_match);
+            checks += 1;
+        }
+    }
+    let patience = Instant::now() + Duration::from_mins(1);
+    while hasher.stats().completed < checks {
+        assert!(Instant::now() < patience, "a check without a hash");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
 async fn hasher_that_only_accepts_peppers_replaces_their_hashes_by_plain_ones() {
     let sesame = password("sesame").expect("valid");
     let peppered = with_peppers(4, &["one"]).hash(&sesame, origin()).await.expect("hashed");
@@ -147,7 +183,11 @@ async fn refusals_of_imported_and_native_hashes_by_duration() {
     let native = SecretString::from(bcrypt::hash("sesame", 12).expect("hashed"));
     let samples = include_str!("../../../test-data/foreign-hashes.jsonl").lines();
     let sample = |line: &str| serde_json::from_str::<serde_json::Value>(line).expect("JSON");
-    let hash = |line| SecretString::from(sample(line)["password_hash"].as_str().expect("text"));
+    let hash = |line| {
+        let line = sample(line);
+        let stored = translate(line["password_hash"].as_str().expect("text"));
+        SecretString::from(stored.expect("translated").into_owned())
+    };
     let foreign = samples.map(hash).filter(|hash| !hash.expose_secret().starts_with("$2"));
     let stored: Vec<_> = [None, Some(native)].into_iter().chain(foreign.map(Some)).collect();
     for stored in stored {

@@ -14,10 +14,12 @@ use std::{
 /// Lines in one statement and, with `--continue`, in one transaction.
 const MAX_LINES: usize = 1000;
 
-/// Reads users and refuses those that an earlier line names. Remembers 8 bytes of each.
+/// Reads users and refuses those that an earlier line names. Remembers 16 bytes of each.
 pub(super) struct BatchReader<'s> {
     pub(super) reader: LineReader<'s>,
     names: HashSet<u64>,
+    /// `None` in the second reading, which repeats no warning.
+    names_in_lower_case: Option<HashSet<u64>>,
     ids: HashSet<i64>,
     digest: RandomState,
 }
@@ -26,9 +28,10 @@ pub(super) struct BatchReader<'s> {
 pub(super) type Batch = Vec<(u64, UserRecord)>;
 
 impl<'s> BatchReader<'s> {
-    pub(super) fn new(reader: LineReader<'s>) -> Self {
+    pub(super) fn new(reader: LineReader<'s>, warns: bool) -> Self {
         let (names, ids) = (HashSet::new(), HashSet::new());
-        Self { reader, names, ids, digest: RandomState::new() }
+        let names_in_lower_case = warns.then(HashSet::new);
+        Self { reader, names, names_in_lower_case, ids, digest: RandomState::new() }
     }
 
     /// The next users; `None` at the end.
@@ -45,7 +48,14 @@ impl<'s> BatchReader<'s> {
             let number = line.number;
             let user = line.text.ok_or_else(|| "has more than 16 KiB".to_owned());
             match user.and_then(|text| self.read(text)) {
-                Ok(user) => batch.push((number, user)),
+                Ok(user) => {
+                    if let Some(names) = &mut self.names_in_lower_case
+                        && !names.insert(self.digest.hash_one(user.username.to_lowercase()))
+                    {
+                        report.similar_username(number, &user.username);
+                    }
+                    batch.push((number, user));
+                }
                 Err(reason) => report.bad_line(number, &reason),
             }
         }
@@ -65,13 +75,22 @@ impl<'s> BatchReader<'s> {
     }
 }
 
+/// Which users can be inserted.
+#[derive(Clone, Copy)]
+pub(super) struct Free<'s> {
+    pub(super) store: &'s dyn UserStore,
+    pub(super) skip_existing: bool,
+    /// Up to this id, users may have had it who are deleted.
+    pub(super) highest_id: i64,
+}
+
 /// Keeps the users whose names and ids are free.
 pub(super) async fn keep_free(
     batch: &mut Batch,
-    store: &dyn UserStore,
-    skip_existing: bool,
+    free: Free<'_>,
     report: &mut Report,
 ) -> Result<(), Failure> {
+    let Free { store, skip_existing, highest_id } = free;
     let names: Vec<_> = batch.iter().map(|(_, user)| user.username.clone()).collect();
     let existing = store.credentials_by_username(&names).await.map_err(failed)?;
     let names: HashSet<_> = existing.value.into_iter().map(|found| found.user.username).collect();
@@ -87,15 +106,22 @@ pub(super) async fn keep_free(
             if skip_existing {
                 report.skipped += 1;
             } else {
-                report.bad_line(*number, &format!("the user {:?} exists already", user.username));
+                report.existing_user(*number, &user.username);
             }
             return false;
         }
         let owner = user.id.and_then(|id| ids.get(&id));
         if let Some(owner) = owner {
             report.bad_line(*number, &format!("the id is that of the user {owner:?}"));
+            return false;
         }
-        owner.is_none()
+        let is_used = user.id.is_some_and(|id| id <= highest_id);
+        if is_used {
+            let reason = "the id may have been that of a deleted user, whose posts this user would \
+                          inherit; --reuse-ids imports it";
+            report.bad_line(*number, reason);
+        }
+        !is_used
     });
     Ok(())
 }
