@@ -37,6 +37,8 @@ def bodies(proxy, ann):
                 for method in ("POST", "PUT", "DELETE"):
                     status, report, seconds = send(proxy.port, method, path, sent(), user)
                     what = (proxy.name, method, path, len(body), status, report, seconds)
+                    if proxy.name == "haproxy" and not isinstance(sent(), bytes):
+                        expected = 411
                     assert status == expected and seconds < SOON, what
                     digest = hashlib.sha256(body).hexdigest()
                     assert report is None or report["body"] == [len(body), digest], what

@@ -54,9 +54,9 @@ class Response:
         return [value for key, value in self.headers if key.lower() == name]
 
 
-def exchange(port, method, path, headers):
+def exchange(port, method, path, headers, host="app.example"):
     """Sends exactly these headers, and reads to the end. A proxy may answer before it has read all."""
-    lines = [f"{method} {path} HTTP/1.1", "Host: app.example", "Connection: close"]
+    lines = [f"{method} {path} HTTP/1.1", f"Host: {host}", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in headers]
     with socket.create_connection(("127.0.0.1", port), timeout=90) as connection:
         received = b""

@@ -24,7 +24,7 @@ COMMANDS = {
     "traefik": ["traefik", "--entrypoints.web.address=127.0.0.1:8088", "--providers.file.filename=dynamic.yml"],
 }
 # Everything that an application may take for an identity header.
-IDENTITY = re.compile("^rolegate[-_]", re.I)
+IDENTITY = re.compile("^rolegate", re.I)
 
 
 class Application(http.server.ThreadingHTTPServer):
@@ -86,12 +86,12 @@ class Proxy:
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
                                         env=os.environ | {"HOME": str(self.folder)})
         # Traefik answers 404 before it has read its configuration.
-        until(f"{name} to listen", lambda: exchange(self.port, "GET", "/public/", []).status == 200, 60)
+        until(f"{name} to listen", lambda: exchange(self.port, "GET", "/public/", []).status in (200, 401), 60)
 
-    def ask(self, path, *headers, method="GET"):
+    def ask(self, path, *headers, method="GET", host="app.example"):
         """The response, with what the application received: `seen` is None if it received nothing."""
         before = self.application.received
-        response = exchange(self.port, method, path, headers)
+        response = exchange(self.port, method, path, headers, host)
         response.seen = json.loads(response.body) if self.application.received > before else None
         return response
 

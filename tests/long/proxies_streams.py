@@ -29,7 +29,8 @@ def upload(proxy, ann):
         yield from [MEGABYTE] * (UPLOAD // 2)
 
     length = ("Content-Length", str(len(MEGABYTE) * UPLOAD))
-    for headers in ([length], []):
+    # HAProxy 2.6 takes no body without a length: see its configuration.
+    for headers in ([length], *([] if proxy.name == "haproxy" else [[]])):
         status, report, _ = send(proxy.port, "PUT", path, parts(), ann, headers)
         assert (status, report and report["body"][0]) == (200, len(MEGABYTE) * UPLOAD), (proxy.name, headers, status)
 

@@ -125,7 +125,8 @@ def http2(proxy, ann):
     for path, more, statuses in (("/public/x", [], (200,)), ("/admin", [], (401,)), ("/admin", [bearer], (403,)),
                                  ("/x", [bearer], (200,))):
         status, body = ask_http2(proxy.port, pseudo("GET", path, *more, *IDENTITY))
-        assert status in (None, *statuses) and FORGED.encode() not in body, (proxy.name, path, status, body)
+        # HAProxy 2.6 refuses HTTP/2: see its configuration.
+        assert status in (None, *statuses, *([400] if proxy.name == "haproxy" else [])) and FORGED.encode() not in body, (proxy.name, path, status, body)
     smuggled = head("GET", "/admin", IDENTITY)
     for protocol in ("h2c", "websocket, h2c", "connect-udp", None):
         for path in ("/public/x", "/x"):

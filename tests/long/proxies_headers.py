@@ -1,0 +1,104 @@
+"""Headers and trailers by which a client may pass for somebody else, or ask for another path."""
+
+import contextlib
+import socket
+import socketserver
+import threading
+
+import h2.connection
+from proxies_upgrades import FORGED, IDENTITY, head, read
+
+NAMES = ["Rolegate-Role", "rolegate-role", "ROLEGATE-ROLE", "Rolegate_Role", "Rolegate-User-Id", "Rolegate_User_Id",
+         "Rolegate-User_Id", "rolegate_username", "Rolegate-Username", "rolegate.role", "Rolegate.User-Id",
+         "Rolegate.User.Id", "rolegate.username"]
+# Applications take these for the path, the client or the address of the application.
+MISLEADING = ["X-Original-URL", "X-Original-URI", "X-Rewrite-URL", "X-Forwarded-Prefix", "X-Forwarded-For",
+              "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded"]
+UNDERSCORES = ["SCRIPT_NAME", "X_Original_URL", "X-Original_URL", "X_Forwarded-For"]
+
+
+def forged_identities(proxy, ann):
+    for name in NAMES:
+        for forged in ([(name, "1")], [(name, "1"), (name, "admin")], [(name, "")], [(it, "1") for it in NAMES]):
+            proxy.expect([200, 400], "/public/x", *forged)
+            proxy.expect([200, 400], "/x", ann.bearer, *forged, identity=ann.identity)
+            proxy.expect([400, 401], "/x", *forged)
+            proxy.expect([400, 403], "/admin", ann.basic, *forged)
+
+
+def removed_identities(proxy, ann, admin):
+    """RFC 9110, section 7.6.1: a proxy removes the headers that Connection names."""
+    refused = [403] if proxy.name == "traefik" else [400]
+    for named in ("Rolegate-Role", "close, rolegate-role, rolegate-user-id", "upgrade, ROLEGATE-USERNAME"):
+        proxy.expect([200, *refused], "/x", ann.bearer, ("Connection", named), identity=ann.identity)
+        proxy.expect([200, *refused], "/admin", ("Connection", named), admin.basic, identity=admin.identity)
+    proxy.expect([200, 401], "/x", ann.bearer, ("Connection", "authorization"), identity=ann.identity)
+
+
+def misleading_headers(proxy, ann):
+    # Traefik cannot remove headers by a pattern.
+    names = MISLEADING + ([] if proxy.name == "traefik" else UNDERSCORES)
+    for name in names:
+        for value in (FORGED, "/admin"):
+            for path, headers, identity in (("/public/x", [], None), ("/x", [ann.bearer], ann.identity)):
+                # Envoy refuses names with "_".
+                seen = proxy.expect([200, 400], path, *headers, (name, value), (name, value), identity=identity).seen
+                received = seen["headers"] if seen else []
+                assert all(value not in text for _, text in received), (proxy.name, name, value, received)
+
+
+def told_about_the_client(proxy):
+    sent = [("X-Forwarded-For", "203.0.113.5"), ("X-Forwarded-Proto", "https")]
+    seen = proxy.expect(200, "/public/x", *sent, host="app.example:8443").seen
+    received = {name.lower(): value for name, value in seen["headers"]}
+    what = (proxy.name, received)
+    assert received["host"] == "app.example:8443" and received["x-forwarded-proto"] == "http", what
+    # Envoy has no address for its own machine but that of its network.
+    assert received["x-forwarded-for"] == "127.0.0.1" or proxy.name == "envoy", what
+    assert received["x-forwarded-for"] != "203.0.113.5" and "," not in received["x-forwarded-for"], what
+
+
+class Recorder(socketserver.ThreadingTCPServer):
+    """An application that answers 200 and records every byte that it receives."""
+
+    daemon_threads = True
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.server.received += read(self.request)
+            self.request.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.Handler)
+        self.server_port, self.received = self.server_address[1], b""
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+def exchange_bytes(port, sent):
+    with socket.create_connection(("127.0.0.1", port)) as connection, contextlib.suppress(OSError):
+        connection.sendall(sent)
+        read(connection, 2)
+
+
+def trailers(proxy, ann):
+    """No trailer arrives: an application may take it for a header."""
+    trailer = "".join(f"{name}: {value}\r\n" for name, value in IDENTITY)
+    body = f"5\r\nhello\r\n0\r\n{trailer}\r\n".encode()
+    for announced in ([], [("Trailer", "Rolegate-Role"), ("TE", "trailers")]):
+        for path, credentials in (("/public/x", []), ("/x", [ann.bearer])):
+            lines = [("Transfer-Encoding", "chunked"), ("Connection", "close"), *announced, *credentials]
+            exchange_bytes(proxy.port, head("POST", path, lines) + body)
+            for length in ([], [("content-length", "5")]):
+                client = h2.connection.H2Connection()
+                client.initiate_connection()
+                pseudo = [(":method", "POST"), (":path", path), (":scheme", "http"), (":authority", "app.example")]
+                more = [(name.lower(), value) for name, value in [*announced, *credentials, *length]]
+                client.send_headers(1, pseudo + more)
+                client.send_data(1, b"hello")
+                client.send_headers(1, IDENTITY, end_stream=True)
+                exchange_bytes(proxy.port, client.data_to_send())
+            received = proxy.application.received
+            assert FORGED.encode() not in received, (proxy.name, announced, path, received)
+    # The recorder works.
+    exchange_bytes(proxy.port, head("GET", "/public/x", [("Connection", "close")]))
+    assert b"/public/x" in proxy.application.received, proxy.name
