@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,6 +16,8 @@ from websockets.sync.client import connect
 MEGABYTE, UPLOAD = b"\x00\xffdata\r\n" * (1 << 17), 100
 # Seconds without any data, as of a client that sends no pings.
 IDLE = 65
+# The default of nginx is 60.
+HEAD_DEADLINE = 90
 KEY = [("Connection", "Upgrade"), ("Sec-WebSocket-Version", "13"), ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")]
 NAMES = ["rolegate-user-id", "rolegate-username", "rolegate-role"]
 
@@ -63,17 +66,17 @@ def websocket(proxy, ann):
     identity = dict(zip(NAMES, map(str, ann.identity)))
     url = f"ws://127.0.0.1:{proxy.port}"
     for path, headers, expected in (("/ws", [ann.bearer, *forged], identity), ("/public/ws", forged, {})):
-        with connect(url + path, additional_headers=headers, ping_interval=None, open_timeout=30) as socket:
-            seen = dict(json.loads(socket.recv()))
+        with connect(url + path, additional_headers=headers, ping_interval=None, open_timeout=30) as connection:
+            seen = dict(json.loads(connection.recv()))
             assert {name: seen[name] for name in NAMES if name in seen} == expected, (proxy.name, path, seen)
             assert "authorization" not in seen, (proxy.name, path)
             for message in ("a", "x" * 200_000, b"\x00"):
-                socket.send(message)
-                assert socket.recv() == message, proxy.name
+                connection.send(message)
+                assert connection.recv() == message, proxy.name
             if expected:
                 time.sleep(IDLE)
-                socket.send("still here")
-                assert socket.recv() == "still here", proxy.name
+                connection.send("still here")
+                assert connection.recv() == "still here", proxy.name
     for path, headers, status in (("/ws", forged, 401), ("/admin/ws", [ann.bearer], 403)):
         try:
             connect(url + path, additional_headers=headers, open_timeout=30).close()
@@ -85,7 +88,27 @@ def websocket(proxy, ann):
         assert first.startswith(b"HTTP/1.1 101 "), (proxy.name, value, first)
 
 
+def slow_head(proxy, _):
+    """A client that never ends its head does not hold a connection for long, though it sends a byte at a time."""
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=2) as connection:
+        connection.sendall(b"GET /public/x HTTP/1.1\r\nHost: app.example\r\nX-Half:")
+        while True:
+            assert time.monotonic() - began < HEAD_DEADLINE, proxy.name
+            try:
+                connection.sendall(b"x")
+                if not connection.recv(65536):
+                    return
+            except TimeoutError:
+                pass
+            except OSError:
+                return
+
+
 def streams(proxy, ann):
-    with ThreadPoolExecutor() as pool:
-        for done in [pool.submit(check, proxy, ann) for check in (upload, late_answer, events, websocket)]:
+    with ThreadPoolExecutor(len(CHECKS)) as pool:
+        for done in [pool.submit(check, proxy, ann) for check in CHECKS]:
             done.result()
+
+
+CHECKS = [upload, late_answer, events, websocket, slow_head]
