@@ -1,12 +1,12 @@
-//! Programs on a terminal: their log has colours there, and only there.
+//! Programs on a terminal: their log has colours there, and only there, and commands ask.
 
-use e2e::{Program, Store, TestDatabase, TestSetup, within_bounds};
+use e2e::{Process, Program, Store, TestDatabase, TestSetup, within_bounds};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
     fs::File,
-    io::Read as _,
+    io::{Read as _, Write as _},
     os::unix::{ffi::OsStrExt as _, fs::OpenOptionsExt as _},
     process::Stdio,
 };
@@ -102,4 +102,98 @@ async fn every_program_starts_on_a_terminal_without_complaint() {
         assert!(!seen.contains("panicked") && !seen.contains("`ansi`"), "{seen}");
         assert!(first.contains("DEBUG") || first.contains("Rolegate"), "{seen}");
     }
+}
+
+/// Runs a command on a terminal, types each answer after its question, and returns the exit code and
+/// what the user has seen.
+async fn converse(
+    arguments: &[&str],
+    settings: &BTreeMap<String, String>,
+    dialogue: &'static [(&'static str, &'static str)],
+) -> (Option<i32>, String) {
+    let (mut user, terminal) = terminal();
+    let stdio = || Stdio::from(terminal.try_clone().expect("cloned"));
+    let mut child = Command::new(Program::FastHashAuthService.path())
+        .args(arguments)
+        .env_clear()
+        .envs(settings)
+        .stdin(stdio())
+        .stdout(stdio())
+        .stderr(stdio())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("started");
+    drop(terminal);
+    let talking = tokio::task::spawn_blocking(move || {
+        let (mut seen, mut buffer, mut dialogue) = (Vec::new(), [0; 4096], dialogue.iter());
+        let mut next = dialogue.next();
+        // After the end of the program, reading from a terminal fails.
+        while let Ok(read @ 1..) = user.read(&mut buffer) {
+            seen.extend_from_slice(&buffer[..read]);
+            if let Some((question, answer)) = next
+                && String::from_utf8_lossy(&seen).contains(question)
+            {
+                writeln!(user, "{answer}").expect("typed");
+                next = dialogue.next();
+            }
+        }
+        assert_eq!(next, None, "no such question in {}", String::from_utf8_lossy(&seen));
+        String::from_utf8_lossy(&seen).into_owned()
+    });
+    let seen = within_bounds("the end of the command", talking).await.expect("it was read");
+    (child.wait().await.expect("ended").code(), seen)
+}
+
+/// A database with the user ann, and the settings of commands on it.
+async fn with_ann() -> (TestDatabase, BTreeMap<String, String>) {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let settings = BTreeMap::from([("DATABASE_URL".to_owned(), database.url())]);
+    let folder = tempfile::tempdir().expect("a folder");
+    for arguments in [&["migrate"][..], &["user", "create", "ann"]] {
+        let program = Program::FastHashAuthService;
+        let exit = Process::run(program, arguments, &settings, folder.path(), "sesame").await;
+        assert_eq!(exit.code, Some(0), "{exit:?}");
+    }
+    (database, settings)
+}
+
+const FIRST: &str = "New password (not echoed): ";
+const AGAIN: &str = "The same again: ";
+
+#[tokio::test]
+async fn a_password_is_typed_twice_and_never_shown() {
+    let (database, settings) = with_ann().await;
+    let before = database.user("ann").await.expect("stored").password;
+    let reset = ["user", "reset-password", "ann"];
+    let (code, seen) =
+        converse(&reset, &settings, &[(FIRST, "open-one"), (AGAIN, "open-two")]).await;
+    assert_eq!(code, Some(64), "{seen}");
+    assert!(seen.contains("new password: was not typed the same twice"), "{seen}");
+    assert!(!seen.contains("open-"), "it is shown: {seen}");
+    assert_eq!(database.user("ann").await.expect("stored").password, before);
+    let (code, seen) =
+        converse(&reset, &settings, &[(FIRST, "open-one"), (AGAIN, "open-one")]).await;
+    assert_eq!(code, Some(0), "{seen}");
+    assert!(seen.contains("has the new password now") && !seen.contains("open-"), "{seen}");
+    assert_ne!(database.user("ann").await.expect("stored").password, before);
+}
+
+#[tokio::test]
+async fn deleting_asks_unless_told_not_to() {
+    const QUESTION: &str = "Delete user 1 (\"ann\") and every API key? [y/N] ";
+    let (database, settings) = with_ann().await;
+    let delete = ["user", "delete", "ann"];
+    for dialogue in [&[(QUESTION, "n")], &[(QUESTION, "")], &[(QUESTION, "yess")]] {
+        let (code, seen) = converse(&delete, &settings, dialogue).await;
+        assert_eq!(code, Some(1), "{seen}");
+        assert!(seen.contains("nothing was deleted"), "{seen}");
+        assert_eq!(database.count_users().await, 1);
+    }
+    let (code, seen) = converse(&delete, &settings, &[(QUESTION, "Y")]).await;
+    assert_eq!(code, Some(0), "{seen}");
+    assert_eq!(database.count_users().await, 0);
+    let (_database, settings) = with_ann().await;
+    let (code, seen) = converse(&["user", "delete", "ann", "--yes"], &settings, &[]).await;
+    assert_eq!(code, Some(0), "{seen}");
+    assert!(!seen.contains('?'), "{seen}");
 }

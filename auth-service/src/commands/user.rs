@@ -64,6 +64,9 @@ pub enum UserCommand {
     Delete {
         /// Name of the user, case-sensitive
         username: String,
+        /// Do not ask; without a terminal there is no question
+        #[arg(long)]
+        yes: bool,
     },
     /// Set the role of a user; effective from the next request
     SetRole {
@@ -114,7 +117,7 @@ pub async fn run(
         UserCommand::Show { username } => list::one(&operator, &username).await,
         UserCommand::Disable { username } => set_disabled::run(&operator, &username, true).await,
         UserCommand::Enable { username } => set_disabled::run(&operator, &username, false).await,
-        UserCommand::Delete { username } => delete::run(&operator, &username).await,
+        UserCommand::Delete { username, yes } => delete::run(&operator, &username, yes).await,
         UserCommand::SetRole { username, role } => set_role::run(&operator, &username, role).await,
         UserCommand::ResetPassword { username, new_password_file } => {
             let file = new_password_file.as_deref();

@@ -28,8 +28,12 @@ pub struct NewKey {
     #[arg(long, value_parser = super::role())]
     role: Option<Role>,
     /// How long the key is valid, such as 90days or 12h; default: for ever
-    #[arg(long, value_parser = humantime::parse_duration)]
+    #[arg(long, value_parser = duration)]
     expires_in: Option<Duration>,
+}
+
+fn duration(text: &str) -> Result<Duration, &'static str> {
+    humantime::parse_duration(text).map_err(|_| "must be a duration such as 90days or 12h")
 }
 
 /// Prints the key and nothing else, so that a script can keep it.

@@ -6,7 +6,7 @@ use crate::{
     user::User,
 };
 use rolegate_service_runtime::program::Failure;
-use rolegate_sql_store::{DatabaseUrl, Schema};
+use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, Schema};
 use rolegate_telemetry::audit_line;
 use std::sync::Arc;
 
@@ -19,10 +19,18 @@ impl Operator {
     /// Opens the existing store. Neither waits for a database nor creates or migrates one: a
     /// mistyped URL must not create an empty database, and a server may be using an old schema.
     pub(super) async fn connect(url: DatabaseUrl) -> Result<Self, Failure> {
+        let missing = || {
+            let problem = "there is no database yet; the first start creates it";
+            Err(url.invalid(format!("{url}: {problem}")).into())
+        };
+        // An error otherwise, if its folder is missing too.
+        if let DatabaseTarget::Sqlite(file) = url.target()
+            && file.try_exists().is_ok_and(|exists| !exists)
+        {
+            return missing();
+        }
         match store::inspect(&url).await?.schema {
-            Schema::Missing { .. } => {
-                Err(url.invalid(format!("{url} does not exist, or has no users yet")).into())
-            }
+            Schema::Missing { .. } => missing(),
             Schema::Older { .. } => {
                 let problem = format!("{url} has an older schema; run migrate first");
                 Err(url.invalid(problem).into())

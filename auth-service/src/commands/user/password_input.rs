@@ -3,9 +3,9 @@
 
 use rolegate_service_runtime::{program::Failure, secret, settings::SettingError};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use std::{io, path::Path};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use zeroize::Zeroizing;
 
 /// Far more than a password may have.
@@ -18,13 +18,22 @@ pub(super) async fn read(file: Option<&Path>) -> Result<SecretString, Failure> {
         return given.ok_or_else(|| unreadable(&io::ErrorKind::NotFound.into()).into());
     }
     let stdin = tokio::io::stdin();
-    let text = if let Some(_echo_off) = EchoOff::enable() {
-        eprint_prompt();
-        line(stdin).await
-    } else {
-        all(stdin).await
-    };
-    Ok(text.map_err(|error| unreadable(&error))?)
+    if let Some(_echo_off) = EchoOff::enable() {
+        return Ok(twice(BufReader::new(stdin)).await?);
+    }
+    Ok(all(stdin).await.map_err(|error| unreadable(&error))?)
+}
+
+/// Nobody sees a mistyped password, so it is typed twice.
+async fn twice(mut input: impl AsyncBufRead + Unpin) -> Result<SecretString, SettingError> {
+    prompt("New password (not echoed): ");
+    let first = line(&mut input).await.map_err(|error| unreadable(&error))?;
+    prompt("The same again: ");
+    let second = line(&mut input).await.map_err(|error| unreadable(&error))?;
+    if first.expose_secret() != second.expose_secret() {
+        return Err(SettingError::new("new password", "was not typed the same twice"));
+    }
+    Ok(first)
 }
 
 fn unreadable(error: &io::Error) -> SettingError {
@@ -41,16 +50,16 @@ async fn all(mut input: impl AsyncRead + Unpin) -> io::Result<SecretString> {
 }
 
 /// Reads up to the Enter key of a terminal.
-async fn line(input: impl AsyncRead + Unpin) -> io::Result<SecretString> {
+async fn line(input: impl AsyncBufRead + Unpin) -> io::Result<SecretString> {
     let mut text = Zeroizing::new(String::new());
-    BufReader::new(input.take(MAX_INPUT_BYTES)).read_line(&mut text).await?;
+    input.take(MAX_INPUT_BYTES).read_line(&mut text).await?;
     Ok(SecretString::from(text.strip_suffix('\n').unwrap_or(&text)))
 }
 
 /// On stderr: stdout is for the outcome.
-fn eprint_prompt() {
+pub(super) fn prompt(text: &str) {
     use std::io::Write as _;
-    let _ = write!(io::stderr(), "New password (not echoed): ");
+    let _ = write!(io::stderr(), "{text}");
 }
 
 /// Turns the echo of the terminal off until it is dropped.
@@ -76,7 +85,7 @@ impl Drop for EchoOff {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_INPUT_BYTES, all, line};
+    use super::{MAX_INPUT_BYTES, all, line, twice};
     use secrecy::ExposeSecret;
 
     #[tokio::test]
@@ -86,6 +95,16 @@ mod tests {
             assert_eq!(read.expose_secret(), password);
         }
         assert_eq!(line(&b"a b\nc"[..]).await.expect("read").expose_secret(), "a b");
+    }
+
+    #[tokio::test]
+    async fn a_typed_password_is_the_same_twice() {
+        let typed = twice(&b"a b\na b\nc"[..]).await.expect("the same");
+        assert_eq!(typed.expose_secret(), "a b");
+        for typed in ["a\nb\n", "a\n", "a\nA\n", "a\na \n", "a\n\na\n"] {
+            let error = twice(typed.as_bytes()).await.expect_err(typed).to_string();
+            assert_eq!(error, "new password: was not typed the same twice");
+        }
     }
 
     #[tokio::test]
