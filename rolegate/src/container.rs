@@ -40,8 +40,16 @@ impl Container {
 
     /// A command for outside that prints this file, by its absolute path.
     pub(crate) fn print_file(&self, path: &str) -> String {
-        let id = self.id.as_deref().unwrap_or("CONTAINER");
-        format!("{} cp {id}:{path} - | tar -xO", self.engine)
+        format!("{} cp {}:{path} - | tar -xO", self.engine, self.id())
+    }
+
+    /// A command for outside that runs this one on a terminal.
+    pub(crate) fn run(&self, command: &str) -> String {
+        format!("{} exec -it {} {command}", self.engine, self.id())
+    }
+
+    fn id(&self) -> &str {
+        self.id.as_deref().unwrap_or("CONTAINER")
     }
 }
 

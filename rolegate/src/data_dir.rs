@@ -6,7 +6,10 @@ use rolegate_service_runtime::{
     secret::{self, SecretSource},
     settings::SettingError,
 };
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{File, TryLockError},
+    path::{Path, PathBuf},
+};
 
 /// File name of the embedded database of users.
 pub(crate) const USERS: &str = "rolegate.db";
@@ -35,6 +38,23 @@ impl DataDir {
         }
         let checked = private_folder::check(path).and_then(|()| private_folder::check_files(path));
         checked.map_err(invalid).map(|()| Some(Self(path.to_owned())))
+    }
+
+    /// Marks the folder as served until the result is dropped. Only warns if another process serves it,
+    /// because a restart may overlap. Where the file system has no locks, nothing is marked.
+    pub(crate) fn mark_served(&self) -> Option<File> {
+        let folder = File::open(&self.0).ok()?;
+        let is_served = matches!(folder.try_lock(), Err(TryLockError::WouldBlock));
+        let _ = folder.unlock();
+        // Shared, so that each further process warns too, whichever ends first.
+        let _ = folder.try_lock_shared();
+        if is_served {
+            tracing::warn!(
+                data_dir = %self.0.display(),
+                "another rolegate serves this DATA_DIR; stop one of them, unless this is a restart"
+            );
+        }
+        Some(folder)
     }
 
     /// The file of the generated password of the seeded admin.

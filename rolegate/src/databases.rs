@@ -7,7 +7,8 @@ use rolegate_sql_store::{DatabaseTarget, DatabaseUrl};
 #[derive(Debug)]
 pub(crate) struct Databases {
     pub(crate) users: DatabaseUrl,
-    pub(crate) posts: DatabaseUrl,
+    /// `None` without posts.
+    pub(crate) posts: Option<DatabaseUrl>,
 }
 
 impl Databases {
@@ -22,12 +23,15 @@ impl Databases {
         let has_posts_setting = posts.is_some();
         let in_data_dir = |name| DatabaseUrl::from_file("DATA_DIR", settings.data_dir.join(name));
         let users = users.unwrap_or_else(|| in_data_dir(data_dir::USERS));
+        if !settings.posts {
+            return Ok(Self { users, posts: None });
+        }
         let posts = posts.unwrap_or_else(|| match users.target() {
             DatabaseTarget::Postgres(_) => users.clone(),
             DatabaseTarget::Sqlite(_) => in_data_dir(data_dir::POSTS),
         });
         if !users.is_same_file_as(&posts) {
-            return Ok(Self { users, posts });
+            return Ok(Self { users, posts: Some(posts) });
         }
         Err(if has_posts_setting {
             posts.invalid(format!("users are in {posts}; name another file for posts"))

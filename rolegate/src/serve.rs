@@ -16,6 +16,7 @@ use rolegate_auth_service::{
 use rolegate_gateway::Gateway;
 use rolegate_grpc_server::GrpcListener;
 use rolegate_grpc_tls::ServerTls;
+use rolegate_posts_service::host;
 use rolegate_proto::{SERVICE_NAME, posts_v1::post_service_server};
 use rolegate_service_runtime::{
     admin_server::AdminServer,
@@ -37,6 +38,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     settings.check_addresses()?;
     let databases = Databases::from_settings(&settings)?;
     let data_dir = DataDir::open(&settings.data_dir)?;
+    let _serving = data_dir.mark_served();
     let (auth_tls, posts_tls) = (settings.service.tls()?, settings.posts_tls.load()?);
     let has_own_database = settings.database_url.is_none() && settings.database_url_file.is_none();
     let password_file = data_dir.initial_admin_password();
@@ -49,12 +51,15 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     // The gateway and posts-service share one client, and thereby its batches.
     let (auth_client, auth_in_memory) = in_memory::auth();
     let (posts_client, posts_in_memory) = in_memory::posts();
+    let posts_client = settings.posts.then_some(posts_client);
     let open = async {
         let auth = AuthService::open(config).await?;
         let (client, trusted) = (auth_client.clone(), CidrSet::default());
         let memory = settings.public.response_memory_mib;
-        let open = rolegate_posts_service::host::open(&databases.posts, client, &trusted, memory);
-        let posts = open.await?;
+        let posts = match &databases.posts {
+            Some(posts) => Some(host::open(posts, client, &trusted, memory).await?),
+            None => None,
+        };
         Ok::<_, Failure>((auth, posts))
     };
     let (auth, posts) = tokio::select! {
@@ -64,7 +69,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
 
     let auth_grpc = bind("AUTH_LISTEN_ADDR", settings.auth_listen_addr, auth_tls.as_ref()).await?;
     let posts_grpc =
-        bind("POSTS_LISTEN_ADDR", settings.posts_listen_addr, posts_tls.as_ref()).await?;
+        bind("POSTS_LISTEN_ADDR", settings.posts_listen_addr(), posts_tls.as_ref()).await?;
     let gateway = Gateway::bind(&settings.public).await?;
 
     let hint = match (password_file.exists(), has_own_database || !had_password_file) {
@@ -83,8 +88,17 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         .listener("grpc", url(&auth_grpc), SERVICE_NAME)
         .listener("posts", url(&posts_grpc), posts_name)
         .http("ops", Some(admin.address()), "/livez /readyz /metrics")
-        .remark("Posts: on, in this process")
-        .remark(banner::text(bearer, basic, &hint, Container::current().as_ref()))
+        .remark(match posts {
+            Some(_) => "Posts: on, in this process",
+            None => "Posts: off, because POSTS is off",
+        })
+        .remark(banner::text(
+            bearer,
+            basic,
+            &hint,
+            &banner::reset_password(&settings.data_dir, &databases.users, has_own_database),
+            Container::current().as_ref(),
+        ))
         .print(settings.common.telemetry.log_format);
 
     // TCP callers of gRPC stop with the clients of the gateway. In memory, posts-service serves the
@@ -93,13 +107,19 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let auth_in_memory = Some((auth_in_memory, auth_shutdown.clone()));
     let posts_in_memory = Some((posts_in_memory, posts_shutdown.clone()));
     let serve_gateway = async {
-        gateway.serve(auth_client, Some(posts_client), shutdown.clone()).await;
+        gateway.serve(auth_client, posts_client, shutdown.clone()).await;
         posts_shutdown.stop_now();
     };
     let of_posts = readiness.of_another_store();
     let serve_posts = async {
         // Not that of the process: without posts, users can still be served.
-        let outcome = posts.serve(posts_grpc, posts_in_memory, of_posts, &shutdown).await;
+        let outcome = match posts {
+            Some(posts) => posts.serve(posts_grpc, posts_in_memory, of_posts, &shutdown).await,
+            None => {
+                posts_shutdown.stopping().await;
+                Ok(())
+            }
+        };
         auth_shutdown.stop_now();
         outcome
     };

@@ -2,7 +2,10 @@
 
 #![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
 
-use clap::Parser;
+use clap::{
+    ArgAction, Parser,
+    builder::{PossibleValuesParser, TypedValueParser as _},
+};
 use rolegate_auth_service::settings::ServiceSettings;
 use rolegate_gateway::settings::PublicSettings;
 use rolegate_posts_service::settings::ServerTlsSettings;
@@ -37,6 +40,16 @@ pub struct Settings {
     /// Address of the gRPC listener of users, or off
     #[arg(long, env = "AUTH_LISTEN_ADDR", default_value = "127.0.0.1:50051", value_parser = listen_address::<50051>)]
     pub auth_listen_addr: ListenAddress,
+
+    /// Whether there are posts: their routes, their gRPC listener and their database
+    #[arg(
+        long,
+        env = "POSTS",
+        default_value = "on",
+        action = ArgAction::Set,
+        value_parser = PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
+    )]
+    pub posts: bool,
 
     /// Address of the gRPC listener of posts, or off
     #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = listen_address::<50052>)]
@@ -81,12 +94,18 @@ impl ProgramSettings for Settings {
     fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
         let mut addresses = self.public.addresses();
         addresses.extend(self.auth_listen_addr.0.map(|users| ("AUTH_LISTEN_ADDR", users)));
-        addresses.extend(self.posts_listen_addr.0.map(|posts| ("POSTS_LISTEN_ADDR", posts)));
+        let posts = self.posts_listen_addr().0;
+        addresses.extend(posts.map(|posts| ("POSTS_LISTEN_ADDR", posts)));
         addresses
     }
 }
 
 impl Settings {
+    /// The address of posts, which is off without posts.
+    pub(crate) fn posts_listen_addr(&self) -> ListenAddress {
+        ListenAddress(self.posts_listen_addr.0.filter(|_| self.posts))
+    }
+
     /// Whether the signing secret is set, so that none is generated.
     pub(crate) fn has_signing_secret(&self) -> bool {
         self.service.signing_secret.is_some() || self.service.signing_secret_file.is_some()

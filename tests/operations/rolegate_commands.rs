@@ -8,6 +8,8 @@ for_both_stores!(
     users_are_created_and_disabled_beside_the_running_service,
     doctor_finds_no_problem_before_the_first_start_and_while_serving,
     migrate_creates_the_tables_of_both_services,
+    without_posts_there_are_no_routes_and_no_database_of_posts,
+    the_command_of_a_start_sets_the_password_of_admin,
 );
 
 const PASSWORD: &str = "planted-new-password-7c2d";
@@ -36,8 +38,9 @@ async fn users_are_created_and_disabled_beside_the_running_service(store: Store)
     let folder = tempfile::tempdir().expect("a folder");
     let early = run(&["user", "list"], &settings, folder.path()).await;
     assert_eq!(early.code, Some(64), "{early:?}");
-    let missing = ["does not exist, or has no users yet", "there is no folder ./data"];
-    assert!(missing.iter().any(|text| early.stderr.contains(text)), "{early:?}");
+    let missing = "there is no database yet; the first start creates it\n";
+    assert!(early.stderr.ends_with(missing), "{early:?}");
+    assert!(early.stdout.is_empty(), "{early:?}");
     assert!(!folder.path().join("data").exists(), "a command on users creates nothing");
 
     let process = Process::start(Program::FastHashRolegate, &settings, folder.path());
@@ -94,6 +97,90 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     expect_line(&exit, "ok", "in use by a server that is ready");
     let current = exit.stdout.matches("the schema is up to date").count();
     assert_eq!(current, 2, "{exit:?}");
+}
+
+async fn without_posts_there_are_no_routes_and_no_database_of_posts(store: Store) {
+    let (mut settings, database) = settings(store).await;
+    settings.insert("POSTS".to_owned(), "off".to_owned());
+    let folder = tempfile::tempdir().expect("a folder");
+    let migrated = run(&["migrate"], &settings, folder.path()).await;
+    assert_eq!(migrated.stdout.matches("The schema is up to date: ").count(), 1, "{migrated:?}");
+    let process = Process::start(Program::FastHashRolegate, &settings, folder.path());
+    let mut process = process.ready().await;
+    process.wait_for_readiness(200).await;
+    assert!(process.stdout().contains("Posts: off, because POSTS is off"), "{}", process.stdout());
+    assert_eq!(process.address("posts"), "off");
+    let bearer = Api::at(&process.address("bearer"));
+    bearer.get("/posts").await.expect_detail(404, "Not Found");
+    assert!(!bearer.get("/openapi.json").await.expect(200).body.contains("/posts"));
+    let checked = run(&["doctor"], &settings, folder.path()).await;
+    assert!(
+        !checked.stdout.contains("posts.db") && !checked.stdout.contains("POSTS_"),
+        "{checked:?}"
+    );
+    match &database {
+        Some(database) => database.execute("CREATE SCHEMA posts").await,
+        None => {
+            for arguments in [&["backup", "copy.db"][..], &["restore", "copy.db", "--replace"]] {
+                if arguments[0] == "restore" {
+                    process.kill().await;
+                }
+                let exit = run(arguments, &settings, folder.path()).await;
+                assert_eq!(exit.code, Some(0), "{exit:?}");
+                assert!(
+                    exit.stdout.ends_with("rolegate.db, which was checked.\n")
+                        || arguments[0] == "backup"
+                );
+            }
+            let exists = |name: &str| folder.path().join(name).exists();
+            assert!(!exists("data/posts.db") && !exists("copy.db.posts") && exists("copy.db"));
+        }
+    }
+}
+
+async fn the_command_of_a_start_sets_the_password_of_admin(store: Store) {
+    let (settings, _database) = settings(store).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let start = || Process::start(Program::FastHashRolegate, &settings, folder.path());
+    start().ready().await.kill().await;
+    std::fs::remove_file(folder.path().join("data/initial-admin-password")).expect("generated");
+    let process = start().ready().await;
+    let said = process.stdout();
+    let command = said.lines().find(|line| line.contains(" user reset-password admin"));
+    let command = command.unwrap_or_else(|| panic!("no command: {said}"));
+    // The settings of its listeners are of no interest to a command.
+    let mut pasted = std::process::Command::new("sh");
+    pasted.env_clear().envs(settings.get_key_value("DATABASE_URL"));
+    let pasted = pasted.args(["-c", &format!("echo {PASSWORD} | {command}")]).output();
+    let pasted = pasted.expect("a shell");
+    assert!(pasted.status.success(), "{pasted:?}");
+    TestUser::log_in(&Api::at(&process.address("bearer")), "admin", PASSWORD).await;
+}
+
+#[tokio::test]
+async fn a_second_rolegate_on_one_data_dir_warns_and_commands_do_not() {
+    let (settings, _database) = settings(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let start = || Process::start(Program::FastHashRolegate, &settings, folder.path()).ready();
+    let warns =
+        |process: &Process| process.stderr().contains("another rolegate serves this DATA_DIR");
+    let mut first = start().await;
+    assert!(!warns(&first));
+    let second = start().await;
+    second.logs("the first", |line| line.contains("WARN") && line.contains("./data")).await;
+    assert!(warns(&second) && !warns(&first));
+    for arguments in [&["user", "list"][..], &["doctor"], &["migrate"], &["backup", "copy.db"]] {
+        let exit = run(arguments, &settings, folder.path()).await;
+        assert!(exit.code == Some(0) && !exit.stderr.contains("another rolegate"), "{exit:?}");
+    }
+    // The second one still holds its mark.
+    first.kill().await;
+    let third = start().await;
+    assert!(warns(&third));
+    for mut process in [second, third] {
+        process.kill().await;
+    }
+    assert!(!warns(&start().await));
 }
 
 #[tokio::test]

@@ -12,7 +12,10 @@ use rolegate_sql_store::{
     DatabaseTarget, DatabaseUrl, Inspection, OpenError, Schema,
     sqlite::{CopyError, DatabaseCopy, Replacement, file_exists},
 };
-use std::path::{Path, PathBuf};
+use std::{
+    iter,
+    path::{Path, PathBuf},
+};
 
 #[derive(Args, Debug)]
 pub(super) struct Backup {
@@ -32,7 +35,8 @@ pub(super) struct Restore {
 impl Backup {
     pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         let databases = Databases::from_settings(settings)?;
-        let (users, posts) = (sqlite_file(&databases.users)?, sqlite_file(&databases.posts)?);
+        let users = sqlite_file(&databases.users)?;
+        let posts = databases.posts.as_ref().map(sqlite_file).transpose()?;
         let (new_users, new_posts) = (&self.file, &posts_file(&self.file));
         for file in [new_users, new_posts] {
             if file_exists(file).map_err(invalid_file)? {
@@ -41,17 +45,24 @@ impl Backup {
             }
         }
         require(&databases.users, &users::inspect(&databases.users).await?)?;
-        require(&databases.posts, &posts::inspect(&databases.posts).await?)?;
+        if let Some(posts) = &databases.posts {
+            require(posts, &posts::inspect(posts).await?)?;
+        }
         // First, so that the authors of all posts are among the users.
-        let posts = DatabaseCopy::create(posts, new_posts).await.map_err(failed)?;
+        let posts = match posts {
+            Some(posts) => Some(DatabaseCopy::create(posts, new_posts).await.map_err(failed)?),
+            None => None,
+        };
         let users = DatabaseCopy::create(users, new_users).await.map_err(failed)?;
-        posts.persist_new(new_posts).map_err(failed)?;
+        let has_posts = posts.is_some();
+        if let Some(posts) = posts {
+            posts.persist_new(new_posts).map_err(failed)?;
+        }
         if let Err(error) = users.persist_new(new_users) {
             let _ = std::fs::remove_file(new_posts);
             return Err(failed(error));
         }
-        let (users, posts) = (new_users.display(), new_posts.display());
-        print(&format!("The users are in {users}, the posts in {posts}. Both were checked."));
+        print_done(new_users, has_posts.then_some(new_posts));
         Ok(())
     }
 }
@@ -59,12 +70,16 @@ impl Backup {
 impl Restore {
     pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         let databases = Databases::from_settings(settings)?;
-        let (users, posts) = (sqlite_file(&databases.users)?, sqlite_file(&databases.posts)?);
+        let users = sqlite_file(&databases.users)?;
+        let posts = databases.posts.as_ref().map(sqlite_file).transpose()?;
         let (old_users, old_posts) = (&self.file, &posts_file(&self.file));
         require_backup(old_users, users::inspect).await?;
-        require_backup(old_posts, posts::inspect).await?;
+        if posts.is_some() {
+            require_backup(old_posts, posts::inspect).await?;
+        }
         DataDir::open(&settings.data_dir)?;
-        for (url, file) in [(&databases.users, users), (&databases.posts, posts)] {
+        for url in iter::once(&databases.users).chain(&databases.posts) {
+            let file = sqlite_file(url)?;
             let exists = file_exists(file).map_err(|problem| url.invalid(problem))?;
             if exists && !self.replace {
                 let problem = format!("{} exists; --replace replaces it", file.display());
@@ -72,15 +87,32 @@ impl Restore {
             }
         }
         let in_place_of_users = Replacement::begin(users).await.map_err(failed)?;
-        let in_place_of_posts = Replacement::begin(posts).await.map_err(failed)?;
-        let new_posts = in_place_of_posts.prepare(old_posts).await.map_err(failed)?;
+        let in_place_of_posts = match posts {
+            Some(posts) => {
+                let place = Replacement::begin(posts).await.map_err(failed)?;
+                let new = place.prepare(old_posts).await.map_err(failed)?;
+                Some((place, new))
+            }
+            None => None,
+        };
         let new_users = in_place_of_users.prepare(old_users).await.map_err(failed)?;
-        in_place_of_posts.finish(new_posts).map_err(failed)?;
+        if let Some((place, new_posts)) = in_place_of_posts {
+            place.finish(new_posts).map_err(failed)?;
+        }
         in_place_of_users.finish(new_users).map_err(failed)?;
-        let (users, posts) = (users.display(), posts.display());
-        print(&format!("The users are in {users}, the posts in {posts}. Both were checked."));
+        print_done(users, posts);
         Ok(())
     }
+}
+
+fn print_done(users: &Path, posts: Option<&Path>) {
+    let users = users.display();
+    print(&match posts.map(Path::display) {
+        Some(posts) => {
+            format!("The users are in {users}, the posts in {posts}. Both were checked.")
+        }
+        None => format!("The users are in {users}, which was checked."),
+    });
 }
 
 /// `FILE.posts`

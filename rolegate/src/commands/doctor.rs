@@ -93,6 +93,7 @@ async fn check_databases(doctor: &mut Doctor, settings: &Settings) {
     } else {
         check_users(doctor, "users", service, Ok(users), admin).await;
     }
+    let Some(posts) = posts else { return };
     if is_new(&posts) {
         doctor.report("posts", Ok::<_, &str>(format!("{posts}: the first start creates it")));
     } else {

@@ -8,5 +8,8 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     let databases = Databases::from_settings(settings)?;
     DataDir::open(&settings.data_dir)?;
     rolegate_auth_service::commands::migrate(&databases.users).await?;
-    rolegate_posts_service::commands::migrate(&databases.posts).await
+    match &databases.posts {
+        Some(posts) => rolegate_posts_service::commands::migrate(posts).await,
+        None => Ok(()),
+    }
 }
