@@ -14,6 +14,7 @@ use http::{
     },
 };
 use rolegate_auth_client::axum::ApiError;
+use rolegate_proto::http::HttpReason;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Allows what the page consists of, nothing inline, nothing from other origins, and no framing.
@@ -105,7 +106,7 @@ fn file(name: &str, request: &HeaderMap) -> Response {
 }
 
 fn not_found() -> Response {
-    ApiError::new(StatusCode::NOT_FOUND, "Not Found").into_response()
+    ApiError::http(HttpReason::RouteNotFound, "Not Found").into_response()
 }
 
 fn content_type(name: &str) -> &'static str {

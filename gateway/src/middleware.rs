@@ -28,12 +28,13 @@ use axum::{
 use catch_panic::catch_panic;
 use drain_body::drain_unread;
 use http::{
-    HeaderValue, Method, StatusCode,
+    HeaderValue, Method,
     header::{AUTHORIZATION, CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS},
 };
 use metrics::RequestMetrics;
 use request_origin::{RequestOrigin, X_REQUEST_ID};
-use rolegate_auth_client::{CallError, Reason, axum::ApiError};
+use rolegate_auth_client::{CallError, axum::ApiError};
+use rolegate_proto::http::HttpReason;
 use rolegate_service_runtime::{cidr_set::CidrSet, host_header, memory_budget::MemoryBudget};
 use rolegate_telemetry::{event_log::EventLog, request_context::RequestContext};
 use std::sync::Arc;
@@ -63,10 +64,10 @@ where
 {
     let trusted_proxies = Arc::new(settings.trusted_proxies.clone());
     let routes = routes
-        .fallback(async || ApiError::new(StatusCode::NOT_FOUND, "Not Found"))
+        .fallback(async || ApiError::http(HttpReason::RouteNotFound, "Not Found"))
         // axum adds `Allow`.
         .method_not_allowed_fallback(async || {
-            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
+            ApiError::http(HttpReason::MethodNotAllowed, "Method Not Allowed")
         });
     let routes = settings.cors_allowed_origins.layer(routes);
     let state = MiddlewareState { variant, trusted_proxies, memory: memory.requests.clone() };
@@ -142,6 +143,7 @@ mod tests {
         test_support::{bare, send},
     };
     use axum::{Router, routing::get};
+    use rolegate_proto::http::HttpReason;
 
     #[tokio::test]
     async fn a_request_without_host_gets_the_headers_of_every_response() {
@@ -152,6 +154,7 @@ mod tests {
         request.headers_mut().clear();
         let response = send(&router, request).await;
         response.assert_error(400, "Host header is missing, repeated or malformed.");
+        response.assert_reason(HttpReason::HostInvalid.http().0);
         assert_eq!(response.header("connection"), "close");
         assert_eq!(response.header("x-content-type-options"), "nosniff");
         assert_eq!(response.header("cache-control"), "no-store");

@@ -9,7 +9,7 @@ pub(crate) mod docs_ui;
 pub(crate) mod guard;
 pub(crate) mod responses;
 
-use responses::{ErrorBody, add_response};
+use responses::{ErrorBody, REASON_SCHEMA, add_reasons, add_response, reason_schema};
 use rolegate_proto::limits::MAX_PAGE_SIZE;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -53,6 +53,7 @@ pub(crate) fn document(variant: Variant, mut document: OpenApi) -> OpenApi {
     }
     let components = document.components.get_or_insert_default();
     components.schemas.insert(ErrorBody::name().into(), ErrorBody::schema());
+    components.schemas.insert(REASON_SCHEMA.into(), reason_schema().into());
     components.add_security_scheme(variant.scheme_name, SecurityScheme::Http(variant.scheme));
     document
 }
@@ -138,6 +139,7 @@ fn complete(operation: &mut Operation, variant: &Variant) {
         "An unexpected error in the service.",
         &["Internal server error."],
     );
+    add_reasons(operation);
     for response in operation.responses.responses.values_mut() {
         if let RefOr::T(response) = response
             && response.description.is_empty()

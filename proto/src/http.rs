@@ -3,6 +3,64 @@
 use crate::Reason;
 use std::time::Duration;
 
+/// The header of every error that names its reason, for programs: texts are for people.
+pub const REASON_HEADER: &str = "rolegate-reason";
+
+macro_rules! http_reasons {
+    ($($(#[$doc:meta])+ $variant:ident = $name:literal, $status:literal;)+) => {
+        /// Why an HTTP request was refused other than by a service, which has a [`Reason`]. Stable, and
+        /// documented in `docs/http-api.md`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum HttpReason {
+            $($(#[$doc])+ $variant,)+
+        }
+
+        impl HttpReason {
+            /// Every reason.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The name in the header, and the status.
+            #[must_use]
+            pub const fn http(self) -> (&'static str, u16) {
+                match self { $(Self::$variant => ($name, $status)),+ }
+            }
+        }
+    };
+}
+
+http_reasons! {
+    /// No credentials, or malformed ones.
+    NotAuthenticated = "NOT_AUTHENTICATED", 401;
+    /// Not exactly one valid `Host`.
+    HostInvalid = "HOST_INVALID", 400;
+    /// A parameter in the path has another type.
+    PathInvalid = "PATH_INVALID", 400;
+    /// The query, or a parameter in it.
+    QueryInvalid = "QUERY_INVALID", 400;
+    /// The body is of another form.
+    BodyInvalid = "BODY_INVALID", 400;
+    /// A field of the body is missing, repeated or of another type.
+    FieldInvalid = "FIELD_INVALID", 400;
+    /// The body has a field that the endpoint does not know.
+    FieldUnknown = "FIELD_UNKNOWN", 400;
+    /// No endpoint has this path.
+    RouteNotFound = "ROUTE_NOT_FOUND", 404;
+    /// The path has no endpoint of this method.
+    MethodNotAllowed = "METHOD_NOT_ALLOWED", 405;
+    /// The body did not arrive in time.
+    BodyTimedOut = "BODY_TIMED_OUT", 408;
+    /// The body has too many bytes.
+    BodyTooLarge = "BODY_TOO_LARGE", 413;
+    /// The body has another `Content-Type`.
+    MediaTypeUnsupported = "MEDIA_TYPE_UNSUPPORTED", 415;
+    /// An internal error; as [`Reason::Internal`].
+    Internal = "INTERNAL", 500;
+    /// No service answered: it cannot be reached, or its answer is not one of ours.
+    UpstreamUnavailable = "UPSTREAM_UNAVAILABLE", 503;
+    /// No service answered in time.
+    UpstreamTimedOut = "UPSTREAM_TIMED_OUT", 504;
+}
+
 /// `Retry-After` where no service sent a delay.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -76,8 +134,44 @@ pub fn retry_after(status: u16, delay: Option<Duration>) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reason, retry_after};
-    use std::time::Duration;
+    use super::{HttpReason, Reason, retry_after};
+    use std::{collections::BTreeSet, time::Duration};
+
+    /// The rows of the table of errors: status, reasons, and the whole row.
+    fn documented() -> Vec<(u16, Vec<&'static str>, &'static str)> {
+        let rows = include_str!("../../docs/http-api.md").lines();
+        let row = |row: &'static str| {
+            let mut cells = row.strip_prefix("| ")?.split(" | ");
+            let status = cells.next()?.parse().ok()?;
+            let reasons = cells.next()?.split(", ").map(|name| name.trim_matches('`'));
+            Some((status, reasons.collect(), row))
+        };
+        rows.skip_while(|line| !line.starts_with("| Status | `Rolegate-Reason`"))
+            .take_while(|line| line.starts_with('|'))
+            .filter_map(row)
+            .collect()
+    }
+
+    #[test]
+    fn the_table_of_errors_has_exactly_the_reasons_with_their_statuses_and_details() {
+        let rows = documented();
+        let pairs = |row: &(u16, Vec<&'static str>, _)| {
+            row.1.iter().map(|name| (row.0, *name)).collect::<Vec<_>>()
+        };
+        let documented: BTreeSet<_> = rows.iter().flat_map(pairs).collect();
+        let of_services = Reason::ALL.iter().map(|reason| (reason.http().0, reason.as_str()));
+        let of_http = HttpReason::ALL.iter().map(|reason| reason.http());
+        let ours: BTreeSet<_> =
+            of_services.chain(of_http.map(|(name, status)| (status, name))).collect();
+        assert_eq!(documented, ours);
+        for reason in Reason::ALL {
+            let Some(detail) = reason.http().1 else { continue };
+            let has_both = |row: &(_, Vec<&str>, &str)| {
+                row.1.contains(&reason.as_str()) && row.2.contains(&format!("`{detail}`"))
+            };
+            assert!(rows.iter().any(has_both), "{reason:?}: {detail}");
+        }
+    }
 
     #[test]
     fn every_reason_is_an_error_of_the_client_or_of_the_server() {

@@ -26,7 +26,8 @@ async fn admin_creates_users_while_registration_is_closed(setup: TestSetup) {
         let created = create(&app, &admin, &body).await;
         let id = created.expect(201).json()["id"].as_i64().expect("an id");
         let role = role.unwrap_or("user");
-        created.expect_json(201, &json!({ "id": id, "username": name, "role": role }));
+        let body = json!({ "id": id, "username": name, "role": role, "disabled": false });
+        created.expect_json(201, &body);
         let location = created.header("location").expect("a location");
         assert_eq!(location, format!("/users/{id}"));
         let shown = app.bearer.with_token(&admin.token).get(location).await;

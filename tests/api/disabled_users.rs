@@ -150,6 +150,15 @@ async fn invalid_update_is_refused(setup: TestSetup) {
     ] {
         update(&app, &admin, ann.id, &body).await.expect_detail(400, detail);
     }
+    for (body, name) in [
+        (json!({ "role": "admin" }), "role"),
+        (json!({ "disabled": true, "role": "admin", "Disabled": true }), "role"),
+        (json!({ "password": "x", "disabled": 1 }), "password"),
+    ] {
+        let refused = update(&app, &admin, ann.id, &body).await;
+        refused.expect_detail(400, &format!("Field \"{name}\" is not known."));
+        refused.expect_header("rolegate-reason", Some("FIELD_UNKNOWN"));
+    }
     set_disabled(&app, &admin, 999_999, true).await.expect_detail(404, "User not found.");
     set_disabled(&app, &ann, admin.id, true).await.expect_detail(403, "Insufficient privileges.");
     app.bearer.with_token(&ann.token).get("/profile").await.expect(200);

@@ -77,16 +77,23 @@ async fn refusals_are_those_of_the_gateway(setup: TestSetup) {
     let client = client(&app).await;
     let token = app.admin().await.token;
     let twice = format!("{}, {}", bearer(&token), bearer(&token));
-    for (authorization, challenge, detail) in [
-        ("", "Bearer", "Not authenticated."),
-        ("Digest x", "Bearer", "Not authenticated."),
-        (&*twice, "Bearer", "Not authenticated."),
-        ("Bearer x", "Bearer error=\"invalid_token\"", "Invalid or expired token."),
-        (&*basic("admin", "wrong"), "Bearer", "Invalid username or password."),
-        (&*basic("nobody", "wrong"), "Bearer", "Invalid username or password."),
+    let invalid = "Bearer error=\"invalid_token\"";
+    for (authorization, challenge, detail, reason) in [
+        ("", "Bearer", "Not authenticated.", "NOT_AUTHENTICATED"),
+        ("Digest x", "Bearer", "Not authenticated.", "NOT_AUTHENTICATED"),
+        (&*twice, "Bearer", "Not authenticated.", "NOT_AUTHENTICATED"),
+        ("Bearer x", invalid, "Invalid or expired token.", "TOKEN_INVALID"),
+        (
+            &*basic("admin", "wrong"),
+            "Bearer",
+            "Invalid username or password.",
+            "CREDENTIALS_INVALID",
+        ),
+        (&*basic("nobody", "x"), "Bearer", "Invalid username or password.", "CREDENTIALS_INVALID"),
     ] {
         let refused = ask(&client, "*", authorization).await;
         refused.expect_refused(16, 401, detail);
+        assert_eq!(refused.values("rolegate-reason"), [reason], "{authorization}");
         assert_eq!(refused.values("www-authenticate"), [challenge, "Basic"], "{authorization}");
     }
     let refused = decide(&client, check(Some("*"), None)).await;

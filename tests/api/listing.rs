@@ -34,9 +34,9 @@ async fn users_are_listed_by_id_with_name_and_role_only(setup: TestSetup) {
     let admin_id = app.admin().await.id;
     let (bob, ann) = (app.user("bob").await, app.user_with_role("ann", "author").await);
     let users = json!([
-        { "id": admin_id, "username": "admin", "role": "admin" },
-        { "id": bob.id, "username": "bob", "role": "user" },
-        { "id": ann.id, "username": "ann", "role": "author" },
+        { "id": admin_id, "username": "admin", "role": "admin", "disabled": false },
+        { "id": bob.id, "username": "bob", "role": "user", "disabled": false },
+        { "id": ann.id, "username": "ann", "role": "author", "disabled": false },
     ]);
     api.get("/users").await.expect_json(200, &json!({ "users": users, "next": null }));
 }

@@ -24,7 +24,7 @@ async fn single_user_is_shown_as_in_the_list(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user_with_role("ann", "author").await;
     let admin = app.bearer.with_token(&app.admin().await.token);
-    let shown = json!({ "id": ann.id, "username": "ann", "role": "author" });
+    let shown = json!({ "id": ann.id, "username": "ann", "role": "author", "disabled": false });
     let response = admin.get(&format!("/users/{}", ann.id)).await;
     response.expect_json(200, &shown);
     response.expect_header("cache-control", Some("no-store"));
@@ -32,7 +32,7 @@ async fn single_user_is_shown_as_in_the_list(setup: TestSetup) {
     let listed = admin.get("/users?username=ann").await;
     assert_eq!(listed.expect(200).json()["users"], json!([shown]));
     app.database.set_role("ann", "user").await;
-    let now = json!({ "id": ann.id, "username": "ann", "role": "user" });
+    let now = json!({ "id": ann.id, "username": "ann", "role": "user", "disabled": false });
     admin.get(&format!("/users/{}", ann.id)).await.expect_json(200, &now);
 }
 

@@ -108,11 +108,23 @@ impl Api {
         let description = format!("{} {}", request.method(), request.url());
         let received = self.client.execute(request).await?;
         let (status, headers) = (received.status().as_u16(), received.headers().clone());
-        Ok(TestResponse { request: description, status, headers, body: received.text().await? })
+        let body = received.text().await?;
+        Ok(TestResponse { request: description, status, headers, body }.checked())
     }
 }
 
 impl TestResponse {
+    /// Asserts what holds for every response: exactly the errors of an API name a reason. Other errors
+    /// are those of probes and of heads that cannot be parsed, which are not JSON.
+    #[must_use]
+    pub(crate) fn checked(self) -> Self {
+        let is_error = self.status >= 400;
+        let is_ours = self.header("content-type") == Some("application/json");
+        let has_reason = self.header("rolegate-reason").is_some();
+        assert_eq!(has_reason, is_error && is_ours, "{self}");
+        self
+    }
+
     /// Asserts this status.
     #[track_caller]
     pub fn expect(&self, status: u16) -> &Self {

@@ -147,6 +147,7 @@ impl Decision {
         let body = serde_json::json!({ "detail": detail }).to_string();
         assert_eq!((self.code, self.http_status, &self.body), (code, http_status, &body));
         assert_eq!(self.values("content-type"), ["application/json"]);
+        assert_eq!(self.values("rolegate-reason").len(), 1, "{self:?}");
         let challenges = if http_status == 401 { 2 } else { 0 };
         assert_eq!(self.values("www-authenticate").len(), challenges, "{self:?}");
         let is_temporary = [429, 503].contains(&http_status);

@@ -59,4 +59,5 @@ fn parse(request: &str, text: &str) -> TestResponse {
         headers,
         body: body.to_owned(),
     }
+    .checked()
 }

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{
-    HeaderMap, HeaderValue, StatusCode, Version,
+    HeaderMap, HeaderName, HeaderValue, StatusCode, Version,
     header::{CONNECTION, CONTENT_TYPE, HOST},
 };
 use std::net::Ipv6Addr;
@@ -67,7 +67,9 @@ pub fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
     if is_valid(request.version(), request.headers()) {
         return None;
     }
-    let headers = [(CONTENT_TYPE, "application/json"), (CONNECTION, "close")];
+    // As every error of the gateway, which has a test.
+    let reason = (HeaderName::from_static("rolegate-reason"), "HOST_INVALID");
+    let headers = [(CONTENT_TYPE, "application/json"), (CONNECTION, "close"), reason];
     Some((StatusCode::BAD_REQUEST, headers, BODY).into_response())
 }
 

@@ -107,7 +107,7 @@ async fn success_bodies_are_those_of_the_contract() {
         (authorized("GET", "/protected", "Bearer user"), json!({"message": "Welcome user!"})),
         (
             authorized("GET", "/users/2", "Bearer admin"),
-            json!({"id": 2, "username": "author", "role": "author"}),
+            json!({"id": 2, "username": "author", "role": "author", "disabled": false}),
         ),
         (
             with_token(json("PATCH", "/users/2", r#"{"disabled":true}"#), "admin"),

@@ -4,7 +4,7 @@ use super::{role_name::RoleName, user_response::UserResponse};
 use crate::extract::pagination::{QueryParams, id_parameter, limit_parameter, parameter};
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{
-    AuthClient, CallContext, UserPage, UserQuery,
+    AuthClient, CallContext, CallError, Reason, UserPage, UserQuery,
     axum::{ApiError, BearerToken},
 };
 use serde::Serialize;
@@ -71,7 +71,9 @@ pub(crate) async fn list_users(
 }
 
 fn query(params: &QueryParams) -> Result<UserQuery, ApiError> {
-    let role = |name: &str| name.parse().map_err(|_| ApiError::bad_request("Invalid role."));
+    let role = |name: &str| {
+        name.parse().map_err(|_| ApiError::from(CallError::local(Reason::RoleInvalid)))
+    };
     params.expect_only(&["limit", "after", "username", "role"])?;
     Ok(UserQuery {
         limit: params.limit()?,

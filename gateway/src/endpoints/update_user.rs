@@ -13,8 +13,9 @@ use rolegate_auth_client::{
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// What to change.
+/// What to change. Other fields are refused: a caller must not take them for changed.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct UserUpdateRequest {
     /// Whether every credential of the user is refused.
     disabled: bool,
@@ -35,7 +36,7 @@ pub(crate) struct UserUpdateRequest {
         (
             status = 400,
             description = "The user is the last admin, the id is not an integer, or the request body \
-                           is malformed.",
+                           is malformed or has another field.",
             body = ErrorBody,
             example = json!({"detail": "The last admin cannot be removed."})
         )
@@ -51,5 +52,5 @@ pub(crate) async fn update_user(
     let PathId(user_id) = user_id?;
     let UserUpdateRequest { disabled } = request?;
     let user = auth.set_user_disabled(&actor, user_id, disabled, context).await?;
-    Ok(Json(UserResponse::with_disabled(user)))
+    Ok(Json(user.into()))
 }

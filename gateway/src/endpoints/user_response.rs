@@ -15,23 +15,13 @@ pub(crate) struct UserResponse {
     username: String,
     #[schema(value_type = RoleName)]
     role: &'static str,
-    /// Every credential of the user is refused. Shown where true, and by the update.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = bool, required = false)]
-    disabled: Option<bool>,
-}
-
-impl UserResponse {
-    /// Shows `disabled` also where it is false.
-    pub(crate) fn with_disabled(user: User) -> Self {
-        let disabled = Some(user.disabled);
-        Self { disabled, ..user.into() }
-    }
+    /// Whether every credential of the user is refused.
+    disabled: bool,
 }
 
 impl From<User> for UserResponse {
     fn from(user: User) -> Self {
         let User { id, username, role, disabled } = user;
-        Self { id, username, role: role.as_str(), disabled: disabled.then_some(true) }
+        Self { id, username, role: role.as_str(), disabled }
     }
 }

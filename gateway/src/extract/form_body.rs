@@ -5,8 +5,8 @@ use super::{
     pagination::QueryParams,
 };
 use axum::extract::{FromRequest, Request};
-use http::StatusCode;
 use rolegate_auth_client::axum::ApiError;
+use rolegate_proto::http::HttpReason;
 
 /// The fields of a form of at most 64 KiB. Rejects, in this order, with 413, 503 (too many bodies are being
 /// read), 408, 415 and 400.
@@ -20,9 +20,10 @@ impl<S: Sync> FromRequest<S> for FormBody {
         let bytes = read(body, MAX_BODY, head.extensions.get()).await?;
         if content_type(&head.headers).as_deref() != Some("application/x-www-form-urlencoded") {
             let detail = "Content-Type must be application/x-www-form-urlencoded.";
-            return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+            return Err(ApiError::http(HttpReason::MediaTypeUnsupported, detail));
         }
-        let invalid = || ApiError::bad_request("Request body is not valid UTF-8.");
+        let invalid =
+            || ApiError::http(HttpReason::BodyInvalid, "Request body is not valid UTF-8.");
         let text = String::from_utf8(bytes).map_err(|_| invalid())?;
         QueryParams::parse(&text).map(Self).map_err(|_| invalid())
     }
@@ -31,15 +32,15 @@ impl<S: Sync> FromRequest<S> for FormBody {
 impl FormBody {
     /// Rejects with 400 a field that is missing or repeated.
     pub(crate) fn get(&self, name: &str) -> Result<&str, ApiError> {
-        let invalid =
-            || ApiError::bad_request(format!("Field \"{name}\" must be given exactly once."));
+        let detail = || format!("Field \"{name}\" must be given exactly once.");
+        let invalid = || ApiError::http(HttpReason::FieldInvalid, detail());
         self.0.get(name).ok().flatten().ok_or_else(invalid)
     }
 
     /// Rejects with 400 a field that is repeated.
     pub(crate) fn expect_at_most_one(&self, name: &str) -> Result<(), ApiError> {
-        let repeated =
-            |_| ApiError::bad_request(format!("Field \"{name}\" is given more than once."));
+        let detail = || format!("Field \"{name}\" is given more than once.");
+        let repeated = |_| ApiError::http(HttpReason::FieldInvalid, detail());
         self.0.get(name).map(drop).map_err(repeated)
     }
 }

@@ -7,11 +7,12 @@ use axum::{
     body::Body,
     extract::{FromRequest, Request},
 };
-use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
+use http::{HeaderMap, header::CONTENT_TYPE};
 use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use object::{BodyError, ObjectDeserializer};
 use rolegate_auth_client::axum::ApiError;
+use rolegate_proto::http::HttpReason;
 use serde::de::DeserializeOwned;
 use std::{error::Error, time::Duration};
 use tokio::time::timeout;
@@ -23,11 +24,12 @@ pub(crate) const MAX_POST_BODY: usize = 1024 * 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A struct of strings and booleans, read from a JSON object of at most `MAX` bytes. Unknown fields
-/// are ignored.
+/// are ignored, unless the struct denies them.
 ///
 /// Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and 400. A field
-/// that is missing, repeated or of another type is not a rejection but the inner error, because
-/// handlers check the path before it. No error repeats anything of the body, which may hold a password.
+/// that is missing, repeated, of another type or not known is not a rejection but the inner error, because
+/// handlers check the path before it. No error repeats anything of the body but the name of an unknown field:
+/// it may hold a password.
 pub(crate) struct JsonBody<T, const MAX: usize = MAX_BODY>(pub(crate) Result<T, ApiError>);
 
 impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody<T, MAX> {
@@ -37,18 +39,16 @@ impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody
         let (head, body) = request.into_parts();
         let bytes = read(body, MAX, head.extensions.get()).await?;
         if !is_json(&head.headers) {
-            return Err(ApiError::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "Content-Type must be application/json.",
-            ));
+            let detail = "Content-Type must be application/json.";
+            return Err(ApiError::http(HttpReason::MediaTypeUnsupported, detail));
         }
         // serde_json does not check the encoding of ignored values.
-        let text = str::from_utf8(&bytes)
-            .map_err(|_| ApiError::bad_request("Request body is not valid UTF-8."))?;
+        let text =
+            str::from_utf8(&bytes).map_err(|_| invalid("Request body is not valid UTF-8."))?;
         match T::deserialize(ObjectDeserializer(text)) {
             Ok(value) => Ok(Self(Ok(value))),
-            Err(BodyError::Field(detail)) => Ok(Self(Err(ApiError::bad_request(detail)))),
-            Err(BodyError::Malformed(detail)) => Err(ApiError::bad_request(detail)),
+            Err(BodyError::Field(reason, detail)) => Ok(Self(Err(ApiError::http(reason, detail)))),
+            Err(BodyError::Malformed(detail)) => Err(invalid(detail)),
         }
     }
 }
@@ -87,7 +87,7 @@ pub(super) async fn read(
         Ok(bytes)
     };
     timeout(BODY_TIMEOUT, read).await.unwrap_or_else(|_elapsed| {
-        Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "Request body did not arrive in time."))
+        Err(ApiError::http(HttpReason::BodyTimedOut, "Request body did not arrive in time."))
     })
 }
 
@@ -99,14 +99,18 @@ async fn reserve(memory: Option<&BodyMemory>, bytes: usize) -> Result<(), ApiErr
 }
 
 fn too_large() -> ApiError {
-    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "Request body too large.")
+    ApiError::http(HttpReason::BodyTooLarge, "Request body too large.")
 }
 
 fn unreadable(error: &(dyn Error + 'static)) -> ApiError {
     if is_over_limit(error) {
         return too_large();
     }
-    ApiError::bad_request("Request body could not be read.")
+    invalid("Request body could not be read.")
+}
+
+fn invalid(detail: &'static str) -> ApiError {
+    ApiError::http(HttpReason::BodyInvalid, detail)
 }
 
 fn is_over_limit(error: &(dyn Error + 'static)) -> bool {

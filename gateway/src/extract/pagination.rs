@@ -4,8 +4,11 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
 use rolegate_auth_client::axum::ApiError;
-use rolegate_proto::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
-use std::str::FromStr;
+use rolegate_proto::{
+    http::HttpReason,
+    limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE},
+};
+use std::{borrow::Cow, str::FromStr};
 use url::form_urlencoded;
 use utoipa::openapi::{
     ObjectBuilder, RefOr, Schema, Type,
@@ -13,8 +16,8 @@ use utoipa::openapi::{
     schema::{KnownFormat, SchemaFormat},
 };
 
-/// Characters of the name of an unknown parameter in an error.
-const MAX_SHOWN_NAME: usize = 64;
+/// Characters of the name of an unknown parameter or field in an error.
+pub(super) const MAX_SHOWN_NAME: usize = 64;
 
 /// The decoded parameters of a query.
 pub(crate) struct QueryParams(Vec<(String, String)>);
@@ -33,7 +36,7 @@ impl QueryParams {
         // `form_urlencoded` would replace invalid bytes by U+FFFD, which a username may contain.
         percent_decode_str(query)
             .decode_utf8()
-            .map_err(|_| ApiError::bad_request("The query is not valid UTF-8."))?;
+            .map_err(|_| invalid("The query is not valid UTF-8."))?;
         Ok(Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect()))
     }
 
@@ -42,7 +45,7 @@ impl QueryParams {
         let unknown = self.0.iter().find(|(name, _)| !known.contains(&name.as_str()));
         unknown.map_or(Ok(()), |(name, _)| {
             let name: String = name.chars().take(MAX_SHOWN_NAME).collect();
-            Err(ApiError::bad_request(format!("Query parameter \"{name}\" is not known.")))
+            Err(invalid(format!("Query parameter \"{name}\" is not known.")))
         })
     }
 
@@ -51,9 +54,7 @@ impl QueryParams {
         let mut values = self.0.iter().filter(|(key, _)| key == name);
         match (values.next(), values.next()) {
             (value, None) => Ok(value.map(|(_, value)| value.as_str())),
-            _ => Err(ApiError::bad_request(format!(
-                "Query parameter \"{name}\" is given more than once."
-            ))),
+            _ => Err(invalid(format!("Query parameter \"{name}\" is given more than once."))),
         }
     }
 
@@ -63,7 +64,7 @@ impl QueryParams {
             let limit =
                 digits(text).filter(|&limit: &u16| (1..=MAX_PAGE_SIZE).contains(&limit.into()));
             limit.ok_or_else(|| {
-                ApiError::bad_request(format!(
+                invalid(format!(
                     "Query parameter \"limit\" must be a whole number from 1 to {MAX_PAGE_SIZE}."
                 ))
             })
@@ -75,13 +76,15 @@ impl QueryParams {
     pub(crate) fn id(&self, name: &str) -> Result<Option<i64>, ApiError> {
         let parse = |text| {
             digits(text).ok_or_else(|| {
-                ApiError::bad_request(format!(
-                    "Query parameter \"{name}\" must be an id, a whole number from 0."
-                ))
+                invalid(format!("Query parameter \"{name}\" must be an id, a whole number from 0."))
             })
         };
         self.get(name)?.map(parse).transpose()
     }
+}
+
+fn invalid(detail: impl Into<Cow<'static, str>>) -> ApiError {
+    ApiError::http(HttpReason::QueryInvalid, detail)
 }
 
 /// A number without a sign, which `parse` alone would accept.

@@ -3,6 +3,7 @@
 use axum::extract::{FromRequestParts, MatchedPath, Path};
 use http::request::Parts;
 use rolegate_auth_client::axum::ApiError;
+use rolegate_proto::http::HttpReason;
 
 /// Ids start at 1, so no row has this one.
 const NO_SUCH_ID: i64 = 0;
@@ -47,7 +48,8 @@ fn not_an_integer(parts: &Parts, index: usize) -> ApiError {
     // The route is a template, such as `/users/{user_id}`.
     let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let name = route.split(['{', '}']).nth(2 * index + 1).unwrap_or_default();
-    ApiError::bad_request(format!("Path parameter \"{name}\" must be an integer."))
+    let detail = format!("Path parameter \"{name}\" must be an integer.");
+    ApiError::http(HttpReason::PathInvalid, detail)
 }
 
 /// An integer beyond the range of ids is still an integer: the request then fails with 404.

@@ -2,6 +2,7 @@
 
 use humantime::parse_rfc3339;
 use rolegate_auth_client::axum::ApiError;
+use rolegate_proto::http::HttpReason;
 use std::time::{Duration, SystemTime};
 
 /// The time in the field `name`. Rejects with 400.
@@ -9,7 +10,7 @@ pub(crate) fn parse_field(name: &str, text: &str) -> Result<SystemTime, ApiError
     parse(text).ok_or_else(|| {
         let example = "2030-01-31T00:00:00Z";
         let detail = format!("Field \"{name}\" must be a time in RFC 3339, such as {example}.");
-        ApiError::bad_request(detail)
+        ApiError::http(HttpReason::FieldInvalid, detail)
     })
 }
 

@@ -16,7 +16,7 @@ use rolegate_auth_client::{
     CallContext, Requirement, Role, User,
     axum::{ApiError, RequiredRoles},
 };
-use rolegate_proto::identity_headers::identity_headers;
+use rolegate_proto::{http::HttpReason, identity_headers::identity_headers};
 
 /// 200 with the identity headers and no body, or an error. `?roles=author,admin` are the roles of which
 /// one is required; without it any user passes.
@@ -63,7 +63,7 @@ fn required_roles(query: &QueryParams) -> Result<Option<Vec<Role>>, ApiError> {
     let parse = |names| {
         let invalid = "Query parameter \"roles\" must be user, author or admin, or several of them \
                        separated by commas.";
-        Role::parse_list(names).map_err(|_| ApiError::bad_request(invalid))
+        Role::parse_list(names).map_err(|_| ApiError::http(HttpReason::QueryInvalid, invalid))
     };
     query.get("roles")?.map(parse).transpose()
 }

@@ -70,7 +70,8 @@ fn invalid_request(error: ApiError) -> Response {
         return error.into_response();
     }
     let body = json!({ "detail": error.detail(), "error": "invalid_request" });
-    (StatusCode::BAD_REQUEST, Json(body)).into_response()
+    let (head, _) = error.into_response().into_parts();
+    Response::from_parts(head, body.to_string().into())
 }
 
 fn active(user: User, exp: Option<u64>) -> ActiveToken {

@@ -2,14 +2,14 @@
 
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use http::StatusCode;
 use rolegate_auth_client::axum::ApiError;
+use rolegate_proto::http::HttpReason;
 use std::panic::AssertUnwindSafe;
 
 /// The panic hook has logged the cause by the time the response is returned.
 pub(crate) async fn catch_panic(handler: impl Future<Output = Response>) -> Response {
     // Requests share only the gRPC clients and the connection, which survive a panic.
     AssertUnwindSafe(handler).catch_unwind().await.unwrap_or_else(|_panic| {
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.").into_response()
+        ApiError::http(HttpReason::Internal, "Internal server error.").into_response()
     })
 }

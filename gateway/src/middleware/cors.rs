@@ -6,9 +6,10 @@ use axum::{
     middleware::{Next, from_fn},
 };
 use http::{
-    HeaderValue, Method,
+    HeaderName, HeaderValue, Method,
     header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE},
 };
+use rolegate_proto::http::REASON_HEADER;
 use std::{str::FromStr, time::Duration};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use url::Url;
@@ -43,11 +44,12 @@ impl AllowedOrigins {
             Self::Any => AllowOrigin::any(),
             Self::List(origins) => AllowOrigin::list(origins.clone()),
         };
+        let reason = HeaderName::from_static(REASON_HEADER);
         let cors = CorsLayer::new()
             .allow_origin(origins)
             .allow_methods(METHODS)
             .allow_headers([AUTHORIZATION, CONTENT_TYPE])
-            .expose_headers([LOCATION, RETRY_AFTER, WWW_AUTHENTICATE, X_REQUEST_ID])
+            .expose_headers([LOCATION, RETRY_AFTER, WWW_AUTHENTICATE, X_REQUEST_ID, reason])
             .max_age(MAX_AGE);
         let panics = from_fn(async |request, next: Next| catch_panic(next.run(request)).await);
         router.layer(panics).layer(cors)

@@ -7,11 +7,9 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::get,
 };
-use http::{
-    StatusCode,
-    header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
-};
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use rolegate_auth_client::axum::ApiError;
+use rolegate_proto::http::HttpReason;
 use std::sync::Arc;
 use utoipa::openapi::OpenApi;
 use utoipa_swagger_ui::{Config, serve};
@@ -61,7 +59,9 @@ where
                 match name {
                     Ok(Path(name)) => file(&name, &templates),
                     // Not UTF-8.
-                    Err(_) => ApiError::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
+                    Err(_) => {
+                        ApiError::http(HttpReason::RouteNotFound, "Not Found").into_response()
+                    }
                 }
             }),
         )
@@ -74,10 +74,12 @@ fn file(name: &str, templates: &Templates) -> Response {
         "swagger-initializer.js" => ("text/javascript".to_owned(), templates.initializer.clone()),
         _ => match serve(name, Arc::new(Config::from("/openapi.json"))) {
             Ok(Some(file)) => (file.content_type, Bytes::from(file.bytes.into_owned())),
-            Ok(None) => return ApiError::new(StatusCode::NOT_FOUND, "Not Found").into_response(),
+            Ok(None) => {
+                return ApiError::http(HttpReason::RouteNotFound, "Not Found").into_response();
+            }
             Err(error) => {
                 tracing::error!(%error, name, "cannot read a Swagger UI file");
-                return ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error.")
+                return ApiError::http(HttpReason::Internal, "Internal server error.")
                     .into_response();
             }
         },

@@ -1,11 +1,13 @@
 //! Error responses in the OpenAPI document.
 #![expect(dead_code, reason = "the types describe responses and are never constructed")]
 
+use rolegate_proto::{Reason, http::HttpReason};
 use serde_json::json;
+use std::collections::BTreeSet;
 use utoipa::{
     IntoResponses, ToSchema,
     openapi::{
-        Content, Ref, RefOr, Response,
+        Content, HeaderBuilder, ObjectBuilder, Ref, RefOr, Response, Type,
         example::{Example, ExampleBuilder},
         path::Operation,
     },
@@ -19,6 +21,33 @@ pub(crate) struct ErrorBody {
     /// What is wrong, as a sentence.
     #[schema(example = "User not found.")]
     detail: String,
+}
+
+/// A reason in the header of an error.
+pub(crate) const REASON_SCHEMA: &str = "Reason";
+
+/// Any text, because later versions have more reasons.
+pub(crate) fn reason_schema() -> ObjectBuilder {
+    let of_services = Reason::ALL.iter().map(|reason| reason.as_str());
+    let reasons = of_services.chain(HttpReason::ALL.iter().map(|reason| reason.http().0));
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some(
+            "Why the request failed, for programs. Stable; later versions have more.",
+        ))
+        .examples(reasons.collect::<BTreeSet<_>>())
+}
+
+/// Adds `Rolegate-Reason` to every error.
+pub(crate) fn add_reasons(operation: &mut Operation) {
+    for (status, response) in &mut operation.responses.responses {
+        if let RefOr::T(response) = response
+            && status.starts_with(['4', '5'])
+        {
+            let reason = HeaderBuilder::new().schema(Some(Ref::from_schema_name(REASON_SCHEMA)));
+            response.headers.insert("Rolegate-Reason".to_owned(), reason.build().into());
+        }
+    }
 }
 
 /// The response of endpoints that verify passwords or register users.

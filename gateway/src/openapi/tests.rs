@@ -132,6 +132,12 @@ async fn every_error_has_a_description_a_body_and_an_example() {
                 let what = format!("{method} {path} {status}: {response}");
                 assert!(!response["description"].as_str().unwrap_or("").is_empty(), "{what}");
                 let json = &response["content"]["application/json"];
+                let reason = &response["headers"]["Rolegate-Reason"]["schema"]["$ref"];
+                assert_eq!(
+                    reason == "#/components/schemas/Reason",
+                    !status.starts_with('2'),
+                    "{what}"
+                );
                 if !status.starts_with('2') {
                     assert_eq!(json["schema"]["$ref"], "#/components/schemas/ApiError", "{what}");
                     let several = json["examples"].as_object().into_iter().flatten();

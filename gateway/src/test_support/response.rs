@@ -7,6 +7,7 @@ use http::{
     request::Builder,
 };
 use http_body_util::BodyExt;
+use rolegate_proto::http::REASON_HEADER;
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -30,6 +31,12 @@ impl TestResponse {
         assert_eq!((self.status.as_u16(), &self.body), (200, body));
     }
 
+    /// Asserts the reason of an error.
+    #[track_caller]
+    pub(crate) fn assert_reason(&self, reason: &str) {
+        assert_eq!(self.header(REASON_HEADER), reason, "{self:?}");
+    }
+
     /// Asserts an error with exactly this status and detail.
     #[track_caller]
     pub(crate) fn assert_error(&self, status: u16, detail: &str) {
@@ -42,6 +49,8 @@ impl TestResponse {
 pub(crate) async fn send(router: &Router, request: Request<Body>) -> TestResponse {
     let response = router.clone().oneshot(request).await.expect("routers cannot fail");
     let (head, body) = response.into_parts();
+    let has_reason = head.headers.contains_key(REASON_HEADER);
+    assert_eq!(has_reason, head.status.as_u16() >= 400, "{head:?}");
     let bytes = body.collect().await.expect("a body in memory").to_bytes();
     let body = if bytes.is_empty() {
         Value::Null

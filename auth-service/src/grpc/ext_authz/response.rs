@@ -16,7 +16,7 @@ use envoy_types::pb::{
 };
 use rolegate_proto::{
     Reason,
-    http::{BASIC_CHALLENGE, BEARER_CHALLENGE, retry_after},
+    http::{BASIC_CHALLENGE, BEARER_CHALLENGE, HttpReason, REASON_HEADER, retry_after},
     identity_headers::identity_headers,
 };
 use std::time::Duration;
@@ -45,6 +45,7 @@ pub(super) fn allowed(user: &User) -> CheckResponse {
 pub(super) struct Denial {
     code: Code,
     http_status: u16,
+    reason: &'static str,
     detail: &'static str,
     challenge: &'static str,
     /// In seconds.
@@ -55,8 +56,9 @@ impl Denial {
     /// The request has no credentials, or malformed ones.
     pub(super) fn not_authenticated() -> Self {
         let (detail, challenge) = ("Not authenticated.", BEARER_CHALLENGE);
+        let (reason, http_status) = HttpReason::NotAuthenticated.http();
         let code = Code::Unauthenticated;
-        Self { code, http_status: 401, detail, challenge, retry_after: None }
+        Self { code, http_status, reason, detail, challenge, retry_after: None }
     }
 
     /// Whatever is temporary for a client is UNAVAILABLE.
@@ -66,6 +68,7 @@ impl Denial {
         Self {
             code,
             http_status,
+            reason: reason.as_str(),
             detail: detail.unwrap_or_default(),
             challenge: reason.bearer_challenge(),
             retry_after: retry_after(http_status, delay),
@@ -75,11 +78,15 @@ impl Denial {
 
 impl From<Denial> for CheckResponse {
     fn from(denial: Denial) -> Self {
-        let Denial { code, http_status, detail, challenge, retry_after } = denial;
+        let Denial { code, http_status, reason, detail, challenge, retry_after } = denial;
         let challenges =
             [challenge, BASIC_CHALLENGE].map(|value| ("www-authenticate", value.to_owned()));
-        let fixed = [("content-type", "application/json"), ("cache-control", "no-store")];
-        let headers = fixed
+        let always = [
+            ("content-type", "application/json"),
+            ("cache-control", "no-store"),
+            (REASON_HEADER, reason),
+        ];
+        let headers = always
             .map(|(name, value)| (name, value.to_owned()))
             .into_iter()
             .chain(challenges.into_iter().filter(|_| http_status == 401))

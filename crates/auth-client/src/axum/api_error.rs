@@ -1,12 +1,12 @@
-//! Errors as HTTP responses: a status and `{"detail": …}`.
+//! Errors as HTTP responses: a status, `Rolegate-Reason` and `{"detail": …}`.
 
 use crate::{CallError, Reason, ServiceError};
 use axum::response::{IntoResponse, Response};
 use http::{
-    HeaderValue, StatusCode,
+    HeaderName, HeaderValue, StatusCode,
     header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
 };
-use rolegate_proto::http::{BEARER_CHALLENGE, retry_after};
+use rolegate_proto::http::{BEARER_CHALLENGE, HttpReason, REASON_HEADER, retry_after};
 use std::borrow::Cow;
 
 /// An error response. With 401 it carries `WWW-Authenticate: Bearer`, and `error="invalid_token"` where
@@ -14,31 +14,37 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiError {
     status: StatusCode,
+    reason: &'static str,
     detail: Cow<'static, str>,
     /// In seconds.
     retry_after: Option<u64>,
     challenge: &'static str,
     /// For the log; put into the extensions of the response, never into its body.
-    cause: Option<CallError>,
+    cause: Option<Box<CallError>>,
 }
 
 impl ApiError {
-    /// An error with this status and `detail`.
-    pub fn new(status: StatusCode, detail: impl Into<Cow<'static, str>>) -> Self {
+    /// An error with this status, reason (`UPPER_SNAKE_CASE`, a header's value) and `detail`.
+    pub fn new(
+        status: StatusCode,
+        reason: &'static str,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
         let detail = detail.into();
-        let challenge = BEARER_CHALLENGE;
-        Self { status, detail, retry_after: None, challenge, cause: None }
+        let (retry_after, challenge) = (retry_after(status.as_u16(), None), BEARER_CHALLENGE);
+        Self { status, reason, detail, retry_after, challenge, cause: None }
     }
 
-    /// 400 Bad Request.
-    pub fn bad_request(detail: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, detail)
+    /// An error of HTTP itself.
+    pub fn http(reason: HttpReason, detail: impl Into<Cow<'static, str>>) -> Self {
+        let (name, status) = reason.http();
+        Self::new(status_of(status), name, detail)
     }
 
     /// 401 Unauthorized: the request has no credentials, or malformed ones.
     #[must_use]
     pub fn not_authenticated() -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "Not authenticated.")
+        Self::http(HttpReason::NotAuthenticated, "Not authenticated.")
     }
 
     /// The status.
@@ -54,17 +60,19 @@ impl ApiError {
     }
 }
 
+/// Every status of a reason is valid.
+fn status_of(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
 impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> Self {
         let (status, detail) = error.reason.http();
-        // Every status of a reason is valid.
-        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let detail = detail.map_or(Cow::Owned(error.message), Cow::Borrowed);
-        let retry_after = retry_after(status.as_u16(), error.retry_after);
         Self {
-            retry_after,
+            retry_after: retry_after(status, error.retry_after),
             challenge: error.reason.bearer_challenge(),
-            ..Self::new(status, detail)
+            ..Self::new(status_of(status), error.reason.as_str(), detail)
         }
     }
 }
@@ -73,13 +81,15 @@ impl From<CallError> for ApiError {
     fn from(error: CallError) -> Self {
         let response = match error.clone() {
             CallError::Refused(error) => error.into(),
-            CallError::Unavailable => CallError::local(Reason::StoreUnavailable).into(),
+            CallError::Unavailable => {
+                Self::http(HttpReason::UpstreamUnavailable, "Service temporarily unavailable.")
+            }
             CallError::DeadlineExceeded => {
-                Self::new(StatusCode::GATEWAY_TIMEOUT, "Upstream timed out.")
+                Self::http(HttpReason::UpstreamTimedOut, "Upstream timed out.")
             }
             CallError::Malformed => CallError::local(Reason::Internal).into(),
         };
-        Self { cause: Some(error), ..response }
+        Self { cause: Some(Box::new(error)), ..response }
     }
 }
 
@@ -89,9 +99,11 @@ impl IntoResponse for ApiError {
         let json = HeaderValue::from_static("application/json");
         let mut response = (self.status, [(CONTENT_TYPE, json)], body).into_response();
         if let Some(cause) = self.cause {
-            response.extensions_mut().insert(cause);
+            response.extensions_mut().insert(*cause);
         }
         let headers = response.headers_mut();
+        let reason = HeaderValue::from_static(self.reason);
+        headers.insert(HeaderName::from_static(REASON_HEADER), reason);
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(self.challenge));
         }

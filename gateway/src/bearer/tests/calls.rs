@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 async fn query_of_users_is_sent_to_auth_service() {
     let (gateway, calls) = gateway();
     let users = json!([
-        {"id": 1, "username": "user", "role": "user"},
-        {"id": 2, "username": "author", "role": "author"},
+        {"id": 1, "username": "user", "role": "user", "disabled": false},
+        {"id": 2, "username": "author", "role": "author", "disabled": false},
     ]);
     let all = send(&gateway, authorized("GET", "/users", "Bearer admin")).await;
     all.assert_ok(&json!({"users": users, "next": null}));

@@ -2,7 +2,11 @@
 
 use super::{gateway, send_one, with_token};
 use crate::test_support::{authorized, bare, json, send};
-use http::header::AUTHORIZATION;
+use axum::body::Body;
+use http::{
+    Request,
+    header::{AUTHORIZATION, CONTENT_TYPE},
+};
 
 const FLOOD: &str = "Too many attempts, try again later.";
 
@@ -16,6 +20,79 @@ async fn invalid_query_is_rejected_after_the_role_check() {
     send_one(admin).await.assert_error(400, detail);
     let admin = authorized("GET", "/users?role=root", "Bearer admin");
     send_one(admin).await.assert_error(400, "Invalid role.");
+}
+
+#[tokio::test]
+async fn every_error_names_its_reason() {
+    let admin = |request| with_token(request, "admin");
+    let text = |mut request: Request<Body>| {
+        request.headers_mut().insert(CONTENT_TYPE, "text/plain".parse().expect("a header value"));
+        request
+    };
+    let user = |name: &str| {
+        json("POST", "/register", &format!(r#"{{"username": "{name}", "password": "x"}}"#))
+    };
+    let large = " ".repeat(64 * 1024 + 1);
+    for (request, reason) in [
+        (bare("GET", "/profile"), "NOT_AUTHENTICATED"),
+        (authorized("GET", "/profile", "Bearer bad"), "TOKEN_INVALID"),
+        (authorized("GET", "/profile", "Bearer deleted"), "TOKEN_USER_NOT_FOUND"),
+        (authorized("GET", "/admin", "Bearer user"), "ROLE_INSUFFICIENT"),
+        (admin(bare("GET", "/users/99")), "USER_NOT_FOUND"),
+        (admin(bare("GET", "/users/x")), "PATH_INVALID"),
+        (admin(bare("GET", "/users?limit=0")), "QUERY_INVALID"),
+        (admin(bare("GET", "/users?page=0")), "QUERY_INVALID"),
+        (admin(bare("GET", "/users?role=root")), "ROLE_INVALID"),
+        (bare("GET", "/nowhere"), "ROUTE_NOT_FOUND"),
+        (bare("GET", "/docs/nowhere"), "ROUTE_NOT_FOUND"),
+        (bare("GET", "/console/nowhere"), "ROUTE_NOT_FOUND"),
+        (bare("GET", "/login"), "METHOD_NOT_ALLOWED"),
+        (json("POST", "/login", &large), "BODY_TOO_LARGE"),
+        (text(json("POST", "/login", "{}")), "MEDIA_TYPE_UNSUPPORTED"),
+        (json("POST", "/login", "{"), "BODY_INVALID"),
+        (json("POST", "/login", r#"{"username": "\ud800"}"#), "BODY_INVALID"),
+        (json("POST", "/login", "{}"), "FIELD_INVALID"),
+        (admin(json("PATCH", "/users/1", r#"{"x": 1}"#)), "FIELD_UNKNOWN"),
+        (user("taken"), "USERNAME_TAKEN"),
+        (user("a:b"), "USERNAME_INVALID"),
+        (json("POST", "/login", r#"{"username": "a", "password": "x"}"#), "CREDENTIALS_INVALID"),
+        (json("POST", "/login", r#"{"username": "flood", "password": "x"}"#), "TOO_MANY_ATTEMPTS"),
+        (
+            json("POST", "/login", r#"{"username": "down", "password": "x"}"#),
+            "UPSTREAM_UNAVAILABLE",
+        ),
+    ] {
+        send_one(request).await.assert_reason(reason);
+    }
+}
+
+#[tokio::test]
+async fn update_names_the_first_field_that_it_does_not_know_before_any_other_field() {
+    let long = format!(r#"{{"{}": 1}}"#, "x".repeat(10_000));
+    let shown = format!("Field \"{}\" is not known.", "x".repeat(64));
+    let not_json = "Request body is not valid JSON.";
+    let not_integer = "Path parameter \"user_id\" must be an integer.";
+    let required = "Field \"disabled\" is required and must be true or false.";
+    for (path, body, status, detail) in [
+        ("/users/1", r#"{"b": 1, "a": 2, "disabled": 1}"#, 400, "Field \"b\" is not known."),
+        ("/users/99", r#"{"disabled": true, "a": {}}"#, 400, "Field \"a\" is not known."),
+        ("/users/1", r#"{"a\"\n\u202e": 1}"#, 400, r#"Field "a\"\n\u{202e}" is not known."#),
+        ("/users/1", r#"{"": 1}"#, 400, "Field \"\" is not known."),
+        ("/users/1", r#"{"Disabled": true}"#, 400, "Field \"Disabled\" is not known."),
+        ("/users/1", &long, 400, &shown),
+        ("/users/1", r#"{"a": 1"#, 400, not_json),
+        ("/users/1", r#"{"a": nul}"#, 400, not_json),
+        ("/users/x", r#"{"a": 1}"#, 400, not_integer),
+        ("/users/1", "{}", 400, required),
+        (
+            "/users/1",
+            r#"{"disabled": true, "disabled": true}"#,
+            400,
+            "Field \"disabled\" is given more than once.",
+        ),
+    ] {
+        send_one(with_token(json("PATCH", path, body), "admin")).await.assert_error(status, detail);
+    }
 }
 
 #[tokio::test]

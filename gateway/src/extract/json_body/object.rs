@@ -1,5 +1,7 @@
 //! Deserializes a struct of strings and booleans from a JSON object, with errors that name the field.
 
+use crate::extract::pagination::MAX_SHOWN_NAME;
+use rolegate_proto::http::HttpReason;
 use serde::{
     de::{
         self, Deserializer, IgnoredAny, IntoDeserializer, MapAccess, Visitor,
@@ -10,15 +12,15 @@ use serde::{
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt};
 
-/// Why a body was rejected. No text repeats anything of the body, which may hold a password.
+/// Why a body was rejected. No text repeats a value, which may be a password.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BodyError {
     /// Not JSON, or not an object.
     #[error("{0}")]
     Malformed(&'static str),
-    /// A field is missing, repeated, or of another type.
-    #[error("{0}")]
-    Field(Cow<'static, str>),
+    /// A field is missing, repeated, of another type, or not known.
+    #[error("{1}")]
+    Field(HttpReason, Cow<'static, str>),
 }
 
 const NO_OBJECT: &str = "Request body must be a JSON object.";
@@ -27,6 +29,12 @@ const NOT_JSON: &str = "Request body is not valid JSON.";
 impl de::Error for BodyError {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Self::Malformed(NOT_JSON)
+    }
+
+    fn unknown_field(name: &str, _: &'static [&'static str]) -> Self {
+        // Quoted and escaped.
+        let name: String = name.chars().take(MAX_SHOWN_NAME).collect();
+        Self::Field(HttpReason::FieldUnknown, format!("Field {name:?} is not known.").into())
     }
 }
 
@@ -44,16 +52,19 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
         visitor: V,
     ) -> Result<V::Value, BodyError> {
         let mut json = serde_json::Deserializer::from_str(self.0);
-        let values = json
+        let (values, unknown) = json
             .deserialize_map(KnownFields(fields))
             .and_then(|values| json.end().map(|()| values))
             .map_err(|error| {
                 BodyError::Malformed(if error.is_data() { NO_OBJECT } else { NOT_JSON })
             })?;
-        // All fields in their order, also the missing ones: the first error is that of the first field.
-        let fields = fields.iter().zip(values);
-        let fields = fields.map(|(name, values)| (*name, Field { name, values, optional: false }));
-        visitor.visit_map(MapDeserializer::new(fields))
+        // The first unknown field, which a struct that denies them rejects. Then all fields in their
+        // order, also the missing ones: the first error is that of the first field.
+        let field = |name, values| Field { name, values, optional: false };
+        let unknown = unknown.map(|name| (Cow::Owned(name), field("", Vec::new())));
+        let known = fields.iter().zip(values);
+        let known = known.map(|(name, values)| (Cow::Borrowed(*name), field(name, values)));
+        visitor.visit_map(MapDeserializer::new(unknown.into_iter().chain(known)))
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, BodyError> {
@@ -70,21 +81,25 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
 struct KnownFields(&'static [&'static str]);
 
 impl<'de> Visitor<'de> for KnownFields {
-    type Value = Vec<Vec<&'de RawValue>>;
+    /// And the name of the first field that is none of these.
+    type Value = (Vec<Vec<&'de RawValue>>, Option<String>);
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut values = vec![Vec::new(); self.0.len()];
+        let (mut values, mut unknown) = (vec![Vec::new(); self.0.len()], None);
         while let Some(name) = map.next_key::<String>()? {
             match self.0.iter().position(|known| *known == name) {
                 Some(index) => values[index].push(map.next_value()?),
-                None => drop(map.next_value::<IgnoredAny>()?),
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                    unknown.get_or_insert(name);
+                }
             }
         }
-        Ok(values)
+        Ok((values, unknown))
     }
 }
 
@@ -105,7 +120,7 @@ impl<'de> Field<'de> {
             [] | [_] => format!("Field \"{name}\" is required and must be {kind}."),
             _ => format!("Field \"{name}\" is given more than once."),
         };
-        Err(BodyError::Field(detail.into()))
+        Err(BodyError::Field(HttpReason::FieldInvalid, detail.into()))
     }
 }
 
@@ -135,12 +150,17 @@ impl<'de> Deserializer<'de> for Field<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
         let json = self.value("a string", |json| json.starts_with('"'))?;
         // Fails on a lone surrogate.
-        let text = serde_json::from_str(json).map_err(|_| BodyError::Field(NOT_JSON.into()))?;
+        let invalid = |_| BodyError::Field(HttpReason::BodyInvalid, NOT_JSON.into());
+        let text = serde_json::from_str(json).map_err(invalid)?;
         visitor.visit_string(text)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
+        visitor.visit_unit()
     }
 
     forward_to_deserialize_any! {
         i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
     }
 }

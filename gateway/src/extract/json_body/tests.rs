@@ -38,14 +38,14 @@ async fn read_json(body: impl Into<Body>) -> Extracted {
 #[track_caller]
 fn assert_rejected(body: Extracted, status: u16, detail: &str) {
     let error = body.expect_err(detail);
-    assert_eq!(error, ApiError::new(status.try_into().expect("a status"), detail.to_owned()));
+    assert_eq!((error.status().as_u16(), error.detail()), (status, detail));
 }
 
 /// Accepted but for a field.
 #[track_caller]
 fn assert_field_error(body: Extracted, detail: &str) {
     let error = body.expect("an object").expect_err(detail);
-    assert_eq!(error, ApiError::bad_request(detail.to_owned()));
+    assert_eq!((error.status().as_u16(), error.detail()), (400, detail));
 }
 
 /// A body of unknown length, in pieces.
@@ -95,15 +95,15 @@ async fn booleans_and_optional_fields_have_errors_of_their_own() {
     let required = "Field \"first\" is required and must be true or false.";
     for text in ["{}", r#"{"first": "true"}"#, r#"{"first": null}"#, r#"{"first": 1}"#] {
         let error = read_optional(text).await.expect_err(text);
-        assert_eq!(error, ApiError::bad_request(required));
+        assert_eq!(error.detail(), required);
     }
     for text in [r#"{"first": true, "second": null}"#, r#"{"second": 1, "first": true}"#] {
         let error = read_optional(text).await.expect_err(text);
-        assert_eq!(error, ApiError::bad_request("Field \"second\" must be a string."));
+        assert_eq!(error.detail(), "Field \"second\" must be a string.");
     }
     let twice = read_optional(r#"{"first": true, "second": "a", "second": "b"}"#).await;
     let detail = "Field \"second\" is given more than once.";
-    assert_eq!(twice.expect_err("twice"), ApiError::bad_request(detail));
+    assert_eq!(twice.expect_err("twice").detail(), detail);
     let missing = read_optional(r#"{"first": false}"#).await.expect("valid");
     assert_eq!((missing.first, missing.second), (false, None));
     let given = read_optional(r#"{"second": "a", "first": true}"#).await.expect("valid");

@@ -96,7 +96,7 @@ async fn every_response_is_readable_errors_included() {
         assert_eq!(response.status, status);
         assert_eq!(response.header("access-control-allow-origin"), APP, "{response:?}");
         let exposed = response.header("access-control-expose-headers");
-        assert_eq!(exposed, "location,retry-after,www-authenticate,x-request-id");
+        assert_eq!(exposed, "location,retry-after,www-authenticate,x-request-id,rolegate-reason");
     }
 }
 
