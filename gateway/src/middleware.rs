@@ -33,7 +33,7 @@ use http::{
 };
 use metrics::RequestMetrics;
 use request_origin::{RequestOrigin, X_REQUEST_ID};
-use rolegate_auth_client::{CallError, axum::ApiError};
+use rolegate_auth_client::{CallError, Reason, axum::ApiError};
 use rolegate_proto::http::HttpReason;
 use rolegate_service_runtime::{cidr_set::CidrSet, host_header, memory_budget::MemoryBudget};
 use rolegate_telemetry::{event_log::EventLog, request_context::RequestContext};

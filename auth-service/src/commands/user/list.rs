@@ -37,7 +37,7 @@ fn print_header() {
 /// them is escaped.
 async fn print_users(operator: &Operator, usernames: Vec<String>) -> Result<(), Failure> {
     let found = operator.store.credentials_by_username(&usernames).await;
-    let mut users = found.map_err(failed)?;
+    let mut users = found.map_err(failed)?.value;
     users.sort_by_key(|found| found.user.id);
     for Credentials { user, password_hash } in users {
         let state = if user.disabled { "disabled" } else { "enabled" };
