@@ -9,8 +9,7 @@ use crate::{
     token::{self, KeySource},
 };
 use clap::{Args, Parser};
-use rolegate_grpc_server::TlsFiles;
-use rolegate_grpc_tls::ServerTls;
+use rolegate_grpc_tls::{HTTP_2, ServerTls};
 use rolegate_service_host::HostSettings;
 use rolegate_service_runtime::{
     bind_address::{BindAddress, bind_address},
@@ -18,6 +17,7 @@ use rolegate_service_runtime::{
     program::{CommonSettings, ProgramSettings},
     secret::{self, SecretSource},
     settings::{SettingError, number_between, socket_address},
+    tls_files::TlsFiles,
 };
 use rolegate_sql_store::{DatabaseUrl, Reads};
 use secrecy::{ExposeSecret, SecretString};
@@ -215,7 +215,7 @@ impl ServiceSettings {
             key: self.auth_tls_key_file.clone(),
             client_ca: self.auth_tls_client_ca_file.clone(),
         };
-        files.load()
+        files.load(HTTP_2)
     }
 
     /// The secrets that go into password hashes.

@@ -9,6 +9,7 @@ use crate::{
 };
 use axum::Router;
 use rolegate_auth_client::AuthClient;
+use rolegate_grpc_tls::ServerTls;
 use rolegate_posts_client::PostsClient;
 use rolegate_service_runtime::{
     address_limit::AddressLimit,
@@ -17,7 +18,7 @@ use rolegate_service_runtime::{
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
 /// The public API, bound but not yet served.
 #[derive(Debug)]
@@ -29,16 +30,20 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Binds the listeners that are not `off`.
-    pub async fn bind(settings: &PublicSettings) -> Result<Self, SettingError> {
+    /// Binds the listeners that are not `off`; that of proxies requires TLS, if `forward_auth_tls` is given.
+    pub async fn bind(
+        settings: &PublicSettings,
+        forward_auth_tls: Option<Arc<ServerTls>>,
+    ) -> Result<Self, SettingError> {
         settings.validate()?;
         let (max, proxies) = (settings.max_connections_per_address, &settings.trusted_proxies);
         let limit = AddressLimit::new(max, proxies.clone());
         let forward_auth = settings.forward_auth_listen_addr;
+        let forward_auth = bind("FORWARD_AUTH_LISTEN_ADDR", forward_auth, &limit).await?;
         Ok(Self {
             bearer: bind("BEARER_LISTEN_ADDR", settings.bearer_listen_addr, &limit).await?,
             basic: bind("BASIC_LISTEN_ADDR", settings.basic_listen_addr, &limit).await?,
-            forward_auth: bind("FORWARD_AUTH_LISTEN_ADDR", forward_auth, &limit).await?,
+            forward_auth: forward_auth.map(|listener| listener.with_tls(forward_auth_tls)),
             settings: settings.clone(),
         })
     }
@@ -61,8 +66,9 @@ impl Gateway {
         let (bearer, basic) = (self.bearer_address(), self.basic_address());
         let notice = notice.http("bearer", bearer, "access tokens and roles");
         let notice = notice.http("basic", basic, "HTTP Basic");
-        let forward_auth = self.forward_auth.as_ref().map(HttpListener::address);
-        let notice = notice.http("forward", forward_auth, "decisions for proxies, at /authorize");
+        let forward_auth = self.forward_auth.as_ref().map_or("off".to_owned(), HttpListener::url);
+        let notice =
+            notice.listener("forward", forward_auth, "decisions for proxies, at /authorize");
         let notice = match bearer {
             Some(address) if self.settings.console => {
                 notice.remark(format!("Console: http://{address}/console/"))

@@ -20,15 +20,19 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     settings.check_addresses()?;
     let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
     let (posts, posts_tls) = settings.posts_tls.client(settings.posts_service_url.as_deref())?;
-    let gateway = Gateway::bind(&settings.public).await?;
+    let forward_auth_tls = settings.public.forward_auth_tls()?;
+    let gateway = Gateway::bind(&settings.public, forward_auth_tls.clone()).await?;
     let readiness = Readiness::new(&shutdown);
     readiness.set_healthy(true);
     let admin = AdminServer::start(settings.ops_listen_addr, readiness).await?;
     notice(&settings, &gateway, &admin).print(settings.common.telemetry.log_format);
 
     let reload = || {
-        if auth_tls.is_none() && posts_tls.is_none() {
+        if auth_tls.is_none() && posts_tls.is_none() && forward_auth_tls.is_none() {
             tracing::info!("SIGHUP: no files to reload");
+        }
+        if let Some(tls) = &forward_auth_tls {
+            tls.reload();
         }
         auth_tls.iter().chain(&posts_tls).for_each(ClientTls::reload);
     };

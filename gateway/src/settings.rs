@@ -7,13 +7,15 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
 use rolegate_auth_client::settings::AuthTlsSettings;
+use rolegate_grpc_tls::{HTTP_1, ServerTls};
 use rolegate_posts_client::settings::PostsTlsSettings;
 use rolegate_service_runtime::{
     cidr_set::CidrSet,
     program::{CommonSettings, ProgramSettings},
     settings::{ListenAddress, SettingError, listen_address, number_between, socket_address},
+    tls_files::TlsFiles,
 };
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 /// The public JSON API of Rolegate.
 ///
@@ -104,6 +106,18 @@ pub struct PublicSettings {
     )]
     pub forward_auth_listen_addr: ListenAddress,
 
+    /// PEM file of the certificate of that address; enables TLS
+    #[arg(long, env = "FORWARD_AUTH_TLS_CERT_FILE")]
+    pub forward_auth_tls_cert_file: Option<PathBuf>,
+
+    /// PEM file of the private key of that certificate
+    #[arg(long, env = "FORWARD_AUTH_TLS_KEY_FILE")]
+    pub forward_auth_tls_key_file: Option<PathBuf>,
+
+    /// PEM file of CAs; requires every proxy to present a certificate of one of them
+    #[arg(long, env = "FORWARD_AUTH_TLS_CLIENT_CA_FILE")]
+    pub forward_auth_tls_client_ca_file: Option<PathBuf>,
+
     /// CIDRs of proxies whose X-Forwarded-For, x-request-id and traceparent headers are trusted,
     /// separated by commas; empty for none
     #[arg(long, env = "TRUSTED_PROXIES", default_value = "", hide_default_value = true)]
@@ -186,6 +200,17 @@ impl PublicSettings {
         let forward_auth = self.forward_auth_listen_addr.0;
         let forward_auth = forward_auth.map(|address| ("FORWARD_AUTH_LISTEN_ADDR", address));
         bearer.into_iter().chain(basic).chain(forward_auth).collect()
+    }
+
+    /// TLS of the address of proxies; `None` without.
+    pub fn forward_auth_tls(&self) -> Result<Option<Arc<ServerTls>>, SettingError> {
+        let files = TlsFiles {
+            prefix: "FORWARD_AUTH_TLS",
+            certificate: self.forward_auth_tls_cert_file.clone(),
+            key: self.forward_auth_tls_key_file.clone(),
+            client_ca: self.forward_auth_tls_client_ca_file.clone(),
+        };
+        files.load(HTTP_1)
     }
 
     /// At least one variant must be on.

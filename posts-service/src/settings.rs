@@ -2,13 +2,13 @@
 
 use clap::{Args, Parser};
 use rolegate_auth_client::settings::AuthTlsSettings;
-use rolegate_grpc_server::TlsFiles;
-use rolegate_grpc_tls::ServerTls;
+use rolegate_grpc_tls::{HTTP_2, ServerTls};
 use rolegate_service_host::HostSettings;
 use rolegate_service_runtime::{
     bind_address::{BindAddress, bind_address},
     program::{CommonSettings, ProgramSettings},
     settings::{SettingError, number_between, socket_address},
+    tls_files::TlsFiles,
 };
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
@@ -70,7 +70,7 @@ impl ServerTlsSettings {
             key: self.posts_tls_key_file.clone(),
             client_ca: self.posts_tls_client_ca_file.clone(),
         };
-        files.load()
+        files.load(HTTP_2)
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let data_dir = DataDir::open(&settings.data_dir)?;
     let _serving = data_dir.mark_served();
     let (auth_tls, posts_tls) = (settings.service.tls()?, settings.posts_tls.load()?);
+    let forward_auth_tls = settings.public.forward_auth_tls()?;
     let has_own_database = settings.database_url.is_none() && settings.database_url_file.is_none();
     let password_file = data_dir.initial_admin_password();
     let had_password_file = password_file.exists();
@@ -70,7 +71,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let auth_grpc = bind("AUTH_LISTEN_ADDR", settings.auth_listen_addr, auth_tls.as_ref()).await?;
     let posts_grpc =
         bind("POSTS_LISTEN_ADDR", settings.posts_listen_addr(), posts_tls.as_ref()).await?;
-    let gateway = Gateway::bind(&settings.public).await?;
+    let gateway = Gateway::bind(&settings.public, forward_auth_tls.clone()).await?;
 
     let hint = match (password_file.exists(), has_own_database || !had_password_file) {
         (false, _) => AdminPasswordHint::Unknown,
@@ -127,7 +128,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let serve_all = async { tokio::join!(serve_auth, serve_posts, serve_gateway) };
     let reload = || {
         auth.reload();
-        auth_tls.iter().chain(&posts_tls).for_each(|tls| tls.reload());
+        auth_tls.iter().chain(&posts_tls).chain(&forward_auth_tls).for_each(|tls| tls.reload());
     };
     let (auth, posts, ()) = tokio::select! {
         served = serve_all => served,

@@ -115,12 +115,12 @@ async fn gateway_rejects_an_auth_service_without_a_valid_certificate() {
         response.expect_detail(503, "Service temporarily unavailable.");
         let complaint = "no secure connection to auth-service";
         expect_once(app.gateway(), complaint, cause).await;
-        expect_once(app.auth(), "refused a gRPC connection", of_server).await;
+        expect_once(app.auth(), "refused a connection", of_server).await;
 
         // Repaired without a restart.
         certified.own.replace_with(&good);
         app.auth().reload();
-        app.auth().logs(why, |line| line.contains("reloaded the gRPC certificates")).await;
+        app.auth().logs(why, |line| line.contains("reloaded the certificates")).await;
         eventually("auth-service to be trusted", async || {
             let response = app.try_log_in("admin", ADMIN_PASSWORD).await;
             (response.status == 200).then_some(())
@@ -139,7 +139,7 @@ async fn unreadable_certificates_change_nothing() {
     for process in app.processes() {
         process.reload();
         process
-            .logs("that they stay", |line| line.contains("cannot reload the gRPC certificates"))
+            .logs("that they stay", |line| line.contains("cannot reload the certificates"))
             .await;
     }
     let log = app.auth().stderr() + &app.gateway().stderr();

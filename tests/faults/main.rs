@@ -8,6 +8,7 @@ mod connections;
 mod database_outage;
 mod database_tls;
 mod failover;
+mod forward_auth_tls;
 mod frozen_replica;
 mod full_disk;
 mod grpc_limits;

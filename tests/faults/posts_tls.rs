@@ -52,7 +52,7 @@ async fn gateway_rejects_a_posts_service_without_a_valid_certificate() {
         // Repaired without a restart.
         own.replace_with(&good);
         app.posts().reload();
-        app.posts().logs(why, |line| line.contains("reloaded the gRPC certificates")).await;
+        app.posts().logs(why, |line| line.contains("reloaded the certificates")).await;
         posts_are_back(&app, why).await;
     }
 }

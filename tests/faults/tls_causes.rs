@@ -46,7 +46,7 @@ async fn a_gateway_that_speaks_plain_text_to_a_tls_port_is_explained_by_both() {
     expect_once(&gateway, "no connection to auth-service", "it speaks TLS; use https://").await;
     assert!(doctor.contains("does not answer: it speaks TLS; use https://"), "{doctor}");
     let refused = "it speaks no TLS, which this port requires";
-    expect_once(app.auth(), "refused a gRPC connection", refused).await;
+    expect_once(app.auth(), "refused a connection", refused).await;
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn a_gateway_that_speaks_tls_to_a_plain_port_is_explained_by_both() {
     expect_once(&gateway, "no secure connection to auth-service", cause).await;
     assert!(doctor.contains(cause), "{doctor}");
     let refused = "it speaks TLS, and this port does not; use http:// there";
-    expect_once(app.auth(), "refused a gRPC connection", refused).await;
+    expect_once(app.auth(), "refused a connection", refused).await;
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn a_caller_without_a_certificate_or_with_a_wrong_one_is_explained_by_both
     expect_once(&none, "no secure connection to auth-service", cause).await;
     assert!(doctor.contains(cause), "{doctor}");
     let refused = "it presents no certificate, which this port requires";
-    expect_once(app.auth(), "refused a gRPC connection", refused).await;
+    expect_once(app.auth(), "refused a connection", refused).await;
 
     let expired = certified.authority.issue("expired", &[], Validity::Expired);
     let identity = [("CERT", &expired.certificate), ("KEY", &expired.key)]
@@ -83,7 +83,7 @@ async fn a_caller_without_a_certificate_or_with_a_wrong_one_is_explained_by_both
     let cause = "for it, the client certificate has expired or is not valid yet";
     expect_once(&old, "no secure connection to auth-service", cause).await;
     assert!(doctor.contains(cause), "{doctor}");
-    expect_once(app.auth(), "refused a gRPC connection", "its certificate has expired").await;
+    expect_once(app.auth(), "refused a connection", "its certificate has expired").await;
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn a_reload_names_the_settings_and_their_files() {
     let (own, caller) = (&certified.own, &certified.caller);
     let server = format!("AUTH_TLS_CERT_FILE={}", own.certificate.display());
     let client = format!("AUTH_CLIENT_TLS_KEY_FILE={}", caller.key.display());
-    let is_reload = |line: &str| line.contains("reloaded the gRPC certificates of");
+    let is_reload = |line: &str| line.contains("reloaded the certificates of");
     app.auth().logs(&server, |line| is_reload(line) && line.contains(&server)).await;
     app.gateway().logs(&client, |line| is_reload(line) && line.contains(&client)).await;
     std::fs::write(&caller.key, "no key").expect("written");

@@ -113,7 +113,7 @@ async fn doctor_checks_the_names_of_certificates() {
     let wrong = authority.issue("wrong", &["auth.example"], Validity::Current);
     own.replace_with(&wrong);
     app.auth().reload();
-    app.auth().logs("the reload", |line| line.contains("reloaded the gRPC certificates")).await;
+    app.auth().logs("the reload", |line| line.contains("reloaded the certificates")).await;
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
     expect_line(&exit, "FAILED", "its certificate is for auth.example and not for 127.0.0.1");

@@ -1,10 +1,12 @@
 //! TCP connections for tonic: accepted, encrypted where TLS is configured, with a deadline until the
 //! HTTP/2 preface.
 
-use crate::{connection::Connection, refused_peer};
-use rolegate_grpc_tls::server_problem;
-use rolegate_service_runtime::incoming::{Accepted, Incoming};
-use std::{future::Future, io, net::SocketAddr, time::Duration};
+use crate::connection::Connection;
+use rolegate_service_runtime::{
+    incoming::{Accepted, Incoming},
+    refused_peer,
+};
+use std::{future::Future, io, time::Duration};
 use tokio::{
     net::TcpStream,
     sync::mpsc,
@@ -49,7 +51,7 @@ where
                                 .send(Ok(Connection::new(stream, peer.ip(), deadline, permit)))
                                 .await;
                         }
-                        Ok(Err(error)) => log_handshake_error(peer, &error),
+                        Ok(Err(error)) => refused_peer::log_handshake_error(peer, &error),
                         Err(_elapsed) => tracing::debug!(%peer, "the TLS handshake timed out"),
                     }
                 });
@@ -62,15 +64,6 @@ where
         }
     });
     ReceiverStream::new(connections)
-}
-
-/// A client that just left, such as a port scan, is of no interest.
-fn log_handshake_error(peer: SocketAddr, error: &io::Error) {
-    if let Some(problem) = server_problem(error) {
-        refused_peer::log(peer.ip(), &problem);
-    } else {
-        tracing::debug!(%peer, %error, "the TLS handshake failed");
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! - [`GrpcServer`]: one service with `grpc.health.v1` and reflection; `readiness_monitor`: its health
 //!   follows its store.
 //! - [`GrpcListener`], [`Connections`]: TCP sockets or streams within the process; `incoming` and
-//!   `connection`: their limits; [`TlsFiles`]: the settings of their encryption.
+//!   `connection`: their limits.
 //! - `call_layer`: metrics, trace and request context of every call.
 //! - `caller`: which callers are trusted, and the client address that they report.
 //! - [`message_limits`]: the size of a message; `unfinished`: all that have begun to arrive.
@@ -19,13 +19,10 @@ mod incoming;
 mod listener;
 pub mod message_limits;
 mod readiness_monitor;
-mod refused_peer;
 mod server;
-mod tls_files;
 mod unfinished;
 
 pub use caller::{IGNORED as IGNORED_ADDRESSES, is_trusted_caller};
 pub use error_status::{error_status, log_error};
 pub use listener::{Connections, GrpcListener};
 pub use server::GrpcServer;
-pub use tls_files::TlsFiles;

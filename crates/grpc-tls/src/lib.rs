@@ -1,4 +1,4 @@
-//! TLS of gRPC from PEM files: TLS 1.3 and HTTP/2 only, with rustls and ring.
+//! TLS from PEM files: TLS 1.3 only, with rustls and ring.
 //!
 //! - [`ServerTls`]: the server side; with a client CA it requires client certificates.
 //! - [`ClientTls`]: the client side; trusts one CA bundle and no other CA.
@@ -16,4 +16,6 @@ mod server;
 pub use client::ClientTls;
 pub use files::{File, FileError, Identity};
 pub use problem::{client_problem, server_problem};
+pub use protocol::{HTTP_1, HTTP_2};
 pub use server::ServerTls;
+pub use tokio_rustls::TlsAcceptor;

@@ -47,7 +47,7 @@ pub fn server_problem(error: &io::Error) -> Option<String> {
         }
         Error::InvalidCertificate(problem) => certificate_problem(problem, "clients"),
         Error::PeerIncompatible(_) => "it does not speak TLS 1.3".into(),
-        Error::NoApplicationProtocol => "it does not speak HTTP/2".into(),
+        Error::NoApplicationProtocol => "it speaks another version of HTTP than this port".into(),
         Error::AlertReceived(alert) => match *alert {
             Alert::UnknownCA => "it does not trust the CA of this server's certificate".into(),
             Alert::DecryptError => "it has another CA with the name of this server's".into(),

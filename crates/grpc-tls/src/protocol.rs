@@ -9,8 +9,10 @@ use tokio_rustls::rustls::{
 
 /// Peers are ours or generated gRPC clients; none needs an older version.
 pub(crate) const VERSIONS: &[&SupportedProtocolVersion] = &[&TLS13];
-/// The ALPN id of HTTP/2 (RFC 7301; RFC 9113, section 3.2).
-pub(crate) const HTTP_2: &[u8] = b"h2";
+/// The ALPN id of HTTP/1.1 (RFC 7301).
+pub const HTTP_1: &[u8] = b"http/1.1";
+/// The ALPN id of HTTP/2 (RFC 9113, section 3.2).
+pub const HTTP_2: &[u8] = b"h2";
 
 pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())

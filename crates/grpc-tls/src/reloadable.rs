@@ -35,12 +35,12 @@ impl<C> Reloadable<C> {
         match (self.load)() {
             Ok(config) => {
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
-                tracing::info!("reloaded the gRPC certificates of {source}");
+                tracing::info!("reloaded the certificates of {source}");
             }
             Err(error) => {
                 tracing::error!(
                     %error,
-                    "cannot reload the gRPC certificates of {source}; keeping the old ones"
+                    "cannot reload the certificates of {source}; keeping the old ones"
                 );
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::{
     files::{self, FileError, Identity},
-    protocol::{HTTP_2, VERSIONS, provider},
+    protocol::{VERSIONS, provider},
     reloadable::Reloadable,
 };
 use std::{
@@ -22,14 +22,16 @@ impl ServerTls {
     /// Presents `identity`. With `client_ca`, a PEM file, every client must present a certificate of
     /// one of its CAs; a handshake without one fails. The settings are `PREFIX_CERT_FILE`,
     /// `PREFIX_KEY_FILE` and `PREFIX_CLIENT_CA_FILE`, which log lines name.
+    /// `alpn` is the only protocol.
     pub fn load(
         prefix: &str,
         identity: Identity,
         client_ca: Option<PathBuf>,
+        alpn: &'static [u8],
     ) -> Result<Self, FileError> {
         let ca = client_ca.as_deref().map(|file| ("CLIENT_CA_FILE", file));
         let source = files::describe(prefix, identity.files().into_iter().chain(ca));
-        Reloadable::load(source, move || config(&identity, client_ca.as_deref())).map(Self)
+        Reloadable::load(source, move || config(&identity, client_ca.as_deref(), alpn)).map(Self)
     }
 
     /// Reloads the files for new connections, and logs the outcome. Files that cannot be used
@@ -45,7 +47,11 @@ impl ServerTls {
     }
 }
 
-fn config(identity: &Identity, client_ca: Option<&Path>) -> Result<ServerConfig, FileError> {
+fn config(
+    identity: &Identity,
+    client_ca: Option<&Path>,
+    alpn: &'static [u8],
+) -> Result<ServerConfig, FileError> {
     let (chain, key) = identity.read()?;
     let unusable = |error: rustls::Error| identity.unusable(&error);
     let builder = ServerConfig::builder_with_provider(provider())
@@ -62,7 +68,7 @@ fn config(identity: &Identity, client_ca: Option<&Path>) -> Result<ServerConfig,
         None => builder.with_no_client_auth(),
     };
     let mut config = builder.with_single_cert(chain, key).map_err(unusable)?;
-    config.alpn_protocols = vec![HTTP_2.to_vec()];
+    config.alpn_protocols = vec![alpn.to_vec()];
     // A resumed session would not verify the client certificate again.
     config.send_tls13_tickets = 0;
     Ok(config)

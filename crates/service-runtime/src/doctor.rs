@@ -62,11 +62,11 @@ impl Doctor {
         self.report("limits", outcome);
     }
 
-    /// The certificate of a gRPC listener, as the service loads it.
+    /// The certificate of a listener, as `serve` loads it.
     pub fn tls<T>(&mut self, step: &str, loaded: Result<Option<T>, SettingError>) {
         let text = |tls: Option<T>| match tls {
             Some(_) => "the certificate and its key are valid",
-            None => "off; gRPC is plain text",
+            None => "off; this port is plain text",
         };
         self.report(step, loaded.map(text));
     }

@@ -1,5 +1,5 @@
 //! An HTTP/1.1 server with limits that `axum::serve` lacks: connections, time for a request head,
-//! time between requests, time for a client to read, size of a head.
+//! time between requests, time for a client to read, size of a head. With TLS, if configured.
 
 use crate::{
     activity::Activity,
@@ -9,6 +9,7 @@ use crate::{
     incoming::{Accepted, Incoming},
     memory_budget::HeldMemory,
     open_connections::OpenConnections,
+    refused_peer,
     settings::SettingError,
     shutdown::{DRAIN_TIMEOUT, Shutdown},
     watched_response::{WatchedBody, WatchedWriter},
@@ -19,10 +20,15 @@ use http::{HeaderValue, Request, header::CONNECTION};
 use hyper::{body, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
-    server::graceful::{GracefulConnection, GracefulShutdown},
+    server::graceful::{GracefulConnection, GracefulShutdown, Watcher},
 };
+use rolegate_grpc_tls::{ServerTls, TlsAcceptor};
 use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::timeout,
+};
 use tower::ServiceExt;
 
 const MAX_CONNECTIONS: usize = 10_000;
@@ -36,7 +42,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// Bytes of a head. Every connection may take twice as many: for reading, and for writing.
 const MAX_HEAD: usize = 16 * 1024;
 
-/// From the first byte of a request head to its end.
+/// From the first byte of a request head to its end, and for a TLS handshake.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Between two requests on one connection. Longer than the 60 s for which load balancers commonly
@@ -45,13 +51,17 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 
 /// A bound listener that does not accept yet.
 #[derive(Debug)]
-pub struct HttpListener(Incoming);
+pub struct HttpListener {
+    incoming: Incoming,
+    tls: Option<Arc<ServerTls>>,
+}
 
 impl HttpListener {
     /// Binds the address of the setting `variable`.
     pub async fn bind(variable: &str, address: SocketAddr) -> Result<Self, SettingError> {
         let limit = MAX_CONNECTIONS.min(descriptors::per_listener());
-        Incoming::bind(variable, address, limit).await.map(Self)
+        let incoming = Incoming::bind(variable, address, limit).await?;
+        Ok(Self { incoming, tls: None })
     }
 
     /// Binds a listener for probes; its few connections are part of the reserve of file descriptors.
@@ -59,19 +69,33 @@ impl HttpListener {
         variable: &str,
         address: SocketAddr,
     ) -> Result<Self, SettingError> {
-        Incoming::bind(variable, address, MAX_PROBE_CONNECTIONS).await.map(Self)
+        let incoming = Incoming::bind(variable, address, MAX_PROBE_CONNECTIONS).await?;
+        Ok(Self { incoming, tls: None })
     }
 
     /// Closes connections of an address beyond its limit.
     #[must_use]
     pub fn limit_per_address(self, limit: AddressLimit) -> Self {
-        Self(self.0.limit_per_address(limit))
+        Self { incoming: self.incoming.limit_per_address(limit), ..self }
+    }
+
+    /// Requires TLS, if `tls` is given.
+    #[must_use]
+    pub fn with_tls(self, tls: Option<Arc<ServerTls>>) -> Self {
+        Self { tls, ..self }
     }
 
     /// The bound address, with the real port if the setting has port 0.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.0.address()
+        self.incoming.address()
+    }
+
+    /// Its URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address())
     }
 
     /// Serves `router` until `shutdown` stops it, then finishes open requests within
@@ -79,7 +103,7 @@ impl HttpListener {
     /// never one with a request or a part of its head. The router checks
     /// [`host_header`](crate::host_header). Handlers find the address of the peer as `ConnectInfo<SocketAddr>`.
     pub async fn serve(self, router: Router, shutdown: Shutdown) {
-        let Self(mut incoming) = self;
+        let Self { mut incoming, tls } = self;
         let address = incoming.address();
         let graceful = GracefulShutdown::new();
         let mut stopping = std::pin::pin!(shutdown.stopping());
@@ -94,14 +118,13 @@ impl HttpListener {
                 }
                 () = &mut stopping => break,
             };
+            let tls = tls.as_ref().map(|tls| tls.acceptor());
             open.spawn(|activity, entry| {
-                let connection =
-                    connection(stream, peer, router.clone(), shutdown.clone(), activity);
-                let connection = graceful.watch(connection);
+                let service =
+                    Service { peer, router: router.clone(), shutdown: shutdown.clone(), activity };
+                let serving = service.serve(stream, tls, graceful.watcher());
                 let task = tokio::spawn(async move {
-                    if let Err(error) = connection.await {
-                        tracing::debug!(%peer, %error, "connection ended early");
-                    }
+                    serving.await;
                     drop((permit, entry));
                 });
                 task.abort_handle()
@@ -114,43 +137,74 @@ impl HttpListener {
     }
 }
 
-fn connection(
-    stream: TcpStream,
+/// What serves one connection.
+struct Service {
     peer: SocketAddr,
     router: Router,
     shutdown: Shutdown,
     activity: Arc<Activity>,
-) -> impl GracefulConnection<Error = hyper::Error> + Send + 'static {
-    let (reader, writer) = stream.into_split();
-    let reader = HeadDeadline::new(reader, Arc::clone(&activity), HEAD_TIMEOUT);
-    let held = HeldResponse::default();
-    let writer = WriteDeadline::new(writer, held.clone());
-    let writer = WatchedWriter::new(writer, Arc::clone(&activity));
-    let stream = tokio::io::join(reader, writer);
-    let service = service_fn(move |mut request: Request<body::Incoming>| {
-        let is_open = activity.begin_request();
-        request.extensions_mut().insert(ConnectInfo(peer));
-        let response = router.clone().oneshot(request);
-        let (activity, shutdown) = (Arc::clone(&activity), shutdown.clone());
-        let held = held.clone();
-        async move {
-            if !is_open {
-                // The end of its task closes the connection.
-                std::future::pending::<()>().await;
+}
+
+impl Service {
+    /// Serves the connection until it ends.
+    async fn serve(self, stream: TcpStream, tls: Option<TlsAcceptor>, watcher: Watcher) {
+        let peer = self.peer;
+        let ended = match tls {
+            None => {
+                let (reader, writer) = stream.into_split();
+                watcher.watch(self.connection(reader, writer)).await
             }
-            let mut response = response.await?;
-            held.set(response.extensions_mut().remove::<HeldMemory>());
-            if shutdown.is_lame_duck() {
-                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            }
-            Ok::<_, Infallible>(response.map(|body| WatchedBody::new(body, activity)))
+            // Boxed, or every connection would take the memory of one with TLS.
+            Some(tls) => match Box::pin(timeout(HEAD_TIMEOUT, tls.accept(stream))).await {
+                Ok(Ok(stream)) => {
+                    let (reader, writer) = tokio::io::split(stream);
+                    Box::pin(watcher.watch(self.connection(reader, writer))).await
+                }
+                Ok(Err(error)) => return refused_peer::log_handshake_error(peer, &error),
+                Err(_elapsed) => return tracing::debug!(%peer, "the TLS handshake timed out"),
+            },
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%peer, %error, "connection ended early");
         }
-    });
-    http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(IDLE_TIMEOUT)
-        .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), service)
+    }
+
+    fn connection(
+        self,
+        reader: impl AsyncRead + Unpin + Send + 'static,
+        writer: impl AsyncWrite + Unpin + Send + 'static,
+    ) -> impl GracefulConnection<Error = hyper::Error> + Send + 'static {
+        let Self { peer, router, shutdown, activity } = self;
+        let reader = HeadDeadline::new(reader, Arc::clone(&activity), HEAD_TIMEOUT);
+        let held = HeldResponse::default();
+        let writer = WriteDeadline::new(writer, held.clone());
+        let writer = WatchedWriter::new(writer, Arc::clone(&activity));
+        let stream = tokio::io::join(reader, writer);
+        let service = service_fn(move |mut request: Request<body::Incoming>| {
+            let is_open = activity.begin_request();
+            request.extensions_mut().insert(ConnectInfo(peer));
+            let response = router.clone().oneshot(request);
+            let (activity, shutdown) = (Arc::clone(&activity), shutdown.clone());
+            let held = held.clone();
+            async move {
+                if !is_open {
+                    // The end of its task closes the connection.
+                    std::future::pending::<()>().await;
+                }
+                let mut response = response.await?;
+                held.set(response.extensions_mut().remove::<HeldMemory>());
+                if shutdown.is_lame_duck() {
+                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
+                Ok::<_, Infallible>(response.map(|body| WatchedBody::new(body, activity)))
+            }
+        });
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(IDLE_TIMEOUT)
+            .max_buf_size(MAX_HEAD)
+            .serve_connection(TokioIo::new(stream), service)
+    }
 }
 
 #[cfg(test)]

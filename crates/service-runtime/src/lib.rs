@@ -10,7 +10,7 @@
 //! been idle longest; `watched_response`: when a response is complete),
 //! [`admin_server`] (`/livez`, `/readyz`, `/metrics`), [`readiness`], [`memory_budget`] (memory that
 //! requests may take together), [`ignored_address`] (reports of untrusted peers), [`clients`] (what one
-//! client is, and its share).
+//! client is, and its share), [`tls_files`] (settings of TLS), [`refused_peer`] (log lines about peers that failed).
 //!
 //! Running: [`shutdown`] (lame duck, then drain), [`reload_signal`] (SIGHUP), [`healthcheck`] (probes
 //! `/readyz` from within a container), [`doctor`] (the steps of a start, checked).
@@ -38,9 +38,11 @@ mod open_connections;
 pub mod private_folder;
 pub mod program;
 pub mod readiness;
+pub mod refused_peer;
 pub mod reload_signal;
 pub mod secret;
 pub mod settings;
 pub mod shutdown;
+pub mod tls_files;
 mod watched_response;
 mod write_deadline;

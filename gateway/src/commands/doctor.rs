@@ -12,7 +12,9 @@ use rolegate_service_runtime::{
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     let mut doctor = Doctor::default();
     doctor.open_files();
+    doctor.tls("forward tls", settings.public.forward_auth_tls());
     doctor.file_modes(&[
+        ("FORWARD_AUTH_TLS_KEY_FILE", settings.public.forward_auth_tls_key_file.as_deref()),
         ("AUTH_CLIENT_TLS_KEY_FILE", settings.auth_tls.auth_client_tls_key_file.as_deref()),
         ("POSTS_CLIENT_TLS_KEY_FILE", settings.posts_tls.posts_client_tls_key_file.as_deref()),
     ]);

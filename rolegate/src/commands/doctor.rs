@@ -32,7 +32,9 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
         check_settings(&mut doctor, service, None);
     }
     doctor.tls("posts tls", settings.posts_tls.load());
+    doctor.tls("forward tls", settings.public.forward_auth_tls());
     doctor.file_modes(&[
+        ("FORWARD_AUTH_TLS_KEY_FILE", settings.public.forward_auth_tls_key_file.as_deref()),
         ("POSTS_TLS_KEY_FILE", settings.posts_tls.posts_tls_key_file.as_deref()),
         ("DATABASE_URL_FILE", settings.database_url_file.as_deref()),
         ("POSTS_DATABASE_URL_FILE", settings.posts_database_url_file.as_deref()),

@@ -30,6 +30,8 @@ async fn expect_tls_refused(
 const OF_AUTH: [&str; 3] = ["AUTH_TLS_CERT_FILE", "AUTH_TLS_KEY_FILE", "AUTH_TLS_CLIENT_CA_FILE"];
 const OF_POSTS: [&str; 3] =
     ["POSTS_TLS_CERT_FILE", "POSTS_TLS_KEY_FILE", "POSTS_TLS_CLIENT_CA_FILE"];
+const OF_FORWARD_AUTH: [&str; 3] =
+    ["FORWARD_AUTH_TLS_CERT_FILE", "FORWARD_AUTH_TLS_KEY_FILE", "FORWARD_AUTH_TLS_CLIENT_CA_FILE"];
 /// Settings of encrypted connections.
 const TO_AUTH: [&str; 3] =
     ["AUTH_CLIENT_TLS_CERT_FILE", "AUTH_CLIENT_TLS_KEY_FILE", "AUTH_CLIENT_TLS_CA_FILE"];
@@ -54,6 +56,8 @@ async fn incomplete_or_invalid_tls_files_are_rejected() {
         (PostsService, OF_POSTS, None),
         (Rolegate, OF_AUTH, None),
         (Rolegate, OF_POSTS, None),
+        (Gateway, OF_FORWARD_AUTH, None),
+        (Rolegate, OF_FORWARD_AUTH, None),
         (Gateway, TO_AUTH, Some("AUTH_SERVICE_URL")),
         (PostsService, TO_AUTH, Some("AUTH_SERVICE_URL")),
         (Gateway, TO_POSTS, Some("POSTS_SERVICE_URL")),
@@ -79,7 +83,12 @@ async fn incomplete_or_invalid_tls_files_are_rejected() {
 async fn client_ca_without_certificate_and_https_without_ca_are_rejected() {
     let authority = Authority::new();
     let ca = authority.file();
-    for (program, [cert, _, authorities]) in [(AuthService, OF_AUTH), (PostsService, OF_POSTS)] {
+    for (program, [cert, _, authorities]) in [
+        (AuthService, OF_AUTH),
+        (PostsService, OF_POSTS),
+        (Gateway, OF_FORWARD_AUTH),
+        (Rolegate, OF_FORWARD_AUTH),
+    ] {
         expect_tls_refused(program, &[(authorities, &*ca)], &[(cert, None, cert)]).await;
     }
     let encrypted = Path::new("https://127.0.0.1:1");

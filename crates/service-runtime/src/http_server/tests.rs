@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 async fn serve(limit: usize) -> (SocketAddr, Arc<Notify>) {
     let address = "127.0.0.1:0".parse().expect("an address");
     let incoming = Incoming::bind("LISTEN_ADDR", address, limit).await.expect("bound");
-    let (listener, notify) = (HttpListener(incoming), Arc::new(Notify::new()));
+    let (listener, notify) = (HttpListener { incoming, tls: None }, Arc::new(Notify::new()));
     let address = listener.address();
     let slow = {
         let notify = Arc::clone(&notify);

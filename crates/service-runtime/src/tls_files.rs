@@ -1,7 +1,7 @@
-//! The settings of an encrypted gRPC listener.
+//! The settings of an encrypted listener.
 
+use crate::settings::SettingError;
 use rolegate_grpc_tls::{File, Identity, ServerTls};
-use rolegate_service_runtime::settings::SettingError;
 use std::{path::PathBuf, sync::Arc};
 
 /// The values of `PREFIX_CERT_FILE`, `PREFIX_KEY_FILE` and `PREFIX_CLIENT_CA_FILE`.
@@ -18,9 +18,9 @@ pub struct TlsFiles {
 }
 
 impl TlsFiles {
-    /// Loads the files; `None` if none is set. An incomplete set is an error, because without it the
+    /// Loads the files for a listener of this only protocol; `None` if none is set. An incomplete set is an error, because without it the
     /// listener would serve plain text where TLS was meant.
-    pub fn load(self) -> Result<Option<Arc<ServerTls>>, SettingError> {
+    pub fn load(self, alpn: &'static [u8]) -> Result<Option<Arc<ServerTls>>, SettingError> {
         let Self { prefix, certificate, key, client_ca } = self;
         let missing = |name: &str, because: &str| {
             let problem = format!("is required, because {prefix}_{because}_FILE is set");
@@ -33,7 +33,7 @@ impl TlsFiles {
             (None, None) if client_ca.is_some() => return missing("CERT", "CLIENT_CA"),
             (None, None) => return Ok(None),
         };
-        let loaded = ServerTls::load(prefix, identity, client_ca).map_err(|error| {
+        let loaded = ServerTls::load(prefix, identity, client_ca, alpn).map_err(|error| {
             let name = match error.file {
                 File::CaBundle => "CLIENT_CA",
                 File::Certificate => "CERT",

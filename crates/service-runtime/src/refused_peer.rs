@@ -1,9 +1,11 @@
-//! Log lines about connections that were refused before their first call.
+//! Log lines about connections that were refused before their first request.
 
-use rolegate_service_runtime::{clients::client_key, ignored_address::is_private};
+use crate::{clients::client_key, ignored_address::is_private};
+use rolegate_grpc_tls::server_problem;
 use std::{
     collections::HashMap,
-    net::IpAddr,
+    io,
+    net::{IpAddr, SocketAddr},
     sync::{LazyLock, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -21,11 +23,20 @@ type Logged = HashMap<(IpAddr, String), Instant>;
 static LOGGED: LazyLock<Mutex<Logged>> = LazyLock::new(Mutex::default);
 
 /// Logs why a connection of `peer` was refused, once for each client and reason within [`REPEAT`].
-pub(crate) fn log(peer: IpAddr, problem: &str) {
+pub fn log(peer: IpAddr, problem: &str) {
     let mut logged = LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
     if is_news(&mut logged, peer, problem, Instant::now()) {
         let peer = peer.to_canonical();
-        tracing::warn!(%peer, problem, "refused a gRPC connection");
+        tracing::warn!(%peer, problem, "refused a connection");
+    }
+}
+
+/// Logs why TLS failed. A client that just left, such as a port scan, is of no interest.
+pub fn log_handshake_error(peer: SocketAddr, error: &io::Error) {
+    if let Some(problem) = server_problem(error) {
+        log(peer.ip(), &problem);
+    } else {
+        tracing::debug!(%peer, %error, "the TLS handshake failed");
     }
 }
 
