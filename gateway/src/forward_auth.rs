@@ -19,7 +19,10 @@ use axum::{
     response::Response,
     routing::{any, post},
 };
-use http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE};
+use http::{
+    HeaderValue, StatusCode,
+    header::{RETRY_AFTER, WWW_AUTHENTICATE},
+};
 use rolegate_proto::http::BASIC_CHALLENGE;
 
 /// Without CORS: a proxy asks about preflights too, and must get a decision.
@@ -29,16 +32,19 @@ pub(crate) fn router(state: GatewayState, settings: &PublicSettings, memory: &Me
     let routes = Router::new()
         .route("/authorize", any(authorize::authorize))
         .route("/introspect", post(introspect::introspect))
-        .layer(map_response(challenge));
+        .layer(map_response(complete));
     middleware::apply("forward-auth", routes, &settings, memory).with_state(state)
 }
 
-/// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`: both schemes are accepted.
-async fn challenge(mut response: Response) -> Response {
-    if response.status() == StatusCode::UNAUTHORIZED {
-        let basic = HeaderValue::from_static(BASIC_CHALLENGE);
-        response.headers_mut().append(WWW_AUTHENTICATE, basic);
-    }
+/// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted, and
+/// `Retry-After` to a 504, because asking again changes nothing.
+async fn complete(mut response: Response) -> Response {
+    let (name, value) = match response.status() {
+        StatusCode::UNAUTHORIZED => (WWW_AUTHENTICATE, BASIC_CHALLENGE),
+        StatusCode::GATEWAY_TIMEOUT => (RETRY_AFTER, "1"),
+        _ => return response,
+    };
+    response.headers_mut().append(name, HeaderValue::from_static(value));
     response
 }
 

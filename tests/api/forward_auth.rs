@@ -15,7 +15,10 @@ for_all_deployments!(
     introspection_reports_the_stored_role_and_the_end_of_the_token,
     an_api_key_passes_with_its_role_and_has_no_end_in_introspection,
 );
-for_split_deployments!(an_outage_is_503_for_proxies_and_introspection);
+for_split_deployments!(
+    an_outage_is_503_for_proxies_and_introspection,
+    a_silent_auth_service_is_504_with_retry_after,
+);
 
 fn proxy_address(app: &TestApp) -> Api {
     Api::at(&app.gateway().address("forward"))
@@ -181,4 +184,13 @@ async fn an_outage_is_503_for_proxies_and_introspection(setup: TestSetup) {
             response.expect_header("rolegate-role", None);
         }
     }
+}
+
+async fn a_silent_auth_service_is_504_with_retry_after(setup: TestSetup) {
+    let mut app = setup.start().await;
+    let proxy = proxy_address(&app);
+    let admin = app.admin().await;
+    app.auth_proxy().silence();
+    let late = proxy.with_token(&admin.token).get("/authorize").await;
+    late.expect_detail(504, "Upstream timed out.").expect_retry_after();
 }
