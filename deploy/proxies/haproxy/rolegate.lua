@@ -18,10 +18,20 @@ end
 
 local function refuse(txn, status, response)
   local reply = txn:reply({ status = status })
-  for _, name in ipairs({ "content-type", "www-authenticate", "retry-after" }) do
+  for _, name in ipairs({ "content-type", "www-authenticate", "retry-after", "rolegate-reason" }) do
     for _, value in ipairs(values(response.headers or {}, name)) do
       reply:add_header(name, value)
     end
+  end
+  if status >= 503 and not (response.headers or {})["retry-after"] then
+    reply:add_header("retry-after", "1")
+  end
+  -- A page of another origin may read this only if haproxy.cfg lists its origin.
+  reply:add_header("vary", "Origin")
+  local origin = txn:get_var("txn.origin")
+  if origin then
+    reply:add_header("access-control-allow-origin", origin)
+    reply:add_header("access-control-expose-headers", "Retry-After, WWW-Authenticate, Rolegate-Reason")
   end
   reply:set_body(response.body or "")
   txn:done(reply)
