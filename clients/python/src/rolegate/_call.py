@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -28,6 +29,13 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:+/=@-]{1,64}")
 Answer = TypeVar("Answer")
 #: Names and values that travel with a call.
 Metadata = Tuple[Tuple[str, Union[str, bytes]], ...]
+
+
+def checked_timeout(timeout: Optional[float]) -> Optional[float]:
+    """The seconds of every call of a client; ``None``: those above."""
+    if timeout is not None and not 0 < timeout < math.inf:
+        raise ValueError("timeout must be a positive number of seconds")
+    return timeout
 
 
 def is_token(text: str) -> bool:

@@ -17,6 +17,9 @@ from .user import Login, RoleName, User, UserPage, role_number
 #: Items of one ``BatchAuthorize``.
 MAX_BATCH = 256
 
+#: One role or several; ``None``: any user.
+Roles = Union[RoleName, Iterable[RoleName], None]
+
 #: What a decision requires: one of these roles, or only a user.
 Requirement = Optional[pb.AllowedRoles]
 _ANY = pb.AnyAuthenticated()
@@ -47,9 +50,12 @@ def checked(token: str) -> str:
     return token
 
 
-def requirement(roles: Optional[Iterable[RoleName]]) -> Requirement:
-    """What a decision requires. ``None``: any user."""
-    return None if roles is None else _allowed(tuple(roles))
+def requirement(roles: Roles) -> Requirement:
+    """What a decision requires. An unknown role is a ``ValueError``."""
+    if roles is None:
+        return None
+    # A name is iterable, too.
+    return _allowed((roles,) if isinstance(roles, str) else tuple(roles))
 
 
 @lru_cache(maxsize=1024)
@@ -67,7 +73,7 @@ def authorize(token: str, allowed: Requirement) -> Call[User]:
 
 
 def decisions(
-    pairs: Iterable[Tuple[str, Optional[Iterable[RoleName]]]],
+    pairs: Iterable[Tuple[str, Roles]],
 ) -> Call[List[Outcome]]:
     """Many decisions. A token that cannot be one is refused in its place and spoils no other."""
     places: List[Optional[TokenInvalid]] = []

@@ -5,56 +5,42 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type
-
-import grpc
-import grpc.aio
+from typing import Awaitable, Dict, Iterable, List, Optional, Tuple, Type
 
 from . import _calls as calls
-from ._batcher import Batcher
-from ._call import CLOCK_TOLERANCE, READ_TIMEOUT, Answer, Call, Context, Metadata
-from ._calls import Outcome
+from ._call import Answer, Call, Context, checked_timeout
+from ._calls import Outcome, Roles
 from ._channel import Address, Tls
-from ._status import error_of
+from ._connections import Connections
 from .api_key import ApiKey, NewApiKey
-from .errors import Unavailable
 from .user import Login, Role, RoleName, User, UserPage
-
-#: Bytes of the ids of requests that share a call; a peer refuses too long a header.
-_MAX_ID_LIST = 9 * 1024
-
-#: A token, a requirement and the id of the request.
-_Decision = Tuple[str, calls.Requirement, Optional[str]]
 
 
 class AsyncClient:
-    """The same calls as `rolegate.Client`, for one event loop. Concurrent decisions share calls.
+    """The same calls as `rolegate.Client`, for asyncio. Concurrent decisions share calls.
 
-    Connects with the first call, so it may be created before the loop runs.
+    Connects with the first call in each event loop, so it may be created before the loop runs, and outlive it.
     """
 
-    def __init__(self, url: str, tls: Optional[Tls] = None) -> None:
-        self._set_up(Address.parse(url, tls))
+    def __init__(
+        self, url: str, tls: Optional[Tls] = None, *, timeout: Optional[float] = None
+    ) -> None:
+        self._set_up(Address.parse(url, tls), timeout)
 
     @classmethod
-    def from_env(cls) -> AsyncClient:
+    def from_env(cls, *, timeout: Optional[float] = None) -> AsyncClient:
         """By ``AUTH_SERVICE_URL`` and ``AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE``."""
         client = cls.__new__(cls)
-        client._set_up(Address.from_env())
+        client._set_up(Address.from_env(), timeout)
         return client
 
-    def _set_up(self, address: Address) -> None:
-        self._address = address
-        self._channels: Dict[bool, grpc.aio.Channel] = {}
-        self._methods: Dict[str, grpc.aio.UnaryUnaryMultiCallable[Any, Any]] = {}
-        self._decisions: Batcher[_Decision, User] = Batcher(
-            self._decide, calls.MAX_BATCH, READ_TIMEOUT
-        )
+    def _set_up(self, address: Address, timeout: Optional[float]) -> None:
+        self._address, self._timeout = address, checked_timeout(timeout)
+        self._by_loop: Dict[asyncio.AbstractEventLoop, Connections] = {}
 
     async def close(self) -> None:
-        """Ends all connections, and calls in flight with `Unavailable`."""
-        for channel in self._channels.values():
-            await channel.close(None)
+        """Ends the connections of the running event loop, and their calls in flight with `Unavailable`."""
+        await self._here().close()
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -67,54 +53,24 @@ class AsyncClient:
     ) -> None:
         await self.close()
 
-    def _method(self, call: Call[Answer]) -> grpc.aio.UnaryUnaryMultiCallable[Any, Any]:
-        channel = self._channels.get(call.hashes)
-        if channel is None:
-            channel = self._channels[call.hashes] = self._address.async_channel()
-        method = self._methods[call.path] = channel.unary_unary(
-            call.path, type(call.request).SerializeToString, call.response.FromString
-        )
-        return method
+    def _here(self) -> Connections:
+        """The connections of the running event loop."""
+        loop = asyncio.get_running_loop()
+        connections = self._by_loop.get(loop)
+        if connections is None:
+            for other in [other for other in self._by_loop if other.is_closed()]:
+                self._by_loop.pop(other, None)
+            connections = self._by_loop[loop] = Connections(self._address, self._timeout)
+        return connections
 
-    async def _run(self, call: Call[Answer], context: Context) -> Answer:
-        deadline = asyncio.get_running_loop().time() + call.timeout
-        return await self._run_until(deadline, call, call.metadata(context))
-
-    async def _run_until(
-        self, deadline: float, call: Call[Answer], metadata: Metadata
-    ) -> Answer:
-        time = asyncio.get_running_loop().time
-        method = self._methods.get(call.path) or self._method(call)
-        for delay in call.retry_delays:
-            try:
-                response = await method(
-                    call.request, timeout=deadline - time(), metadata=metadata
-                )
-                return call.convert(response)
-            except grpc.RpcError as error:
-                failure = error_of(error, time() + CLOCK_TOLERANCE >= deadline)
-                if delay is None or not isinstance(failure, Unavailable):
-                    raise failure from error
-                await asyncio.sleep(delay)
-        raise AssertionError("the last attempt returns or raises")
+    def _run(self, call: Call[Answer], context: Context) -> Awaitable[Answer]:
+        return self._here().run(call, context)
 
     def _submit(
         self, token: str, allowed: calls.Requirement, request_id: Optional[str] = None
     ) -> asyncio.Future[User]:
         """`authorize` with a requirement that is made once, and without a coroutine."""
-        return self._decisions.submit((calls.checked(token), allowed, request_id))
-
-    async def _decide(self, items: List[_Decision], deadline: float) -> Sequence[Outcome]:
-        """One decision alone is an ``Authorize``, several are a ``BatchAuthorize``."""
-        ids = ",".join([id for _, _, id in items if id])
-        if len(ids) > _MAX_ID_LIST:
-            ids = ids[: ids.rindex(",", 0, _MAX_ID_LIST)]
-        metadata: Metadata = (("x-request-id", ids),) if ids else ()
-        if len(items) == 1:
-            token, allowed, _ = items[0]
-            return [await self._run_until(deadline, calls.authorize(token, allowed), metadata)]
-        batch = calls.batch_authorize([(token, allowed) for token, allowed, _ in items])
-        return await self._run_until(deadline, batch, metadata)
+        return self._here().decisions.submit((calls.checked(token), allowed, request_id))
 
     async def register(self, username: str, password: str, context: Context = Context()) -> User:
         """Creates a user with the role ``user``."""
@@ -133,7 +89,7 @@ class AsyncClient:
     async def authorize(
         self,
         token: str,
-        roles: Optional[Iterable[RoleName]] = None,
+        roles: Roles = None,
         context: Context = Context(),
     ) -> User:
         """Decides whether the bearer of ``token`` has one of ``roles`` now; ``None``: any user.
@@ -144,7 +100,7 @@ class AsyncClient:
 
     async def batch_authorize(
         self,
-        decisions: Iterable[Tuple[str, Optional[Iterable[RoleName]]]],
+        decisions: Iterable[Tuple[str, Roles]],
         context: Context = Context(),
     ) -> List[Outcome]:
         """Makes up to 256 decisions, pairs of a token and roles, each with its own outcome."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Awaitable, Callable, Iterable, MutableMapping, Optional
+from typing import Any, Awaitable, Callable, MutableMapping
 
+from ._calls import Roles
 from .aio import AsyncClient
 from .errors import RolegateError
-from .http import bearer_token, error_headers
-from .user import Role, RoleName
+from .http import bearer_token, can_deny, close_code, error_headers
+from .user import Role
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -22,9 +23,7 @@ class RequireUser:
     The user is ``scope["state"]["user"]``, in Starlette ``request.state.user``.
     """
 
-    def __init__(
-        self, app: App, client: AsyncClient, roles: Optional[Iterable[RoleName]] = None
-    ) -> None:
+    def __init__(self, app: App, client: AsyncClient, roles: Roles = None) -> None:
         names = [roles] if isinstance(roles, str) else roles
         self.roles = None if names is None else tuple(Role(role) for role in names)
         if self.roles == ():
@@ -38,15 +37,16 @@ class RequireUser:
         try:
             user = await self.client.authorize(bearer_token(values), self.roles)
         except RolegateError as error:
-            if scope["type"] == "websocket":
-                # Before it is accepted: servers answer 403.
-                return await send({"type": "websocket.close", "code": 1008})
-            return await _respond(error, send)
+            if scope["type"] == "http":
+                return await _respond(error, send, "http")
+            if can_deny(scope):
+                return await _respond(error, send, "websocket.http")
+            return await send({"type": "websocket.close", "code": close_code(error)})
         scope["state"] = {**scope.get("state", {}), "user": user}
         await self.app(scope, receive, send)
 
 
-async def _respond(error: RolegateError, send: Send) -> None:
+async def _respond(error: RolegateError, send: Send, kind: str) -> None:
     body = json.dumps({"detail": error.detail}, ensure_ascii=False).encode()
     headers = {
         "Content-Type": "application/json",
@@ -54,5 +54,5 @@ async def _respond(error: RolegateError, send: Send) -> None:
         **error_headers(error),
     }
     pairs = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": error.status, "headers": pairs})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": f"{kind}.response.start", "status": error.status, "headers": pairs})
+    await send({"type": f"{kind}.response.body", "body": body})

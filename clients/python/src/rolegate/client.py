@@ -10,8 +10,8 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple, Type
 import grpc
 
 from . import _calls as calls
-from ._call import CLOCK_TOLERANCE, Answer, Call, Context
-from ._calls import Outcome
+from ._call import CLOCK_TOLERANCE, Answer, Call, Context, checked_timeout
+from ._calls import Outcome, Roles
 from ._channel import Address, Tls
 from ._status import error_of
 from .api_key import ApiKey, NewApiKey
@@ -23,21 +23,24 @@ class Client:
     """A client of every replica of auth-service behind ``url``. Threads may share it.
 
     In every call that takes ``actor``, it is the access token of an admin, unless the call says otherwise.
-    Calls raise the exceptions of `rolegate.errors`. They end after 5 seconds, those that hash a password
-    after 10; calls that change nothing are made again if they reached no replica.
+    Calls raise the exceptions of `rolegate.errors`. They end after ``timeout`` seconds, by default after 5,
+    or after 10 if they hash a password; calls that change nothing are made again if they reached no replica.
     """
 
-    def __init__(self, url: str, tls: Optional[Tls] = None) -> None:
-        self._connect(Address.parse(url, tls))
+    def __init__(
+        self, url: str, tls: Optional[Tls] = None, *, timeout: Optional[float] = None
+    ) -> None:
+        self._connect(Address.parse(url, tls), timeout)
 
     @classmethod
-    def from_env(cls) -> Client:
+    def from_env(cls, *, timeout: Optional[float] = None) -> Client:
         """By ``AUTH_SERVICE_URL`` and ``AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE``."""
         client = cls.__new__(cls)
-        client._connect(Address.from_env())
+        client._connect(Address.from_env(), timeout)
         return client
 
-    def _connect(self, address: Address) -> None:
+    def _connect(self, address: Address, timeout: Optional[float]) -> None:
+        self._timeout = checked_timeout(timeout)
         self._channels = {hashes: address.channel() for hashes in (False, True)}
         self._methods: Dict[str, grpc.UnaryUnaryMultiCallable[Any, Any]] = {}
 
@@ -65,7 +68,7 @@ class Client:
             )
             self._methods[call.path] = method
         metadata = call.metadata(context)
-        deadline = time.monotonic() + call.timeout
+        deadline = time.monotonic() + (self._timeout or call.timeout)
         for delay in call.retry_delays:
             try:
                 timeout = deadline - time.monotonic()
@@ -95,7 +98,7 @@ class Client:
     def authorize(
         self,
         token: str,
-        roles: Optional[Iterable[RoleName]] = None,
+        roles: Roles = None,
         context: Context = Context(),
     ) -> User:
         """Decides whether the bearer of ``token`` has one of ``roles`` now; ``None``: any user."""
@@ -104,7 +107,7 @@ class Client:
 
     def batch_authorize(
         self,
-        decisions: Iterable[Tuple[str, Optional[Iterable[RoleName]]]],
+        decisions: Iterable[Tuple[str, Roles]],
         context: Context = Context(),
     ) -> List[Outcome]:
         """Makes up to 256 decisions, pairs of a token and roles, each with its own outcome."""

@@ -10,8 +10,15 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from .client import Client
 from .errors import RolegateError
-from .http import bearer_token, error_headers
-from .user import Role, RoleName
+from .http import error_headers, wsgi_token
+from .user import Role, RoleName, User
+
+
+class AuthenticatedHttpRequest(HttpRequest):
+    """The type of the request of a protected view: ``def view(request: AuthenticatedHttpRequest)``."""
+
+    rolegate_user: User
+
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
@@ -38,9 +45,8 @@ def _protected(view: View, roles: Optional[Tuple[Role, ...]]) -> View:
 
     @wraps(view)
     def protected(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        values = [request.META[name].encode() for name in _HEADER if name in request.META]
         try:
-            user = _client().authorize(bearer_token(values), roles)
+            user = _client().authorize(wsgi_token(request.META), roles)
         except RolegateError as error:
             headers = error_headers(error)
             body = {"detail": error.detail}
@@ -49,9 +55,6 @@ def _protected(view: View, roles: Optional[Tuple[Role, ...]]) -> View:
         return view(request, *args, **kwargs)
 
     return protected  # type: ignore[return-value]
-
-
-_HEADER = ("HTTP_AUTHORIZATION",)
 
 
 @lru_cache(maxsize=None)

@@ -1,4 +1,4 @@
-"""Dependencies of FastAPI that answer 401, 403, 503 and 504 as the gateway does.
+"""Dependencies of FastAPI that answer 401, 403, 503 and 504 as the gateway does, on WebSockets at the handshake.
 
 The client of an application is ``app.state.rolegate``, by default ``AsyncClient.from_env()``.
 """
@@ -6,14 +6,15 @@ The client of an application is ``app.state.rolegate``, by default ``AsyncClient
 # No `from __future__ import annotations`: older versions of FastAPI cannot resolve them in a `__call__`.
 from typing import Iterable, Optional
 
-from fastapi import HTTPException, Request
+from fastapi import HTTPException, WebSocketException
 from fastapi.openapi.models import HTTPBearer
+from fastapi.requests import HTTPConnection
 from fastapi.security.base import SecurityBase
 
 from ._calls import requirement
 from .aio import AsyncClient
 from .errors import RolegateError
-from .http import bearer_token, error_headers
+from .http import bearer_token, can_deny, close_code, error_headers
 from .user import RoleName, User
 
 
@@ -25,12 +26,14 @@ class _Require(SecurityBase):
         self.scheme_name = "HTTPBearer"
         self.allowed = requirement(roles)
 
-    async def __call__(self, request: Request) -> User:
-        headers = request.scope["headers"]
-        values = [value for name, value in headers if name == b"authorization"]
+    async def __call__(self, connection: HTTPConnection) -> User:
+        scope = connection.scope
+        values = [value for name, value in scope["headers"] if name == b"authorization"]
         try:
-            return await client_of(request)._submit(bearer_token(values), self.allowed)
+            return await client_of(connection)._submit(bearer_token(values), self.allowed)
         except RolegateError as error:
+            if scope["type"] == "websocket" and not can_deny(scope):
+                raise WebSocketException(close_code(error), error.detail) from error
             raise HTTPException(error.status, error.detail, error_headers(error)) from error
 
 
@@ -45,9 +48,9 @@ def require(*roles: RoleName) -> _Require:
     return _Require(roles)
 
 
-def client_of(request: Request) -> AsyncClient:
-    """The client of the application that serves this request."""
-    state = request.app.state
+def client_of(connection: HTTPConnection) -> AsyncClient:
+    """The client of the application that serves this request or WebSocket."""
+    state = connection.app.state
     client: Optional[AsyncClient] = getattr(state, "rolegate", None)
     if client is None:
         client = state.rolegate = AsyncClient.from_env()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Dict, Sequence
+from typing import Any, Dict, Mapping, Sequence
 
 from .errors import NotAuthenticated, RolegateError, TokenInvalid, TokenUserNotFound
 
@@ -24,6 +24,11 @@ def bearer_token(values: Sequence[bytes]) -> str:
     raise NotAuthenticated
 
 
+def wsgi_token(environ: Mapping[str, Any]) -> str:
+    """The token of a request by WSGI, whose servers join repeated headers."""
+    return bearer_token([environ.get("HTTP_AUTHORIZATION", "").encode()])
+
+
 def error_headers(error: RolegateError) -> Dict[str, str]:
     """The headers of the response to a request that failed with ``error``."""
     if error.status == 401:
@@ -33,3 +38,13 @@ def error_headers(error: RolegateError) -> Dict[str, str]:
         # In whole seconds, rounded up, so that clients do not come back too early.
         return {"Retry-After": str(max(1, math.ceil(error.retry_after or 1)))}
     return {}
+
+
+def can_deny(scope: Mapping[str, Any]) -> bool:
+    """Whether the server can answer the handshake of a WebSocket of ASGI; else it can only be closed."""
+    return "websocket.http.response" in scope.get("extensions", {})
+
+
+def close_code(error: RolegateError) -> int:
+    """The code of a WebSocket that is closed: policy violation, or try again later."""
+    return 1008 if error.status < 500 else 1013

@@ -17,6 +17,9 @@ class Role(str, Enum):
     AUTHOR = "author"
     ADMIN = "admin"
 
+    # As of `enum.StrEnum`, which Python has since 3.11.
+    __str__ = str.__str__
+
 
 #: A role or its name. An unknown name is a ``ValueError``, because it is a mistake of the program.
 RoleName = Union[Role, str]

@@ -1,0 +1,60 @@
+"""Protected views as mypy sees them in strict mode: tests/long/clients checks this file, and nothing runs it."""
+
+from typing import Annotated
+
+from django.http import HttpResponse, JsonResponse
+from django.urls import path
+from fastapi import Depends, FastAPI, WebSocket
+from flask import Flask, g
+
+import rolegate.django
+import rolegate.flask
+from rolegate import Client, Role, User
+from rolegate.django import AuthenticatedHttpRequest
+from rolegate.fastapi import current_user, require
+
+
+@rolegate.django.require("author", Role.ADMIN)
+def django_view(request: AuthenticatedHttpRequest, page: int) -> JsonResponse:
+    user: User = request.rolegate_user
+    return JsonResponse({"username": user.username, "path": request.path, "page": page})
+
+
+@rolegate.django.require_user
+def other_django_view(request: AuthenticatedHttpRequest) -> HttpResponse:
+    return HttpResponse(request.rolegate_user.nam)  # type: ignore[attr-defined]
+
+
+urlpatterns = [path("<int:page>", django_view), path("", other_django_view)]
+
+flask_app = Flask(__name__)
+
+
+@flask_app.get("/<int:page>")
+@rolegate.flask.require("author")
+def flask_view(page: int) -> dict[str, str]:
+    user: User = g.rolegate_user
+    return {"username": user.username}
+
+
+fastapi_app = FastAPI()
+
+
+@fastapi_app.websocket("/")
+async def websocket_view(
+    websocket: WebSocket, user: Annotated[User, Depends(require("author"))]
+) -> None:
+    await websocket.accept()
+
+
+@fastapi_app.get("/")
+async def fastapi_view(user: Annotated[User, Depends(current_user)]) -> str:
+    return user.username
+
+
+def decide(client: Client, token: str) -> tuple[User, User, User]:
+    return (
+        client.authorize(token, "author"),
+        client.authorize(token, Role.AUTHOR),
+        client.authorize(token, ["author", Role.ADMIN]),
+    )
