@@ -1,0 +1,68 @@
+/** The package as `npm pack` makes it, in a project of its own: the service of README.md, and its types. */
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { Stage, variable } from "./stage.js";
+
+const readme = readFileSync("README.md", "utf8");
+const project = variable("PACKED");
+
+const modules = /```js\n(.*?)```/s.exec(readme)?.[1] ?? "";
+const commonJs = modules.replace(/^import (.+) from (".+");$/gm, "const $1 = require($2);");
+
+test("README has at most 60 lines", () => {
+  assert(readme.trimEnd().split("\n").length <= 60);
+});
+
+for (const [file, code] of [["service.mjs", modules], ["service.cjs", commonJs]] as const) {
+  test(`service of the README is protected in ${file}`, async () => {
+    assert.equal(code.includes("import "), code === modules);
+    writeFileSync(join(project, file), code);
+    const env = { ...process.env, PORT: "0" };
+    const service = spawn(process.execPath, [file], { cwd: project, env });
+    service.stderr.pipe(process.stderr);
+    const stage = new Stage();
+    try {
+      const [line] = (await once(createInterface({ input: service.stdout }), "line")) as [string];
+      const base = `http://127.0.0.1:${line.split(" ").at(-1)}`;
+      const token = await stage.token();
+      const get = (path: string, bearer: string) =>
+        fetch(base + path, { headers: { authorization: `Bearer ${bearer}` } });
+      assert.equal((await fetch(`${base}/hello`)).status, 401);
+      assert.equal((await get("/hello", "forged")).status, 401);
+      assert.match(await (await get("/hello", token)).text(), /^Hello case /);
+      const refused = await get("/reports", token);
+      assert.equal(refused.status, 403);
+      assert.deepEqual(await refused.json(), { detail: "Insufficient privileges." });
+      await stage.given("role author");
+      assert.equal((await get("/reports", token)).status, 200);
+    } finally {
+      stage.close();
+      service.kill();
+    }
+  });
+}
+
+const TYPED = `
+import { AuthClient, type User } from "@rolegate/client";
+import { requireRole } from "@rolegate/client/express";
+import * as fastify from "@rolegate/client/fastify";
+const client: AuthClient = AuthClient.fromEnv();
+export const user: Promise<User> = client.authorize("token", ["author"]);
+export const protections = [requireRole(client, "author"), fastify.requireUser(client)];
+// @ts-expect-error
+requireRole(client, "root");
+`;
+
+test("package has types for both kinds of modules", () => {
+  const files = ["typed.mts", "typed.cts"];
+  files.forEach((file) => writeFileSync(join(project, file), TYPED));
+  const tsc = join(process.cwd(), "node_modules/.bin/tsc");
+  const options = ["--noEmit", "--strict", "--module", "node16", "--target", "es2023", "--types", "node"];
+  execFileSync(tsc, [...options, ...files], { cwd: project, stdio: "inherit" });
+});
