@@ -10,7 +10,7 @@ use std::{
 };
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/kubernetes")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/kubernetes/base")
 }
 
 fn documents(file: &str) -> Vec<Value> {
@@ -37,13 +37,24 @@ fn workloads() -> Vec<(String, Value)> {
     [objects("Job"), objects("Deployment")].concat()
 }
 
+/// The files of the generated `ConfigMap`s by name.
+fn setting_files() -> BTreeMap<String, String> {
+    let kustomization = &documents("kustomization.yaml")[0];
+    let generators = kustomization["configMapGenerator"].as_array().expect("a list").iter();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    generators.map(|it| (text(&it["name"]), text(&it["envs"][0]))).collect()
+}
+
 /// The settings of a workload, from its `ConfigMap`.
 fn settings(workload: &Value) -> BTreeMap<String, String> {
     let container = &workload["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["env"], Value::Null, "settings are in the ConfigMap");
     let name = container["envFrom"][0]["configMapRef"]["name"].as_str().expect("a ConfigMap");
-    let maps: BTreeMap<_, _> = objects("ConfigMap").into_iter().collect();
-    serde_json::from_value(maps[name]["data"].clone()).expect("texts by name")
+    let file = folder().join(&setting_files()[name]);
+    let text = fs::read_to_string(file).expect("it is there");
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let settings = lines.map(|line| line.split_once('=').expect("a setting"));
+    settings.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 #[test]
@@ -52,9 +63,10 @@ fn every_file_is_applied() {
     let names = entries.map(|entry| entry.expect("an entry").file_name().into_string());
     let there: BTreeSet<_> = names
         .map(|name| name.expect("a text"))
-        .filter(|name| !["kustomization.yaml", "secrets"].contains(&name.as_str()))
+        .filter(|name| name != "kustomization.yaml")
         .collect();
-    assert_eq!(files().into_iter().collect::<BTreeSet<_>>(), there);
+    let applied: BTreeSet<_> = files().into_iter().chain(setting_files().into_values()).collect();
+    assert_eq!(applied, there);
 }
 
 #[test]
@@ -166,6 +178,10 @@ fn pods_are_confined_as_in_compose() {
         let probe = &container["readinessProbe"];
         let noticed = seconds(&probe["periodSeconds"]) * seconds(&probe["failureThreshold"]);
         assert!(noticed < lame_duck, "{name} gets requests after its lame-duck time");
+        let [start, live] = ["startupProbe", "livenessProbe"].map(|it| &container[it]);
+        assert_eq!(start["httpGet"], live["httpGet"], "{name}");
+        let starts = seconds(&start["periodSeconds"]) * seconds(&start["failureThreshold"]);
+        assert!(starts >= 60, "{name} is restarted while it starts on a slow node");
         let budget = objects("PodDisruptionBudget").into_iter().find(|(other, _)| *other == name);
         let (_, budget) = budget.unwrap_or_else(|| panic!("{name} has no budget"));
         let labels = &workload["spec"]["template"]["metadata"]["labels"];
@@ -175,7 +191,7 @@ fn pods_are_confined_as_in_compose() {
 
 #[test]
 fn every_secret_file_is_in_the_secret_of_its_program() {
-    let generators = &documents("kustomization.yaml")[0]["secretGenerator"];
+    let generators = &documents("../kustomization.yaml")[0]["secretGenerator"];
     let mut looked_at = 0;
     for (name, workload) in workloads() {
         let secret = &workload["spec"]["template"]["spec"]["volumes"][0]["secret"]["secretName"];
