@@ -79,8 +79,9 @@ impl Pools {
             RETURNING zero, latest";
         let zero = stored + behind.max(0) - uptime();
         let write = sqlx::query_as(sql).bind(BOOT.as_deref()).bind(zero);
-        let rows = write.fetch_all(&self.writer).await?;
-        rows.into_iter().for_each(|row| self.clock.set(row));
+        for row in write.fetch_all(&self.writer).await? {
+            self.clock.set(row);
+        }
         Ok(())
     }
 
@@ -92,7 +93,9 @@ impl Pools {
         let rows: Result<Vec<_>, _> = self
             .write(|writer| Box::pin(async { update.fetch(&mut Connection::Sqlite(writer)).await }))
             .await;
-        rows.into_iter().flatten().for_each(|row| self.clock.set(row));
+        for row in rows.into_iter().flatten() {
+            self.clock.set(row);
+        }
     }
 }
 
