@@ -114,12 +114,11 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let of_posts = readiness.of_another_store();
     let serve_posts = async {
         // Not that of the process: without posts, users can still be served.
-        let outcome = match posts {
-            Some(posts) => posts.serve(posts_grpc, posts_in_memory, of_posts, &shutdown).await,
-            None => {
-                posts_shutdown.stopping().await;
-                Ok(())
-            }
+        let outcome = if let Some(posts) = posts {
+            posts.serve(posts_grpc, posts_in_memory, of_posts, &shutdown).await
+        } else {
+            posts_shutdown.stopping().await;
+            Ok(())
         };
         auth_shutdown.stop_now();
         outcome

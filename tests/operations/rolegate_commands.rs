@@ -118,23 +118,22 @@ async fn without_posts_there_are_no_routes_and_no_database_of_posts(store: Store
         !checked.stdout.contains("posts.db") && !checked.stdout.contains("POSTS_"),
         "{checked:?}"
     );
-    match &database {
-        Some(database) => database.execute("CREATE SCHEMA posts").await,
-        None => {
-            for arguments in [&["backup", "copy.db"][..], &["restore", "copy.db", "--replace"]] {
-                if arguments[0] == "restore" {
-                    process.kill().await;
-                }
-                let exit = run(arguments, &settings, folder.path()).await;
-                assert_eq!(exit.code, Some(0), "{exit:?}");
-                assert!(
-                    exit.stdout.ends_with("rolegate.db, which was checked.\n")
-                        || arguments[0] == "backup"
-                );
+    if let Some(database) = &database {
+        database.execute("CREATE SCHEMA posts").await;
+    } else {
+        for arguments in [&["backup", "copy.db"][..], &["restore", "copy.db", "--replace"]] {
+            if arguments[0] == "restore" {
+                process.kill().await;
             }
-            let exists = |name: &str| folder.path().join(name).exists();
-            assert!(!exists("data/posts.db") && !exists("copy.db.posts") && exists("copy.db"));
+            let exit = run(arguments, &settings, folder.path()).await;
+            assert_eq!(exit.code, Some(0), "{exit:?}");
+            assert!(
+                exit.stdout.ends_with("rolegate.db, which was checked.\n")
+                    || arguments[0] == "backup"
+            );
         }
+        let exists = |name: &str| folder.path().join(name).exists();
+        assert!(!exists("data/posts.db") && !exists("copy.db.posts") && exists("copy.db"));
     }
 }
 

@@ -91,12 +91,11 @@ impl<'de> Visitor<'de> for KnownFields {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (mut values, mut unknown) = (vec![Vec::new(); self.0.len()], None);
         while let Some(name) = map.next_key::<String>()? {
-            match self.0.iter().position(|known| *known == name) {
-                Some(index) => values[index].push(map.next_value()?),
-                None => {
-                    map.next_value::<IgnoredAny>()?;
-                    unknown.get_or_insert(name);
-                }
+            if let Some(index) = self.0.iter().position(|known| *known == name) {
+                values[index].push(map.next_value()?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+                unknown.get_or_insert(name);
             }
         }
         Ok((values, unknown))
