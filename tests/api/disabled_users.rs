@@ -152,7 +152,7 @@ async fn invalid_update_is_refused(setup: TestSetup) {
     }
     for (body, name) in [
         (json!({ "role": "admin" }), "role"),
-        (json!({ "disabled": true, "role": "admin", "Disabled": true }), "role"),
+        (json!({ "disabled": true, "role": "admin", "zone": 1 }), "role"),
         (json!({ "password": "x", "disabled": 1 }), "password"),
     ] {
         let refused = update(&app, &admin, ann.id, &body).await;
