@@ -1,4 +1,4 @@
-"""Requests with bodies: the application gets all of it, and nobody waits for it elsewhere."""
+"""Requests with bodies: the application gets all of it, and no decision waits for it."""
 
 import contextlib
 import hashlib

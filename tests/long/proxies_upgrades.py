@@ -1,6 +1,6 @@
 """Ways to a connection that the proxy no longer reads: upgrades, CONNECT, HTTP/2.
 
-The client then sends HTTP/2 and HTTP/1.1 for /admin, with an identity of its own, to whoever reads it.
+The client then sends HTTP/2 and HTTP/1.1 for /admin, with an identity of its own, on the same connection.
 """
 
 import contextlib

@@ -27,7 +27,7 @@ const HASHES: [&str; 6] = [
     "$wp$2y$05$ZN9jvzSn.706zhwViiy67unM.v3e9pfmIxENBJMyA/lZ9RAku4UWu",
 ];
 
-/// Of cost 12; nobody logs in with it.
+/// Of cost 12, of no password of these tests.
 const HASH: &str = "$2b$12$L6Bc/AlTQHyd9liGgGEZyOFLPHNgyxeEPfgYfBCVxJ7JIlwxyVU3u";
 
 async fn user(app: &TestApp, arguments: &[&str], input: &str) -> Exit {

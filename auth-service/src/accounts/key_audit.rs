@@ -15,7 +15,7 @@ use std::{
 const MINUTE: Duration = Duration::from_mins(1);
 /// A minute has this many lines at most, so that no flood fills the log or the memory.
 const MAX_USES: usize = 1000;
-/// Likewise of refused keys, which anybody can present.
+/// Likewise of refused keys, which any client can present.
 const MAX_REFUSALS: usize = 60;
 
 /// A key, if there is one, and the address that presented it. A batched call has no address.

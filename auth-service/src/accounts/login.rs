@@ -86,7 +86,7 @@ impl Accounts {
     }
 }
 
-/// Says what to do, at most once in [`LOG_INTERVAL`]: anybody with a password can repeat it.
+/// Logs what to do, at most once in [`LOG_INTERVAL`], because a client can repeat the login.
 fn log_clock_behind(user: &User, now: u64) {
     static LAST: Mutex<Option<Instant>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);

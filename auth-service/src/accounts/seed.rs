@@ -72,7 +72,7 @@ impl Accounts {
         self.warn_without_admin().await.map_err(|error| SeedError::Account(error.into()))
     }
 
-    /// Nobody could manage users: the operator demoted or disabled the last admin.
+    /// Without an enabled admin no user can manage others: the operator demoted or disabled the last.
     async fn warn_without_admin(&self) -> Result<(), StoreError> {
         let limit = 1000;
         let admins = UserFilter { limit, role: Some(Role::Admin), ..UserFilter::default() };

@@ -5,7 +5,7 @@
 //! stored as `hmac-sha256:ID:$2b$…`, where the id names the pepper. Without a pepper the stored hash is
 //! plain bcrypt, as it is after `none`.
 //!
-//! WordPress does alike, with a key that everybody knows: `$wp$2y$…` is bcrypt of base64(HMAC-SHA-384).
+//! WordPress does the same with a public key: `$wp$2y$…` is bcrypt of base64(HMAC-SHA-384).
 
 use super::Password;
 use base64::{

@@ -7,7 +7,7 @@ use tokio_rustls::rustls::{
     version::TLS13,
 };
 
-/// Peers are ours or generated gRPC clients; none needs an older version.
+/// Peers are ours, generated gRPC clients or current proxies; none needs an older version.
 pub(crate) const VERSIONS: &[&SupportedProtocolVersion] = &[&TLS13];
 /// The ALPN id of HTTP/1.1 (RFC 7301).
 pub const HTTP_1: &[u8] = b"http/1.1";

@@ -10,7 +10,8 @@
 //! been idle longest; `watched_response`: when a response is complete),
 //! [`admin_server`] (`/livez`, `/readyz`, `/metrics`), [`readiness`], [`memory_budget`] (memory that
 //! requests may take together), [`ignored_address`] (reports of untrusted peers), [`clients`] (what one
-//! client is, and its share), [`tls_files`] (settings of TLS), [`refused_peer`] (log lines about peers that failed).
+//! client is, and its share), [`tls_files`] (settings of TLS), [`refused_peer`] (log lines about
+//! refused connections).
 //!
 //! Running: [`shutdown`] (lame duck, then drain), [`reload_signal`] (SIGHUP), [`healthcheck`] (probes
 //! `/readyz` from within a container), [`doctor`] (the steps of a start, checked).

@@ -73,8 +73,8 @@ pub trait ProgramSettings {
 /// Runs a program with its runtime and telemetry. `run` gets the settings and a [`Shutdown`] that begins
 /// with SIGTERM or SIGINT.
 ///
-/// Exit codes: 0; 64 for an invalid setting; 2 if a part is done; 1 for another failure; 130 if a second signal cut the drain
-/// short.
+/// Exit codes: 0; 1 for a failure; 2 if a part is done; 64 for an invalid setting; 130 if a second signal
+/// cut the drain short.
 pub fn run<S, F, R>(settings: Result<S, ParseOutcome>, run: R) -> ExitCode
 where
     S: ProgramSettings,

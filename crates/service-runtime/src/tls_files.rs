@@ -18,8 +18,8 @@ pub struct TlsFiles {
 }
 
 impl TlsFiles {
-    /// Loads the files for a listener of this only protocol; `None` if none is set. An incomplete set is an error, because without it the
-    /// listener would serve plain text where TLS was meant.
+    /// Loads the files for a listener that speaks only the protocol `alpn`; `None` if none is set. An
+    /// incomplete set is an error, because without it the listener would serve plain text.
     pub fn load(self, alpn: &'static [u8]) -> Result<Option<Arc<ServerTls>>, SettingError> {
         let Self { prefix, certificate, key, client_ca } = self;
         let missing = |name: &str, because: &str| {

@@ -9,7 +9,7 @@ use rolegate_service_runtime::program::{Failure, print};
 use std::io::{self, IsTerminal as _};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-/// The operator may delete the last admin too. Asks first, unless `yes` or where nobody can answer.
+/// The operator may delete the last admin too. Asks first, unless `yes` or without a terminal.
 pub(super) async fn run(operator: &Operator, username: &str, yes: bool) -> Result<(), Failure> {
     let user = operator.find(username).await?;
     if !yes && io::stdin().is_terminal() && !is_confirmed(&user).await.map_err(failed)? {

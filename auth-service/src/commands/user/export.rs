@@ -11,7 +11,7 @@ use tempfile::{SpooledTempFile, spooled_tempfile};
 const MAX_MEMORY: usize = 64 << 20;
 
 /// Writes all users by ascending id, as they are at one moment. Reads them before it writes the first:
-/// a pipe that nobody reads would keep the transaction open, and with it old rows and the log of SQLite.
+/// a pipe that is not read would keep the transaction open, and with it old rows and the log of SQLite.
 pub(super) async fn run(operator: &Operator) -> Result<(), Failure> {
     let transfer = Transfer::open(&operator.database).await?;
     let read = read(&transfer).await;

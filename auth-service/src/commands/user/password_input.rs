@@ -24,7 +24,7 @@ pub(super) async fn read(file: Option<&Path>) -> Result<SecretString, Failure> {
     Ok(all(stdin).await.map_err(|error| unreadable(&error))?)
 }
 
-/// Nobody sees a mistyped password, so it is typed twice.
+/// A password is not echoed, so it is typed twice.
 async fn twice(mut input: impl AsyncBufRead + Unpin) -> Result<SecretString, SettingError> {
     prompt("New password (not echoed): ");
     let first = line(&mut input).await.map_err(|error| unreadable(&error))?;

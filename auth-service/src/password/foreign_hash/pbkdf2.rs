@@ -39,8 +39,8 @@ pub(super) struct Pbkdf2 {
 }
 
 impl Pbkdf2 {
-    /// `None` for other formats. Django: `pbkdf2_sha256$ITERATIONS$SALT$DIGEST` with the salt as text. Passlib:
-    /// `$pbkdf2-sha256$ITERATIONS$SALT$DIGEST`, also with `sha512`.
+    /// `None` for other formats. Django: `pbkdf2_sha256$ITERATIONS$SALT$DIGEST` with the salt as text.
+    /// Passlib: `$pbkdf2-sha256$ITERATIONS$SALT$DIGEST`, also with `sha512`.
     pub(super) fn parse(text: &str) -> Option<Result<Self, ForeignHashError>> {
         if let Some(rest) = text.strip_prefix("pbkdf2_sha256$") {
             let (salt, digest) =

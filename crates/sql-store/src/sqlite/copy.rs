@@ -211,7 +211,7 @@ fn remove_abandoned(folder: &Path) -> io::Result<File> {
             }
         }
     }
-    // Without waiting: anybody who can read the folder could hold it.
+    // Without waiting: any user who can read the folder could hold it.
     let _ = lock.try_lock_shared();
     Ok(lock)
 }
