@@ -18,8 +18,8 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 const USERS: usize = 100_000;
-/// By PHP.
-const HASH: &str = "$2b$12$L6Bc/AlTQHyd9liGgGEZyOFLPHNgyxeEPfgYfBCVxJ7JIlwxyVU3u";
+/// By the Python package bcrypt.
+const HASH: &str = "$2b$10$fyCIFLnlO4372fe5RsU/aeN4sioXvfoO4vC9/ZLN/Pexdr..SijJK";
 const PASSWORD: &str = "corréct horse";
 
 fn imported(index: usize) -> String {

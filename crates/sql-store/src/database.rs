@@ -38,7 +38,10 @@ impl Database {
 
     /// The rows of a `SELECT`. In PostgreSQL only a primary answers.
     pub async fn read<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
-        Ok(self.read_timed(statement).await?.value)
+        match self {
+            Self::Postgres(_) => Ok(self.read_timed(statement).await?.value),
+            Self::Sqlite(pools) => pools.read(statement).await,
+        }
     }
 
     /// The same, with the time. SQLite needs [`crate::DatabaseUrl::open_with_clock`].
@@ -63,12 +66,8 @@ impl Database {
                     .await
             }
             Self::Sqlite(pools) => {
-                let at = pools.now();
-                let rows = with_timeout(async {
-                    let mut reader = pools.reader().await?;
-                    statement.fetch(&mut Connection::Sqlite(&mut reader)).await
-                });
-                Ok(Timed { at, value: rows.await? })
+                let at = pools.now()?;
+                Ok(Timed { at, value: pools.read(statement).await? })
             }
         }
     }

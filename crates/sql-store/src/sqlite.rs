@@ -15,10 +15,12 @@ pub use copy::{CopyError, DatabaseCopy, Replacement};
 pub use file::file_exists;
 
 use crate::{
-    PoolStats, QueryFuture, STATEMENT_TIMEOUT, Schema, StoreError, StoreStatus, Tables,
+    PoolStats, QueryFuture, STATEMENT_TIMEOUT, Schema, Statement, StoreError, StoreStatus,
+    TableRow, Tables,
     error::OpenFailure,
     sqlite_code::{AUTH, BUSY, CANTOPEN, LOCKED, NOTADB, PERM, READONLY, primary_code},
     transient::cause,
+    with_timeout,
     write::{self, Commit},
     write_health::WriteHealth,
 };
@@ -26,10 +28,13 @@ use file::{lock_exclusive, private_file};
 use open_files::OpenFiles;
 use sqlx::{
     ConnectOptions, Connection, Sqlite, SqliteConnection, SqlitePool, Transaction,
-    pool::PoolConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
-use std::{future::pending, path::Path, sync::Arc};
+use std::{
+    future::pending,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 use tokio::time::Instant;
 
 /// Starts a transaction as the writer. A deferred one would fail at its first write if another
@@ -50,7 +55,8 @@ pub struct Pools {
     /// The connections that read.
     readers: SqlitePool,
     files: Arc<OpenFiles>,
-    clock: Arc<clock::Clock>,
+    /// Empty where nobody asks for the time.
+    clock: Arc<OnceLock<clock::Clock>>,
     health: WriteHealth,
 }
 
@@ -182,10 +188,17 @@ impl Pools {
         }
     }
 
-    /// A connection that reads.
-    pub(crate) async fn reader(&self) -> sqlx::Result<PoolConnection<Sqlite>> {
-        self.files.last_check()?;
-        self.readers.acquire().await
+    /// The rows of a `SELECT`.
+    pub(crate) async fn read<R: TableRow>(
+        &self,
+        statement: Statement,
+    ) -> Result<Vec<R>, StoreError> {
+        with_timeout(async {
+            self.files.last_check()?;
+            let mut reader = self.readers.acquire().await?;
+            statement.fetch(&mut crate::Connection::Sqlite(&mut reader)).await
+        })
+        .await
     }
 
     /// Fails while the files are not where they were opened.

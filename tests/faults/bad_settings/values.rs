@@ -108,6 +108,10 @@ async fn invalid_setting_of_the_public_api_is_rejected() {
         (public, "CONSOLE", "Off"),
         (public, "CONSOLE", "false"),
         (public, "CONSOLE", "hunter2"),
+        (&[Rolegate], "POSTS", ""),
+        (&[Rolegate], "POSTS", "Off"),
+        (&[Rolegate], "POSTS", "false"),
+        (&[Rolegate], "POSTS", "hunter2"),
     ])
     .await;
 }

@@ -5,12 +5,12 @@
 //! boot it begins there, or at the time of the system if that is later.
 
 use super::Pools;
-use crate::{Connection, Statement};
+use crate::{Connection, Statement, StoreError};
 use sqlx::SqliteConnection;
 use std::{
     fs,
     sync::{
-        LazyLock,
+        Arc, LazyLock,
         atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -44,19 +44,25 @@ pub(crate) struct Clock {
 }
 
 impl Pools {
-    /// The time in Unix seconds.
-    pub(crate) fn now(&self) -> u64 {
-        let now = self.clock.zero.load(Relaxed) + uptime();
-        let is_due = now > self.clock.latest.load(Relaxed) - RESERVED / 2;
-        if is_due && !self.clock.is_writing.swap(true, Relaxed) {
+    /// The time in Unix seconds. Fails if the clock was not started.
+    pub(crate) fn now(&self) -> Result<u64, StoreError> {
+        let clock = self.clock.get().ok_or_else(|| {
+            let error = sqlx::Error::Protocol("the file was opened without a clock".to_owned());
+            StoreError::Failed(Arc::new(error))
+        })?;
+        let now = clock.zero.load(Relaxed) + uptime();
+        let is_due = now > clock.latest.load(Relaxed) - RESERVED / 2;
+        if is_due && !clock.is_writing.swap(true, Relaxed) {
             let pools = self.clone();
             tokio::spawn(async move {
                 pools.reserve().await;
                 tokio::time::sleep(PAUSE).await;
-                pools.clock.is_writing.store(false, Relaxed);
+                if let Some(clock) = pools.clock.get() {
+                    clock.is_writing.store(false, Relaxed);
+                }
             });
         }
-        u64::try_from(now / 1000).unwrap_or(0)
+        Ok(u64::try_from(now / 1000).unwrap_or(0))
     }
 
     /// Reads the row, and writes it after another boot, or when a service advances the clock.
@@ -69,7 +75,7 @@ impl Pools {
         let stored = if is_same_boot { zero + uptime() } else { latest };
         let behind = system_time() - stored;
         if is_same_boot && (!is_service || behind < TOLERANCE) {
-            self.clock.set((zero, latest));
+            self.set_clock((zero, latest));
             return Ok(());
         }
         // Of processes that start at once, each would write; the latest time counts.
@@ -80,7 +86,7 @@ impl Pools {
         let zero = stored + behind.max(0) - uptime();
         let write = sqlx::query_as(sql).bind(BOOT.as_deref()).bind(zero);
         for row in write.fetch_all(&self.writer).await? {
-            self.clock.set(row);
+            self.set_clock(row);
         }
         Ok(())
     }
@@ -94,15 +100,14 @@ impl Pools {
             .write(|writer| Box::pin(async { update.fetch(&mut Connection::Sqlite(writer)).await }))
             .await;
         for row in rows.into_iter().flatten() {
-            self.clock.set(row);
+            self.set_clock(row);
         }
     }
-}
 
-impl Clock {
-    fn set(&self, (zero, latest): (i64, i64)) {
-        self.zero.store(zero, Relaxed);
-        self.latest.store(latest, Relaxed);
+    fn set_clock(&self, (zero, latest): (i64, i64)) {
+        let clock = self.clock.get_or_init(Clock::default);
+        clock.zero.store(zero, Relaxed);
+        clock.latest.store(latest, Relaxed);
     }
 }
 
