@@ -28,12 +28,12 @@ const GROW: &str = "tokens_not_before =
 /// The same, except that a value after every token stays.
 const REVOKE: &str = "tokens_not_before = CASE WHEN tokens_not_before < soon THEN soon
     WHEN tokens_not_before > latest THEN tokens_not_before ELSE tokens_not_before + 1 END";
-/// The same, except that it is lowered. Tokens issued at times in between, by a clock that was ahead,
-/// have no mark, or an earlier one.
+/// The same, except that it is lowered. Tokens issued since by a clock that was ahead have no mark, or an
+/// earlier one. The mark ends a day after the old value, because logins by that clock follow it.
 const LOWER: &str = "tokens_not_before = CASE WHEN tokens_not_before BETWEEN soon AND latest
         THEN tokens_not_before + 1 ELSE soon END,
     tokens_marked_until = CASE WHEN tokens_not_before <= latest THEN tokens_marked_until
-        WHEN tokens_marked_until < tokens_not_before THEN tokens_not_before
+        WHEN tokens_marked_until < tokens_not_before + 86400 THEN tokens_not_before + 86400
         ELSE tokens_marked_until + 1 END";
 
 /// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].

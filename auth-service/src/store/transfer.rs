@@ -14,13 +14,14 @@ use std::collections::HashSet;
 const PAGE: i64 = 1000;
 
 /// The columns of a row to insert, and their types in PostgreSQL.
-const COLUMNS: [(&str, &str); 6] = [
+const COLUMNS: [(&str, &str); 7] = [
     ("id", "bigint"),
     ("username", "text"),
     ("password", "text"),
     ("role", "text"),
     ("disabled", "boolean"),
     ("tokens_not_before", "bigint"),
+    ("tokens_marked_until", "bigint"),
 ];
 
 /// A user to insert with everything that is stored.
@@ -34,6 +35,8 @@ pub(crate) struct UserRecord {
     pub(crate) disabled: bool,
     /// Unix seconds.
     pub(crate) tokens_not_before: i64,
+    /// Unix seconds.
+    pub(crate) tokens_marked_until: i64,
 }
 
 /// A database of users, from which or into which all are moved.
@@ -100,13 +103,14 @@ impl Import<'_> {
         for (rows, insert) in [
             (
                 with_id,
-                r#"INSERT INTO "user" (id, username, password, role, disabled, tokens_not_before)
-                SELECT id, username, password, role, disabled, tokens_not_before"#,
+                r#"INSERT INTO "user" (id, username, password, role, disabled, tokens_not_before,
+                    tokens_marked_until)
+                SELECT id, username, password, role, disabled, tokens_not_before, tokens_marked_until"#,
             ),
             (
                 without,
-                r#"INSERT INTO "user" (username, password, role, disabled, tokens_not_before)
-                SELECT username, password, role, disabled, tokens_not_before"#,
+                r#"INSERT INTO "user" (username, password, role, disabled, tokens_not_before, tokens_marked_until)
+                SELECT username, password, role, disabled, tokens_not_before, tokens_marked_until"#,
             ),
         ] {
             if rows.is_empty() {
@@ -163,6 +167,7 @@ struct Row<'r> {
     role: &'static str,
     disabled: bool,
     tokens_not_before: i64,
+    tokens_marked_until: i64,
 }
 
 impl<'r> Row<'r> {
@@ -174,6 +179,7 @@ impl<'r> Row<'r> {
             role: user.role.as_str(),
             disabled: user.disabled,
             tokens_not_before: user.tokens_not_before,
+            tokens_marked_until: user.tokens_marked_until,
         }
     }
 }

@@ -42,7 +42,8 @@ pub fn log_error(reason: Reason, error: &(dyn Error + 'static)) {
         | Reason::StoreUnavailable
         | Reason::OutcomeUnknown => {
             let cause = error_chain(error);
-            if FAILED.is_first(reason.as_str().to_owned()) {
+            // The cause too: one of several must not hide the others.
+            if FAILED.is_first(format!("{} ({cause})", reason.as_str())) {
                 tracing::error!(cause, "call failed");
             } else {
                 tracing::debug!(cause, "call failed");

@@ -67,7 +67,7 @@ async fn in_postgres(
     let mut connection = postgres::connect(servers).await?;
     let mut other = postgres::connect(servers).await?;
     postgres::require_own_sessions(&mut connection, &mut other).await?;
-    drop(other);
+    other.close().await?;
     if reads == Reads::Quorum {
         postgres::require_synchronous(&mut connection).await?;
     }

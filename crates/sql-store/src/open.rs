@@ -15,6 +15,14 @@ impl DatabaseUrl {
     /// locks the database, each try ends at a deadline, and the next one follows after a log line; any
     /// other error ends the opening.
     pub async fn open(&self, tables: &Tables) -> Result<Database, OpenError> {
+        self.open_for(tables, None).await
+    }
+
+    async fn open_for(
+        &self,
+        tables: &Tables,
+        advances_clock: Option<bool>,
+    ) -> Result<Database, OpenError> {
         let store = self.target();
         let mut backoff = Backoff::default();
         let mut migration_timeout = postgres::MIGRATION_TIMEOUT;
@@ -27,7 +35,8 @@ impl DatabaseUrl {
                     Box::pin(opened).await.map(Database::Postgres)
                 }
                 DatabaseTarget::Sqlite(file) => {
-                    Box::pin(sqlite::open(file, tables)).await.map(Database::Sqlite)
+                    let opened = sqlite::open(file, tables, advances_clock);
+                    Box::pin(opened).await.map(Database::Sqlite)
                 }
             };
             match opened {
@@ -48,12 +57,7 @@ impl DatabaseUrl {
         tables: &Tables,
         is_service: bool,
     ) -> Result<Database, OpenError> {
-        let database = self.open(tables).await?;
-        if let Database::Sqlite(pools) = &database {
-            let started = pools.start_clock(is_service).await;
-            started.map_err(|error| self.open_error(error.into()))?;
-        }
-        Ok(database)
+        self.open_for(tables, Some(is_service)).await
     }
 
     /// Names the setting or the database, and tells a wrong setting from a failure.

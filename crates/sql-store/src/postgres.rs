@@ -77,7 +77,7 @@ pub(crate) async fn open(
     let mut other = servers_to_migrate.try_connect().await?;
     let ask = require_own_sessions(&mut connection, &mut other);
     within("cannot tell the sessions apart", STATEMENT_TIMEOUT, ask).await?;
-    drop(other);
+    let _ = other.close().await;
     if reads == Reads::Quorum {
         let ask = require_synchronous(&mut connection);
         within("cannot read the settings", STATEMENT_TIMEOUT, ask).await?;

@@ -61,8 +61,13 @@ pub struct Pools {
 }
 
 /// Opens the file, created if it is missing, and migrates its schema. Processes that do so at once
-/// take turns. A file with an unrecognized schema stays unchanged.
-pub(crate) async fn open(file: &Path, tables: &Tables) -> Result<Pools, OpenFailure> {
+/// take turns. A file with an unrecognized schema stays unchanged. With `advances_clock` the clock of the file
+/// starts, and is advanced to the time of the system if that is true.
+pub(crate) async fn open(
+    file: &Path,
+    tables: &Tables,
+    advances_clock: Option<bool>,
+) -> Result<Pools, OpenFailure> {
     let exists = || file_exists(file).map_err(OpenFailure::Setting);
     exists()?;
     let lock = lock_exclusive(file).await?;
@@ -72,9 +77,12 @@ pub(crate) async fn open(file: &Path, tables: &Tables) -> Result<Pools, OpenFail
         connection.close().await?;
     }
     private_file(file)?;
-    let pools = open_pools(file, tables).await;
+    let pools = open_pools(file, tables).await?;
     drop(lock);
-    Ok(pools?)
+    if let Some(is_service) = advances_clock {
+        pools.start_clock(is_service).await?;
+    }
+    Ok(pools)
 }
 
 /// Opens one connection, which does not create the file.

@@ -11,6 +11,9 @@ use tokio::runtime::Handle;
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// At most this many kinds are told apart; further ones are `others`.
+const MAX_KINDS: usize = 64;
+
 /// How often each kind of event happened.
 type Counts = BTreeMap<String, u64>;
 
@@ -36,7 +39,7 @@ impl EventLog {
     }
 
     /// Whether this event begins a series of its kind; the caller logs it by itself. Otherwise it is
-    /// counted. A series ends with a second without any event.
+    /// counted. A series ends with a second without an event of its kind.
     pub fn is_first(&'static self, kind: String) -> bool {
         self.add(kind, false)
     }
@@ -46,6 +49,8 @@ impl EventLog {
         let mut guard = self.counts();
         let starts = guard.is_none();
         let counts = guard.get_or_insert_default();
+        let is_known = counts.len() < MAX_KINDS || counts.contains_key(&kind);
+        let kind = if is_known { kind } else { "others".to_owned() };
         let is_first = !counts.contains_key(&kind);
         *counts.entry(kind).or_default() += u64::from(counts_first || !is_first);
         drop(guard);
@@ -66,11 +71,14 @@ impl EventLog {
         }
     }
 
-    /// The counts as text. The kinds stay, unless all counts are zero.
+    /// The counts as text. Kinds without a count end.
     fn take(&self) -> String {
         let mut guard = self.counts();
         let mut text = String::new();
-        for (kind, count) in guard.iter_mut().flatten().filter(|(_, count)| **count > 0) {
+        if let Some(counts) = &mut *guard {
+            counts.retain(|_, count| *count > 0);
+        }
+        for (kind, count) in guard.iter_mut().flatten() {
             let separator = if text.is_empty() { "" } else { ", " };
             // Writing to a string never fails.
             let _ = write!(text, "{separator}{kind} {count}");

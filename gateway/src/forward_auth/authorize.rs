@@ -23,10 +23,10 @@ use rolegate_proto::{http::HttpReason, identity_headers::identity_headers};
 pub(super) async fn authorize(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
-    query: QueryParams,
+    query: Result<QueryParams, ApiError>,
     request: Request,
 ) -> Response {
-    let mut response = match required_roles(&query) {
+    let mut response = match query.and_then(|query| required_roles(&query)) {
         Ok(roles) => decide(&state, context, roles, request.headers()).await,
         Err(error) => error.into_response(),
     };

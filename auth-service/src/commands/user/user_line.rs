@@ -19,9 +19,18 @@ use std::fmt;
 const MAX_ID: i64 = (1 << 52) - 1;
 /// How far a revocation of tokens may lie ahead, because clocks differ. A login is dated there.
 const MAX_SECONDS_AHEAD: i64 = 3600;
+/// A mark ends a day after a time that a wrong clock was ahead.
+const MAX_MARK_SECONDS_AHEAD: i64 = 7 * 86_400;
 
-const FIELDS: [&str; 6] =
-    ["id", "username", "password_hash", "role", "disabled", "tokens_not_before"];
+const FIELDS: [&str; 7] = [
+    "id",
+    "username",
+    "password_hash",
+    "role",
+    "disabled",
+    "tokens_not_before",
+    "tokens_marked_until",
+];
 
 /// What an import needs to know to read a line.
 pub(super) struct LineReader<'s> {
@@ -76,8 +85,17 @@ impl LineReader<'_> {
             .map_err(|range| format!("tokens_not_before is not {range}, an hour from now"))?;
         let tokens_not_before =
             revoked.unwrap_or(if id.is_some() { self.revocation_time } else { 0 });
-        let (username, password_hash) = (username.into_string(), SecretString::from(&*hash));
-        Ok(UserRecord { id, username, password_hash, role, disabled, tokens_not_before })
+        let marked = number(field("tokens_marked_until"), latest + MAX_MARK_SECONDS_AHEAD)
+            .map_err(|range| format!("tokens_marked_until is not {range}"))?;
+        Ok(UserRecord {
+            id,
+            username: username.into_string(),
+            password_hash: SecretString::from(&*hash),
+            role,
+            disabled,
+            tokens_not_before,
+            tokens_marked_until: marked.unwrap_or(0),
+        })
     }
 }
 
@@ -131,6 +149,13 @@ pub(super) struct UserLine<'u> {
     role: &'static str,
     disabled: bool,
     tokens_not_before: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    tokens_marked_until: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl<'u> UserLine<'u> {
@@ -144,6 +169,7 @@ impl<'u> UserLine<'u> {
             role: user.role.as_str(),
             disabled: user.disabled,
             tokens_not_before: user.tokens_not_before,
+            tokens_marked_until: user.tokens_marked_until,
         }
     }
 }

@@ -67,7 +67,7 @@ impl User {
             _ if stored < soon => soon,
             Some(Revoker::Admin(_)) if is_too_late => stored,
             Some(Revoker::Operator) if is_too_late => {
-                self.tokens_marked_until = stored.max(self.tokens_marked_until + 1);
+                self.tokens_marked_until = (stored + 86400).max(self.tokens_marked_until + 1);
                 soon
             }
             _ => stored + 1,

@@ -34,7 +34,9 @@ pub(crate) async fn require_own_sessions(
     let before = pid(one, "SELECT pg_backend_pid()").await?;
     // The transaction takes the process of the other connection, or that one gets another.
     let taken = pid(other, "BEGIN; SELECT pg_backend_pid()").await?;
-    if taken == before || pid(one, "SELECT pg_backend_pid()").await? != before {
+    let after = pid(one, "SELECT pg_backend_pid()").await?;
+    sqlx::raw_sql("ROLLBACK").execute(other).await?;
+    if taken == before || after != before {
         return Err(OpenFailure::Unrecognized(SHARES_SESSIONS.to_owned()));
     }
     Ok(())
