@@ -1,6 +1,6 @@
 //! Writes on behalf of admins, and the last admin.
 
-use super::{get, insert};
+use super::{assert_revoked_since, get, insert};
 use crate::{
     store::{ActorError, InsertError, NewUser, PasswordWriter, UserStore},
     user::User,
@@ -52,6 +52,9 @@ pub(super) async fn set_disabled_requires_an_admin_and_revokes_tokens(store: &dy
     let refused = set(Some(ann.id), admin.id, true).await;
     assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
     assert_eq!(set(Some(admin.id), 999, true).await.expect("allowed"), None);
+    let began = store.users_by_id(&[]).await.expect("read").at;
+    let first = set(Some(admin.id), ann.id, true).await.expect("allowed");
+    assert_revoked_since(store, began, first).await;
     let mut last = 0;
     for disabled in [true, false, true, true] {
         let changed = set(Some(admin.id), ann.id, disabled).await.expect("allowed");

@@ -44,6 +44,12 @@ pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_
         assert_eq!(get(store, ann.id).await, revoked);
         last = tokens_not_before;
     }
+    for by in [Revoker::Operator, Revoker::Admin(admin.id)] {
+        let other = insert(store, &format!("{by:?}"), Role::User).await;
+        let began = now(store).await;
+        let first = store.revoke_tokens(by, other.id).await.expect("allowed");
+        assert_revoked_since(store, began, first).await;
+    }
     assert_eq!(get(store, admin.id).await, Some(admin));
 }
 

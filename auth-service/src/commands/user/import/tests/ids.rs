@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 on_both_stores!(
     ids_are_kept_and_later_ones_are_greater,
     a_taken_id_is_an_error,
+    an_id_of_two_lines_is_an_error_before_anything_is_inserted,
     an_id_of_a_deleted_user_is_refused_unless_it_is_asked_for,
     ids_in_any_order_are_imported_into_an_empty_store,
     an_interrupted_import_by_ascending_ids_is_completed,
@@ -48,6 +49,18 @@ async fn a_taken_id_is_an_error(target: Target) {
     }
     assert!(target.import(&[bob, line("carl")], &["--continue"]).await.is_err());
     assert_eq!(target.names().await, ["ann", "carl"]);
+}
+
+async fn an_id_of_two_lines_is_an_error_before_anything_is_inserted(target: Target) {
+    let with = |name: &str| json!({ "username": name, "password_hash": HASH, "id": 7 }).to_string();
+    let lines = [with("ann"), with("bob")];
+    for options in [&[][..], &["--dry-run"]] {
+        let refused = target.import(&lines, options).await.expect_err("one id");
+        assert!(refused.contains("nothing was imported: 1 bad lines"), "{refused}");
+    }
+    assert_eq!(target.names().await, [""; 0]);
+    assert!(target.import(&lines, &["--continue"]).await.is_err());
+    assert_eq!(target.names().await, ["ann"]);
 }
 
 async fn an_id_of_a_deleted_user_is_refused_unless_it_is_asked_for(target: Target) {
