@@ -133,6 +133,7 @@ async fn decision_does_not_wait_for_a_body_that_never_comes() {
         ("/authorize?roles=admin", "Bearer user", 403),
         ("/authorize", "", 401),
         ("/authorize?x", "Bearer user", 400),
+        ("/authorize?%ff", "Bearer user", 400),
     ] {
         let mut request = authorized("POST", path, authorization);
         *request.body_mut() = Body::from_stream(pending::<Result<Bytes, Infallible>>());

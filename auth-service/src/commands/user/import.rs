@@ -26,7 +26,7 @@ use std::{path::PathBuf, time::Instant};
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct ImportArguments {
-    /// File with a JSON object on each line: username, `password_hash`, and optionally role, id, disabled and `tokens_not_before`; - for stdin
+    /// File with a JSON object on each line: username, `password_hash`, and optionally role, id, disabled, `tokens_not_before` and `tokens_marked_until`; - for stdin
     file: PathBuf,
     /// Check all lines and import nothing
     #[arg(long, conflicts_with = "continue_")]

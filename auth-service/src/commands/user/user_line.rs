@@ -255,8 +255,12 @@ mod tests {
                 "tokens_not_before is not a whole number from 0 to 4600, an hour from now",
             ),
             (
+                json!({ "tokens_marked_until": 609_401 }),
+                "tokens_marked_until is not a whole number from 0 to 609400",
+            ),
+            (
                 json!({ "planted": 1 }),
-                "has an unknown field; the fields are id, username, password_hash, role, disabled, tokens_not_before",
+                "has an unknown field; the fields are id, username, password_hash, role, disabled, tokens_not_before, tokens_marked_until",
             ),
         ] {
             let mut line = json!({ "username": "ann", "password_hash": HASH });
@@ -278,7 +282,7 @@ mod tests {
             ),
             (
                 r#"{"planted":1,"planted":1}"#,
-                "has an unknown field; the fields are id, username, password_hash, role, disabled, tokens_not_before",
+                "has an unknown field; the fields are id, username, password_hash, role, disabled, tokens_not_before, tokens_marked_until",
             ),
         ] {
             assert_eq!(read(line).expect_err("a reason"), reason, "{line:?}");
