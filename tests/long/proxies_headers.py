@@ -13,7 +13,12 @@ NAMES = ["Rolegate-Role", "rolegate-role", "ROLEGATE-ROLE", "Rolegate_Role", "Ro
          "Rolegate.User.Id", "rolegate.username"]
 # Applications take these for the path, the client or the address of the application.
 MISLEADING = ["X-Original-URL", "X-Original-URI", "X-Rewrite-URL", "X-Forwarded-Prefix", "X-Forwarded-For",
-              "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded"]
+              "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "X-Forwarded",
+              "X-Original-Host", "X-Original-Method", "X-Rewrite-Path",
+              *(f"X-Forwarded-{name}" for name in ("Email", "Groups", "Method", "Path", "Port", "Preferred-Username",
+                                                   "Scheme", "Server", "Ssl", "Uri", "User"))]
+# Only patterns remove these.
+MORE_MISLEADING = ["X-Forwarded-Else", "X-ForwardedElse", "X-Original-Else", "X-Rewrite-Else"]
 UNDERSCORES = ["SCRIPT_NAME", "X_Original_URL", "X-Original_URL", "X_Forwarded-For"]
 
 
@@ -36,8 +41,8 @@ def removed_identities(proxy, ann, admin):
 
 
 def misleading_headers(proxy, ann):
-    # Traefik cannot remove headers by a pattern.
     names = MISLEADING + ([] if proxy.name == "traefik" else UNDERSCORES)
+    names += [] if proxy.name in ("nginx", "traefik") else MORE_MISLEADING
     for name in names:
         for value in (FORGED, "/admin"):
             for path, headers, identity in (("/public/x", [], None), ("/x", [ann.bearer], ann.identity)):
