@@ -17,6 +17,7 @@ ADDED = [
     [("Authorization", "x")],
     [("Proxy-Authorization", "Basic YTpi")],
     [("Cookie", "session=1")],
+    [("Upgrade", "websocket")],
     # The head ends within the value, and a body follows.
     [("Content-Length", "4\r\n\r\n")],
     [("Transfer-Encoding", "chunked\r\n\r\n0")],
@@ -106,6 +107,7 @@ def refusals_for_pages(proxy, ann):
             sent = [("Origin", origin)] if origin else []
             response = proxy.expect(status, path, *credentials, *sent)
             check_readable(response, origin, (proxy.name, path, origin))
+            assert len(response.all("rolegate-reason")) == 1, (proxy.name, path, response.headers)
     twice = proxy.ask("/x", ("Origin", ELSEWHERE), ("Origin", PAGE))
     assert twice.all("access-control-allow-origin") == [], (proxy.name, twice.headers)
     # What the application answers is the application's.
