@@ -6,6 +6,7 @@ import socketserver
 import threading
 
 import h2.connection
+from proxies_process import Proxy, configuration
 from proxies_upgrades import FORGED, IDENTITY, head, read
 
 NAMES = ["Rolegate-Role", "rolegate-role", "ROLEGATE-ROLE", "Rolegate_Role", "Rolegate-User-Id", "Rolegate_User_Id",
@@ -52,6 +53,22 @@ def misleading_headers(proxy, ann):
                 assert all(value not in text for _, text in received), (proxy.name, name, value, received)
 
 
+def headers_for_rolegate(proxy, ann):
+    """A client chooses nothing but the credentials that Rolegate gets."""
+    for path, status in (("/x", 401), ("/admin/x", 403)):
+        credentials = [ann.bearer] if status == 403 else []
+        chosen = proxy.expect(status, path, *credentials, ("X-Request-Id", FORGED), ("Traceparent", FORGED))
+        assert all(FORGED not in value for _, value in chosen.headers), (proxy.name, path, chosen.headers)
+    # nginx and HAProxy have lower limits themselves.
+    if proxy.name not in ("nginx", "haproxy"):
+        large = ("Cookie", "a=" + "x" * 18_000)
+        proxy.expect(200, "/x", ann.bearer, large, identity=ann.identity)
+        proxy.expect(403, "/admin/x", ann.bearer, large)
+    # Traefik tells Rolegate the path.
+    if proxy.name in ("caddy", "envoy"):
+        proxy.expect(200, "/x?" + "x" * 18_000, ann.bearer, identity=ann.identity)
+
+
 def told_about_the_client(proxy):
     sent = [("X-Forwarded-For", "203.0.113.5"), ("X-Forwarded-Proto", "https")]
     seen = proxy.expect(200, "/public/x", *sent, host="app.example:8443").seen
@@ -83,6 +100,29 @@ def exchange_bytes(port, sent):
     with socket.create_connection(("127.0.0.1", port)) as connection, contextlib.suppress(OSError):
         connection.sendall(sent)
         read(connection, 2)
+
+
+def bodies_of_preflights(name):
+    """HTTP/2 needs no length before a body: none arrives."""
+    files, application = configuration(name), Recorder()
+    for file, text in files.items():
+        text = text.replace("listen 127.0.0.1:8088;", "listen 127.0.0.1:8088; listen 127.0.0.1:8089 http2;")
+        files[file] = text.replace("\tadmin off\n", "\tadmin off\n\tservers {\n\t\tprotocols h1 h2c\n\t}\n")
+    proxy = Proxy(name, application, files)
+    try:
+        for length in ([], [("content-length", str(len(FORGED)))]):
+            client = h2.connection.H2Connection()
+            client.initiate_connection()
+            client.send_headers(1, [
+                (":method", "OPTIONS"), (":path", "/x"), (":scheme", "http"), (":authority", "app.example"),
+                ("origin", "https://page.example"), ("access-control-request-method", "PUT"), *length])
+            client.send_data(1, FORGED.encode(), end_stream=True)
+            exchange_bytes(proxy.http2_port, client.data_to_send())
+        assert FORGED.encode() not in application.received, (name, application.received)
+        # These pass it on, so they speak HTTP/2.
+        assert b"OPTIONS /x" in application.received or name not in ("nginx", "caddy"), (name, application.received)
+    finally:
+        proxy.stop()
 
 
 def trailers(proxy, ann):

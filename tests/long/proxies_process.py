@@ -74,6 +74,9 @@ class Proxy:
         ports = {8080: application.server_port, 8088: self.port, 8089: free_port(), 8002: self.relay.port,
                  50051: self.relay.port}
 
+        # nginx 1.22 speaks either HTTP/1.1 or HTTP/2 without TLS.
+        self.http2_port = ports[8089] if name == "nginx" else self.port
+
         def with_ports(text):
             return re.sub(r"\b(8080|8088|8089|8002|50051)\b", lambda it: str(ports[int(it[0])]), text)
 
