@@ -22,7 +22,7 @@ type Logged = HashMap<(IpAddr, String), Instant>;
 
 static LOGGED: LazyLock<Mutex<Logged>> = LazyLock::new(Mutex::default);
 
-/// Logs why a connection of `peer` was refused, once for each client and reason within [`REPEAT`].
+/// Logs why a connection of `peer` was refused, once for each client and reason within `REPEAT`.
 pub fn log(peer: IpAddr, problem: &str) {
     let mut logged = LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
     if is_news(&mut logged, peer, problem, Instant::now()) {
