@@ -118,7 +118,8 @@ def bodies_of_preflights(name):
                 ("origin", "https://page.example"), ("access-control-request-method", "PUT"), *length])
             client.send_data(1, FORGED.encode(), end_stream=True)
             exchange_bytes(proxy.http2_port, client.data_to_send())
-        assert FORGED.encode() not in application.received, (name, application.received)
+        # Caddy sends the first byte as a chunk of its own.
+        assert FORGED[1:].encode() not in application.received, (name, application.received)
         # These pass it on, so they speak HTTP/2.
         assert b"OPTIONS /x" in application.received or name not in ("nginx", "caddy"), (name, application.received)
     finally:

@@ -80,6 +80,10 @@ def upgrades(proxy, ann):
             first, after = tunnel(proxy.port, "GET", path, [*lines, CONNECTION, SETTINGS, *credentials])
             what = (proxy.name, path, lines, first[:200], after[:500])
             assert b" 101 " not in first.split(b"\r\n")[0] and FORGED.encode() not in first + after, what
+    # Nearly "websocket".
+    for value in ("webSocker", "wabsocket", "waaaaaaat", "websocket2", "ebsocket"):
+        first, _ = tunnel(proxy.port, "GET", "/public/x", [("Upgrade", value), ("Connection", "Upgrade")])
+        assert value.encode() not in first, (proxy.name, first)
 
 
 def connects(proxy, ann):
