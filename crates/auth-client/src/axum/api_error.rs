@@ -127,6 +127,7 @@ mod tests {
             let is_outage = matches!(
                 reason,
                 Reason::Overloaded
+                    | Reason::ClockBehind
                     | Reason::AuthUnavailable
                     | Reason::StoreUnavailable
                     | Reason::StoreReadOnly
