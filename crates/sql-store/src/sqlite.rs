@@ -55,7 +55,7 @@ pub struct Pools {
     /// The connections that read.
     readers: SqlitePool,
     files: Arc<OpenFiles>,
-    /// Empty where nobody asks for the time.
+    /// Set once the clock is started; empty for files without one.
     clock: Arc<OnceLock<clock::Clock>>,
     health: WriteHealth,
 }
