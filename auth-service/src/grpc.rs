@@ -29,20 +29,31 @@ mod verify_credentials;
 pub use ext_authz::ExtAuthz;
 
 use crate::accounts::Accounts;
-use rolegate_proto::auth_v1::{self, auth_service_server::AuthService};
-use tonic::{Request, Response, Status};
+use rolegate_grpc_server::is_trusted_caller;
+use rolegate_proto::auth_v1::{self, AuthorizeRequest, auth_service_server::AuthService};
+use rolegate_service_runtime::cidr_set::CidrSet;
+use std::{net::IpAddr, sync::Arc};
+use tonic::{Extensions, Request, Response, Status};
 
 /// `rolegate.auth.v1.AuthService`.
 #[derive(Clone)]
 pub struct AuthGrpc {
     accounts: Accounts,
+    /// Callers that may report the client address of a decision.
+    trusted: Arc<CidrSet>,
 }
 
 impl AuthGrpc {
     /// The calls of these accounts.
     #[must_use]
-    pub fn new(accounts: Accounts) -> Self {
-        Self { accounts }
+    pub fn new(accounts: Accounts, trusted: CidrSet) -> Self {
+        Self { accounts, trusted: Arc::new(trusted) }
+    }
+
+    /// The client address that a trusted caller reports with this item.
+    fn reported_address(&self, item: &AuthorizeRequest, call: &Extensions) -> Option<IpAddr> {
+        let address = item.client_address.as_ref()?.parse().ok()?;
+        is_trusted_caller(call, &self.trusted).then_some(address)
     }
 }
 

@@ -83,7 +83,7 @@ impl AuthService {
         seed(&accounts, &config.admin_password).await?;
         let trusted = config.trusted_gateways;
         let grpc = |limit| {
-            let calls = AuthGrpc::new(accounts.clone());
+            let calls = AuthGrpc::new(accounts.clone(), trusted.clone());
             AuthServiceServer::new(calls).max_decoding_message_size(limit)
         };
         let routes = Routes::new(grpc(MAX_MESSAGE));

@@ -61,6 +61,7 @@ async fn key_is_accepted_wherever_a_token_is(setup: TestSetup) {
     let item = |credential: &str, requirement| AuthorizeRequest {
         access_token: credential.to_owned(),
         requirement: Some(requirement),
+        client_address: None,
     };
     let any = || Requirement::AnyAuthenticated(AnyAuthenticated {});
     let admins = || Requirement::Roles(AllowedRoles { roles: vec![Role::Admin.into()] });

@@ -1,14 +1,20 @@
 //! The audit of logouts and API keys.
 
 use crate::{api_keys::create_key, audit::audit};
-use e2e::{TestSetup, TestUser, for_all_deployments};
+use e2e::{Process, TestSetup, TestUser, eventually, for_all_deployments, grpc};
 use reqwest::Method;
+use rolegate_proto::auth_v1::{
+    AnyAuthenticated, AuthorizeRequest, BatchAuthorizeRequest, authorize_request::Requirement,
+};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 for_all_deployments!(
     ends_of_tokens_and_changes_of_api_keys_are_audited,
     denials_of_api_keys_name_their_prefix,
     uses_and_refusals_of_api_keys_are_audited_and_no_key_changes_its_own_user,
+    decisions_about_api_keys_are_audited_with_each_client_address,
+    untrusted_and_malformed_client_addresses_of_decisions_are_ignored,
 );
 
 fn without_ids(mut lines: Vec<Value>) -> Vec<Value> {
@@ -120,4 +126,75 @@ async fn uses_and_refusals_of_api_keys_are_audited_and_no_key_changes_its_own_us
     assert!((1..=2).contains(&used.len()) && (1..=2).contains(&refused.len()), "{lines}");
     assert_eq!((&used[0]["key_id"], &used[0]["username"]), (&stored["id"], &json!("admin")));
     assert_eq!(refused[0]["reason"], "unknown");
+}
+
+/// Waits until events of this kind have exactly these client addresses.
+async fn expect_addresses(auth: &Process, event: &str, expected: &[&str]) {
+    let expected: BTreeSet<String> = expected.iter().map(ToString::to_string).collect();
+    eventually(&format!("{event} from {expected:?}"), async || {
+        let log = auth.stderr();
+        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let of_event = lines.filter(|line| line["event"] == event);
+        let addresses = of_event.filter_map(|line| Some(line["client_address"].as_str()?.into()));
+        (addresses.collect::<BTreeSet<String>>() == expected).then_some(())
+    })
+    .await;
+}
+
+async fn decisions_about_api_keys_are_audited_with_each_client_address(setup: TestSetup) {
+    let setup = setup.with("LOG_FORMAT", "json").with("TRUSTED_PROXIES", "127.0.0.0/8");
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    let own = app.bearer.with_token(&ann.token);
+    let (key, _) = create_key(&own, &json!({ "name": "one" })).await;
+    let good = app.bearer.with_token(&key);
+    let unknown = app.bearer.with_token(&format!("rgk_{}", "A".repeat(43)));
+    let clients = ["192.0.2.1", "192.0.2.2", "2001:db8::3"];
+    let uses = clients.map(async |client| {
+        // Some of them share calls.
+        let use_one = || async {
+            let refused = unknown.send_from(client, unknown.request(Method::GET, "/profile"));
+            refused.await.expect(401);
+            good.send_from(client, good.request(Method::GET, "/profile")).await.expect(200);
+        };
+        futures_util::future::join_all((0..8).map(|_| use_one())).await;
+    });
+    futures_util::future::join_all(uses).await;
+    let proxy = e2e::Api::at(&app.gateway().address("forward")).with_token(&key);
+    let decision = proxy.request(Method::GET, "/authorize");
+    proxy.send_from("192.0.2.4", decision).await.expect(200);
+    let post = json!({ "title": "by a program", "content": "some content" });
+    let post = good.request(Method::POST, "/posts").json(&post);
+    good.send_from("192.0.2.5", post).await.expect(403);
+    expect_addresses(app.auth(), "api_key_refused", &clients).await;
+    let [one, two, three] = clients;
+    expect_addresses(app.auth(), "api_key_used", &[one, two, three, "192.0.2.4", "192.0.2.5"])
+        .await;
+}
+
+async fn untrusted_and_malformed_client_addresses_of_decisions_are_ignored(setup: TestSetup) {
+    for trusted in [true, false] {
+        let network = if trusted { "127.0.0.0/8" } else { "198.51.100.0/24" };
+        // `rolegate` trusts its own gateway only.
+        let is_believed = trusted && !setup.is_all_in_one();
+        let setup = setup.clone().with("LOG_FORMAT", "json").with("TRUSTED_GATEWAYS", network);
+        let app = setup.start().await;
+        let ann = app.user("ann").await;
+        let (key, _) =
+            create_key(&app.bearer.with_token(&ann.token), &json!({ "name": "one" })).await;
+        let mut client = grpc::client(&app.auth().address("grpc")).await;
+        let malformed = ["", "192.0.2", "192.0.2.1:80", "a\nb", "::ffff:192.0.2.1%eth0"];
+        for address in malformed.into_iter().chain(["192.0.2.1"]) {
+            let item = AuthorizeRequest {
+                access_token: key.clone(),
+                requirement: Some(Requirement::AnyAuthenticated(AnyAuthenticated {})),
+                client_address: Some(address.to_owned()),
+            };
+            client.authorize(item.clone()).await.expect("good");
+            let batch = BatchAuthorizeRequest { items: vec![item.clone(), item] };
+            client.batch_authorize(batch).await.expect("decided");
+        }
+        let reported = if is_believed { &["127.0.0.1", "192.0.2.1"][..] } else { &["127.0.0.1"] };
+        expect_addresses(app.auth(), "api_key_used", reported).await;
+    }
 }

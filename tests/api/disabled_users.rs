@@ -60,6 +60,7 @@ async fn every_credential_of_a_disabled_user_is_refused_at_once(setup: TestSetup
         requirement: Some(Requirement::AnyAuthenticated(
             rolegate_proto::auth_v1::AnyAuthenticated {},
         )),
+        client_address: None,
     };
     let batch = BatchAuthorizeRequest { items: vec![item.clone(), item] };
     let outcomes = client.batch_authorize(batch).await.expect("decided").into_inner().outcomes;

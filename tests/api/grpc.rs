@@ -27,7 +27,8 @@ fn any_user() -> Requirement {
 }
 
 fn authorize(token: &str, requirement: impl Into<Option<Requirement>>) -> AuthorizeRequest {
-    AuthorizeRequest { access_token: token.to_owned(), requirement: requirement.into() }
+    let requirement = requirement.into();
+    AuthorizeRequest { access_token: token.to_owned(), requirement, client_address: None }
 }
 
 const AUTHOR: i32 = Role::Author as i32;

@@ -30,7 +30,7 @@ const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 fn authorize(token: String) -> AuthorizeRequest {
     let requirement = Some(authorize_request::Requirement::AnyAuthenticated(AnyAuthenticated {}));
-    AuthorizeRequest { access_token: token, requirement }
+    AuthorizeRequest { access_token: token, requirement, client_address: None }
 }
 
 #[tokio::test]

@@ -131,6 +131,7 @@ async fn batch_of_tokens_and_keys_takes_one_statement_for_each_kind(setup: TestS
         let item = |credential: &String| AuthorizeRequest {
             access_token: credential.clone(),
             requirement: Some(Requirement::AnyAuthenticated(AnyAuthenticated {})),
+            client_address: None,
         };
         let items = credentials.iter().map(item).collect();
         let batch = auth.batch_authorize(BatchAuthorizeRequest { items }).await.expect("decided");

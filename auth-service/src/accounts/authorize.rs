@@ -10,7 +10,8 @@ use crate::{
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::Timed;
-use std::{collections::HashMap, hash::Hash};
+use rolegate_telemetry::request_context::RequestContext;
+use std::{collections::HashMap, hash::Hash, net::IpAddr};
 
 /// The roles that may pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct Bearer {
     pub access_token: String,
     /// The roles that may pass.
     pub requirement: Requirement,
+    /// Of the end user, for the audit log; `None` for that of the call.
+    pub client_address: Option<IpAddr>,
 }
 
 /// Who acts.
@@ -111,18 +114,19 @@ impl Accounts {
         let (mut ids, mut digests) = (Vec::with_capacity(bearers.len()), Vec::new());
         let verify = |bearer: Result<Bearer, AccountError>| {
             let bearer = bearer?;
-            let credential = self.verify_credential(&bearer.access_token)?;
+            let verify = || self.verify_credential(&bearer.access_token);
+            let credential = RequestContext::with_client_address(bearer.client_address, verify)?;
             match &credential {
                 Credential::Token(token) => ids.push(token.user_id),
                 Credential::Key(digest) => digests.push(digest.clone()),
             }
-            Ok((credential, bearer.requirement))
+            Ok((credential, bearer.requirement, bearer.client_address))
         };
         let verified: Vec<Result<_, AccountError>> = bearers.into_iter().map(verify).collect();
         let ((now, users), (key_now, keys)) =
             tokio::try_join!(self.read_users(ids), self.read_keys(digests))?;
-        let admit = |verified: Result<(Credential, Requirement), _>| {
-            let (credential, requirement) = verified?;
+        let admit = |verified: Result<(Credential, Requirement, Option<IpAddr>), _>| {
+            let (credential, requirement, client_address) = verified?;
             match credential {
                 Credential::Token(token) => {
                     let value = users.get(&token.user_id).cloned().transpose()?;
@@ -130,7 +134,8 @@ impl Accounts {
                 }
                 Credential::Key(digest) => {
                     let value = keys.get(&digest).cloned().transpose()?;
-                    Ok(self.admit_key(Timed { at: key_now, value }, &requirement)?.user)
+                    let admit = || self.admit_key(Timed { at: key_now, value }, &requirement);
+                    Ok(RequestContext::with_client_address(client_address, admit)?.user)
                 }
             }
         };

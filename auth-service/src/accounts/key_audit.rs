@@ -18,7 +18,7 @@ const MAX_USES: usize = 1000;
 /// Likewise of refused keys, which any client can present.
 const MAX_REFUSALS: usize = 60;
 
-/// A key, if there is one, and the address that presented it. A batched call has no address.
+/// A key, if there is one, and the address that presented it. A call that reports none has no address.
 type Caller = (Option<i64>, Option<IpAddr>);
 
 /// What was recorded in this minute. Clones share it.

@@ -248,7 +248,7 @@ async fn batch_authorizes_each_bearer_by_itself() {
     let app = App::new(POLICY).await;
     let bearer = |token: &str, roles: &[Role]| {
         let requirement = Requirement::Roles(roles.to_vec());
-        Ok(Bearer { access_token: token.to_owned(), requirement })
+        Ok(Bearer { access_token: token.to_owned(), requirement, client_address: None })
     };
     let outcomes = app.accounts.authorize_batch(vec![
         bearer("x", &[Role::Admin]),

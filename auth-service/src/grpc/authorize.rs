@@ -1,6 +1,6 @@
 //! `Authorize`.
 
-use super::{AuthGrpc, RpcResult, status::reason_of};
+use super::{AuthGrpc, RpcResult, request_origin::with_client_address, status::reason_of};
 use crate::{
     accounts::{AccountError, Requirement},
     metrics,
@@ -17,9 +17,15 @@ pub(super) async fn call(
     service: &AuthGrpc,
     request: Request<AuthorizeRequest>,
 ) -> RpcResult<AuthorizeResponse> {
-    let request = request.into_inner();
-    let requirement = requirement(request.requirement)?;
-    let outcome = service.accounts.authorize(&request.access_token, &requirement).await;
+    let (_, call, item) = request.into_parts();
+    let client_address = service.reported_address(&item, &call);
+    let requirement = requirement(item.requirement)?;
+    let authorize = || service.accounts.authorize(&item.access_token, &requirement);
+    let outcome = match client_address {
+        // Boxed, so that decisions about tokens are no larger.
+        Some(_) => Box::pin(with_client_address(client_address, authorize())).await,
+        None => authorize().await,
+    };
     metrics::authorization(outcome.as_ref().err().map(reason_of));
     Ok(Response::new(AuthorizeResponse { user: Some(outcome?.into()) }))
 }

@@ -18,10 +18,15 @@ pub(super) async fn call(
     service: &AuthGrpc,
     request: Request<BatchAuthorizeRequest>,
 ) -> RpcResult<BatchAuthorizeResponse> {
-    let items = request.into_inner().items;
+    let (_, call, BatchAuthorizeRequest { items }) = request.into_parts();
     if items.len() > MAX_AUTHORIZE_BATCH {
         return Err(AccountError::RequestInvalid("a batch has at most 256 items").into());
     }
+    let bearer = |item: AuthorizeRequest| {
+        let client_address = service.reported_address(&item, &call);
+        let requirement = requirement(item.requirement)?;
+        Ok(Bearer { access_token: item.access_token, requirement, client_address })
+    };
     let bearers = items.into_iter().map(bearer).collect();
     let outcomes = service.accounts.authorize_batch(bearers).await?;
     let outcomes = outcomes
@@ -35,9 +40,4 @@ pub(super) async fn call(
         .map(|outcome| AuthorizeOutcome { outcome: Some(outcome) })
         .collect();
     Ok(Response::new(BatchAuthorizeResponse { outcomes }))
-}
-
-fn bearer(item: AuthorizeRequest) -> Result<Bearer, AccountError> {
-    let requirement = requirement(item.requirement)?;
-    Ok(Bearer { access_token: item.access_token, requirement })
 }

@@ -6,9 +6,13 @@
 mod request;
 mod response;
 
-use super::{request_origin, status::reason_of};
+use super::{
+    request_origin::{self, with_client_address},
+    status::reason_of,
+};
 use crate::{
     accounts::{AccountError, Accounts, Requirement},
+    api_key::is_api_key,
     audit::{self, Event},
     metrics,
     request_origin::RequestOrigin,
@@ -23,7 +27,6 @@ use response::Denial;
 use rolegate_grpc_server::{is_trusted_caller, log_error};
 use rolegate_proto::{Authorization, Reason};
 use rolegate_service_runtime::{cidr_set::CidrSet, ignored_address::AddressHeader};
-use rolegate_telemetry::request_context::RequestContext;
 use secrecy::ExposeSecret as _;
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -96,11 +99,18 @@ impl ExtAuthz {
             return Err(AccountError::RoleInsufficient.into());
         };
         let credentials = request::authorization(attributes);
+        let client = origin.client_address;
         let user = match credentials.ok_or_else(Denial::not_authenticated)? {
             Authorization::Bearer(token) => {
                 // Any user, because the audit log names the one who is refused.
                 let any = Requirement::AnyAuthenticated;
-                let bearer = self.accounts.authorize(token.expose_secret(), &any).await;
+                let authorize = || self.accounts.authorize(token.expose_secret(), &any);
+                // What is rare is boxed, or every check would be as large as that of a password.
+                let bearer = if is_api_key(token.expose_secret()) {
+                    Box::pin(with_client_address(client, authorize())).await
+                } else {
+                    authorize().await
+                };
                 metrics::authorization(match &bearer {
                     Ok(user) if requirement.admits(user.role) => None,
                     Ok(_) => Some(Reason::RoleInsufficient),
@@ -110,8 +120,7 @@ impl ExtAuthz {
             }
             Authorization::Basic { username, password } => {
                 let verify = self.accounts.verify_credentials(&username, password, origin);
-                // What is rare is boxed, or every check would be as large as that of a password.
-                let verified = Box::pin(in_context_of(origin, verify)).await;
+                let verified = Box::pin(with_client_address(client, verify)).await;
                 metrics::login("basic", verified.as_ref().err().map(reason_of));
                 verified?
             }
@@ -119,7 +128,7 @@ impl ExtAuthz {
         if requirement.admits(user.role) {
             return Ok(user);
         }
-        Box::pin(in_context_of(origin, async { self.audit(&user, roles, attributes) })).await;
+        Box::pin(with_client_address(client, async { self.audit(&user, roles, attributes) })).await;
         Err(AccountError::RoleInsufficient.into())
     }
 
@@ -165,17 +174,6 @@ fn client_origin(
             origin
         }
         None => origin,
-    }
-}
-
-/// Audit lines of `work` name the client address of `origin`.
-async fn in_context_of<T>(origin: RequestOrigin, work: impl Future<Output = T>) -> T {
-    match RequestContext::with_current(Clone::clone) {
-        Some(context) => {
-            let client_address = origin.client_address;
-            RequestContext { client_address, ..context }.scope(work).await
-        }
-        None => work.await,
     }
 }
 

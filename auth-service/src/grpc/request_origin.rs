@@ -2,7 +2,10 @@
 
 use crate::request_origin::RequestOrigin;
 use rolegate_telemetry::request_context::RequestContext;
-use std::time::{Duration, Instant};
+use std::{
+    net::IpAddr,
+    time::{Duration, Instant},
+};
 use tonic::{Request, metadata::MetadataMap};
 
 /// For callers that set no deadline.
@@ -18,6 +21,17 @@ pub(super) fn from_request<M>(request: &Request<M>) -> RequestOrigin {
     let time = time.saturating_sub((time / 10).min(MAX_RESPONSE_RESERVE));
     let client_address = RequestContext::client_address();
     RequestOrigin { client_address, deadline: Instant::now() + time }
+}
+
+/// Audit lines of `work` name this client address.
+pub(super) async fn with_client_address<T>(
+    client_address: Option<IpAddr>,
+    work: impl Future<Output = T>,
+) -> T {
+    match RequestContext::with_current(Clone::clone) {
+        Some(context) => RequestContext { client_address, ..context }.scope(work).await,
+        None => work.await,
+    }
 }
 
 /// `grpc-timeout`: at most eight digits and a unit (gRPC over HTTP/2, Requests).

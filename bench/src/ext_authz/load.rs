@@ -120,5 +120,5 @@ fn check_of(user: &LoadUser) -> CheckRequest {
 
 fn decision_of(user: &LoadUser) -> AuthorizeRequest {
     let requirement = Some(Requirement::AnyAuthenticated(AnyAuthenticated {}));
-    AuthorizeRequest { access_token: user.token.clone(), requirement }
+    AuthorizeRequest { access_token: user.token.clone(), requirement, client_address: None }
 }

@@ -1,6 +1,6 @@
 //! Concurrent role decisions share calls: one alone is an `Authorize`, several are a `BatchAuthorize`.
 
-use crate::{Client, Requirement, User};
+use crate::{Client, Requirement, User, is_api_key};
 use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
 use rolegate_proto::{
     Reason,
@@ -10,6 +10,7 @@ use rolegate_proto::{
     limits::{MAX_AUTHORIZE_BATCH, MAX_TOKEN_LEN},
 };
 use secrecy::{ExposeSecret, SecretString};
+use std::net::IpAddr;
 
 pub(crate) fn authorize_batcher(client: Client) -> CallBatcher<AuthorizeRequest, User> {
     let send = move |items, call| decide(client.clone(), items, call);
@@ -17,16 +18,20 @@ pub(crate) fn authorize_batcher(client: Client) -> CallBatcher<AuthorizeRequest,
 }
 
 /// An item of a batch. A token that is too long is invalid; it would take the space of the others.
+/// Only API keys need the address: auth-service audits their use.
 pub(crate) fn authorize_request(
     access_token: &SecretString,
     requirement: Requirement<'_>,
+    client_address: Option<IpAddr>,
 ) -> Result<AuthorizeRequest, CallError> {
+    let client_address = client_address.filter(|_| is_api_key(access_token));
     let access_token = access_token.expose_secret();
     if access_token.len() > MAX_TOKEN_LEN {
         return Err(CallError::local(Reason::TokenInvalid));
     }
     let requirement = Some(requirement.into());
-    Ok(AuthorizeRequest { access_token: access_token.to_owned(), requirement })
+    let client_address = client_address.map(|address| address.to_string());
+    Ok(AuthorizeRequest { access_token: access_token.to_owned(), requirement, client_address })
 }
 
 async fn decide(

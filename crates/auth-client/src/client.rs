@@ -125,14 +125,15 @@ impl AuthClient {
     }
 
     /// Decides whether the bearer of an access token meets a requirement, by the role stored now.
-    /// Concurrent decisions share calls, which carry all request ids and no client address.
+    /// Concurrent decisions share calls, which carry all request ids, and a client address
+    /// only with an API key.
     pub async fn authorize(
         &self,
         access_token: &SecretString,
         requirement: Requirement<'_>,
         context: CallContext,
     ) -> Result<User, CallError> {
-        let request = authorize_request(access_token, requirement)?;
+        let request = authorize_request(access_token, requirement, context.client_address)?;
         self.0.decisions.submit(request, context.request_id).await
     }
 

@@ -42,6 +42,14 @@ impl RequestContext {
         Self::with_current(|current| current.client_address).flatten()
     }
 
+    /// Runs `work` with this client address, if there is one, in place of that of the current task.
+    pub fn with_client_address<T>(client_address: Option<IpAddr>, work: impl FnOnce() -> T) -> T {
+        match client_address.and_then(|_| Self::with_current(Clone::clone)) {
+            Some(current) => CURRENT.sync_scope(Self { client_address, ..current }, work),
+            None => work(),
+        }
+    }
+
     /// Runs `work` to completion even if the caller drops this future, so that a committed change is
     /// also audited.
     pub async fn run_to_completion<T: Send + 'static>(

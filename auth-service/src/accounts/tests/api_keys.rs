@@ -60,7 +60,8 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
     app.store.delete(None, bob.id).await.expect("deleted");
     let check = async |key: &str| {
         let alone = app.accounts.authorize(key, &any()).await;
-        let bearer = Bearer { access_token: key.to_owned(), requirement: any() };
+        let bearer =
+            Bearer { access_token: key.to_owned(), requirement: any(), client_address: None };
         let batch = app.accounts.authorize_batch(vec![Ok(bearer)]).await.expect("read").pop();
         let batch = batch.expect("one outcome");
         assert_eq!(alone.is_ok(), batch.is_ok(), "{key}");
@@ -166,7 +167,11 @@ async fn a_batch_of_tokens_and_keys_decides_each_by_itself() {
     let (admin_key, _) = create_key(&app.accounts, &app.admin, Some(Role::User), None).await;
     let unknown = format!("rgk_{}", "A".repeat(43));
     let bearer = |token: &str| {
-        Ok(Bearer { access_token: token.to_owned(), requirement: Requirement::AnyAuthenticated })
+        Ok(Bearer {
+            access_token: token.to_owned(),
+            requirement: Requirement::AnyAuthenticated,
+            client_address: None,
+        })
     };
     let batch = [&key, &app.admin, &unknown, &ann, &admin_key, &key].map(|token| bearer(token));
     let outcomes = app.accounts.authorize_batch(batch.into()).await.expect("read");
@@ -186,7 +191,7 @@ async fn an_outage_is_never_a_decision_about_a_key() {
     let (key, _) = create_key(&app.accounts, &app.admin, None, None).await;
     app.store.set_down(true);
     assert_err!(app.authorize(&key, &[Role::Admin]).await, AccountError::Store(_));
-    let bearer = Bearer { access_token: key, requirement: any() };
+    let bearer = Bearer { access_token: key, requirement: any(), client_address: None };
     assert_err!(app.accounts.authorize_batch(vec![Ok(bearer)]).await, AccountError::Store(_));
 }
 

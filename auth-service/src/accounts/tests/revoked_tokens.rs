@@ -58,7 +58,7 @@ async fn an_expired_token_is_invalid_also_without_its_user() {
     assert_err!(app.accounts.authorize(&token, &any()).await, AccountError::TokenUserNotFound);
     app.store.set_time(NOW + 30 * 60);
     assert_err!(app.accounts.authorize(&token, &any()).await, AccountError::TokenInvalid);
-    let bearer = Bearer { access_token: token, requirement: any() };
+    let bearer = Bearer { access_token: token, requirement: any(), client_address: None };
     let batch = app.accounts.authorize_batch(vec![Ok(bearer)]).await.expect("read").pop();
     assert_err!(batch.expect("one outcome"), AccountError::TokenInvalid);
 }
