@@ -44,7 +44,8 @@ def test_refusal_has_reason_delay_and_scope():
     retry = RetryInfo(retry_delay=Duration(seconds=6, nanos=1))
     error = error_of(Failure(grpc.StatusCode.RESOURCE_EXHAUSTED, retry, info), False)
     assert isinstance(error, TooManyAttempts) and error.scope == "username"
-    assert error_headers(error) == {"Retry-After": "7"}
+    headers = {"Rolegate-Reason": "TOO_MANY_ATTEMPTS", "Retry-After": "7"}
+    assert error_headers(error) == headers
 
 
 @pytest.mark.parametrize("code", [grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED])
@@ -53,7 +54,8 @@ def test_status_that_is_not_ours_decides_nothing(code):
     for failure in [Failure(code), Failure(code, foreign), Failure(code, raw=b"\xff\xff")]:
         assert type(error_of(failure, True)) is Unavailable
     ours = ErrorInfo(reason="FROM_THE_FUTURE", domain="rolegate")
-    assert type(error_of(Failure(code, ours), False)) is Malformed
+    unknown = error_of(Failure(code, ours), False)
+    assert type(unknown) is Malformed and error_headers(unknown) == {"Rolegate-Reason": "INTERNAL"}
 
 
 @pytest.mark.parametrize("code", [grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED])
@@ -75,4 +77,5 @@ def test_token_is_unchanged(value):
 def test_every_other_form_is_not_authenticated(values):
     with pytest.raises(NotAuthenticated) as failure:
         bearer_token(values)
-    assert error_headers(failure.value) == {"WWW-Authenticate": "Bearer"}
+    headers = {"Rolegate-Reason": "NOT_AUTHENTICATED", "WWW-Authenticate": "Bearer"}
+    assert error_headers(failure.value) == headers

@@ -44,7 +44,7 @@ app.mount("/asgi/author", RequireUser(inner, AsyncClient.from_env(), "author"))
 
 
 def greeting(http, path, token=None):
-    """The first message, or the status of the refusal, its detail and a header."""
+    """The first message, or the status of the refusal, its reason, its detail and a header."""
     url = f"ws://{http.base_url.netloc.decode()}{path}"
     headers = None if token is None else bearer(token)
     try:
@@ -53,7 +53,8 @@ def greeting(http, path, token=None):
     except InvalidStatus as refused:
         response = refused.response
         header = response.headers.get("WWW-Authenticate") or response.headers.get("Retry-After")
-        return response.status_code, json.loads(response.body)["detail"], header
+        reason = response.headers["Rolegate-Reason"]
+        return response.status_code, reason, json.loads(response.body)["detail"], header
 
 
 @pytest.mark.parametrize("prefix", ["", "/asgi"])
@@ -61,11 +62,14 @@ def test_websocket_is_open_to_the_roles_of_its_route(stage, tmp_path, prefix):
     with served(SERVICE, tmp_path) as http:
         token = stage.token()
         user, author = (f"{prefix}/{name}{prefix and '/'}" for name in ("user", "author"))
-        assert greeting(http, user) == (401, "Not authenticated.", "Bearer")
-        invalid = (401, "Invalid or expired token.", 'Bearer error="invalid_token"')
+        missing = (401, "NOT_AUTHENTICATED", "Not authenticated.", "Bearer")
+        assert greeting(http, user) == missing
+        challenge = 'Bearer error="invalid_token"'
+        invalid = (401, "TOKEN_INVALID", "Invalid or expired token.", challenge)
         assert greeting(http, user, "forged") == invalid
         assert greeting(http, user, token).startswith("case ")
-        assert greeting(http, author, token) == (403, "Insufficient privileges.", None)
+        refused = (403, "ROLE_INSUFFICIENT", "Insufficient privileges.", None)
+        assert greeting(http, author, token) == refused
         stage.given("role author")
         assert greeting(http, author, token).startswith("case ")
 
@@ -74,7 +78,8 @@ def test_websocket_is_open_to_the_roles_of_its_route(stage, tmp_path, prefix):
 def test_outage_refuses_a_websocket_with_503(tmp_path, monkeypatch, path):
     monkeypatch.setenv("AUTH_SERVICE_URL", "http://127.0.0.1:1")
     with served(SERVICE, tmp_path) as http:
-        assert greeting(http, path, "token") == (503, "Service temporarily unavailable.", "1")
+        unavailable = (503, "UPSTREAM_UNAVAILABLE", "Service temporarily unavailable.", "1")
+        assert greeting(http, path, "token") == unavailable
 
 
 def fastapi(client):

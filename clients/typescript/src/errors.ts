@@ -37,7 +37,7 @@ export const REASONS = {
 /** What programs decide by. */
 export type Reason = keyof typeof REASONS;
 
-/** A failed call; `status` and `detail` are those of the gateway's response. */
+/** A failed call; `status`, `reason` and `detail` are those of the gateway's response. */
 export class RolegateError extends Error {
   /** Seconds until a new attempt makes sense. */
   retryAfter: number | undefined;
@@ -45,6 +45,7 @@ export class RolegateError extends Error {
   constructor(
     message: string,
     readonly status: number = 500,
+    readonly reason: string = "INTERNAL",
     readonly detail: string = "Internal server error.",
   ) {
     super(message);
@@ -54,17 +55,19 @@ export class RolegateError extends Error {
 
 /** The service could not be reached, or a proxy answered in its place. */
 export class Unavailable extends RolegateError {
-  /** `reason` is for logs: of gRPC, such as that of a failed handshake. */
-  constructor(reason?: string) {
+  /** `cause` is for logs: of gRPC, such as that of a failed handshake. */
+  constructor(cause?: string) {
     const message = "the service cannot be reached";
-    super(reason ? `${message}: ${reason}` : message, 503, "Service temporarily unavailable.");
+    const detail = "Service temporarily unavailable.";
+    super(cause ? `${message}: ${cause}` : message, 503, "UPSTREAM_UNAVAILABLE", detail);
   }
 }
 
 /** The deadline of the call passed. A change may have happened. */
 export class DeadlineExceeded extends RolegateError {
   constructor() {
-    super("the service did not answer in time", 504, "Upstream timed out.");
+    const message = "the service did not answer in time";
+    super(message, 504, "UPSTREAM_TIMED_OUT", "Upstream timed out.");
   }
 }
 
@@ -74,21 +77,21 @@ export class Malformed extends RolegateError {}
 /** A request has no credentials, or malformed ones. */
 export class NotAuthenticated extends RolegateError {
   constructor() {
-    super("not authenticated", 401, "Not authenticated.");
+    super("not authenticated", 401, "NOT_AUTHENTICATED", "Not authenticated.");
   }
 }
 
 /** The service answered with an error. */
 export class Refused extends RolegateError {
   constructor(
-    readonly reason: Reason,
+    override readonly reason: Reason,
     /** For people; the broken rule where a value breaks one. */
     readonly text: string = "",
     /** What else is refused until `retryAfter`: `username`, `client` or `service`. */
     readonly scope?: string,
   ) {
     const [status, detail] = REASONS[reason];
-    super(text ? `${reason}: ${text}` : reason, status, detail || text);
+    super(text ? `${reason}: ${text}` : reason, status, reason, detail || text);
   }
 }
 

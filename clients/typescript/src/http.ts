@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { AuthClient } from "./client.js";
-import { NotAuthenticated, Refused, RolegateError } from "./errors.js";
+import { NotAuthenticated, RolegateError } from "./errors.js";
 import { type Role, roleNumber, type User } from "./user.js";
 
 const users = new WeakMap<object, User>();
@@ -56,14 +56,17 @@ export function bearerToken(rawHeaders: readonly string[]): string {
 
 /** The response of the gateway to this error. */
 export function errorResponse(error: RolegateError): ErrorResponse {
-  const headers: Record<string, string> = { "content-type": "application/json" };
-  if (error.status === 401) {
-    const reason = error instanceof Refused ? error.reason : "";
+  const { status, reason } = error;
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    "rolegate-reason": reason,
+  };
+  if (status === 401) {
     const wasPresented = reason === "TOKEN_INVALID" || reason === "TOKEN_USER_NOT_FOUND";
     headers["www-authenticate"] = wasPresented ? 'Bearer error="invalid_token"' : "Bearer";
-  } else if (error.status === 429 || error.status === 503) {
+  } else if (status === 429 || status === 503) {
     // In whole seconds, rounded up, so that clients do not come back too early.
     headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfter ?? 1)));
   }
-  return { status: error.status, headers, body: JSON.stringify({ detail: error.detail }) };
+  return { status, headers, body: JSON.stringify({ detail: error.detail }) };
 }

@@ -48,6 +48,7 @@ test("status that is not ours decides nothing", () => {
     }
     const unknown = errorOf(failure(code, { reason: "FROM_THE_FUTURE" }), false);
     assert(unknown instanceof Malformed && unknown.status === 500);
+    assert.equal(errorResponse(unknown).headers["rolegate-reason"], "INTERNAL");
   }
 });
 

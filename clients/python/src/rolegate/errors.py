@@ -10,9 +10,10 @@ from typing import ClassVar, Dict, Optional, Type
 
 
 class RolegateError(Exception):
-    """A failed call. ``status`` and ``detail`` are those of the gateway's response."""
+    """A failed call. ``status``, ``reason`` and ``detail`` are those of the gateway's response."""
 
     status: ClassVar[int] = 500
+    reason: ClassVar[str] = "INTERNAL"
     detail: str = "Internal server error."
     #: Seconds until a new attempt makes sense.
     retry_after: Optional[float] = None
@@ -22,12 +23,14 @@ class Unavailable(RolegateError):
     """The service could not be reached, or a proxy answered in its place."""
 
     status, detail = 503, "Service temporarily unavailable."
+    reason = "UPSTREAM_UNAVAILABLE"
 
 
 class DeadlineExceeded(RolegateError):
     """The deadline of the call passed. A change may have happened."""
 
     status, detail = 504, "Upstream timed out."
+    reason = "UPSTREAM_TIMED_OUT"
 
 
 class Malformed(RolegateError):
@@ -38,12 +41,12 @@ class NotAuthenticated(RolegateError):
     """A request has no credentials, or malformed ones."""
 
     status, detail = 401, "Not authenticated."
+    reason = "NOT_AUTHENTICATED"
 
 
 class Refused(RolegateError):
     """The service answered with an error. Each reason has a class of its own."""
 
-    reason: ClassVar[str]
     by_reason: ClassVar[Dict[str, Type[Refused]]] = {}
 
     def __init__(

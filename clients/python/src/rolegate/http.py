@@ -31,13 +31,15 @@ def wsgi_token(environ: Mapping[str, Any]) -> str:
 
 def error_headers(error: RolegateError) -> Dict[str, str]:
     """The headers of the response to a request that failed with ``error``."""
+    headers = {"Rolegate-Reason": error.reason}
     if error.status == 401:
         was_presented = isinstance(error, (TokenInvalid, TokenUserNotFound))
-        return {"WWW-Authenticate": 'Bearer error="invalid_token"' if was_presented else "Bearer"}
-    if error.status in (429, 503):
+        challenge = 'Bearer error="invalid_token"' if was_presented else "Bearer"
+        headers["WWW-Authenticate"] = challenge
+    elif error.status in (429, 503):
         # In whole seconds, rounded up, so that clients do not come back too early.
-        return {"Retry-After": str(max(1, math.ceil(error.retry_after or 1)))}
-    return {}
+        headers["Retry-After"] = str(max(1, math.ceil(error.retry_after or 1)))
+    return headers
 
 
 def can_deny(scope: Mapping[str, Any]) -> bool:
