@@ -23,6 +23,7 @@ fn value<'a>(unit: &'a str, directive: &str) -> Option<&'a str> {
 fn unit_is_confined_and_has_time_to_stop() {
     let unit = unit();
     for (directive, expected) in [
+        ("After", "network-online.target time-sync.target postgresql.service"),
         ("User", "rolegate-%i"),
         ("StateDirectory", "rolegate-%i"),
         ("NoNewPrivileges", "yes"),
