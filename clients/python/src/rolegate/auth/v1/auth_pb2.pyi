@@ -394,8 +394,13 @@ class AuthorizeRequest(_message.Message):
     ACCESS_TOKEN_FIELD_NUMBER: _builtins.int
     ANY_AUTHENTICATED_FIELD_NUMBER: _builtins.int
     ROLES_FIELD_NUMBER: _builtins.int
+    CLIENT_ADDRESS_FIELD_NUMBER: _builtins.int
     access_token: _builtins.str
     """The access token or the API key, without the word "Bearer"."""
+    client_address: _builtins.str
+    """The address of the end user who presented an API key, for the audit log; clients leave it unset for
+    access tokens. From untrusted callers, or malformed, it is ignored.
+    """
     @_builtins.property
     def any_authenticated(self) -> Global___AnyAuthenticated:
         """Any user with a valid token."""
@@ -410,13 +415,19 @@ class AuthorizeRequest(_message.Message):
         access_token: _builtins.str = ...,
         any_authenticated: Global___AnyAuthenticated | None = ...,
         roles: Global___AllowedRoles | None = ...,
+        client_address: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["any_authenticated", b"any_authenticated", "requirement", b"requirement", "roles", b"roles"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "any_authenticated", b"any_authenticated", "client_address", b"client_address", "requirement", b"requirement", "roles", b"roles"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_token", b"access_token", "any_authenticated", b"any_authenticated", "requirement", b"requirement", "roles", b"roles"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "access_token", b"access_token", "any_authenticated", b"any_authenticated", "client_address", b"client_address", "requirement", b"requirement", "roles", b"roles"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__client_address: _TypeAlias = _typing.Literal["client_address"]  # noqa: Y015
+    _WhichOneofArgType__client_address: _TypeAlias = _typing.Literal["_client_address", b"_client_address"]  # noqa: Y015
     _WhichOneofReturnType_requirement: _TypeAlias = _typing.Literal["any_authenticated", "roles"]  # noqa: Y015
     _WhichOneofArgType_requirement: _TypeAlias = _typing.Literal["requirement", b"requirement"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__client_address) -> _WhichOneofReturnType__client_address | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType_requirement) -> _WhichOneofReturnType_requirement | None: ...
 
 Global___AuthorizeRequest: _TypeAlias = AuthorizeRequest  # noqa: Y015
