@@ -133,6 +133,19 @@ async fn nothing_is_acknowledged_once_the_file_or_its_folder_is_deleted() {
 }
 
 #[tokio::test]
+async fn no_post_is_acknowledged_once_the_file_of_posts_is_deleted() {
+    let app = TestSetup::split(Store::Sqlite).start().await;
+    let author = app.bearer.with_token(&app.user_with_role("ann", "author").await.token);
+    let post = json!({ "title": "a title", "content": "some content" });
+    author.post("/posts", &post).await.expect(201);
+    fs::remove_file(app.database.posts_file()).expect("removed");
+    app.posts().wait_for_readiness(503).await;
+    author.post("/posts", &post).await.expect_detail(503, "Service temporarily unavailable.");
+    let log = app.posts().stderr();
+    assert!(log.contains("posts.db was deleted or replaced while it was open"), "{log}");
+}
+
+#[tokio::test]
 async fn nothing_is_acknowledged_once_the_file_is_replaced_and_the_new_one_keeps_its_log() {
     let mut stage = Stage::start().await;
     let (file, copy) = (stage.at("users.db"), stage.at("copy.db"));

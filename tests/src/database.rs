@@ -113,10 +113,14 @@ impl TestDatabase {
     pub fn posts_url(&self) -> String {
         match self {
             Self::Postgres(database) => database.url().to_string(),
-            Self::Sqlite(folder) => {
-                format!("sqlite://{}", folder.path().join("posts.db").display())
-            }
+            Self::Sqlite(_) => format!("sqlite://{}", self.posts_file().display()),
         }
+    }
+
+    /// The SQLite file of the posts.
+    #[must_use]
+    pub fn posts_file(&self) -> PathBuf {
+        self.file().with_file_name("posts.db")
     }
 
     /// The SQLite file of the users.

@@ -70,7 +70,8 @@ fn check_clock(now: u64, database: f64) -> Result<&'static str, String> {
     }
     let direction = if skew > 0.0 { "ahead of" } else { "behind" };
     let seconds = skew.abs();
-    Err(format!("{seconds:.0} seconds {direction} the clock of the database; synchronize both"))
+    let advice = "synchronize both, and restart the programs that use an SQLite file";
+    Err(format!("{seconds:.0} seconds {direction} the clock of the database; {advice}"))
 }
 
 #[cfg(test)]
