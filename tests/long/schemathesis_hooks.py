@@ -2,11 +2,17 @@
 
 import schemathesis
 
-# Rules on bytes and normal forms, taken names and current passwords.
+# Rules on bytes, characters and normal forms, taken names, current passwords and times.
 BEYOND_SCHEMAS = {
     "Username already exists.",
     "Username must have 1 to 255 bytes.",
     "Username must be in Unicode normalization form C.",
+    "Username must not contain invisible or unassigned characters.",
+    "Title must not contain invisible or unassigned characters.",
+    "API key name must not contain invisible or unassigned characters.",
+    "API key expiry must be in the future.",
+    # Before 1970.
+    'Field "expires_at" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z.',
     "Password must have at most 72 bytes.",
     "Current password is incorrect.",
 }
