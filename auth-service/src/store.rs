@@ -126,6 +126,8 @@ pub struct UserFilter {
     pub username_prefix: String,
     /// Only this role; `None` for all.
     pub role: Option<Role>,
+    /// Only users who are not disabled.
+    pub is_enabled: bool,
 }
 
 /// A database of users.

@@ -1,6 +1,7 @@
 //! The admin server, gRPC health and reflection.
 
-use e2e::{Api, TestSetup, eventually, for_all_deployments, grpc};
+use e2e::{Api, Store, TestSetup, eventually, for_all_deployments, grpc};
+use sqlx::{Connection as _, SqliteConnection};
 use tokio_stream::once;
 use tonic_health::pb::{
     HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
@@ -24,6 +25,50 @@ async fn serving_process_is_live_and_ready(setup: TestSetup) {
         process.wait_for_readiness(200).await;
         ops.get("/profile").await.expect(404);
     }
+}
+
+#[tokio::test]
+async fn health_checks_write_no_sqlite_file() {
+    let app = TestSetup::split(Store::Sqlite).start().await;
+    // The start reads by the clock, which is therefore written.
+    eventually("the clock", async || {
+        let written = app.database.count_rows("SELECT 1 FROM clock WHERE latest > 0").await;
+        (written == 1).then_some(())
+    })
+    .await;
+    let connect = async |url: String| SqliteConnection::connect(&url).await.expect("opened");
+    let mut files = [connect(app.database.url()).await, connect(app.database.posts_url()).await];
+    // It changes with each commit of another connection.
+    let versions = async |files: &mut [SqliteConnection; 2]| {
+        let [users, posts] = files
+            .each_mut()
+            .map(|file| sqlx::query_scalar::<_, i64>("PRAGMA data_version").fetch_one(file));
+        [users.await.expect("read"), posts.await.expect("read")]
+    };
+    let before = versions(&mut files).await;
+    for (process, file) in [
+        (app.auth(), app.database.file()),
+        (app.posts(), app.database.file().with_file_name("posts.db")),
+    ] {
+        let ops = Api::at(&process.address("ops"));
+        for _ in 0..100 {
+            ops.get("/livez").await.expect(200);
+            ops.get("/readyz").await.expect(200);
+        }
+        // The check that notices the file again is a whole one.
+        let elsewhere = file.with_extension("elsewhere");
+        std::fs::rename(&file, &elsewhere).expect("renamed");
+        process.wait_for_readiness(503).await;
+        std::fs::rename(&elsewhere, &file).expect("renamed");
+        process.wait_for_readiness(200).await;
+    }
+    assert_eq!(versions(&mut files).await, before);
+    app.user("ann").await;
+    let after = versions(&mut files).await;
+    assert!(after[0] != before[0] && after[1] == before[1], "{before:?} {after:?}");
+    let clocks = "SELECT count(*) FROM sqlite_master WHERE name = 'clock'";
+    let of_posts: i64 = sqlx::query_scalar(clocks).fetch_one(&mut files[1]).await.expect("read");
+    assert_eq!(of_posts, 0, "posts-service needs no clock");
 }
 
 async fn grpc_health_reports_serving(setup: TestSetup) {

@@ -1,10 +1,11 @@
 //! The seeded admin, at the first start and after restarts.
 
-use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments};
+use e2e::{ADMIN_PASSWORD, Process, TestDatabase, TestSetup, for_all_deployments};
 
 for_all_deployments!(
     admin_is_seeded_once_with_the_configured_password,
-    restart_does_not_change_the_admin
+    restart_does_not_change_the_admin,
+    start_warns_if_and_only_if_no_admin_is_enabled,
 );
 
 async fn admin_is_seeded_once_with_the_configured_password(setup: TestSetup) {
@@ -27,4 +28,34 @@ async fn restart_does_not_change_the_admin(setup: TestSetup) {
     assert_eq!(app.database.count_users().await, 1);
     app.try_log_in("admin", "another password").await.expect(401);
     app.try_log_in("admin", ADMIN_PASSWORD).await.expect(200);
+}
+
+async fn start_warns_if_and_only_if_no_admin_is_enabled(setup: TestSetup) {
+    let database = TestDatabase::create(setup.store()).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let (program, settings) = (setup.auth_program(), setup.auth_settings(&database.url()));
+    for (commands, warns) in [
+        (&[][..], false),
+        (&[&["set-role", "admin", "user"][..]], true),
+        (&[&["create", "ann", "--role", "admin"]], false),
+        (&[&["disable", "ann"]], true),
+        // The first of two admins is disabled.
+        (&[&["set-role", "admin", "admin"], &["disable", "admin"], &["enable", "ann"]], false),
+        (&[&["delete", "ann"]], true),
+        // This start creates it again.
+        (&[&["delete", "admin"]], false),
+    ] {
+        for command in commands {
+            let arguments = [&["user"], *command].concat();
+            let exit =
+                Process::run(program, &arguments, &settings, folder.path(), "planted password");
+            let exit = exit.await;
+            assert_eq!(exit.code, Some(0), "{exit:?}");
+        }
+        let process = Process::start(program, &settings, folder.path()).ready().await;
+        process.terminate();
+        let log = process.exit().await.stderr;
+        let warned = log.lines().filter(|line| line.contains("no enabled user has the role admin"));
+        assert_eq!(warned.count(), usize::from(warns), "after {commands:?}\n{log}");
+    }
 }

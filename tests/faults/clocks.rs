@@ -1,6 +1,8 @@
 //! Clocks of machines that are wrong, or step while a program runs. Tokens and keys follow the clock of
 //! the database: that of the PostgreSQL server, or the one in the SQLite file.
 
+mod doctor;
+
 use e2e::{
     Api, Exit, Process, Program, SIGNING_SECRET, Store, TestDatabase, TestSetup, TestUser,
     for_both_stores,

@@ -1,6 +1,8 @@
 //! `rolegate backup` and `rolegate restore`: users and posts in SQLite files.
 
-use e2e::{Api, Exit, Process, Program, Store, TestDatabase, TestUser, within_bounds};
+mod interrupted;
+
+use e2e::{Api, Exit, Process, Program, Store, TestDatabase, TestUser};
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -228,53 +230,6 @@ async fn a_backup_while_users_register_is_whole() {
     }
     assert!(counts.is_sorted(), "{counts:?}");
     assert!(counts[0] < counts[4], "nobody registered meanwhile: {counts:?}");
-}
-
-#[tokio::test]
-async fn killed_backups_and_restores_leave_nothing_after_the_next_run() {
-    let own = Own::new();
-    let (process, bearer) = own.start().await;
-    add_author(&own, &bearer, "ann").await;
-    let partial = |folder: &str| {
-        let names = fs::read_dir(own.path().join(folder)).expect("a folder");
-        let names = names.map(|entry| entry.expect("read").file_name());
-        let names = names.map(|name| name.into_string().expect("text"));
-        names.filter(|name| name.contains(".partial")).collect::<Vec<_>>()
-    };
-    fs::create_dir(own.path().join("backups")).expect("created");
-    let killing = async {
-        for number in 0.. {
-            let name = format!("backups/{number}.db");
-            let program = Program::FastHashRolegate;
-            let mut backup =
-                Process::start_with(program, &["backup", &name], &own.settings, own.path());
-            while partial("backups").is_empty() && !own.path().join(&name).exists() {
-                tokio::task::yield_now().await;
-            }
-            backup.kill().await;
-            if !partial("backups").is_empty() {
-                break;
-            }
-        }
-    };
-    within_bounds("a backup that is killed in the middle", killing).await;
-    let left = partial("backups");
-    assert!(left.iter().all(|name| name.starts_with(".rolegate-copy-")), "{left:?}");
-    // As a copy that is running.
-    let running = fs::File::open(own.path().join("backups")).expect("opened");
-    running.lock_shared().expect("locked");
-    own.expect(&["backup", "backups/a.db"], 0, "Both were checked.").await;
-    assert_eq!(partial("backups"), left, "another run may use it");
-    drop(running);
-    own.expect(&["backup", "backups/b.db"], 0, "Both were checked.").await;
-    assert_eq!(partial("backups"), [""; 0]);
-    process.terminate();
-    process.exit().await;
-    let left = own.path().join("data/.rolegate-copy-123456.partial");
-    fs::write(&left, "").expect("written");
-    fs::set_permissions(&left, PermissionsExt::from_mode(0o600)).expect("set");
-    own.expect(&["restore", "backups/b.db", "--replace"], 0, "Both were checked.").await;
-    assert_eq!(partial("data"), [""; 0]);
 }
 
 /// Where there is python3: it has a SQLite of its own.

@@ -1,6 +1,10 @@
 //! `auth-service user import` and `user export` beside a running service.
 
-use e2e::{Exit, Process, Program, Store, TestApp, TestSetup, eventually, for_all_deployments};
+use e2e::{
+    Exit, Process, Program, SIGNING_SECRET, Store, TestApp, TestSetup, TestUser, eventually,
+    for_all_deployments, for_both_stores,
+    token::{claims_of, header, now, plain_header, signed},
+};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -15,6 +19,8 @@ for_all_deployments!(
     a_user_without_a_password_logs_in_after_a_reset,
     a_repeated_import_prints_twenty_lines_and_names_skip_existing,
 );
+
+for_both_stores!(what_ended_tokens_is_exported_and_imported);
 
 const PASSWORD: &str = "corréct horse";
 /// By PHP, argon2-cffi, passlib and as by ASP.NET, Keycloak and WordPress, of this password.
@@ -204,4 +210,46 @@ async fn a_repeated_import_prints_twenty_lines_and_names_skip_existing(setup: Te
     let rest = "51 users exist already; --skip-existing skips them\n";
     assert!(again.stderr.contains(rest), "{again:?}");
     assert!(again.stderr.contains("nothing was imported: 51 bad lines"), "{again:?}");
+}
+
+async fn what_ended_tokens_is_exported_and_imported(store: Store) {
+    let setup = TestSetup::all_in_one(store);
+    let old = setup.clone().start().await;
+    let (ann, bob) = (old.user("ann").await, old.user("bob").await);
+    // As a clock that was ten minutes ahead left it, and a token of that clock.
+    let future = match store {
+        Store::Postgres => {
+            r#"UPDATE "user" SET tokens_not_before = date_part('epoch', now())::bigint + 600
+                WHERE username = 'ann'"#
+        }
+        Store::Sqlite => {
+            r#"UPDATE "user" SET tokens_not_before = unixepoch() + 600 WHERE username = 'ann'"#
+        }
+    };
+    old.database.execute(future).await;
+    let mut claims = claims_of(ann.id);
+    claims["exp"] = (now() + 45 + 1800).into();
+    let ended = [signed(&plain_header(), &claims, SIGNING_SECRET), ann.token, bob.token];
+    for name in ["ann", "bob"] {
+        assert_eq!(user(&old, &["revoke-tokens", name], "").await.code, Some(0));
+    }
+    let marked = TestUser::log_in(&old.bearer, "ann", &ann.password).await.token;
+    assert!(header(&marked)["marked_until"].is_u64(), "{marked}");
+    let exported = user(&old, &["export"], "").await.stdout;
+
+    let new = setup.start().await;
+    let import = ["import", "-", "--skip-existing", "--accept-weak-hashes"];
+    let imported = user(&new, &import, &exported).await;
+    assert!(imported.stdout.contains("2 imported, 1 skipped"), "{imported:?}");
+    for app in [&old, &new] {
+        for token in &ended {
+            let answer = app.bearer.with_token(token).get("/profile").await;
+            answer.expect_detail(401, "Invalid or expired token.");
+        }
+        app.bearer.with_token(&marked).get("/profile").await.expect(200);
+        let token = TestUser::log_in(&app.bearer, "ann", &ann.password).await.token;
+        assert_eq!(header(&token)["marked_until"], header(&marked)["marked_until"]);
+    }
+    let users = |export: String| export.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(users(user(&new, &["export"], "").await.stdout), users(exported));
 }

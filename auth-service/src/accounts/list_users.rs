@@ -65,5 +65,6 @@ fn filter(request: PageRequest) -> Result<UserFilter, AccountError> {
         Some(role) => role,
         None => None,
     };
-    Ok(UserFilter { after: request.after, limit: size.into(), username_prefix: prefix, role })
+    let (after, limit) = (request.after, size.into());
+    Ok(UserFilter { after, limit, username_prefix: prefix, role, ..UserFilter::default() })
 }

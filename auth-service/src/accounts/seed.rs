@@ -6,7 +6,6 @@ use crate::{
     request_origin::RequestOrigin,
     secret_generation,
     store::{InsertError, NewUser, StoreError, UserFilter},
-    user::User,
 };
 use rolegate_proto::Role;
 use rolegate_service_runtime::secret;
@@ -74,9 +73,9 @@ impl Accounts {
 
     /// Without an enabled admin no user can manage others: the operator demoted or disabled the last.
     async fn warn_without_admin(&self) -> Result<(), StoreError> {
-        let limit = 1000;
-        let admins = UserFilter { limit, role: Some(Role::Admin), ..UserFilter::default() };
-        if !self.store.list(&admins).await?.iter().any(User::is_active_admin) {
+        let role = Some(Role::Admin);
+        let admin = UserFilter { limit: 1, role, is_enabled: true, ..UserFilter::default() };
+        if self.store.list(&admin).await?.is_empty() {
             tracing::warn!(
                 "no enabled user has the role admin; run auth-service (or rolegate) user set-role \
                  NAME admin, and user enable NAME for a disabled user"

@@ -20,6 +20,9 @@ pub(super) fn list_query(select: Statement, filter: &UserFilter) -> Statement {
     if let Some(role) = filter.role {
         query = query.push(" AND role = ").push_bind(Role::as_str(role));
     }
+    if filter.is_enabled {
+        query = query.push(" AND NOT disabled");
+    }
     query.push(" ORDER BY id LIMIT ").push_bind(filter.limit)
 }
 

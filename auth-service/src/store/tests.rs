@@ -260,6 +260,9 @@ async fn pages_are_ordered_and_filtered(store: &dyn UserStore) {
     assert!(names(store, &UserFilter { after: 999, ..all.clone() }).await.is_empty());
     let authors = UserFilter { role: Some(Role::Author), ..all.clone() };
     assert_eq!(names(store, &authors).await, ["carl", "bob", "anne"]);
+    store.set_disabled(None, first, true).await.expect("disabled");
+    let enabled = UserFilter { is_enabled: true, ..authors };
+    assert_eq!(names(store, &enabled).await, ["bob", "anne"]);
     let prefix = UserFilter { username_prefix: "ann".into(), ..all };
     assert_eq!(names(store, &prefix).await, ["ann", "anne"]);
     let both = UserFilter { role: Some(Role::Author), ..prefix };

@@ -100,19 +100,29 @@ mod tests {
     use super::EventLog;
     use std::{sync::Mutex, time::Duration};
 
-    static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
-    static LOG: EventLog =
-        EventLog::new(|line| LINES.lock().expect("no panic").push(line.to_owned()));
+    /// A log of a test, and its lines until now.
+    macro_rules! log {
+        () => {{
+            static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+            static LOG: EventLog =
+                EventLog::new(|line| LINES.lock().expect("no panic").push(line.to_owned()));
+            (&LOG, || std::mem::take(&mut *LINES.lock().expect("no panic")))
+        }};
+    }
+
+    /// Waits until the lines of these seconds are logged.
+    async fn seconds(seconds: u64) {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        tokio::task::yield_now().await;
+    }
 
     #[tokio::test(start_paused = true)]
     async fn repeated_events_are_one_line_a_second_until_a_second_without_any() {
-        let lines = || std::mem::take(&mut *LINES.lock().expect("no panic"));
-        let seconds = async |seconds| tokio::time::sleep(Duration::from_secs(seconds)).await;
-        let fail = |kind: &str| LOG.is_first(kind.to_owned());
+        let (log, lines) = log!();
+        let fail = |kind: &str| log.is_first(kind.to_owned());
         assert_eq!(["/b 503", "/a 503", "/b 503"].map(fail), [true, true, false]);
-        LOG.count("/c BUSY".to_owned());
+        log.count("/c BUSY".to_owned());
         seconds(1).await;
-        tokio::task::yield_now().await;
         assert_eq!(lines(), ["/b 503 1, /c BUSY 1"]);
         assert_eq!(["/b 503", "/d 503", "/b 503"].map(fail), [false, true, false]);
         seconds(3).await;
@@ -121,5 +131,20 @@ mod tests {
         seconds(3).await;
         assert_eq!(lines(), [""; 0], "a lone event is not counted");
         assert!(fail("/b 503"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_kind_has_a_series_of_its_own() {
+        let (log, lines) = log!();
+        let fail = |kind: &str| log.is_first(kind.to_owned());
+        assert_eq!(["/a 503", "/a 503"].map(fail), [true, false]);
+        seconds(1).await;
+        assert_eq!(["/b 503", "/b 503", "/a 503"].map(fail), [true, false, false]);
+        seconds(1).await;
+        assert!(!fail("/b 503"));
+        seconds(1).await;
+        assert_eq!(["/a 503", "/b 503"].map(fail), [true, false], "only that of /a has ended");
+        seconds(3).await;
+        assert_eq!(lines(), ["/a 503 1", "/a 503 1, /b 503 1", "/b 503 1", "/b 503 1"]);
     }
 }

@@ -194,3 +194,28 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     assert_eq!(forgotten, [(1,)]);
     assert_eq!(opened(true).await, 0, "as the operator asked");
 }
+
+#[tokio::test]
+async fn health_checks_do_not_write_the_clock_of_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
+    let store = open(&url).await.expect("opened");
+    let database = url.open(&TABLES).await.expect("opened");
+    // One connection writes, so what began before has ended.
+    let latest = async |username: &str| {
+        let (username, password_hash) = (username.to_owned(), "hash".into());
+        store
+            .insert(None, NewUser { username, password_hash, role: Role::User })
+            .await
+            .expect("one");
+        let latest = database.statement("SELECT latest FROM clock");
+        database.read::<(i64,)>(latest).await.expect("read")[0].0
+    };
+    for _ in 0..100 {
+        store.ping().await.expect("read");
+    }
+    assert_eq!([latest("ann").await, latest("bob").await], [0, 0]);
+    store.users_by_id(&[]).await.expect("read");
+    latest("carl").await;
+    assert!(latest("dan").await > 0, "it was due");
+}

@@ -236,6 +236,7 @@ impl UserStore for MemoryStore {
             user.id > filter.after
                 && user.username.starts_with(&filter.username_prefix)
                 && filter.role.is_none_or(|role| role == user.role)
+                && !(filter.is_enabled && user.disabled)
         });
         let limit = usize::try_from(filter.limit).unwrap_or(0);
         Ok(found.take(limit).cloned().collect())

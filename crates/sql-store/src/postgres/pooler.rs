@@ -18,6 +18,8 @@ pub(crate) fn problem(error: &Error) -> Option<&'static str> {
     match &*error.code()? {
         // A prepared statement is missing or already there: another client has shared the session.
         "26000" | "42P05" => Some(SHARES_SESSIONS),
+        // One of another client has the name, and other parameters.
+        "08P01" if error.message().contains("sqlx_s_") => Some(SHARES_SESSIONS),
         "08P01" => error
             .message()
             .starts_with("unsupported startup parameter")
@@ -45,4 +47,24 @@ pub(crate) async fn require_own_sessions(
 /// As text: a prepared statement would fail.
 async fn pid(connection: &mut PgConnection, sql: &'static str) -> sqlx::Result<i32> {
     sqlx::raw_sql(sql).fetch_one(connection).await?.try_get(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SHARES_SESSIONS, problem};
+    use sqlx::{Connection as _, PgConnection};
+
+    #[tokio::test]
+    async fn prepared_statement_that_another_client_dropped_or_replaced_is_that_of_a_pooler() {
+        let database = postgres_cluster::Database::create().await;
+        for other_client in ["DEALLOCATE ALL", "DEALLOCATE ALL; PREPARE sqlx_s_1 AS SELECT 1"] {
+            let mut connection =
+                PgConnection::connect(database.url().as_str()).await.expect("connected");
+            let read = || sqlx::query("SELECT $1::bigint").bind(1_i64);
+            read().execute(&mut connection).await.expect("read");
+            sqlx::raw_sql(other_client).execute(&mut connection).await.expect("executed");
+            let error = read().execute(&mut connection).await.expect_err(other_client);
+            assert_eq!(problem(&error), Some(SHARES_SESSIONS), "{error}");
+        }
+    }
 }

@@ -14,13 +14,14 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode},
 };
 use std::{
-    fs::{self, File},
+    fs::{self, File, Permissions, TryLockError},
     io,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
-use tempfile::{Builder, NamedTempFile};
+use tempfile::{Builder, NamedTempFile, TempDir};
 
-/// The names of unfinished copies.
+/// The names of the folders of unfinished copies.
 const PARTIAL: (&str, &str) = (".rolegate-copy-", ".partial");
 
 /// Why a file was not copied or not replaced. The file has the content that it had.
@@ -70,21 +71,21 @@ impl CopyError {
     }
 }
 
-/// A copy of a database, checked, with mode 0600 and a temporary name. Removed when dropped, or by the
-/// next copy into its folder.
+/// A copy of a database, checked, with mode 0600, in a temporary folder. Removed when dropped, or by the
+/// next copy beside it.
 #[derive(Debug)]
 pub struct DatabaseCopy {
     file: NamedTempFile,
-    _folder: File,
+    _folder: LockedFolder,
 }
 
 impl DatabaseCopy {
     /// Copies `source` as it is now, also while programs write to it, into the folder of `destination`.
     pub async fn create(source: &Path, destination: &Path) -> Result<Self, CopyError> {
-        let folder = folder(destination);
-        let lock = remove_abandoned(folder).map_err(CopyError::io(destination))?;
-        let copy = Builder::new().prefix(PARTIAL.0).suffix(PARTIAL.1).tempfile_in(folder);
-        let copy = copy.map_err(CopyError::io(destination))?;
+        let beside = folder(destination);
+        let folder = remove_abandoned(beside).and_then(|()| LockedFolder::create(beside));
+        let folder = folder.map_err(CopyError::io(destination))?;
+        let copy = NamedTempFile::new_in(&folder.folder).map_err(CopyError::io(destination))?;
         let failed = CopyError::sqlite(source);
         let mut connection = connect_read_only(source).await.map_err(&failed)?;
         check_integrity(&mut connection, source).await?;
@@ -103,10 +104,10 @@ impl DatabaseCopy {
         check_integrity(&mut connection, destination).await?;
         connection.close().await.map_err(&failed)?;
         copy.as_file().sync_all().map_err(CopyError::io(destination))?;
-        Ok(Self { file: copy, _folder: lock })
+        Ok(Self { file: copy, _folder: folder })
     }
 
-    /// Names it `destination`, in the folder where it is. A file of that name stays, as an error.
+    /// Moves it to `destination`, beside its folder. A file of that name stays, as an error.
     pub fn persist_new(self, destination: &Path) -> Result<(), CopyError> {
         let named = self.file.persist_noclobber(destination).map_err(|error| error.error);
         let synced = named.and_then(|_| sync_folder(destination));
@@ -196,24 +197,49 @@ fn lock_error(failure: OpenFailure) -> CopyError {
     CopyError::Lock(failure.to_string())
 }
 
-/// Removes what killed copies have left in a folder, unless one is running there: each keeps a shared
-/// lock of the folder. Where there are no locks, nothing is removed. A lock of a copy itself would, on
-/// network file systems, conflict with those of SQLite.
-fn remove_abandoned(folder: &Path) -> io::Result<File> {
-    let lock = File::open(folder)?;
-    if lock.try_lock().is_ok() {
-        for entry in fs::read_dir(folder)?.flatten() {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            if name.starts_with(PARTIAL.0) && name.contains(PARTIAL.1) {
-                // Only its owner may be able to.
-                let _ = fs::remove_file(entry.path());
+/// A folder for one copy, locked while it is in use. A lock of the copy itself would, on network file
+/// systems, conflict with those of SQLite.
+#[derive(Debug)]
+struct LockedFolder {
+    folder: TempDir,
+    _lock: File,
+}
+
+impl LockedFolder {
+    fn create(parent: &Path) -> io::Result<Self> {
+        let mut names = Builder::new();
+        names.prefix(PARTIAL.0).suffix(PARTIAL.1).permissions(Permissions::from_mode(0o700));
+        loop {
+            let folder = names.tempdir_in(parent)?;
+            let lock = match File::open(&folder) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened?,
+            };
+            // Otherwise another process took it for abandoned before it was locked.
+            if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) && folder.path().exists() {
+                return Ok(Self { folder, _lock: lock });
             }
         }
     }
-    // Without waiting: any user who can read the folder could hold it.
-    let _ = lock.try_lock_shared();
-    Ok(lock)
+}
+
+/// Removes the folders of killed copies. Where there are no locks, none is removed.
+fn remove_abandoned(parent: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(parent)?.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder
+            && name.starts_with(PARTIAL.0)
+            && name.ends_with(PARTIAL.1)
+            && let Ok(folder) = File::open(entry.path())
+            && folder.try_lock().is_ok()
+        {
+            // Only its owner may be able to.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
 }
 
 fn folder(file: &Path) -> &Path {

@@ -1,11 +1,13 @@
-use super::{CopyError, DatabaseCopy, Replacement, connect_read_only};
+use super::{
+    CopyError, DatabaseCopy, LockedFolder, Replacement, connect_read_only, remove_abandoned,
+};
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode},
 };
 use std::{
     ffi::OsStr,
-    fs,
+    fs::{self, File},
     os::unix::{
         ffi::OsStrExt,
         fs::{MetadataExt, symlink},
@@ -109,4 +111,52 @@ async fn a_database_is_replaced_with_its_log() {
     replace("link.db").await;
     assert!(at("link.db").is_symlink());
     assert_eq!(word(&at("other-disk/old.db")).await, "new");
+}
+
+#[tokio::test]
+async fn a_copy_removes_those_of_killed_processes_and_none_that_is_in_use() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let _open = database(&at("a.db"), "first").await;
+    // As a running rolegate locks its DATA_DIR.
+    let served = File::open(folder.path()).expect("opened");
+    served.lock_shared().expect("locked");
+    for name in ["empty", "full"] {
+        fs::create_dir(at(&format!(".rolegate-copy-{name}.partial"))).expect("created");
+    }
+    fs::write(at(".rolegate-copy-full.partial/copy"), "hashes").expect("written");
+    let copies = || {
+        let names = fs::read_dir(folder.path()).expect("listed");
+        let names = names.map(|entry| entry.expect("read").file_name());
+        names.filter(|name| name.to_string_lossy().starts_with(".rolegate-copy-")).count()
+    };
+    let one = DatabaseCopy::create(&at("a.db"), &at("b.db")).await.expect("copied");
+    assert_eq!(copies(), 1, "its own");
+    let other = DatabaseCopy::create(&at("a.db"), &at("c.db")).await.expect("copied");
+    assert_eq!(copies(), 2, "both are in use");
+    drop(served);
+    File::open(folder.path()).and_then(|it| Ok(it.try_lock()?)).expect("copies do not lock it");
+    for (copy, name) in [(one, "b.db"), (other, "c.db")] {
+        copy.persist_new(&at(name)).expect("named");
+        assert_eq!(word(&at(name)).await, "first");
+    }
+    assert_eq!(copies(), 0);
+}
+
+#[test]
+fn folders_of_copies_that_begin_at_once_stay() {
+    let parent = tempfile::tempdir().expect("a folder");
+    let copy = || {
+        for _ in 0..500 {
+            remove_abandoned(parent.path()).expect("listed");
+            let own = LockedFolder::create(parent.path()).expect("created");
+            std::thread::yield_now();
+            fs::write(own.folder.path().join("copy"), "").expect("it is there");
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(copy);
+        }
+    });
 }
