@@ -8,7 +8,9 @@ BEYOND_SCHEMAS = {
     "Username must have 1 to 255 bytes.",
     "Username must be in Unicode normalization form C.",
     "Username must not contain invisible or unassigned characters.",
+    "Title must not be all white space.",
     "Title must not contain invisible or unassigned characters.",
+    "API key name must not begin or end with white space.",
     "API key name must not contain invisible or unassigned characters.",
     "API key expiry must be in the future.",
     # Before 1970.

@@ -15,7 +15,12 @@ use utoipa::ToSchema;
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct ApiKeyCreationRequest {
     /// What the key is for, on one line. Need not be unique.
-    #[schema(min_length = 1, max_length = 100, example = "nightly export")]
+    #[schema(
+        min_length = 1,
+        max_length = 100,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$",
+        example = "nightly export"
+    )]
     name: String,
     /// When it ends: RFC 3339, in the future. Never if it is missing.
     #[schema(format = DateTime, value_type = String, required = false,
