@@ -70,7 +70,7 @@ fn check_clock(now: u64, database: f64) -> Result<&'static str, String> {
     }
     let direction = if skew > 0.0 { "ahead of" } else { "behind" };
     let seconds = skew.abs();
-    let advice = "synchronize both, and restart the programs that use an SQLite file";
+    let advice = "synchronize both; for an SQLite file see Clocks in docs/operations.md";
     Err(format!("{seconds:.0} seconds {direction} the clock of the database; {advice}"))
 }
 

@@ -43,6 +43,8 @@ pub(super) struct LineReader<'s> {
 impl LineReader<'_> {
     /// The user of a line, or what is wrong with it. Quotes nothing of it, which could be a hash.
     pub(super) fn read(&self, line: &[u8]) -> Result<UserRecord, String> {
+        // Editors on Windows begin a file with a byte order mark.
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         let Object { fields: object, has_twice } = serde_json::from_slice(line)
             .map_err(|error| format!("is not a JSON object: column {}", error.column()))?;
         if object.keys().any(|key| !FIELDS.contains(&key.as_str())) {
@@ -82,7 +84,7 @@ impl LineReader<'_> {
         };
         let latest = self.revocation_time + MAX_SECONDS_AHEAD;
         let revoked = number(field("tokens_not_before"), latest)
-            .map_err(|range| format!("tokens_not_before is not {range}, an hour from now"))?;
+            .map_err(|range| format!("tokens_not_before is not {range}, an hour from now; user revoke-tokens before the export lowers it"))?;
         let tokens_not_before =
             revoked.unwrap_or(if id.is_some() { self.revocation_time } else { 0 });
         let marked = number(field("tokens_marked_until"), latest + MAX_MARK_SECONDS_AHEAD)
@@ -202,6 +204,13 @@ mod tests {
     }
 
     #[test]
+    fn a_line_may_begin_with_a_byte_order_mark() {
+        let line = json!({ "username": "ann", "password_hash": HASH });
+        assert_eq!(&*read(&format!("\u{feff}{line}")).expect("a user").username, "ann");
+        read(&format!("\u{feff}\u{feff}{line}")).expect_err("a reason");
+    }
+
+    #[test]
     fn null_is_a_user_without_a_password_and_a_missing_hash_is_none() {
         let ann = read(r#"{"username":"ann","password_hash":null,"id":7,"role":"author"}"#);
         let ann = ann.expect("a user");
@@ -252,7 +261,7 @@ mod tests {
             (json!({ "disabled": "yes" }), "disabled is neither true nor false"),
             (
                 json!({ "tokens_not_before": 4601 }),
-                "tokens_not_before is not a whole number from 0 to 4600, an hour from now",
+                "tokens_not_before is not a whole number from 0 to 4600, an hour from now; user revoke-tokens before the export lowers it",
             ),
             (
                 json!({ "tokens_marked_until": 609_401 }),

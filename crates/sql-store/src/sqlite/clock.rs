@@ -29,6 +29,10 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// in milliseconds.
 const TOLERANCE: i64 = 1000;
 
+/// A start warns of a clock of the file that is further ahead of the system's, in milliseconds. A crash
+/// leaves less.
+const AHEAD: i64 = 60_000;
+
 /// The boot of the system; `None` where it cannot be told from others.
 static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
@@ -89,6 +93,13 @@ impl Pools {
         let is_same_boot = BOOT.is_some() && boot == *BOOT;
         let stored = if is_same_boot { zero + uptime() } else { latest };
         let behind = system_time() - stored;
+        if is_service && behind < -AHEAD {
+            tracing::warn!(
+                "the clock of the SQLite file is {} seconds ahead of this machine's; if that of the machine \
+                 is right, see Clocks in docs/operations.md",
+                -behind / 1000
+            );
+        }
         if is_same_boot && (!is_service || behind < TOLERANCE) {
             self.set_clock((zero, latest));
             return Ok(());
