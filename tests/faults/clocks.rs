@@ -206,17 +206,7 @@ async fn an_operator_repairs_a_lockout_and_revives_nothing(store: Store) {
     let machine = Machine::new(&database, store, "+0");
     let process = machine.start().await;
     let ann = TestUser::register(&bearer(&process), "ann").await;
-    // As a clock that was ten minutes ahead left it.
-    let future = match store {
-        Store::Postgres => {
-            r#"UPDATE "user" SET tokens_not_before = date_part('epoch', now())::bigint + 600
-                WHERE username = 'ann'"#
-        }
-        Store::Sqlite => {
-            r#"UPDATE "user" SET tokens_not_before = unixepoch() + 600 WHERE username = 'ann'"#
-        }
-    };
-    database.execute(future).await;
+    database.revoke_tokens_of_ann_ten_minutes_ahead().await;
     let body = json!({ "username": "ann", "password": PASSWORD });
     let refused = bearer(&process).post("/login", &body).await;
     refused.expect_detail(503, "The clock is behind the time of the user's last revocation.");

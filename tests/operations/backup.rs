@@ -57,6 +57,17 @@ impl Own {
     }
 }
 
+/// A stopped rolegate with a post by `ann`, and a backup of it, `a.db`.
+async fn stopped_with_backup() -> Own {
+    let own = Own::new();
+    let (process, bearer) = own.start().await;
+    add_author(&own, &bearer, "ann").await;
+    own.expect(&["backup", "a.db"], 0, "Both were checked.").await;
+    process.terminate();
+    process.exit().await;
+    own
+}
+
 /// Registers a user and makes an author of it, who writes a post.
 async fn add_author(own: &Own, bearer: &Api, name: &str) -> TestUser {
     let admin = TestUser::log_in(bearer, "admin", &own.admin_password()).await;
@@ -143,12 +154,7 @@ async fn a_service_that_was_killed_is_backed_up_and_replaced_with_its_log() {
 
 #[tokio::test]
 async fn a_damaged_or_foreign_backup_changes_nothing() {
-    let own = Own::new();
-    let (process, bearer) = own.start().await;
-    add_author(&own, &bearer, "ann").await;
-    own.expect(&["backup", "a.db"], 0, "Both were checked.").await;
-    process.terminate();
-    process.exit().await;
+    let own = stopped_with_backup().await;
     let at = |name: &str| own.path().join(name);
     let copy = |from: &str, to: &str| {
         fs::copy(at(from), at(to)).expect("copied");

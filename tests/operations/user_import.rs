@@ -216,17 +216,8 @@ async fn what_ended_tokens_is_exported_and_imported(store: Store) {
     let setup = TestSetup::all_in_one(store);
     let old = setup.clone().start().await;
     let (ann, bob) = (old.user("ann").await, old.user("bob").await);
-    // As a clock that was ten minutes ahead left it, and a token of that clock.
-    let future = match store {
-        Store::Postgres => {
-            r#"UPDATE "user" SET tokens_not_before = date_part('epoch', now())::bigint + 600
-                WHERE username = 'ann'"#
-        }
-        Store::Sqlite => {
-            r#"UPDATE "user" SET tokens_not_before = unixepoch() + 600 WHERE username = 'ann'"#
-        }
-    };
-    old.database.execute(future).await;
+    old.database.revoke_tokens_of_ann_ten_minutes_ahead().await;
+    // A token of that clock.
     let mut claims = claims_of(ann.id);
     claims["exp"] = (now() + 45 + 1800).into();
     let ended = [signed(&plain_header(), &claims, SIGNING_SECRET), ann.token, bob.token];

@@ -132,6 +132,20 @@ impl TestDatabase {
         }
     }
 
+    /// Revokes the tokens of the user `ann` as a clock that is ten minutes ahead does.
+    pub async fn revoke_tokens_of_ann_ten_minutes_ahead(&self) {
+        let sql = match self {
+            Self::Postgres(_) => {
+                r#"UPDATE "user" SET tokens_not_before = date_part('epoch', now())::bigint + 600
+                    WHERE username = 'ann'"#
+            }
+            Self::Sqlite(_) => {
+                r#"UPDATE "user" SET tokens_not_before = unixepoch() + 600 WHERE username = 'ann'"#
+            }
+        };
+        self.execute(sql).await;
+    }
+
     /// Executes a statement.
     pub async fn execute(&self, sql: &'static str) {
         connected!(self, connection => {

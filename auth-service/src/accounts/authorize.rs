@@ -75,8 +75,8 @@ enum Credential {
 impl Accounts {
     /// The bearer of the token, with the stored role. Checked in this order: the token is valid at the
     /// time of the database, its user exists and has revoked no tokens since, the stored role may pass.
-    /// The `role` claim is ignored. The bearer of an API key has the lower of the stored role and the key's; whatever is
-    /// wrong with a key, it is invalid.
+    /// The `role` claim is ignored. The bearer of an API key has the lower of the stored role and the
+    /// key's; whatever is wrong with a key, it is invalid.
     pub async fn authorize(
         &self,
         access_token: &str,

@@ -21,7 +21,8 @@ where
 }
 
 /// The same, with what the values of one read have in common. After an error that `is_of_one` key the
-/// halves are read, down to single keys: then it is the answer to that key only. Any other error is the answer to all keys that have none yet.
+/// halves are read, down to single keys: then it is the answer to that key only. Any other error is the
+/// answer to all keys that have none yet.
 pub async fn answer_by_key_or_singly<K, C, V, E, F>(
     keys: Vec<K>,
     read: impl Fn(Vec<K>) -> F,

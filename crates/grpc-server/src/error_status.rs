@@ -58,33 +58,14 @@ pub fn log_error(reason: Reason, error: &(dyn Error + 'static)) {
 mod tests {
     use super::log_error;
     use rolegate_proto::Reason;
-    use std::{
-        io,
-        sync::{Arc, Mutex},
-        time::Duration,
-    };
-
-    #[derive(Clone, Default)]
-    struct Memory(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Memory {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("no panic").extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use std::{io, sync::Arc, time::Duration};
 
     #[tokio::test(start_paused = true)]
     async fn each_cause_of_failures_has_its_own_line_and_count() {
-        let memory = Memory::default();
-        let writer = memory.clone();
+        let (reader, writer) = io::pipe().expect("a pipe");
         let subscriber = tracing_subscriber::fmt().with_ansi(false).without_time();
-        let subscriber = subscriber.with_target(false).with_writer(move || writer.clone());
-        let _guard = tracing::subscriber::set_default(subscriber.finish());
+        let subscriber = subscriber.with_target(false).with_writer(Arc::new(writer));
+        let guard = tracing::subscriber::set_default(subscriber.finish());
         let fail = |reason, cause: &str| log_error(reason, &io::Error::other(cause.to_owned()));
         for _ in 0..3 {
             fail(Reason::StoreUnavailable, "no connection");
@@ -94,7 +75,8 @@ mod tests {
         }
         tokio::time::sleep(Duration::from_secs(3)).await;
         fail(Reason::StoreUnavailable, "no answer");
-        let log = String::from_utf8(memory.0.lock().expect("no panic").clone()).expect("text");
+        drop(guard);
+        let log = io::read_to_string(reader).expect("text");
         let lines: Vec<_> = log.lines().map(str::trim).collect();
         assert_eq!(
             lines,

@@ -1,6 +1,6 @@
 //! Copies that are killed, or that run while others begin.
 
-use super::{Own, add_author, titles};
+use super::{Own, add_author, stopped_with_backup, titles};
 use e2e::{Api, Process, Program, within_bounds};
 use std::fs;
 
@@ -68,12 +68,7 @@ async fn killed_copies_are_removed_by_the_next_run_and_those_in_use_never() {
 
 #[tokio::test]
 async fn a_start_during_a_restore_waits_and_warns_of_no_other_rolegate() {
-    let own = Own::new();
-    let (process, bearer) = own.start().await;
-    add_author(&own, &bearer, "ann").await;
-    own.expect(&["backup", "a.db"], 0, "Both were checked.").await;
-    process.terminate();
-    process.exit().await;
+    let own = stopped_with_backup().await;
     let restore = |_| ["restore", "a.db", "--replace"].map(str::to_owned).to_vec();
     let restoring = frozen(&own, "data", restore).await;
     let starting = Process::start(Program::FastHashRolegate, &own.settings, own.path());

@@ -83,8 +83,12 @@ impl LineReader<'_> {
             None => false,
         };
         let latest = self.revocation_time + MAX_SECONDS_AHEAD;
-        let revoked = number(field("tokens_not_before"), latest)
-            .map_err(|range| format!("tokens_not_before is not {range}, an hour from now; user revoke-tokens before the export lowers it"))?;
+        let revoked = number(field("tokens_not_before"), latest).map_err(|range| {
+            format!(
+                "tokens_not_before is not {range}, an hour from now; user revoke-tokens before \
+                     the export lowers it"
+            )
+        })?;
         let tokens_not_before =
             revoked.unwrap_or(if id.is_some() { self.revocation_time } else { 0 });
         let marked = number(field("tokens_marked_until"), latest + MAX_MARK_SECONDS_AHEAD)

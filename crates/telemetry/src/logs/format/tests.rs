@@ -2,39 +2,20 @@ use super::{LineFormatter, LogFormat};
 use crate::request_context::RequestContext;
 use http::HeaderValue;
 use serde_json::{Value, json};
-use std::{
-    io,
-    sync::{Arc, Mutex},
-};
+use std::{io, sync::Arc};
 use tracing_subscriber::{Layer as _, layer::SubscriberExt as _};
-
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("no panic").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// The lines that `program` logs in this format.
 fn logged(format: LogFormat, program: impl FnOnce()) -> String {
-    let memory = Memory::default();
-    let writer = memory.clone();
+    let (reader, writer) = io::pipe().expect("a pipe");
     let layer = tracing_subscriber::fmt::layer()
         .with_ansi(false)
-        .with_writer(move || writer.clone())
+        .with_writer(Arc::new(writer))
         .event_format(LineFormatter(format))
         .boxed();
     let subscriber = tracing_subscriber::registry().with(layer);
     tracing::subscriber::with_default(subscriber, program);
-    let bytes = memory.0.lock().expect("no panic").clone();
-    String::from_utf8(bytes).expect("text")
+    io::read_to_string(reader).expect("text")
 }
 
 fn in_request(work: impl FnOnce()) {
