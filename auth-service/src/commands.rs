@@ -9,7 +9,7 @@ pub mod user;
 use crate::{settings::Settings, store};
 use clap::Subcommand;
 use init_secrets::InitSecrets;
-use rolegate_service_runtime::{
+use rolegate_program::{
     command_line::{self, CommandLine},
     healthcheck,
     program::{self, Failure, cancel_on_shutdown, print},

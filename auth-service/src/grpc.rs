@@ -30,8 +30,8 @@ pub use ext_authz::ExtAuthz;
 
 use crate::accounts::Accounts;
 use rolegate_grpc_server::is_trusted_caller;
+use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::auth_v1::{self, AuthorizeRequest, auth_service_server::AuthService};
-use rolegate_service_runtime::cidr_set::CidrSet;
 use std::{net::IpAddr, sync::Arc};
 use tonic::{Extensions, Request, Response, Status};
 

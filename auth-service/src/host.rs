@@ -11,11 +11,11 @@ use crate::{
 use async_trait::async_trait;
 use envoy_types::pb::envoy::service::auth::v3::authorization_server::AuthorizationServer;
 use rolegate_grpc_server::message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods};
+use rolegate_program::{cidr_set::CidrSet, program::Failure, settings::SettingError};
 use rolegate_proto::{
     AUTH_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer,
 };
 use rolegate_service_host::{GrpcHost, HostedStore};
-use rolegate_service_runtime::{cidr_set::CidrSet, program::Failure, settings::SettingError};
 use rolegate_sql_store::{Backoff, DatabaseUrl, StoreError};
 use rolegate_telemetry::logs::error_chain;
 use std::{sync::Arc, thread};

@@ -1,6 +1,6 @@
 //! The client address and the deadline of a request.
 
-use rolegate_service_runtime::clients::client_key;
+use rolegate_http_server::clients::client_key;
 use std::{net::IpAddr, time::Instant};
 
 /// The client address and the deadline of a request.

@@ -10,8 +10,7 @@ use crate::{
 };
 use clap::{Args, Parser};
 use rolegate_grpc_tls::{HTTP_2, ServerTls};
-use rolegate_service_host::HostSettings;
-use rolegate_service_runtime::{
+use rolegate_program::{
     bind_address::{BindAddress, bind_address},
     cidr_set::CidrSet,
     program::{CommonSettings, ProgramSettings},
@@ -19,6 +18,7 @@ use rolegate_service_runtime::{
     settings::{SettingError, number_between, socket_address},
     tls_files::TlsFiles,
 };
+use rolegate_service_host::HostSettings;
 use rolegate_sql_store::{DatabaseUrl, Reads};
 use secrecy::{ExposeSecret, SecretString};
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};

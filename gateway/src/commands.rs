@@ -4,7 +4,7 @@ mod doctor;
 
 use crate::{serve::serve, settings::Settings};
 use clap::Subcommand;
-use rolegate_service_runtime::{
+use rolegate_program::{
     command_line::{self, CommandLine},
     healthcheck,
     program::{self, Failure, cancel_on_shutdown},

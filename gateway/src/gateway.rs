@@ -10,10 +10,9 @@ use crate::{
 use axum::Router;
 use rolegate_auth_client::AuthClient;
 use rolegate_grpc_tls::ServerTls;
+use rolegate_http_server::{address_limit::AddressLimit, http_server::HttpListener};
 use rolegate_posts_client::PostsClient;
-use rolegate_service_runtime::{
-    address_limit::AddressLimit,
-    http_server::HttpListener,
+use rolegate_program::{
     notice::Notice,
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,

@@ -2,13 +2,13 @@
 //!
 //! Small ones are free: connections, whose number is limited, have buffers of that size anyway.
 //!
-//! [`memory_budget`]: rolegate_service_runtime::memory_budget
+//! [`memory_budget`]: rolegate_http_server::memory_budget
 
 use crate::settings::PublicSettings;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use rolegate_auth_client::{CallError, Reason, axum::ApiError};
-use rolegate_service_runtime::memory_budget::{MemoryBudget, Reservation};
+use rolegate_http_server::memory_budget::{MemoryBudget, Reservation};
 use serde::Serialize;
 use std::{
     sync::{Arc, Mutex, PoisonError},

@@ -34,8 +34,9 @@ use http::{
 use metrics::RequestMetrics;
 use request_origin::{RequestOrigin, X_REQUEST_ID};
 use rolegate_auth_client::{CallError, Reason, axum::ApiError};
+use rolegate_http_server::{host_header, memory_budget::MemoryBudget};
+use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::http::HttpReason;
-use rolegate_service_runtime::{cidr_set::CidrSet, host_header, memory_budget::MemoryBudget};
 use rolegate_telemetry::{event_log::EventLog, request_context::RequestContext};
 use std::sync::Arc;
 use tracing::Instrument as _;

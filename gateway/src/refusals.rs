@@ -10,7 +10,7 @@ mod pacer;
 use memory::{Memory, Request};
 use pacer::Pacer;
 use rolegate_auth_client::{CallContext, CallError, Reason, ServiceError, axum::ApiError};
-use rolegate_service_runtime::clients::{ClientSlots, MAX_LOGINS_PER_CLIENT, client_key};
+use rolegate_http_server::clients::{ClientSlots, MAX_LOGINS_PER_CLIENT, client_key};
 use std::{net::IpAddr, sync::Arc, time::Instant};
 
 /// The reasons of refusals, as opposed to answers: what lasts longer comes first.

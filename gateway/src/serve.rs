@@ -2,11 +2,10 @@
 
 use crate::{Gateway, settings::Settings};
 use rolegate_auth_client::ClientTls;
-use rolegate_service_runtime::{
-    admin_server::AdminServer,
+use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
+use rolegate_program::{
     notice::Notice,
     program::{Failure, ProgramSettings as _},
-    readiness::Readiness,
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };

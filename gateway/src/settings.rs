@@ -9,7 +9,7 @@ use clap::{
 use rolegate_auth_client::settings::AuthTlsSettings;
 use rolegate_grpc_tls::{HTTP_1, ServerTls};
 use rolegate_posts_client::settings::PostsTlsSettings;
-use rolegate_service_runtime::{
+use rolegate_program::{
     cidr_set::CidrSet,
     program::{CommonSettings, ProgramSettings},
     settings::{ListenAddress, SettingError, listen_address, number_between, socket_address},

@@ -6,7 +6,7 @@ mod serve;
 
 use crate::{settings::Settings, store};
 use clap::Subcommand;
-use rolegate_service_runtime::{
+use rolegate_program::{
     command_line::{self, CommandLine},
     healthcheck,
     program::{self, Failure, cancel_on_shutdown, print},

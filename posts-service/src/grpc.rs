@@ -7,12 +7,12 @@ mod status;
 use crate::posts::{PageRequest, Posts};
 use memory::ResponseMemory;
 use rolegate_grpc_server::actor;
+use rolegate_http_server::memory_budget::MemoryBudget;
 use rolegate_proto::posts_v1::{
     BatchGetPostsRequest, BatchGetPostsResponse, CreatePostRequest, CreatePostResponse,
     DeletePostRequest, DeletePostResponse, GetPostRequest, GetPostResponse, ListPostsRequest,
     ListPostsResponse, UpdatePostRequest, UpdatePostResponse, post_service_server::PostService,
 };
-use rolegate_service_runtime::memory_budget::MemoryBudget;
 use secrecy::SecretString;
 use tonic::{Request, Response, Status};
 

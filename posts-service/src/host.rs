@@ -10,12 +10,13 @@ use crate::{
 use async_trait::async_trait;
 use rolegate_auth_client::AuthClient;
 use rolegate_grpc_server::message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods};
+use rolegate_http_server::memory_budget::MemoryBudget;
+use rolegate_program::{cidr_set::CidrSet, program::Failure};
 use rolegate_proto::{
     POSTS_DESCRIPTORS,
     posts_v1::post_service_server::{PostServiceServer, SERVICE_NAME},
 };
 use rolegate_service_host::{GrpcHost, HostedStore};
-use rolegate_service_runtime::{cidr_set::CidrSet, memory_budget::MemoryBudget, program::Failure};
 use rolegate_sql_store::{DatabaseUrl, StoreError};
 use std::{sync::Arc, time::Duration};
 use tonic::service::Routes;

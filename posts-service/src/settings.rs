@@ -3,13 +3,13 @@
 use clap::{Args, Parser};
 use rolegate_auth_client::settings::AuthTlsSettings;
 use rolegate_grpc_tls::{HTTP_2, ServerTls};
-use rolegate_service_host::HostSettings;
-use rolegate_service_runtime::{
+use rolegate_program::{
     bind_address::{BindAddress, bind_address},
     program::{CommonSettings, ProgramSettings},
     settings::{SettingError, number_between, socket_address},
     tls_files::TlsFiles,
 };
+use rolegate_service_host::HostSettings;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 /// The internal gRPC service that stores posts. auth-service decides who may write them

@@ -8,7 +8,7 @@ use crate::{databases::Databases, serve, settings::Settings};
 use backup::{Backup, Restore};
 use clap::Subcommand;
 use rolegate_auth_service::commands::user::{self, UserCommand};
-use rolegate_service_runtime::{
+use rolegate_program::{
     command_line::{self, CommandLine},
     healthcheck,
     program::{self, Failure, cancel_on_shutdown},

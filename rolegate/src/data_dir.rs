@@ -1,7 +1,7 @@
 //! `DATA_DIR`: the folder of generated secrets and embedded databases.
 
 use rolegate_auth_service::{accounts::InitialPassword, secret_generation};
-use rolegate_service_runtime::{
+use rolegate_program::{
     private_folder,
     secret::{self, SecretSource},
     settings::SettingError,

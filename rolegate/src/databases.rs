@@ -1,7 +1,7 @@
 //! The databases of users and posts.
 
 use crate::{data_dir, settings::Settings};
-use rolegate_service_runtime::settings::SettingError;
+use rolegate_program::settings::SettingError;
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl};
 
 #[derive(Debug)]

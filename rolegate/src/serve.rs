@@ -16,18 +16,17 @@ use rolegate_auth_service::{
 use rolegate_gateway::Gateway;
 use rolegate_grpc_server::GrpcListener;
 use rolegate_grpc_tls::ServerTls;
+use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
 use rolegate_posts_service::host;
-use rolegate_proto::{SERVICE_NAME, posts_v1::post_service_server};
-use rolegate_service_runtime::{
-    admin_server::AdminServer,
+use rolegate_program::{
     cidr_set::CidrSet,
     notice::Notice,
     program::{Failure, ProgramSettings as _},
-    readiness::Readiness,
     reload_signal::ReloadSignal,
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };
+use rolegate_proto::{SERVICE_NAME, posts_v1::post_service_server};
 use rolegate_sql_store::DatabaseUrl;
 use std::sync::Arc;
 

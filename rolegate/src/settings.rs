@@ -9,7 +9,7 @@ use clap::{
 use rolegate_auth_service::settings::ServiceSettings;
 use rolegate_gateway::settings::PublicSettings;
 use rolegate_posts_service::settings::ServerTlsSettings;
-use rolegate_service_runtime::{
+use rolegate_program::{
     program::{CommonSettings, ProgramSettings},
     secret,
     settings::{ListenAddress, listen_address, socket_address},

@@ -30,7 +30,7 @@ fn programs(store: Store, url: &str) -> [(Program, Settings); 3] {
 
 /// Starts a server that logs the address of its probes, which it prints only once it is ready.
 fn start(program: Program, mut settings: Settings, folder: &Path) -> Process {
-    let log = "info,rolegate_service_runtime=debug";
+    let log = "info,rolegate_http_server=debug";
     settings.insert("RUST_LOG".to_owned(), log.to_owned());
     Process::start(program, &settings, folder)
 }

@@ -1,6 +1,6 @@
 //! The file with the generated password of the first admin.
 
-use rolegate_service_runtime::secret;
+use rolegate_program::secret;
 use secrecy::SecretString;
 use std::{fs, io, path::PathBuf, sync::Arc};
 

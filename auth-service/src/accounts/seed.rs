@@ -7,8 +7,8 @@ use crate::{
     secret_generation,
     store::{InsertError, NewUser, StoreError, UserFilter},
 };
+use rolegate_program::secret;
 use rolegate_proto::Role;
-use rolegate_service_runtime::secret;
 use rolegate_telemetry::logs::error_chain;
 use secrecy::SecretString;
 use std::{

@@ -10,8 +10,9 @@ use crate::{
     token::KeySource,
 };
 use rolegate_grpc_server::IGNORED_ADDRESSES;
+use rolegate_http_server::doctor::Doctor;
+use rolegate_program::{program::Failure, settings::SettingError};
 use rolegate_service_host::check_database;
-use rolegate_service_runtime::{doctor::Doctor, program::Failure, settings::SettingError};
 use rolegate_sql_store::{DatabaseUrl, Schema};
 use secrecy::ExposeSecret;
 

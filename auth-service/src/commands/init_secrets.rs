@@ -4,7 +4,7 @@ mod rotation;
 mod secret_folder;
 
 use crate::{password::Password, secret_generation, settings::Settings, token::Keyring};
-use rolegate_service_runtime::{program::Failure, settings::SettingError};
+use rolegate_program::{program::Failure, settings::SettingError};
 use rolegate_sql_store::DatabaseTarget;
 use rotation::Rotation;
 use secrecy::{ExposeSecret, SecretString};

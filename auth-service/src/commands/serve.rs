@@ -1,13 +1,13 @@
 //! `auth-service serve`.
 
 use crate::{AuthService, settings::Settings};
-use rolegate_proto::SERVICE_NAME;
-use rolegate_service_host::Probes;
-use rolegate_service_runtime::{
+use rolegate_program::{
     program::{Failure, ProgramSettings as _},
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
+use rolegate_proto::SERVICE_NAME;
+use rolegate_service_host::Probes;
 
 /// Serves until `shutdown`.
 pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {

@@ -24,8 +24,8 @@ use clap::{
 use create_key::NewKey;
 use import::ImportArguments;
 use operator::Operator;
+use rolegate_program::program::Failure;
 use rolegate_proto::Role;
-use rolegate_service_runtime::program::Failure;
 use rolegate_sql_store::DatabaseUrl;
 use std::path::PathBuf;
 

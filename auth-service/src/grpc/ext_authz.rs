@@ -25,8 +25,9 @@ use envoy_types::pb::envoy::service::auth::v3::{
 use moka::sync::Cache;
 use response::Denial;
 use rolegate_grpc_server::{is_trusted_caller, log_error};
+use rolegate_http_server::ignored_address::AddressHeader;
+use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{Authorization, Reason};
-use rolegate_service_runtime::{cidr_set::CidrSet, ignored_address::AddressHeader};
 use secrecy::ExposeSecret as _;
 use std::{
     sync::{Arc, Mutex, PoisonError},

@@ -5,8 +5,8 @@ use super::{
 };
 use crate::{metrics, request_origin::RequestOrigin};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
+use rolegate_http_server::clients::{ClientSlots, MAX_LOGINS_PER_CLIENT};
 use rolegate_proto::RefusalScope;
-use rolegate_service_runtime::clients::{ClientSlots, MAX_LOGINS_PER_CLIENT};
 use rolegate_telemetry::traces;
 use secrecy::{ExposeSecret, SecretString};
 use std::{io, sync::Arc, time::Duration};

@@ -1,7 +1,7 @@
 //! Reads the keys from their settings, at start and at each reload.
 
 use super::{Keyring, keyring::MIN_KEY_BYTES};
-use rolegate_service_runtime::{secret::SecretSource, settings::SettingError};
+use rolegate_program::{secret::SecretSource, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
 
 /// `SIGNING_SECRET` and `SIGNING_SECRETS_ACCEPTED`, as values or files.
@@ -67,7 +67,7 @@ pub(crate) fn list(source: &SecretSource, text: &str) -> Result<Vec<SecretString
 #[cfg(test)]
 mod tests {
     use super::KeySource;
-    use rolegate_service_runtime::secret::SecretSource;
+    use rolegate_program::secret::SecretSource;
     use secrecy::SecretString;
     use std::{fs, path::Path};
 

@@ -2,7 +2,7 @@
 
 use crate::{AuthClient, ClientTls};
 use rolegate_grpc_client::{BalancedChannel, settings::ClientTlsFiles};
-use rolegate_service_runtime::settings::SettingError;
+use rolegate_program::settings::SettingError;
 use std::path::PathBuf;
 
 /// The files of TLS connections to auth-service.

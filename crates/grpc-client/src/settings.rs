@@ -1,7 +1,7 @@
 //! Settings of TLS connections to a service.
 
 use crate::{BalancedChannel, ClientTls, File, Identity, ServiceInfo, probe::probe};
-use rolegate_service_runtime::settings::SettingError;
+use rolegate_program::settings::SettingError;
 use std::path::PathBuf;
 
 /// The files of TLS connections, set by `PREFIX_CA_FILE`, `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE`.

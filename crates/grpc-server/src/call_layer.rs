@@ -10,8 +10,9 @@ use crate::{
 use call::Call;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body_util::BodyExt as _;
+use rolegate_http_server::memory_budget::Reservation;
+use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{RequestId, metadata};
-use rolegate_service_runtime::{cidr_set::CidrSet, memory_budget::Reservation};
 use rolegate_telemetry::{request_context::RequestContext, traces};
 use std::{
     net::IpAddr,

@@ -2,8 +2,9 @@
 
 use crate::{connection::ConnectionInfo, unfinished::Unfinished};
 use http::{Extensions, HeaderName, Request};
+use rolegate_http_server::ignored_address::AddressHeader;
+use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::metadata;
-use rolegate_service_runtime::{cidr_set::CidrSet, ignored_address::AddressHeader};
 use std::net::IpAddr;
 use tonic::transport::server::{TcpConnectInfo, TlsConnectInfo};
 
@@ -92,7 +93,7 @@ mod tests {
     use super::{Caller, InProcessPeer};
     use crate::connection::ConnectionInfo;
     use http::Request;
-    use rolegate_service_runtime::cidr_set::CidrSet;
+    use rolegate_program::cidr_set::CidrSet;
     use std::net::{IpAddr, SocketAddr};
     use tokio::{
         io::AsyncReadExt as _,

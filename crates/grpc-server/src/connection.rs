@@ -1,7 +1,7 @@
 //! A TCP connection as tonic serves it.
 
 use crate::unfinished::Unfinished;
-use rolegate_service_runtime::{incoming::Permit, refused_peer};
+use rolegate_http_server::{incoming::Permit, refused_peer};
 use std::{
     io,
     net::IpAddr,

@@ -2,7 +2,7 @@
 //! HTTP/2 preface.
 
 use crate::connection::Connection;
-use rolegate_service_runtime::{
+use rolegate_http_server::{
     incoming::{Accepted, Incoming},
     refused_peer,
 };
@@ -70,7 +70,7 @@ where
 mod tests {
     use super::{Connections, MAX_CONNECTIONS, PREFACE_TIMEOUT, accept};
     use crate::connection::PREFACE_LEN;
-    use rolegate_service_runtime::incoming::Incoming;
+    use rolegate_http_server::incoming::Incoming;
     use std::{
         future::{pending, ready},
         io::ErrorKind,

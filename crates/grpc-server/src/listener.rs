@@ -2,7 +2,8 @@
 
 use crate::incoming::MAX_CONNECTIONS;
 use rolegate_grpc_tls::ServerTls;
-use rolegate_service_runtime::{descriptors, incoming::Incoming, settings::SettingError};
+use rolegate_http_server::incoming::Incoming;
+use rolegate_program::{descriptors, settings::SettingError};
 use std::{io, net::SocketAddr, sync::Arc};
 use tokio::{io::DuplexStream, sync::mpsc};
 

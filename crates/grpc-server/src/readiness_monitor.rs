@@ -1,7 +1,8 @@
 //! Readiness and gRPC health that follow the store.
 
 use crate::server::GrpcServer;
-use rolegate_service_runtime::{readiness::Readiness, shutdown::Shutdown};
+use rolegate_http_server::readiness::Readiness;
+use rolegate_program::shutdown::Shutdown;
 use rolegate_telemetry::logs::error_chain;
 use std::{error::Error, sync::Arc, time::Duration};
 

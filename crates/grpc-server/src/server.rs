@@ -7,7 +7,7 @@ use crate::{
     listener::{Connections, GrpcListener},
     message_limits::MAX_MESSAGE,
 };
-use rolegate_service_runtime::{
+use rolegate_program::{
     cidr_set::CidrSet,
     program::Failure,
     shutdown::{DRAIN_TIMEOUT, Shutdown},

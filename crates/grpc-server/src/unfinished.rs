@@ -6,8 +6,8 @@
 
 use crate::error_status;
 use http_body::{Body, Frame, SizeHint};
+use rolegate_http_server::clients::client_key;
 use rolegate_proto::Reason;
-use rolegate_service_runtime::clients::client_key;
 use std::{
     collections::BTreeMap,
     net::IpAddr,

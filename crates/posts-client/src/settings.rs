@@ -2,7 +2,7 @@
 
 use crate::PostsClient;
 use rolegate_grpc_client::{ClientTls, settings::ClientTlsFiles};
-use rolegate_service_runtime::settings::SettingError;
+use rolegate_program::settings::SettingError;
 use std::path::PathBuf;
 
 /// The files of TLS connections to posts-service.

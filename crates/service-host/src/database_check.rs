@@ -1,6 +1,7 @@
 //! The step of `doctor` for a database.
 
-use rolegate_service_runtime::{doctor::Doctor, settings::SettingError};
+use rolegate_http_server::doctor::Doctor;
+use rolegate_program::settings::SettingError;
 use rolegate_sql_store::{DatabaseUrl, Inspection, OpenError, Schema};
 
 /// Far more than time synchronization leaves, far less than the lifetime of an access token.

@@ -2,9 +2,8 @@
 
 use async_trait::async_trait;
 use rolegate_grpc_server::{Connections, GrpcListener, GrpcServer};
-use rolegate_service_runtime::{
-    cidr_set::CidrSet, program::Failure, readiness::Readiness, shutdown::Shutdown,
-};
+use rolegate_http_server::readiness::Readiness;
+use rolegate_program::{cidr_set::CidrSet, program::Failure, shutdown::Shutdown};
 use rolegate_sql_store::StoreError;
 use std::sync::Arc;
 use tonic::service::Routes;

@@ -3,9 +3,10 @@
 use crate::{GrpcHost, HostedStore};
 use rolegate_grpc_server::GrpcListener;
 use rolegate_grpc_tls::ServerTls;
-use rolegate_service_runtime::{
-    admin_server::AdminServer, bind_address::BindAddress, notice::Notice, program::Failure,
-    readiness::Readiness, settings::SettingError, shutdown::Shutdown,
+use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
+use rolegate_program::{
+    bind_address::BindAddress, notice::Notice, program::Failure, settings::SettingError,
+    shutdown::Shutdown,
 };
 use std::{net::SocketAddr, sync::Arc};
 

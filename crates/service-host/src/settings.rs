@@ -2,7 +2,7 @@
 
 #![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
 
-use rolegate_service_runtime::{
+use rolegate_program::{
     cidr_set::CidrSet, program::CommonSettings, secret, settings::SettingError,
 };
 use rolegate_sql_store::DatabaseUrl;

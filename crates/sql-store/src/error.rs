@@ -1,7 +1,7 @@
 //! Why a database was not opened.
 
 use crate::DatabaseTarget;
-use rolegate_service_runtime::{program::Failure, settings::SettingError};
+use rolegate_program::{program::Failure, settings::SettingError};
 
 /// Why a database was not opened. Prints as one line that names the setting or the database.
 #[derive(Debug, thiserror::Error)]

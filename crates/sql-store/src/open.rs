@@ -8,7 +8,7 @@ use crate::{
     sqlite,
     url::READS,
 };
-use rolegate_service_runtime::settings::SettingError;
+use rolegate_program::settings::SettingError;
 
 impl DatabaseUrl {
     /// Opens the database and migrates its schema. While the server is unavailable or another process

@@ -6,8 +6,8 @@ use crate::{
     openapi::guard::Guard,
 };
 use axum::extract::FromRef;
+use rolegate_http_server::memory_budget::MemoryBudget;
 use rolegate_posts_client::PostsClient;
-use rolegate_service_runtime::memory_budget::MemoryBudget;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 /// What the handlers share.

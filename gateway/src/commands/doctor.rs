@@ -1,9 +1,9 @@
 //! `gateway doctor`.
 
 use crate::{IGNORED_ADDRESSES, settings::Settings};
-use rolegate_service_runtime::{
+use rolegate_http_server::doctor::Doctor;
+use rolegate_program::{
     bind_address::BindAddress,
-    doctor::Doctor,
     program::{Failure, ProgramSettings as _},
 };
 

@@ -4,8 +4,8 @@ use super::post_response::PostResponse;
 use crate::{extract::path_id::PathId, memory::ResponseMemory};
 use axum::{Extension, extract::State, response::Response};
 use rolegate_auth_client::{CallContext, axum::ApiError};
+use rolegate_http_server::memory_budget::MemoryBudget;
 use rolegate_posts_client::PostsClient;
-use rolegate_service_runtime::memory_budget::MemoryBudget;
 
 /// Bytes of the longest post, twice: the post, and its JSON. Escapes are reserved when they are counted.
 const MAX_POST: usize = 512 * 1024;

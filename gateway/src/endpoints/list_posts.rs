@@ -7,8 +7,8 @@ use crate::{
 };
 use axum::{Extension, extract::State, response::Response};
 use rolegate_auth_client::{CallContext, axum::ApiError};
+use rolegate_http_server::memory_budget::MemoryBudget;
 use rolegate_posts_client::{PostPage, PostQuery, PostsClient};
-use rolegate_service_runtime::memory_budget::MemoryBudget;
 use serde::Serialize;
 use utoipa::{
     IntoParams, ToSchema,

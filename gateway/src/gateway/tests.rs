@@ -3,7 +3,7 @@ use crate::{
     settings::{PublicSettings, Settings},
     test_support::fake_auth,
 };
-use rolegate_service_runtime::shutdown::Shutdown;
+use rolegate_program::shutdown::Shutdown;
 use std::{net::SocketAddr, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

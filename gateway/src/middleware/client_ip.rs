@@ -1,7 +1,7 @@
 //! The IP address of the client behind trusted proxies.
 
 use http::HeaderMap;
-use rolegate_service_runtime::cidr_set::CidrSet;
+use rolegate_program::cidr_set::CidrSet;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 pub(crate) const X_FORWARDED_FOR: &str = "x-forwarded-for";

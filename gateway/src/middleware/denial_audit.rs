@@ -10,7 +10,7 @@ use rolegate_auth_client::{
     axum::{BearerToken, RequiredRoles},
     is_api_key,
 };
-use rolegate_service_runtime::clients::client_key;
+use rolegate_http_server::clients::client_key;
 use rolegate_telemetry::{audit_line, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;

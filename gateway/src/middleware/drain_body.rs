@@ -16,7 +16,7 @@ use http::{
 };
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
-use rolegate_service_runtime::memory_budget::MemoryBudget;
+use rolegate_http_server::memory_budget::MemoryBudget;
 use std::{
     mem,
     pin::Pin,

@@ -5,7 +5,8 @@ use super::client_ip;
 use axum::extract::{ConnectInfo, Request};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use rolegate_auth_client::{CallContext, RequestId};
-use rolegate_service_runtime::{cidr_set::CidrSet, ignored_address::AddressHeader};
+use rolegate_http_server::ignored_address::AddressHeader;
+use rolegate_program::cidr_set::CidrSet;
 use std::net::{IpAddr, SocketAddr};
 
 /// The request id: accepted from trusted proxies, sent in every response.

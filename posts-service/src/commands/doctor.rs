@@ -6,8 +6,9 @@ use crate::{
     store,
 };
 use rolegate_grpc_server::IGNORED_ADDRESSES;
+use rolegate_http_server::doctor::Doctor;
+use rolegate_program::program::Failure;
 use rolegate_service_host::check_database;
-use rolegate_service_runtime::{doctor::Doctor, program::Failure};
 
 /// Runs the steps of `serve` in its order, and goes on after a failure.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {

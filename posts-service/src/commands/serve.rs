@@ -1,13 +1,13 @@
 //! `posts-service serve`.
 
 use crate::{host, settings::Settings};
-use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
-use rolegate_service_host::Probes;
-use rolegate_service_runtime::{
+use rolegate_program::{
     program::{Failure, ProgramSettings as _},
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
+use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
+use rolegate_service_host::Probes;
 
 /// Serves until `shutdown`. Readiness follows the store and not auth-service: callers get an error
 /// that names the outage, not a refused connection.

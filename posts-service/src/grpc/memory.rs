@@ -1,9 +1,9 @@
-//! Memory of responses with posts: see [`memory_budget`](rolegate_service_runtime::memory_budget).
+//! Memory of responses with posts: see [`memory_budget`](rolegate_http_server::memory_budget).
 
 use crate::posts::PostError;
 use prost::Message;
+use rolegate_http_server::memory_budget::{MemoryBudget, Reservation};
 use rolegate_proto::limits::MAX_POST_BATCH;
-use rolegate_service_runtime::memory_budget::{MemoryBudget, Reservation};
 use std::sync::Arc;
 use tonic::Response;
 

@@ -4,7 +4,7 @@ use crate::{data_dir::DataDir, databases::Databases, settings::Settings};
 use clap::Args;
 use rolegate_auth_service::store as users;
 use rolegate_posts_service::store as posts;
-use rolegate_service_runtime::{
+use rolegate_program::{
     program::{Failure, print},
     settings::SettingError,
 };

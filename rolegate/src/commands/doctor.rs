@@ -7,14 +7,14 @@ use rolegate_auth_service::{
     commands::doctor::{check_settings, check_users},
 };
 use rolegate_gateway::IGNORED_ADDRESSES;
+use rolegate_http_server::doctor::Doctor;
 use rolegate_posts_service::store;
-use rolegate_service_host::check_database;
-use rolegate_service_runtime::{
+use rolegate_program::{
     bind_address::BindAddress,
-    doctor::Doctor,
     program::{Failure, ProgramSettings as _},
     settings::SettingError,
 };
+use rolegate_service_host::check_database;
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl};
 
 /// Runs the steps of `serve` in its order, and goes on after a failure.

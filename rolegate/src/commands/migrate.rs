@@ -1,7 +1,7 @@
 //! `migrate`.
 
 use crate::{data_dir::DataDir, databases::Databases, settings::Settings};
-use rolegate_service_runtime::program::Failure;
+use rolegate_program::program::Failure;
 
 /// Creates the folder of the databases, as `serve` does.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! The networks that a client is in.
 
-use rolegate_service_runtime::clients::network;
+use rolegate_http_server::clients::network;
 use std::net::IpAddr;
 
 /// An address and the length of its prefix.

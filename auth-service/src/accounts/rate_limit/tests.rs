@@ -1,6 +1,6 @@
 use super::{RateLimiter, windows};
+use rolegate_http_server::clients::client_key;
 use rolegate_proto::RefusalScope;
-use rolegate_service_runtime::clients::client_key;
 use std::{
     net::IpAddr,
     time::{Duration, Instant},

@@ -3,7 +3,7 @@
 
 use super::secret_folder::SecretFolder;
 use crate::{secret_generation, token::Keyring};
-use rolegate_service_runtime::settings::SettingError;
+use rolegate_program::settings::SettingError;
 use secrecy::{ExposeSecret, SecretString};
 
 const SIGNING: &str = "signing-secret";

@@ -1,7 +1,7 @@
 //! A folder of secret files that only its owner can replace.
 
 use super::DATABASE_PASSWORD;
-use rolegate_service_runtime::{
+use rolegate_program::{
     private_folder::{self, current_user},
     program::print,
     secret,

@@ -10,11 +10,11 @@ use crate::{
     settings::ServiceSettings,
     store::{InsertError, NewUser},
 };
-use rolegate_proto::Role;
-use rolegate_service_runtime::{
+use rolegate_program::{
     program::{Failure, print},
     settings::SettingError,
 };
+use rolegate_proto::Role;
 use std::path::Path;
 
 pub(super) async fn run(

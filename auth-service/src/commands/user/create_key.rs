@@ -7,11 +7,11 @@ use crate::{
     store::{InsertKeyError, NewApiKey},
 };
 use clap::Args;
-use rolegate_proto::Role;
-use rolegate_service_runtime::{
+use rolegate_program::{
     program::{Failure, print},
     settings::SettingError,
 };
+use rolegate_proto::Role;
 use rolegate_telemetry::audit_line;
 use secrecy::ExposeSecret as _;
 use std::time::Duration;

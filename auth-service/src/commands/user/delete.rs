@@ -5,7 +5,7 @@ use super::{
     password_input::prompt,
 };
 use crate::{accounts::ADMIN_USERNAME, host::failed, user::User};
-use rolegate_service_runtime::program::{Failure, print};
+use rolegate_program::program::{Failure, print};
 use std::io::{self, IsTerminal as _};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 

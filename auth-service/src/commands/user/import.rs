@@ -16,7 +16,7 @@ use batch::{Batch, BatchReader, Free, keep_free};
 use clap::Args;
 use lines::Lines;
 use report::Report;
-use rolegate_service_runtime::program::Failure;
+use rolegate_program::program::Failure;
 use rolegate_sql_store::DatabaseTarget;
 use rolegate_telemetry::audit_line;
 use secrecy::ExposeSecret;

@@ -2,7 +2,7 @@
 
 use super::operator::Operator;
 use crate::{host::failed, password::NO_PASSWORD, store::UserFilter, user::Credentials};
-use rolegate_service_runtime::program::{Failure, print};
+use rolegate_program::program::{Failure, print};
 use secrecy::ExposeSecret;
 
 /// Users in one statement.

@@ -4,7 +4,7 @@ use super::password_input;
 use crate::{
     host::failed, password::Hasher, request_origin::RequestOrigin, settings::ServiceSettings,
 };
-use rolegate_service_runtime::{program::Failure, settings::SettingError};
+use rolegate_program::{program::Failure, settings::SettingError};
 use secrecy::SecretString;
 use std::{
     path::Path,

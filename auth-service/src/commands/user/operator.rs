@@ -5,7 +5,7 @@ use crate::{
     store::{self, UserStore},
     user::User,
 };
-use rolegate_service_runtime::program::Failure;
+use rolegate_program::program::Failure;
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, Schema};
 use rolegate_telemetry::audit_line;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Reads a new password from a file, a pipe or the terminal. Never an argument: those show in the
 //! list of processes.
 
-use rolegate_service_runtime::{program::Failure, secret, settings::SettingError};
+use rolegate_program::{program::Failure, secret, settings::SettingError};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::{io, path::Path};

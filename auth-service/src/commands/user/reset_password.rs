@@ -10,7 +10,7 @@ use crate::{
     settings::ServiceSettings,
     store::PasswordWriter,
 };
-use rolegate_service_runtime::program::{Failure, print};
+use rolegate_program::program::{Failure, print};
 use rolegate_sql_store::DatabaseTarget;
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 
 use super::operator::{Operator, audit, not_found};
 use crate::{host::failed, store::Revoker};
-use rolegate_service_runtime::program::{Failure, print};
+use rolegate_program::program::{Failure, print};
 
 pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failure> {
     let id = operator.find(username).await?.id;

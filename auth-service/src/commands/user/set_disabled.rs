@@ -2,7 +2,7 @@
 
 use super::operator::{Operator, audit, not_found};
 use crate::host::failed;
-use rolegate_service_runtime::program::{Failure, print};
+use rolegate_program::program::{Failure, print};
 
 /// The operator may disable the last admin too.
 pub(super) async fn run(

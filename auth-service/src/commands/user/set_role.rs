@@ -2,8 +2,8 @@
 
 use super::operator::{Operator, audit, not_found};
 use crate::host::failed;
+use rolegate_program::program::{Failure, print};
 use rolegate_proto::Role;
-use rolegate_service_runtime::program::{Failure, print};
 
 pub(super) async fn run(operator: &Operator, username: &str, role: Role) -> Result<(), Failure> {
     let before = operator.find(username).await?;

@@ -1,7 +1,7 @@
 //! `PASSWORD_BLOCKLIST_FILE`, read at start and at each reload.
 
 use super::Blocklist;
-use rolegate_service_runtime::settings::SettingError;
+use rolegate_program::settings::SettingError;
 use std::{
     fmt,
     path::{Path, PathBuf},

@@ -2,8 +2,8 @@ use super::{MAX_PAGE, Page, query, respond};
 use crate::{extract::pagination::QueryParams, memory::ResponseMemory};
 use http::StatusCode;
 use rolegate_auth_client::axum::ApiError;
+use rolegate_http_server::memory_budget::MemoryBudget;
 use rolegate_posts_client::{Post, PostQuery};
-use rolegate_service_runtime::memory_budget::MemoryBudget;
 use std::time::{Duration, UNIX_EPOCH};
 
 fn parse(text: &str) -> Result<PostQuery, ApiError> {

@@ -7,7 +7,7 @@ use axum::{
 };
 use http::{Request, StatusCode, header::CONNECTION};
 use http_body_util::BodyExt;
-use rolegate_service_runtime::memory_budget::MemoryBudget;
+use rolegate_http_server::memory_budget::MemoryBudget;
 use std::{
     convert::Infallible,
     sync::{

@@ -5,7 +5,7 @@ use crate::{
     host::failed,
     store::{UserRecord, UserStore},
 };
-use rolegate_service_runtime::program::Failure;
+use rolegate_program::program::Failure;
 use std::{
     collections::{HashMap, HashSet},
     hash::{BuildHasher, RandomState},

@@ -1,6 +1,6 @@
 //! The lines of a file or a pipe, which can be read twice.
 
-use rolegate_service_runtime::settings::SettingError;
+use rolegate_program::settings::SettingError;
 use std::{
     fs::File,
     io::{self, BufWriter, Seek, Write},

@@ -2,7 +2,7 @@
 
 use crate::password::HashCounts;
 use indicatif::{ProgressBar, ProgressStyle};
-use rolegate_service_runtime::program::print;
+use rolegate_program::program::print;
 use std::io::{self, Write};
 
 /// Lines with the same reason or warning that are printed, where only their number is of use.

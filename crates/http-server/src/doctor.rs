@@ -1,11 +1,10 @@
 //! The command `doctor`: runs the steps of `serve` without changing anything, and prints one line
 //! for each. Here are the steps of every program.
 
-use crate::{
+use crate::{ignored_address::AddressHeader, incoming::Incoming};
+use rolegate_program::{
     bind_address::BindAddress,
     descriptors, healthcheck,
-    ignored_address::AddressHeader,
-    incoming::Incoming,
     program::{Failure, print},
     settings::SettingError,
 };

@@ -1,9 +1,7 @@
 //! How many connections one client address may have.
 
-use crate::{
-    cidr_set::CidrSet,
-    clients::{ClientSlot, ClientSlots, client_key},
-};
+use crate::clients::{ClientSlot, ClientSlots, client_key};
+use rolegate_program::cidr_set::CidrSet;
 use std::net::IpAddr;
 
 /// The limit and the open connections. Clones share both.

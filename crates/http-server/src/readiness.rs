@@ -1,6 +1,6 @@
 //! Whether a program is ready, as `/readyz` reports.
 
-use crate::shutdown::Shutdown;
+use rolegate_program::shutdown::Shutdown;
 use std::{
     collections::BTreeMap,
     sync::{

@@ -1,9 +1,7 @@
 //! The accept loop of HTTP and gRPC: caps on connections, back-off on errors, `TCP_NODELAY`.
 
-use crate::{
-    address_limit::{AddressLimit, AddressPermit},
-    settings::SettingError,
-};
+use crate::address_limit::{AddressLimit, AddressPermit};
+use rolegate_program::settings::SettingError;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},

@@ -10,11 +10,10 @@ use crate::{
     host_header,
     http_server::HttpListener,
     readiness::{Obstacle, Readiness},
-    settings::SettingError,
-    shutdown::Shutdown,
 };
 use axum::{Router, extract::State, middleware::from_fn, routing::get};
 use http::{HeaderName, StatusCode, header::CONTENT_TYPE};
+use rolegate_program::{settings::SettingError, shutdown::Shutdown};
 use rolegate_telemetry::metrics;
 use std::{borrow::Cow, net::SocketAddr};
 use tokio::task::JoinHandle;

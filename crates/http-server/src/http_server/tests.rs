@@ -1,8 +1,9 @@
 //! Limits of connections.
 
 use super::HttpListener;
-use crate::{incoming::Incoming, shutdown::Shutdown};
+use crate::incoming::Incoming;
 use axum::{Router, routing::get};
+use rolegate_program::shutdown::Shutdown;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

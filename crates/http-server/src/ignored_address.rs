@@ -3,7 +3,7 @@
 //! One forgotten network in a setting makes all users behind a gateway or a proxy one client, with one
 //! rate limit: one attacker locks everybody out, and nothing fails.
 
-use crate::healthcheck;
+use rolegate_program::healthcheck;
 use rolegate_telemetry::metrics::{IntCounterVec, counter_vec};
 use std::{
     io,
@@ -92,9 +92,8 @@ pub fn is_private(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{AddressHeader, is_private};
-    use crate::{
-        admin_server, http_server::HttpListener, readiness::Readiness, shutdown::Shutdown,
-    };
+    use crate::{admin_server, http_server::HttpListener, readiness::Readiness};
+    use rolegate_program::shutdown::Shutdown;
     use std::sync::atomic::Ordering::Relaxed;
 
     #[test]

@@ -4,14 +4,11 @@
 use crate::{
     activity::Activity,
     address_limit::AddressLimit,
-    descriptors,
     head_deadline::HeadDeadline,
     incoming::{Accepted, Incoming},
     memory_budget::HeldMemory,
     open_connections::OpenConnections,
     refused_peer,
-    settings::SettingError,
-    shutdown::{DRAIN_TIMEOUT, Shutdown},
     watched_response::{WatchedBody, WatchedWriter},
     write_deadline::{HeldResponse, WriteDeadline},
 };
@@ -23,6 +20,11 @@ use hyper_util::{
     server::graceful::{GracefulConnection, GracefulShutdown, Watcher},
 };
 use rolegate_grpc_tls::{ServerTls, TlsAcceptor};
+use rolegate_program::{
+    descriptors,
+    settings::SettingError,
+    shutdown::{DRAIN_TIMEOUT, Shutdown},
+};
 use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncWrite},

@@ -1,0 +1,26 @@
+//! The life of a program.
+//!
+//! Starting: [`program`] (runtime, telemetry, signals, exit code), [`notice`] (what it prints),
+//! [`command_line`] and [`settings`] (flags and environment through clap), [`secret`] (`NAME` or
+//! `NAME_FILE`), [`private_folder`] (folders of secrets), [`cidr_set`] (trusted networks),
+//! [`bind_address`] (where to listen), [`tls_files`] (settings of TLS), [`descriptors`] (how many files
+//! it may open).
+//!
+//! Running: [`shutdown`] (lame duck, then drain), [`reload_signal`] (SIGHUP), [`healthcheck`] (probes
+//! `/readyz` from within a container).
+
+pub mod bind_address;
+pub mod cidr_set;
+pub mod command_line;
+mod core_dumps;
+pub mod descriptors;
+mod freed_memory;
+pub mod healthcheck;
+pub mod notice;
+pub mod private_folder;
+pub mod program;
+pub mod reload_signal;
+pub mod secret;
+pub mod settings;
+pub mod shutdown;
+pub mod tls_files;
