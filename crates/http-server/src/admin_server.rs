@@ -76,3 +76,30 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, Cow<'static,
 async fn metrics() -> ([(HeaderName, &'static str); 1], String) {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics::text())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::router;
+    use crate::{http_server::HttpListener, readiness::Readiness};
+    use rolegate_program::{healthcheck::run, program::Failure, shutdown::Shutdown};
+
+    #[tokio::test]
+    async fn ready_not_ready_and_unreachable_are_distinguished() {
+        let listener =
+            HttpListener::bind("OPS_LISTEN_ADDR", "127.0.0.1:0".parse().expect("an address")).await;
+        let listener = listener.expect("bound");
+        let (ops, shutdown) = (listener.address(), Shutdown::new());
+        let readiness = Readiness::new(&Shutdown::new());
+        let router = router(readiness.clone());
+        let serving = tokio::spawn(listener.serve(router, shutdown.clone()));
+        let Err(Failure::Other(error)) = run(ops).await else { panic!("it is not ready") };
+        assert_eq!(error.to_string(), "not ready: waiting for the database");
+        readiness.set_healthy(true);
+        run(ops).await.expect("it is ready");
+        shutdown.stop_now();
+        serving.await.expect("it ends");
+        let Err(Failure::Other(error)) = run(ops).await else { panic!("nothing listens") };
+        let start = format!("http://{ops}/readyz does not answer: ");
+        assert!(error.to_string().starts_with(&start), "{error}");
+    }
+}

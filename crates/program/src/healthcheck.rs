@@ -81,7 +81,7 @@ async fn request(addresses: &[SocketAddr], path: &str) -> io::Result<TcpStream> 
 
 /// The response, head and body, of the program with this `OPS_LISTEN_ADDR`. Bytes beyond a megabyte
 /// are left out.
-pub(crate) async fn get(ops: SocketAddr, path: &str) -> io::Result<String> {
+pub async fn get(ops: SocketAddr, path: &str) -> io::Result<String> {
     const MAX_RESPONSE: u64 = 1024 * 1024;
     let read = async {
         let stream = request(&probe_addresses(ops), path).await?;
@@ -94,11 +94,8 @@ pub(crate) async fn get(ops: SocketAddr, path: &str) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_ready, probe_addresses, run};
-    use crate::{
-        admin_server, http_server::HttpListener, program::Failure, readiness::Readiness,
-        shutdown::Shutdown,
-    };
+    use super::{probe_addresses, run};
+    use crate::program::Failure;
     use std::net::SocketAddr;
 
     fn address(text: &str) -> SocketAddr {
@@ -113,26 +110,6 @@ mod tests {
             [address("[::1]:9"), address("127.0.0.1:9")]
         );
         assert_eq!(probe_addresses(address("10.1.2.3:9000")), [address("10.1.2.3:9000")]);
-    }
-
-    #[tokio::test]
-    async fn ready_not_ready_and_unreachable_are_distinguished() {
-        let listener = HttpListener::bind("OPS_LISTEN_ADDR", address("127.0.0.1:0")).await;
-        let listener = listener.expect("bound");
-        let (ops, shutdown) = (listener.address(), Shutdown::new());
-        let readiness = Readiness::new(&Shutdown::new());
-        let router = admin_server::router(readiness.clone());
-        let serving = tokio::spawn(listener.serve(router, shutdown.clone()));
-        assert!(!is_ready(ops).await.expect("a response"));
-        let Err(Failure::Other(error)) = run(ops).await else { panic!("it is not ready") };
-        assert_eq!(error.to_string(), "not ready: waiting for the database");
-        readiness.set_healthy(true);
-        assert!(is_ready(ops).await.expect("a response"));
-        shutdown.stop_now();
-        serving.await.expect("it ends");
-        let Err(Failure::Other(error)) = run(ops).await else { panic!("nothing listens") };
-        let start = format!("http://{ops}/readyz does not answer: ");
-        assert!(error.to_string().starts_with(&start), "{error}");
     }
 
     #[tokio::test]
