@@ -5,52 +5,43 @@
 //! - [`Tables`]: the tables of one service, as migrations.
 //! - [`DatabaseUrl::open`], [`Database`], [`OpenError`]: opens a database and migrates its schema.
 //! - [`Backoff`]: the delays between tries; `retry` also has the deadlines of the steps.
-//! - [`postgres`], [`sqlite`]: connection pools; `same_file`: identity of SQLite files.
+//! - [`postgres`], [`sqlite`]: connection pools; `sqlite::same_file`: identity of files.
 //! - [`Schema`], [`Inspection`]: the state of a database, read without changing it.
 //! - [`Statement`]: SQL for either engine; [`LongTransaction`]: many of them, for commands.
 //! - [`with_timeout`], [`StoreError`]: statements, their timeout and their errors; `transient` and
-//!   `sqlite_code` classify these.
-//! - `write`, `write_health`: writes without an answer, and whether the store can write.
+//!   `sqlite::code` classify these.
+//! - `write`: writes without an answer, and whether the store can write.
 //! - [`StoreStatus`], [`PoolStats`], [`register_metrics`]: the state of a store, as metrics.
 //! - [`BatchedReads`]: concurrent reads by key share one statement; [`Timed`]: the time of the database.
 
-mod batched_reads;
 mod database;
 mod error;
 mod inspection;
-mod long_transaction;
 mod metrics;
 mod open;
 mod pool_stats;
 pub mod postgres;
-mod reads;
+mod read;
 mod retry;
-mod same_file;
 mod schema;
 pub mod sqlite;
-mod sqlite_code;
 mod statement;
 mod statement_builder;
 mod tables;
-mod timed;
 mod transient;
 mod url;
 mod write;
-mod write_health;
 
-pub use batched_reads::BatchedReads;
 pub use database::Database;
 pub use error::OpenError;
 pub use inspection::{Inspection, Probe};
-pub use long_transaction::LongTransaction;
 pub use metrics::register_metrics;
 pub use pool_stats::{PoolStats, StoreStatus};
-pub use reads::Reads;
+pub use read::{BatchedReads, Reads, Timed};
 pub use retry::Backoff;
 pub use schema::Schema;
 pub use statement::{QueryFuture, STATEMENT_TIMEOUT, StoreError, with_timeout};
 pub use statement_builder::{Connection, Statement, TableRow, Value};
 pub use tables::{Migrations, Tables};
-pub use timed::Timed;
 pub use url::{DatabaseTarget, DatabaseUrl, InvalidUrl};
-pub use write::Commit;
+pub use write::{Commit, LongTransaction};

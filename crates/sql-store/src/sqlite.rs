@@ -6,10 +6,12 @@
 //! `synchronous=FULL`: an acknowledged write survives a power failure.
 
 pub(crate) mod clock;
+pub(crate) mod code;
 mod copy;
 mod file;
 mod open_files;
 mod recovery;
+pub(crate) mod same_file;
 
 pub use copy::{CopyError, DatabaseCopy, Replacement};
 pub use file::file_exists;
@@ -18,12 +20,11 @@ use crate::{
     PoolStats, QueryFuture, STATEMENT_TIMEOUT, Schema, Statement, StoreError, StoreStatus,
     TableRow, Tables,
     error::OpenFailure,
-    sqlite_code::{AUTH, BUSY, CANTOPEN, LOCKED, NOTADB, PERM, READONLY, primary_code},
     transient::cause,
     with_timeout,
-    write::{self, Commit},
-    write_health::WriteHealth,
+    write::{self, Commit, WriteHealth},
 };
+use code::{AUTH, BUSY, CANTOPEN, LOCKED, NOTADB, PERM, READONLY, primary_code};
 use file::{lock_exclusive, private_file};
 use open_files::OpenFiles;
 use sqlx::{

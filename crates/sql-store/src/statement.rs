@@ -1,6 +1,6 @@
 //! Statements: their timeout, their spans and their errors.
 
-use crate::{postgres::pooler_problem, sqlite_code::is_read_only, transient::is_transient};
+use crate::{postgres::pooler_problem, sqlite::code::is_read_only, transient::is_transient};
 use rolegate_telemetry::traces;
 use std::{pin::Pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, error::Elapsed, timeout_at};

@@ -5,9 +5,14 @@
 //! ends in a task and keep their connections meanwhile: the server works on them whether or not anybody
 //! listens.
 
+mod health;
+mod long_transaction;
+
+pub(crate) use health::WriteHealth;
+pub use long_transaction::LongTransaction;
+
 use crate::{
-    STATEMENT_TIMEOUT, StoreError, sqlite_code::is_disk_failure, statement::traced_until,
-    write_health::WriteHealth,
+    STATEMENT_TIMEOUT, StoreError, sqlite::code::is_disk_failure, statement::traced_until,
 };
 use sqlx::Error;
 use std::{

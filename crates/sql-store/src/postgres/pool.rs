@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     PoolStats, QueryFuture, Reads, STATEMENT_TIMEOUT, StoreError, StoreStatus, statement::traced,
-    write_health::WriteHealth,
+    write::WriteHealth,
 };
 use deadpool::managed::{self, Object, PoolError, QueueMode};
 use sqlx::{Connection, PgConnection};

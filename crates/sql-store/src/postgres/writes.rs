@@ -7,8 +7,7 @@ use super::{
 };
 use crate::{
     QueryFuture, STATEMENT_TIMEOUT, StoreError,
-    write::{self, Commit},
-    write_health::WriteHealth,
+    write::{self, Commit, WriteHealth},
 };
 use sqlx::PgConnection;
 use std::{

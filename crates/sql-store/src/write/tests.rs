@@ -1,5 +1,5 @@
 use super::{Commit, Limits, run};
-use crate::{STATEMENT_TIMEOUT, StoreError, write_health::WriteHealth};
+use crate::{STATEMENT_TIMEOUT, StoreError, write::WriteHealth};
 use std::{future::pending, time::Duration};
 use tokio::{
     sync::oneshot,

@@ -1,4 +1,18 @@
-//! What the rows of PostgreSQL must prove before they count: the setting `DATABASE_READS`.
+//! Reads: what the rows of PostgreSQL must prove before they count, by the setting `DATABASE_READS`;
+//! [`BatchedReads`]; values with the time of the database.
+
+mod batched_reads;
+
+pub use batched_reads::BatchedReads;
+
+/// What a statement has read, and the time of the clock of the database when it began to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timed<T> {
+    /// In Unix seconds. Neither before the call of the read nor after the state that it has seen.
+    pub at: u64,
+    /// What was read.
+    pub value: T,
+}
 
 /// Reads that count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
