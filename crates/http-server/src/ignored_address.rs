@@ -4,14 +4,15 @@
 //! rate limit: one attacker locks everybody out, and nothing fails.
 
 use rolegate_program::healthcheck;
-use rolegate_telemetry::metrics::{IntCounterVec, counter_vec};
+use rolegate_telemetry::{
+    log_once::LogOnce,
+    metrics::{IntCounterVec, counter_vec},
+};
 use std::{
     io,
     net::{IpAddr, SocketAddr},
-    sync::{
-        LazyLock,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::LazyLock,
+    time::Duration,
 };
 
 const METRIC: &str = "rolegate_ignored_client_addresses_total";
@@ -30,18 +31,15 @@ pub struct AddressHeader {
     pub setting: &'static str,
     /// Who sends the header for a reason, such as `gateway`.
     pub sender: &'static str,
-    /// Whether the log has the line about a peer of this network.
-    is_own_logged: AtomicBool,
-    /// Whether the log has the line about a stranger.
-    is_other_logged: AtomicBool,
+    /// The line about a peer with a private address, and the one about a stranger.
+    lines: LogOnce<bool>,
 }
 
 impl AddressHeader {
     /// Describes a header.
     #[must_use]
     pub const fn new(name: &'static str, setting: &'static str, sender: &'static str) -> Self {
-        let (is_own_logged, is_other_logged) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { name, setting, sender, is_own_logged, is_other_logged }
+        Self { name, setting, sender, lines: LogOnce::at_most(2, Duration::MAX) }
     }
 
     /// Registers the metric.
@@ -55,8 +53,7 @@ impl AddressHeader {
     pub fn ignore(&self, peer: Option<IpAddr>) {
         IGNORED.with_label_values(&[self.setting]).inc();
         let is_own = peer.is_some_and(is_private);
-        let is_logged = if is_own { &self.is_own_logged } else { &self.is_other_logged };
-        if is_logged.swap(true, Relaxed) {
+        if !self.lines.is_due(is_own) {
             return;
         }
         let Self { name, setting, sender, .. } = self;
@@ -94,7 +91,6 @@ mod tests {
     use super::{AddressHeader, is_private};
     use crate::{admin_server, http_server::HttpListener, readiness::Readiness};
     use rolegate_program::shutdown::Shutdown;
-    use std::sync::atomic::Ordering::Relaxed;
 
     #[test]
     fn stranger_uses_up_no_line_about_a_private_address() {
@@ -104,16 +100,11 @@ mod tests {
             assert!(is_private(private.parse().expect("an address")), "{private}");
         }
         let header = AddressHeader::new("x-test-address", "TEST_NETWORKS", "proxy");
-        let logged = || [&header.is_own_logged, &header.is_other_logged].map(|it| it.load(Relaxed));
-        for (peer, expected) in [
-            (Some("198.51.100.7"), [false, true]),
-            (Some("2001:db8::1"), [false, true]),
-            (None, [false, true]),
-            (Some("10.0.0.1"), [true, true]),
-        ] {
+        for peer in [Some("198.51.100.7"), Some("2001:db8::1"), None] {
             header.ignore(peer.map(|peer| peer.parse().expect("an address")));
-            assert_eq!(logged(), expected, "{peer:?}");
+            assert!(!header.lines.is_due(false));
         }
+        assert!(header.lines.is_due(true));
     }
 
     #[tokio::test]

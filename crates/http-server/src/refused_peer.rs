@@ -2,12 +2,11 @@
 
 use crate::{clients::client_key, ignored_address::is_private};
 use rolegate_grpc_tls::server_problem;
+use rolegate_telemetry::log_once::LogOnce;
 use std::{
-    collections::HashMap,
     io,
     net::{IpAddr, SocketAddr},
-    sync::{LazyLock, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// A client that tries again and again gets one line in this time.
@@ -17,15 +16,12 @@ const REPEAT: Duration = Duration::from_hours(1);
 /// which are probably the operator's.
 const MAX_LINES: usize = 128;
 
-/// When which problem of which client was logged.
-type Logged = HashMap<(IpAddr, String), Instant>;
-
-static LOGGED: LazyLock<Mutex<Logged>> = LazyLock::new(Mutex::default);
+static STRANGERS: LogOnce<(IpAddr, String)> = LogOnce::at_most(MAX_LINES, REPEAT);
+static PRIVATE: LogOnce<(IpAddr, String)> = LogOnce::at_most(MAX_LINES, REPEAT);
 
 /// Logs why a connection of `peer` was refused, once for each client and reason within `REPEAT`.
 pub fn log(peer: IpAddr, problem: &str) {
-    let mut logged = LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
-    if is_news(&mut logged, peer, problem, Instant::now()) {
+    if is_due(peer, problem) {
         let peer = peer.to_canonical();
         tracing::warn!(%peer, problem, "refused a connection");
     }
@@ -40,40 +36,36 @@ pub fn log_handshake_error(peer: SocketAddr, error: &io::Error) {
     }
 }
 
-fn is_news(logged: &mut Logged, peer: IpAddr, problem: &str, now: Instant) -> bool {
-    logged.retain(|_, at| now.duration_since(*at) < REPEAT);
-    let is_own = is_private(peer);
-    let client = if is_own { peer.to_canonical() } else { client_key(Some(peer)) };
-    let key = (client, problem.to_owned());
-    let lines = logged.keys().filter(|(client, _)| is_private(*client) == is_own).count();
-    if lines >= MAX_LINES || logged.contains_key(&key) {
-        return false;
-    }
-    logged.insert(key, now);
-    true
+fn is_due(peer: IpAddr, problem: &str) -> bool {
+    let (log, client) = if is_private(peer) {
+        (&PRIVATE, peer.to_canonical())
+    } else {
+        (&STRANGERS, client_key(Some(peer)))
+    };
+    log.is_due((client, problem.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Logged, MAX_LINES, REPEAT, is_news};
+    use super::{MAX_LINES, REPEAT, is_due};
     use std::{
         net::{IpAddr, Ipv4Addr},
-        time::{Duration, Instant},
+        time::Duration,
     };
+    use tokio::time::advance;
 
-    #[test]
-    fn each_problem_of_each_client_is_news_once_an_hour_and_strangers_silence_only_strangers() {
-        let (mut logged, now) = (Logged::new(), Instant::now());
+    #[tokio::test(start_paused = true)]
+    async fn each_problem_of_each_client_is_due_once_an_hour_and_strangers_silence_only_strangers()
+    {
         let peer = |number: u32| IpAddr::V4(Ipv4Addr::from_bits((8 << 24) + number));
-        assert!(is_news(&mut logged, peer(1), "plain text", now));
-        assert!(!is_news(&mut logged, peer(1), "plain text", now));
-        assert!(is_news(&mut logged, peer(1), "expired", now));
-        let others = (2..10_000).filter(|number| is_news(&mut logged, peer(*number), "", now));
+        assert!(is_due(peer(1), "plain text") && !is_due(peer(1), "plain text"));
+        assert!(is_due(peer(1), "expired"));
+        let others = (2..10_000).filter(|number| is_due(peer(*number), ""));
         assert_eq!(others.count(), MAX_LINES - 2);
-        let own = IpAddr::from([10, 0, 0, 1]);
-        assert!(is_news(&mut logged, own, "plain text", now), "strangers silenced it");
-        let almost = now + Duration::from_mins(59);
-        assert!(!is_news(&mut logged, peer(1), "plain text", almost));
-        assert!(is_news(&mut logged, peer(1), "plain text", now + REPEAT));
+        assert!(is_due(IpAddr::from([10, 0, 0, 1]), "plain text"), "strangers silenced it");
+        advance(Duration::from_mins(59)).await;
+        assert!(!is_due(peer(1), "plain text"));
+        advance(REPEAT).await;
+        assert!(is_due(peer(1), "plain text"));
     }
 }
