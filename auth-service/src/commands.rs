@@ -49,15 +49,15 @@ pub fn run(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
 async fn dispatch(line: CommandLine<Settings, Command>, shutdown: Shutdown) -> Result<(), Failure> {
     let CommandLine { settings, command } = line;
     match command.unwrap_or(Command::Serve) {
-        Command::Serve => Box::pin(serve::run(settings, shutdown)).await,
+        Command::Serve => serve::run(settings, shutdown).await,
         Command::Migrate => {
-            let database = settings.host.database()?;
+            let database = settings.database.url()?;
             cancel_on_shutdown(&shutdown, migrate(&database)).await
         }
         Command::InitSecrets(arguments) => init_secrets::run(&arguments, &settings),
         Command::Healthcheck => healthcheck::run(settings.ops_listen_addr).await,
         Command::User(command) => {
-            let database = settings.host.database()?;
+            let database = settings.database.url()?;
             cancel_on_shutdown(&shutdown, user::run(command, &settings.service, database)).await
         }
         Command::Doctor => cancel_on_shutdown(&shutdown, doctor::run(&settings)).await,

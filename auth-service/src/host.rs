@@ -10,15 +10,17 @@ use crate::{
 };
 use async_trait::async_trait;
 use envoy_types::pb::envoy::service::auth::v3::authorization_server::AuthorizationServer;
-use rolegate_grpc_server::message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods};
+use rolegate_grpc_server::{
+    GrpcServer, HostedStore,
+    message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods},
+};
 use rolegate_program::{cidr_set::CidrSet, program::Failure, settings::SettingError};
 use rolegate_proto::{
     AUTH_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer,
 };
-use rolegate_service_host::{GrpcHost, HostedStore};
-use rolegate_sql_store::{Backoff, DatabaseUrl, StoreError};
+use rolegate_sql_store::{Backoff, DatabaseUrl};
 use rolegate_telemetry::logs::error_chain;
-use std::{sync::Arc, thread};
+use std::{error::Error, sync::Arc, thread};
 use tonic::service::Routes;
 
 /// The only method with long messages.
@@ -49,7 +51,7 @@ pub struct Config {
 
 /// The service: its database is migrated, its admin exists.
 pub struct AuthService {
-    host: GrpcHost<dyn UserStore>,
+    server: GrpcServer<dyn UserStore>,
     keys: KeySource,
     tokens: Tokens,
     blocklist: Option<BlocklistFile>,
@@ -91,14 +93,14 @@ impl AuthService {
         let ext_authz = AuthorizationServer::new(ExtAuthz::new(accounts, trusted.clone()));
         // All headers of a request are in a message, some of them several times.
         let routes = routes.add_service(ext_authz.max_decoding_message_size(MAX_LONG_MESSAGE));
-        let host = GrpcHost::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, &trusted, store).await;
-        Ok(Self { host, keys: config.keys, tokens, blocklist })
+        let server = GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;
+        Ok(Self { server, keys: config.keys, tokens, blocklist })
     }
 
     /// Serves the service and closes its store.
     #[must_use]
-    pub fn host(&self) -> &GrpcHost<dyn UserStore> {
-        &self.host
+    pub fn server(&self) -> &GrpcServer<dyn UserStore> {
+        &self.server
     }
 
     /// Reads the files again: the keys of access tokens at once, the passwords that are refused in the
@@ -164,12 +166,9 @@ pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> F
 
 #[async_trait]
 impl HostedStore for dyn UserStore {
-    async fn ping(&self) -> Result<(), StoreError> {
-        UserStore::ping(self).await
-    }
-
-    fn write_problem(&self) -> Option<Arc<str>> {
-        self.status().write_problem
+    async fn check(&self) -> Result<Option<Arc<str>>, Box<dyn Error + Send + Sync>> {
+        self.ping().await?;
+        Ok(self.status().write_problem)
     }
 
     async fn close(&self) {

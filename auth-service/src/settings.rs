@@ -9,6 +9,7 @@ use crate::{
     token::{self, KeySource},
 };
 use clap::{Args, Parser};
+use rolegate_grpc_server::HostSettings;
 use rolegate_grpc_tls::{HTTP_2, ServerTls};
 use rolegate_program::{
     bind_address::{BindAddress, bind_address},
@@ -18,7 +19,7 @@ use rolegate_program::{
     settings::{SettingError, number_between, socket_address},
     tls_files::TlsFiles,
 };
-use rolegate_service_host::HostSettings;
+use rolegate_sql_store::DatabaseSettings;
 use rolegate_sql_store::{DatabaseUrl, Reads};
 use secrecy::{ExposeSecret, SecretString};
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -42,7 +43,11 @@ pub struct Settings {
     #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9001", value_parser = socket_address::<9001>)]
     pub ops_listen_addr: SocketAddr,
 
-    /// Shared with posts-service.
+    /// The database.
+    #[command(flatten)]
+    pub database: DatabaseSettings,
+
+    /// Shared by gRPC services.
     #[command(flatten)]
     pub host: HostSettings,
 }

@@ -36,9 +36,9 @@ pub fn run() -> ExitCode {
 async fn dispatch(line: CommandLine<Settings, Command>, shutdown: Shutdown) -> Result<(), Failure> {
     let CommandLine { settings, command } = line;
     match command.unwrap_or(Command::Serve) {
-        Command::Serve => Box::pin(serve::run(settings, shutdown)).await,
+        Command::Serve => serve::run(settings, shutdown).await,
         Command::Migrate => {
-            let database = settings.host.database()?;
+            let database = settings.database.url()?;
             cancel_on_shutdown(&shutdown, migrate(&database)).await
         }
         Command::Healthcheck => healthcheck::run(settings.ops_listen_addr).await,

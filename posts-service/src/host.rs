@@ -9,16 +9,18 @@ use crate::{
 };
 use async_trait::async_trait;
 use rolegate_auth_client::AuthClient;
-use rolegate_grpc_server::message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods};
+use rolegate_grpc_server::{
+    GrpcServer, HostedStore,
+    message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods},
+};
 use rolegate_http_server::memory_budget::MemoryBudget;
 use rolegate_program::{cidr_set::CidrSet, program::Failure};
 use rolegate_proto::{
     POSTS_DESCRIPTORS,
     posts_v1::post_service_server::{PostServiceServer, SERVICE_NAME},
 };
-use rolegate_service_host::{GrpcHost, HostedStore};
-use rolegate_sql_store::{DatabaseUrl, StoreError};
-use std::{sync::Arc, time::Duration};
+use rolegate_sql_store::DatabaseUrl;
+use std::{error::Error, sync::Arc, time::Duration};
 use tonic::service::Routes;
 
 /// For memory to become free: less than callers wait.
@@ -34,9 +36,9 @@ const WITH_POSTS: [&str; 2] =
 pub async fn open(
     database: &DatabaseUrl,
     auth: AuthClient,
-    trusted_gateways: &CidrSet,
+    trusted_gateways: CidrSet,
     response_memory_mib: usize,
-) -> Result<GrpcHost<dyn PostStore>, Failure> {
+) -> Result<GrpcServer<dyn PostStore>, Failure> {
     let store = store::open(database).await?;
     metrics::register(&store);
     let posts = Posts::new(Arc::clone(&store), auth, Arc::new(SystemClock));
@@ -48,17 +50,14 @@ pub async fn open(
     };
     let routes = Routes::new(grpc(MAX_MESSAGE));
     let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &WITH_POSTS);
-    Ok(GrpcHost::new(routes, SERVICE_NAME, POSTS_DESCRIPTORS, trusted_gateways, store).await)
+    Ok(GrpcServer::new(routes, SERVICE_NAME, POSTS_DESCRIPTORS, trusted_gateways, store).await)
 }
 
 #[async_trait]
 impl HostedStore for dyn PostStore {
-    async fn ping(&self) -> Result<(), StoreError> {
-        PostStore::ping(self).await
-    }
-
-    fn write_problem(&self) -> Option<Arc<str>> {
-        self.status().write_problem
+    async fn check(&self) -> Result<Option<Arc<str>>, Box<dyn Error + Send + Sync>> {
+        self.ping().await?;
+        Ok(self.status().write_problem)
     }
 
     async fn close(&self) {

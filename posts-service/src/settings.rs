@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser};
 use rolegate_auth_client::settings::AuthTlsSettings;
+use rolegate_grpc_server::HostSettings;
 use rolegate_grpc_tls::{HTTP_2, ServerTls};
 use rolegate_program::{
     bind_address::{BindAddress, bind_address},
@@ -9,7 +10,7 @@ use rolegate_program::{
     settings::{SettingError, number_between, socket_address},
     tls_files::TlsFiles,
 };
-use rolegate_service_host::HostSettings;
+use rolegate_sql_store::DatabaseSettings;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 /// The internal gRPC service that stores posts. auth-service decides who may write them
@@ -40,7 +41,11 @@ pub struct Settings {
     #[arg(long, env = "RESPONSE_MEMORY_MIB", default_value = "64", value_parser = |text: &str| number_between(text, 32_usize, 65_536))]
     pub response_memory_mib: usize,
 
-    /// Shared with auth-service.
+    /// The database.
+    #[command(flatten)]
+    pub database: DatabaseSettings,
+
+    /// Shared by gRPC services.
     #[command(flatten)]
     pub host: HostSettings,
 }

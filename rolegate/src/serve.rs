@@ -57,7 +57,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         let (client, trusted) = (auth_client.clone(), CidrSet::default());
         let memory = settings.public.response_memory_mib;
         let posts = match &databases.posts {
-            Some(posts) => Some(host::open(posts, client, &trusted, memory).await?),
+            Some(posts) => Some(host::open(posts, client, trusted, memory).await?),
             None => None,
         };
         Ok::<_, Failure>((auth, posts))
@@ -122,7 +122,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         auth_shutdown.stop_now();
         outcome
     };
-    let serve_auth = auth.host().serve(auth_grpc, auth_in_memory, readiness, &shutdown);
+    let serve_auth = auth.server().serve(auth_grpc, auth_in_memory, readiness, &shutdown);
     let serve_all = async { tokio::join!(serve_auth, serve_posts, serve_gateway) };
     let reload = || {
         auth.reload();

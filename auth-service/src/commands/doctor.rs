@@ -12,18 +12,17 @@ use crate::{
 use rolegate_grpc_server::IGNORED_ADDRESSES;
 use rolegate_http_server::doctor::Doctor;
 use rolegate_program::{program::Failure, settings::SettingError};
-use rolegate_service_host::check_database;
-use rolegate_sql_store::{DatabaseUrl, Schema};
+use rolegate_sql_store::{DatabaseUrl, Schema, check_database};
 use secrecy::ExposeSecret;
 
 /// Runs the steps of `serve` in its order, and goes on after a failure.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     let mut doctor = Doctor::default();
     doctor.open_files();
-    let (host, service) = (&settings.host, &settings.service);
+    let (database, service) = (&settings.database, &settings.service);
     check_settings(&mut doctor, service, Some(settings.keys()));
-    doctor.file_modes(&[("DATABASE_URL_FILE", host.database_url_file.as_deref())]);
-    check_users(&mut doctor, "database", service, host.database(), service.admin_password()).await;
+    doctor.file_modes(&[("DATABASE_URL_FILE", database.database_url_file.as_deref())]);
+    check_users(&mut doctor, "database", service, database.url(), service.admin_password()).await;
     let grpc = ("AUTH_LISTEN_ADDR", settings.auth_listen_addr);
     doctor.addresses(&[grpc], settings.ops_listen_addr).await;
     doctor.ignored_addresses(&IGNORED_ADDRESSES, false, settings.ops_listen_addr).await;
@@ -73,7 +72,14 @@ pub async fn check_users(
 ) {
     let database = database.and_then(|database| service.with_reads(database));
     let url = database.as_ref().ok().cloned();
-    let found = check_database(doctor, step, database, store::inspect, system_time()).await;
+    let found = check_database(
+        |step, outcome| doctor.report(step, outcome),
+        step,
+        database,
+        store::inspect,
+        system_time(),
+    )
+    .await;
     if let Some(locked_out @ 1..) = found.as_ref().and_then(|found| found.count) {
         let problem = format!(
             "the clock of the database is behind the last revocation of {locked_out} user(s), who cannot \

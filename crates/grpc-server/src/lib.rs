@@ -1,7 +1,8 @@
 //! A gRPC server with health, reflection, limits and telemetry.
 //!
-//! - [`GrpcServer`]: one service with `grpc.health.v1` and reflection; `readiness_monitor`: its health
-//!   follows its store.
+//! - [`GrpcServer`]: one service on its store, with `grpc.health.v1` and reflection; `readiness_monitor`:
+//!   its health follows the store.
+//! - [`ServiceProgram`]: a service that runs as a program of its own; [`HostSettings`]: its flags.
 //! - [`GrpcListener`], [`Connections`]: TCP sockets or streams within the process; `incoming` and
 //!   `connection`: their limits.
 //! - `call_layer`: metrics, trace and request context of every call.
@@ -18,6 +19,7 @@ mod error_status;
 mod incoming;
 mod listener;
 pub mod message_limits;
+mod program;
 mod readiness_monitor;
 mod server;
 mod unfinished;
@@ -25,4 +27,5 @@ mod unfinished;
 pub use caller::{IGNORED as IGNORED_ADDRESSES, is_trusted_caller};
 pub use error_status::{error_status, log_error};
 pub use listener::{Connections, GrpcListener};
-pub use server::GrpcServer;
+pub use program::{HostSettings, ServiceProgram};
+pub use server::{GrpcServer, HostedStore};

@@ -1,4 +1,4 @@
-//! A gRPC server: one service, `grpc.health.v1` and reflection, under limits.
+//! A gRPC server: one service on its store, `grpc.health.v1` and reflection, under limits.
 
 use crate::{
     call_layer::{self, CallLayer},
@@ -7,15 +7,17 @@ use crate::{
     listener::{Connections, GrpcListener},
     message_limits::MAX_MESSAGE,
 };
+use async_trait::async_trait;
+use rolegate_http_server::readiness::Readiness;
 use rolegate_program::{
     cidr_set::CidrSet,
     program::Failure,
     shutdown::{DRAIN_TIMEOUT, Shutdown},
 };
-use std::{future::ready, sync::Arc, time::Duration};
+use std::{error::Error, fmt, future::ready, sync::Arc, time::Duration};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{service::Routes, transport::Server};
-use tonic_health::{ServingStatus, server::HealthReporter};
+use tonic_health::server::HealthReporter;
 
 /// For every call; a client may set a shorter one.
 const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -23,20 +25,30 @@ const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Calls of a connection at a time; clients hold others back.
 const MAX_STREAMS: u32 = 256;
 
-/// The gRPC services of a program.
-#[derive(Debug)]
-pub struct GrpcServer {
-    routes: Routes,
-    health: HealthReporter,
-    /// The server as a whole, and the service by name (grpc.health.v1).
-    health_names: [&'static str; 2],
-    /// Callers in these networks are trusted.
-    trusted: Arc<CidrSet>,
+/// What a server needs of the store of its service.
+#[async_trait]
+pub trait HostedStore: Send + Sync + 'static {
+    /// Fails if the database does not answer. The value is why writes fail; `None` if they succeed, or
+    /// none was tried.
+    async fn check(&self) -> Result<Option<Arc<str>>, Box<dyn Error + Send + Sync>>;
+
+    /// Finishes pending statements and closes every connection.
+    async fn close(&self);
 }
 
-impl GrpcServer {
-    /// Serves the service `name` of these `descriptors`, with health and reflection. Its health is
-    /// `NOT_SERVING` until [`Self::set_serving`].
+/// A gRPC service on an open store.
+pub struct GrpcServer<S: ?Sized> {
+    routes: Routes,
+    pub(crate) health: HealthReporter,
+    /// The server as a whole, and the service by name (grpc.health.v1).
+    pub(crate) health_names: [&'static str; 2],
+    /// Callers in these networks are trusted.
+    trusted: Arc<CidrSet>,
+    pub(crate) store: Arc<S>,
+}
+
+impl<S: HostedStore + ?Sized> GrpcServer<S> {
+    /// Serves the service `name` of these `descriptors`, with health and reflection.
     ///
     /// Accepts request ids, client addresses and traces from callers in the networks `trusted`. Callers
     /// in this process and callers with a verified certificate are always trusted.
@@ -45,6 +57,7 @@ impl GrpcServer {
         name: &'static str,
         descriptors: &'static [u8],
         trusted: CidrSet,
+        store: Arc<S>,
     ) -> Self {
         let (reporter, health) = tonic_health::server::health_reporter();
         let health = health.max_decoding_message_size(MAX_MESSAGE);
@@ -66,31 +79,39 @@ impl GrpcServer {
         }
         call_layer::register_metrics();
         IGNORED.register_metric();
-        let trusted = Arc::new(trusted);
-        let server = Self { routes, health: reporter, health_names: ["", name], trusted };
+        let (health_names, trusted) = (["", name], Arc::new(trusted));
+        let server = Self { routes, health: reporter, health_names, trusted, store };
         server.set_serving(false).await;
         server
     }
 
-    /// Sets the status in `grpc.health.v1`.
-    pub async fn set_serving(&self, serving: bool) {
-        let status = if serving { ServingStatus::Serving } else { ServingStatus::NotServing };
-        for name in self.health_names {
-            self.health.set_service_status(name, status).await;
-        }
+    /// Serves `tcp` until `shutdown` and `in_memory` until its own shutdown, which must not come
+    /// earlier; then closes the store. Until then `readiness` and `grpc.health.v1` follow the store.
+    pub async fn serve(
+        &self,
+        tcp: Option<GrpcListener>,
+        in_memory: Option<(Connections, Shutdown)>,
+        readiness: Readiness,
+        shutdown: &Shutdown,
+    ) -> Result<(), Failure> {
+        let last = in_memory.as_ref().map_or(shutdown, |(_, last)| last).clone();
+        let tcp = tcp.map(|listener| (Connections::Tcp(listener), shutdown.clone()));
+        let (tcp, memory, ()) = tokio::join!(
+            self.serve_connections(tcp),
+            self.serve_connections(in_memory),
+            self.monitor_store(readiness, shutdown, &last),
+        );
+        self.store.close().await;
+        tcp.and(memory)
     }
 
-    /// Removes the status from `grpc.health.v1`, which ends the streams of its watchers.
-    pub async fn clear_health(&self) {
-        let mut health = self.health.clone();
-        for name in self.health_names {
-            health.clear_service_status(name).await;
-        }
-    }
-
-    /// Serves calls until `shutdown` stops the server, then finishes open calls within
+    /// Serves calls until the shutdown stops accepting, then finishes open calls within
     /// [`DRAIN_TIMEOUT`].
-    pub async fn serve(&self, connections: Connections, shutdown: Shutdown) -> Result<(), Failure> {
+    async fn serve_connections(
+        &self,
+        connections: Option<(Connections, Shutdown)>,
+    ) -> Result<(), Failure> {
+        let Some((connections, shutdown)) = connections else { return Ok(()) };
         let is_in_process = matches!(connections, Connections::InMemory(_));
         let layer = CallLayer { trusted: Arc::clone(&self.trusted), is_in_process };
         let server = limited_server().layer(layer).add_routes(self.routes.clone());
@@ -134,6 +155,12 @@ impl GrpcServer {
                 Ok(())
             }
         }
+    }
+}
+
+impl<S: ?Sized> fmt::Debug for GrpcServer<S> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("GrpcServer").finish_non_exhaustive()
     }
 }
 

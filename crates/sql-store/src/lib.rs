@@ -1,12 +1,14 @@
 //! PostgreSQL and SQLite databases for stores; knows no tables.
 //!
-//! - [`DatabaseUrl`], [`DatabaseTarget`]: a setting such as `DATABASE_URL`, parsed and validated.
+//! - [`DatabaseUrl`], [`DatabaseTarget`]: a setting such as `DATABASE_URL`, parsed and validated;
+//!   [`DatabaseSettings`]: its flags.
 //! - [`Reads`]: what rows of PostgreSQL must prove before they count.
 //! - [`Tables`]: the tables of one service, as migrations.
 //! - [`DatabaseUrl::open`], [`Database`], [`OpenError`]: opens a database and migrates its schema.
 //! - [`Backoff`]: the delays between tries; `retry` also has the deadlines of the steps.
 //! - [`postgres`], [`sqlite`]: connection pools; `sqlite::same_file`: identity of files.
-//! - [`Schema`], [`Inspection`]: the state of a database, read without changing it.
+//! - [`Schema`], [`Inspection`]: the state of a database, read without changing it; [`check_database`]:
+//!   the step of `doctor`.
 //! - [`Statement`]: SQL for either engine; [`LongTransaction`]: many of them, for commands.
 //! - [`with_timeout`], [`StoreError`]: statements, their timeout and their errors; `transient` and
 //!   `sqlite::code` classify these.
@@ -15,6 +17,7 @@
 //! - [`BatchedReads`]: concurrent reads by key share one statement; [`Timed`]: the time of the database.
 
 mod database;
+mod database_check;
 mod error;
 mod inspection;
 mod metrics;
@@ -24,6 +27,7 @@ pub mod postgres;
 mod read;
 mod retry;
 mod schema;
+mod settings;
 pub mod sqlite;
 mod statement;
 mod statement_builder;
@@ -33,6 +37,7 @@ mod url;
 mod write;
 
 pub use database::Database;
+pub use database_check::check_database;
 pub use error::OpenError;
 pub use inspection::{Inspection, Probe};
 pub use metrics::register_metrics;
@@ -40,6 +45,7 @@ pub use pool_stats::{PoolStats, StoreStatus};
 pub use read::{BatchedReads, Reads, Timed};
 pub use retry::Backoff;
 pub use schema::Schema;
+pub use settings::DatabaseSettings;
 pub use statement::{QueryFuture, STATEMENT_TIMEOUT, StoreError, with_timeout};
 pub use statement_builder::{Connection, Statement, TableRow, Value};
 pub use tables::{Migrations, Tables};

@@ -8,7 +8,7 @@ use crate::{
 use rolegate_grpc_server::IGNORED_ADDRESSES;
 use rolegate_http_server::doctor::Doctor;
 use rolegate_program::program::Failure;
-use rolegate_service_host::check_database;
+use rolegate_sql_store::check_database;
 
 /// Runs the steps of `serve` in its order, and goes on after a failure.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
@@ -16,13 +16,13 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
     doctor.open_files();
     doctor.tls("tls", settings.tls.load());
     doctor.file_modes(&[
-        ("DATABASE_URL_FILE", settings.host.database_url_file.as_deref()),
+        ("DATABASE_URL_FILE", settings.database.database_url_file.as_deref()),
         ("POSTS_TLS_KEY_FILE", settings.tls.posts_tls_key_file.as_deref()),
         ("AUTH_CLIENT_TLS_KEY_FILE", settings.auth_tls.auth_client_tls_key_file.as_deref()),
     ]);
     let now = SystemClock.unix_millis().unsigned_abs() / 1000;
-    let database = settings.host.database();
-    check_database(&mut doctor, "database", database, store::inspect, now).await;
+    let report = |step: &str, outcome: Result<_, _>| doctor.report(step, outcome);
+    check_database(report, "database", settings.database.url(), store::inspect, now).await;
     for line in settings.auth_tls.probe(&settings.auth_service_url).await {
         doctor.report("auth", line);
     }

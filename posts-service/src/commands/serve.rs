@@ -1,54 +1,43 @@
 //! `posts-service serve`.
 
 use crate::{host, settings::Settings};
+use rolegate_auth_client::ClientTls;
+use rolegate_grpc_server::ServiceProgram;
 use rolegate_program::{
     program::{Failure, ProgramSettings as _},
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
 use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
-use rolegate_service_host::Probes;
 
 /// Serves until `shutdown`. Readiness follows the store and not auth-service: callers get an error
 /// that names the outage, not a refused connection.
 pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let reload_signal = ReloadSignal::listen();
     settings.check_addresses()?;
-    let database = settings.host.database()?;
+    let database = settings.database.url()?;
     let tls = settings.tls.load()?;
     let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
-    let probes = Probes::start(settings.ops_listen_addr, &shutdown).await?;
-    let host = tokio::select! {
-        host = host::open(
-            &database,
-            auth,
-            &settings.host.trusted_gateways,
-            settings.response_memory_mib,
-        ) => host?,
-        () = shutdown.lame_duck() => return Ok(()),
+    let has_files = tls.is_some() || auth_tls.is_some();
+    let program = ServiceProgram {
+        headline: format!(
+            "Rolegate posts-service {}, posts in {database}, auth-service at {}",
+            env!("CARGO_PKG_VERSION"),
+            settings.auth_service_url
+        ),
+        service: SERVICE_NAME,
+        grpc: ("POSTS_LISTEN_ADDR", settings.posts_listen_addr),
+        tls,
+        ops: settings.ops_listen_addr,
+        log_format: settings.host.common.telemetry.log_format,
     };
-    let grpc = ("POSTS_LISTEN_ADDR", settings.posts_listen_addr);
-    let listeners = probes.with_grpc(grpc, tls.clone()).await?;
-    let headline = format!(
-        "Rolegate posts-service {}, posts in {database}, auth-service at {}",
-        env!("CARGO_PKG_VERSION"),
-        settings.auth_service_url
-    );
-    let format = settings.host.common.telemetry.log_format;
-    listeners.notice(&headline, SERVICE_NAME).print(format);
-    let reload = || {
-        if tls.is_none() && auth_tls.is_none() {
+    let trusted = settings.host.trusted_gateways;
+    let open = host::open(&database, auth, trusted, settings.response_memory_mib);
+    let reload = |_: &_| {
+        if !has_files {
             tracing::info!("SIGHUP: no files to reload");
         }
-        if let Some(tls) = &tls {
-            tls.reload();
-        }
-        if let Some(tls) = &auth_tls {
-            tls.reload();
-        }
+        auth_tls.iter().for_each(ClientTls::reload);
     };
-    tokio::select! {
-        outcome = listeners.serve(&host, shutdown) => outcome,
-        never = reload_signal.on_each(reload) => match never {},
-    }
+    Box::pin(program.run(open, |server| server, reload_signal, reload, shutdown)).await
 }

@@ -14,8 +14,7 @@ use rolegate_program::{
     program::{Failure, ProgramSettings as _},
     settings::SettingError,
 };
-use rolegate_service_host::check_database;
-use rolegate_sql_store::{DatabaseTarget, DatabaseUrl};
+use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, check_database};
 
 /// Runs the steps of `serve` in its order, and goes on after a failure.
 pub(super) async fn run(settings: &Settings) -> Result<(), Failure> {
@@ -99,6 +98,7 @@ async fn check_databases(doctor: &mut Doctor, settings: &Settings) {
     if is_new(&posts) {
         doctor.report("posts", Ok::<_, &str>(format!("{posts}: the first start creates it")));
     } else {
-        check_database(doctor, "posts", Ok(posts), store::inspect, system_time()).await;
+        let report = |step: &str, outcome: Result<_, _>| doctor.report(step, outcome);
+        check_database(report, "posts", Ok(posts), store::inspect, system_time()).await;
     }
 }

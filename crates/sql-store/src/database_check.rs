@@ -1,38 +1,35 @@
 //! The step of `doctor` for a database.
 
-use rolegate_http_server::doctor::Doctor;
+use crate::{DatabaseUrl, Inspection, OpenError, Schema};
 use rolegate_program::settings::SettingError;
-use rolegate_sql_store::{DatabaseUrl, Inspection, OpenError, Schema};
 
 /// Far more than time synchronization leaves, far less than the lifetime of an access token.
 const MAX_CLOCK_SKEW_SECONDS: f64 = 5.0;
 
-/// Reports on the database, inspected and not migrated, and on its clock. `now`: seconds since 1970.
+/// Reports on the database, inspected and not migrated, as `step`, and on its clock. `now`: seconds since
+/// 1970.
 pub async fn check_database(
-    doctor: &mut Doctor,
+    mut report: impl FnMut(&str, Result<String, String>),
     step: &str,
     url: Result<DatabaseUrl, SettingError>,
     inspect: impl AsyncFnOnce(&DatabaseUrl) -> Result<Inspection, OpenError>,
     now: u64,
 ) -> Option<Inspection> {
-    let url = match url {
-        Ok(url) => url,
-        Err(error) => {
-            doctor.report(step, Err::<&str, _>(error));
-            return None;
-        }
+    let inspected = match &url {
+        Ok(url) => inspect(url).await.map(|found| (url, found)).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
     };
-    match inspect(&url).await {
-        Ok(found) => {
+    match inspected {
+        Ok((url, found)) => {
             let outcome = check_schema(&found).map(|state| format!("{url}: {state}"));
-            doctor.report(step, outcome.map_err(|problem| format!("{url}: {problem}")));
+            report(step, outcome.map_err(|problem| format!("{url}: {problem}")));
             if let Some(database) = found.clock {
-                doctor.report("clock", check_clock(now, database));
+                report("clock", check_clock(now, database).map(str::to_owned));
             }
             Some(found)
         }
         Err(error) => {
-            doctor.report(step, Err::<&str, _>(error));
+            report(step, Err(error));
             None
         }
     }
