@@ -1,6 +1,9 @@
 //! API keys over HTTP and gRPC.
 
-use e2e::{Api, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments, grpc};
+use e2e::{
+    Api, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments, for_one_deployment,
+    for_two_deployments, grpc,
+};
 use reqwest::Method;
 use rolegate_proto::auth_v1::{
     AllowedRoles, AnyAuthenticated, AuthorizeRequest, BatchAuthorizeRequest, Role,
@@ -11,10 +14,14 @@ use serde_json::{Value, json};
 for_all_deployments!(
     key_is_accepted_wherever_a_token_is,
     key_has_the_lower_of_both_roles_from_the_next_request_on,
+);
+for_two_deployments!(
     bad_keys_of_every_kind_get_one_response,
     concurrent_creation_makes_exactly_fifty_keys,
-    key_cannot_do_what_only_a_person_may,
     keys_are_listed_and_deleted_by_their_user_and_by_admins,
+);
+for_one_deployment!(
+    key_cannot_do_what_only_a_person_may,
     invalid_keys_are_refused_when_they_are_made,
 );
 

@@ -2,7 +2,7 @@
 
 use e2e::{
     ADMIN_PASSWORD, Api, Process, TestDatabase, TestSetup, TestUser, eventually,
-    for_all_deployments, for_postgres_deployments,
+    for_all_deployments, for_postgres_deployments, for_two_deployments,
     grpc::{self, authenticated},
 };
 use rolegate_proto::auth_v1::{
@@ -11,8 +11,8 @@ use rolegate_proto::auth_v1::{
 };
 use serde_json::{Value, json};
 
-for_all_deployments!(
-    every_audited_event_is_logged,
+for_all_deployments!(every_audited_event_is_logged);
+for_two_deployments!(
     reaching_the_login_rate_limit_is_logged_once_per_window,
     denials_are_audited_once_a_minute_for_each_actor_and_route,
 );

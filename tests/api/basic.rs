@@ -1,15 +1,21 @@
 //! The HTTP Basic variant, and the users that it shares with the bearer variant.
 
-use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments};
+use e2e::{
+    ADMIN_PASSWORD, TestSetup, for_all_deployments, for_one_deployment, for_two_deployments,
+};
 use serde_json::json;
 
 for_all_deployments!(
     correct_password_is_accepted,
-    unknown_user_and_wrong_password_get_the_same_response,
-    password_may_contain_colons,
-    both_variants_share_the_users,
     user_deleted_by_sql_is_rejected_at_once,
     password_changed_by_sql_takes_effect_at_once,
+);
+for_two_deployments!(
+    unknown_user_and_wrong_password_get_the_same_response,
+    both_variants_share_the_users,
+);
+for_one_deployment!(
+    password_may_contain_colons,
     registration_applies_the_same_rules_on_both_variants,
 );
 

@@ -1,14 +1,14 @@
 //! Admins who act on each other concurrently: one comes first, and the other is then no admin or no
 //! user.
 
-use e2e::{TestApp, TestResponse, TestSetup, TestUser, for_all_deployments};
+use e2e::{TestApp, TestResponse, TestSetup, TestUser, for_all_deployments, for_two_deployments};
 use reqwest::Method;
 use serde_json::json;
 
-for_all_deployments!(
+for_all_deployments!(two_admins_demoting_each_other_leave_one);
+for_two_deployments!(
     two_admins_deleting_each_other_leave_one,
     one_admin_deleting_and_the_other_demoting_leave_one,
-    two_admins_demoting_each_other_leave_one,
 );
 
 const ROUNDS: usize = 40;

@@ -1,11 +1,14 @@
 //! `POST /users`: an admin creates users.
 
-use e2e::{ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments};
+use e2e::{
+    ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, TestUser, for_one_deployment,
+    for_two_deployments,
+};
 use reqwest::{Method, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 
-for_all_deployments!(
-    admin_creates_users_while_registration_is_closed,
+for_two_deployments!(admin_creates_users_while_registration_is_closed);
+for_one_deployment!(
     invalid_user_is_refused_and_nothing_is_created,
     checks_run_in_the_documented_order,
 );

@@ -1,7 +1,7 @@
 //! The audit of logouts and API keys.
 
 use crate::{api_keys::create_key, audit::audit};
-use e2e::{Process, TestSetup, TestUser, eventually, for_all_deployments, grpc};
+use e2e::{Process, TestSetup, TestUser, eventually, for_two_deployments, grpc};
 use reqwest::Method;
 use rolegate_proto::auth_v1::{
     AnyAuthenticated, AuthorizeRequest, BatchAuthorizeRequest, authorize_request::Requirement,
@@ -9,7 +9,7 @@ use rolegate_proto::auth_v1::{
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-for_all_deployments!(
+for_two_deployments!(
     ends_of_tokens_and_changes_of_api_keys_are_audited,
     denials_of_api_keys_name_their_prefix,
     uses_and_refusals_of_api_keys_are_audited_and_no_key_changes_its_own_user,

@@ -1,6 +1,9 @@
 //! `PATCH /users/{user_id}`: an account is shut and opened again.
 
-use e2e::{ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments, grpc};
+use e2e::{
+    ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments,
+    for_one_deployment, for_two_deployments, grpc,
+};
 use reqwest::Method;
 use rolegate_proto::auth_v1::{
     AuthorizeRequest, BatchAuthorizeRequest, authorize_outcome::Outcome,
@@ -8,13 +11,13 @@ use rolegate_proto::auth_v1::{
 };
 use serde_json::{Value, json};
 
-for_all_deployments!(
-    every_credential_of_a_disabled_user_is_refused_at_once,
+for_all_deployments!(every_credential_of_a_disabled_user_is_refused_at_once);
+for_two_deployments!(
     enabled_user_logs_in_again_and_old_tokens_stay_revoked,
     last_admin_cannot_be_disabled_demoted_or_deleted,
     two_last_admins_who_leave_at_the_same_moment_leave_one,
-    invalid_update_is_refused,
 );
+for_one_deployment!(invalid_update_is_refused);
 
 async fn update(app: &TestApp, actor: &TestUser, id: i64, body: &Value) -> TestResponse {
     let api = app.bearer.with_token(&actor.token);

@@ -1,10 +1,10 @@
 //! `rolegate` as in a fresh clone: no settings, all data in `./data`.
 
-use e2e::{Api, Process, Program, for_all_deployments, until_served};
+use e2e::{Api, Process, Program, for_two_deployments, until_served};
 use serde_json::json;
 use std::{collections::BTreeMap, fs::Permissions, os::unix::fs::PermissionsExt as _, path::Path};
 
-for_all_deployments!(default_bcrypt_cost_is_12);
+for_two_deployments!(default_bcrypt_cost_is_12);
 
 async fn default_bcrypt_cost_is_12(setup: e2e::TestSetup) {
     let app = setup.with_real_hashes().start().await;

@@ -4,15 +4,17 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use e2e::{
     ADMIN_PASSWORD, TestApp, TestSetup,
     ext_authz::{self, Client, Decision, check, decide, from},
-    for_all_deployments, for_postgres_deployments,
+    for_all_deployments, for_one_deployment, for_postgres_deployments, for_two_deployments,
 };
 use std::time::Instant;
 
-for_all_deployments!(
-    the_stored_role_decides_at_once,
+for_all_deployments!(the_stored_role_decides_at_once);
+for_two_deployments!(
     refusals_are_those_of_the_gateway,
-    a_route_without_a_valid_requirement_admits_nobody_and_is_in_the_log,
     guesses_count_for_the_client_that_a_trusted_envoy_reports,
+);
+for_one_deployment!(
+    a_route_without_a_valid_requirement_admits_nobody_and_is_in_the_log,
     a_request_with_large_headers_gets_an_answer,
 );
 for_postgres_deployments!(an_outage_is_closed_and_never_a_denial);

@@ -3,16 +3,18 @@
 use crate::{api_keys::create_key, audit::audit};
 use e2e::{
     ADMIN_PASSWORD, Api, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments,
-    for_split_deployments, token,
+    for_split_deployments, for_two_deployments, token,
 };
 use reqwest::Method;
 use serde_json::json;
 
 for_all_deployments!(
     a_proxy_gets_the_stored_role_at_once,
+    introspection_reports_the_stored_role_and_the_end_of_the_token,
+);
+for_two_deployments!(
     denials_of_both_schemes_name_the_actor_in_the_audit_log,
     guesses_count_for_the_client_that_a_trusted_proxy_reports,
-    introspection_reports_the_stored_role_and_the_end_of_the_token,
     an_api_key_passes_with_its_role_and_has_no_end_in_introspection,
 );
 for_split_deployments!(

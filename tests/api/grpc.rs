@@ -5,7 +5,7 @@ mod decisions;
 mod users;
 
 use e2e::{
-    TestApp, TestSetup, for_all_deployments,
+    TestApp, TestSetup, for_all_deployments, for_two_deployments,
     grpc::{self, authenticated, expect_error},
     token,
 };
@@ -16,7 +16,8 @@ use rolegate_proto::auth_v1::{
 };
 use tonic::{Code, transport::Channel};
 
-for_all_deployments!(every_call_returns_what_the_contract_says, every_error_carries_its_reason,);
+for_all_deployments!(every_call_returns_what_the_contract_says);
+for_two_deployments!(every_error_carries_its_reason);
 
 async fn client(app: &TestApp) -> AuthServiceClient<Channel> {
     grpc::client(&app.auth().address("grpc")).await

@@ -1,10 +1,10 @@
 //! Guesses of passwords by one client, seen beside the requests of others.
 
-use e2e::{ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, eventually, for_all_deployments};
+use e2e::{ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, eventually, for_two_deployments};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-for_all_deployments!(
+for_two_deployments!(
     a_guesser_over_the_limit_is_refused_even_with_a_password_that_basic_remembers,
     a_remembered_password_is_audited_once_for_each_address,
     a_refused_client_stays_refused_and_others_do_not,

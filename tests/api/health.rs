@@ -1,6 +1,9 @@
 //! The admin server, gRPC health and reflection.
 
-use e2e::{Api, Store, TestSetup, eventually, for_all_deployments, grpc};
+use e2e::{
+    Api, Store, TestSetup, eventually, for_all_deployments, for_one_deployment,
+    for_two_deployments, grpc,
+};
 use sqlx::{Connection as _, SqliteConnection};
 use tokio_stream::once;
 use tonic_health::pb::{
@@ -8,12 +11,9 @@ use tonic_health::pb::{
 };
 use tonic_reflection::pb::{v1, v1alpha};
 
-for_all_deployments!(
-    serving_process_is_live_and_ready,
-    grpc_health_reports_serving,
-    reflection_lists_the_service_in_v1_and_v1alpha,
-    reflection_describes_the_details_of_errors,
-);
+for_all_deployments!(serving_process_is_live_and_ready);
+for_two_deployments!(grpc_health_reports_serving, reflection_lists_the_service_in_v1_and_v1alpha);
+for_one_deployment!(reflection_describes_the_details_of_errors);
 
 const SERVICE: &str = "rolegate.auth.v1.AuthService";
 

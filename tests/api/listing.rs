@@ -1,16 +1,19 @@
 //! `GET /users`: pages of users.
 
-use e2e::{Api, TestApp, TestResponse, TestSetup, for_all_deployments};
+use e2e::{
+    Api, TestApp, TestResponse, TestSetup, for_all_deployments, for_one_deployment,
+    for_two_deployments,
+};
 use reqwest::Url;
 use serde_json::{Value, json};
 
-for_all_deployments!(
-    users_are_listed_by_id_with_name_and_role_only,
+for_all_deployments!(users_are_listed_by_id_with_name_and_role_only);
+for_two_deployments!(
     pages_have_no_gaps_and_no_overlap,
     username_prefix_is_matched_literally,
     role_filters,
-    out_of_range_parameters_are_rejected,
 );
+for_one_deployment!(out_of_range_parameters_are_rejected);
 
 async fn admin_api(app: &TestApp) -> Api {
     app.bearer.with_token(&app.admin().await.token)

@@ -1,7 +1,7 @@
 //! The end of access tokens: `POST /logout`, `DELETE /users/{user_id}/tokens` and `RevokeTokens`.
 
 use e2e::{
-    TestApp, TestResponse, TestSetup, TestUser, for_all_deployments,
+    TestApp, TestResponse, TestSetup, TestUser, for_all_deployments, for_two_deployments,
     grpc::{self, authenticated},
     token,
 };
@@ -12,8 +12,8 @@ use rolegate_proto::auth_v1::{
 };
 use tonic::transport::Channel;
 
-for_all_deployments!(
-    logout_ends_every_token_of_the_user_and_a_login_after_it_is_good,
+for_all_deployments!(logout_ends_every_token_of_the_user_and_a_login_after_it_is_good);
+for_two_deployments!(
     logout_holds_on_every_replica_from_the_acknowledgement_on,
     many_logouts_by_one_token_do_not_keep_the_user_out,
     many_revocations_by_an_admin_do_not_keep_the_user_out,

@@ -1,6 +1,9 @@
 //! Prometheus metrics: values, format, documentation and dashboard.
 
-use e2e::{ADMIN_PASSWORD, Api, Process, Store, TestApp, TestSetup, for_all_deployments};
+use e2e::{
+    ADMIN_PASSWORD, Api, Process, Store, TestApp, TestSetup, for_all_deployments,
+    for_two_deployments,
+};
 use reqwest::Method;
 use std::{
     collections::BTreeSet,
@@ -10,11 +13,8 @@ use std::{
     process::{Command, Stdio},
 };
 
-for_all_deployments!(
-    requests_and_logins_are_counted,
-    post_operations_are_counted,
-    no_label_holds_client_input,
-);
+for_all_deployments!(requests_and_logins_are_counted);
+for_two_deployments!(post_operations_are_counted, no_label_holds_client_input);
 
 /// If set, the test fails without promtool instead of skipping.
 const DEMANDED: &str = "PROMTOOL";

@@ -1,10 +1,10 @@
 //! The OpenAPI document of each variant describes the running service.
 
-use e2e::{Api, TestSetup, for_all_deployments};
+use e2e::{Api, TestSetup, for_one_deployment};
 use reqwest::Method;
 use serde_json::Value;
 
-for_all_deployments!(every_documented_operation_is_served, docs_pages_have_their_headers);
+for_one_deployment!(every_documented_operation_is_served, docs_pages_have_their_headers);
 
 async fn document(api: &Api) -> Value {
     api.get("/openapi.json").await.expect(200).json()

@@ -1,13 +1,13 @@
 //! What is checked again when a password is written, after it was hashed.
 
-use e2e::{Store, TestSetup, TestUser, for_all_deployments, token};
+use e2e::{Store, TestSetup, TestUser, for_two_deployments, token};
 use rolegate_auth_service::store::{self, PasswordWriter};
 use rolegate_sql_store::DatabaseUrl;
 use serde_json::json;
 use std::time::Duration;
 use tokio::time::sleep;
 
-for_all_deployments!(actor_who_lost_the_permission_sets_no_password);
+for_two_deployments!(actor_who_lost_the_permission_sets_no_password);
 
 async fn actor_who_lost_the_permission_sets_no_password(setup: TestSetup) {
     let app = setup.start().await;

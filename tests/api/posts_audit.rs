@@ -3,14 +3,15 @@
 use crate::audit::{audit, cancel_while_writing};
 use e2e::{
     Api, TestResponse, TestSetup, eventually, for_all_deployments, for_postgres_deployments,
+    for_two_deployments,
     grpc::{self, authenticated},
 };
 use reqwest::Method;
 use rolegate_proto::posts_v1::{CreatePostRequest, post_service_client::PostServiceClient};
 use serde_json::{Value, json};
 
-for_all_deployments!(
-    every_change_of_a_post_is_logged,
+for_all_deployments!(every_change_of_a_post_is_logged);
+for_two_deployments!(
     denials_name_the_roles_that_may_write_posts,
     logged_address_is_the_client_s,
     no_log_line_contains_post_content,

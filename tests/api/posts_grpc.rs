@@ -1,7 +1,7 @@
 //! The gRPC API of posts-service, with the generated client.
 
 use e2e::{
-    TestApp, TestSetup, eventually, for_all_deployments,
+    TestApp, TestSetup, eventually, for_all_deployments, for_one_deployment, for_two_deployments,
     grpc::{self, authenticated, expect_error},
 };
 use rolegate_proto::posts_v1::{
@@ -13,11 +13,9 @@ use tonic_health::pb::{
     HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
 };
 
-for_all_deployments!(
-    every_call_returns_what_the_contract_says,
-    every_error_carries_its_reason_in_the_order_of_the_checks,
-    health_and_reflection_name_the_service,
-);
+for_all_deployments!(every_call_returns_what_the_contract_says);
+for_two_deployments!(every_error_carries_its_reason_in_the_order_of_the_checks);
+for_one_deployment!(health_and_reflection_name_the_service);
 
 async fn client(app: &TestApp) -> PostServiceClient<Channel> {
     PostServiceClient::new(grpc::channel(&app.posts_address()).await)

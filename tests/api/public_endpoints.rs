@@ -1,11 +1,11 @@
 //! Endpoints that need no credentials.
 
-use e2e::{TestSetup, for_all_deployments};
+use e2e::{TestSetup, for_one_deployment};
 
-for_all_deployments!(
+for_one_deployment!(
     index_names_the_variant,
     public_endpoint_exists_on_both_variants,
-    public_routes_ignore_invalid_credentials
+    public_routes_ignore_invalid_credentials,
 );
 
 async fn index_names_the_variant(setup: TestSetup) {

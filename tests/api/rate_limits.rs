@@ -2,12 +2,12 @@
 
 use e2e::{
     ADMIN_PASSWORD, Api, TestResponse, TestSetup, eventually, for_all_deployments,
-    for_sqlite_deployments,
+    for_sqlite_deployments, for_two_deployments,
 };
 use std::time::Instant;
 
-for_all_deployments!(
-    correct_password_is_limited_after_too_many_failures,
+for_all_deployments!(correct_password_is_limited_after_too_many_failures);
+for_two_deployments!(
     failures_on_many_usernames_are_limited_per_address,
     concurrent_failures_count_like_sequential_ones,
     successful_logins_do_not_count,

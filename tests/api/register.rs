@@ -1,21 +1,24 @@
 //! `POST /register`.
 
-use e2e::{TestSetup, TestUser, for_all_deployments, token};
+use e2e::{
+    TestSetup, TestUser, for_all_deployments, for_one_deployment, for_two_deployments, token,
+};
 use serde_json::json;
 
-for_all_deployments!(
-    new_user_has_the_role_user,
-    taken_username_is_rejected,
-    role_in_the_body_has_no_effect,
+for_all_deployments!(new_user_has_the_role_user, taken_username_is_rejected);
+for_two_deployments!(
     usernames_are_compared_byte_for_byte,
     unusual_usernames_are_stored_unchanged,
-    invalid_username_is_rejected_with_the_rule,
     name_that_is_older_than_the_rule_on_invisible_characters_stays_usable,
-    password_must_have_1_to_72_bytes,
     password_is_used_exactly_as_sent,
     only_the_bcrypt_hash_is_stored,
     one_of_64_concurrent_registrations_of_a_username_succeeds,
     name_admin_stays_taken_after_its_user_is_deleted,
+);
+for_one_deployment!(
+    role_in_the_body_has_no_effect,
+    invalid_username_is_rejected_with_the_rule,
+    password_must_have_1_to_72_bytes,
 );
 
 async fn new_user_has_the_role_user(setup: TestSetup) {

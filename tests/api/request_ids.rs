@@ -1,11 +1,15 @@
 //! Request ids, in the response and in the log lines of both services.
 
-use e2e::{TestApp, TestSetup, eventually, for_all_deployments, for_postgres_deployments};
+use e2e::{
+    TestApp, TestSetup, eventually, for_all_deployments, for_one_deployment,
+    for_postgres_deployments,
+};
 use reqwest::Method;
 use serde_json::Value;
 use std::collections::HashSet;
 
-for_all_deployments!(every_response_has_a_unique_id, only_a_trusted_proxy_may_set_the_request_id);
+for_all_deployments!(only_a_trusted_proxy_may_set_the_request_id);
+for_one_deployment!(every_response_has_a_unique_id);
 for_postgres_deployments!(failed_batch_is_logged_by_both_services_with_all_its_request_ids);
 
 async fn response_id(app: &TestApp, id: &str) -> String {

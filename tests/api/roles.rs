@@ -1,6 +1,9 @@
 //! `PUT /users/{user_id}/role`, and when a role takes effect.
 
-use e2e::{TestApp, TestResponse, TestSetup, TestUser, for_all_deployments};
+use e2e::{
+    TestApp, TestResponse, TestSetup, TestUser, for_all_deployments, for_one_deployment,
+    for_two_deployments,
+};
 use reqwest::{Method, header::CONTENT_TYPE};
 use serde_json::json;
 
@@ -8,11 +11,12 @@ for_all_deployments!(
     new_role_takes_effect_at_once_with_the_old_token,
     role_changed_by_sql_takes_effect_at_once_with_the_old_token,
     user_deleted_by_sql_is_not_found,
+);
+for_two_deployments!(
     any_role_can_be_changed_to_any_role,
     admin_can_demote_themselves_with_immediate_effect,
-    unknown_role_is_rejected,
-    checks_run_in_the_documented_order,
 );
+for_one_deployment!(unknown_role_is_rejected, checks_run_in_the_documented_order);
 
 async fn profile_says(app: &TestApp, user: &TestUser, role: &str) {
     let response = app.bearer.with_token(&user.token).get("/profile").await;

@@ -1,9 +1,9 @@
 //! Paths and methods that do not exist.
 
-use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments};
+use e2e::{ADMIN_PASSWORD, TestSetup, for_one_deployment};
 use reqwest::Method;
 
-for_all_deployments!(
+for_one_deployment!(
     unknown_path_is_not_found,
     wrong_method_gets_405_with_the_allowed_methods,
     each_variant_serves_its_own_endpoints_only,

@@ -2,10 +2,11 @@
 
 mod exercise_all;
 
-use e2e::{Api, Collector, TestSetup, for_all_deployments};
+use e2e::{Api, Collector, TestSetup, for_all_deployments, for_two_deployments};
 use exercise_all::exercise_all;
 
-for_all_deployments!(no_secret_is_logged_at_trace, no_secret_is_in_json_logs_spans_or_metrics);
+for_all_deployments!(no_secret_is_logged_at_trace);
+for_two_deployments!(no_secret_is_in_json_logs_spans_or_metrics);
 
 async fn no_secret_is_logged_at_trace(setup: TestSetup) {
     nothing_secret_is_printed(setup.with("RUST_LOG", "trace")).await;

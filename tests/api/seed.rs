@@ -1,9 +1,11 @@
 //! The seeded admin, at the first start and after restarts.
 
-use e2e::{ADMIN_PASSWORD, Process, TestDatabase, TestSetup, for_all_deployments};
+use e2e::{
+    ADMIN_PASSWORD, Process, TestDatabase, TestSetup, for_all_deployments, for_two_deployments,
+};
 
-for_all_deployments!(
-    admin_is_seeded_once_with_the_configured_password,
+for_all_deployments!(admin_is_seeded_once_with_the_configured_password);
+for_two_deployments!(
     restart_does_not_change_the_admin,
     start_warns_if_and_only_if_no_admin_is_enabled,
 );

@@ -1,13 +1,15 @@
 //! One request is one trace, through both services down to the query.
 
-use e2e::{CollectedSpan, Collector, Store, TestApp, TestSetup, for_all_deployments};
+use e2e::{
+    CollectedSpan, Collector, Store, TestApp, TestSetup, for_all_deployments, for_two_deployments,
+};
 use std::{
     collections::BTreeMap,
     time::{Duration, Instant},
 };
 
-for_all_deployments!(
-    authorization_is_one_trace_from_http_to_the_query,
+for_all_deployments!(authorization_is_one_trace_from_http_to_the_query);
+for_two_deployments!(
     login_is_one_trace_without_credentials,
     login_shows_its_wait_its_hash_and_its_statements,
     traceparent_is_followed_only_from_a_trusted_proxy,

@@ -1,10 +1,11 @@
 //! The `user_id` in a path.
 
-use e2e::{TestSetup, for_all_deployments};
+use e2e::{TestSetup, for_one_deployment, for_two_deployments};
 use reqwest::Method;
 use serde_json::json;
 
-for_all_deployments!(id_other_than_an_integer_is_a_bad_request, unknown_id_is_not_found);
+for_two_deployments!(unknown_id_is_not_found);
+for_one_deployment!(id_other_than_an_integer_is_a_bad_request);
 
 async fn id_other_than_an_integer_is_a_bad_request(setup: TestSetup) {
     let app = setup.start().await;

@@ -1,10 +1,10 @@
 //! Username lookup with our client, which splits it into batches.
 
-use e2e::{TestApp, TestSetup, for_all_deployments};
+use e2e::{TestApp, TestSetup, for_two_deployments};
 use rolegate_auth_client::{AuthClient, CallContext};
 use std::collections::HashMap;
 
-for_all_deployments!(
+for_two_deployments!(
     any_number_of_ids_can_be_looked_up_and_unknown_ids_are_left_out,
     name_of_a_deleted_user_is_not_returned,
 );

@@ -2,18 +2,18 @@
 
 use e2e::{
     ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, TestUser, eventually, for_all_deployments,
+    for_one_deployment, for_two_deployments,
 };
 use reqwest::Method;
 use serde_json::json;
 
-for_all_deployments!(
+for_all_deployments!(deleted_user_loses_all_access_at_once, reregistered_username_inherits_nothing);
+for_two_deployments!(
     single_user_is_shown_as_in_the_list,
-    protected_admits_any_user,
-    deleted_user_loses_all_access_at_once,
-    reregistered_username_inherits_nothing,
     own_account_and_the_user_named_admin_cannot_be_deleted,
     id_of_a_deleted_user_is_not_reused,
 );
+for_one_deployment!(protected_admits_any_user);
 
 async fn delete(app: &TestApp, actor: &TestUser, id: i64) -> TestResponse {
     let api = app.bearer.with_token(&actor.token);

@@ -1,16 +1,18 @@
 //! Acknowledged writes survive SIGKILL of any process.
 
-use e2e::{TestSetup, for_all_deployments};
+use e2e::{TestSetup, for_all_deployments, for_two_deployments};
 use reqwest::Method;
 use serde_json::json;
 
 for_all_deployments!(
     acknowledged_registration_survives,
     acknowledged_role_change_survives,
+    acknowledged_registrations_survive_a_kill_under_load,
+);
+for_two_deployments!(
     acknowledged_logout_survives,
     acknowledged_revocation_by_an_admin_survives,
     acknowledged_changes_of_api_keys_survive,
-    acknowledged_registrations_survive_a_kill_under_load,
     clients_continue_after_the_gateway_was_killed,
 );
 

@@ -1,7 +1,7 @@
 //! An instance is replaced behind a load balancer that watches `/readyz`: no request fails.
 
 use e2e::{
-    Api, Process, TcpProxy, TestSetup, eventually, for_all_deployments, for_split_deployments,
+    Api, Process, TcpProxy, TestSetup, eventually, for_split_deployments, for_two_deployments,
 };
 use std::sync::{
     Arc,
@@ -9,7 +9,7 @@ use std::sync::{
 };
 use tokio::task::JoinHandle;
 
-for_all_deployments!(replacing_the_gateway_fails_no_request);
+for_two_deployments!(replacing_the_gateway_fails_no_request);
 for_split_deployments!(replacing_auth_service_fails_no_request);
 
 /// Time for the load balancer to notice; each test waits for its end.

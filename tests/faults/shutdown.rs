@@ -2,7 +2,7 @@
 
 use e2e::{
     ADMIN_PASSWORD, Api, Process, TestApp, TestResponse, TestSetup, eventually,
-    for_all_deployments, for_split_deployments,
+    for_all_deployments, for_split_deployments, for_two_deployments,
 };
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -11,9 +11,8 @@ use tokio::task::JoinHandle;
 for_all_deployments!(
     lame_duck_is_not_ready_but_serves_and_closes_connections,
     logins_in_flight_finish,
-    idle_process_exits_with_0,
-    second_signal_ends_the_lame_duck_time,
 );
+for_two_deployments!(idle_process_exits_with_0, second_signal_ends_the_lame_duck_time);
 for_split_deployments!(stopping_auth_service_finishes_the_calls_of_the_gateway);
 
 async fn lame_duck_is_not_ready_but_serves_and_closes_connections(setup: TestSetup) {

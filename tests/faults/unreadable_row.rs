@@ -1,9 +1,9 @@
 //! A row that cannot be decoded, read in one statement with the rows of others.
 
-use e2e::{TestDatabase, TestSetup, for_all_deployments};
+use e2e::{TestDatabase, TestSetup, for_two_deployments};
 use futures_util::future::join_all;
 
-for_all_deployments!(row_that_cannot_be_decoded_fails_only_the_requests_of_its_user);
+for_two_deployments!(row_that_cannot_be_decoded_fails_only_the_requests_of_its_user);
 
 /// Requests at once, so that most share statements.
 const REQUESTS: usize = 32;

@@ -1,6 +1,9 @@
 //! `PASSWORD_BLOCKLIST_FILE`: passwords that may not be chosen.
 
-use e2e::{Process, Program, TestApp, TestSetup, TestUser, eventually, for_all_deployments};
+use e2e::{
+    Process, Program, TestApp, TestSetup, TestUser, eventually, for_all_deployments,
+    for_two_deployments,
+};
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -10,10 +13,8 @@ use std::{
 };
 use tempfile::TempDir;
 
-for_all_deployments!(
-    common_password_is_refused_wherever_one_is_set,
-    list_is_read_again_on_sighup_and_never_asked_at_login,
-);
+for_all_deployments!(common_password_is_refused_wherever_one_is_set);
+for_two_deployments!(list_is_read_again_on_sighup_and_never_asked_at_login);
 
 const REFUSED: &str = "Password is too common.";
 /// "letmein", and the digest of "password".

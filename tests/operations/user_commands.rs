@@ -1,10 +1,13 @@
 //! `auth-service user …`, for example after the admin's password was lost.
 
-use e2e::{ADMIN_PASSWORD, Exit, Process, Program, TestApp, TestSetup, for_all_deployments};
+use e2e::{
+    ADMIN_PASSWORD, Exit, Process, Program, TestApp, TestSetup, for_all_deployments,
+    for_two_deployments,
+};
 use std::collections::BTreeMap;
 
-for_all_deployments!(
-    users_are_created_listed_shown_and_deleted,
+for_all_deployments!(users_are_created_listed_shown_and_deleted);
+for_two_deployments!(
     set_role_takes_effect_with_the_next_request,
     reset_password_replaces_the_password,
     revoke_tokens_ends_them_and_nothing_else,

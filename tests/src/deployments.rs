@@ -1,5 +1,28 @@
 //! One case, a named test for each deployment. The cases stay ordinary functions; a case that is not
 //! listed is dead code, which clippy rejects.
+//!
+//! A case runs where its outcome can differ: [`for_one_deployment!`](crate::for_one_deployment) for HTTP alone,
+//! [`for_two_deployments!`](crate::for_two_deployments) for what the store or the calls between services
+//! take part in, [`for_all_deployments!`](crate::for_all_deployments) for what nobody may find broken.
+
+/// A test of each `async fn(TestSetup)` in one deployment: what happens before a store is asked.
+#[macro_export]
+macro_rules! for_one_deployment {
+    ($($case:ident),+ $(,)?) => {$(
+        $crate::deployments!($case: on_sqlite_all_in_one = all_in_one(Sqlite));
+    )+};
+}
+
+/// A test of each `async fn(TestSetup)` on both stores, one of them split.
+#[macro_export]
+macro_rules! for_two_deployments {
+    ($($case:ident),+ $(,)?) => {$(
+        $crate::deployments!($case:
+            on_postgres_split = split(Postgres),
+            on_sqlite_all_in_one = all_in_one(Sqlite),
+        );
+    )+};
+}
 
 /// A test of each `async fn(TestSetup)` on both stores, in one process and split, such as
 /// `register::taken_username_is_rejected::on_postgres_split`.

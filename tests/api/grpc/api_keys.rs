@@ -3,14 +3,14 @@
 use super::client;
 use crate::api_keys::create_key;
 use e2e::{
-    TestSetup, for_all_deployments,
+    TestSetup, for_two_deployments,
     grpc::{authenticated, expect_error},
 };
 use rolegate_proto::auth_v1::{DeleteApiKeysRequest, ListApiKeysRequest};
 use serde_json::json;
 use tonic::Code;
 
-for_all_deployments!(calls_about_keys_say_what_the_contract_says);
+for_two_deployments!(calls_about_keys_say_what_the_contract_says);
 
 async fn calls_about_keys_say_what_the_contract_says(setup: TestSetup) {
     let app = setup.start().await;

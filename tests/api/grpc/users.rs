@@ -2,7 +2,7 @@
 
 use super::{ADMIN, any_user, authorize, client};
 use e2e::{
-    ADMIN_PASSWORD, TestSetup, for_all_deployments,
+    ADMIN_PASSWORD, TestSetup, for_one_deployment, for_two_deployments,
     grpc::{authenticated, expect_error},
 };
 use rolegate_proto::auth_v1::{
@@ -12,11 +12,13 @@ use rolegate_proto::auth_v1::{
 };
 use tonic::{Code, Request};
 
-for_all_deployments!(
+for_two_deployments!(
     user_management_calls_return_what_the_contract_says,
+    username_lookup_needs_no_actor_but_rejects_an_invalid_one,
+);
+for_one_deployment!(
     user_management_calls_check_in_the_order_of_the_contract,
     actor_is_identified_by_the_token_in_the_metadata,
-    username_lookup_needs_no_actor_but_rejects_an_invalid_one,
 );
 
 async fn user_management_calls_return_what_the_contract_says(setup: TestSetup) {
