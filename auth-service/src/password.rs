@@ -3,12 +3,13 @@
 //! - `validation`: the rules of a password.
 //! - `blocklist`: passwords that everybody knows.
 //! - `hasher`: hashes and verifies on the threads of `rolegate_bcrypt_lanes`.
-//! - `foreign_hash`: hashes of other systems; `importable`: those that may come into the database.
+//! - `foreign_hash`: hashes of other systems; `foreign_checks`: runs their checks; `importable`: those that may come into the database.
 //! - `pepper`: secrets outside the database that go into hashes.
 //! - `credential_cache`: successful checks of HTTP Basic.
 
 mod blocklist;
 mod credential_cache;
+mod foreign_checks;
 mod foreign_hash;
 mod hasher;
 mod importable;

@@ -25,7 +25,7 @@ impl Accounts {
         let new = self.policy.passwords.check(new).map_err(AccountError::PasswordInvalid)?;
         let presented = Presented::new(&user.username, current);
         self.check_limit(&presented, origin, AuthMethod::PasswordChange).await?;
-        self.hasher.check_capacity(origin).await?;
+        let _slot = self.hasher.admit(origin).await?;
         // A deleted user's name may have been registered again.
         let stored = self.load(&presented).await?.filter(|stored| stored.user.id == user.id);
         let stored = stored.ok_or(AccountError::TokenUserNotFound)?;

@@ -30,9 +30,10 @@ impl Accounts {
         let presented = Presented::new(username, password);
         self.check_limit(&presented, origin, AuthMethod::Login).await?;
         // Before the query, so that refusals in a flood are cheap.
-        self.hasher.check_capacity(origin).await?;
+        let slot = self.hasher.admit(origin).await?;
         let stored = self.load(&presented).await?;
         let verified = self.verify(&presented, stored.as_ref(), origin, AuthMethod::Login).await?;
+        drop(slot);
         let stored =
             stored.filter(|_| verified.is_match).ok_or(AccountError::CredentialsInvalid)?;
         if verified.needs_rehash {

@@ -27,7 +27,7 @@ impl Accounts {
         let username = Username::of_new_user(username).map_err(AccountError::UsernameInvalid)?;
         let password =
             self.policy.passwords.check(password).map_err(AccountError::PasswordInvalid)?;
-        self.hasher.check_capacity(origin).await?;
+        let _slot = self.hasher.admit(origin).await?;
         // Per address, whatever the username; never refunded, because each costs a hash.
         let attempt = self.registrations.acquire("", origin.client_key(), Instant::now());
         drop(attempt.inspect_err(|_| metrics::limit_exceeded("registration"))?);

@@ -13,6 +13,7 @@ use crate::{
     token::{self, Keyring, Tokens},
     user::User,
 };
+use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
 use rolegate_proto::Role;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
@@ -122,6 +123,21 @@ async fn closed_and_limited_registration_is_rejected() {
     limited.register("ann").await.expect("registered");
     assert_err!(limited.register("bob").await, AccountError::TooManyAttempts { .. });
     limited.accounts.register("bob", "sesame".into(), origin(2)).await.expect("other address");
+}
+
+#[tokio::test]
+async fn a_client_has_as_many_registrations_in_progress_as_logins() {
+    let app = App::new(POLICY).await;
+    let mut slots = Vec::new();
+    for _ in 1..MAX_LOGINS_PER_CLIENT {
+        slots.push(app.accounts.hasher.admit(origin(1)).await.expect("below its share"));
+    }
+    let (ann, bob) = tokio::join!(app.register("ann"), app.register("bob"));
+    assert!(ann.is_ok());
+    assert_err!(bob, AccountError::Overloaded { .. });
+    app.accounts.register("bob", "sesame".into(), origin(2)).await.expect("of another client");
+    drop(slots);
+    app.register("eve").await.expect("registered");
 }
 
 #[tokio::test]

@@ -48,7 +48,7 @@ impl Accounts {
         origin: RequestOrigin,
     ) -> Result<User, AccountError> {
         let check = async {
-            self.hasher.check_capacity(origin).await?;
+            let _slot = self.hasher.admit(origin).await?;
             let stored = stored.as_ref();
             let verified = self.verify(&presented, stored, origin, AuthMethod::Basic).await?;
             Ok::<_, AccountError>(verified.is_match)

@@ -13,9 +13,7 @@ use argon2::Argon2;
 use limits::{argon2_work, pbkdf2_work, scrypt_work};
 use password_hash::{PasswordVerifier, phc::PasswordHash};
 use pbkdf2::Pbkdf2;
-use rolegate_bcrypt_lanes::ForeignCheck;
 use scrypt::Scrypt;
-use secrecy::{ExposeSecret, SecretString};
 use strength::{argon2_percent, pbkdf2_percent, scrypt_percent};
 use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
@@ -26,7 +24,8 @@ const NORMALIZED: &str = "nfkc:";
 /// A hash within the limits. Reveals nothing when printed.
 pub(super) struct ForeignHash {
     algorithm: Algorithm,
-    work: u64,
+    /// Of a check, as iterations of bcrypt.
+    pub(super) work: u64,
     /// Of what OWASP asks for at least.
     pub(super) percent: u64,
     /// Whether the password is normalized to NFKC.
@@ -71,26 +70,20 @@ impl ForeignHash {
         !self.is_normalized || unicode_normalization::is_nfkc(password)
     }
 
-    /// The check of a password, for the threads of the engine.
-    pub(super) fn check(self, password: SecretString) -> ForeignCheck {
-        let Self { algorithm, work, is_normalized, .. } = self;
-        let run = move || {
-            let password = password.expose_secret();
-            let normalized = Zeroizing::new(if is_normalized {
-                password.nfkc().collect()
-            } else {
-                String::new()
-            });
-            let password = if is_normalized { normalized.as_bytes() } else { password.as_bytes() };
-            match &algorithm {
-                Algorithm::Argon2(hash) => {
-                    Argon2::default().verify_password(password, &**hash).is_ok()
-                }
-                Algorithm::Pbkdf2(hash) => hash.matches(password),
-                Algorithm::Scrypt(hash) => Scrypt::new().verify_password(password, &**hash).is_ok(),
-            }
-        };
-        ForeignCheck { work, run: Box::new(run) }
+    /// Whether it is the hash of this password. Takes up to ten seconds.
+    pub(super) fn matches(&self, password: &str) -> bool {
+        let normalized: Zeroizing<String>;
+        let mut password = password;
+        if self.is_normalized {
+            normalized = Zeroizing::new(password.nfkc().collect());
+            password = &normalized;
+        }
+        let password = password.as_bytes();
+        match &self.algorithm {
+            Algorithm::Argon2(hash) => Argon2::default().verify_password(password, &**hash).is_ok(),
+            Algorithm::Pbkdf2(hash) => hash.matches(password),
+            Algorithm::Scrypt(hash) => Scrypt::new().verify_password(password, &**hash).is_ok(),
+        }
     }
 }
 

@@ -1,22 +1,25 @@
 //! Hashes and verifies passwords with `rolegate_bcrypt_lanes`.
 
 use super::{
-    NO_PASSWORD, Password, Peppers, PresentedPassword, UnknownPepper, foreign_hash::ForeignHash,
+    NO_PASSWORD, Password, Peppers, PresentedPassword, UnknownPepper,
+    foreign_checks::ForeignChecks, foreign_hash::ForeignHash,
 };
 use crate::{metrics, request_origin::RequestOrigin};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
-use rolegate_http_server::clients::{ClientSlots, MAX_LOGINS_PER_CLIENT};
+use rolegate_http_server::clients::{ClientSlot, ClientSlots, MAX_LOGINS_PER_CLIENT};
 use rolegate_proto::RefusalScope;
 use rolegate_telemetry::traces;
 use secrecy::{ExposeSecret, SecretString};
 use std::{io, sync::Arc, time::Duration};
+use tokio::task::JoinSet;
 
 /// Hashes and verifies passwords. Clones share the engine.
 #[derive(Clone, Debug)]
 pub struct Hasher {
     engine: Arc<Engine>,
+    foreign: Arc<ForeignChecks>,
     cost: Cost,
-    /// Of checks, which every client can ask for.
+    /// Of what every client can ask for: checks and registrations.
     slots: ClientSlots,
     peppers: Arc<Peppers>,
 }
@@ -79,29 +82,31 @@ impl Hasher {
     ) -> Result<Self, HasherError> {
         let cost = Cost::new(cost).ok_or(HasherError::Cost(cost))?;
         rolegate_bcrypt_lanes::self_test().map_err(HasherError::SelfTest)?;
+        let foreign = ForeignChecks::new(engine.threads.try_into().unwrap_or(u32::MAX));
         let engine = Engine::start(engine).map_err(HasherError::Threads)?;
         if let Err(error) = engine.priority() {
             tracing::warn!(%error, "password hashing runs at normal priority");
         }
         let slots = ClientSlots::new(MAX_LOGINS_PER_CLIENT);
-        Ok(Self { engine: Arc::new(engine), cost, slots, peppers: Arc::new(peppers) })
+        let (engine, foreign) = (Arc::new(engine), Arc::new(foreign));
+        Ok(Self { engine, foreign, cost, slots, peppers: Arc::new(peppers) })
     }
 
-    /// The counters of the engine.
+    /// The counters of the engine and of checks by other algorithms.
     #[must_use]
     pub fn stats(&self) -> rolegate_bcrypt_lanes::Stats {
-        self.engine.stats()
+        let mut stats = self.engine.stats();
+        self.foreign.add_to(&mut stats);
+        stats
     }
 
-    /// Fails if a password would be refused now. Called before other work of a request, so that
-    /// refusals under load are cheap and do not depend on the user.
-    pub async fn check_capacity(&self, origin: RequestOrigin) -> Result<(), HashError> {
+    /// A client's place for one password, or a refusal if a password would be refused now. Called before
+    /// other work of a request, so that refusals under load are cheap and do not depend on the user.
+    pub async fn admit(&self, origin: RequestOrigin) -> Result<ClientSlot, HashError> {
         let client = origin.client_key();
-        if !self.slots.has_room(client) {
-            return Err(NO_SLOT);
-        }
-        let client = ClientKey::from(client);
-        Ok(self.engine.check_admission(self.cost, client, origin.deadline).await?)
+        let slot = self.slots.acquire(client).ok_or(NO_SLOT)?;
+        self.engine.check_admission(self.cost, client.into(), origin.deadline).await?;
+        Ok(slot)
     }
 
     /// Makes failed checks take as long as one of a stored hash of this cost.
@@ -147,9 +152,7 @@ impl Hasher {
         };
         let text = peppered.as_ref().map_or("", |peppered| &peppered.input).as_bytes();
         let hash = peppered.as_ref().map(|peppered| peppered.hash);
-        let client = origin.client_key();
-        let _slot = self.slots.acquire(client).ok_or(NO_SLOT)?;
-        let client = ClientKey::from(client);
+        let client = ClientKey::from(origin.client_key());
         let verdict = self.engine.verify(text, hash, self.cost, client, origin.deadline).await?;
         let verdict = observe(verdict);
         if let Some(unknown) = unknown {
@@ -166,20 +169,28 @@ impl Hasher {
         Ok(Verification { is_match, needs_rehash })
     }
 
-    /// Verifies a password against a hash of another algorithm, which has no pepper.
+    /// Verifies a password against a hash of another algorithm, which has no pepper. A lane does the work
+    /// of a failed check meanwhile, so that a mismatch tells such a hash from others only if its check takes
+    /// longer.
     async fn verify_foreign(
         &self,
         password: &PresentedPassword,
         stored: ForeignHash,
         origin: RequestOrigin,
     ) -> Result<Verification, HashError> {
-        let client = origin.client_key();
-        let _slot = self.slots.acquire(client).ok_or(NO_SLOT)?;
+        let (client, deadline) = (origin.client_key(), origin.deadline);
         let can_rehash = password.valid().is_some_and(|valid| stored.is_of_bytes(valid.expose()));
-        let check = stored.check(password.secret().clone());
-        let client = ClientKey::from(client);
-        let verdict = self.engine.verify_foreign(check, self.cost, client, origin.deadline).await?;
-        let is_match = observe(verdict).is_match();
+        let (password, work) = (password.secret().clone(), stored.work);
+        let check = move || stored.matches(password.expose_secret());
+        let per_second = self.engine.stats().iterations_per_second;
+        let mut padding = JoinSet::new();
+        padding.spawn(self.engine.verify(b"", None, self.cost, client.into(), deadline));
+        let checked = self.foreign.run(check, work, client, deadline, per_second).await;
+        if !matches!(checked, Ok(Timed { value: true, .. })) {
+            // An error here would refund the attempt of a wrong guess.
+            let _ = padding.join_next().await;
+        }
+        let is_match = observe(checked?);
         Ok(Verification { is_match, needs_rehash: is_match && can_rehash })
     }
 }

@@ -10,11 +10,10 @@ use std::time::Instant;
 use futures_channel::oneshot;
 
 use crate::job::{AdmissionRequest, Answer, Job, Reply};
-use crate::password::ExpandedPassword;
-use crate::scheduler::{Refusal, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::stored::Stored;
 use crate::worker::{CALIBRATION_ITERATIONS, Shared, calibrate, lower_priority};
-use crate::{ClientKey, Cost, EngineError, ForeignCheck, Settings, Stats, Timed, Verdict};
+use crate::{ClientKey, Cost, EngineError, Settings, Stats, Timed, Verdict};
 
 /// Computes bcrypt on its own threads.
 ///
@@ -110,10 +109,7 @@ impl Engine {
         let now = Instant::now();
         let work = self.failed_cost(cost).iterations();
         let request = AdmissionRequest::new(client, work, now, deadline);
-        let check = |scheduler: &mut Scheduler| scheduler.check_admission(request, now);
-        self.shared.locked_async(check).await.map_err(|Refusal { retry_after, is_full }| {
-            EngineError::Refused { retry_after, is_full }
-        })
+        self.shared.locked_async(|scheduler| scheduler.check_admission(request, now)).await
     }
 
     /// Hashes a password with a fresh salt, to `$2b$…` of 60 characters.
@@ -126,26 +122,13 @@ impl Engine {
         client: ClientKey,
         deadline: Instant,
     ) -> impl Future<Output = Result<Timed<String>, EngineError>> + Send + use<> {
-        let mut salt = [0; 16];
-        let (reply, answer) = oneshot::channel();
-        let answer = getrandom::fill(&mut salt).map(|()| {
-            let job = Job {
-                password: ExpandedPassword::new(password),
-                salt,
-                iterations: cost.iterations(),
-                iterations_if_wrong: 0,
-                expected: None,
-                foreign: None,
-                client,
-                submitted: Instant::now(),
-                deadline,
-                reply,
-            };
-            self.submit(job, answer)
-        });
+        let (mut job, answer) = Job::new(password, cost.iterations(), client, deadline);
+        let salted = getrandom::fill(&mut job.salt).map_err(EngineError::Random);
+        let salt = job.salt;
+        let answer = self.submit(job, answer);
         async move {
-            let answer = answer.map_err(EngineError::Random)?;
-            let answer = answer.await.map_err(|_| EngineError::Lost)??;
+            salted?;
+            let answer = answer.await?;
             let digest = answer.digest;
             Ok(done(&answer, Stored { cost, salt, digest }.format()))
         }
@@ -166,96 +149,23 @@ impl Engine {
         deadline: Instant,
     ) -> impl Future<Output = Result<Timed<Verdict>, EngineError>> + Send + use<> {
         let parsed = stored.and_then(Stored::parse);
-        let failure = if stored.is_some() && parsed.is_none() {
-            Verdict::Malformed
-        } else {
-            Verdict::Mismatch
-        };
+        let is_malformed = stored.is_some() && parsed.is_none();
+        let failure = if is_malformed { Verdict::Malformed } else { Verdict::Mismatch };
         if let Some(stored) = parsed {
             self.note_stored_cost(stored.cost);
         }
         let failed_cost = self.failed_cost(current);
         let cost = parsed.map_or(failed_cost, |stored| stored.cost);
-        let (reply, answer) = oneshot::channel();
-        let job = Job {
-            password: ExpandedPassword::new(password),
-            salt: parsed.map_or([0; 16], |stored| stored.salt),
-            iterations: cost.iterations(),
-            iterations_if_wrong: failed_cost.iterations(),
-            expected: parsed.map(|stored| stored.digest),
-            foreign: None,
-            client,
-            submitted: Instant::now(),
-            deadline,
-            reply,
-        };
+        let (mut job, answer) = Job::new(password, cost.iterations(), client, deadline);
+        job.iterations_if_wrong = failed_cost.iterations();
+        if let Some(stored) = parsed {
+            (job.salt, job.expected) = (stored.salt, Some(stored.digest));
+        }
         let answer = self.submit(job, answer);
         async move {
-            let answer = answer.await.map_err(|_| EngineError::Lost)??;
-            let verdict = if answer.matches {
-                let rehash = cost != current;
-                Verdict::Match { rehash }
-            } else {
-                failure
-            };
-            Ok(done(&answer, verdict))
-        }
-    }
-
-    /// Checks a password against a hash of another algorithm. A match asks for a rehash.
-    ///
-    /// A refusal takes as long as one of [`Self::verify`], unless the check takes longer: a lane does the
-    /// work of a failed verification meanwhile. So a refusal tells such a hash from others only if its
-    /// check is more expensive than they are.
-    pub fn verify_foreign(
-        &self,
-        check: ForeignCheck,
-        current: Cost,
-        client: ClientKey,
-        deadline: Instant,
-    ) -> impl Future<Output = Result<Timed<Verdict>, EngineError>> + Send + use<> {
-        let submitted = Instant::now();
-        let job = |iterations, foreign, reply| Job {
-            password: ExpandedPassword::new(b""),
-            salt: [0; 16],
-            iterations,
-            iterations_if_wrong: 0,
-            expected: None,
-            foreign,
-            client,
-            submitted,
-            deadline,
-            reply,
-        };
-        let (reply, answer) = oneshot::channel();
-        let check = job(check.work, Some(check.run), reply);
-        let (reply, mut padding) = oneshot::channel();
-        let padding_job = job(self.failed_cost(current).iterations(), None, reply);
-        let shared = Arc::clone(&self.shared);
-        async move {
-            let submit = |scheduler: &mut Scheduler| {
-                scheduler.submit(check, Instant::now());
-                scheduler.submit(padding_job, Instant::now());
-            };
-            shared.locked_async(submit).await;
-            shared.wake();
-            drop(shared);
-            // A refusal comes at once.
-            let padded = padding.try_recv().ok().flatten().transpose()?;
-            let answer = answer.await.map_err(|_| EngineError::Lost)??;
-            if answer.matches {
-                return Ok(done(&answer, Verdict::Match { rehash: true }));
-            }
-            let padded = match padded {
-                Some(padded) => padded,
-                // Late or evicted: an error would refund the attempt of a wrong guess.
-                None => match padding.await {
-                    Ok(Ok(padded)) => padded,
-                    _ => return Ok(done(&answer, Verdict::Mismatch)),
-                },
-            };
-            let slower = if padded.ran > answer.ran { padded } else { answer };
-            Ok(done(&slower, Verdict::Mismatch))
+            let answer = answer.await?;
+            let rehash = cost != current;
+            Ok(done(&answer, if answer.matches { Verdict::Match { rehash } } else { failure }))
         }
     }
 
@@ -263,14 +173,14 @@ impl Engine {
         &self,
         job: Job,
         answer: oneshot::Receiver<Reply>,
-    ) -> impl Future<Output = Result<Reply, oneshot::Canceled>> + Send + use<> {
+    ) -> impl Future<Output = Reply> + Send + use<> {
         let shared = Arc::clone(&self.shared);
         async move {
             shared.locked_async(|scheduler| scheduler.submit(job, Instant::now())).await;
             shared.wake();
             // Waiting jobs do not keep a dropped engine.
             drop(shared);
-            answer.await
+            answer.await.map_err(|_| EngineError::Lost)?
         }
     }
 }

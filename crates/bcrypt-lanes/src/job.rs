@@ -1,5 +1,6 @@
 //! One hash computation, from the queue to its result.
 
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use futures_channel::oneshot;
@@ -7,7 +8,25 @@ use subtle::ConstantTimeEq;
 
 use crate::password::ExpandedPassword;
 use crate::stored::Digest;
-use crate::{ClientKey, EngineError};
+use crate::{EngineError, Stats};
+
+/// The client that a job is accounted to: waiting clients get equal shares of the engine, however
+/// many jobs each has.
+///
+/// Opaque to the engine. The service derives it from a client's address and decides what one client
+/// is, for example by masking IPv6 addresses to their /64. The default key is for the service's own
+/// work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientKey(pub u128);
+
+impl From<IpAddr> for ClientKey {
+    fn from(address: IpAddr) -> Self {
+        Self(match address {
+            IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
+            IpAddr::V6(v6) => v6.to_bits(),
+        })
+    }
+}
 
 /// The result of a finished job.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +40,7 @@ pub(crate) struct Answer {
 
 pub(crate) type Reply = Result<Answer, EngineError>;
 
-/// A hash to compute, and the channel for its result. A job with a foreign check needs no lane; of the
-/// fields of bcrypt, only `iterations` counts for it.
+/// A hash to compute, and the channel for its result.
 pub(crate) struct Job {
     pub(crate) password: ExpandedPassword,
     pub(crate) salt: [u8; 16],
@@ -32,8 +50,6 @@ pub(crate) struct Job {
     pub(crate) iterations_if_wrong: u64,
     /// `None` for a new hash and for dummy work: nothing matches.
     pub(crate) expected: Option<Digest>,
-    /// A check by another algorithm.
-    pub(crate) foreign: Option<Box<dyn FnOnce() -> bool + Send>>,
     pub(crate) client: ClientKey,
     pub(crate) submitted: Instant,
     pub(crate) deadline: Instant,
@@ -48,28 +64,42 @@ pub(crate) struct AdmissionRequest {
     pub(crate) work: u64,
     /// When the job should be finished: some time before its deadline.
     pub(crate) due: Instant,
-    pub(crate) is_foreign: bool,
 }
 
 impl AdmissionRequest {
     /// Keeps a fifth of the time as a reserve for a machine that slows down after admission.
     pub(crate) fn new(client: ClientKey, work: u64, submitted: Instant, deadline: Instant) -> Self {
         let time = deadline.saturating_duration_since(submitted);
-        Self { client, work, due: submitted + time / 5 * 4, is_foreign: false }
+        Self { client, work, due: submitted + time / 5 * 4 }
     }
 }
 
 impl Job {
-    /// What admission control needs to know about it.
-    pub(crate) fn admission_request(&self) -> AdmissionRequest {
-        let request =
-            AdmissionRequest::new(self.client, self.work(), self.submitted, self.deadline);
-        AdmissionRequest { is_foreign: self.is_foreign(), ..request }
+    /// A hash with a salt of zeros to compute, and the receiver of its result.
+    pub(crate) fn new(
+        password: &[u8],
+        iterations: u64,
+        client: ClientKey,
+        deadline: Instant,
+    ) -> (Self, oneshot::Receiver<Reply>) {
+        let (reply, receiver) = oneshot::channel();
+        let job = Self {
+            password: ExpandedPassword::new(password),
+            salt: [0; 16],
+            iterations,
+            iterations_if_wrong: 0,
+            expected: None,
+            client,
+            submitted: Instant::now(),
+            deadline,
+            reply,
+        };
+        (job, receiver)
     }
 
-    /// Whether it runs beside the lanes.
-    pub(crate) fn is_foreign(&self) -> bool {
-        self.foreign.is_some()
+    /// What admission control needs to know about it.
+    pub(crate) fn admission_request(&self) -> AdmissionRequest {
+        AdmissionRequest::new(self.client, self.work(), self.submitted, self.deadline)
     }
 
     /// The maximum number of iterations, used for queueing and estimates.
@@ -91,6 +121,16 @@ impl Job {
             JobState::Expired
         } else {
             JobState::Live
+        }
+    }
+
+    /// Gives up and counts a job that is no longer worth computing.
+    pub(crate) fn discard(self, state: JobState, counters: &mut Stats) {
+        if state == JobState::Expired {
+            counters.expired += 1;
+            self.answer(Err(EngineError::DeadlinePassed));
+        } else {
+            counters.dropped += 1;
         }
     }
 
@@ -117,21 +157,9 @@ pub(crate) mod tests {
 
     /// A job of `iterations` for `client`, a minute to be done in, and its answer's receiver.
     pub(crate) fn job(client: u128, iterations: u64) -> (Job, oneshot::Receiver<Reply>) {
-        let (reply, receiver) = oneshot::channel();
-        let now = Instant::now();
-        let job = Job {
-            password: ExpandedPassword::new(b"secret"),
-            salt: [7; 16],
-            iterations,
-            iterations_if_wrong: 0,
-            expected: None,
-            foreign: None,
-            client: ClientKey(client),
-            submitted: now,
-            deadline: now + Duration::from_mins(1),
-            reply,
-        };
-        (job, receiver)
+        let deadline = Instant::now() + Duration::from_mins(1);
+        let (job, receiver) = Job::new(b"secret", iterations, ClientKey(client), deadline);
+        (Job { salt: [7; 16], ..job }, receiver)
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use zeroize::Zeroize;
 
+use crate::Stats;
 use crate::job::{Answer, Job, JobState};
 use crate::kernel;
 use crate::kernel::{Lane, MAX_LANES};
 use crate::scheduler::Load;
 use crate::stored::Digest;
-use crate::{ClientKey, Stats};
 
 /// Lanes and the jobs in them. Busy lanes come first: the last one moves into the slot of a removed
 /// one, a copy of 4 KiB.
@@ -40,17 +40,15 @@ impl LaneGroup {
         self.running.len()
     }
 
-    /// The clients of the jobs.
-    pub(crate) fn clients(&self) -> impl Iterator<Item = ClientKey> {
-        self.running.iter().map(|running| running.job.client)
-    }
-
     pub(crate) fn load(&self) -> Load {
         let missing = |running: &Running| match running.failed {
             Some(_) => running.left,
             None => running.left + (running.job.work() - running.job.iterations),
         };
-        Load { jobs: self.width(), work: self.running.iter().map(missing).sum() }
+        Load {
+            clients: self.running.iter().map(|running| running.job.client).collect(),
+            work: self.running.iter().map(missing).sum(),
+        }
     }
 
     /// Puts a job into a free lane.
@@ -79,32 +77,23 @@ impl LaneGroup {
     pub(crate) fn collect_finished(&mut self, now: Instant) -> Stats {
         let mut ended = Stats::default();
         for index in (0..self.width()).rev() {
-            match self.outcome(index) {
-                Some((digest, matches)) => {
-                    let Running { job, started, .. } = self.remove(index);
-                    let answer = Answer {
-                        digest,
-                        matches,
-                        waited: started.saturating_duration_since(job.submitted),
-                        ran: now.saturating_duration_since(started),
-                    };
-                    ended.completed += 1;
-                    ended.waited += answer.waited;
-                    ended.ran += answer.ran;
-                    job.answer(Ok(answer));
-                }
-                None => match self.running[index].job.state(now) {
-                    JobState::Live => {}
-                    JobState::Cancelled => {
-                        ended.dropped += 1;
-                        self.remove(index);
-                    }
-                    JobState::Expired => {
-                        ended.expired += 1;
-                        let late = self.remove(index).job;
-                        late.answer(Err(crate::EngineError::DeadlinePassed));
-                    }
-                },
+            if let Some((digest, matches)) = self.outcome(index) {
+                let Running { job, started, .. } = self.remove(index);
+                let answer = Answer {
+                    digest,
+                    matches,
+                    waited: started.saturating_duration_since(job.submitted),
+                    ran: now.saturating_duration_since(started),
+                };
+                ended.completed += 1;
+                ended.waited += answer.waited;
+                ended.ran += answer.ran;
+                job.answer(Ok(answer));
+                continue;
+            }
+            let state = self.running[index].job.state(now);
+            if state != JobState::Live {
+                self.remove(index).job.discard(state, &mut ended);
             }
         }
         ended

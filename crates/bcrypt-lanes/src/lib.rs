@@ -7,22 +7,17 @@
 //! From the outside in:
 //!
 //! - `engine`: the public API. [`Engine::hash`] and [`Engine::verify`] return futures for any
-//!   runtime; `settings`, `stats`, `error`, `outcome` and `client_key` are its types.
+//!   runtime; `settings` and `outcome` are its types.
 //! - `scheduler`: admission control and dispatch, shared by all workers under one lock. `queue`
 //!   orders waiting jobs fairly over clients; `throughput` estimates the speed of this machine.
 //! - `worker`: one low-priority thread per core. About once a millisecond it collects finished
 //!   hashes from its `lane_group`, drops cancelled and expired jobs, and fills free lanes. A `job`
 //!   travels from the engine through the queue into a lane, which completes it.
-//! - `lane`, `password`, `stored`, `cost`: one bcrypt, from password to `$2b$…`.
-//! - `foreign`: checks by other algorithms, which run beside the lanes.
+//! - `lane`, `password`, `stored`: one bcrypt, from password to `$2b$…`.
 //! - `kernel`: the hot loop, one instance for each number of lanes; `pi`: Blowfish's tables.
 //! - [`self_test`]: known-answer tests of every kernel, to run before serving.
 
-mod client_key;
-mod cost;
 mod engine;
-mod error;
-mod foreign;
 mod job;
 mod kernel;
 mod lane;
@@ -34,18 +29,14 @@ mod queue;
 mod scheduler;
 mod self_test;
 mod settings;
-mod stats;
 mod stored;
 mod throughput;
 mod worker;
 
-pub use client_key::ClientKey;
-pub use cost::Cost;
 pub use engine::Engine;
-pub use error::EngineError;
-pub use foreign::ForeignCheck;
-pub use outcome::{Timed, Verdict};
+pub use job::ClientKey;
+pub use outcome::{EngineError, Stats, Timed, Verdict};
 pub use self_test::{SelfTestError, self_test};
 pub use settings::Settings;
-pub use stats::Stats;
-pub use stored::stored_cost;
+pub use stored::{Cost, stored_cost};
+pub use worker::lower_priority;

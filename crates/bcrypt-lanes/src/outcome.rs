@@ -1,4 +1,4 @@
-//! Results of the engine.
+//! What the engine answers, and what it counts.
 
 use std::time::Duration;
 
@@ -33,4 +33,56 @@ impl Verdict {
     pub const fn is_match(self) -> bool {
         matches!(self, Self::Match { .. })
     }
+}
+
+/// Why a job was not computed. No variant says anything about the password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    /// Refused at admission because it would miss its deadline or the queue is full. Nothing was
+    /// computed.
+    #[error("too many passwords are waiting, try again in {retry_after:?}")]
+    Refused {
+        /// When the same request would be admitted if no others arrive. At least one millisecond.
+        retry_after: Duration,
+        /// Whether a client without jobs would be refused as well, not only one with as many jobs here
+        /// as this one.
+        is_full: bool,
+    },
+    /// The deadline passed while the job was queued or computed.
+    #[error("the deadline passed before the password was checked")]
+    DeadlinePassed,
+    /// The worker panicked, or the engine was dropped.
+    #[error("the password engine lost the job")]
+    Lost,
+    /// The operating system provided no random bytes for a salt.
+    #[error("no randomness for a salt")]
+    Random(#[source] getrandom::Error),
+}
+
+/// A snapshot of an engine. Counters start at zero with the engine and only increase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Jobs waiting for a lane.
+    pub queued: usize,
+    /// Lanes in use.
+    pub lanes_busy: usize,
+    /// Lanes of all threads.
+    pub lanes_total: usize,
+    /// Counter: completed jobs.
+    pub completed: u64,
+    /// Counter: jobs refused at submission, by [`Engine::check_admission`](crate::Engine::check_admission), or
+    /// because another client's job displaced them.
+    pub refused: u64,
+    /// Counter: jobs whose deadline passed.
+    pub expired: u64,
+    /// Counter: jobs whose future was dropped.
+    pub dropped: u64,
+    /// Counter: worker panics. A worker that panics loses the jobs in its lanes and restarts.
+    pub panics: u64,
+    /// Counter: total time that completed jobs waited for a lane.
+    pub waited: Duration,
+    /// Counter: total time that completed jobs spent in a lane.
+    pub ran: Duration,
+    /// Estimated throughput of all lanes together, in iterations per second (cost c takes 2^c).
+    pub iterations_per_second: u64,
 }

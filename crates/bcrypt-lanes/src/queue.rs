@@ -23,8 +23,6 @@ pub(crate) struct Queue {
     jobs: BTreeMap<Tag, Job>,
     /// Iterations of all of them.
     work: u64,
-    /// How many of them need no lane.
-    foreign: usize,
     /// The tags of each client's jobs, oldest first; no entry is empty.
     per_client: HashMap<ClientKey, VecDeque<Tag>>,
     /// A lower bound of all deadlines.
@@ -44,16 +42,6 @@ pub(crate) struct QueuePosition {
     pub(crate) own: u64,
 }
 
-/// The result of pushing a job.
-pub(crate) enum PushOutcome {
-    /// The job is queued.
-    Queued,
-    /// The job is queued and displaced this one: the newest job of the client with the most jobs.
-    Displaced(Job),
-    /// The queue is full and no client has more jobs than this one's: the job is handed back.
-    Rejected(Job),
-}
-
 impl Queue {
     /// An empty queue for `limit` jobs.
     pub(crate) fn new(limit: usize) -> Self {
@@ -63,7 +51,6 @@ impl Queue {
             arrivals: 0,
             jobs: BTreeMap::new(),
             work: 0,
-            foreign: 0,
             per_client: HashMap::new(),
             earliest_deadline: None,
         }
@@ -71,11 +58,6 @@ impl Queue {
 
     pub(crate) fn len(&self) -> usize {
         self.jobs.len()
-    }
-
-    /// How many jobs need no lane.
-    pub(crate) fn foreign(&self) -> usize {
-        self.foreign
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -136,31 +118,22 @@ impl Queue {
         last.map_or(self.clock, |tag| tag.0.max(self.clock)) + work
     }
 
-    /// Queues a job, displacing one of a client with more jobs if the queue is full.
-    pub(crate) fn push(&mut self, job: Job, position: QueuePosition) -> PushOutcome {
-        if !self.is_full() {
-            self.insert(job, position);
-            return PushOutcome::Queued;
+    /// Queues a job. Returns the one that has no place if the queue is full: the newest job of the client
+    /// with the most, or this one if no client has more than its own.
+    pub(crate) fn push(&mut self, job: Job, position: QueuePosition) -> Option<Job> {
+        let mut displaced = None;
+        if self.is_full() {
+            let Some(client) = self.displaceable_for(job.client) else { return Some(job) };
+            displaced = self.remove_newest(client);
         }
-        let displaceable = self.displaceable_for(job.client);
-        match displaceable.and_then(|client| self.remove_newest(client)) {
-            Some(displaced) => {
-                self.insert(job, position);
-                PushOutcome::Displaced(displaced)
-            }
-            None => PushOutcome::Rejected(job),
-        }
-    }
-
-    fn insert(&mut self, job: Job, position: QueuePosition) {
         let tag = (position.finish, self.arrivals);
         self.arrivals += 1;
         let earliest = self.earliest_deadline.unwrap_or(job.deadline);
         self.earliest_deadline = Some(earliest.min(job.deadline));
         self.per_client.entry(job.client).or_default().push_back(tag);
-        self.foreign += usize::from(job.is_foreign());
         self.work += job.work();
         self.jobs.insert(tag, job);
+        displaced
     }
 
     fn remove_newest(&mut self, client: ClientKey) -> Option<Job> {
@@ -183,11 +156,10 @@ impl Queue {
         Some(job)
     }
 
-    /// Removes the next job for a lane of a client that `is_wanted`.
+    /// Removes the next job of a client that `is_wanted`.
     pub(crate) fn pop_of(&mut self, is_wanted: impl Fn(ClientKey) -> bool) -> Option<Job> {
         let wanted = self.per_client.iter().filter(|(client, _)| is_wanted(**client));
-        let tags = wanted.flat_map(|(_, tags)| tags);
-        let tag = *tags.filter(|tag| !self.jobs[*tag].is_foreign()).min()?;
+        let tag = *wanted.filter_map(|(_, tags)| tags.iter().min()).min()?;
         let job = self.jobs.remove(&tag)?;
         self.forget(&job, tag);
         Some(job)
@@ -195,7 +167,6 @@ impl Queue {
 
     /// Updates the counts after `job` was removed.
     fn forget(&mut self, job: &Job, tag: Tag) {
-        self.foreign -= usize::from(job.is_foreign());
         self.work -= job.work();
         if let Some(tags) = self.per_client.get_mut(&job.client) {
             tags.retain(|other| *other != tag);

@@ -1,18 +1,23 @@
 //! Admission control and dispatch, shared by all workers under one lock.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::mem;
 use std::time::{Duration, Instant};
 
 use crate::job::{AdmissionRequest, Job, JobState};
-use crate::queue::{PushOutcome, Queue, QueuePosition};
+use crate::kernel::MAX_LANES;
+use crate::queue::{Queue, QueuePosition};
 use crate::throughput::Throughput;
 use crate::{ClientKey, EngineError, Settings, Stats};
 
-mod newcomers;
-mod reports;
-
 /// Clients never retry immediately.
 const MIN_RETRY_AFTER: Duration = Duration::from_millis(1);
+
+/// Of all lanes, for a client to be a flood: a quarter.
+const FLOOD_SHARE: usize = 4;
+/// Jobs in a short queue, for each lane.
+const SHORT_QUEUE: usize = 4;
 
 /// The queue, the load of each worker, and the counters.
 pub(crate) struct Scheduler {
@@ -21,29 +26,16 @@ pub(crate) struct Scheduler {
     queue: Queue,
     lanes: usize,
     loads: Vec<Load>,
-    /// The running foreign checks; at most one for each worker.
-    foreign: Load,
-    /// The clients of the jobs in the lanes of each worker.
-    clients: Vec<Vec<ClientKey>>,
     /// How many lanes each client has; no entry is zero.
     lanes_of: HashMap<ClientKey, usize>,
     /// Only the counters are used.
     counters: Stats,
 }
 
-/// Why a job is not admitted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    /// At least [`MIN_RETRY_AFTER`].
-    pub(crate) retry_after: Duration,
-    /// Whether its client has no queued job, so that every client would be refused.
-    pub(crate) is_full: bool,
-}
-
-/// The jobs in the lanes of one worker, or beside the lanes of all.
-#[derive(Clone, Copy, Default)]
+/// The jobs in the lanes of one worker.
+#[derive(Clone, Default)]
 pub(crate) struct Load {
-    pub(crate) jobs: usize,
+    pub(crate) clients: Vec<ClientKey>,
     /// Remaining iterations of all of them.
     pub(crate) work: u64,
 }
@@ -56,8 +48,6 @@ impl Scheduler {
             queue: Queue::new(settings.queue),
             lanes: settings.lanes,
             loads: vec![Load::default(); settings.threads],
-            foreign: Load::default(),
-            clients: vec![Vec::new(); settings.threads],
             lanes_of: HashMap::new(),
             counters: Stats::default(),
         }
@@ -74,21 +64,16 @@ impl Scheduler {
         if self.stopping {
             return;
         }
-        let position = match self.admit(job.admission_request(), now) {
-            Ok(position) => position,
-            Err(refusal) => return self.refuse(job, refusal),
+        let refused = match self.admit(job.admission_request(), now) {
+            Ok(position) => self.queue.push(job, position).map(|job| {
+                let position = self.fair_position(job.admission_request(), now);
+                (job, self.refusal(position))
+            }),
+            Err(refusal) => Some((job, refusal)),
         };
-        match self.queue.push(job, position) {
-            PushOutcome::Queued => {}
-            PushOutcome::Displaced(displaced) => {
-                let position = self.fair_position(displaced.admission_request(), now);
-                let refusal = self.refusal(position);
-                self.refuse(displaced, refusal);
-            }
-            PushOutcome::Rejected(job) => {
-                let refusal = self.refusal(position);
-                self.refuse(job, refusal);
-            }
+        if let Some((job, refusal)) = refused {
+            self.counters.refused += 1;
+            job.answer(Err(refusal));
         }
     }
 
@@ -97,17 +82,20 @@ impl Scheduler {
         &mut self,
         request: AdmissionRequest,
         now: Instant,
-    ) -> Result<(), Refusal> {
-        let position = self.admit(request, now).inspect_err(|_| self.counters.refused += 1)?;
-        if self.queue.has_capacity_for(request.client) {
-            return Ok(());
-        }
-        self.counters.refused += 1;
-        Err(self.refusal(position))
+    ) -> Result<(), EngineError> {
+        let admitted = self.admit(request, now).and_then(|position| {
+            let has_capacity = self.queue.has_capacity_for(request.client);
+            has_capacity.then_some(()).ok_or_else(|| self.refusal(position))
+        });
+        admitted.inspect_err(|_| self.counters.refused += 1)
     }
 
     /// The position of a job, unless it would miss its deadline there.
-    fn admit(&mut self, request: AdmissionRequest, now: Instant) -> Result<QueuePosition, Refusal> {
+    fn admit(
+        &mut self,
+        request: AdmissionRequest,
+        now: Instant,
+    ) -> Result<QueuePosition, EngineError> {
         let position = self.fair_position(request, now);
         if self.overrun(request, position, now).is_none() && !self.queue.is_full() {
             return Ok(position);
@@ -116,7 +104,9 @@ impl Scheduler {
         self.evict_dead(now);
         let position = self.fair_position(request, now);
         match self.overrun(request, position, now) {
-            Some(retry_after) => Err(Refusal { retry_after, is_full: position.own == 0 }),
+            Some(retry_after) => {
+                Err(EngineError::Refused { retry_after, is_full: position.own == 0 })
+            }
             None => Ok(position),
         }
     }
@@ -131,13 +121,10 @@ impl Scheduler {
         position: QueuePosition,
         now: Instant,
     ) -> Option<Duration> {
-        let foreign = self.foreign.jobs + self.queue.foreign() + usize::from(request.is_foreign);
-        let in_lanes = self.lanes_busy() + self.queue.len() - self.queue.foreign()
-            + usize::from(!request.is_foreign);
-        if in_lanes <= self.lanes_total() && foreign <= self.loads.len() {
+        if self.lanes_busy() + self.queue.len() < self.lanes_total() {
             return None;
         }
-        let done = self.wait(position) + self.run_time(request.work, request.is_foreign);
+        let done = self.wait(position) + self.run_time(request.work);
         let overrun = done.checked_sub(request.due.saturating_duration_since(now))?;
         (!overrun.is_zero()).then(|| overrun.max(MIN_RETRY_AFTER))
     }
@@ -145,10 +132,9 @@ impl Scheduler {
     fn fair_position(&self, request: AdmissionRequest, now: Instant) -> QueuePosition {
         let running = self.running();
         self.queue.position(request.client, request.work, |ahead, job| {
-            let AdmissionRequest { work, due, is_foreign, .. } = job.admission_request();
+            let AdmissionRequest { work, due, .. } = job.admission_request();
             let done = |ahead| {
-                self.throughput.time_for(running + ahead, self.lanes_total())
-                    + self.run_time(work, is_foreign)
+                self.throughput.time_for(running + ahead, self.lanes_total()) + self.run_time(work)
             };
             // A machine that others slowed down has jobs that nothing saves: they protect no place.
             done(ahead) <= job.deadline.saturating_duration_since(now)
@@ -165,25 +151,20 @@ impl Scheduler {
         self.throughput.time_for(self.running() + position.ahead + position.own, self.lanes_total())
     }
 
-    /// How long a job runs: in one of the lanes while all are busy, or beside them on half a core.
-    fn run_time(&self, work: u64, is_foreign: bool) -> Duration {
-        self.throughput.time_for(work, if is_foreign { self.lanes / 2 } else { 1 })
+    /// How long a job runs in its lane while all lanes are busy.
+    fn run_time(&self, work: u64) -> Duration {
+        self.throughput.time_for(work, 1)
     }
 
     /// The refusal of a job that would wait here in a queue without room for it.
-    fn refusal(&self, position: QueuePosition) -> Refusal {
+    fn refusal(&self, position: QueuePosition) -> EngineError {
         let retry_after = self.wait(position).max(MIN_RETRY_AFTER);
-        Refusal { retry_after, is_full: position.own == 0 }
+        EngineError::Refused { retry_after, is_full: position.own == 0 }
     }
 
-    /// Remaining iterations in all lanes, and of the foreign checks.
+    /// Remaining iterations in all lanes.
     fn running(&self) -> u64 {
-        self.loads.iter().map(|load| load.work).sum::<u64>() + self.foreign.work
-    }
-
-    /// Whether jobs wait.
-    pub(crate) fn has_queued(&self) -> bool {
-        self.queue.len() > 0
+        self.loads.iter().map(|load| load.work).sum()
     }
 
     /// Completes queued jobs whose deadline has passed: no lane may become free for a long time.
@@ -195,38 +176,23 @@ impl Scheduler {
 
     fn evict_dead(&mut self, now: Instant) {
         for (state, job) in self.queue.remove_dead(now) {
-            self.drop_job(job, state);
+            job.discard(state, &mut self.counters);
         }
     }
 
-    fn refuse(&mut self, job: Job, Refusal { retry_after, is_full }: Refusal) {
-        self.counters.refused += 1;
-        job.answer(Err(EngineError::Refused { retry_after, is_full }));
-    }
-
-    fn drop_job(&mut self, job: Job, state: JobState) {
-        match state {
-            JobState::Expired => {
-                self.counters.expired += 1;
-                job.answer(Err(EngineError::DeadlinePassed));
-            }
-            JobState::Live | JobState::Cancelled => self.counters.dropped += 1,
-        }
-    }
-
-    /// The next job for a worker, if there is room for it. The order holds for both kinds of jobs: one
-    /// that waits for its room delays those behind it, as admission assumed. The cores are busy meanwhile.
+    /// The next job for a worker that has a free lane, unless another worker has fewer lanes in use: two
+    /// jobs run faster on two cores than in two lanes of one.
     pub(crate) fn take(&mut self, worker: usize, now: Instant) -> Option<Job> {
+        let mine = self.loads[worker].clients.len();
+        let is_next = self.loads.iter().all(|other| other.clients.len() >= mine);
         while let Some(first) = self.queue.first() {
-            let is_foreign = first.is_foreign();
-            let place = if is_foreign { &self.foreign } else { &self.loads[worker] };
-            let mine = place.jobs;
-            if !self.has_room(worker, is_foreign) && first.state(now) == JobState::Live {
-                return self.take_newcomer(worker, now);
+            if !(is_next && mine < self.lanes) && first.state(now) == JobState::Live {
+                let has_one_more = is_next && mine == self.lanes && mine < MAX_LANES;
+                return if has_one_more { self.take_newcomer(worker, now) } else { None };
             }
             let job = self.queue.pop()?;
             let state = match job.state(now) {
-                // It would occupy a place that another job needs. An idle worker tries anyway.
+                // It would occupy a lane that another job needs. An idle worker tries anyway.
                 JobState::Live if mine > 0 && self.is_too_late(&job, now) => JobState::Expired,
                 state => state,
             };
@@ -234,29 +200,89 @@ impl Scheduler {
                 self.occupy(worker, &job);
                 return Some(job);
             }
-            self.drop_job(job, state);
+            job.discard(state, &mut self.counters);
         }
         None
     }
 
-    /// Whether a worker has a free lane and no other worker has fewer lanes in use: two jobs run faster
-    /// on two cores than in two lanes of one. Or whether fewer foreign checks run than there are workers.
-    fn has_room(&self, worker: usize, is_foreign: bool) -> bool {
-        if is_foreign {
-            return self.foreign.jobs < self.loads.len();
-        }
-        let mine = self.loads[worker].jobs;
-        mine < self.lanes && self.loads.iter().all(|other| other.jobs >= mine)
+    fn is_too_late(&self, job: &Job, now: Instant) -> bool {
+        self.run_time(job.iterations) > job.deadline.saturating_duration_since(now)
     }
 
-    fn is_too_late(&self, job: &Job, now: Instant) -> bool {
-        let lanes = if job.is_foreign() { self.lanes } else { 1 };
-        let time = self.throughput.time_for(job.iterations, lanes);
-        time > job.deadline.saturating_duration_since(now)
+    /// A job for the lane more of a worker whose others are busy, of a client that has none.
+    ///
+    /// All jobs have the same work and advance by the same slices, so jobs that begin together end
+    /// together. A flood of one client then holds all lanes for the time of a hash, begins its next jobs at
+    /// once, and a job of another client would wait up to as long as it runs.
+    fn take_newcomer(&mut self, worker: usize, now: Instant) -> Option<Job> {
+        if !self.newcomers_may_pass(now) {
+            return None;
+        }
+        let job = self.queue.pop_of(|client| !self.lanes_of.contains_key(&client))?;
+        let state = job.state(now);
+        if state != JobState::Live {
+            job.discard(state, &mut self.counters);
+            return None;
+        }
+        self.occupy(worker, &job);
+        Some(job)
+    }
+
+    /// Whether one client floods, and the queued jobs have twice the time that they need: admitted jobs
+    /// are not delayed past their deadlines.
+    fn newcomers_may_pass(&self, now: Instant) -> bool {
+        let lanes = self.lanes_total();
+        let many = lanes.div_ceil(FLOOD_SHARE).max(2);
+        let has_flood = self.lanes_of.values().any(|lanes| *lanes >= many);
+        if !has_flood || self.queue.len() > SHORT_QUEUE * lanes {
+            return false;
+        }
+        let time = self.throughput.time_for(self.running() + self.queue.work(), lanes);
+        self.queue.earliest_deadline().is_none_or(|deadline| now + 2 * time <= deadline)
+    }
+
+    /// Counts a job that a worker starts.
+    fn occupy(&mut self, worker: usize, job: &Job) {
+        let load = &mut self.loads[worker];
+        load.work += job.work();
+        load.clients.push(job.client);
+        *self.lanes_of.entry(job.client).or_default() += 1;
+    }
+
+    /// Updates what a worker has in its lanes and adds the outcomes since its last report.
+    pub(crate) fn report(&mut self, worker: usize, load: Load, ended: Stats) {
+        let before = mem::replace(&mut self.loads[worker], load);
+        for client in &self.loads[worker].clients {
+            *self.lanes_of.entry(*client).or_default() += 1;
+        }
+        for client in before.clients {
+            if let Entry::Occupied(mut lanes) = self.lanes_of.entry(client) {
+                *lanes.get_mut() -= 1;
+                if *lanes.get() == 0 {
+                    lanes.remove();
+                }
+            }
+        }
+        self.counters.completed += ended.completed;
+        self.counters.expired += ended.expired;
+        self.counters.dropped += ended.dropped;
+        self.counters.panics += ended.panics;
+        self.counters.waited += ended.waited;
+        self.counters.ran += ended.ran;
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        Stats {
+            queued: self.queue.len(),
+            lanes_busy: self.lanes_busy(),
+            lanes_total: self.lanes_total(),
+            iterations_per_second: self.throughput.total_per_second(self.lanes_total()),
+            ..self.counters
+        }
     }
 
     fn lanes_busy(&self) -> usize {
-        self.loads.iter().map(|load| load.jobs).sum()
+        self.loads.iter().map(|load| load.clients.len()).sum()
     }
 
     fn lanes_total(&self) -> usize {

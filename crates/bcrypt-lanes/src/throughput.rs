@@ -13,7 +13,7 @@ const AVERAGING_TIME: Duration = Duration::from_secs(1);
 const MAX_WEIGHT: f64 = 1.0 / 16.0;
 
 /// How long workers compute between two visits to the scheduler.
-pub(crate) const SLICE_TIME: Duration = Duration::from_millis(1);
+const SLICE_TIME: Duration = Duration::from_millis(1);
 
 /// A moving average of iterations per second and lane while all lanes of a thread are busy, the
 /// state in which a queue forms. Includes time in which other threads had the core.

@@ -5,7 +5,7 @@ use std::iter;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,6 @@ use crate::kernel::Lane;
 use crate::lane_group::LaneGroup;
 use crate::password::ExpandedPassword;
 use crate::scheduler::{Load, Scheduler};
-use crate::throughput::SLICE_TIME;
 use crate::{Settings, Stats, kernel};
 
 /// Much longer than a worker that runs holds the lock.
@@ -123,16 +122,14 @@ impl Shared {
     }
 
     /// Runs worker number `worker`. A panic loses only the jobs in its lanes.
-    pub(crate) fn work(self: &Arc<Self>, worker: usize) {
+    pub(crate) fn work(&self, worker: usize) {
         while panic::catch_unwind(AssertUnwindSafe(|| self.serve(worker))).is_err() {
             let panicked = Stats { panics: 1, ..Stats::default() };
-            self.locked(|scheduler| {
-                scheduler.report(worker, Load::default(), iter::empty(), panicked);
-            });
+            self.locked(|scheduler| scheduler.report(worker, Load::default(), panicked));
         }
     }
 
-    fn serve(self: &Arc<Self>, worker: usize) {
+    fn serve(&self, worker: usize) {
         let idle = &self.workers[worker];
         // After a panic it is set.
         let _ = idle.thread.set(thread::current());
@@ -144,20 +141,13 @@ impl Shared {
                 let now = Instant::now();
                 scheduler.expire(now);
                 taken.extend(iter::from_fn(|| scheduler.take(worker, now)));
-                let stay = (scheduler.throughput.slice(), scheduler.has_queued());
-                (!scheduler.stopping).then_some(stay)
+                (!scheduler.stopping).then(|| scheduler.throughput.slice())
             });
-            let Some((slice, has_queued)) = visit else { return };
-            for job in taken.extract_if(.., |job| job.is_foreign()) {
-                self.start_foreign(job);
-            }
+            let Some(slice) = visit else { return };
             if lane_group.width() + taken.len() == 0 {
                 // Parks after a visit with the flag set: a job that is queued later finds the flag.
-                match idle.is_idle.swap(true, Ordering::SeqCst) {
-                    // The next job waits for a foreign check to end, or for another worker.
-                    true if has_queued => thread::park_timeout(SLICE_TIME),
-                    true => thread::park(),
-                    false => {}
+                if idle.is_idle.swap(true, Ordering::SeqCst) {
+                    thread::park();
                 }
                 since = Instant::now();
                 continue;
@@ -172,10 +162,11 @@ impl Shared {
             let (width, iterations) = (lane_group.width(), lane_group.step(slice));
             let now = Instant::now();
             let ended = lane_group.collect_finished(now);
+            let load = lane_group.load();
             self.locked(|scheduler| {
                 // Includes time in which other threads had the core or the lock.
                 scheduler.throughput.record(width, iterations, now - since);
-                scheduler.report(worker, lane_group.load(), lane_group.clients(), ended);
+                scheduler.report(worker, load, ended);
             });
             since = now;
         }
@@ -213,15 +204,15 @@ pub(crate) fn calibrate(lanes: usize) -> Duration {
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
-/// Lowers the priority of the calling thread, which needs no privilege.
+/// Lowers the priority of the calling thread to that of the workers, which needs no privilege.
 #[cfg(target_os = "linux")]
-pub(crate) fn lower_priority() -> std::io::Result<()> {
+pub fn lower_priority() -> std::io::Result<()> {
     // On Linux this call without an id applies to the calling thread, not to its process.
     Ok(rustix::process::setpriority_process(None, NICE)?)
 }
 
 /// Other systems have no safe call for this.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn lower_priority() -> std::io::Result<()> {
+pub fn lower_priority() -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }

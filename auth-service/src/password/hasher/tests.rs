@@ -40,17 +40,15 @@ async fn password_matches_only_its_own_hash() {
 }
 
 #[tokio::test]
-async fn a_client_has_32_checks_in_progress_at_most() {
+async fn a_client_has_32_passwords_in_progress_at_most() {
     let hasher = hasher(4);
     let slots: Vec<_> = (0..32).map(|_| hasher.slots.acquire(origin().client_key())).collect();
     assert!(slots.iter().all(Option::is_some));
-    assert!(hasher.check_capacity(origin()).await.is_err());
-    assert!(hasher.verify(None, None, origin()).await.is_err());
+    assert!(hasher.admit(origin()).await.is_err());
     let other = RequestOrigin { client_address: Some([192, 0, 2, 1].into()), ..origin() };
-    assert!(hasher.check_capacity(other).await.is_ok());
-    assert!(hasher.verify(None, None, other).await.is_ok());
+    assert!(hasher.admit(other).await.is_ok());
     drop(slots);
-    assert!(hasher.verify(None, None, origin()).await.is_ok());
+    assert!(hasher.admit(origin()).await.is_ok());
 }
 
 #[tokio::test]

@@ -4,8 +4,6 @@ use std::time::{Duration, Instant};
 
 use crate::{ClientKey, Cost, Engine, EngineError, Settings, Verdict};
 
-mod foreign;
-
 const CHEAP: Cost = Cost::MIN;
 const ME: ClientKey = ClientKey(1);
 

@@ -2,12 +2,12 @@ use std::time::Instant;
 
 use futures_channel::oneshot::Receiver;
 
-use super::{PushOutcome, Queue};
+use super::Queue;
 use crate::ClientKey;
 use crate::job::{Job, Reply, tests::job};
 
 /// Queues a job at its fair position, without deadlines.
-fn push(queue: &mut Queue, job: Job) -> PushOutcome {
+fn push(queue: &mut Queue, job: Job) -> Option<Job> {
     let position = queue.position(job.client, job.work(), |_, _| false);
     queue.push(job, position)
 }
@@ -17,7 +17,7 @@ fn queue(limit: usize, jobs: &[(u128, u64)]) -> (Queue, Vec<Receiver<Reply>>) {
     let mut queue = Queue::new(limit);
     let callers = jobs.iter().map(|&(client, work)| {
         let (job, caller) = job(client, work);
-        assert!(matches!(push(&mut queue, job), PushOutcome::Queued));
+        assert!(push(&mut queue, job).is_none());
         caller
     });
     let callers = callers.collect();
@@ -48,7 +48,7 @@ fn a_client_with_one_waiting_job_does_not_starve_others() {
     for _ in 0..6 {
         let client = queue.pop().map(|job| job.client.0);
         if client == Some(1) {
-            assert!(matches!(push(&mut queue, job(1, 16).0), PushOutcome::Queued));
+            assert!(push(&mut queue, job(1, 16).0).is_none());
         }
         order.extend(client);
     }
@@ -58,9 +58,7 @@ fn a_client_with_one_waiting_job_does_not_starve_others() {
 #[test]
 fn a_full_queue_displaces_the_newest_job_of_the_largest_client() {
     let (mut queue, _callers) = queue(4, &[(1, 16), (1, 16), (1, 32), (2, 16)]);
-    let PushOutcome::Displaced(displaced) = push(&mut queue, job(3, 16).0) else {
-        panic!("nothing was displaced");
-    };
+    let displaced = push(&mut queue, job(3, 16).0).expect("the queue is full");
     assert_eq!((displaced.client, displaced.work()), (ClientKey(1), 32));
     assert_eq!(queue.len(), 4);
     assert_eq!(shares_in_order(&mut queue), [1, 2, 3, 1]);
@@ -73,11 +71,10 @@ fn a_client_that_fills_the_queue_displaces_no_other() {
         [1, 2, 3].map(|client| queue.has_capacity_for(ClientKey(client))),
         [false, false, true]
     );
-    assert!(matches!(push(&mut queue, job(1, 16).0), PushOutcome::Rejected(_)));
-    assert!(
-        matches!(push(&mut queue, job(2, 16).0), PushOutcome::Rejected(_)),
-        "2 and 1 would only change places"
-    );
+    let rejected = push(&mut queue, job(1, 18).0).map(|job| job.work());
+    assert_eq!(rejected, Some(18));
+    let rejected = push(&mut queue, job(2, 18).0).map(|job| job.work());
+    assert_eq!(rejected, Some(18), "2 and 1 would only change places");
 }
 
 #[test]
@@ -96,7 +93,7 @@ fn a_new_client_goes_behind_jobs_that_it_would_delay_past_their_deadline() {
     let fourth = queue.position(ClientKey(2), 16, |ahead, _| ahead == 48);
     assert_eq!(fourth.ahead, 4 * 16);
     let (late, _caller) = job(2, 16);
-    assert!(matches!(queue.push(late, fourth), PushOutcome::Queued));
+    assert!(queue.push(late, fourth).is_none());
     assert_eq!(shares_in_order(&mut queue), [1, 1, 1, 1, 2, 1, 1]);
 }
 

@@ -45,9 +45,9 @@ fn busy_board(queue: usize) -> (Scheduler, Instant, Vec<Receiver<Reply>>) {
 }
 
 /// Reports lanes of client 1.
-fn report(scheduler: &mut Scheduler, worker: usize, load: Load) {
-    let clients = std::iter::repeat_n(ClientKey(1), load.jobs);
-    scheduler.report(worker, load, clients, Stats::default());
+fn report(scheduler: &mut Scheduler, worker: usize, jobs: usize, work: u64) {
+    let load = Load { clients: vec![ClientKey(1); jobs], work };
+    scheduler.report(worker, load, Stats::default());
 }
 
 fn answer(caller: &mut Receiver<Reply>) -> Option<EngineError> {
@@ -103,7 +103,7 @@ fn a_retry_after_the_given_time_is_admitted() {
     let spent = u64::try_from((later - now).as_millis()).unwrap_or(u64::MAX);
     for worker in [0, 1] {
         let work = 2 * (1000 - spent);
-        report(&mut scheduler, worker, Load { jobs: 2, work });
+        report(&mut scheduler, worker, 2, work);
     }
     let mut again = submit(&mut scheduler, 9, 1000, later, 2 * SECOND);
     assert_eq!(answer(&mut again), None);
@@ -135,10 +135,10 @@ fn a_new_client_goes_before_the_jobs_of_a_flood_that_a_slower_machine_cannot_sav
     scheduler.throughput.calibrate(1000, &[4 * SECOND]);
     let mut other = submit(&mut scheduler, 2, 1000, now, 20 * SECOND);
     assert_eq!(answer(&mut other), None);
-    report(&mut scheduler, 0, Load { jobs: 1, work: 1000 });
+    report(&mut scheduler, 0, 1, 1000);
     let next = [(); 2].map(|()| {
-        report(&mut scheduler, 0, Load { jobs: 1, work: 1000 });
-        report(&mut scheduler, 1, Load { jobs: 2, work: 2000 });
+        report(&mut scheduler, 0, 1, 1000);
+        report(&mut scheduler, 1, 2, 2000);
         scheduler.take(0, now).map(|job| job.client.0)
     });
     assert!(next.contains(&Some(2)), "{next:?}");
@@ -150,12 +150,9 @@ fn check_admission_agrees_with_submit() {
     let admission_request =
         |client, deadline| AdmissionRequest::new(ClientKey(client), 1000, now, now + deadline);
     assert_eq!(scheduler.check_admission(admission_request(9, 3 * SECOND), now), Ok(()));
-    let lacked =
-        scheduler.check_admission(admission_request(9, 2 * SECOND), now).expect_err("late");
-    assert_eq!(
-        lacked.retry_after,
-        retry_after(&mut submit(&mut scheduler, 9, 1000, now, 2 * SECOND))
-    );
+    let late = scheduler.check_admission(admission_request(9, 2 * SECOND), now).err();
+    assert!(late.is_some());
+    assert_eq!(late, answer(&mut submit(&mut scheduler, 9, 1000, now, 2 * SECOND)));
     assert_eq!(scheduler.stats().refused, 2);
     let _callers = [(); 3].map(|()| submit(&mut scheduler, 1, 16, now, 60 * SECOND));
     assert!(
@@ -225,7 +222,7 @@ fn an_idle_engine_admits_a_job_whatever_the_estimate() {
     assert_eq!(answer(&mut first), None);
     // The throughput it proves admits others.
     scheduler.throughput.record(1, 10, SECOND / 100);
-    report(&mut scheduler, 0, Load { jobs: 1, work: 900 });
+    report(&mut scheduler, 0, 1, 900);
     let mut others =
         [2, 3, 4, 5, 6, 7].map(|client| submit(&mut scheduler, client, 100, now, SECOND * 12 / 10));
     assert_eq!(others.each_mut().map(answer), [None; 6]);

@@ -79,8 +79,8 @@ impl Flood {
                 job.answer(Err(EngineError::Lost));
             }
             let work = lanes.iter().map(|(_, left)| left).sum();
-            let (jobs, clients) = (lanes.len(), lanes.iter().map(|(job, _)| job.client));
-            self.scheduler.report(worker, Load { jobs, work }, clients, Stats::default());
+            let clients = lanes.iter().map(|(job, _)| job.client).collect();
+            self.scheduler.report(worker, Load { clients, work }, Stats::default());
         }
         let ends = &mut self.ends;
         self.waiting.retain_mut(|(client, caller)| {

@@ -1,10 +1,8 @@
 //! The lane more for clients that have none.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{SECOND, busy_board, report, scheduler, submit};
-use crate::scheduler::Load;
-use std::time::Instant;
 
 #[test]
 fn a_client_without_a_job_in_a_lane_gets_one_more_while_another_has_many() {
@@ -14,7 +12,7 @@ fn a_client_without_a_job_in_a_lane_gets_one_more_while_another_has_many() {
     let mut take = |worker| scheduler.take(worker, now).map(|job| job.client.0);
     assert_eq!([take(0), take(0)], [Some(5), None], "one more lane, and the other worker is next");
     assert_eq!([take(1), take(1)], [Some(6), None], "5 has a lane already");
-    report(&mut scheduler, 0, Load { jobs: 2, work: 2000 });
+    report(&mut scheduler, 0, 2, 2000);
     assert_eq!(scheduler.take(0, now).map(|job| job.client.0), Some(5));
 }
 

@@ -1,0 +1,131 @@
+//! Runs checks by other algorithms than bcrypt, beside the lanes.
+//!
+//! A check cannot be stopped halfway, so it has a thread of its own, at the priority of the lanes. At most as
+//! many run as the engine has threads, which bounds their memory; the others wait in the order in which
+//! they came.
+
+use rolegate_bcrypt_lanes::{EngineError, Stats, Timed, lower_priority};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+use tokio::{
+    sync::{Semaphore, oneshot},
+    time::timeout_at,
+};
+
+/// The checks that run or wait. Work is the CPU time of a check, as the iterations of bcrypt that all lanes
+/// of one thread together do in that time.
+#[derive(Debug)]
+pub(super) struct ForeignChecks {
+    threads: u32,
+    running: Arc<Semaphore>,
+    pending: Arc<Mutex<HashMap<IpAddr, u64>>>,
+    /// Only the counters are used.
+    counters: Mutex<Stats>,
+}
+
+/// The work of a check that runs or waits, until dropped.
+struct Pending {
+    all: Arc<Mutex<HashMap<IpAddr, u64>>>,
+    client: IpAddr,
+    work: u64,
+}
+
+impl ForeignChecks {
+    /// Runs as many checks at a time as the engine has threads.
+    pub(super) fn new(threads: u32) -> Self {
+        let running = Arc::new(Semaphore::new(threads as usize));
+        Self { threads, running, pending: Arc::default(), counters: Mutex::default() }
+    }
+
+    /// Adds the counters of these checks to those of the engine.
+    pub(super) fn add_to(&self, stats: &mut Stats) {
+        let counters = lock(&self.counters);
+        stats.completed += counters.completed;
+        stats.refused += counters.refused;
+        stats.expired += counters.expired;
+        stats.panics += counters.panics;
+    }
+
+    /// Runs a check where the engine does so many iterations `per_second`, or refuses it at once if it
+    /// would not end in time. It runs to its end even if its caller leaves.
+    pub(super) async fn run(
+        &self,
+        check: impl FnOnce() -> bool + Send + 'static,
+        work: u64,
+        client: IpAddr,
+        deadline: Instant,
+        per_second: u64,
+    ) -> Result<Timed<bool>, EngineError> {
+        let submitted = Instant::now();
+        let pending = self.admit(work, client, deadline, per_second)?;
+        let permit = Arc::clone(&self.running).acquire_owned();
+        let Ok(Ok(permit)) = timeout_at(deadline.into(), permit).await else {
+            lock(&self.counters).expired += 1;
+            return Err(EngineError::DeadlinePassed);
+        };
+        let (answer, answered) = oneshot::channel();
+        let run = move || {
+            // The engine has warned if it is not allowed.
+            let _ = lower_priority();
+            let started = Instant::now();
+            let value = check();
+            let waited = started.saturating_duration_since(submitted);
+            drop((permit, pending));
+            let _ = answer.send(Timed { value, waited, ran: started.elapsed() });
+        };
+        // Without a thread, as by a panic, there is no answer.
+        let _ = thread::Builder::new().name("password".to_owned()).spawn(run);
+        let outcome = answered.await;
+        let mut counters = lock(&self.counters);
+        *(if outcome.is_ok() { &mut counters.completed } else { &mut counters.panics }) += 1;
+        outcome.map_err(|_| EngineError::Lost)
+    }
+
+    /// As the engine admits a job to its lanes: by the time in which it would be done, where the work that
+    /// its client has here counts twice.
+    fn admit(
+        &self,
+        work: u64,
+        client: IpAddr,
+        deadline: Instant,
+        per_second: u64,
+    ) -> Result<Pending, EngineError> {
+        let mut pending = lock(&self.pending);
+        let own = pending.get(&client).copied().unwrap_or(0);
+        let time = |work: u64| Duration::from_millis(work.saturating_mul(1000) / per_second.max(1));
+        // The lanes have half of its core.
+        let done = time(pending.values().sum::<u64>() + own) + time(work) * self.threads * 2;
+        let due = deadline.saturating_duration_since(Instant::now()) / 5 * 4;
+        let overrun = done.saturating_sub(due);
+        if self.running.available_permits() == 0 && !overrun.is_zero() {
+            lock(&self.counters).refused += 1;
+            let retry_after = overrun.max(Duration::from_millis(1));
+            return Err(EngineError::Refused { retry_after, is_full: own == 0 });
+        }
+        *pending.entry(client).or_default() += work;
+        Ok(Pending { all: Arc::clone(&self.pending), client, work })
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Entry::Occupied(mut work) = lock(&self.all).entry(self.client) {
+            *work.get_mut() -= self.work;
+            if *work.get() == 0 {
+                work.remove();
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;
