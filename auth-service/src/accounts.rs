@@ -1,63 +1,64 @@
-//! The use cases, one file each. They depend on neither tonic nor SQL and fail with
-//! [`AccountError`].
+//! The use cases. They depend on neither tonic nor SQL and fail with [`AccountError`].
 //!
-//! - `credentials`: the password check of login, HTTP Basic and password change.
-//! - `replace_password`: what every change of a password does.
-//! - `rate_limit`: limits login failures and registrations.
-//! - `key_audit`: which uses of API keys the audit log has.
-//! - `initial_password`: the file with the generated password of the first admin.
-//! - `policy`: the settings of the operator; `username`: the rules of a username.
-//! - `unknown_outcome`: audit of changes whose commits have no answer.
+//! - `authorize`: access tokens and API keys; `key_audit`: which uses of keys the audit log has.
+//! - `login`, `verify_credentials`: passwords, with `credentials`, the check that they share, and
+//!   `rate_limit`.
+//! - `users`, `user_changes`, `passwords`, `api_keys`: reads and changes, by topic; `write`: the one way
+//!   to make a change.
+//! - `seed`: the first admin; `initial_password`: the file with its generated password.
+//! - `username`: the rules of a username.
 
+mod api_keys;
 mod authorize;
-mod change_password;
-mod create_api_key;
-mod create_user;
 mod credentials;
-mod delete_api_keys;
-mod delete_user;
 mod error;
-mod get_user;
 mod initial_password;
 mod key_audit;
-mod list_api_keys;
-mod list_users;
 mod login;
-mod policy;
+mod passwords;
 mod rate_limit;
-mod register;
-mod replace_password;
-mod revoke_tokens;
 mod seed;
-mod set_password;
-mod set_user_disabled;
-mod set_user_role;
 #[cfg(test)]
 mod tests;
-mod unknown_outcome;
+mod user_changes;
 mod username;
-mod usernames;
+mod users;
 mod verify_credentials;
+mod write;
 
-pub(crate) use authorize::Actor;
+pub use api_keys::{ApiKeyRequest, KeySelection};
 pub use authorize::{Bearer, Requirement};
-pub use create_api_key::ApiKeyRequest;
-pub use delete_api_keys::KeySelection;
 pub use error::AccountError;
 pub use initial_password::InitialPassword;
-pub use list_users::{PageRequest, UserPage};
-pub use policy::Policy;
+pub(crate) use passwords::set_password;
 pub use seed::{ADMIN_USERNAME, AdminPassword, SeedError};
 pub use username::{Username, UsernameError};
+pub use users::{PageRequest, UserPage};
 
 use crate::{
-    password::{CredentialCache, Hasher},
+    password::{CredentialCache, Hasher, PasswordRules},
     store::{BatchedReads, UserStore},
     token::Tokens,
 };
 use key_audit::KeyAudit;
 use rate_limit::RateLimiter;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+
+/// The settings of the operator.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// For new passwords.
+    pub passwords: PasswordRules,
+    /// Login failures per minute for a username at an address; 15 times that for an address; 0 for
+    /// no limit.
+    pub login_failure_limit: u32,
+    /// TTL of successful checks of HTTP Basic credentials; zero turns the cache off.
+    pub basic_cache_ttl: Duration,
+    /// Whether users may register.
+    pub registration_open: bool,
+    /// Registrations per minute from an address; 0 for no limit.
+    pub registration_limit: u32,
+}
 
 /// The use cases. Clones share all state.
 #[derive(Clone)]
@@ -70,7 +71,7 @@ pub struct Accounts {
     tokens: Tokens,
     policy: Policy,
     initial_password: InitialPassword,
-    key_audit: KeyAudit,
+    key_audit: Arc<KeyAudit>,
     logins: RateLimiter,
     registrations: RateLimiter,
 }
@@ -96,7 +97,7 @@ impl Accounts {
             tokens,
             policy,
             initial_password,
-            key_audit: KeyAudit::default(),
+            key_audit: Arc::new(KeyAudit::new()),
             logins,
             registrations,
         })

@@ -4,7 +4,10 @@
 //! They contain no secrets and no unknown usernames, because users type passwords into the wrong
 //! field.
 
-use crate::{accounts::Actor, api_key::KeyBearer, user::User};
+use crate::{
+    api_key::{ApiKey, KeyBearer},
+    user::{Actor, User},
+};
 use rolegate_proto::{Reason, Role};
 use rolegate_telemetry::audit_line;
 
@@ -29,84 +32,43 @@ pub(crate) enum Failure {
     TooManyAttempts,
 }
 
-/// An audited event. `actor` is the admin, `user` the user after the event.
+/// A change of users or their API keys.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Event<'a> {
-    Registered {
-        user: &'a User,
-    },
-    UserCreated {
-        actor: &'a Actor,
-        user: &'a User,
-    },
-    LoginOk {
-        user: &'a User,
-        method: AuthMethod,
-    },
-    LoginFailed {
-        user: Option<&'a User>,
-        method: AuthMethod,
-        reason: Failure,
-    },
+pub(crate) enum Change {
+    Registered,
+    UserCreated,
     RoleChanged {
-        actor: &'a Actor,
-        user: &'a User,
+        /// Concurrent changes may both record the role before either.
         from: Role,
     },
-    PasswordChanged {
-        user: &'a User,
-    },
-    PasswordSet {
-        actor: &'a Actor,
-        user: &'a User,
-    },
-    /// Disabled or enabled.
-    UserDisabled {
-        actor: &'a Actor,
-        user: &'a User,
-    },
-    UserDeleted {
-        actor: &'a Actor,
-        user: &'a User,
-    },
-    /// By a logout, or by an admin.
-    TokensRevoked {
-        actor: &'a Actor,
-        user: &'a User,
-    },
-    ApiKeyCreated {
-        user: &'a User,
-        key_id: i64,
-    },
-    /// The first use in a minute from an address.
-    ApiKeyUsed {
-        user: &'a User,
-        key_id: i64,
-    },
-    /// `None` for an unknown key. The first refusal in a minute from an address.
-    ApiKeyRefused {
-        key: Option<&'a KeyBearer>,
-    },
-    /// By its user, or by an admin.
-    ApiKeyDeleted {
-        actor: &'a Actor,
-        user_id: i64,
-        key_id: i64,
-    },
-    /// A proxy was told to refuse a request of this user.
-    AccessDenied {
-        actor: &'a User,
-        method: &'a str,
-        /// Host and path, without the query.
-        route: &'a str,
-        required_roles: &'a str,
-    },
-    /// The database has not answered the commit of this change: it may be made, also later.
-    OutcomeUnknown {
-        change: &'static str,
-        actor_id: Option<i64>,
-        user_id: Option<i64>,
-    },
+    /// Of one's own password.
+    PasswordChanged,
+    PasswordSet,
+    UserDisabled,
+    UserEnabled,
+    UserDeleted,
+    TokensRevoked,
+    ApiKeyCreated,
+    ApiKeyDeleted,
+}
+
+/// Who makes a change.
+#[derive(Clone, Debug)]
+pub(crate) enum By {
+    Actor(Actor),
+    /// The user who is changed, whom the line names once.
+    Owner,
+    /// Who has access to the database, and no account.
+    Operator,
+}
+
+/// A change that is made.
+#[derive(Clone, Debug)]
+pub(crate) struct Write {
+    pub(crate) change: Change,
+    pub(crate) by: By,
+    /// The user who is changed; `None` for a new one.
+    pub(crate) user_id: Option<i64>,
 }
 
 impl AuthMethod {
@@ -130,110 +92,126 @@ impl Failure {
     }
 }
 
-/// Records an event.
-pub(crate) fn record(event: Event<'_>) {
-    match event {
-        Event::Registered { user } => {
-            audit_line!("registered", user_id = user.id, username = user.username);
-        }
-        Event::LoginOk { user, method } => {
-            let method = method.as_str();
-            audit_line!("login_ok", user_id = user.id, username = user.username, method);
-        }
-        Event::LoginFailed { user, method, reason } => {
-            let (id, name) = (user.map(|user| user.id), user.map(|user| user.username.as_str()));
-            let (method, reason) = (method.as_str(), reason.as_str());
-            audit_line!("login_failed", user_id = id, username = name, method, reason);
-        }
-        Event::RoleChanged { actor, user, from } => {
-            audit_line!(
-                "role_changed",
-                user_id = user.id,
-                username = user.username,
-                from = from.as_str(),
-                to = user.role.as_str(),
-                actor_id = actor.user.id,
-                actor = actor.user.username,
-                actor_key = actor.key_id(),
-            );
-        }
-        Event::PasswordChanged { user } => {
-            audit_line!("password_changed", user_id = user.id, username = user.username);
-        }
-        Event::PasswordSet { actor, user } => {
-            audit_line!(
-                "password_set",
-                user_id = user.id,
-                username = user.username,
-                actor_id = actor.user.id,
-                actor = actor.user.username,
-                actor_key = actor.key_id(),
-            );
-        }
-        Event::AccessDenied { actor, method, route, required_roles } => {
-            audit_line!(
-                "access_denied",
-                actor_id = actor.id,
-                actor = actor.username,
-                method,
-                route,
-                required_roles,
-                reason = Reason::RoleInsufficient.as_str(),
-            );
-        }
-        Event::OutcomeUnknown { change, actor_id, user_id } => {
-            audit_line!("outcome_unknown", change, user_id, actor_id);
-        }
-        Event::UserCreated { actor, user } => acted("user_created", actor, user),
-        Event::UserDisabled { actor, user } if user.disabled => {
-            acted("user_disabled", actor, user);
-        }
-        Event::UserDisabled { actor, user } => acted("user_enabled", actor, user),
-        Event::UserDeleted { actor, user } => acted("user_deleted", actor, user),
-        Event::TokensRevoked { actor, user } => acted("tokens_revoked", actor, user),
-        Event::ApiKeyCreated { user, key_id } => {
-            audit_line!("api_key_created", user_id = user.id, username = user.username, key_id);
-        }
-        Event::ApiKeyUsed { user, key_id } => {
-            audit_line!("api_key_used", user_id = user.id, username = user.username, key_id);
-        }
-        Event::ApiKeyRefused { key } => {
-            let user = key.map(|key| &key.user);
-            let reason = match user {
-                None => "unknown",
-                Some(User { disabled: true, .. }) => "disabled",
-                Some(_) => "expired",
-            };
-            audit_line!(
-                "api_key_refused",
-                user_id = user.map(|user| user.id),
-                username = user.map(|user| user.username.as_str()),
-                key_id = key.map(|key| key.key_id),
-                reason,
-            );
-        }
-        Event::ApiKeyDeleted { actor, user_id, key_id } => {
-            audit_line!(
-                "api_key_deleted",
-                user_id,
-                key_id,
-                actor_id = actor.user.id,
-                actor = actor.user.username,
-                actor_key = actor.key_id(),
-            );
+impl Change {
+    pub(crate) fn disabled(disabled: bool) -> Self {
+        if disabled { Self::UserDisabled } else { Self::UserEnabled }
+    }
+
+    fn event(self) -> &'static str {
+        match self {
+            Self::Registered => "registered",
+            Self::UserCreated => "user_created",
+            Self::RoleChanged { .. } => "role_changed",
+            Self::PasswordChanged => "password_changed",
+            Self::PasswordSet => "password_set",
+            Self::UserDisabled => "user_disabled",
+            Self::UserEnabled => "user_enabled",
+            Self::UserDeleted => "user_deleted",
+            Self::TokensRevoked => "tokens_revoked",
+            Self::ApiKeyCreated => "api_key_created",
+            Self::ApiKeyDeleted => "api_key_deleted",
         }
     }
 }
 
-/// What an admin did to a user as a whole.
-fn acted(event: &'static str, actor: &Actor, user: &User) {
-    audit_line!(
-        event,
-        user_id = user.id,
-        username = user.username,
-        role = user.role.as_str(),
-        actor_id = actor.user.id,
-        actor = actor.user.username,
-        actor_key = actor.key_id(),
-    );
+impl By {
+    fn actor(&self) -> Option<&Actor> {
+        if let Self::Actor(actor) = self { Some(actor) } else { None }
+    }
+}
+
+impl Write {
+    /// Records the change of this user, who is given as changed.
+    pub(crate) fn record_user(&self, user: &User) {
+        let role = Some(user.role.as_str());
+        let (role, from, to) = match self.change {
+            Change::Registered | Change::PasswordChanged | Change::PasswordSet => {
+                (None, None, None)
+            }
+            Change::RoleChanged { from } => (None, Some(from.as_str()), role),
+            _ => (role, None, None),
+        };
+        let (user_id, username, actor) = (user.id, &*user.username, self.by.actor());
+        audit_line!(
+            self.change.event(),
+            user_id,
+            username,
+            role,
+            from,
+            to,
+            actor_id = actor.map(|actor| actor.user.id),
+            actor = actor.map(|actor| &*actor.user.username),
+            actor_key = actor.and_then(|actor| actor.key_id),
+            by = self.operator(),
+        );
+    }
+
+    /// Records the change of this key. The name of its user is for the line.
+    pub(crate) fn record_key(&self, key: &ApiKey, username: Option<&str>) {
+        let (user_id, key_id, actor) = (key.user_id, key.id, self.by.actor());
+        audit_line!(
+            self.change.event(),
+            user_id,
+            username,
+            key_id,
+            actor_id = actor.map(|actor| actor.user.id),
+            actor = actor.map(|actor| &*actor.user.username),
+            actor_key = actor.and_then(|actor| actor.key_id),
+            by = self.operator(),
+        );
+    }
+
+    /// Records that the database has not answered the commit: the change may be made, also later.
+    pub(crate) fn record_unknown(&self) {
+        let actor_id = match &self.by {
+            By::Actor(actor) => Some(actor.user.id),
+            By::Owner => self.user_id,
+            By::Operator => None,
+        };
+        let (change, user_id, by) = (self.change.event(), self.user_id, self.operator());
+        audit_line!("outcome_unknown", change, user_id, actor_id, by);
+    }
+
+    fn operator(&self) -> Option<&'static str> {
+        matches!(self.by, By::Operator).then_some("operator")
+    }
+}
+
+/// Records a right password.
+pub(crate) fn login_ok(user: &User, method: AuthMethod) {
+    let method = method.as_str();
+    audit_line!("login_ok", user_id = user.id, username = user.username, method);
+}
+
+/// Records a password that was wrong or not checked.
+pub(crate) fn login_failed(user: Option<&User>, method: AuthMethod, reason: Failure) {
+    let (user_id, username) = (user.map(|user| user.id), user.map(|user| &*user.username));
+    let (method, reason) = (method.as_str(), reason.as_str());
+    audit_line!("login_failed", user_id, username, method, reason);
+}
+
+/// Records the first use of a key in a minute from an address.
+pub(crate) fn api_key_used(key: &KeyBearer) {
+    let (user, key_id) = (&key.user, key.key_id);
+    audit_line!("api_key_used", user_id = user.id, username = user.username, key_id);
+}
+
+/// Records the first refusal of a key in a minute from an address; `None` for an unknown key.
+pub(crate) fn api_key_refused(key: Option<&KeyBearer>) {
+    let user = key.map(|key| &key.user);
+    let reason = match user {
+        None => "unknown",
+        Some(User { disabled: true, .. }) => "disabled",
+        Some(_) => "expired",
+    };
+    let (user_id, username) = (user.map(|user| user.id), user.map(|user| &*user.username));
+    audit_line!("api_key_refused", user_id, username, key_id = key.map(|key| key.key_id), reason);
+}
+
+/// Records that a proxy was told to refuse a request of this user. `route` is host and path, without the
+/// query.
+pub(crate) fn access_denied(actor: &User, method: &str, route: &str, required_roles: &str) {
+    let reason = Reason::RoleInsufficient.as_str();
+    let (actor_id, actor) = (actor.id, &*actor.username);
+    audit_line!("access_denied", actor_id, actor, method, route, required_roles, reason);
 }

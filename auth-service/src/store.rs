@@ -16,7 +16,7 @@ mod sql;
 mod tables;
 mod transfer;
 
-pub use api_keys::{ApiKeyStore, InsertKeyError, NewApiKey};
+pub use api_keys::{ApiKeyStore, NewApiKey};
 pub use batched_reads::BatchedReads;
 pub use rolegate_sql_store::StoreError;
 pub use sql::open;
@@ -33,44 +33,40 @@ use secrecy::SecretString;
 /// The label of this store in metrics.
 pub(crate) const NAME: &str = "users";
 
-/// Why a user was not inserted.
+/// Why a write failed. The transaction of an admin's write locks and checks all admins, so of two admins
+/// who delete each other, the second one fails, and of the last two who leave, one stays.
 #[derive(Debug, thiserror::Error)]
-pub enum InsertError {
+pub enum WriteError {
     /// By the unique index; there is no check before the insert.
     #[error("the username is taken")]
     UsernameTaken,
-    /// The actor may not insert users.
-    #[error(transparent)]
-    Actor(ActorError),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-/// Why an admin's write failed. The transaction of the write locks and checks all admins, so of two
-/// admins who delete each other, the second one fails, and of the last two who leave, one stays.
-#[derive(Debug, thiserror::Error)]
-pub enum ActorError {
+    /// There is no such user, or the condition of the [`Writer`] no longer holds.
+    #[error("the user does not exist or has changed")]
+    UserNotFound,
     /// The actor no longer exists.
     #[error("the actor does not exist")]
-    NotFound,
+    ActorNotFound,
     /// The actor is no longer an admin.
     #[error("the actor is not an admin")]
     NotAdmin,
     /// The user is the last admin who is not disabled.
     #[error("no admin would be left")]
     LastAdmin,
+    /// The user has [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys. The transaction of the
+    /// insert locks the user, so concurrent inserts do not exceed it.
+    #[error("the user has too many API keys")]
+    ApiKeyLimit,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Who sets a password, and the condition that the write checks again.
+/// Who changes a password, ends tokens or makes an API key, and the condition that the write checks.
 #[derive(Clone, Copy, Debug)]
-pub enum PasswordWriter {
+pub enum Writer {
     /// The user with this id, who is an admin.
     Admin(i64),
-    /// The user themselves, whose password has not changed since it was verified.
+    /// The user themselves, whose password and tokens have not changed since they were verified.
     Owner {
         /// `tokens_not_before` at the time of the verification.
         seen: u64,
@@ -79,7 +75,7 @@ pub enum PasswordWriter {
     Operator,
 }
 
-impl PasswordWriter {
+impl Writer {
     pub(crate) fn admin(self) -> Option<i64> {
         if let Self::Admin(id) = self { Some(id) } else { None }
     }
@@ -87,21 +83,11 @@ impl PasswordWriter {
     fn seen(self) -> Option<u64> {
         if let Self::Owner { seen } = self { Some(seen) } else { None }
     }
-}
 
-/// Who ends the tokens of a user, and the condition that the write checks.
-#[derive(Clone, Copy, Debug)]
-pub enum Revoker {
-    /// The user with this id, who is an admin.
-    Admin(i64),
-    /// The bearer of a token that was issued at this time and is still good. Otherwise each of many
-    /// logouts by one token would move the user's next login further into the future.
-    Bearer {
-        /// In Unix seconds.
-        issued: u64,
-    },
-    /// A person with access to the database; no condition.
-    Operator,
+    /// Whether the condition of an insert of a key holds for its user. Only owners and operators make keys.
+    fn may_add_key(self, user: &User) -> bool {
+        !user.disabled && self.seen().is_none_or(|seen| seen == user.tokens_not_before)
+    }
 }
 
 /// A user to insert; the database assigns the id.
@@ -133,14 +119,14 @@ pub struct UserFilter {
 /// A database of users.
 ///
 /// Reads by key take many keys, for [`BatchedReads`]; they return rows in any order and omit unknown
-/// keys.
+/// keys. Writes fail with [`WriteError::UserNotFound`] without the user to change.
 #[async_trait]
 pub trait UserStore: ApiKeyStore {
     /// Succeeds if the database answers a statement.
     async fn ping(&self) -> Result<(), StoreError>;
 
     /// Inserts a user if `actor` is an admin, or without an actor: a registration, or the operator.
-    async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, InsertError>;
+    async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, WriteError>;
 
     /// The users with these ids.
     async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError>;
@@ -155,13 +141,8 @@ pub trait UserStore: ApiKeyStore {
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError>;
 
     /// Sets the role of a user if `actor` is an admin who leaves an admin, or without an actor, for the
-    /// operator. `None` if there is no such user.
-    async fn set_role(
-        &self,
-        actor: Option<i64>,
-        id: i64,
-        role: Role,
-    ) -> Result<Option<User>, ActorError>;
+    /// operator.
+    async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError>;
 
     /// Disables a user, which also revokes the tokens as `revoke_tokens` does, or enables the user,
     /// under the conditions of `set_role`.
@@ -170,26 +151,26 @@ pub trait UserStore: ApiKeyStore {
         actor: Option<i64>,
         id: i64,
         disabled: bool,
-    ) -> Result<Option<User>, ActorError>;
+    ) -> Result<User, WriteError>;
 
     /// Revokes the tokens of a user. `tokens_not_before` becomes a time shortly after the present, or
     /// grows by one if it is not earlier than that. If it is so late that no token can have been issued at
-    /// it, it stays, and an operator lowers it; a bearer's always grows. `None` if there is no such user,
-    /// or the token of the bearer is not good any more.
-    async fn revoke_tokens(&self, by: Revoker, id: i64) -> Result<Option<User>, ActorError>;
+    /// it, it stays, and an operator lowers it; an owner's always grows, so of many logouts by one token
+    /// only the first moves the next login into the future.
+    async fn revoke_tokens(&self, id: i64, writer: Writer) -> Result<User, WriteError>;
 
     /// Deletes and returns a user, with the API keys, under the conditions of `set_role`. Ids are never
     /// reused.
-    async fn delete(&self, actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError>;
+    async fn delete(&self, actor: Option<i64>, id: i64) -> Result<User, WriteError>;
 
-    /// Sets a password, of which this is the hash, and revokes the tokens, if the condition of `writer`
-    /// holds; otherwise, or without such a user, `None`. `tokens_not_before` always grows.
+    /// Sets a password, of which this is the hash, and revokes the tokens. `tokens_not_before` always
+    /// grows. An admin's condition is part of the statement: unless it holds, there is no such user.
     async fn set_password(
         &self,
         id: i64,
         hash: SecretString,
-        writer: PasswordWriter,
-    ) -> Result<Option<User>, StoreError>;
+        writer: Writer,
+    ) -> Result<User, WriteError>;
 
     /// Replaces the hash `old` with another one of the same password; whether it still was `old`.
     async fn replace_password(
@@ -209,27 +190,27 @@ pub trait UserStore: ApiKeyStore {
     async fn close(&self);
 }
 
-/// The user `id` out of the rows of this user, of `actor` and of all admins, if `actor` may write. A write
+/// Checks, with the rows of the user `id`, of `actor` and of all admins, whether `actor` may write. A write
 /// that `keeps_admin` leaves an admin what they are.
 fn require_admin(
     rows: &[User],
     actor: Option<i64>,
     id: i64,
     keeps_admin: bool,
-) -> Result<Option<User>, ActorError> {
+) -> Result<(), WriteError> {
     let row = |id| rows.iter().find(|user| user.id == id);
-    let target = row(id);
     if let Some(actor) = actor {
-        let actor = row(actor).filter(|actor| !actor.disabled).ok_or(ActorError::NotFound)?;
+        let actor = row(actor).filter(|actor| !actor.disabled).ok_or(WriteError::ActorNotFound)?;
         if actor.role != Role::Admin {
-            return Err(ActorError::NotAdmin);
-        }
-        let has_other = rows.iter().any(|user| user.id != id && user.is_active_admin());
-        if !keeps_admin && !has_other && target.is_some_and(User::is_active_admin) {
-            return Err(ActorError::LastAdmin);
+            return Err(WriteError::NotAdmin);
         }
     }
-    Ok(target.cloned())
+    let target = row(id).ok_or(WriteError::UserNotFound)?;
+    let has_other = rows.iter().any(|user| user.id != id && user.is_active_admin());
+    if actor.is_some() && !keeps_admin && !has_other && target.is_active_admin() {
+        return Err(WriteError::LastAdmin);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ async fn reset_password_replaces_the_password(setup: TestSetup) {
     let exit = user(&app, &["reset-password", "admin"], &format!("{NEW_PASSWORD}\n"), &[]).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     let is_audited = |word| exit.stderr.contains(word);
-    assert!(is_audited("password_reset") && is_audited("operator"), "{exit:?}");
+    assert!(is_audited("password_set") && is_audited("operator"), "{exit:?}");
     assert!(!(exit.stdout + &exit.stderr).contains(NEW_PASSWORD), "it is shown");
     app.try_log_in("admin", ADMIN_PASSWORD).await.expect(401);
     app.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(401);

@@ -6,7 +6,7 @@ use crate::{
     metrics,
     store::StoreError,
     token::VerifiedToken,
-    user::User,
+    user::{Actor, User},
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::Timed;
@@ -31,6 +31,11 @@ impl Requirement {
             Self::Roles(roles) => roles.contains(&role),
         }
     }
+
+    /// Of what users may do to themselves, and admins to the user with this id.
+    pub(super) fn of_user_or_admin(user_id: Option<i64>) -> Self {
+        user_id.map_or(Self::AnyAuthenticated, |_| Self::Roles(vec![Role::Admin]))
+    }
 }
 
 /// One authorization of a batch.
@@ -42,28 +47,6 @@ pub struct Bearer {
     pub requirement: Requirement,
     /// Of the end user, for the audit log; `None` for that of the call.
     pub client_address: Option<IpAddr>,
-}
-
-/// Who acts.
-#[derive(Clone, Debug)]
-pub(crate) struct Actor {
-    /// With the stored role, or that of the key if it is lower.
-    pub(crate) user: User,
-    pub(super) by: ActsBy,
-    /// When the user was read, in Unix seconds.
-    pub(super) at: u64,
-}
-
-/// The credential by which a user acts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ActsBy {
-    /// An access token.
-    Token {
-        /// In Unix seconds.
-        issued: u64,
-    },
-    /// The API key with this id.
-    Key(i64),
 }
 
 /// A credential that may be good: a signed token, or the digest of a well-formed key.
@@ -94,8 +77,8 @@ impl Accounts {
         match self.verify_credential(access_token)? {
             Credential::Token(token) => {
                 let read = self.reads.user(token.user_id).await?;
-                let (by, at) = (ActsBy::Token { issued: token.issued }, read.at);
-                Ok(Actor { user: admit(read, token, requirement)?, by, at })
+                let at = read.at;
+                Ok(Actor { user: admit(read, token, requirement)?, key_id: None, at })
             }
             Credential::Key(digest) => {
                 let key = self.reads.key(digest).await?;
@@ -147,14 +130,6 @@ impl Accounts {
         self.authorize_actor(access_token, &Requirement::Roles(vec![Role::Admin])).await
     }
 
-    /// The bearer of an access token, whatever the role: for what only a person may do.
-    pub(super) async fn authorize_person(&self, access_token: &str) -> Result<User, AccountError> {
-        self.authorize_actor(access_token, &Requirement::AnyAuthenticated)
-            .await?
-            .without_key()
-            .map(|actor| actor.user)
-    }
-
     fn verify_credential(&self, credential: &str) -> Result<Credential, AccountError> {
         if !api_key::is_api_key(credential) {
             return Ok(Credential::Token(self.tokens.verify(credential)?));
@@ -185,9 +160,9 @@ impl Accounts {
         };
         self.key_audit.used(&key);
         self.store.note_key_use(key.key_id, at);
-        let (by, user) = (ActsBy::Key(key.key_id), key.into_bounded_user());
+        let (key_id, user) = (Some(key.key_id), key.into_bounded_user());
         if requirement.admits(user.role) {
-            Ok(Actor { user, by, at })
+            Ok(Actor { user, key_id, at })
         } else {
             Err(AccountError::RoleInsufficient)
         }
@@ -220,19 +195,14 @@ impl Accounts {
 }
 
 impl Actor {
-    /// The id of the API key that acts; `None` for a token.
-    pub(crate) fn key_id(&self) -> Option<i64> {
-        if let ActsBy::Key(id) = self.by { Some(id) } else { None }
-    }
-
-    /// The actor, unless it is an API key.
+    /// The actor, unless it is an API key: for what only a person may do.
     pub(super) fn without_key(self) -> Result<Self, AccountError> {
-        if self.key_id().is_some() { Err(AccountError::RoleInsufficient) } else { Ok(self) }
+        if self.key_id.is_some() { Err(AccountError::RoleInsufficient) } else { Ok(self) }
     }
 
     /// Refuses a change by an API key of its own user, whom it must not lock out.
     pub(super) fn may_change(&self, user_id: i64) -> Result<(), AccountError> {
-        let is_own = self.key_id().is_some() && user_id == self.user.id;
+        let is_own = self.key_id.is_some() && user_id == self.user.id;
         if is_own { Err(AccountError::RoleInsufficient) } else { Ok(()) }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{AccountError, Accounts, Username, rate_limit::LimitExceeded};
 use crate::{
-    audit::{self, AuthMethod, Event, Failure},
+    audit::{self, AuthMethod, Failure},
     metrics,
     password::{CacheKey, PresentedPassword, Verification},
     request_origin::RequestOrigin,
@@ -78,14 +78,14 @@ impl Accounts {
             Err(_) => attempt.refund(),
         }
         let verified = verified?;
-        audit::record(match user {
-            Some(user) if verified.is_match => Event::LoginOk { user, method },
+        match user {
+            Some(user) if verified.is_match => audit::login_ok(user, method),
             Some(User { disabled: true, .. }) => {
-                Event::LoginFailed { user, method, reason: Failure::Disabled }
+                audit::login_failed(user, method, Failure::Disabled);
             }
-            Some(_) => Event::LoginFailed { user, method, reason: Failure::WrongPassword },
-            None => Event::LoginFailed { user, method, reason: Failure::UnknownUser },
-        });
+            Some(_) => audit::login_failed(user, method, Failure::WrongPassword),
+            None => audit::login_failed(user, method, Failure::UnknownUser),
+        }
         Ok(verified)
     }
 
@@ -140,8 +140,8 @@ fn refusal(
 ) -> AccountError {
     metrics::limit_exceeded("login");
     if exceeded.first_in_window {
-        let (user, reason) = (stored.map(|stored| &stored.user), Failure::TooManyAttempts);
-        audit::record(Event::LoginFailed { user, method, reason });
+        let user = stored.map(|stored| &stored.user);
+        audit::login_failed(user, method, Failure::TooManyAttempts);
     }
     exceeded.into()
 }

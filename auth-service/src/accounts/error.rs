@@ -4,7 +4,7 @@ use super::{UsernameError, rate_limit::LimitExceeded};
 use crate::{
     api_key::ApiKeyError,
     password::{HashError, PasswordError},
-    store::{ActorError, InsertError, InsertKeyError, StoreError},
+    store::{StoreError, WriteError},
     token::{InvalidToken, SigningError},
 };
 use rolegate_proto::RefusalScope;
@@ -18,10 +18,10 @@ pub enum AccountError {
     UsernameTaken,
     /// The username breaks this rule.
     #[error("{0}")]
-    UsernameInvalid(UsernameError),
+    UsernameInvalid(#[from] UsernameError),
     /// The password breaks this rule.
     #[error("{0}")]
-    PasswordInvalid(PasswordError),
+    PasswordInvalid(#[from] PasswordError),
     /// Unknown username or wrong password.
     #[error("unknown username or wrong password")]
     CredentialsInvalid,
@@ -97,33 +97,16 @@ pub enum AccountError {
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-impl From<InsertError> for AccountError {
-    fn from(error: InsertError) -> Self {
+impl From<WriteError> for AccountError {
+    fn from(error: WriteError) -> Self {
         match error {
-            InsertError::UsernameTaken => Self::UsernameTaken,
-            InsertError::Actor(error) => error.into(),
-            InsertError::Store(error) => Self::Store(error),
-        }
-    }
-}
-
-impl From<ActorError> for AccountError {
-    fn from(error: ActorError) -> Self {
-        match error {
-            ActorError::NotFound => Self::TokenUserNotFound,
-            ActorError::NotAdmin => Self::RoleInsufficient,
-            ActorError::LastAdmin => Self::LastAdmin,
-            ActorError::Store(error) => Self::Store(error),
-        }
-    }
-}
-
-impl From<InsertKeyError> for AccountError {
-    fn from(error: InsertKeyError) -> Self {
-        match error {
-            InsertKeyError::UserNotFound => Self::TokenUserNotFound,
-            InsertKeyError::LimitReached => Self::ApiKeyLimit,
-            InsertKeyError::Store(error) => Self::Store(error),
+            WriteError::UsernameTaken => Self::UsernameTaken,
+            WriteError::UserNotFound => Self::UserNotFound,
+            WriteError::ActorNotFound => Self::TokenUserNotFound,
+            WriteError::NotAdmin => Self::RoleInsufficient,
+            WriteError::LastAdmin => Self::LastAdmin,
+            WriteError::ApiKeyLimit => Self::ApiKeyLimit,
+            WriteError::Store(error) => Self::Store(error),
         }
     }
 }

@@ -9,14 +9,12 @@ use crate::{
     user::{Credentials, User},
 };
 use rolegate_sql_store::Timed;
+use rolegate_telemetry::log_once::LogOnce;
 use secrecy::{ExposeSecret as _, SecretString};
-use std::{
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-/// Between log lines about logins that the clock refuses.
-const LOG_INTERVAL: Duration = Duration::from_secs(10);
+/// Of logins that the clock refuses, because a client can repeat them.
+static CLOCK_BEHIND: LogOnce<()> = LogOnce::at_most(1, Duration::from_secs(10));
 
 impl Accounts {
     /// Issues an access token to the user of this name, if the password is correct. Always runs
@@ -87,12 +85,9 @@ impl Accounts {
     }
 }
 
-/// Logs what to do, at most once in [`LOG_INTERVAL`], because a client can repeat the login.
+/// Logs what to do.
 fn log_clock_behind(user: &User, now: u64) {
-    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
-    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if last.is_none_or(|last| last.elapsed() >= LOG_INTERVAL) {
-        *last = Some(Instant::now());
+    if CLOCK_BEHIND.is_due(()) {
         tracing::warn!(
             user_id = user.id,
             now,

@@ -5,7 +5,7 @@ use crate::{
     password::{PasswordError, PresentedPassword},
     request_origin::RequestOrigin,
     secret_generation,
-    store::{InsertError, NewUser, StoreError, UserFilter},
+    store::{NewUser, StoreError, UserFilter, WriteError},
 };
 use rolegate_program::secret;
 use rolegate_proto::Role;
@@ -110,7 +110,7 @@ impl Accounts {
                 Ok(true)
             }
             // Another replica was faster, with the password of the same file or another one.
-            Err(InsertError::UsernameTaken) => Ok(false),
+            Err(WriteError::UsernameTaken) => Ok(false),
             Err(error) => Err(account(error.into())),
         }
     }

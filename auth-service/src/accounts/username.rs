@@ -1,6 +1,5 @@
 //! The rules of a username.
 
-use super::{ADMIN_USERNAME, AccountError};
 use rolegate_proto::{has_invisible, is_emoji};
 use unicode_normalization::is_nfc;
 
@@ -45,13 +44,6 @@ impl Username {
             return Err(UsernameError::Invisible);
         }
         Ok(username)
-    }
-
-    /// Refuses the name of the first admin, as if it were taken: after `user delete admin` a stranger
-    /// would have it, and no admin could delete that user. Called after the hash, because the answer
-    /// must not take less time than that for a taken name.
-    pub(super) fn check_reserved(&self) -> Result<(), AccountError> {
-        if self.0 == ADMIN_USERNAME { Err(AccountError::UsernameTaken) } else { Ok(()) }
     }
 
     /// Checks the rules that every stored name meets.

@@ -2,7 +2,7 @@
 
 use super::{AccountError, Accounts, credentials::Presented};
 use crate::{
-    audit::{self, AuthMethod, Event},
+    audit::{self, AuthMethod},
     metrics,
     password::CacheKey,
     request_origin::RequestOrigin,
@@ -30,8 +30,7 @@ impl Accounts {
         {
             metrics::BASIC_CACHE_HITS.inc();
             if hit.is_first_in_minute {
-                let (user, method) = (&stored.user, AuthMethod::Basic);
-                audit::record(Event::LoginOk { user, method });
+                audit::login_ok(&stored.user, AuthMethod::Basic);
             }
             return Ok(stored.user.clone());
         }

@@ -1,19 +1,14 @@
 //! `user`: users as an operator sees and changes them, directly in the database. Access
 //! to the database is the authorization.
 
-mod create;
+mod change;
 mod create_key;
-mod delete;
 mod export;
 mod import;
 mod list;
-mod new_password;
 mod operator;
+mod password;
 mod password_input;
-mod reset_password;
-mod revoke_tokens;
-mod set_disabled;
-mod set_role;
 mod user_line;
 
 use crate::settings::ServiceSettings;
@@ -111,19 +106,21 @@ pub async fn run(
     let outcome = match command {
         UserCommand::Create { username, role, new_password_file } => {
             let file = new_password_file.as_deref();
-            create::run(&operator, &username, role, file, settings).await
+            password::create(&operator, &username, role, file, settings).await
         }
         UserCommand::List => list::all(&operator).await,
         UserCommand::Show { username } => list::one(&operator, &username).await,
-        UserCommand::Disable { username } => set_disabled::run(&operator, &username, true).await,
-        UserCommand::Enable { username } => set_disabled::run(&operator, &username, false).await,
-        UserCommand::Delete { username, yes } => delete::run(&operator, &username, yes).await,
-        UserCommand::SetRole { username, role } => set_role::run(&operator, &username, role).await,
+        UserCommand::Disable { username } => change::set_disabled(&operator, &username, true).await,
+        UserCommand::Enable { username } => change::set_disabled(&operator, &username, false).await,
+        UserCommand::Delete { username, yes } => change::delete(&operator, &username, yes).await,
+        UserCommand::SetRole { username, role } => {
+            change::set_role(&operator, &username, role).await
+        }
         UserCommand::ResetPassword { username, new_password_file } => {
             let file = new_password_file.as_deref();
-            reset_password::run(&operator, &username, file, settings).await
+            password::reset(&operator, &username, file, settings).await
         }
-        UserCommand::RevokeTokens { username } => revoke_tokens::run(&operator, &username).await,
+        UserCommand::RevokeTokens { username } => change::revoke_tokens(&operator, &username).await,
         UserCommand::CreateKey(new) => create_key::run(&operator, new).await,
         UserCommand::Import(arguments) => import::run(&operator, &arguments, settings).await,
         UserCommand::Export => export::run(&operator).await,

@@ -13,8 +13,7 @@ use super::{
 use crate::{
     accounts::{AccountError, Accounts, Requirement},
     api_key::is_api_key,
-    audit::{self, Event},
-    metrics,
+    audit, metrics,
     request_origin::RequestOrigin,
     store::StoreError,
     user::User,
@@ -22,27 +21,21 @@ use crate::{
 use envoy_types::pb::envoy::service::auth::v3::{
     AttributeContext, CheckRequest, CheckResponse, authorization_server::Authorization as Check,
 };
-use moka::sync::Cache;
 use response::Denial;
 use rolegate_grpc_server::{is_trusted_caller, log_error};
 use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{Authorization, Reason};
+use rolegate_telemetry::log_once::LogOnce;
 use secrecy::ExposeSecret as _;
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 use tonic::{Request, Response, Status};
 
-/// Between two warnings about routes without a requirement: clients can send any number of requests.
-const WARNING_INTERVAL: Duration = Duration::from_secs(1);
+/// Warnings about routes without a requirement: clients can send any number of requests.
+static UNRESTRICTED_ROUTES: LogOnce<()> = LogOnce::at_most(1, Duration::from_secs(1));
 
-/// Between two audit lines about one user and one requirement.
-const AUDIT_INTERVAL: Duration = Duration::from_mins(1);
-
-/// Of denials; beyond it, some are audited again sooner.
-const MAX_AUDITED: u64 = 10_000;
+/// Denials in the audit log, by the id of the user and the requirement, so that a user cannot fill the log.
+static DENIALS: LogOnce<(i64, String)> = LogOnce::evicting(10_000, Duration::from_mins(1));
 
 /// Addresses of clients that an Envoy outside of `TRUSTED_GATEWAYS` reports.
 static IGNORED: AddressHeader =
@@ -54,9 +47,6 @@ pub struct ExtAuthz {
     accounts: Accounts,
     /// Callers whose `source.address` is the client address.
     trusted: Arc<CidrSet>,
-    last_warning: Arc<Mutex<Option<Instant>>>,
-    /// The ids of users, and the requirements, of denials in the audit log.
-    audited: Cache<(i64, String), ()>,
 }
 
 #[tonic::async_trait]
@@ -84,9 +74,7 @@ impl ExtAuthz {
     /// The decisions of these accounts.
     #[must_use]
     pub fn new(accounts: Accounts, trusted: CidrSet) -> Self {
-        let audited =
-            Cache::builder().max_capacity(MAX_AUDITED).time_to_live(AUDIT_INTERVAL).build();
-        Self { accounts, trusted: Arc::new(trusted), last_warning: Arc::default(), audited }
+        Self { accounts, trusted: Arc::new(trusted) }
     }
 
     async fn decide(
@@ -96,7 +84,7 @@ impl ExtAuthz {
     ) -> Result<User, Denial> {
         let Some((roles, requirement)) = request::requirement(&attributes.context_extensions)
         else {
-            self.warn_of_route(attributes);
+            warn_of_route(attributes);
             return Err(AccountError::RoleInsufficient.into());
         };
         let credentials = request::authorization(attributes);
@@ -129,29 +117,22 @@ impl ExtAuthz {
         if requirement.admits(user.role) {
             return Ok(user);
         }
-        Box::pin(with_client_address(client, async { self.audit(&user, roles, attributes) })).await;
+        Box::pin(with_client_address(client, async { record_denial(&user, roles, attributes) }))
+            .await;
         Err(AccountError::RoleInsufficient.into())
     }
+}
 
-    /// Records a denial, once a minute for each user and requirement, so that a user cannot fill the
-    /// log.
-    fn audit(&self, actor: &User, required_roles: &str, attributes: &AttributeContext) {
-        let key = (actor.id, required_roles.to_owned());
-        if self.audited.entry(key).or_insert(()).is_fresh() {
-            let (method, host, path) = request::route(attributes);
-            let route = &format!("{host}{path}");
-            audit::record(Event::AccessDenied { actor, method, route, required_roles });
-        }
+fn record_denial(actor: &User, required_roles: &str, attributes: &AttributeContext) {
+    if DENIALS.is_due((actor.id, required_roles.to_owned())) {
+        let (method, host, path) = request::route(attributes);
+        audit::access_denied(actor, method, &format!("{host}{path}"), required_roles);
     }
+}
 
-    /// Logs a route whose configuration has no requirement or an unknown role. Its requests are refused.
-    fn warn_of_route(&self, attributes: &AttributeContext) {
-        let mut last = self.last_warning.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_some_and(|at| at.elapsed() < WARNING_INTERVAL) {
-            return;
-        }
-        *last = Some(Instant::now());
-        drop(last);
+/// Logs a route whose configuration has no requirement or an unknown role. Its requests are refused.
+fn warn_of_route(attributes: &AttributeContext) {
+    if UNRESTRICTED_ROUTES.is_due(()) {
         let (_, host, path) = request::route(attributes);
         tracing::warn!(
             host,

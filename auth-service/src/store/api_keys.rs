@@ -1,6 +1,6 @@
 //! The part of the store about API keys.
 
-use super::{ActorError, StoreError};
+use super::{StoreError, WriteError, Writer};
 use crate::api_key::{ApiKey, KeyBearer};
 use async_trait::async_trait;
 use rolegate_proto::Role;
@@ -25,26 +25,12 @@ pub struct NewApiKey {
     pub expires_at: Option<u64>,
 }
 
-/// Why a key was not inserted.
-#[derive(Debug, thiserror::Error)]
-pub enum InsertKeyError {
-    /// The user does not exist, or is disabled.
-    #[error("the user does not exist")]
-    UserNotFound,
-    /// The user has [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys. The transaction of the
-    /// insert locks the user, so concurrent inserts do not exceed it.
-    #[error("the user has too many API keys")]
-    LimitReached,
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 /// A database of API keys, each of one user.
 #[async_trait]
 pub trait ApiKeyStore: Send + Sync + 'static {
-    /// Inserts a key.
-    async fn insert_key(&self, key: NewApiKey) -> Result<ApiKey, InsertKeyError>;
+    /// Inserts a key of a user who is not disabled, if the condition of `writer` holds: otherwise a key
+    /// could be made with a stolen token after the logout that was to end it.
+    async fn insert_key(&self, key: NewApiKey, writer: Writer) -> Result<ApiKey, WriteError>;
 
     /// The keys with these digests, each with its user, read at once; in any order, without unknown
     /// digests.
@@ -55,14 +41,13 @@ pub trait ApiKeyStore: Send + Sync + 'static {
     async fn keys_of_user(&self, user_id: i64) -> Result<Vec<ApiKey>, StoreError>;
 
     /// Deletes and returns the key of the user with this id, or without one all of them, by ascending
-    /// id, if `actor` is an admin, or without an actor: for the user themselves. `None` if there is no
-    /// such user.
+    /// id, if `actor` is an admin, or without an actor: for the user themselves.
     async fn delete_keys(
         &self,
         actor: Option<i64>,
         user_id: i64,
         key_id: Option<i64>,
-    ) -> Result<Option<Vec<ApiKey>>, ActorError>;
+    ) -> Result<Vec<ApiKey>, WriteError>;
 
     /// Notes that a key was used, at this time in Unix seconds. Does not wait: `last_used_at` of all keys
     /// is written together once a minute, and by `close`. It never decreases.

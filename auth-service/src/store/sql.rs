@@ -4,8 +4,8 @@ mod api_keys;
 mod key_usage;
 
 use super::{
-    ActorError, InsertError, NewUser, PasswordWriter, Revoker, StoreError, UserFilter, UserStore,
-    list_query::list_query, require_admin, tables::TABLES,
+    NewUser, StoreError, UserFilter, UserStore, WriteError, Writer, list_query::list_query,
+    require_admin, tables::TABLES,
 };
 use crate::user::{Credentials, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User};
 use async_trait::async_trait;
@@ -73,6 +73,11 @@ impl SqlStore {
         lock.bind(actor.unwrap_or(id)).bind(id)
     }
 
+    /// Runs a write of one user without a lock.
+    async fn write_user(&self, write: Statement) -> Result<User, WriteError> {
+        self.0.write(write).await?.pop().ok_or(WriteError::UserNotFound)
+    }
+
     /// Runs a write of the user `id` if `actor` may write.
     async fn write_as_admin(
         &self,
@@ -80,26 +85,25 @@ impl SqlStore {
         id: i64,
         keeps_admin: bool,
         write: Statement,
-    ) -> Result<Option<User>, ActorError> {
+    ) -> Result<User, WriteError> {
         let rows = self.rows_as_admin(actor, id, keeps_admin, write).await?;
-        Ok(rows.and_then(|mut rows| rows.pop()))
+        rows.into_iter().next().ok_or(WriteError::UserNotFound)
     }
 
-    /// The rows of such a write; `None` if there is no such user.
+    /// The rows of such a write.
     async fn rows_as_admin<R: TableRow>(
         &self,
         actor: Option<i64>,
         id: i64,
         keeps_admin: bool,
         write: Statement,
-    ) -> Result<Option<Vec<R>>, ActorError> {
+    ) -> Result<Vec<R>, WriteError> {
         let lock = self.lock(actor, id);
         let written = self.0.transaction(move |mut connection| {
             Box::pin(async move {
                 let locked = lock.fetch(&mut connection).await?;
                 Ok(match require_admin(&locked, actor, id, keeps_admin) {
-                    Ok(Some(_)) => Ok(Some(write.fetch(&mut connection).await?)),
-                    Ok(None) => Ok(None),
+                    Ok(()) => Ok(write.fetch(&mut connection).await?),
                     Err(refused) => Err(refused),
                 })
             })
@@ -114,24 +118,24 @@ impl UserStore for SqlStore {
         self.0.ping(r#""user""#).await
     }
 
-    async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, InsertError> {
+    async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, WriteError> {
         let sql = r#"INSERT INTO "user" (username, password, role) VALUES ($1, $2, $3)
             ON CONFLICT (username) DO NOTHING"#;
         let insert = self.0.statement(sql).push(RETURNING);
         let insert = insert.bind(user.username).bind(user.password_hash.expose_secret());
         let insert = insert.bind(user.role.as_str());
         let Some(actor) = actor else {
-            return self.0.write(insert).await?.pop().ok_or(InsertError::UsernameTaken);
+            return self.0.write(insert).await?.pop().ok_or(WriteError::UsernameTaken);
         };
         let lock = self.0.statement(SELECT).push(" WHERE id = $1").for_update().bind(actor);
         let inserted = self.0.transaction(move |mut connection| {
             Box::pin(async move {
                 let locked = lock.fetch(&mut connection).await?;
                 if let Err(refused) = require_admin(&locked, Some(actor), actor, true) {
-                    return Ok(Err(InsertError::Actor(refused)));
+                    return Ok(Err(refused));
                 }
                 let inserted = insert.fetch(&mut connection).await?.pop();
-                Ok(inserted.ok_or(InsertError::UsernameTaken))
+                Ok(inserted.ok_or(WriteError::UsernameTaken))
             })
         });
         inserted.await?
@@ -160,12 +164,7 @@ impl UserStore for SqlStore {
         Ok(highest.and_then(|(cost,)| cost.parse().ok()))
     }
 
-    async fn set_role(
-        &self,
-        actor: Option<i64>,
-        id: i64,
-        role: Role,
-    ) -> Result<Option<User>, ActorError> {
+    async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError> {
         let update = self.0.statement(r#"UPDATE "user" SET role = $2 WHERE id = $1"#);
         let update = update.push(RETURNING).bind(id).bind(role.as_str());
         self.write_as_admin(actor, id, role == Role::Admin, update).await
@@ -176,31 +175,31 @@ impl UserStore for SqlStore {
         actor: Option<i64>,
         id: i64,
         disabled: bool,
-    ) -> Result<Option<User>, ActorError> {
+    ) -> Result<User, WriteError> {
         let update = self.0.statement(r#"UPDATE "user" SET disabled = $2"#).bind(id).bind(disabled);
         let update = if disabled { revoking(update.push(", ").push(REVOKE)) } else { update };
         let update = update.push(" WHERE id = $1").push(RETURNING);
         self.write_as_admin(actor, id, !disabled, update).await
     }
 
-    async fn revoke_tokens(&self, by: Revoker, id: i64) -> Result<Option<User>, ActorError> {
-        let (admin, issued, change) = match by {
-            Revoker::Admin(id) => (Some(id), None, REVOKE),
-            // Its own token was issued at the stored value or later.
-            Revoker::Bearer { issued } => (None, Some(issued), GROW),
-            Revoker::Operator => (None, None, LOWER),
+    async fn revoke_tokens(&self, id: i64, writer: Writer) -> Result<User, WriteError> {
+        let change = match writer {
+            Writer::Admin(_) => REVOKE,
+            // Their token was issued at the stored value or later.
+            Writer::Owner { .. } => GROW,
+            Writer::Operator => LOWER,
         };
         let update = self.0.statement(r#"UPDATE "user" SET "#).bind(id);
-        let update = revoking(update.bind(issued.map(seconds_to_store)).push(change));
-        let update = update.push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before <= $2)");
+        let update = revoking(update.bind(writer.seen().map(seconds_to_store)).push(change));
+        let update = update.push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before = $2)");
         let update = update.push(RETURNING);
-        if admin.is_none() {
-            return Ok(self.0.write(update).await?.pop());
+        match writer.admin() {
+            Some(_) => self.write_as_admin(writer.admin(), id, true, update).await,
+            None => self.write_user(update).await,
         }
-        self.write_as_admin(admin, id, true, update).await
     }
 
-    async fn delete(&self, actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
+    async fn delete(&self, actor: Option<i64>, id: i64) -> Result<User, WriteError> {
         let delete = self.0.statement(r#"DELETE FROM "user" WHERE id = $1"#);
         self.write_as_admin(actor, id, false, delete.push(RETURNING).bind(id)).await
     }
@@ -209,8 +208,8 @@ impl UserStore for SqlStore {
         &self,
         id: i64,
         hash: SecretString,
-        writer: PasswordWriter,
-    ) -> Result<Option<User>, StoreError> {
+        writer: Writer,
+    ) -> Result<User, WriteError> {
         let condition = r#" WHERE id = $1 AND ($3 IS NULL OR tokens_not_before = $3) AND (
                 $4 IS NULL OR EXISTS (
                     SELECT 1 FROM "user" WHERE id = $4 AND role = 'admin' AND NOT disabled
@@ -220,8 +219,7 @@ impl UserStore for SqlStore {
         let update = self.0.statement(r#"UPDATE "user" SET password = $2, "#).push(GROW);
         let update = update.bind(id).bind(hash.expose_secret());
         let update = update.bind(writer.seen().map(seconds_to_store)).bind(writer.admin());
-        let update = revoking(update).push(condition).push(RETURNING);
-        Ok(self.0.write(update).await?.pop())
+        self.write_user(revoking(update).push(condition).push(RETURNING)).await
     }
 
     async fn replace_password(

@@ -14,6 +14,7 @@ use admins::{
 };
 
 use api_keys::{
+    a_key_is_made_only_while_the_tokens_are_those_that_were_seen,
     a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once,
     deleting_keys_requires_an_admin_or_their_user, keys_are_found_by_digest_with_their_users,
     keys_are_of_users_who_exist_and_are_not_disabled,
@@ -26,7 +27,7 @@ use revoked_tokens::{
     revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user,
 };
 
-use super::{ActorError, InsertError, NewUser, PasswordWriter, UserFilter, UserStore, open};
+use super::{NewUser, UserFilter, UserStore, WriteError, Writer, open};
 use crate::user::User;
 use rolegate_proto::Role;
 use secrecy::ExposeSecret;
@@ -55,6 +56,7 @@ postgres_cluster::conformance_tests! {
         keys_are_found_by_digest_with_their_users,
         a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once,
         keys_are_of_users_who_exist_and_are_not_disabled,
+        a_key_is_made_only_while_the_tokens_are_those_that_were_seen,
         deleting_keys_requires_an_admin_or_their_user,
         of_many_logouts_by_one_token_the_first_ends_it,
         revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user,
@@ -69,6 +71,12 @@ postgres_cluster::conformance_tests! {
 async fn insert(store: &dyn UserStore, username: &str, role: Role) -> User {
     let new = NewUser { username: username.into(), password_hash: "hash".into(), role };
     store.insert(None, new).await.expect("inserted")
+}
+
+/// Asserts that a write found no user to change.
+fn assert_not_found<T: std::fmt::Debug>(outcome: Result<T, WriteError>) {
+    let error = outcome.expect_err("no user to change");
+    assert!(matches!(error, WriteError::UserNotFound), "{error:?}");
 }
 
 async fn get(store: &dyn UserStore, id: i64) -> Option<User> {
@@ -95,7 +103,7 @@ async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
     insert(store, "ann ", Role::User).await;
     let taken = NewUser { username: "ann".into(), password_hash: "x".into(), role: Role::Admin };
     let refused = store.insert(None, taken).await;
-    assert!(matches!(refused, Err(InsertError::UsernameTaken)), "{refused:?}");
+    assert!(matches!(refused, Err(WriteError::UsernameTaken)), "{refused:?}");
     assert_eq!(get(store, ann.id).await, Some(ann));
     assert_eq!(hash(store, "ann").await, "hash");
 }
@@ -146,39 +154,39 @@ async fn set_role_requires_an_admin(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::Author).await;
     let set = async |actor, id| store.set_role(Some(actor), id, Role::User).await;
     let missing = set(999, ann.id).await;
-    assert!(matches!(missing, Err(ActorError::NotFound)), "{missing:?}");
+    assert!(matches!(missing, Err(WriteError::ActorNotFound)), "{missing:?}");
     let refused = set(ann.id, admin.id).await;
-    assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
-    assert_eq!(set(admin.id, 999).await.expect("allowed"), None);
+    assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
+    assert_not_found(set(admin.id, 999).await);
     let changed = set(admin.id, ann.id).await.expect("allowed");
-    assert_eq!(changed, Some(User { role: Role::User, ..ann.clone() }));
-    assert_eq!(get(store, ann.id).await, changed);
+    assert_eq!(changed, User { role: Role::User, ..ann.clone() });
+    assert_eq!(get(store, ann.id).await, Some(changed));
     let last = set(admin.id, admin.id).await;
-    assert!(matches!(last, Err(ActorError::LastAdmin)), "{last:?}");
+    assert!(matches!(last, Err(WriteError::LastAdmin)), "{last:?}");
     insert(store, "bob", Role::Admin).await;
     set(admin.id, admin.id).await.expect("one of two admins may give up the role");
     let refused = set(admin.id, ann.id).await;
-    assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
+    assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
 }
 
 async fn set_role_without_actor_is_allowed(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::User).await;
     let changed = store.set_role(None, ann.id, Role::Admin).await.expect("allowed");
-    assert_eq!(changed.map(|user| user.role), Some(Role::Admin));
-    assert_eq!(store.set_role(None, 999, Role::Admin).await.expect("allowed"), None);
+    assert_eq!(changed.role, Role::Admin);
+    assert_not_found(store.set_role(None, 999, Role::Admin).await);
 }
 
 async fn delete_requires_an_admin(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::Admin).await;
     let ann = insert(store, "ann", Role::Author).await;
     let missing = store.delete(Some(999), ann.id).await;
-    assert!(matches!(missing, Err(ActorError::NotFound)), "{missing:?}");
+    assert!(matches!(missing, Err(WriteError::ActorNotFound)), "{missing:?}");
     let refused = store.delete(Some(ann.id), admin.id).await;
-    assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
+    assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     let deleted = store.delete(Some(admin.id), ann.id).await.expect("allowed");
-    assert_eq!(deleted, Some(ann.clone()));
+    assert_eq!(deleted, ann);
     assert_eq!(get(store, ann.id).await, None);
-    assert_eq!(store.delete(Some(admin.id), ann.id).await.expect("allowed"), None);
+    assert_not_found(store.delete(Some(admin.id), ann.id).await);
 }
 
 async fn one_of_two_admins_deletes_the_other(store: &dyn UserStore) {
@@ -186,32 +194,36 @@ async fn one_of_two_admins_deletes_the_other(store: &dyn UserStore) {
     let bob = insert(store, "bob", Role::Admin).await;
     let delete = |actor, id| store.delete(Some(actor), id);
     let results: [_; 2] = join!(delete(ann.id, bob.id), delete(bob.id, ann.id)).into();
-    assert_eq!(results.iter().filter(|result| matches!(result, Ok(Some(_)))).count(), 1);
-    let late = results.iter().filter(|result| matches!(result, Err(ActorError::NotFound)));
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
+    let late = results.iter().filter(|result| matches!(result, Err(WriteError::ActorNotFound)));
     assert_eq!(late.count(), 1, "{results:?}");
 }
 
 async fn set_password_requires_what_its_writer_saw(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::Admin).await;
     let ann = insert(store, "ann", Role::Author).await;
-    let set =
-        async |id, writer| store.set_password(id, "new".into(), writer).await.expect("an answer");
-    assert_eq!(set(ann.id, PasswordWriter::Admin(ann.id)).await, None, "not an admin");
-    assert_eq!(set(ann.id, PasswordWriter::Admin(999)).await, None, "no such actor");
-    assert_eq!(set(ann.id, PasswordWriter::Owner { seen: 1 }).await, None, "changed since");
-    assert_eq!(set(999, PasswordWriter::Admin(admin.id)).await, None, "no such user");
-    assert_eq!(set(999, PasswordWriter::Operator).await, None, "no such user");
+    let set = async |id, writer| store.set_password(id, "new".into(), writer).await;
+    for (id, writer) in [
+        // Not an admin, no such actor, changed since.
+        (ann.id, Writer::Admin(ann.id)),
+        (ann.id, Writer::Admin(999)),
+        (ann.id, Writer::Owner { seen: 1 }),
+        (999, Writer::Admin(admin.id)),
+        (999, Writer::Operator),
+    ] {
+        assert_not_found(set(id, writer).await);
+    }
     assert_eq!(hash(store, "ann").await, "hash");
     let mut last = 0;
     for by_owner in [true, false, false] {
-        let owner = PasswordWriter::Owner { seen: last };
-        let writer = if by_owner { owner } else { PasswordWriter::Admin(admin.id) };
-        let changed = set(ann.id, writer).await;
-        let tokens_not_before = changed.as_ref().expect("a user").tokens_not_before;
+        let owner = Writer::Owner { seen: last };
+        let writer = if by_owner { owner } else { Writer::Admin(admin.id) };
+        let changed = set(ann.id, writer).await.expect("allowed");
+        let tokens_not_before = changed.tokens_not_before;
         assert!(tokens_not_before > last);
         last = tokens_not_before;
-        assert_eq!(changed, Some(User { tokens_not_before, ..ann.clone() }), "{writer:?}");
-        assert_eq!(get(store, ann.id).await, changed);
+        assert_eq!(changed, User { tokens_not_before, ..ann.clone() }, "{writer:?}");
+        assert_eq!(get(store, ann.id).await, Some(changed));
     }
     assert_eq!(hash(store, "ann").await, "new");
     assert_eq!(hash(store, "admin").await, "hash");
@@ -221,13 +233,12 @@ async fn set_password_advances_tokens_not_before(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::User).await;
     let began = store.users_by_id(&[]).await.expect("read").at;
     let set = async || {
-        let set = store.set_password(ann.id, "new".into(), PasswordWriter::Operator).await;
+        let set = store.set_password(ann.id, "new".into(), Writer::Operator).await;
         set.expect("set")
     };
     let first = set().await;
-    assert_revoked_since(store, began, first.clone()).await;
-    let second = set().await.expect("a user").tokens_not_before;
-    assert!(second > first.expect("a user").tokens_not_before);
+    assert_revoked_since(store, began, &first).await;
+    assert!(set().await.tokens_not_before > first.tokens_not_before);
 }
 
 async fn replace_password_compares_the_old_hash(store: &dyn UserStore) {

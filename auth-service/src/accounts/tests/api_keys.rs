@@ -117,6 +117,18 @@ async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
 }
 
 #[tokio::test]
+async fn a_token_that_is_revoked_before_its_key_is_inserted_makes_none() {
+    let app = App::new(POLICY).await;
+    app.store.revoke_before_next_key();
+    let request = || ApiKeyRequest { name: "export".to_owned(), ..ApiKeyRequest::default() };
+    let late = app.accounts.create_api_key(&app.admin, request()).await;
+    assert_err!(late, AccountError::TokenInvalid);
+    let token = app.login("admin", "sesame").await.expect("logged in");
+    assert_eq!(app.accounts.list_api_keys(&token, None).await.expect("listed"), []);
+    app.accounts.create_api_key(&token, request()).await.expect("created");
+}
+
+#[tokio::test]
 async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");

@@ -3,7 +3,7 @@
 use super::{App, NOW, POLICY};
 use crate::{
     accounts::{AccountError, Bearer, Requirement},
-    store::{Revoker, UserStore as _},
+    store::{UserStore as _, Writer},
 };
 use rolegate_proto::Role;
 use std::{sync::Arc, time::Duration};
@@ -83,7 +83,7 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
     assert_eq!(retry_after, Duration::from_secs(573));
 
     for _ in 0..2 {
-        app.store.revoke_tokens(Revoker::Operator, ann.id).await.expect("revoked");
+        app.store.revoke_tokens(ann.id, Writer::Operator).await.expect("revoked");
         let new = app.login("ann", "sesame").await.expect("logged in at once");
         for minute in 0..30 {
             app.store.set_time(NOW + minute * 60);
@@ -111,7 +111,7 @@ async fn a_logout_during_a_login_does_not_refuse_the_right_password() {
     let logout = async {
         // Between the read of the hash and the end of the check.
         for _ in 0..200 {
-            store.revoke_tokens(Revoker::Admin(1), ann.id).await.expect("revoked");
+            store.revoke_tokens(ann.id, Writer::Admin(1)).await.expect("revoked");
             tokio::task::yield_now().await;
         }
         store.set_time(NOW + 3);

@@ -3,7 +3,7 @@
 use super::{App, POLICY, origin};
 use crate::{
     accounts::{ADMIN_USERNAME, AccountError, AdminPassword, InitialPassword, SeedError},
-    store::{PasswordWriter, UserStore as _},
+    store::{UserStore as _, Writer},
 };
 use rolegate_proto::Role;
 use std::{
@@ -62,7 +62,7 @@ async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
     // As another process sets it: the same, at another cost, and then another one.
     let set = async |password: &str| {
         let hash = bcrypt::hash(password, 5).expect("hashed").into();
-        app.store.set_password(1, hash, PasswordWriter::Operator).await.expect("set");
+        app.store.set_password(1, hash, Writer::Operator).await.expect("set");
     };
     set(&text).await;
     start().await.expect("started");
@@ -83,7 +83,7 @@ async fn start_keeps_a_file_that_it_cannot_check() {
     assert!(path.exists(), "not UTF-8");
     fs::write(&path, text).expect("written");
     let hash = format!("hmac-sha256:unknown:{}", bcrypt::hash("sesame", 4).expect("hashed"));
-    app.store.set_password(1, hash.into(), PasswordWriter::Operator).await.expect("set");
+    app.store.set_password(1, hash.into(), Writer::Operator).await.expect("set");
     start().await.expect("started");
     assert!(path.exists(), "the pepper is not configured");
 }

@@ -1,10 +1,11 @@
 //! `user create-key`.
 
-use super::operator::{Operator, not_found};
+use super::operator::{Operator, refused};
 use crate::{
     api_key::{self, ApiKeyError, GeneratedKey},
+    audit::{Change, Write},
     host::failed,
-    store::{InsertKeyError, NewApiKey},
+    store::{NewApiKey, WriteError, Writer},
 };
 use clap::Args;
 use rolegate_program::{
@@ -12,7 +13,6 @@ use rolegate_program::{
     settings::SettingError,
 };
 use rolegate_proto::Role;
-use rolegate_telemetry::audit_line;
 use secrecy::ExposeSecret as _;
 use std::time::Duration;
 
@@ -46,18 +46,20 @@ pub(super) async fn run(operator: &Operator, new: NewKey) -> Result<(), Failure>
     let check = |at: u64| api_key::check_expiry(at.try_into().unwrap_or(i64::MAX), created_at);
     let expires_at = expires_in.map(end).map(check).transpose().map_err(invalid("EXPIRES_IN"))?;
     let user = operator.find(&username).await?;
+    let is_disabled = user.disabled;
     let GeneratedKey { key, prefix, digest } = api_key::generate().map_err(failed)?;
     let user_id = user.id;
     let new = NewApiKey { user_id, name, prefix, digest, role, created_at, expires_at };
-    let stored = operator.store.insert_key(new).await.map_err(|error| match error {
-        InsertKeyError::UserNotFound if user.disabled => {
+    let store = operator.store();
+    let insert = async move { store.insert_key(new, Writer::Operator).await };
+    let write = Write::by_operator(Change::ApiKeyCreated, Some(user_id));
+    let inserted = write.run(insert, move |write, key| write.record_key(key, Some(&user.username)));
+    inserted.await.map_err(|error| match error {
+        WriteError::UserNotFound if is_disabled => {
             Failure::Other(format!("the user {username:?} is disabled").into())
         }
-        InsertKeyError::UserNotFound => not_found(&username),
-        error => failed(error),
+        error => refused(error, &username),
     })?;
-    let (key_id, name) = (stored.id, &user.username);
-    audit_line!("api_key_created", user_id, username = name, key_id, by = "operator");
     print(key.expose_secret());
     Ok(())
 }

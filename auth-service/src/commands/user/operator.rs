@@ -1,13 +1,13 @@
 //! Access to the store without a token.
 
 use crate::{
+    audit::{Change, Write},
     host::failed,
-    store::{self, UserStore},
+    store::{self, UserStore, WriteError},
     user::User,
 };
 use rolegate_program::program::Failure;
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, Schema};
-use rolegate_telemetry::audit_line;
 use std::sync::Arc;
 
 pub(super) struct Operator {
@@ -49,19 +49,32 @@ impl Operator {
     pub(super) async fn now(&self) -> Result<u64, Failure> {
         Ok(self.store.users_by_id(&[]).await.map_err(failed)?.at)
     }
+
+    /// The store, for a change.
+    pub(super) fn store(&self) -> Arc<dyn UserStore> {
+        Arc::clone(&self.store)
+    }
+
+    /// Makes a change of this user, of which `write` is the statement.
+    pub(super) async fn change(
+        &self,
+        user: &User,
+        change: Change,
+        write: impl Future<Output = Result<User, WriteError>> + Send + 'static,
+    ) -> Result<(), Failure> {
+        let changed = Write::by_operator(change, Some(user.id)).run(write, Write::record_user);
+        changed.await.map(drop).map_err(|error| refused(error, &user.username))
+    }
 }
 
-pub(super) fn not_found(username: &str) -> Failure {
+/// Why a change of this user failed.
+pub(super) fn refused(error: WriteError, username: &str) -> Failure {
+    match error {
+        WriteError::UserNotFound => not_found(username),
+        error => failed(error),
+    }
+}
+
+fn not_found(username: &str) -> Failure {
     Failure::Other(format!("there is no user {username:?}").into())
-}
-
-/// Records a change in the audit log. There is no actor: the operator has no account.
-pub(super) fn audit(event: &'static str, user: &User) {
-    audit_line!(
-        event,
-        user_id = user.id,
-        username = user.username,
-        role = user.role.as_str(),
-        by = "operator",
-    );
 }

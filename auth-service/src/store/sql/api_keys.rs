@@ -3,7 +3,7 @@
 use super::{SELECT, SqlStore, seconds_to_store, stored_seconds};
 use crate::{
     api_key::{ApiKey, KeyBearer},
-    store::{ActorError, ApiKeyStore, InsertKeyError, NewApiKey, StoreError},
+    store::{ApiKeyStore, NewApiKey, StoreError, WriteError, Writer},
     user::User,
 };
 use async_trait::async_trait;
@@ -16,7 +16,7 @@ const RETURNING: &str =
 
 #[async_trait]
 impl ApiKeyStore for SqlStore {
-    async fn insert_key(&self, key: NewApiKey) -> Result<ApiKey, InsertKeyError> {
+    async fn insert_key(&self, key: NewApiKey, writer: Writer) -> Result<ApiKey, WriteError> {
         let lock = self.0.statement(SELECT).push(" WHERE id = $1").for_update().bind(key.user_id);
         // A statement of its own after the lock: it counts what the transaction before has committed.
         let sql =
@@ -31,11 +31,11 @@ impl ApiKeyStore for SqlStore {
         let inserted = self.0.transaction(move |mut connection| {
             Box::pin(async move {
                 let user: Option<User> = lock.fetch(&mut connection).await?.pop();
-                if user.is_none_or(|user| user.disabled) {
-                    return Ok(Err(InsertKeyError::UserNotFound));
+                if !user.is_some_and(|user| writer.may_add_key(&user)) {
+                    return Ok(Err(WriteError::UserNotFound));
                 }
                 let inserted = insert.fetch(&mut connection).await?.pop();
-                Ok(inserted.ok_or(InsertKeyError::LimitReached))
+                Ok(inserted.ok_or(WriteError::ApiKeyLimit))
             })
         });
         inserted.await?
@@ -62,14 +62,13 @@ impl ApiKeyStore for SqlStore {
         actor: Option<i64>,
         user_id: i64,
         key_id: Option<i64>,
-    ) -> Result<Option<Vec<ApiKey>>, ActorError> {
+    ) -> Result<Vec<ApiKey>, WriteError> {
         let sql = "DELETE FROM api_key WHERE user_id = $1 AND ($2 IS NULL OR id = $2)";
         let delete = self.0.statement(sql).push(RETURNING).bind(user_id).bind(key_id);
-        let deleted = match actor {
+        Ok(by_id(match actor {
             Some(_) => self.rows_as_admin(actor, user_id, true, delete).await?,
-            None => Some(self.0.write(delete).await?),
-        };
-        Ok(deleted.map(by_id))
+            None => self.0.write(delete).await?,
+        }))
     }
 
     fn note_key_use(&self, key_id: i64, at: u64) {

@@ -2,7 +2,7 @@ use super::{NewUser, SELECT, TABLES, UserFilter, list_query, open, open_beside};
 use crate::{
     api_key::ApiKey,
     clock::system_time,
-    store::{BatchedReads, Credentials, NewApiKey, Revoker, UserStore},
+    store::{BatchedReads, Credentials, NewApiKey, UserStore, Writer},
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl, StoreError, Timed};
@@ -48,8 +48,8 @@ async fn use_a_key(url: &DatabaseUrl) {
         created_at: 7,
         expires_at: None,
     };
-    let used = store.insert_key(key("one")).await.expect("inserted").id;
-    store.insert_key(key("two")).await.expect("inserted");
+    let used = store.insert_key(key("one"), Writer::Operator).await.expect("inserted").id;
+    store.insert_key(key("two"), Writer::Operator).await.expect("inserted");
     for at in [20, 10] {
         store.note_key_use(used, at);
         store.note_key_use(999, at);
@@ -173,8 +173,8 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::User };
     let id = running.insert(None, new).await.expect("inserted").id;
     for store in [running, beside] {
-        let revoked = store.revoke_tokens(Revoker::Operator, id).await.expect("revoked");
-        let stored = revoked.expect("a user").tokens_not_before;
+        let revoked = store.revoke_tokens(id, Writer::Operator).await.expect("revoked");
+        let stored = revoked.tokens_not_before;
         assert!(stored.abs_diff(system_time() + HOUR) < 60, "{stored}");
     }
     // A time that is read is written ahead, for the next boot.

@@ -1,9 +1,9 @@
 //! API keys.
 
-use super::insert;
+use super::{assert_not_found, get, insert};
 use crate::{
     api_key::ApiKey,
-    store::{ActorError, InsertKeyError, NewApiKey, UserStore},
+    store::{NewApiKey, UserStore, WriteError, Writer},
     user::User,
 };
 use rolegate_proto::Role;
@@ -22,7 +22,7 @@ fn new_key(user: &User, digest: &str) -> NewApiKey {
 }
 
 async fn add(store: &dyn UserStore, user: &User, digest: &str) -> ApiKey {
-    store.insert_key(new_key(user, digest)).await.expect("inserted")
+    store.insert_key(new_key(user, digest), Writer::Operator).await.expect("inserted")
 }
 
 async fn ids(store: &dyn UserStore, user: &User) -> Vec<i64> {
@@ -35,7 +35,7 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
     let bob = insert(store, "bob", Role::User).await;
     let (role, expires_at) = (Some(Role::Author), Some(9));
     let new = NewApiKey { role, expires_at, ..new_key(&ann, "one") };
-    let one = store.insert_key(new).await.expect("inserted");
+    let one = store.insert_key(new, Writer::Operator).await.expect("inserted");
     let expected = ApiKey {
         id: one.id,
         user_id: ann.id,
@@ -72,10 +72,11 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
     for round in 0..20 {
         let oldest = ids(store, &ann).await[0];
         store.delete_keys(None, ann.id, Some(oldest)).await.expect("deleted");
-        let rival = |number| store.insert_key(new_key(&ann, &format!("{round} {number}")));
+        let new = |number| new_key(&ann, &format!("{round} {number}"));
+        let rival = |number| store.insert_key(new(number), Writer::Operator);
         let inserted: [_; 4] = join!(rival(0), rival(1), rival(2), rival(3)).into();
         for error in inserted.iter().filter_map(|outcome| outcome.as_ref().err()) {
-            assert!(matches!(error, InsertKeyError::LimitReached), "{error:?}");
+            assert!(matches!(error, WriteError::ApiKeyLimit), "{error:?}");
         }
         let successes = inserted.iter().flatten().count();
         assert_eq!((successes, ids(store, &ann).await.len()), (1, 50), "round {round}");
@@ -90,8 +91,7 @@ pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn
     store.set_disabled(None, ann.id, true).await.expect("disabled");
     let nobody = User { id: 999, ..ann.clone() };
     for user in [&ann, &nobody] {
-        let refused = store.insert_key(new_key(user, "two")).await;
-        assert!(matches!(refused, Err(InsertKeyError::UserNotFound)), "{refused:?}");
+        assert_not_found(store.insert_key(new_key(user, "two"), Writer::Operator).await);
     }
     let found = store.keys_by_digest(&["one".to_owned()]).await.expect("read").value;
     assert!(found.len() == 1 && found[0].user.disabled, "the use case refuses it");
@@ -102,6 +102,29 @@ pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn
     assert!(add(store, &bob, "one").await.id > key.id, "ids are never reused");
 }
 
+/// By a token whose user logs out, gets another password or is disabled before the key is inserted.
+pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen(
+    store: &dyn UserStore,
+) {
+    let ann = insert(store, "ann", Role::User).await;
+    let mut seen = ann.tokens_not_before;
+    for (round, change) in ["logout", "password", "disabled"].into_iter().enumerate() {
+        let owner = Writer::Owner { seen };
+        let made = store.insert_key(new_key(&ann, change), owner).await.expect("unchanged");
+        let changed = match change {
+            "logout" => store.revoke_tokens(ann.id, owner).await,
+            "password" => store.set_password(ann.id, "new".into(), owner).await,
+            _ => store.set_disabled(None, ann.id, true).await,
+        };
+        assert_not_found(store.insert_key(new_key(&ann, "late"), owner).await);
+        assert_eq!(ids(store, &ann).await.len(), round + 1, "{change}");
+        assert!(ids(store, &ann).await.contains(&made.id), "keys stay");
+        seen = changed.expect("changed").tokens_not_before;
+    }
+    assert!(get(store, ann.id).await.expect("a user").disabled);
+    assert_not_found(store.insert_key(new_key(&ann, "late"), Writer::Owner { seen }).await);
+}
+
 pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::Admin).await;
     let ann = insert(store, "ann", Role::Author).await;
@@ -109,20 +132,20 @@ pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn Us
     let own = add(store, &admin, "three").await;
     let delete = async |actor, user, key| store.delete_keys(actor, user, key).await;
     let refused = delete(Some(ann.id), admin.id, None).await;
-    assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
+    assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     let refused = delete(Some(999), ann.id, None).await;
-    assert!(matches!(refused, Err(ActorError::NotFound)), "{refused:?}");
-    assert_eq!(delete(Some(admin.id), 999, None).await.expect("allowed"), None);
+    assert!(matches!(refused, Err(WriteError::ActorNotFound)), "{refused:?}");
+    assert_not_found(delete(Some(admin.id), 999, None).await);
     // The key of one user is none of another's.
     for (actor, user, key) in
         [(None, ann.id, own.id), (Some(admin.id), ann.id, own.id), (None, ann.id, 999)]
     {
-        assert_eq!(delete(actor, user, Some(key)).await.expect("allowed"), Some(vec![]));
+        assert_eq!(delete(actor, user, Some(key)).await.expect("allowed"), []);
     }
     assert_eq!(ids(store, &ann).await, [keys[0].id, keys[1].id]);
     let first = delete(Some(admin.id), ann.id, Some(keys[0].id)).await.expect("allowed");
-    assert_eq!(first.as_deref(), Some(&keys[..1]));
-    assert_eq!(delete(None, ann.id, None).await.expect("allowed").as_deref(), Some(&keys[1..]));
-    assert_eq!(delete(None, ann.id, None).await.expect("allowed"), Some(vec![]));
+    assert_eq!(first, keys[..1]);
+    assert_eq!(delete(None, ann.id, None).await.expect("allowed"), keys[1..]);
+    assert_eq!(delete(None, ann.id, None).await.expect("allowed"), []);
     assert_eq!(ids(store, &admin).await, [own.id]);
 }

@@ -2,10 +2,7 @@
 
 mod api_keys;
 
-use super::super::{
-    ActorError, InsertError, NewUser, PasswordWriter, Revoker, StoreError, UserFilter, UserStore,
-    require_admin,
-};
+use super::super::{NewUser, StoreError, UserFilter, UserStore, WriteError, Writer, require_admin};
 use crate::{
     api_key::ApiKey,
     user::{Credentials, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User},
@@ -31,6 +28,7 @@ struct Users {
     keys: BTreeMap<i64, (String, ApiKey)>,
     last_key_id: i64,
     is_down: bool,
+    revokes_before_key: bool,
     /// The clock of the database, in Unix seconds.
     now: u64,
 }
@@ -39,6 +37,11 @@ impl MemoryStore {
     /// From now on every call fails with [`StoreError::TimedOut`], or succeeds again.
     pub(crate) fn set_down(&self, is_down: bool) {
         self.0.lock().expect("not poisoned").is_down = is_down;
+    }
+
+    /// The tokens of the user of the next key are revoked just before it is inserted.
+    pub(crate) fn revoke_before_next_key(&self) {
+        self.0.lock().expect("not poisoned").revokes_before_key = true;
     }
 
     /// Sets the clock.
@@ -60,13 +63,13 @@ impl MemoryStore {
 
 impl User {
     /// As `GROW`, `REVOKE` and `LOWER` of the SQL store.
-    fn revoke(&mut self, now: u64, by: Option<Revoker>) {
+    fn revoke(&mut self, now: u64, by: Option<Writer>) {
         let (soon, stored) = (now + REVOCATION_LEAD_SECONDS, self.tokens_not_before);
         let is_too_late = stored > now + MAX_LEAD_SECONDS + MAX_STEP_SECONDS;
         self.tokens_not_before = match by {
             _ if stored < soon => soon,
-            Some(Revoker::Admin(_)) if is_too_late => stored,
-            Some(Revoker::Operator) if is_too_late => {
+            Some(Writer::Admin(_)) if is_too_late => stored,
+            Some(Writer::Operator) if is_too_late => {
                 self.tokens_marked_until = (stored + 86400).max(self.tokens_marked_until + 1);
                 soon
             }
@@ -78,13 +81,21 @@ impl User {
 impl Users {
     /// The user to change, if there is one and the actor may change it.
     fn find(
-        &self,
+        &mut self,
         actor: Option<i64>,
         id: i64,
         keeps_admin: bool,
-    ) -> Result<Option<User>, ActorError> {
+    ) -> Result<&mut Credentials, WriteError> {
         let rows: Vec<User> = self.by_id.values().map(|row| row.user.clone()).collect();
-        require_admin(&rows, actor, id, keeps_admin)
+        require_admin(&rows, actor, id, keeps_admin)?;
+        self.by_id.get_mut(&id).ok_or(WriteError::UserNotFound)
+    }
+
+    /// Likewise, if the condition of the writer holds.
+    fn find_for(&mut self, writer: Writer, id: i64) -> Result<&mut Credentials, WriteError> {
+        let row = self.find(writer.admin(), id, true)?;
+        let is_unchanged = writer.seen().is_none_or(|seen| seen == row.user.tokens_not_before);
+        if is_unchanged { Ok(row) } else { Err(WriteError::UserNotFound) }
     }
 }
 
@@ -94,13 +105,13 @@ impl UserStore for MemoryStore {
         self.users().map(drop)
     }
 
-    async fn insert(&self, actor: Option<i64>, new: NewUser) -> Result<User, InsertError> {
+    async fn insert(&self, actor: Option<i64>, new: NewUser) -> Result<User, WriteError> {
         let mut users = self.users()?;
         if let Some(id) = actor {
-            users.find(actor, id, true).map_err(InsertError::Actor)?;
+            users.find(actor, id, true)?;
         }
         if users.by_id.values().any(|row| row.user.username == new.username) {
-            return Err(InsertError::UsernameTaken);
+            return Err(WriteError::UsernameTaken);
         }
         users.last_id += 1;
         let id = users.last_id;
@@ -143,18 +154,11 @@ impl UserStore for MemoryStore {
             .max())
     }
 
-    async fn set_role(
-        &self,
-        actor: Option<i64>,
-        id: i64,
-        role: Role,
-    ) -> Result<Option<User>, ActorError> {
+    async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError> {
         let mut users = self.users()?;
-        users.find(actor, id, role == Role::Admin)?;
-        Ok(users.by_id.get_mut(&id).map(|row| {
-            row.user.role = role;
-            row.user.clone()
-        }))
+        let row = users.find(actor, id, role == Role::Admin)?;
+        row.user.role = role;
+        Ok(row.user.clone())
     }
 
     async fn set_disabled(
@@ -162,58 +166,44 @@ impl UserStore for MemoryStore {
         actor: Option<i64>,
         id: i64,
         disabled: bool,
-    ) -> Result<Option<User>, ActorError> {
+    ) -> Result<User, WriteError> {
         let mut users = self.users()?;
-        users.find(actor, id, !disabled)?;
         let now = users.now;
-        Ok(users.by_id.get_mut(&id).map(|row| {
-            row.user.disabled = disabled;
-            if disabled {
-                row.user.revoke(now, Some(Revoker::Admin(0)));
-            }
-            row.user.clone()
-        }))
+        let row = users.find(actor, id, !disabled)?;
+        row.user.disabled = disabled;
+        if disabled {
+            row.user.revoke(now, Some(Writer::Admin(0)));
+        }
+        Ok(row.user.clone())
     }
 
-    async fn revoke_tokens(&self, by: Revoker, id: i64) -> Result<Option<User>, ActorError> {
+    async fn revoke_tokens(&self, id: i64, writer: Writer) -> Result<User, WriteError> {
         let mut users = self.users()?;
-        let admin = if let Revoker::Admin(admin) = by { Some(admin) } else { None };
-        users.find(admin, id, true)?;
         let now = users.now;
-        let is_good = |row: &&mut Credentials| !matches!(by, Revoker::Bearer { issued } if issued < row.user.tokens_not_before);
-        Ok(users.by_id.get_mut(&id).filter(is_good).map(|row| {
-            row.user.revoke(now, Some(by));
-            row.user.clone()
-        }))
+        let row = users.find_for(writer, id)?;
+        row.user.revoke(now, Some(writer));
+        Ok(row.user.clone())
     }
 
-    async fn delete(&self, actor: Option<i64>, id: i64) -> Result<Option<User>, ActorError> {
+    async fn delete(&self, actor: Option<i64>, id: i64) -> Result<User, WriteError> {
         let mut users = self.users()?;
         users.find(actor, id, false)?;
         users.keys.retain(|_, (_, key)| key.user_id != id);
-        Ok(users.by_id.remove(&id).map(|row| row.user))
+        users.by_id.remove(&id).map(|row| row.user).ok_or(WriteError::UserNotFound)
     }
 
     async fn set_password(
         &self,
         id: i64,
         hash: SecretString,
-        writer: PasswordWriter,
-    ) -> Result<Option<User>, StoreError> {
+        writer: Writer,
+    ) -> Result<User, WriteError> {
         let mut users = self.users()?;
-        if users.find(writer.admin(), id, true).is_err() {
-            return Ok(None);
-        }
         let now = users.now;
-        let row = users.by_id.get_mut(&id);
-        let is_unchanged = |row: &&mut Credentials| {
-            writer.seen().is_none_or(|seen| seen == row.user.tokens_not_before)
-        };
-        Ok(row.filter(is_unchanged).map(|row| {
-            row.password_hash = hash;
-            row.user.revoke(now, None);
-            row.user.clone()
-        }))
+        let row = users.find_for(writer, id).map_err(|_| WriteError::UserNotFound)?;
+        row.password_hash = hash;
+        row.user.revoke(now, None);
+        Ok(row.user.clone())
     }
 
     async fn replace_password(

@@ -1,8 +1,8 @@
 //! The end of access tokens.
 
-use super::{get, insert};
+use super::{assert_not_found, get, insert};
 use crate::{
-    store::{ActorError, PasswordWriter, Revoker, UserStore},
+    store::{UserStore, WriteError, Writer},
     user::{MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User},
 };
 use rolegate_proto::Role;
@@ -13,8 +13,8 @@ async fn now(store: &dyn UserStore) -> u64 {
 }
 
 /// Asserts that the user's time is that of a revocation between `began` and now.
-pub(super) async fn assert_revoked_since(store: &dyn UserStore, began: u64, user: Option<User>) {
-    let stored = user.expect("a user").tokens_not_before;
+pub(super) async fn assert_revoked_since(store: &dyn UserStore, began: u64, user: &User) {
+    let stored = user.tokens_not_before;
     let expected = began + REVOCATION_LEAD_SECONDS..=now(store).await + REVOCATION_LEAD_SECONDS;
     assert!(expected.contains(&stored), "{stored} is not in {expected:?}");
 }
@@ -24,31 +24,31 @@ pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_
 ) {
     let admin = insert(store, "admin", Role::Admin).await;
     let ann = insert(store, "ann", Role::Author).await;
-    let refused = store.revoke_tokens(Revoker::Admin(ann.id), admin.id).await;
-    assert!(matches!(refused, Err(ActorError::NotAdmin)), "{refused:?}");
-    let revoke = async |by| store.revoke_tokens(by, ann.id).await.expect("allowed");
-    for by in [Revoker::Operator, Revoker::Bearer { issued: 9 }, Revoker::Admin(admin.id)] {
-        assert_eq!(store.revoke_tokens(by, 999).await.expect("allowed"), None);
+    let refused = store.revoke_tokens(admin.id, Writer::Admin(ann.id)).await;
+    assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
+    let revoke = async |by| store.revoke_tokens(ann.id, by).await.expect("allowed");
+    for by in [Writer::Operator, Writer::Owner { seen: 0 }, Writer::Admin(admin.id)] {
+        assert_not_found(store.revoke_tokens(999, by).await);
     }
     let began = now(store).await;
-    let first = revoke(Revoker::Bearer { issued: 0 }).await;
-    assert_revoked_since(store, began, first.clone()).await;
-    assert_eq!(get(store, ann.id).await, first);
-    let mut last = first.expect("revoked").tokens_not_before;
-    assert_eq!(revoke(Revoker::Bearer { issued: last - 1 }).await, None, "no good token");
-    for by in [Revoker::Operator, Revoker::Bearer { issued: last + 1 }, Revoker::Admin(admin.id)] {
+    let first = revoke(Writer::Owner { seen: 0 }).await;
+    assert_revoked_since(store, began, &first).await;
+    let mut last = first.tokens_not_before;
+    assert_eq!(get(store, ann.id).await, Some(first));
+    assert_not_found(store.revoke_tokens(ann.id, Writer::Owner { seen: 0 }).await);
+    for by in [Writer::Owner { seen: last }, Writer::Operator, Writer::Admin(admin.id)] {
         let revoked = revoke(by).await;
-        let tokens_not_before = revoked.as_ref().expect("revoked").tokens_not_before;
+        let tokens_not_before = revoked.tokens_not_before;
         assert!(tokens_not_before > last, "{by:?}");
-        assert_eq!(revoked, Some(User { tokens_not_before, ..ann.clone() }));
-        assert_eq!(get(store, ann.id).await, revoked);
+        assert_eq!(revoked, User { tokens_not_before, ..ann.clone() });
+        assert_eq!(get(store, ann.id).await, Some(revoked));
         last = tokens_not_before;
     }
-    for by in [Revoker::Operator, Revoker::Admin(admin.id)] {
+    for by in [Writer::Operator, Writer::Admin(admin.id)] {
         let other = insert(store, &format!("{by:?}"), Role::User).await;
         let began = now(store).await;
-        let first = store.revoke_tokens(by, other.id).await.expect("allowed");
-        assert_revoked_since(store, began, first).await;
+        let first = store.revoke_tokens(other.id, by).await.expect("allowed");
+        assert_revoked_since(store, began, &first).await;
     }
     assert_eq!(get(store, admin.id).await, Some(admin));
 }
@@ -64,38 +64,37 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
         let mut ahead = get(store, ann.id).await.expect("a user");
         // Each moves it on.
         while ahead.tokens_not_before <= latest + 60 {
-            let set = store.set_password(ann.id, "new".into(), PasswordWriter::Operator).await;
-            ahead = set.expect("set").expect("a user");
+            let set = store.set_password(ann.id, "new".into(), Writer::Operator).await;
+            ahead = set.expect("set");
         }
-        let revoked = store.revoke_tokens(Revoker::Admin(admin.id), ann.id).await.expect("allowed");
-        assert_eq!(revoked, Some(ahead.clone()), "nothing to revoke");
-        let issued = ahead.tokens_not_before;
-        let logged_out = store.revoke_tokens(Revoker::Bearer { issued }, ann.id).await;
+        let revoked = store.revoke_tokens(ann.id, Writer::Admin(admin.id)).await.expect("allowed");
+        assert_eq!(revoked, ahead, "nothing to revoke");
+        let seen = ahead.tokens_not_before;
+        let logged_out = store.revoke_tokens(ann.id, Writer::Owner { seen }).await;
         ahead.tokens_not_before += 1;
-        assert_eq!(logged_out.expect("allowed"), Some(ahead.clone()), "somebody has one after all");
+        assert_eq!(logged_out.expect("allowed"), ahead, "somebody has one after all");
         let disabled = store.set_disabled(None, ann.id, true).await.expect("disabled");
-        assert_eq!(disabled, Some(User { disabled: true, ..ahead.clone() }));
+        assert_eq!(disabled, User { disabled: true, ..ahead.clone() });
         store.set_disabled(None, ann.id, false).await.expect("enabled");
 
         let began = now(store).await;
-        let lowered = store.revoke_tokens(Revoker::Operator, ann.id).await.expect("allowed");
-        assert_eq!(get(store, ann.id).await, lowered);
-        let mark = lowered.as_ref().expect("a user").tokens_marked_until;
+        let lowered = store.revoke_tokens(ann.id, Writer::Operator).await.expect("allowed");
+        let mark = lowered.tokens_marked_until;
         // Logins by a clock that was ahead were dated at that time or later.
         let latest = ahead.tokens_not_before + 86400;
         assert!(mark >= latest && !marks.contains(&mark), "{mark} {marks:?}");
         marks.push(mark);
-        assert_revoked_since(store, began, lowered).await;
-        let again = store.revoke_tokens(Revoker::Operator, ann.id).await.expect("allowed");
-        assert_eq!(again.expect("a user").tokens_marked_until, mark, "nothing was in the future");
+        assert_revoked_since(store, began, &lowered).await;
+        assert_eq!(get(store, ann.id).await, Some(lowered));
+        let again = store.revoke_tokens(ann.id, Writer::Operator).await.expect("allowed");
+        assert_eq!(again.tokens_marked_until, mark, "nothing was in the future");
     }
 }
 
 pub(super) async fn of_many_logouts_by_one_token_the_first_ends_it(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::User).await;
-    let revoke = || store.revoke_tokens(Revoker::Bearer { issued: 0 }, ann.id);
+    let revoke = || store.revoke_tokens(ann.id, Writer::Owner { seen: 0 });
     let ended: [_; 4] = join!(revoke(), revoke(), revoke(), revoke()).into();
-    let ended = ended.map(|outcome| outcome.expect("an answer"));
     assert_eq!(ended.iter().flatten().count(), 1, "{ended:?}");
     assert_eq!(get(store, ann.id).await, ended.into_iter().flatten().next());
 }

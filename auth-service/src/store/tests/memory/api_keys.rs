@@ -1,7 +1,7 @@
 use super::MemoryStore;
 use crate::{
     api_key::{ApiKey, KeyBearer},
-    store::{ActorError, ApiKeyStore, InsertKeyError, NewApiKey, StoreError},
+    store::{ApiKeyStore, NewApiKey, StoreError, WriteError, Writer},
 };
 use async_trait::async_trait;
 use rolegate_proto::limits::MAX_API_KEYS;
@@ -9,14 +9,18 @@ use rolegate_sql_store::Timed;
 
 #[async_trait]
 impl ApiKeyStore for MemoryStore {
-    async fn insert_key(&self, new: NewApiKey) -> Result<ApiKey, InsertKeyError> {
+    async fn insert_key(&self, new: NewApiKey, writer: Writer) -> Result<ApiKey, WriteError> {
         let mut users = self.users()?;
-        if users.by_id.get(&new.user_id).is_none_or(|row| row.user.disabled) {
-            return Err(InsertKeyError::UserNotFound);
+        if std::mem::take(&mut users.revokes_before_key) {
+            let now = users.now;
+            users.find(None, new.user_id, true)?.user.revoke(now, None);
+        }
+        if !writer.may_add_key(&users.find(None, new.user_id, true)?.user) {
+            return Err(WriteError::UserNotFound);
         }
         let of_user = users.keys.values().filter(|(_, key)| key.user_id == new.user_id);
         if of_user.count() >= MAX_API_KEYS {
-            return Err(InsertKeyError::LimitReached);
+            return Err(WriteError::ApiKeyLimit);
         }
         users.last_key_id += 1;
         let NewApiKey { user_id, name, prefix, digest, role, created_at, expires_at } = new;
@@ -55,15 +59,15 @@ impl ApiKeyStore for MemoryStore {
         actor: Option<i64>,
         user_id: i64,
         key_id: Option<i64>,
-    ) -> Result<Option<Vec<ApiKey>>, ActorError> {
+    ) -> Result<Vec<ApiKey>, WriteError> {
         let mut users = self.users()?;
-        if users.find(actor, user_id, true)?.is_none() && actor.is_some() {
-            return Ok(None);
+        if actor.is_some() {
+            users.find(actor, user_id, true)?;
         }
         let is_meant =
             |key: &ApiKey| key.user_id == user_id && key_id.is_none_or(|id| id == key.id);
         let deleted = users.keys.extract_if(.., |_, (_, key)| is_meant(key));
-        Ok(Some(deleted.map(|(_, (_, key))| key).collect()))
+        Ok(deleted.map(|(_, (_, key))| key).collect())
     }
 
     fn note_key_use(&self, key_id: i64, at: u64) {

@@ -1,8 +1,11 @@
-//! Lists users, a page at a time.
+//! Gets and lists users.
 
-use super::{AccountError, Accounts, Username, UsernameError};
+use super::{AccountError, Accounts, Requirement, Username, UsernameError};
 use crate::{store::UserFilter, user::User};
-use rolegate_proto::{Role, limits::page_size};
+use rolegate_proto::{
+    Role,
+    limits::{MAX_USERNAME_BATCH, page_size},
+};
 
 /// A request for a page of users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +30,16 @@ pub struct UserPage {
 }
 
 impl Accounts {
+    /// The user with this id; the actor must be an admin.
+    pub async fn get_user(&self, actor: &str, user_id: i64) -> Result<User, AccountError> {
+        self.authorize_admin(actor).await?;
+        self.find(user_id).await
+    }
+
+    pub(super) async fn find(&self, user_id: i64) -> Result<User, AccountError> {
+        self.reads.user(user_id).await?.value.ok_or(AccountError::UserNotFound)
+    }
+
     /// Lists users by ascending id; the actor must be an admin.
     pub async fn list_users(
         &self,
@@ -45,6 +58,33 @@ impl Accounts {
         let next_after = users.last().filter(|_| has_next).map(|user| user.id);
         Ok(UserPage { users, next_after })
     }
+
+    /// The users with these ids, by ascending id, without duplicates and unknown ids. Needs no actor,
+    /// because callers see only usernames; an actor that is sent must be valid.
+    pub async fn usernames(
+        &self,
+        actor: Option<&str>,
+        mut ids: Vec<i64>,
+    ) -> Result<Vec<User>, AccountError> {
+        if let Some(actor) = actor {
+            self.authorize(actor, &Requirement::AnyAuthenticated).await?;
+        }
+        if ids.len() > MAX_USERNAME_BATCH {
+            return Err(AccountError::RequestInvalid("ids must be at most 256"));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        match ids[..] {
+            [] => Ok(Vec::new()),
+            // A single lookup shares its statement with others.
+            [id] => Ok(self.reads.user(id).await?.value.into_iter().collect()),
+            _ => {
+                let mut users = self.store.users_by_id(&ids).await?.value;
+                users.sort_unstable_by_key(|user| user.id);
+                Ok(users)
+            }
+        }
+    }
 }
 
 fn filter(request: PageRequest) -> Result<UserFilter, AccountError> {
@@ -60,11 +100,7 @@ fn filter(request: PageRequest) -> Result<UserFilter, AccountError> {
     if prefix.chars().any(char::is_control) {
         return Err(AccountError::UsernameInvalid(UsernameError::Control));
     }
-    let role = match request.role {
-        Some(None) => return Err(AccountError::RoleInvalid),
-        Some(role) => role,
-        None => None,
-    };
+    let role = request.role.map(|role| role.ok_or(AccountError::RoleInvalid)).transpose()?;
     let (after, limit) = (request.after, size.into());
     Ok(UserFilter { after, limit, username_prefix: prefix, role, ..UserFilter::default() })
 }

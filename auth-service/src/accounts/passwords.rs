@@ -1,0 +1,117 @@
+//! Replaces passwords: for their owners, and for admins.
+
+use super::{ADMIN_USERNAME, AccountError, Accounts, Requirement, credentials::Presented};
+use crate::{
+    audit::{AuthMethod, By, Change, Write},
+    password::Password,
+    request_origin::RequestOrigin,
+    store::{UserStore, WriteError, Writer},
+    user::{MAX_STEP_SECONDS, User},
+};
+use rolegate_proto::Role;
+use secrecy::SecretString;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+impl Accounts {
+    /// Replaces the password of the bearer, who must present the current one, and revokes their
+    /// tokens. The rules of the new password are checked first, because that needs no hash. A check
+    /// of the current password counts as a login attempt, so that a stolen token does not bypass the
+    /// rate limit. An API key cannot: it acts for a program, which has no password.
+    pub async fn change_password(
+        &self,
+        access_token: &str,
+        current: SecretString,
+        new: SecretString,
+        origin: RequestOrigin,
+    ) -> Result<User, AccountError> {
+        let any = Requirement::AnyAuthenticated;
+        let user = self.authorize_actor(access_token, &any).await?.without_key()?.user;
+        let new = self.policy.passwords.check(new)?;
+        let presented = Presented::new(&user.username, current);
+        self.check_limit(&presented, origin, AuthMethod::PasswordChange).await?;
+        let _slot = self.hasher.admit(origin).await?;
+        // A deleted user's name may have been registered again.
+        let stored = self.load(&presented).await?.filter(|stored| stored.user.id == user.id);
+        let stored = stored.ok_or(AccountError::TokenUserNotFound)?;
+        let verified =
+            self.verify(&presented, Some(&stored), origin, AuthMethod::PasswordChange).await?;
+        if !verified.is_match {
+            return Err(AccountError::CurrentPasswordWrong);
+        }
+        let (change, by) = (Change::PasswordChanged, By::Owner);
+        let write = Write { change, by, user_id: Some(user.id) };
+        // Only if the password is still the one checked: of two concurrent changes, one fails.
+        let owner = Writer::Owner { seen: stored.user.tokens_not_before };
+        let changed = self.replace_password(write, user.id, &new, owner, origin).await?;
+        self.or_reauthorize(changed, access_token, &any, AccountError::CurrentPasswordWrong).await
+    }
+
+    /// Replaces the password of another user and revokes the user's tokens. The contract fixes the order
+    /// of the checks: the actor's token, the actor's role, the user, the password.
+    pub async fn set_password(
+        &self,
+        access_token: &str,
+        user_id: i64,
+        password: SecretString,
+        origin: RequestOrigin,
+    ) -> Result<User, AccountError> {
+        let admin = Requirement::Roles(vec![Role::Admin]);
+        // Nor may a stolen API key, which would then log in.
+        let actor = self.authorize_actor(access_token, &admin).await?.without_key()?;
+        if user_id == actor.user.id {
+            // A stolen token must not become an account: the own password needs the current one.
+            return Err(AccountError::OwnPassword);
+        }
+        self.find(user_id).await?;
+        let password = self.policy.passwords.check(password)?;
+        // Hashing can take seconds under load, so the write re-checks that the actor is an admin.
+        let writer = Writer::Admin(actor.user.id);
+        let write = Write::by_actor(actor, Change::PasswordSet, user_id);
+        let set = self.replace_password(write, user_id, &password, writer, origin).await?;
+        self.or_reauthorize(set, access_token, &admin, AccountError::UserNotFound).await
+    }
+
+    /// Cache entries of the old hash no longer match.
+    async fn replace_password(
+        &self,
+        write: Write,
+        user_id: i64,
+        password: &Password,
+        writer: Writer,
+        origin: RequestOrigin,
+    ) -> Result<Result<User, WriteError>, AccountError> {
+        let hash = self.hasher.hash(password, origin).await?;
+        let (store, initial) = (Arc::clone(&self.store), self.initial_password.clone());
+        let set = async move { set_password(&*store, user_id, hash, writer).await };
+        let record = move |write: &Write, user: &User| {
+            write.record_user(user);
+            if user.username == ADMIN_USERNAME {
+                initial.remove();
+            }
+        };
+        Ok(write.run(set, record).await)
+    }
+}
+
+/// Sets a password and revokes the tokens. Once more after a slow write: until it was done, logins with
+/// the old password may have been issued tokens later than its revocation time.
+pub(crate) async fn set_password(
+    store: &dyn UserStore,
+    user_id: i64,
+    hash: SecretString,
+    writer: Writer,
+) -> Result<User, WriteError> {
+    let began = Instant::now();
+    let user = store.set_password(user_id, hash.clone(), writer).await?;
+    if began.elapsed() < Duration::from_secs(MAX_STEP_SECONDS) {
+        return Ok(user);
+    }
+    let owner = Writer::Owner { seen: user.tokens_not_before };
+    match store.set_password(user_id, hash, owner).await {
+        Err(WriteError::UserNotFound) => Ok(user),
+        again => again,
+    }
+}

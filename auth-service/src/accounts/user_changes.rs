@@ -1,0 +1,155 @@
+//! Creates and changes users, also for themselves: registration and logout. The store checks the role of an
+//! admin again when it writes: of two admins who demote or delete each other at the same time, the second
+//! is refused.
+
+use super::{ADMIN_USERNAME, AccountError, Accounts, Requirement, Username};
+use crate::{
+    audit::{By, Change, Write},
+    metrics,
+    password::Password,
+    request_origin::RequestOrigin,
+    store::{NewUser, Writer},
+    user::{Actor, User},
+};
+use rolegate_proto::Role;
+use secrecy::SecretString;
+use std::{sync::Arc, time::Instant};
+
+impl Accounts {
+    /// Creates a user with the role `user`.
+    pub async fn register(
+        &self,
+        username: &str,
+        password: SecretString,
+        origin: RequestOrigin,
+    ) -> Result<User, AccountError> {
+        if !self.policy.registration_open {
+            return Err(AccountError::RegistrationClosed);
+        }
+        let username = Username::of_new_user(username)?;
+        let password = self.policy.passwords.check(password)?;
+        let _slot = self.hasher.admit(origin).await?;
+        // Per address, whatever the username; never refunded, because each costs a hash.
+        let attempt = self.registrations.acquire("", origin.client_key(), Instant::now());
+        drop(attempt.inspect_err(|_| metrics::limit_exceeded("registration"))?);
+        self.insert_user(None, username, &password, Role::User, origin).await
+    }
+
+    /// Creates a user with a role; the actor must be an admin. Works while registration is disabled,
+    /// and counts towards no limit. The contract fixes the order of the checks: the actor's token, the
+    /// actor's role, the username, the password, the role (`None` for an unknown one).
+    pub async fn create_user(
+        &self,
+        actor: &str,
+        username: &str,
+        password: SecretString,
+        role: Option<Role>,
+        origin: RequestOrigin,
+    ) -> Result<User, AccountError> {
+        let actor = self.authorize_admin(actor).await?;
+        let username = Username::of_new_user(username)?;
+        let password = self.policy.passwords.check(password)?;
+        let role = role.ok_or(AccountError::RoleInvalid)?;
+        self.insert_user(Some(actor), username, &password, role, origin).await
+    }
+
+    async fn insert_user(
+        &self,
+        actor: Option<Actor>,
+        username: Username,
+        password: &Password,
+        role: Role,
+        origin: RequestOrigin,
+    ) -> Result<User, AccountError> {
+        let password_hash = self.hasher.hash(password, origin).await?;
+        let username = username.into_string();
+        // After `user delete admin` a stranger would have this name, and no admin could delete that user.
+        // After the hash, because the answer must not take less time than that for a taken name.
+        if username == ADMIN_USERNAME {
+            return Err(AccountError::UsernameTaken);
+        }
+        let new = NewUser { username, password_hash, role };
+        let (store, admin) = (Arc::clone(&self.store), actor.as_ref().map(|actor| actor.user.id));
+        let (change, by) = actor.map_or((Change::Registered, By::Owner), |actor| {
+            (Change::UserCreated, By::Actor(actor))
+        });
+        // Hashing takes a while, so the store checks again that the actor is an admin.
+        let insert = async move { store.insert(admin, new).await };
+        Ok(Write { change, by, user_id: None }.run(insert, Write::record_user).await?)
+    }
+
+    /// Replaces the role of a user. The contract fixes the order of the checks: the actor's token,
+    /// the actor's role, the user, the role (`None` for an unknown one).
+    pub async fn set_user_role(
+        &self,
+        actor: &str,
+        user_id: i64,
+        role: Option<Role>,
+    ) -> Result<User, AccountError> {
+        let actor = self.authorize_admin(actor).await?;
+        actor.may_change(user_id)?;
+        let change = Change::RoleChanged { from: self.find(user_id).await?.role };
+        let role = role.ok_or(AccountError::RoleInvalid)?;
+        let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
+        let set = async move { store.set_role(admin, user_id, role).await };
+        Ok(Write::by_actor(actor, change, user_id).run(set, Write::record_user).await?)
+    }
+
+    /// Disables or enables a user; the actor must be an admin. Every read of the user sees it, so each
+    /// credential is refused from the next request on. Tokens issued before stay revoked when the user
+    /// is enabled again: a thief may still have one.
+    pub async fn set_user_disabled(
+        &self,
+        actor: &str,
+        user_id: i64,
+        disabled: bool,
+    ) -> Result<User, AccountError> {
+        let actor = self.authorize_admin(actor).await?;
+        actor.may_change(user_id)?;
+        let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
+        let set = async move { store.set_disabled(admin, user_id, disabled).await };
+        let change = Change::disabled(disabled);
+        Ok(Write::by_actor(actor, change, user_id).run(set, Write::record_user).await?)
+    }
+
+    /// Deletes a user and returns it; the actor must be an admin. Admins cannot delete themselves,
+    /// so one always remains, nor the user named `admin`, whom the next start would create again.
+    pub async fn delete_user(&self, actor: &str, user_id: i64) -> Result<User, AccountError> {
+        let actor = self.authorize_admin(actor).await?;
+        actor.may_change(user_id)?;
+        let user = self.find(user_id).await?;
+        // Neither can change, so the store need not check them again.
+        if user.id == actor.user.id || user.username == ADMIN_USERNAME {
+            return Err(AccountError::UserNotDeletable);
+        }
+        let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
+        let delete = async move { store.delete(admin, user_id).await };
+        let write = Write::by_actor(actor, Change::UserDeleted, user_id);
+        Ok(write.run(delete, Write::record_user).await?)
+    }
+
+    /// Revokes every access token of the actor, or of the user with this id, for an admin. Tokens of
+    /// logins that were answered before this call are refused once it is answered, on every replica;
+    /// those of later logins are good. API keys stay, and cannot log their user out.
+    pub async fn revoke_tokens(
+        &self,
+        access_token: &str,
+        user_id: Option<i64>,
+    ) -> Result<User, AccountError> {
+        let requirement = Requirement::of_user_or_admin(user_id);
+        let actor = self.authorize_actor(access_token, &requirement).await?;
+        let id = user_id.unwrap_or(actor.user.id);
+        actor.may_change(id)?;
+        let writer = match user_id {
+            Some(_) => Writer::Admin(actor.user.id),
+            None => Writer::Owner { seen: actor.user.tokens_not_before },
+        };
+        let store = Arc::clone(&self.store);
+        let revoke = async move { store.revoke_tokens(id, writer).await };
+        let write = Write::by_actor(actor, Change::TokensRevoked, id);
+        let revoked = write.run(revoke, Write::record_user).await;
+        // Another logout was first, or the user was deleted.
+        let otherwise = AccountError::UserNotFound;
+        self.or_reauthorize(revoked, access_token, &requirement, otherwise).await
+    }
+}

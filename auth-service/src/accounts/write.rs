@@ -1,0 +1,58 @@
+//! The one way to change users and their API keys: for users, admins and operators.
+
+use super::{AccountError, Accounts, Requirement};
+use crate::{
+    audit::{By, Change, Write},
+    store::WriteError,
+    user::Actor,
+};
+use rolegate_telemetry::request_context::RequestContext;
+
+impl Write {
+    /// A change of this user by the bearer of a token or a key.
+    pub(super) fn by_actor(actor: Actor, change: Change, user_id: i64) -> Self {
+        Self { change, by: By::Actor(actor), user_id: Some(user_id) }
+    }
+
+    /// A change by the operator, whom access to the database authorizes; `None` for a new user.
+    pub(crate) fn by_operator(change: Change, user_id: Option<i64>) -> Self {
+        Self { change, by: By::Operator, user_id }
+    }
+
+    /// Makes the change, of which `write` is the statement: to completion even if the caller leaves, so
+    /// that a committed change is also recorded, as is one whose outcome is unknown.
+    pub(crate) async fn run<T: Send + 'static>(
+        self,
+        write: impl Future<Output = Result<T, WriteError>> + Send + 'static,
+        record: impl FnOnce(&Self, &T) + Send + 'static,
+    ) -> Result<T, WriteError> {
+        let work = async move {
+            let written = write.await.inspect_err(|error| {
+                if matches!(error, WriteError::Store(error) if error.is_outcome_unknown()) {
+                    self.record_unknown();
+                }
+            })?;
+            record(&self, &written);
+            Ok(written)
+        };
+        RequestContext::run_to_completion(work).await
+    }
+}
+
+impl Accounts {
+    /// The outcome of a write. One that found its user changed may have been the second of two by one
+    /// token, which the first has revoked; if the token is still good, the error is `otherwise`.
+    pub(super) async fn or_reauthorize<T>(
+        &self,
+        outcome: Result<T, WriteError>,
+        access_token: &str,
+        requirement: &Requirement,
+        otherwise: AccountError,
+    ) -> Result<T, AccountError> {
+        if matches!(outcome, Err(WriteError::UserNotFound)) {
+            self.authorize(access_token, requirement).await?;
+            return Err(otherwise);
+        }
+        Ok(outcome?)
+    }
+}
