@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub struct Posts {
     store: Arc<dyn PostStore>,
     /// Concurrent lookups of single posts share a statement.
-    reads: BatchedReads<i64, Post>,
+    reads: BatchedReads<dyn PostStore, i64, Post>,
     auth: AuthClient,
     clock: Arc<dyn Clock>,
 }
@@ -35,14 +35,12 @@ pub struct Posts {
 impl Posts {
     /// The posts of `store`; `auth` authorizes writes.
     pub fn new(store: Arc<dyn PostStore>, auth: AuthClient, clock: Arc<dyn Clock>) -> Self {
-        let by_id = Arc::clone(&store);
         let reads = BatchedReads::new(
-            store::NAME,
-            "id",
-            move |ids: Vec<i64>| {
-                let store = Arc::clone(&by_id);
-                // Nothing depends on the time.
-                async move { Ok(Timed { at: 0, value: store.posts_by_id(&ids).await? }) }
+            (store::NAME, "id"),
+            &store,
+            // Nothing depends on the time.
+            |store, ids| {
+                Box::pin(async { Ok(Timed { at: 0, value: store.posts_by_id(ids).await? }) })
             },
             |post: &Post| post.id,
         );

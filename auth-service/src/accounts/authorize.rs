@@ -4,14 +4,13 @@ use super::{AccountError, Accounts};
 use crate::{
     api_key::{self, KeyBearer},
     metrics,
-    store::StoreError,
     token::VerifiedToken,
     user::{Actor, User},
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::Timed;
 use rolegate_telemetry::request_context::RequestContext;
-use std::{collections::HashMap, hash::Hash, net::IpAddr};
+use std::net::IpAddr;
 
 /// The roles that may pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,18 +105,17 @@ impl Accounts {
             Ok((credential, bearer.requirement, bearer.client_address))
         };
         let verified: Vec<Result<_, AccountError>> = bearers.into_iter().map(verify).collect();
-        let ((now, users), (key_now, keys)) =
-            tokio::try_join!(self.read_users(ids), self.read_keys(digests))?;
+        let (users, keys) = tokio::try_join!(self.reads.users(ids), self.reads.keys(digests))?;
         let admit = |verified: Result<(Credential, Requirement, Option<IpAddr>), _>| {
             let (credential, requirement, client_address) = verified?;
             match credential {
                 Credential::Token(token) => {
-                    let value = users.get(&token.user_id).cloned().transpose()?;
-                    admit(Timed { at: now, value }, token, &requirement)
+                    let value = users.value.get(&token.user_id).cloned().transpose()?;
+                    admit(Timed { at: users.at, value }, token, &requirement)
                 }
                 Credential::Key(digest) => {
-                    let value = keys.get(&digest).cloned().transpose()?;
-                    let admit = || self.admit_key(Timed { at: key_now, value }, &requirement);
+                    let value = keys.value.get(&digest).cloned().transpose()?;
+                    let admit = || self.admit_key(Timed { at: keys.at, value }, &requirement);
                     Ok(RequestContext::with_client_address(client_address, admit)?.user)
                 }
             }
@@ -167,31 +165,6 @@ impl Accounts {
             Err(AccountError::RoleInsufficient)
         }
     }
-
-    /// The users that exist, and the time.
-    async fn read_users(&self, mut ids: Vec<i64>) -> Result<Rows<i64, User>, StoreError> {
-        ids.sort_unstable();
-        ids.dedup();
-        if ids.is_empty() {
-            return Ok(Rows::default());
-        }
-        let read = self.store.users_by_id(&ids).await;
-        or_each(read, ids, |user| user.id, |id| self.reads.user(id)).await
-    }
-
-    /// The API keys that exist, and the time.
-    async fn read_keys(
-        &self,
-        mut digests: Vec<String>,
-    ) -> Result<Rows<String, KeyBearer>, StoreError> {
-        digests.sort_unstable();
-        digests.dedup();
-        if digests.is_empty() {
-            return Ok(Rows::default());
-        }
-        let read = self.store.keys_by_digest(&digests).await;
-        or_each(read, digests, |key| key.digest.clone(), |digest| self.reads.key(digest)).await
-    }
 }
 
 impl Actor {
@@ -204,41 +177,6 @@ impl Actor {
     pub(super) fn may_change(&self, user_id: i64) -> Result<(), AccountError> {
         let is_own = self.key_id.is_some() && user_id == self.user.id;
         if is_own { Err(AccountError::RoleInsufficient) } else { Ok(()) }
-    }
-}
-
-/// When rows were read, in Unix seconds, and the rows by key.
-type Rows<K, R> = (u64, HashMap<K, Result<R, StoreError>>);
-
-/// The rows by key, read with one statement; each with its own, if one of them is unreadable.
-async fn or_each<K: Eq + Hash + Clone, R, F>(
-    read: Result<Timed<Vec<R>>, StoreError>,
-    keys: Vec<K>,
-    key_of: impl Fn(&R) -> K,
-    read_one: impl Fn(K) -> F,
-) -> Result<Rows<K, R>, StoreError>
-where
-    F: Future<Output = Result<Timed<Option<R>>, StoreError>>,
-{
-    match read {
-        Ok(Timed { at, value }) => {
-            Ok((at, value.into_iter().map(|row| (key_of(&row), Ok(row))).collect()))
-        }
-        Err(error) if error.is_of_data() => {
-            let (mut now, mut rows) = (0, HashMap::new());
-            for key in keys {
-                match read_one(key.clone()).await {
-                    Ok(Timed { at, value }) => {
-                        now = at;
-                        rows.extend(value.map(|row| (key, Ok(row))));
-                    }
-                    Err(error) if error.is_of_data() => drop(rows.insert(key, Err(error))),
-                    Err(error) => return Err(error),
-                }
-            }
-            Ok((now, rows))
-        }
-        Err(error) => Err(error),
     }
 }
 

@@ -5,48 +5,36 @@ use crate::{
     api_key::KeyBearer,
     user::{Credentials, User},
 };
-use rolegate_sql_store::Timed;
+use rolegate_sql_store::{BatchedReads as Reads, RowsByKey, Timed};
 use std::sync::Arc;
 
-/// Reads of single users and API keys. Clones share their statements.
+/// Reads of users and API keys by their keys. Clones share their statements.
 #[derive(Clone, Debug)]
 pub struct BatchedReads {
-    users: rolegate_sql_store::BatchedReads<i64, User>,
-    credentials: rolegate_sql_store::BatchedReads<String, Credentials>,
-    keys: rolegate_sql_store::BatchedReads<String, KeyBearer>,
+    users: Reads<dyn UserStore, i64, User>,
+    credentials: Reads<dyn UserStore, String, Credentials>,
+    keys: Reads<dyn UserStore, String, KeyBearer>,
 }
 
 impl BatchedReads {
     /// Reads from this store.
     pub fn new(store: &Arc<dyn UserStore>) -> Self {
-        let by_id = Arc::clone(store);
-        let users = rolegate_sql_store::BatchedReads::new(
-            NAME,
-            "id",
-            move |ids: Vec<i64>| {
-                let store = Arc::clone(&by_id);
-                async move { store.users_by_id(&ids).await }
-            },
+        let users = Reads::new(
+            (NAME, "id"),
+            store,
+            |store, ids| store.users_by_id(ids),
             |user: &User| user.id,
         );
-        let by_username = Arc::clone(store);
-        let credentials = rolegate_sql_store::BatchedReads::new(
-            NAME,
-            "username",
-            move |usernames: Vec<String>| {
-                let store = Arc::clone(&by_username);
-                async move { store.credentials_by_username(&usernames).await }
-            },
-            |credentials: &Credentials| credentials.user.username.clone(),
+        let credentials = Reads::new(
+            (NAME, "username"),
+            store,
+            |store, usernames| store.credentials_by_username(usernames),
+            |found: &Credentials| found.user.username.clone(),
         );
-        let by_digest = Arc::clone(store);
-        let keys = rolegate_sql_store::BatchedReads::new(
-            NAME,
-            "api_key",
-            move |digests: Vec<String>| {
-                let store = Arc::clone(&by_digest);
-                async move { store.keys_by_digest(&digests).await }
-            },
+        let keys = Reads::new(
+            (NAME, "api_key"),
+            store,
+            |store, digests| store.keys_by_digest(digests),
             |key: &KeyBearer| key.digest.clone(),
         );
         Self { users, credentials, keys }
@@ -55,6 +43,11 @@ impl BatchedReads {
     /// The user with this id.
     pub async fn user(&self, id: i64) -> Result<Timed<Option<User>>, StoreError> {
         self.users.get(id).await
+    }
+
+    /// The users with these ids.
+    pub async fn users(&self, ids: Vec<i64>) -> Result<RowsByKey<i64, User>, StoreError> {
+        self.users.get_all(ids).await
     }
 
     /// The user with this name, with the stored hash.
@@ -68,5 +61,13 @@ impl BatchedReads {
     /// The API key with this digest, with its user.
     pub async fn key(&self, digest: String) -> Result<Timed<Option<KeyBearer>>, StoreError> {
         self.keys.get(digest).await
+    }
+
+    /// The API keys with these digests.
+    pub async fn keys(
+        &self,
+        digests: Vec<String>,
+    ) -> Result<RowsByKey<String, KeyBearer>, StoreError> {
+        self.keys.get_all(digests).await
     }
 }

@@ -1,23 +1,38 @@
-//! The handle that requests are submitted to.
+//! The handle that requests are submitted to, and the tasks that send them.
 
-use crate::{
-    state::{Limits, Waiting},
-    worker::{Shared, dispatch_waiting},
+use crate::queue::{Batch, Limits, MAX_WAITING, Queue, Waiting};
+use futures_util::FutureExt as _;
+use std::{
+    fmt,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use std::{fmt, future::Future, sync::Arc};
-use tokio::sync::oneshot;
-use tracing::Span;
+use tokio::{sync::oneshot, task::yield_now, time::sleep};
+use tracing::{Instrument as _, Span};
 
-/// The batch of a request ended without an answer for it: its sender panicked, or returned fewer
-/// answers than requests.
+/// Why a request has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the batch ended without an answer")]
-pub struct BatchDropped;
+pub enum SubmitError {
+    /// The sender of the batch panicked, or returned fewer answers than requests.
+    #[error("the batch ended without an answer")]
+    BatchDropped,
+    /// The request was not sent: as many wait as may.
+    #[error("too many requests wait for a batch")]
+    QueueFull,
+}
 
 /// Batches requests `R` with answers `A`. Clones share the batches.
 pub struct Batcher<R, A> {
     shared: Arc<Shared<R, A>>,
 }
+
+struct Shared<R, A> {
+    send: Box<dyn Fn(Vec<R>) -> AnswersFuture<A> + Send + Sync>,
+    queue: Mutex<Queue<R, A>>,
+}
+
+type AnswersFuture<A> = Pin<Box<dyn Future<Output = Vec<A>> + Send>>;
 
 impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
     /// `send` receives a batch, never an empty one, and returns the answers in the order of the
@@ -28,17 +43,80 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
         F: Future<Output = Vec<A>> + Send + 'static,
     {
         let send = Box::new(move |batch| Box::pin(send(batch)) as _);
-        Self { shared: Arc::new(Shared::new(limits, send)) }
+        Self { shared: Arc::new(Shared { send, queue: Mutex::new(Queue::new(limits)) }) }
     }
 
     /// Sends a request with the next batch and returns its answer. Dropping the future withdraws the
     /// request if its batch has not been sent, and never affects other requests. Needs a tokio runtime.
-    pub async fn submit(&self, request: R) -> Result<A, BatchDropped> {
+    pub async fn submit(&self, request: R) -> Result<A, SubmitError> {
         let (reply, answer) = oneshot::channel();
-        self.shared.lock().waiting.push(Waiting { request, span: Span::current(), reply });
-        dispatch_waiting(&self.shared);
+        {
+            let mut queue = self.shared.lock();
+            if queue.waiting.len() >= MAX_WAITING {
+                return Err(SubmitError::QueueFull);
+            }
+            queue.waiting.push(Waiting { request, span: Span::current(), reply });
+            self.shared.dispatch(queue);
+        }
         // No timer here: a request waits only while a worker runs, and a task watches for stalls.
-        answer.await.map_err(|_| BatchDropped)
+        answer.await.map_err(|_| SubmitError::BatchDropped)
+    }
+}
+
+impl<R: Send + 'static, A: Send + 'static> Shared<R, A> {
+    fn lock(&self) -> MutexGuard<'_, Queue<R, A>> {
+        // No panic under this lock leaves the queue half changed.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a worker for the requests that wait, if there is capacity. Also starts the watch if they
+    /// depend on other batches.
+    fn dispatch(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue<R, A>>) {
+        let starts_watch = queue.claim_watch();
+        let starts_worker = queue.has_capacity();
+        queue.workers += usize::from(starts_worker);
+        drop(queue);
+        if starts_worker {
+            // Its own task: a caller that is cancelled must not cancel the batch of the others.
+            tokio::spawn(Arc::clone(self).work());
+        }
+        if starts_watch {
+            tokio::spawn(Arc::clone(self).watch());
+        }
+    }
+
+    /// Starts a worker whenever all batches in flight are stalled, until no request waits. Requests that
+    /// came before the stall found no capacity. One task for all batches: a timer in each worker would
+    /// interrupt the runtime's wait for I/O with each lone request.
+    async fn watch(self: Arc<Self>) {
+        while let Some(time) = { self.lock().continue_watch() } {
+            sleep(time).await;
+            let queue = self.lock();
+            if !queue.waiting.is_empty() {
+                self.dispatch(queue);
+            }
+        }
+    }
+
+    /// Sends batch after batch until no request waits.
+    async fn work(self: Arc<Self>) {
+        let mut sent = None;
+        while let Some(Batch { requests, replies, span }) = { self.lock().next_batch(&mut sent) } {
+            let answers = async { (self.send)(requests).await }.instrument(span);
+            // The hook has logged a panic. Its callers see that their replies are dropped.
+            let answers = AssertUnwindSafe(answers).catch_unwind().await.unwrap_or_default();
+            let is_single = replies.len() == 1;
+            for (reply, answer) in replies.into_iter().zip(answers) {
+                // Fails for callers that were cancelled.
+                let _ = reply.send(answer);
+            }
+            // Callers that were just answered often submit again at once. Without this turn they
+            // would miss the next batch, and batches would stay small. A lone caller needs none: its
+            // next request starts a worker.
+            if !is_single || !self.lock().waiting.is_empty() {
+                yield_now().await;
+            }
+        }
     }
 }
 
@@ -50,7 +128,6 @@ impl<R, A> Clone for Batcher<R, A> {
 
 impl<R, A> fmt::Debug for Batcher<R, A> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let limits = &self.shared.limits;
-        formatter.debug_struct("Batcher").field("limits", limits).finish_non_exhaustive()
+        formatter.debug_struct("Batcher").finish_non_exhaustive()
     }
 }

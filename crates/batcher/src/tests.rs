@@ -1,6 +1,6 @@
 //! Reads of a store whose value changes while batches are in flight and whose answers wait for the test.
 
-use crate::{BatchDropped, Batcher, Limits};
+use crate::{Batcher, Limits, SubmitError, queue::MAX_WAITING};
 use std::{
     future::poll_fn,
     sync::{
@@ -54,7 +54,7 @@ fn store(max_batch_size: usize, max_in_flight: usize) -> Store {
 }
 
 impl Store {
-    fn read(&self, name: &'static str) -> JoinHandle<Result<u32, BatchDropped>> {
+    fn read(&self, name: &'static str) -> JoinHandle<Result<u32, SubmitError>> {
         let reads = self.reads.clone();
         tokio::spawn(async move { reads.submit(name).await })
     }
@@ -151,6 +151,29 @@ async fn request_cancelled_before_its_batch_is_sent_is_not_in_it() {
     assert_eq!(store.sent(), [["a"], ["b"]]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn more_requests_than_may_wait_are_refused_until_waiting_ones_leave() {
+    let store = store(10, 1);
+    let first = store.read("a");
+    settle().await;
+    let waiting: Vec<_> = (0..MAX_WAITING).map(|_| store.read("b")).collect();
+    settle().await;
+    assert_eq!(store.read("c").await.unwrap(), Err(SubmitError::QueueFull));
+    for caller in &waiting[1..] {
+        caller.abort();
+    }
+    settle().await;
+    tokio::time::advance(STALL_TIMEOUT / 2).await;
+    settle().await;
+    tokio::time::advance(STALL_TIMEOUT).await;
+    settle().await;
+    let last = store.read("c");
+    store.answer(3);
+    for read in [first, last] {
+        assert_eq!(read.await.unwrap(), Ok(0));
+    }
+}
+
 #[tokio::test]
 async fn request_cancelled_in_flight_does_not_cancel_others() {
     let store = store(10, 1);
@@ -169,9 +192,9 @@ async fn request_cancelled_in_flight_does_not_cancel_others() {
 #[tokio::test]
 async fn panic_or_missing_answer_drops_only_its_own_batch() {
     let store = store(1, 1);
-    assert_eq!(store.read("panic").await.unwrap(), Err(BatchDropped));
+    assert_eq!(store.read("panic").await.unwrap(), Err(SubmitError::BatchDropped));
     store.answer(2);
-    assert_eq!(store.read("no answer").await.unwrap(), Err(BatchDropped));
+    assert_eq!(store.read("no answer").await.unwrap(), Err(SubmitError::BatchDropped));
     assert_eq!(store.read("a").await.unwrap(), Ok(0));
 }
 
@@ -258,7 +281,7 @@ async fn request_behind_a_stalled_and_a_panicked_batch_is_answered() {
     tokio::time::advance(STALL_TIMEOUT).await;
     // One is sent beside the stalled batch, the other waits behind it.
     let (lost, waiting) = (store.read("panic"), store.read("a"));
-    assert_eq!(lost.await.unwrap(), Err(BatchDropped));
+    assert_eq!(lost.await.unwrap(), Err(SubmitError::BatchDropped));
     settle().await;
     tokio::time::advance(2 * STALL_TIMEOUT).await;
     settle().await;

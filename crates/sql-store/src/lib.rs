@@ -42,7 +42,7 @@ pub use error::OpenError;
 pub use inspection::{Inspection, Probe};
 pub use metrics::register_metrics;
 pub use pool_stats::{PoolStats, StoreStatus};
-pub use read::{BatchedReads, Reads, Timed};
+pub use read::{BatchedReads, ReadByKeys, Reads, RowsByKey, Timed};
 pub use retry::Backoff;
 pub use schema::Schema;
 pub use settings::DatabaseSettings;

@@ -3,7 +3,7 @@
 
 mod batched_reads;
 
-pub use batched_reads::BatchedReads;
+pub use batched_reads::{BatchedReads, ReadByKeys, RowsByKey};
 
 /// What a statement has read, and the time of the clock of the database when it began to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Statements: their timeout, their spans and their errors.
 
 use crate::{postgres::pooler_problem, sqlite::code::is_read_only, transient::is_transient};
+use rolegate_batcher::SubmitError;
 use rolegate_telemetry::traces;
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{io, pin::Pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, error::Elapsed, timeout_at};
 use tracing::{Instrument as _, Span, field::Empty, info_span};
 
@@ -33,7 +34,7 @@ pub enum StoreError {
     ConnectionLost(#[source] Arc<sqlx::Error>),
     /// The task that ran the batched read panicked or was cancelled.
     #[error("the batched read was dropped")]
-    Lost(#[from] rolegate_batcher::BatchDropped),
+    Lost(#[source] SubmitError),
     /// The database rejected the statement: a bug, or corrupt data.
     #[error("the database rejected the statement")]
     Failed(#[source] Arc<sqlx::Error>),
@@ -76,6 +77,17 @@ impl StoreError {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         !matches!(self, Self::Failed(_))
+    }
+}
+
+impl From<SubmitError> for StoreError {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::BatchDropped => Self::Lost(error),
+            SubmitError::QueueFull => {
+                Self::Unavailable(Arc::new(sqlx::Error::Io(io::Error::other(error))))
+            }
+        }
     }
 }
 

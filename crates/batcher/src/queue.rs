@@ -1,0 +1,125 @@
+//! The requests that wait, and the limits of the batches that take them.
+
+use std::time::Duration;
+use tokio::{sync::oneshot, time::Instant};
+use tracing::{Span, info_span};
+
+/// More requests than a replica can have open connections for; each takes some hundred bytes.
+pub(crate) const MAX_WAITING: usize = 32_768;
+
+/// The size of batches, and how many may be in flight.
+///
+/// Few batches in flight make large batches, which cost less for each request. But a stalled batch must
+/// not delay the others: when every batch in flight is older than `stall_timeout`, one more may start.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Requests in one batch; at least 1.
+    pub max_batch_size: usize,
+    /// Batches in flight while answers come; at least 1.
+    pub max_in_flight: usize,
+    /// After this time without an answer, a batch counts as stalled.
+    pub stall_timeout: Duration,
+    /// Batches in flight while all are stalled; at least `max_in_flight`.
+    pub max_in_flight_stalled: usize,
+}
+
+pub(crate) struct Waiting<R, A> {
+    pub(crate) request: R,
+    pub(crate) span: Span,
+    pub(crate) reply: oneshot::Sender<A>,
+}
+
+pub(crate) struct Batch<R, A> {
+    pub(crate) requests: Vec<R>,
+    pub(crate) replies: Vec<oneshot::Sender<A>>,
+    pub(crate) span: Span,
+}
+
+pub(crate) struct Queue<R, A> {
+    limits: Limits,
+    pub(crate) waiting: Vec<Waiting<R, A>>,
+    /// Tasks that send batches.
+    pub(crate) workers: usize,
+    /// When each batch in flight was sent.
+    sent: Vec<Instant>,
+    /// Whether a task watches for stalls.
+    is_watched: bool,
+}
+
+impl<R, A> Queue<R, A> {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self { limits, waiting: Vec::new(), workers: 0, sent: Vec::new(), is_watched: false }
+    }
+
+    /// Whether one more worker may start.
+    pub(crate) fn has_capacity(&self) -> bool {
+        let all_stalled = self.sent.len() == self.workers && !self.any_progressing();
+        self.workers < self.limits.max_in_flight.max(1)
+            || (all_stalled && self.workers < self.limits.max_in_flight_stalled)
+    }
+
+    /// Whether the caller is to start the watch, because requests depend on batches in flight.
+    pub(crate) fn claim_watch(&mut self) -> bool {
+        let is_claimed = !self.is_watched && self.workers >= self.limits.max_in_flight.max(1);
+        self.is_watched |= is_claimed;
+        is_claimed
+    }
+
+    /// How long the watch sleeps; `None` ends it, once nothing waits. It outlives the workers that it
+    /// starts, because they may stall too.
+    pub(crate) fn continue_watch(&mut self) -> Option<Duration> {
+        self.waiting.retain(|waiting| !waiting.reply.is_closed());
+        self.is_watched = !self.waiting.is_empty();
+        if self.is_watched && self.has_capacity() {
+            return Some(Duration::ZERO);
+        }
+        let stall_timeout = self.limits.stall_timeout;
+        let newest = self.sent.iter().max();
+        let left = newest.map(|sent| stall_timeout.saturating_sub(sent.elapsed()));
+        let left = left.filter(|time| !time.is_zero()).unwrap_or(stall_timeout);
+        self.is_watched.then_some(left)
+    }
+
+    /// Takes the next batch, without cancelled requests. `sent` is when the worker sent its last one.
+    /// Where there is no next, the worker ends within the same lock, so that the next request starts
+    /// another; also if it started beside stalled batches and others progress again.
+    pub(crate) fn next_batch(&mut self, sent: &mut Option<Instant>) -> Option<Batch<R, A>> {
+        if let Some(index) = self.sent.iter().position(|other| Some(*other) == *sent) {
+            self.sent.swap_remove(index);
+        }
+        self.waiting.retain(|waiting| !waiting.reply.is_closed());
+        let is_surplus = self.workers > self.limits.max_in_flight.max(1) && self.any_progressing();
+        if self.waiting.is_empty() || is_surplus {
+            self.workers -= 1;
+            return None;
+        }
+        let now = Instant::now();
+        self.sent.push(now);
+        *sent = Some(now);
+        let size = self.waiting.len().min(self.limits.max_batch_size.max(1));
+        let span = batch_span(&self.waiting[..size]);
+        let members = self.waiting.drain(..size);
+        let (requests, replies) = members.map(|member| (member.request, member.reply)).unzip();
+        Some(Batch { requests, replies, span })
+    }
+
+    fn any_progressing(&self) -> bool {
+        self.sent.iter().any(|sent| sent.elapsed() < self.limits.stall_timeout)
+    }
+}
+
+/// The span of a batch. A span has one parent, so the batch belongs to the first traced request and is
+/// linked to the others.
+fn batch_span<R, A>(members: &[Waiting<R, A>]) -> Span {
+    let mut traced = members.iter().map(|member| &member.span).filter(|span| !span.is_none());
+    let Some(first) = traced.next() else { return Span::none() };
+    let size = members.len();
+    if size == 1 {
+        return first.clone();
+    }
+    let span = info_span!(parent: first, "batch", otel.kind = "internal", size);
+    for other in traced {
+        span.follows_from(other);
+    }
+    span
+}
