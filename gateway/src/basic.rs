@@ -1,7 +1,7 @@
 //! The HTTP Basic variant: users and one protected endpoint, without roles and tokens.
 
 use crate::{
-    endpoints::{fixed_message, protected, register},
+    endpoints::{access, accounts},
     memory::Memory,
     middleware,
     openapi::{Variant, docs_ui, document},
@@ -32,11 +32,11 @@ fn variant() -> Variant {
 fn routes() -> OpenApiRouter<GatewayState> {
     OpenApiRouter::default()
         // public
-        .routes(routes!(fixed_message::basic_index))
-        .routes(routes!(register::register))
-        .routes(routes!(fixed_message::public))
+        .routes(routes!(access::basic_index))
+        .routes(routes!(accounts::register))
+        .routes(routes!(access::public))
         // any user: the handler verifies `BasicCredentials`
-        .routes(routes!(protected::basic))
+        .routes(routes!(access::basic_protected))
 }
 
 /// The variant with its middleware.

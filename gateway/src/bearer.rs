@@ -2,11 +2,7 @@
 
 use crate::{
     console,
-    endpoints::{
-        change_password, create_api_key, create_user, delete_user, fixed_message, get_user,
-        list_users, login, logout, own_api_keys, profile, protected, register, revoke_tokens,
-        set_password, set_user_role, update_user, user_api_keys,
-    },
+    endpoints::{access, accounts, api_keys, passwords, posts, roles, sessions, users},
     memory::Memory,
     middleware,
     openapi::{Variant, docs_ui, document, guard::Guard},
@@ -14,12 +10,11 @@ use crate::{
     state::GatewayState,
 };
 use axum::Router;
+use posts::PostsState;
 use rolegate_auth_client::{AuthClient, Role};
 use rolegate_posts_client::PostsClient;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder};
 use utoipa_axum::{router::OpenApiRouter, routes};
-
-mod posts;
 
 fn variant() -> Variant {
     Variant {
@@ -47,44 +42,47 @@ fn routes(
 ) -> OpenApiRouter<GatewayState> {
     let authors = Guard::any_of(auth, &[Role::Author, Role::Admin]);
     let admins = Guard::any_of(auth, &[Role::Admin]);
-
-    let post_routes = posts.map(|posts| posts::routes(posts, &authors, memory)).unwrap_or_default();
+    let all_keys = api_keys::of_any_user(routes!(api_keys::list_keys, api_keys::delete_keys));
+    let one_key = api_keys::of_any_user(routes!(api_keys::get_key, api_keys::delete_key));
+    let post_routes = posts.map(|posts| {
+        let state = PostsState { posts, memory: memory.responses.clone() };
+        post_routes(&authors).with_state(state)
+    });
     OpenApiRouter::default()
         // public
-        .routes(routes!(fixed_message::bearer_index))
-        .routes(routes!(register::register))
-        .routes(routes!(login::login))
-        .routes(routes!(fixed_message::public))
-        // any user: the handlers extract `CurrentUser`
-        .routes(routes!(profile::profile))
-        .routes(routes!(protected::bearer))
-        .routes(routes!(change_password::change_password))
-        .routes(routes!(logout::logout))
-        .routes(routes!(
-            create_api_key::create_api_key,
-            own_api_keys::list_own_keys,
-            own_api_keys::delete_own_keys
-        ))
-        .routes(routes!(own_api_keys::get_own_key, own_api_keys::delete_own_key))
+        .routes(routes!(access::bearer_index))
+        .routes(routes!(accounts::register))
+        .routes(routes!(sessions::login))
+        .routes(routes!(access::public))
+        // any user: the handlers extract `CurrentUser` or `ActingClient`
+        .routes(routes!(accounts::profile))
+        .routes(routes!(access::bearer_protected))
+        .routes(routes!(passwords::change_password))
+        .routes(routes!(sessions::logout))
+        .routes(routes!(api_keys::create_api_key, api_keys::list_keys, api_keys::delete_keys))
+        .routes(routes!(api_keys::get_key, api_keys::delete_key))
         // by role
-        .routes(authors.protect(routes!(fixed_message::author)))
-        .routes(admins.protect(routes!(fixed_message::admin)))
-        .routes(admins.protect(routes!(list_users::list_users, create_user::create_user)))
-        .routes(admins.protect(routes!(
-            get_user::get_user,
-            update_user::update_user,
-            delete_user::delete_user
-        )))
-        .routes(admins.protect(routes!(set_user_role::set_user_role)))
-        .routes(admins.protect(routes!(set_password::set_password)))
-        .routes(admins.protect(routes!(revoke_tokens::revoke_tokens)))
-        .routes(
-            admins.protect(routes!(user_api_keys::list_user_keys, user_api_keys::delete_user_keys)),
-        )
-        .routes(
-            admins.protect(routes!(user_api_keys::get_user_key, user_api_keys::delete_user_key)),
-        )
-        .merge(post_routes)
+        .routes(authors.protect(routes!(access::author)))
+        .routes(admins.protect(routes!(access::admin)))
+        .routes(admins.protect(routes!(users::list_users, users::create_user)))
+        .routes(admins.protect(routes!(users::get_user, users::update_user, users::delete_user)))
+        .routes(admins.protect(routes!(roles::set_user_role)))
+        .routes(admins.protect(routes!(passwords::set_password)))
+        .routes(admins.protect(routes!(sessions::revoke_tokens)))
+        .routes(admins.protect(all_keys))
+        .routes(admins.protect(one_key))
+        .merge(post_routes.unwrap_or_default())
+}
+
+/// posts-service checks who owns a post.
+fn post_routes(writers: &Guard) -> OpenApiRouter<PostsState> {
+    OpenApiRouter::default()
+        // public
+        .routes(routes!(posts::list_posts))
+        .routes(routes!(posts::get_post))
+        // by role
+        .routes(writers.protect(routes!(posts::create_post)))
+        .routes(writers.protect(routes!(posts::update_post, posts::delete_post)))
 }
 
 /// The variant with its middleware. Without posts-service, it has no routes of posts.

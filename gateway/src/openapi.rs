@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
-        Header, HeaderBuilder, InfoBuilder, LicenseBuilder, OpenApi, RefOr, Server, Type,
-        path::{Operation, ParameterBuilder, ParameterIn, PathItem},
-        schema::ObjectBuilder,
+        Header, HeaderBuilder, InfoBuilder, LicenseBuilder, OpenApi, RefOr, Required, Server, Type,
+        path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
+        schema::{KnownFormat, ObjectBuilder, SchemaFormat},
         security::{Http, SecurityScheme},
         tag::{Tag, TagBuilder},
     },
@@ -48,8 +48,10 @@ pub(crate) fn document(variant: Variant, mut document: OpenApi) -> OpenApi {
         .build();
     document.servers = Some(vec![Server::new("/")]);
     document.tags = Some(tags(&mut document));
-    for operation in document.paths.paths.values_mut().flat_map(operations) {
-        complete(operation, &variant);
+    for (path, item) in &mut document.paths.paths {
+        for operation in operations(item) {
+            complete(operation, path, &variant);
+        }
     }
     let components = document.components.get_or_insert_default();
     components.schemas.insert(ErrorBody::name().into(), ErrorBody::schema());
@@ -83,7 +85,7 @@ fn tags(document: &mut OpenApi) -> Vec<Tag> {
 }
 
 /// Adds the responses that follow from the kind of operation.
-fn complete(operation: &mut Operation, variant: &Variant) {
+fn complete(operation: &mut Operation, path: &str, variant: &Variant) {
     let is_protected = operation.security.is_some();
     let has_body = operation.request_body.is_some();
     if is_protected {
@@ -92,28 +94,21 @@ fn complete(operation: &mut Operation, variant: &Variant) {
         let challenge = header(Type::String, variant.challenge);
         response.headers.insert("WWW-Authenticate".to_owned(), challenge);
     }
-    let path_parameters = parameters(operation, &ParameterIn::Path);
-    for name in &path_parameters {
+    let has_query = operation.parameters.is_some();
+    // A path is a template, such as `/users/{user_id}`.
+    let ids: Vec<_> = path.split(['{', '}']).skip(1).step_by(2).collect();
+    for name in &ids {
         let detail = format!("Path parameter \"{name}\" must be an integer.");
         add_response(operation, 400, "The path is malformed.", &[&detail]);
-        let (description, detail) = match name.as_str() {
-            "user_id" => ("No user has this id.", "User not found."),
-            "key_id" => ("The user has no API key with this id.", "API key not found."),
-            _ => ("No post has this id.", "Post not found."),
+        // User 1 is the admin.
+        let (example, description, detail) = match *name {
+            "user_id" => (2, "No user has this id.", "User not found."),
+            "key_id" => (1, "The user has no API key with this id.", "API key not found."),
+            _ => (1, "No post has this id.", "Post not found."),
         };
         add_response(operation, 404, description, &[detail]);
+        operation.parameters.get_or_insert_default().push(id_in_path(name, example).into());
     }
-    for parameter in operation.parameters.iter_mut().flatten() {
-        if let RefOr::T(path) = parameter
-            && path.parameter_in == ParameterIn::Path
-        {
-            // User 1 is the admin.
-            let id = if path.name == "user_id" { 2 } else { 1 };
-            let builder = ParameterBuilder::from(path.clone());
-            *path = builder.example(Some(json!(id))).build();
-        }
-    }
-    let has_query = !parameters(operation, &ParameterIn::Query).is_empty();
     if has_query {
         let detail =
             format!("Query parameter \"limit\" must be a whole number from 1 to {MAX_PAGE_SIZE}.");
@@ -123,7 +118,7 @@ fn complete(operation: &mut Operation, variant: &Variant) {
         body_errors(operation);
     }
     // The other operations return a fixed message.
-    if is_protected || has_body || has_query || !path_parameters.is_empty() {
+    if is_protected || has_body || has_query || !ids.is_empty() {
         upstream_errors(operation);
     }
     let response = add_response(
@@ -149,14 +144,12 @@ fn complete(operation: &mut Operation, variant: &Variant) {
     }
 }
 
-/// The names of the parameters in the path or in the query.
-fn parameters(operation: &Operation, location: &ParameterIn) -> Vec<String> {
-    let parameters = operation.parameters.iter().flatten();
-    let names = parameters.filter_map(|parameter| match parameter {
-        RefOr::T(parameter) if parameter.parameter_in == *location => Some(&parameter.name),
-        _ => None,
-    });
-    names.cloned().collect()
+fn id_in_path(name: &str, example: i64) -> Parameter {
+    let int64 = SchemaFormat::KnownFormat(KnownFormat::Int64);
+    let id = ObjectBuilder::new().schema_type(Type::Integer).format(Some(int64));
+    let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Path);
+    let parameter = parameter.required(Required::True).description(Some("An integer."));
+    parameter.schema(Some(id)).example(Some(json!(example))).build()
 }
 
 fn upstream_errors(operation: &mut Operation) {

@@ -24,9 +24,3 @@ impl FromRef<GatewayState> for AuthClient {
         state.auth.clone()
     }
 }
-
-impl FromRef<GatewayState> for Refusals {
-    fn from_ref(state: &GatewayState) -> Self {
-        state.refusals.clone()
-    }
-}

@@ -1,6 +1,9 @@
 //! The content of a post, validated.
 
-use rolegate_proto::{has_invisible, is_emoji, is_invisible};
+use rolegate_proto::{
+    has_invisible, is_emoji, is_invisible,
+    limits::{MAX_CONTENT_CHARS, MAX_TITLE_CHARS},
+};
 
 /// A valid title and content, both exactly as sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,14 +36,9 @@ pub enum PostContentError {
 }
 
 impl PostContent {
-    /// Maximum length of a title in Unicode scalar values.
-    pub const MAX_TITLE_CHARS: usize = 200;
-    /// Maximum length of a content in Unicode scalar values.
-    pub const MAX_CONTENT_CHARS: usize = 50_000;
-
     /// Validates the title, then the content.
     pub fn new(title: String, content: String) -> Result<Self, PostContentError> {
-        if !is_length_valid(&title, Self::MAX_TITLE_CHARS) {
+        if !is_length_valid(&title, MAX_TITLE_CHARS) {
             Err(PostContentError::TitleLength)
         } else if title.chars().any(char::is_control) {
             Err(PostContentError::TitleControl)
@@ -48,7 +46,7 @@ impl PostContent {
             Err(PostContentError::TitleBlank)
         } else if has_invisible(&title, joins) {
             Err(PostContentError::TitleInvisible)
-        } else if !is_length_valid(&content, Self::MAX_CONTENT_CHARS) {
+        } else if !is_length_valid(&content, MAX_CONTENT_CHARS) {
             Err(PostContentError::ContentLength)
         } else if content.contains('\0') {
             Err(PostContentError::ContentNul)

@@ -19,16 +19,24 @@ pub enum Authorization {
 }
 
 impl Authorization {
-    /// Parses the value of the only header of a request; `None` for another scheme or form.
+    /// Parses the value of the only header of a request; `None` for another scheme or form. Padding of
+    /// base64 is optional.
     #[must_use]
     pub fn parse(value: &[u8]) -> Option<Self> {
-        match str::from_utf8(value).ok()?.split_once(' ')?.0 {
-            scheme if scheme.eq_ignore_ascii_case("Bearer") => {
-                bearer_token(value).map(|token| Self::Bearer(SecretString::from(token)))
-            }
-            _ => basic_credentials(value)
-                .map(|(username, password)| Self::Basic { username, password }),
+        if let Some(token) = bearer_token(value) {
+            return Some(Self::Bearer(token.into()));
         }
+        let decoded =
+            Zeroizing::new(STANDARD_PAD_INDIFFERENT.decode(of_scheme(value, "Basic")?).ok()?);
+        let colon = decoded.iter().position(|&byte| byte == b':')?;
+        let (username, password) = (&decoded[..colon], &decoded[colon + 1..]);
+        // Credentials that are not UTF-8 are well-formed, but no user has them. The empty username,
+        // which cannot be registered, gets the same response as a wrong password at the same cost.
+        let (username, password) = match (str::from_utf8(username), str::from_utf8(password)) {
+            (Ok(username), Ok(password)) => (username, password),
+            _ => ("", ""),
+        };
+        Some(Self::Basic { username: username.to_owned(), password: password.into() })
     }
 }
 
@@ -41,28 +49,9 @@ pub fn bearer_token(value: &[u8]) -> Option<&str> {
     is_word.then_some(token)
 }
 
-/// Username and password of `Basic <base64 of username:password>`. Padding is optional.
-#[must_use]
-pub fn basic_credentials(value: &[u8]) -> Option<(String, SecretString)> {
-    let decoded = STANDARD_PAD_INDIFFERENT.decode(of_scheme(value, "Basic")?).ok()?;
-    from_user_pass(&Zeroizing::new(decoded))
-}
-
 fn of_scheme<'a>(value: &'a [u8], name: &str) -> Option<&'a str> {
     let (scheme, rest) = str::from_utf8(value).ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case(name).then(|| rest.trim_matches(' '))
-}
-
-fn from_user_pass(user_pass: &[u8]) -> Option<(String, SecretString)> {
-    let colon = user_pass.iter().position(|&byte| byte == b':')?;
-    let (username, password) = (&user_pass[..colon], &user_pass[colon + 1..]);
-    // Credentials that are not UTF-8 are well-formed, but no user has them. The empty username,
-    // which cannot be registered, gets the same response as a wrong password at the same cost.
-    let (username, password) = match (str::from_utf8(username), str::from_utf8(password)) {
-        (Ok(username), Ok(password)) => (username, password),
-        _ => ("", ""),
-    };
-    Some((username.to_owned(), SecretString::from(password)))
 }
 
 #[cfg(test)]

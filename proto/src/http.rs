@@ -1,4 +1,4 @@
-//! Reasons as HTTP responses, for every program that answers HTTP clients.
+//! Errors as HTTP responses, for every program that answers HTTP clients.
 
 use crate::Reason;
 use std::time::Duration;
@@ -65,46 +65,6 @@ http_reasons! {
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl Reason {
-    /// The status, and the text of `{"detail": …}`; `None` for the message of the error, which names
-    /// the broken rule.
-    #[must_use]
-    pub const fn http(self) -> (u16, Option<&'static str>) {
-        let (status, detail) = match self {
-            Self::UsernameInvalid
-            | Self::PasswordInvalid
-            | Self::ApiKeyInvalid
-            | Self::PostInvalid => return (400, None),
-            Self::UsernameTaken => (400, "Username already exists."),
-            Self::RoleInvalid => (400, "Invalid role."),
-            Self::UserNotDeletable => (400, "This user cannot be deleted."),
-            Self::LastAdmin => (400, "The last admin cannot be removed."),
-            Self::OwnPassword => (400, "Use /profile/password to change your own password."),
-            Self::CurrentPasswordWrong => (400, "Current password is incorrect."),
-            Self::ApiKeyLimit => (400, "A user can have at most 50 API keys."),
-            Self::CredentialsInvalid => (401, "Invalid username or password."),
-            Self::TokenInvalid => (401, "Invalid or expired token."),
-            Self::TokenUserNotFound => (401, "User not found."),
-            Self::RoleInsufficient => (403, "Insufficient privileges."),
-            Self::RegistrationClosed => (403, "Registration is closed."),
-            Self::UserNotFound => (404, "User not found."),
-            Self::ApiKeyNotFound => (404, "API key not found."),
-            Self::PostNotFound => (404, "Post not found."),
-            Self::TooManyAttempts => (429, "Too many attempts, try again later."),
-            Self::Overloaded => (503, "Service is busy, try again."),
-            Self::ClockBehind => {
-                (503, "The clock is behind the time of the user's last revocation.")
-            }
-            Self::AuthUnavailable | Self::StoreUnavailable => {
-                (503, "Service temporarily unavailable.")
-            }
-            Self::StoreReadOnly => (503, "Service is temporarily read-only."),
-            Self::OutcomeUnknown => (504, "Upstream timed out."),
-            // REQUEST_INVALID is a bug of the calling service, not an error of its client.
-            Self::RequestInvalid | Self::Internal => (500, "Internal server error."),
-        };
-        (status, Some(detail))
-    }
-
     /// The challenge for bearer tokens in `WWW-Authenticate` of a 401: with `error="invalid_token"` if
     /// the reason is one of a token that was presented (RFC 6750, section 3).
     #[must_use]

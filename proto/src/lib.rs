@@ -3,13 +3,15 @@
 //! - [`auth_v1`]: messages, client and server of `rolegate.auth.v1`, generated from
 //!   `rolegate/auth/v1/auth.proto`, which documents every call and field.
 //! - [`posts_v1`]: the same of `rolegate.posts.v1`, from `rolegate/posts/v1/posts.proto`.
-//! - [`Reason`]: the stable error reasons; [`RefusalScope`]: what a refusal covers.
+//! - [`Reason`]: the stable error reasons, with their codes and HTTP statuses; [`RefusalScope`]: what a
+//!   refusal covers.
 //! - [`Role`]: the roles of users.
 //! - [`Authorization`]: the credentials in an `Authorization` header.
 //! - [`identity_headers`]: how proxies pass the user on to applications.
-//! - [`http`]: reasons as HTTP responses.
-//! - [`limits`]: the sizes of pages, batches and tokens.
+//! - [`http`]: errors as HTTP responses.
+//! - [`limits`]: the sizes of pages, batches, tokens and posts.
 //! - [`has_invisible`]: finds characters that names and titles may not have.
+//! - [`time`]: times in messages and in JSON.
 //! - [`metadata`]: the names of request metadata; [`RequestId`]: the value of one of them.
 //! - [`AUTH_DESCRIPTORS`], [`POSTS_DESCRIPTORS`]: the encoded descriptors, for server reflection.
 
@@ -23,6 +25,7 @@ mod refusal_scope;
 mod request_id;
 mod role;
 mod text;
+pub mod time;
 
 pub use authorization::Authorization;
 pub use reason::{ERROR_DOMAIN, Reason};

@@ -9,6 +9,19 @@ pub const MAX_USERNAME_BATCH: usize = 256;
 /// Ids of a `BatchGetPosts`. With the longest posts, that is a message of 13 MiB.
 pub const MAX_POST_BATCH: usize = 64;
 
+/// Unicode scalar values of the title of a post.
+pub const MAX_TITLE_CHARS: usize = 200;
+
+/// Unicode scalar values of the content of a post.
+pub const MAX_CONTENT_CHARS: usize = 50_000;
+
+/// Bytes of a post, whatever its characters.
+pub const MAX_POST_BYTES: usize = 256 * 1024;
+
+/// A page of posts ends with the one whose content reaches this many bytes in total: 200 of the longest
+/// would be a response of 40 MB to an anonymous request.
+pub const MAX_PAGE_CONTENT_BYTES: u32 = 2 * 1024 * 1024;
+
 /// Entries of a page of users or posts.
 pub const MAX_PAGE_SIZE: i32 = 200;
 

@@ -6,7 +6,7 @@ use tonic::Code;
 pub const ERROR_DOMAIN: &str = "rolegate";
 
 macro_rules! reasons {
-    ($($(#[$doc:meta])+ $variant:ident = $name:literal, $code:ident;)+) => {
+    ($($(#[$doc:meta])+ $variant:ident = $name:literal, $code:ident, $status:literal, $detail:expr;)+) => {
         /// Why a service rejected a call. Stable: callers decide by it, never by text.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Reason {
@@ -29,6 +29,13 @@ macro_rules! reasons {
                 match self { $(Self::$variant => Code::$code),+ }
             }
 
+            /// Its HTTP status, and the text of `{"detail": …}`; `None` for the message of the error,
+            /// which names the broken rule.
+            #[must_use]
+            pub const fn http(self) -> (u16, Option<&'static str>) {
+                match self { $(Self::$variant => ($status, $detail)),+ }
+            }
+
             /// The reason with this name; `None` for one of a later version.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
@@ -40,63 +47,73 @@ macro_rules! reasons {
 
 reasons! {
     /// The username is taken.
-    UsernameTaken = "USERNAME_TAKEN", AlreadyExists;
+    UsernameTaken = "USERNAME_TAKEN", AlreadyExists, 400, Some("Username already exists.");
     /// The username breaks a rule; the status message names the rule.
-    UsernameInvalid = "USERNAME_INVALID", InvalidArgument;
+    UsernameInvalid = "USERNAME_INVALID", InvalidArgument, 400, None;
     /// The password breaks a rule; the status message names the rule.
-    PasswordInvalid = "PASSWORD_INVALID", InvalidArgument;
+    PasswordInvalid = "PASSWORD_INVALID", InvalidArgument, 400, None;
     /// Unknown username or wrong password; which one is not disclosed.
-    CredentialsInvalid = "CREDENTIALS_INVALID", Unauthenticated;
+    CredentialsInvalid = "CREDENTIALS_INVALID", Unauthenticated, 401,
+        Some("Invalid username or password.");
     /// The access token is malformed, forged, ended or expired, or the API key is not one.
-    TokenInvalid = "TOKEN_INVALID", Unauthenticated;
+    TokenInvalid = "TOKEN_INVALID", Unauthenticated, 401, Some("Invalid or expired token.");
     /// The access token is valid, but its user does not exist.
-    TokenUserNotFound = "TOKEN_USER_NOT_FOUND", Unauthenticated;
+    TokenUserNotFound = "TOKEN_USER_NOT_FOUND", Unauthenticated, 401, Some("User not found.");
     /// The user's stored role is not among the allowed ones, or an API key stands where only an access
     /// token may.
-    RoleInsufficient = "ROLE_INSUFFICIENT", PermissionDenied;
+    RoleInsufficient = "ROLE_INSUFFICIENT", PermissionDenied, 403, Some("Insufficient privileges.");
     /// No user has this id.
-    UserNotFound = "USER_NOT_FOUND", NotFound;
+    UserNotFound = "USER_NOT_FOUND", NotFound, 404, Some("User not found.");
     /// The role is none of `user`, `author`, `admin`.
-    RoleInvalid = "ROLE_INVALID", InvalidArgument;
+    RoleInvalid = "ROLE_INVALID", InvalidArgument, 400, Some("Invalid role.");
     /// The user is the actor, or the one named `admin`.
-    UserNotDeletable = "USER_NOT_DELETABLE", FailedPrecondition;
+    UserNotDeletable = "USER_NOT_DELETABLE", FailedPrecondition, 400,
+        Some("This user cannot be deleted.");
     /// Without this user, no admin would be left.
-    LastAdmin = "LAST_ADMIN", FailedPrecondition;
+    LastAdmin = "LAST_ADMIN", FailedPrecondition, 400, Some("The last admin cannot be removed.");
     /// The user is the actor, whose password change needs the current one.
-    OwnPassword = "OWN_PASSWORD", FailedPrecondition;
+    OwnPassword = "OWN_PASSWORD", FailedPrecondition, 400,
+        Some("Use /profile/password to change your own password.");
     /// The given current password is wrong.
-    CurrentPasswordWrong = "CURRENT_PASSWORD_WRONG", FailedPrecondition;
+    CurrentPasswordWrong = "CURRENT_PASSWORD_WRONG", FailedPrecondition, 400,
+        Some("Current password is incorrect.");
     /// No post has this id.
-    PostNotFound = "POST_NOT_FOUND", NotFound;
+    PostNotFound = "POST_NOT_FOUND", NotFound, 404, Some("Post not found.");
     /// The title or the content of a post breaks a rule; the status message names the rule.
-    PostInvalid = "POST_INVALID", InvalidArgument;
+    PostInvalid = "POST_INVALID", InvalidArgument, 400, None;
     /// A new API key breaks a rule; the status message names the rule.
-    ApiKeyInvalid = "API_KEY_INVALID", InvalidArgument;
+    ApiKeyInvalid = "API_KEY_INVALID", InvalidArgument, 400, None;
     /// The user has as many API keys as a user may have.
-    ApiKeyLimit = "API_KEY_LIMIT", FailedPrecondition;
+    ApiKeyLimit = "API_KEY_LIMIT", FailedPrecondition, 400,
+        Some("A user can have at most 50 API keys.");
     /// The user has no API key with this id.
-    ApiKeyNotFound = "API_KEY_NOT_FOUND", NotFound;
-    /// The request is invalid: a bug of the calling program.
-    RequestInvalid = "REQUEST_INVALID", InvalidArgument;
+    ApiKeyNotFound = "API_KEY_NOT_FOUND", NotFound, 404, Some("API key not found.");
+    /// The request is invalid: a bug of the calling program, and not an error of its client.
+    RequestInvalid = "REQUEST_INVALID", InvalidArgument, 500, Some("Internal server error.");
     /// Registration is disabled.
-    RegistrationClosed = "REGISTRATION_CLOSED", PermissionDenied;
+    RegistrationClosed = "REGISTRATION_CLOSED", PermissionDenied, 403,
+        Some("Registration is closed.");
     /// Too many failed attempts; `google.rpc.RetryInfo` says when to try again.
-    TooManyAttempts = "TOO_MANY_ATTEMPTS", ResourceExhausted;
+    TooManyAttempts = "TOO_MANY_ATTEMPTS", ResourceExhausted, 429,
+        Some("Too many attempts, try again later.");
     /// No capacity within the deadline; `google.rpc.RetryInfo` says when to try again.
-    Overloaded = "OVERLOADED", ResourceExhausted;
+    Overloaded = "OVERLOADED", ResourceExhausted, 503, Some("Service is busy, try again.");
     /// The clock is behind the time of the user's last revocation of tokens; `google.rpc.RetryInfo` says
     /// how far.
-    ClockBehind = "CLOCK_BEHIND", FailedPrecondition;
+    ClockBehind = "CLOCK_BEHIND", FailedPrecondition, 503,
+        Some("The clock is behind the time of the user's last revocation.");
     /// The service cannot reach auth-service.
-    AuthUnavailable = "AUTH_UNAVAILABLE", Unavailable;
+    AuthUnavailable = "AUTH_UNAVAILABLE", Unavailable, 503,
+        Some("Service temporarily unavailable.");
     /// The database is unavailable.
-    StoreUnavailable = "STORE_UNAVAILABLE", Unavailable;
+    StoreUnavailable = "STORE_UNAVAILABLE", Unavailable, 503,
+        Some("Service temporarily unavailable.");
     /// The database cannot write now: its disk is full, or its commits get no answer. Nothing was done.
-    StoreReadOnly = "STORE_READ_ONLY", Unavailable;
+    StoreReadOnly = "STORE_READ_ONLY", Unavailable, 503, Some("Service is temporarily read-only.");
     /// The database did not answer a commit in time. The change may be done, also later.
-    OutcomeUnknown = "OUTCOME_UNKNOWN", DeadlineExceeded;
+    OutcomeUnknown = "OUTCOME_UNKNOWN", DeadlineExceeded, 504, Some("Upstream timed out.");
     /// An internal error; the cause is only in the log of the service.
-    Internal = "INTERNAL", Internal;
+    Internal = "INTERNAL", Internal, 500, Some("Internal server error.");
 }
 
 #[cfg(test)]

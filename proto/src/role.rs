@@ -54,20 +54,15 @@ impl FromStr for Role {
     }
 }
 
-impl From<Role> for auth_v1::Role {
-    fn from(role: Role) -> Self {
-        match role {
-            Role::User => Self::User,
-            Role::Author => Self::Author,
-            Role::Admin => Self::Admin,
-        }
-    }
-}
-
 impl From<Role> for i32 {
     /// The number in protobuf messages.
     fn from(role: Role) -> Self {
-        auth_v1::Role::from(role).into()
+        match role {
+            Role::User => auth_v1::Role::User,
+            Role::Author => auth_v1::Role::Author,
+            Role::Admin => auth_v1::Role::Admin,
+        }
+        .into()
     }
 }
 

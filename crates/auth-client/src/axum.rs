@@ -3,15 +3,182 @@
 //! - [`CurrentUser`]: an extractor for any user with a valid token.
 //! - [`RequireRole`]: a layer that only users with some roles pass.
 //! - [`BearerToken`]: the access token of a request (RFC 6750, section 2.1).
-//! - [`ApiError`]: an error as a status and `{"detail": …}`; the only mapping from the contract's
-//!   reasons to HTTP.
+//! - [`ActingClient`]: as an extractor, the calls on behalf of its bearer.
+//! - [`ApiError`]: an error as a status and `{"detail": …}`.
 
 mod api_error;
-mod bearer_token;
-mod current_user;
-mod require_role;
 
-pub use api_error::ApiError;
-pub use bearer_token::BearerToken;
-pub use current_user::CurrentUser;
-pub use require_role::{RequireRole, RequireRoleLayer, RequiredRoles};
+pub use api_error::{ApiError, RequiredRoles};
+
+use crate::{ActingClient, AuthClient, CallContext, Requirement, Role, User};
+use axum::{
+    body::Body,
+    extract::{FromRef, FromRequestParts, Request},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
+use rolegate_proto::authorization::bearer_token;
+use secrecy::SecretString;
+use std::{pin::Pin, sync::Arc};
+use tower_http::auth::{AsyncAuthorizeRequest, AsyncRequireAuthorizationLayer};
+
+/// The access token of a request, not verified. Rejects with 401 `Not authenticated.` where the header
+/// is missing, repeated or not of the form `Bearer <token>`.
+#[derive(Clone, Debug)]
+pub struct BearerToken(pub SecretString);
+
+impl BearerToken {
+    /// Reads the header.
+    #[must_use]
+    pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let (Some(value), None) = (values.next(), values.next()) else { return None };
+        bearer_token(value.as_bytes()).map(|token| Self(SecretString::from(token)))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for BearerToken {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Self::from_headers(&parts.headers).ok_or_else(ApiError::not_authenticated)
+    }
+}
+
+/// The [`CallContext`] that an outer layer may have put into the extensions.
+fn call_context(parts: &Parts) -> CallContext {
+    parts.extensions.get().copied().unwrap_or_default()
+}
+
+/// Rejects as [`BearerToken`] does. The token is verified by each call.
+impl<S> FromRequestParts<S> for ActingClient
+where
+    S: Sync,
+    AuthClient: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let BearerToken(token) = BearerToken::from_request_parts(parts, state).await?;
+        Ok(AuthClient::from_ref(state).acting_for(token, call_context(parts)))
+    }
+}
+
+/// The bearer of the request's access token, with the role stored now. Behind [`RequireRole`] it is the
+/// user that the layer authorized; elsewhere it costs a call to auth-service. Needs the request's head
+/// only, so it runs before the body is read.
+#[derive(Clone, Debug)]
+pub struct CurrentUser(pub User);
+
+impl CurrentUser {
+    /// Authorizes the bearer of the token in `parts`.
+    async fn authorize(
+        parts: &Parts,
+        client: &AuthClient,
+        requirement: Requirement<'_>,
+    ) -> Result<Self, ApiError> {
+        let token =
+            BearerToken::from_headers(&parts.headers).ok_or_else(ApiError::not_authenticated)?;
+        let user = client.authorize(&token.0, requirement, call_context(parts)).await?;
+        Ok(Self(user))
+    }
+}
+
+impl<S> FromRequestParts<S> for CurrentUser
+where
+    S: Sync,
+    AuthClient: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        if let Some(current) = parts.extensions.get::<Self>() {
+            return Ok(current.clone());
+        }
+        let client = AuthClient::from_ref(state);
+        Self::authorize(parts, &client, Requirement::AnyAuthenticated).await
+    }
+}
+
+/// Lets requests pass whose user has one of some roles now; rejects others with 401 or 403. Handlers
+/// behind the layer get the user as [`CurrentUser`].
+///
+/// ```
+/// # use rolegate_auth_client::{AuthClient, Role, axum::{CurrentUser, RequireRole}};
+/// # use axum::{Router, routing::get};
+/// # fn routes(auth: AuthClient) -> Router<AuthClient> {
+/// Router::new().route(
+///     "/reports",
+///     get(async |CurrentUser(user): CurrentUser| format!("Hello {}", user.username))
+///         .route_layer(RequireRole::any_of(auth, [Role::Author, Role::Admin])),
+/// )
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct RequireRole {
+    client: AuthClient,
+    roles: Arc<[Role]>,
+}
+
+/// The layer of [`RequireRole::any_of`].
+pub type RequireRoleLayer = AsyncRequireAuthorizationLayer<RequireRole>;
+
+impl RequireRole {
+    /// A layer that users with any of these roles pass.
+    pub fn any_of(client: AuthClient, roles: impl IntoIterator<Item = Role>) -> RequireRoleLayer {
+        RequireRoleLayer::new(Self { client, roles: roles.into_iter().collect() })
+    }
+}
+
+impl AsyncAuthorizeRequest<Body> for RequireRole {
+    type RequestBody = Body;
+    type ResponseBody = Body;
+    type Future = Pin<Box<dyn Future<Output = Result<Request, Response>> + Send>>;
+
+    fn authorize(&mut self, request: Request) -> Self::Future {
+        let Self { client, roles } = self.clone();
+        Box::pin(async move {
+            let (mut parts, body) = request.into_parts();
+            match CurrentUser::authorize(&parts, &client, Requirement::Roles(&roles)).await {
+                Ok(current) => {
+                    parts.extensions.insert(current);
+                    Ok(Request::from_parts(parts, body))
+                }
+                Err(error) => Err(error.requiring(RequiredRoles::of(&roles)).into_response()),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BearerToken;
+    use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+    use secrecy::ExposeSecret;
+
+    fn token_of(values: &[&str]) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(AUTHORIZATION, HeaderValue::from_str(value).expect("a header value"));
+        }
+        BearerToken::from_headers(&headers).map(|token| token.0.expose_secret().to_owned())
+    }
+
+    #[test]
+    fn scheme_is_case_insensitive_and_token_is_unchanged() {
+        for value in ["Bearer a.B-_c", "bearer a.B-_c", "BEARER  a.B-_c"] {
+            assert_eq!(token_of(&[value]).as_deref(), Some("a.B-_c"), "{value}");
+        }
+    }
+
+    #[test]
+    fn every_other_form_is_rejected() {
+        for value in
+            ["", "Bearer", "Bearer ", "Bearer a b", "Basic YTpi", "Bearera", "Bearer\ta", "a"]
+        {
+            assert_eq!(token_of(&[value]), None, "{value:?}");
+        }
+        assert_eq!(token_of(&[]), None);
+        assert_eq!(token_of(&["Bearer a", "Bearer a"]), None, "two headers are ambiguous");
+    }
+}

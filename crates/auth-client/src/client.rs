@@ -1,26 +1,19 @@
-//! The typed calls of `rolegate.auth.v1.AuthService`. Calls about other users are in
-//! `users`, those about API keys and the end of tokens in `api_keys`.
+//! The typed calls of `rolegate.auth.v1.AuthService` that need no actor.
 
 use crate::{
     Client, Requirement, User,
-    authorize_batcher::{authorize_batcher, authorize_request},
-    username_batcher::username_batcher,
+    batchers::{authorize_batcher, authorize_request, get_usernames, username_batcher},
 };
 use rolegate_grpc_client::{
     BalancedChannel, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress,
-    PASSWORD_TIMEOUT, ServiceInfo, authenticated_request, call,
+    PASSWORD_TIMEOUT, ServiceInfo, call,
 };
 use rolegate_proto::auth_v1::{
-    AuthorizeRequest, ChangePasswordRequest, LoginRequest, RegisterRequest,
-    VerifyCredentialsRequest, auth_service_server::SERVICE_NAME,
+    AuthorizeRequest, LoginRequest, RegisterRequest, VerifyCredentialsRequest,
+    auth_service_server::SERVICE_NAME,
 };
 use secrecy::{ExposeSecret, SecretString};
-use std::sync::Arc;
-
-mod api_keys;
-mod users;
-
-pub use users::{UserPage, UserQuery};
+use std::{collections::HashMap, sync::Arc};
 
 /// A client of auth-service. Clones are cheap and share connections and batches.
 #[derive(Clone, Debug)]
@@ -67,7 +60,7 @@ impl AuthClient {
 
     /// For calls that check the password of this username. All clients send them to one replica, because
     /// each replica counts attempts and remembers verified passwords for itself.
-    fn checks_of(&self, username: &str) -> Client {
+    pub(crate) fn checks_of(&self, username: &str) -> Client {
         Client::new(self.0.passwords.for_key(username))
     }
 
@@ -77,8 +70,13 @@ impl AuthClient {
         self.0.passwords.replica_of_key(username)
     }
 
+    /// For calls that hash no password.
+    pub(crate) fn client(&self) -> &Client {
+        &self.0.client
+    }
+
     /// For other calls that hash a password.
-    fn passwords(&self) -> Client {
+    pub(crate) fn passwords(&self) -> Client {
         Client::new(self.0.passwords.clone())
     }
 
@@ -137,23 +135,18 @@ impl AuthClient {
         self.0.decisions.submit(request, context.request_id).await
     }
 
-    /// Replaces the password of the bearer of `access_token`, given the current one, and revokes all
-    /// of the user's tokens. `username` is the bearer's; it only chooses the replica.
-    pub async fn change_password(
+    /// The usernames by id, without ids that do not exist. Needs no actor, because services show
+    /// usernames to everybody. Concurrent lookups of one id share calls;
+    /// several ids are a batch already.
+    pub async fn get_usernames(
         &self,
-        access_token: &SecretString,
-        username: &str,
-        current: &SecretString,
-        new: &SecretString,
+        ids: &[i64],
         context: CallContext,
-    ) -> Result<User, CallError> {
-        let message = ChangePasswordRequest {
-            current_password: current.expose_secret().to_owned(),
-            new_password: new.expose_secret().to_owned(),
-        };
-        let request = authenticated_request(message, access_token, context)?;
-        let client = self.checks_of(username);
-        let response = call(PASSWORD_TIMEOUT, &client, request, Client::change_password).await?;
-        User::try_from_response(response.user)
+    ) -> Result<HashMap<i64, String>, CallError> {
+        if let &[id] = ids {
+            let username = self.0.usernames.submit(id, context.request_id).await?;
+            return Ok(username.into_iter().map(|username| (id, username)).collect());
+        }
+        get_usernames(self.client(), ids, context.request_id).await
     }
 }

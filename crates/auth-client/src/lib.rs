@@ -1,7 +1,8 @@
 //! The client of auth-service for other services.
 //!
-//! - [`AuthClient`]: one method for each call of the contract, with a deadline. Calls are balanced
-//!   over all replicas; concurrent role decisions share calls and never use a stale role.
+//! - [`AuthClient`], and [`ActingClient`] for calls on behalf of a user: one method for each call of the
+//!   contract, with a deadline. Calls are balanced over all replicas; concurrent role decisions share
+//!   calls and never use a stale role.
 //! - [`User`], [`Role`], [`Requirement`], [`ApiKey`]: the types of these calls.
 //! - [`CallError`], [`CallContext`], [`ClientTls`] and others: from `rolegate-grpc-client`.
 //! - [`settings`] (feature `settings`): the settings of programs that call auth-service.
@@ -9,28 +10,27 @@
 //! - [`axum`] (feature `axum`): `CurrentUser` and `RequireRole` protect the endpoints of an axum
 //!   service; `ApiError` is an error as an HTTP response.
 
+mod acting_client;
 mod api_key;
-mod authorize_batcher;
 #[cfg(feature = "axum")]
 pub mod axum;
+mod batchers;
 mod client;
 #[cfg(feature = "metrics")]
 pub mod metrics;
-mod requirement;
 #[cfg(feature = "settings")]
 pub mod settings;
 mod user;
-mod username_batcher;
 
+pub use acting_client::ActingClient;
 pub use api_key::{ApiKey, ApiKeyInput, ApiKeySelection, is_api_key};
-pub use client::{AuthClient, UserPage, UserQuery};
-pub use requirement::Requirement;
+pub use client::AuthClient;
 pub use rolegate_grpc_client::{
     BalancedChannel, CallContext, CallError, ClientTls, File, FileError, Identity, InvalidAddress,
     ServiceError, Stream,
 };
 pub use rolegate_proto::{Reason, RefusalScope, RequestId, Role};
-pub use user::User;
+pub use user::{Requirement, User, UserPage, UserQuery};
 
 type Client = rolegate_proto::auth_v1::auth_service_client::AuthServiceClient<
     rolegate_grpc_client::BalancedChannel,

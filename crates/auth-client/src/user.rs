@@ -1,7 +1,7 @@
-//! Users as auth-service returns them.
+//! Users as auth-service returns them, and the arguments of the calls about them.
 
 use crate::{CallError, Role};
-use rolegate_proto::auth_v1;
+use rolegate_proto::auth_v1::{self, authorize_request};
 
 /// A user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,5 +30,47 @@ impl TryFrom<auth_v1::User> for User {
 impl User {
     pub(crate) fn try_from_response(user: Option<auth_v1::User>) -> Result<Self, CallError> {
         user.ok_or(CallError::Malformed)?.try_into()
+    }
+}
+
+/// Which users [`ActingClient::list_users`](crate::ActingClient::list_users) returns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserQuery {
+    /// The size of the page, 1 to 200; `None` for 50.
+    pub limit: Option<u16>,
+    /// Only greater ids; `None` for the first page.
+    pub after: Option<i64>,
+    /// Only usernames with this literal prefix; empty for all.
+    pub username_prefix: String,
+    /// Only this role; `None` for all.
+    pub role: Option<Role>,
+}
+
+/// A page of users.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserPage {
+    /// By ascending id.
+    pub users: Vec<User>,
+    /// The `after` of the next page; `None` on the last.
+    pub next: Option<i64>,
+}
+
+/// What [`AuthClient::authorize`](crate::AuthClient::authorize) requires of the token's bearer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requirement<'a> {
+    /// Any user with a valid token.
+    AnyAuthenticated,
+    /// A user whose stored role is listed. auth-service rejects an empty list.
+    Roles(&'a [Role]),
+}
+
+impl From<Requirement<'_>> for authorize_request::Requirement {
+    fn from(requirement: Requirement<'_>) -> Self {
+        match requirement {
+            Requirement::AnyAuthenticated => Self::AnyAuthenticated(auth_v1::AnyAuthenticated {}),
+            Requirement::Roles(roles) => Self::Roles(auth_v1::AllowedRoles {
+                roles: roles.iter().map(|&role| role.into()).collect(),
+            }),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The actor of a call: the access token in its metadata.
 
-use rolegate_proto::metadata::AUTHORIZATION;
+use rolegate_proto::{authorization::bearer_token, metadata::AUTHORIZATION};
 use tonic::metadata::MetadataMap;
 
 /// The token of `authorization: Bearer <token>` (RFC 6750, section 2.1). Anything else yields the empty
@@ -9,10 +9,7 @@ use tonic::metadata::MetadataMap;
 pub fn token(metadata: &MetadataMap) -> &str {
     let mut values = metadata.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return "" };
-    match value.to_str().ok().and_then(|value| value.split_once(' ')) {
-        Some((scheme, token)) if scheme.eq_ignore_ascii_case("Bearer") => token.trim_matches(' '),
-        _ => "",
-    }
+    bearer_token(value.as_bytes()).unwrap_or_default()
 }
 
 /// [`token`] for calls that allow anonymous actors: `None` only without `authorization`.

@@ -1,23 +1,22 @@
 //! The typed calls of `rolegate.posts.v1.PostService`.
 
-use crate::{Client, Post, PostInput, PostPage, PostQuery, post_batcher::post_batcher};
+use crate::{Client, Post, PostInput, PostPage, PostQuery};
+use rolegate_batcher::answer_by_key;
 use rolegate_grpc_client::{
-    BalancedChannel, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress, READ_TIMEOUT,
-    ServiceInfo, authenticated_request, call, retry_until,
+    BalancedChannel, BatchCall, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress,
+    READ_TIMEOUT, ServiceInfo, authenticated_request, call, retry_until,
 };
 use rolegate_proto::{
     Reason,
+    limits::{MAX_POST_BATCH, MAX_POST_BYTES},
     posts_v1::{
-        CreatePostRequest, DeletePostRequest, ListPostsRequest, UpdatePostRequest,
-        post_service_server::SERVICE_NAME,
+        BatchGetPostsRequest, CreatePostRequest, DeletePostRequest, GetPostRequest,
+        ListPostsRequest, UpdatePostRequest, post_service_server::SERVICE_NAME,
     },
 };
 use secrecy::SecretString;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 use tokio::time::Instant;
-
-/// The largest batch of the longest posts has 13 MiB.
-const MAX_RESPONSE_SIZE: usize = 16 * 1024 * 1024;
 
 /// A client of posts-service. Clones are cheap and share connections and batches.
 #[derive(Clone, Debug)]
@@ -51,7 +50,8 @@ impl PostsClient {
     /// A client over a channel to [`PostsClient::SERVICE`].
     #[must_use]
     pub fn new(channel: BalancedChannel) -> Self {
-        let client = Client::new(channel).max_decoding_message_size(MAX_RESPONSE_SIZE);
+        let client =
+            Client::new(channel).max_decoding_message_size(MAX_POST_BATCH * MAX_POST_BYTES);
         let reads = post_batcher(client.clone());
         Self(Arc::new(Parts { client, reads }))
     }
@@ -119,4 +119,30 @@ impl PostsClient {
         let delete = Client::delete_post;
         call(READ_TIMEOUT, &self.0.client, request, delete).await.map(drop)
     }
+}
+
+/// One read alone is a `GetPost`, several are a `BatchGetPosts`.
+fn post_batcher(client: Client) -> CallBatcher<i64, Option<Post>> {
+    CallBatcher::new(MAX_POST_BATCH, move |ids, call| {
+        #[cfg(feature = "metrics")]
+        rolegate_telemetry::metrics::observe_size(&crate::metrics::READS, ids.len());
+        let client = client.clone();
+        answer_by_key(ids, async move |ids| get_posts(&client, &call, ids).await)
+    })
+}
+
+async fn get_posts(
+    client: &Client,
+    call: &BatchCall,
+    post_ids: Vec<i64>,
+) -> Result<HashMap<i64, Post>, CallError> {
+    if let [post_id] = post_ids[..] {
+        let message = GetPostRequest { post_id };
+        let response = call.send(client, message, Client::get_post).await?;
+        let post = Post::try_from_response(response.post)?;
+        return Ok(HashMap::from([(post_id, post)]));
+    }
+    let message = BatchGetPostsRequest { post_ids };
+    let response = call.send(client, message, Client::batch_get_posts).await?;
+    response.posts.into_iter().map(|post| Ok((post.id, Post::try_from(post)?))).collect()
 }

@@ -10,7 +10,6 @@ mod client;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 mod post;
-mod post_batcher;
 #[cfg(feature = "settings")]
 pub mod settings;
 

@@ -1,9 +1,8 @@
 //! Posts as posts-service returns them, and the arguments of its calls.
 
-use prost_types::Timestamp;
 use rolegate_grpc_client::CallError;
-use rolegate_proto::posts_v1;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use rolegate_proto::{posts_v1, time::from_message};
+use std::time::SystemTime;
 
 /// A post.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,19 +62,10 @@ impl TryFrom<posts_v1::Post> for Post {
             content: post.content,
             author_id: post.author_id,
             author: post.author,
-            created_at: time(post.created_at)?,
-            updated_at: time(post.updated_at)?,
+            created_at: from_message(post.created_at).ok_or(CallError::Malformed)?,
+            updated_at: from_message(post.updated_at).ok_or(CallError::Malformed)?,
         })
     }
-}
-
-/// From 1970 to the end of the year 9999, the last that RFC 3339 can express: 2,932,897 days.
-const YEAR_10000: Duration = Duration::from_hours(70_389_528);
-
-fn time(timestamp: Option<Timestamp>) -> Result<SystemTime, CallError> {
-    let time = timestamp.and_then(|time| SystemTime::try_from(time).ok());
-    let years = UNIX_EPOCH..UNIX_EPOCH + YEAR_10000;
-    time.filter(|time| years.contains(time)).ok_or(CallError::Malformed)
 }
 
 impl Post {

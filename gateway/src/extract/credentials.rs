@@ -1,25 +1,88 @@
-//! Credentials of either scheme, for the address of proxies.
+//! Credentials: what a caller presents, and for whom it stands.
 
-use crate::{middleware::denial_audit::Actor, state::GatewayState};
-use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, header::AUTHORIZATION};
-use rolegate_auth_client::{CallContext, CallError, Reason, Requirement, User, axum::ApiError};
+use crate::state::GatewayState;
+use axum::{
+    extract::{FromRef, FromRequestParts},
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
+use rolegate_auth_client::{
+    ActingClient, AuthClient, CallContext, CallError, Reason, Requirement, User,
+    axum::{ApiError, CurrentUser},
+};
 use rolegate_proto::Authorization;
+use secrecy::SecretString;
+
+/// The credentials in the only `Authorization` header, of either scheme.
+fn authorization(headers: &HeaderMap) -> Result<Authorization, ApiError> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let only = values.next().filter(|_| values.next().is_none());
+    only.and_then(|value| Authorization::parse(value.as_bytes()))
+        .ok_or_else(ApiError::not_authenticated)
+}
+
+/// Unverified credentials of HTTP Basic (RFC 7617). Rejects with 401 `Not authenticated.` if the header
+/// is missing, repeated or not of the form `Basic <base64 of username:password>`.
+#[derive(Clone, Debug)]
+pub(crate) struct BasicCredentials {
+    /// The text before the first colon.
+    pub(crate) username: String,
+    /// The text after the first colon, which may contain more colons.
+    pub(crate) password: SecretString,
+}
+
+impl BasicCredentials {
+    fn from_headers(headers: &HeaderMap) -> Result<Self, ApiError> {
+        match authorization(headers)? {
+            Authorization::Basic { username, password } => Ok(Self { username, password }),
+            Authorization::Bearer(_) => Err(ApiError::not_authenticated()),
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for BasicCredentials {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Self::from_headers(&parts.headers)
+    }
+}
+
+/// The valid access token of the request, for what no API key may do. Rejects as [`CurrentUser`] does,
+/// and an API key with 403. Needs the request's head only, so it runs before the body is read;
+/// auth-service refuses API keys again.
+pub(crate) struct PersonalToken {
+    pub(crate) client: ActingClient,
+    /// Its bearer.
+    pub(crate) username: String,
+}
+
+impl<S> FromRequestParts<S> for PersonalToken
+where
+    S: Sync,
+    AuthClient: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let CurrentUser(user) = CurrentUser::from_request_parts(parts, state).await?;
+        let client = ActingClient::from_request_parts(parts, state).await?;
+        if client.has_api_key() {
+            return Err(CallError::local(Reason::RoleInsufficient).into());
+        }
+        Ok(Self { client, username: user.username })
+    }
+}
 
 /// The user of the only `Authorization` header, `Bearer` or `Basic`, if the role stored now meets the
-/// requirement. The denial of a Basic user has the [`Actor`] in its extensions, for the audit log.
+/// requirement. The denial of a Basic user has the [`User`] in its extensions, for the audit log.
 pub(crate) async fn authenticate(
     state: &GatewayState,
     headers: &HeaderMap,
     context: CallContext,
     requirement: Requirement<'_>,
 ) -> Result<User, Response> {
-    let not_authenticated = || ApiError::not_authenticated().into_response();
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return Err(not_authenticated());
-    };
-    match Authorization::parse(value.as_bytes()).ok_or_else(not_authenticated)? {
+    match authorization(headers).map_err(ApiError::into_response)? {
         Authorization::Bearer(token) => {
             let authorized = state.auth.authorize(&token, requirement, context).await;
             authorized.map_err(|error| ApiError::from(error).into_response())
@@ -37,8 +100,11 @@ pub(crate) async fn authenticate(
             }
             let denied = ApiError::from(CallError::local(Reason::RoleInsufficient));
             let mut denied = denied.into_response();
-            denied.extensions_mut().insert(Actor::from(user));
+            denied.extensions_mut().insert(user);
             Err(denied)
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,13 @@
 
 mod object;
 
+use super::path_ids::PathId;
 use crate::memory::{BodyMemory, FREE};
 use axum::{
     body::Body,
-    extract::{FromRequest, Request},
+    extract::{FromRequest, FromRequestParts as _, Request},
 };
-use http::{HeaderMap, header::CONTENT_TYPE};
+use http::{HeaderMap, header::CONTENT_TYPE, request::Parts};
 use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use object::{BodyError, ObjectDeserializer};
@@ -19,37 +20,60 @@ use tokio::time::timeout;
 
 /// Bytes of a body, unless an endpoint says otherwise.
 pub(super) const MAX_BODY: usize = 64 * 1024;
-/// Bytes of a body that holds a post: the longest content, however it is escaped.
-pub(crate) const MAX_POST_BODY: usize = 1024 * 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A struct of strings and booleans, read from a JSON object of at most `MAX` bytes. Unknown fields
 /// are ignored, unless the struct denies them.
 ///
-/// Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and 400. A field
-/// that is missing, repeated, of another type or not known is not a rejection but the inner error, because
-/// handlers check the path before it. No error repeats anything of the body but the name of an unknown field:
-/// it may hold a password.
-pub(crate) struct JsonBody<T, const MAX: usize = MAX_BODY>(pub(crate) Result<T, ApiError>);
+/// Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and 400. No error
+/// repeats anything of the body but the name of an unknown field: it may hold a password.
+pub(crate) struct JsonBody<T, const MAX: usize = MAX_BODY>(pub(crate) T);
 
 impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody<T, MAX> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
-        let bytes = read(body, MAX, head.extensions.get()).await?;
-        if !is_json(&head.headers) {
-            let detail = "Content-Type must be application/json.";
-            return Err(ApiError::http(HttpReason::MediaTypeUnsupported, detail));
-        }
-        // serde_json does not check the encoding of ignored values.
-        let text =
-            str::from_utf8(&bytes).map_err(|_| invalid("Request body is not valid UTF-8."))?;
-        match T::deserialize(ObjectDeserializer(text)) {
-            Ok(value) => Ok(Self(Ok(value))),
-            Err(BodyError::Field(reason, detail)) => Ok(Self(Err(ApiError::http(reason, detail)))),
-            Err(BodyError::Malformed(detail)) => Err(invalid(detail)),
-        }
+        read_json(&head, body, MAX).await?.map(Self)
+    }
+}
+
+/// The id in the path, and a [`JsonBody`]. The path is checked after the form of the body and before
+/// its fields.
+pub(crate) struct ItemBody<T, const MAX: usize = MAX_BODY>(pub(crate) i64, pub(crate) T);
+
+impl<S, T, const MAX: usize> FromRequest<S> for ItemBody<T, MAX>
+where
+    S: Send + Sync,
+    T: DeserializeOwned + Send,
+{
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let (mut head, body) = request.into_parts();
+        let fields = read_json(&head, body, MAX).await?;
+        let PathId(id) = PathId::from_request_parts(&mut head, state).await?;
+        Ok(Self(id, fields?))
+    }
+}
+
+/// The inner error is that of a field: missing, repeated, of another type or not known.
+async fn read_json<T: DeserializeOwned>(
+    head: &Parts,
+    body: Body,
+    max: usize,
+) -> Result<Result<T, ApiError>, ApiError> {
+    let bytes = read(body, max, head.extensions.get()).await?;
+    if !is_json(&head.headers) {
+        let detail = "Content-Type must be application/json.";
+        return Err(ApiError::http(HttpReason::MediaTypeUnsupported, detail));
+    }
+    // serde_json does not check the encoding of ignored values.
+    let text = str::from_utf8(&bytes).map_err(|_| invalid("Request body is not valid UTF-8."))?;
+    match T::deserialize(ObjectDeserializer(text)) {
+        Ok(value) => Ok(Ok(value)),
+        Err(BodyError::Field(reason, detail)) => Ok(Err(ApiError::http(reason, detail))),
+        Err(BodyError::Malformed(detail)) => Err(invalid(detail)),
     }
 }
 

@@ -50,7 +50,7 @@ async fn decide(
     match authenticate(state, headers, context, requirement).await {
         Ok(user) => identity(&user).into_response(),
         Err(mut response) => {
-            let roles = roles.map(|roles| RequiredRoles(roles.into()));
+            let roles = roles.as_deref().map(RequiredRoles::of);
             roles.map(|roles| response.extensions_mut().insert(roles));
             response
         }

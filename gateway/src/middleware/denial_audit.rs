@@ -39,15 +39,15 @@ struct Recorded {
 }
 
 /// Who was denied: from the token's claims or, for Basic, from the extensions of the response.
-#[derive(Clone, Deserialize)]
-pub(crate) struct Actor {
+#[derive(Deserialize)]
+struct Actor {
     sub: String,
     username: String,
 }
 
-impl From<User> for Actor {
-    fn from(user: User) -> Self {
-        Self { sub: user.id.to_string(), username: user.username }
+impl From<&User> for Actor {
+    fn from(user: &User) -> Self {
+        Self { sub: user.id.to_string(), username: user.username.clone() }
     }
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn record(
         Reason::RoleInsufficient => credential(authorization),
         _ => None,
     };
-    let basic_actor = response.extensions().get::<Actor>().cloned();
+    let basic_actor = response.extensions().get::<User>().map(Actor::from);
     let actor = basic_actor.or_else(|| credential.as_ref().and_then(Actor::of));
     let api_key = credential.as_ref().and_then(key_prefix);
     let client = || client_key(RequestContext::client_address()).to_string();
@@ -103,17 +103,7 @@ pub(crate) fn record(
         return;
     }
     drop(recorded);
-    let required = response.extensions().get::<RequiredRoles>();
-    let required_roles = match (required, reason) {
-        (Some(RequiredRoles(roles)), _) => {
-            Some(roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(","))
-        }
-        // The routes of a post check who owns it.
-        (None, Reason::RoleInsufficient) if route.starts_with("/posts") => {
-            Some("owner,admin".to_owned())
-        }
-        (None, _) => None,
-    };
+    let required_roles = response.extensions().get().map(|RequiredRoles(roles)| roles.as_ref());
     audit_line!(
         "access_denied",
         actor_id = actor.as_ref().and_then(|actor| actor.sub.parse::<i64>().ok()),

@@ -2,11 +2,7 @@
 
 use super::{PostError, Posts};
 use crate::{post::PostWithAuthor, store::PostFilter};
-use rolegate_proto::limits::page_size;
-
-/// A page ends with the post whose content reaches this many bytes in total: 200 of the longest posts
-/// would be a response of 40 MB to an anonymous request.
-const MAX_PAGE_CONTENT_BYTES: i64 = 2 * 1024 * 1024;
+use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, page_size};
 
 /// The page to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +36,7 @@ impl Posts {
             after: request.after,
             author_id: request.author_id,
             limit: size.into(),
-            content_bytes: MAX_PAGE_CONTENT_BYTES,
+            content_bytes: MAX_PAGE_CONTENT_BYTES.into(),
         };
         let page = self.store.page(&filter).await?;
         let next_after = page.posts.last().filter(|_| page.has_more).map(|post| post.id);

@@ -1,6 +1,6 @@
 //! Errors as HTTP responses: a status, `Rolegate-Reason` and `{"detail": …}`.
 
-use crate::{CallError, Reason, ServiceError};
+use crate::{CallError, Reason, Role, ServiceError};
 use axum::response::{IntoResponse, Response};
 use http::{
     HeaderName, HeaderValue, StatusCode,
@@ -19,8 +19,21 @@ pub struct ApiError {
     /// In seconds.
     retry_after: Option<u64>,
     challenge: &'static str,
-    /// For the log; put into the extensions of the response, never into its body.
+    /// For the log, as the next; put into the extensions of the response, never into its body.
     cause: Option<Box<CallError>>,
+    required_roles: Option<RequiredRoles>,
+}
+
+/// In the extensions of an error: what would have been enough, such as `author,admin`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequiredRoles(pub Cow<'static, str>);
+
+impl RequiredRoles {
+    /// Any of these roles.
+    #[must_use]
+    pub fn of(roles: &[Role]) -> Self {
+        Self(roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(",").into())
+    }
 }
 
 impl ApiError {
@@ -32,7 +45,8 @@ impl ApiError {
     ) -> Self {
         let detail = detail.into();
         let (retry_after, challenge) = (retry_after(status.as_u16(), None), BEARER_CHALLENGE);
-        Self { status, reason, detail, retry_after, challenge, cause: None }
+        let (cause, required_roles) = (None, None);
+        Self { status, reason, detail, retry_after, challenge, cause, required_roles }
     }
 
     /// An error of HTTP itself.
@@ -45,6 +59,12 @@ impl ApiError {
     #[must_use]
     pub fn not_authenticated() -> Self {
         Self::http(HttpReason::NotAuthenticated, "Not authenticated.")
+    }
+
+    /// The same, with the roles that would have been enough, for the log.
+    #[must_use]
+    pub fn requiring(self, roles: RequiredRoles) -> Self {
+        Self { required_roles: Some(roles), ..self }
     }
 
     /// The status.
@@ -100,6 +120,9 @@ impl IntoResponse for ApiError {
         let mut response = (self.status, [(CONTENT_TYPE, json)], body).into_response();
         if let Some(cause) = self.cause {
             response.extensions_mut().insert(*cause);
+        }
+        if let Some(roles) = self.required_roles {
+            response.extensions_mut().insert(roles);
         }
         let headers = response.headers_mut();
         let reason = HeaderValue::from_static(self.reason);

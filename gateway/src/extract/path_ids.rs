@@ -8,46 +8,49 @@ use rolegate_proto::http::HttpReason;
 /// Ids start at 1, so no row has this one.
 const NO_SUCH_ID: i64 = 0;
 
-/// The one id of a path. Rejects with 400 if it is not an integer.
-///
-/// Handlers that read a body take it as `Result<PathId, ApiError>` and unwrap it after the body, so
-/// that errors keep their documented order.
+/// The ids of a path such as `/users/{user_id}/keys/{key_id}`, by name. Rejects the first that is not an
+/// integer with 400.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PathIds(Vec<(String, i64)>);
+
+/// The id of a path that has one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathId(pub(crate) i64);
 
-impl<S: Send + Sync> FromRequestParts<S> for PathId {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        // Fails if the segment is not UTF-8.
-        let segment = Path::<String>::from_request_parts(parts, state).await.ok();
-        let id = segment.and_then(|Path(segment)| parse(&segment));
-        id.map(Self).ok_or_else(|| not_an_integer(parts, 0))
+impl PathIds {
+    pub(crate) fn get(&self, name: &str) -> Option<i64> {
+        self.0.iter().find(|(it, _)| it == name).map(|(_, id)| *id)
     }
 }
-
-/// Both ids of a path, such as `/users/{user_id}/keys/{key_id}`. Rejects the first that is not an
-/// integer with 400.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PathIds(pub(crate) i64, pub(crate) i64);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathIds {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let segments = Path::<(String, String)>::from_request_parts(parts, state).await.ok();
-        let (first, second) = segments.map(|Path(segments)| segments).unwrap_or_default();
-        let first = parse(&first).ok_or_else(|| not_an_integer(parts, 0))?;
-        let second = parse(&second).ok_or_else(|| not_an_integer(parts, 1))?;
-        Ok(Self(first, second))
+        let params = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
+        let Ok(Path(params)) = params else {
+            // Not UTF-8. The route is a template, such as `/users/{user_id}`.
+            let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+            return Err(not_an_integer(route.split(['{', '}']).nth(1).unwrap_or_default()));
+        };
+        let id = |(name, segment): (String, String)| match parse(&segment) {
+            Some(id) => Ok((name, id)),
+            None => Err(not_an_integer(&name)),
+        };
+        params.into_iter().map(id).collect::<Result<_, _>>().map(Self)
     }
 }
 
-/// The rejection of the parameter with this index.
-fn not_an_integer(parts: &Parts, index: usize) -> ApiError {
-    // The route is a template, such as `/users/{user_id}`.
-    let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    let name = route.split(['{', '}']).nth(2 * index + 1).unwrap_or_default();
+impl<S: Send + Sync> FromRequestParts<S> for PathId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let PathIds(ids) = PathIds::from_request_parts(parts, state).await?;
+        Ok(Self(ids.first().map_or(NO_SUCH_ID, |(_, id)| *id)))
+    }
+}
+
+fn not_an_integer(name: &str) -> ApiError {
     let detail = format!("Path parameter \"{name}\" must be an integer.");
     ApiError::http(HttpReason::PathInvalid, detail)
 }

@@ -1,12 +1,13 @@
-//! `POST /login`.
+//! Access tokens: their issue and their end.
 
+use super::{Message, message};
 use crate::{
-    extract::json_body::JsonBody,
-    openapi::responses::{ErrorBody, TooManyAttempts},
-    refusals::Refusals,
+    extract::{json_body::JsonBody, path_ids::PathId},
+    openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
+    state::GatewayState,
 };
 use axum::{Extension, Json, extract::State};
-use rolegate_auth_client::{AuthClient, CallContext, axum::ApiError};
+use rolegate_auth_client::{ActingClient, CallContext, axum::ApiError};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -52,14 +53,48 @@ pub(crate) struct LoginResponse {
     )
 )]
 pub(crate) async fn login(
-    State(auth): State<AuthClient>,
-    State(refusals): State<Refusals>,
+    State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
-    JsonBody(request): JsonBody<LoginRequest>,
+    JsonBody(LoginRequest { username, password }): JsonBody<LoginRequest>,
 ) -> Result<Json<LoginResponse>, ApiError> {
-    let LoginRequest { username, password } = request?;
-    let call = auth.login(&username, &password, context);
-    let (token, _) = refusals.login(context, &username, call).await?;
+    let call = state.auth.login(&username, &password, context);
+    let (token, _) = state.refusals.login(context, &username, call).await?;
     let access_token = token.expose_secret().to_owned();
     Ok(Json(LoginResponse { access_token, token_type: "bearer" }))
+}
+
+/// Log out
+///
+/// Ends all access tokens of the user, also those of other logins: they cannot be told apart. API keys
+/// stay.
+#[utoipa::path(
+    post,
+    path = "/logout",
+    tag = "Accounts",
+    security(("bearer" = [])),
+    responses(
+        (status = 200, body = Message, example = json!({"message": "Logged out."})),
+        AccessTokenNeeded
+    )
+)]
+pub(crate) async fn logout(client: ActingClient) -> Result<Json<Message>, ApiError> {
+    client.revoke_tokens(None).await?;
+    Ok(message("Logged out."))
+}
+
+/// End all access tokens of a user
+///
+/// The user can log in again at once. API keys stay.
+#[utoipa::path(
+    delete,
+    path = "/users/{user_id}/tokens",
+    tag = "Users",
+    responses((status = 200, body = Message, example = json!({"message": "Tokens revoked."})))
+)]
+pub(crate) async fn revoke_tokens(
+    client: ActingClient,
+    PathId(user_id): PathId,
+) -> Result<Json<Message>, ApiError> {
+    client.revoke_tokens(Some(user_id)).await?;
+    Ok(message("Tokens revoked."))
 }

@@ -8,7 +8,7 @@ fn read(values: &[&[u8]]) -> Option<(String, String)> {
     for value in values {
         headers.append(AUTHORIZATION, HeaderValue::from_bytes(value).expect("a header value"));
     }
-    let credentials = BasicCredentials::from_headers(&headers)?;
+    let credentials = BasicCredentials::from_headers(&headers).ok()?;
     Some((credentials.username, credentials.password.expose_secret().to_owned()))
 }
 

@@ -1,13 +1,25 @@
-use super::{MAX_PAGE, Page, query, respond};
+use super::{MAX_PAGE, PostRequest, PostsResponse, query, respond};
 use crate::{extract::pagination::QueryParams, memory::ResponseMemory};
 use http::StatusCode;
 use rolegate_auth_client::axum::ApiError;
 use rolegate_http_server::memory_budget::MemoryBudget;
 use rolegate_posts_client::{Post, PostQuery};
+use rolegate_proto::limits::{MAX_CONTENT_CHARS, MAX_TITLE_CHARS};
+use serde_json::to_value;
 use std::time::{Duration, UNIX_EPOCH};
+use utoipa::PartialSchema as _;
 
 fn parse(text: &str) -> Result<PostQuery, ApiError> {
     query(&QueryParams::parse(text)?)
+}
+
+#[test]
+fn the_schema_has_the_bounds_of_the_contract() {
+    let schema = to_value(PostRequest::schema()).expect("a schema");
+    let bound =
+        |field: &str| schema["properties"][field]["maxLength"].as_u64().map(usize::try_from);
+    assert_eq!(bound("title"), Some(Ok(MAX_TITLE_CHARS)));
+    assert_eq!(bound("content"), Some(Ok(MAX_CONTENT_CHARS)));
 }
 
 #[test]
@@ -45,7 +57,7 @@ fn invalid_or_repeated_parameter_is_a_bad_request_that_names_it() {
 }
 
 /// A page of 2 MiB of this character.
-fn page_of(character: char) -> Page {
+fn page_of(character: char) -> PostsResponse {
     let post = Post {
         id: 1,
         title: "t".to_owned(),
@@ -55,7 +67,7 @@ fn page_of(character: char) -> Page {
         created_at: UNIX_EPOCH,
         updated_at: UNIX_EPOCH,
     };
-    Page { posts: vec![post; 16].into_iter().map(Into::into).collect(), next: None }
+    PostsResponse { posts: vec![post; 16].into_iter().map(Into::into).collect(), next: None }
 }
 
 #[tokio::test(start_paused = true)]

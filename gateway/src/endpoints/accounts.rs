@@ -1,32 +1,30 @@
-//! `POST /register` of both variants.
+//! One's own account.
 
-use super::{
-    message::{Message, message},
-    password_schema,
-};
+use super::{Message, message, passwords, roles::RoleName};
 use crate::{
     extract::json_body::JsonBody,
     openapi::responses::{ErrorBody, TooManyAttempts},
-    refusals::Refusals,
+    state::GatewayState,
 };
 use axum::{Extension, Json, extract::State};
-use rolegate_auth_client::{AuthClient, CallContext, axum::ApiError};
+use rolegate_auth_client::{
+    CallContext,
+    axum::{ApiError, CurrentUser},
+};
 use secrecy::SecretString;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{
     ToSchema,
     openapi::{Object, ObjectBuilder, Type},
 };
 
-const SUCCESS: &str = "User registered successfully.";
-
 /// A new user. Other fields, such as a role, have no effect.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct RegisterRequest {
     #[schema(schema_with = username_schema)]
     username: String,
-    #[schema(schema_with = password_schema::password)]
+    #[schema(schema_with = passwords::schema)]
     password: SecretString,
 }
 
@@ -57,7 +55,11 @@ pub(super) fn username_schema() -> Object {
     tag = "Accounts",
     request_body(content = RegisterRequest, description = "At most 64 KiB."),
     responses(
-        (status = 200, body = Message, example = json!({"message": SUCCESS})),
+        (
+            status = 200,
+            body = Message,
+            example = json!({"message": "User registered successfully."})
+        ),
         (
             status = 400,
             description = "The username is taken, the username or password breaks a rule, or the \
@@ -75,12 +77,32 @@ pub(super) fn username_schema() -> Object {
     )
 )]
 pub(crate) async fn register(
-    State(auth): State<AuthClient>,
-    State(refusals): State<Refusals>,
+    State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
-    JsonBody(request): JsonBody<RegisterRequest>,
+    JsonBody(RegisterRequest { username, password }): JsonBody<RegisterRequest>,
 ) -> Result<Json<Message>, ApiError> {
-    let RegisterRequest { username, password } = request?;
-    refusals.other(context, auth.register(&username, &password, context)).await?;
-    Ok(message(SUCCESS))
+    let call = state.auth.register(&username, &password, context);
+    state.refusals.other(context, call).await?;
+    Ok(message("User registered successfully."))
+}
+
+/// The current user's welcome message and stored role.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Profile {
+    #[schema(example = "Welcome ada!")]
+    message: String,
+    #[schema(value_type = RoleName)]
+    role: &'static str,
+}
+
+/// Get the current user's profile
+#[utoipa::path(
+    get,
+    path = "/profile",
+    tag = "Accounts",
+    security(("bearer" = [])),
+    responses((status = 200, body = Profile))
+)]
+pub(crate) async fn profile(CurrentUser(user): CurrentUser) -> Json<Profile> {
+    Json(Profile { message: format!("Welcome {}!", user.username), role: user.role.as_str() })
 }

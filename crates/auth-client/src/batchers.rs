@@ -1,17 +1,20 @@
-//! Concurrent role decisions share calls: one alone is an `Authorize`, several are a `BatchAuthorize`.
+//! Concurrent role decisions share calls, and so do lookups of usernames.
 
 use crate::{Client, Requirement, User, is_api_key};
+use rolegate_batcher::answer_by_key;
 use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
 use rolegate_proto::{
-    Reason,
+    Reason, RequestId,
     auth_v1::{
-        AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, authorize_outcome::Outcome,
+        AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, BatchGetUsersRequest,
+        authorize_outcome::Outcome,
     },
-    limits::{MAX_AUTHORIZE_BATCH, MAX_TOKEN_LEN},
+    limits::{MAX_AUTHORIZE_BATCH, MAX_TOKEN_LEN, MAX_USERNAME_BATCH},
 };
 use secrecy::{ExposeSecret, SecretString};
-use std::net::IpAddr;
+use std::{collections::HashMap, net::IpAddr};
 
+/// One decision alone is an `Authorize`, several are a `BatchAuthorize`.
 pub(crate) fn authorize_batcher(client: Client) -> CallBatcher<AuthorizeRequest, User> {
     let send = move |items, call| decide(client.clone(), items, call);
     CallBatcher::new(MAX_AUTHORIZE_BATCH, send)
@@ -67,4 +70,37 @@ fn user(outcome: AuthorizeOutcome) -> Result<User, CallError> {
         }
         None => Err(CallError::Malformed),
     }
+}
+
+pub(crate) fn username_batcher(client: Client) -> CallBatcher<i64, Option<String>> {
+    CallBatcher::new(MAX_USERNAME_BATCH, move |ids, call| {
+        #[cfg(feature = "metrics")]
+        rolegate_telemetry::metrics::observe_size(&crate::metrics::USERNAMES, ids.len());
+        let client = client.clone();
+        answer_by_key(ids, async move |ids| get_batch(&client, &call, ids).await)
+    })
+}
+
+/// The usernames by id, in calls that are batches by themselves.
+pub(crate) async fn get_usernames(
+    client: &Client,
+    ids: &[i64],
+    request_id: Option<RequestId>,
+) -> Result<HashMap<i64, String>, CallError> {
+    let call = BatchCall::single(request_id);
+    let mut usernames = HashMap::with_capacity(ids.len());
+    for ids in ids.chunks(MAX_USERNAME_BATCH) {
+        usernames.extend(get_batch(client, &call, ids.to_vec()).await?);
+    }
+    Ok(usernames)
+}
+
+async fn get_batch(
+    client: &Client,
+    call: &BatchCall,
+    ids: Vec<i64>,
+) -> Result<HashMap<i64, String>, CallError> {
+    let message = BatchGetUsersRequest { ids };
+    let response = call.send(client, message, Client::batch_get_users).await?;
+    Ok(response.users.into_iter().map(|user| (user.id, user.username)).collect())
 }

@@ -1,0 +1,192 @@
+//! The typed calls on behalf of a user.
+
+use crate::{
+    ApiKey, ApiKeyInput, ApiKeySelection, AuthClient, Client, User, UserPage, UserQuery, is_api_key,
+};
+use rolegate_grpc_client::{
+    CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request, call, read,
+};
+use rolegate_proto::{
+    Role,
+    auth_v1::{
+        self, ChangePasswordRequest, CreateApiKeyRequest, CreateUserRequest, DeleteApiKeysRequest,
+        DeleteUserRequest, GetUserRequest, ListApiKeysRequest, ListUsersRequest,
+        RevokeTokensRequest, SetPasswordRequest, SetUserDisabledRequest, SetUserRoleRequest,
+    },
+};
+use secrecy::{ExposeSecret, SecretString};
+use tonic::Request;
+
+/// Calls on behalf of the bearer of an access token or API key. Those about another user need an admin;
+/// where a user is optional, `None` is the bearer.
+#[derive(Clone, Debug)]
+pub struct ActingClient {
+    auth: AuthClient,
+    token: SecretString,
+    context: CallContext,
+}
+
+impl AuthClient {
+    /// A client for calls on behalf of the bearer of `token`.
+    #[must_use]
+    pub fn acting_for(self, token: SecretString, context: CallContext) -> ActingClient {
+        ActingClient { auth: self, token, context }
+    }
+}
+
+/// The number of a role name; none for an unknown one, which auth-service rejects after its earlier
+/// checks.
+fn role_number(role: Option<Role>) -> i32 {
+    role.map_or(auth_v1::Role::Unspecified.into(), i32::from)
+}
+
+impl ActingClient {
+    /// The request that the calls serve.
+    #[must_use]
+    pub fn context(&self) -> CallContext {
+        self.context
+    }
+
+    /// Whether the bearer presented an API key rather than an access token, good or not.
+    #[must_use]
+    pub fn has_api_key(&self) -> bool {
+        is_api_key(&self.token)
+    }
+
+    fn request<M>(&self, message: M) -> Result<Request<M>, CallError> {
+        authenticated_request(message, &self.token, self.context)
+    }
+
+    /// Replaces the password of the bearer of an access token, given the current one, and revokes all of
+    /// the user's tokens. `username` is the bearer's; it only chooses the replica.
+    pub async fn change_password(
+        &self,
+        username: &str,
+        current: &SecretString,
+        new: &SecretString,
+    ) -> Result<User, CallError> {
+        let request = self.request(ChangePasswordRequest {
+            current_password: current.expose_secret().to_owned(),
+            new_password: new.expose_secret().to_owned(),
+        })?;
+        let client = self.auth.checks_of(username);
+        let response = call(PASSWORD_TIMEOUT, &client, request, Client::change_password).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Ends every access token of a user. Tokens of logins after the response are good.
+    pub async fn revoke_tokens(&self, user_id: Option<i64>) -> Result<User, CallError> {
+        let (client, request) =
+            (self.auth.client(), self.request(RevokeTokensRequest { user_id })?);
+        let response = call(READ_TIMEOUT, client, request, Client::revoke_tokens).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Creates a user, also while registration is disabled. `role`: `None` stands for an unknown name.
+    pub async fn create_user(
+        &self,
+        username: &str,
+        password: &SecretString,
+        role: Option<Role>,
+    ) -> Result<User, CallError> {
+        let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
+        let role = Some(role_number(role));
+        let request = self.request(CreateUserRequest { username, password, role })?;
+        let client = self.auth.passwords();
+        let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_user).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Disables or enables a user. Every credential of a disabled user is refused.
+    pub async fn set_user_disabled(&self, user_id: i64, disabled: bool) -> Result<User, CallError> {
+        let request = self.request(SetUserDisabledRequest { user_id, disabled })?;
+        let client = self.auth.client();
+        let response = call(READ_TIMEOUT, client, request, Client::set_user_disabled).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Replaces the role of a user. `None` stands for an unknown name.
+    pub async fn set_user_role(&self, user_id: i64, role: Option<Role>) -> Result<User, CallError> {
+        let request = self.request(SetUserRoleRequest { user_id, role: role_number(role) })?;
+        let client = self.auth.client();
+        let response = call(READ_TIMEOUT, client, request, Client::set_user_role).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Replaces the password of a user and revokes the user's tokens.
+    pub async fn set_password(
+        &self,
+        user_id: i64,
+        password: &SecretString,
+    ) -> Result<User, CallError> {
+        let password = password.expose_secret().to_owned();
+        let request = self.request(SetPasswordRequest { user_id, password })?;
+        let client = self.auth.passwords();
+        let response = call(PASSWORD_TIMEOUT, &client, request, Client::set_password).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Deletes a user and returns it.
+    pub async fn delete_user(&self, user_id: i64) -> Result<User, CallError> {
+        let (client, request) = (self.auth.client(), self.request(DeleteUserRequest { user_id })?);
+        let response = call(READ_TIMEOUT, client, request, Client::delete_user).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Returns a user.
+    pub async fn get_user(&self, user_id: i64) -> Result<User, CallError> {
+        let (client, request) = (self.auth.client(), self.request(GetUserRequest { user_id })?);
+        let response = read(READ_TIMEOUT, client, request, Client::get_user).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Lists users by ascending id.
+    pub async fn list_users(&self, query: UserQuery) -> Result<UserPage, CallError> {
+        let request = self.request(ListUsersRequest {
+            page_size: query.limit.map_or(0, i32::from),
+            after: query.after.unwrap_or(0),
+            username_prefix: query.username_prefix,
+            role: query.role.map(i32::from),
+        })?;
+        let response = read(READ_TIMEOUT, self.auth.client(), request, Client::list_users).await?;
+        let users = response.users.into_iter().map(User::try_from).collect::<Result<_, _>>()?;
+        Ok(UserPage { users, next: response.next_after })
+    }
+
+    /// Creates an API key of the bearer of an access token. Returns the key, which auth-service does not
+    /// keep, and what it keeps.
+    pub async fn create_api_key(
+        &self,
+        input: ApiKeyInput,
+    ) -> Result<(SecretString, ApiKey), CallError> {
+        let request = self.request(CreateApiKeyRequest {
+            name: input.name,
+            role: input.role.map(role_number),
+            expires_at: input.expires_at.map(Into::into),
+        })?;
+        let client = self.auth.client();
+        let response = call(READ_TIMEOUT, client, request, Client::create_api_key).await?;
+        let api_key = response.api_key.ok_or(CallError::Malformed)?.try_into()?;
+        Ok((response.key.into(), api_key))
+    }
+
+    /// Lists the API keys of a user by ascending id.
+    pub async fn list_api_keys(&self, user_id: Option<i64>) -> Result<Vec<ApiKey>, CallError> {
+        let (client, request) = (self.auth.client(), self.request(ListApiKeysRequest { user_id })?);
+        let response = read(READ_TIMEOUT, client, request, Client::list_api_keys).await?;
+        response.api_keys.into_iter().map(TryInto::try_into).collect()
+    }
+
+    /// Deletes API keys of a user and returns them.
+    pub async fn delete_api_keys(
+        &self,
+        user_id: Option<i64>,
+        selection: ApiKeySelection,
+    ) -> Result<Vec<ApiKey>, CallError> {
+        let keys = Some(selection.into());
+        let request = self.request(DeleteApiKeysRequest { user_id, keys })?;
+        let client = self.auth.client();
+        let response = call(READ_TIMEOUT, client, request, Client::delete_api_keys).await?;
+        response.api_keys.into_iter().map(TryInto::try_into).collect()
+    }
+}

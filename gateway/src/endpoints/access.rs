@@ -1,0 +1,116 @@
+//! Endpoints that show who is admitted: fixed messages, and a welcome to every user.
+
+use super::{Message, message};
+use crate::{
+    extract::credentials::BasicCredentials, openapi::responses::TooManyAttempts,
+    state::GatewayState,
+};
+use axum::{Extension, Json, extract::State};
+use rolegate_auth_client::{
+    CallContext, User,
+    axum::{ApiError, CurrentUser},
+};
+
+/// Get the name of the API
+#[utoipa::path(
+    get,
+    path = "/",
+    operation_id = "index",
+    tag = "Access",
+    responses(
+        (status = 200, body = Message, example = json!({"message": "Role-Based Authorization API"}))
+    )
+)]
+pub(crate) async fn bearer_index() -> Json<Message> {
+    message("Role-Based Authorization API")
+}
+
+/// Get the name of the API
+#[utoipa::path(
+    get,
+    path = "/",
+    operation_id = "index",
+    tag = "Access",
+    responses((status = 200, body = Message, example = json!({"message": "Authentication API"})))
+)]
+pub(crate) async fn basic_index() -> Json<Message> {
+    message("Authentication API")
+}
+
+/// Get the public welcome message
+///
+/// Credentials are ignored, even invalid ones.
+#[utoipa::path(
+    get,
+    path = "/public",
+    tag = "Access",
+    responses(
+        (status = 200, body = Message, example = json!({"message": "This is a public endpoint."}))
+    )
+)]
+pub(crate) async fn public() -> Json<Message> {
+    message("This is a public endpoint.")
+}
+
+/// Get the welcome message for authors and admins
+#[utoipa::path(
+    get,
+    path = "/author",
+    tag = "Access",
+    responses((status = 200, body = Message, example = json!({"message": "Welcome Author!"})))
+)]
+pub(crate) async fn author() -> Json<Message> {
+    message("Welcome Author!")
+}
+
+/// Get the welcome message for admins
+#[utoipa::path(
+    get,
+    path = "/admin",
+    tag = "Access",
+    responses((status = 200, body = Message, example = json!({"message": "Welcome Admin!"})))
+)]
+pub(crate) async fn admin() -> Json<Message> {
+    message("Welcome Admin!")
+}
+
+/// Get the current user's welcome message
+#[utoipa::path(
+    get,
+    path = "/protected",
+    operation_id = "bearer",
+    tag = "Access",
+    security(("bearer" = [])),
+    responses((status = 200, body = Message, example = json!({"message": "Welcome ada!"})))
+)]
+pub(crate) async fn bearer_protected(CurrentUser(user): CurrentUser) -> Json<Message> {
+    welcome(&user)
+}
+
+/// Get the current user's welcome message
+///
+/// Every request verifies the password.
+#[utoipa::path(
+    get,
+    path = "/protected",
+    operation_id = "basic",
+    tag = "Access",
+    security(("basic" = [])),
+    responses(
+        (status = 200, body = Message, example = json!({"message": "Welcome ada!"})),
+        TooManyAttempts
+    )
+)]
+pub(crate) async fn basic_protected(
+    State(state): State<GatewayState>,
+    Extension(context): Extension<CallContext>,
+    BasicCredentials { username, password }: BasicCredentials,
+) -> Result<Json<Message>, ApiError> {
+    let call = async || state.auth.verify_credentials(&username, &password, context).await;
+    let user = state.refusals.verify(context, &username, call).await?;
+    Ok(welcome(&user))
+}
+
+fn welcome(user: &User) -> Json<Message> {
+    message(format!("Welcome {}!", user.username))
+}

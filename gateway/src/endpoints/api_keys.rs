@@ -1,0 +1,253 @@
+//! API keys: of the current user at `/profile/keys`, and of any user, for admins, at
+//! `/users/{user_id}/keys`.
+
+use super::{Message, message, roles::RoleName};
+use crate::{
+    extract::{credentials::PersonalToken, json_body::JsonBody, path_ids::PathIds},
+    openapi::{
+        operations,
+        responses::{AccessTokenNeeded, ErrorBody},
+    },
+};
+use axum::{Json, response::IntoResponse};
+use http::{StatusCode, header::LOCATION};
+use humantime::format_rfc3339_millis;
+use rolegate_auth_client::{
+    ActingClient, ApiKey, ApiKeyInput, ApiKeySelection, CallError, Reason, Role,
+    axum::{ApiError, CurrentUser},
+};
+use rolegate_proto::{http::HttpReason, time::parse_rfc3339};
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+use std::{mem, time::SystemTime};
+use utoipa::ToSchema;
+use utoipa_axum::router::UtoipaMethodRouter;
+
+/// An API key, without the key itself.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ApiKey)]
+pub(crate) struct ApiKeyResponse {
+    #[schema(minimum = 1, example = 1)]
+    id: i64,
+    #[schema(example = "nightly export")]
+    name: String,
+    /// The first 8 characters of the key.
+    #[schema(example = "rgk_Zm9v")]
+    prefix: String,
+    /// The highest role that the key grants, null for the user's.
+    #[schema(value_type = Option<RoleName>, required)]
+    role: Option<&'static str>,
+    /// RFC 3339 in UTC, to the second, as the times below.
+    #[schema(format = DateTime, example = "2026-11-21T06:00:00.000Z")]
+    created_at: String,
+    /// Null for never.
+    #[schema(format = DateTime, required, example = "2030-01-31T00:00:00.000Z")]
+    expires_at: Option<String>,
+    /// Up to a minute late; null for never.
+    #[schema(format = DateTime, required, example = "2026-11-22T06:00:00.000Z")]
+    last_used_at: Option<String>,
+}
+
+impl From<ApiKey> for ApiKeyResponse {
+    fn from(key: ApiKey) -> Self {
+        let time = |time: SystemTime| format_rfc3339_millis(time).to_string();
+        Self {
+            id: key.id,
+            name: key.name,
+            prefix: key.prefix,
+            role: key.role.map(Role::as_str),
+            created_at: time(key.created_at),
+            expires_at: key.expires_at.map(time),
+            last_used_at: key.last_used_at.map(time),
+        }
+    }
+}
+
+/// A new API key. The key is shown only here.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewApiKey)]
+pub(crate) struct NewApiKeyResponse {
+    /// To be sent as `Authorization: Bearer <key>`.
+    #[schema(example = "rgk_Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmE")]
+    key: String,
+    #[serde(flatten)]
+    api_key: ApiKeyResponse,
+}
+
+/// All API keys of a user, by ascending id.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ApiKeys)]
+pub(crate) struct ApiKeysResponse {
+    keys: Vec<ApiKeyResponse>,
+}
+
+/// A new API key.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct ApiKeyCreationRequest {
+    /// What the key is for, on one line. Need not be unique.
+    #[schema(
+        min_length = 1,
+        max_length = 100,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$",
+        example = "nightly export"
+    )]
+    name: String,
+    /// When it ends: RFC 3339, in the future. Never if it is missing.
+    #[schema(format = DateTime, value_type = String, required = false,
+        example = "2030-01-31T00:00:00Z")]
+    expires_at: Option<String>,
+    /// The highest role that it grants. The user's if it is missing.
+    #[schema(value_type = RoleName, required = false)]
+    role: Option<String>,
+}
+
+/// Create an API key
+///
+/// For a program that acts as the current user, with the lower of the user's role and the key's. The
+/// response shows the key, which cannot be shown again. A user has at most 50.
+#[utoipa::path(
+    post,
+    path = "/profile/keys",
+    tag = "API keys",
+    security(("bearer" = [])),
+    request_body(content = ApiKeyCreationRequest, description = "At most 64 KiB."),
+    responses(
+        (
+            status = 201,
+            description = "The new API key.",
+            body = NewApiKeyResponse,
+            headers(("Location" = String, description = "`/profile/keys/{key_id}`"))
+        ),
+        (
+            status = 400,
+            description = "The name or the expiry breaks a rule, the role does not exist, the user has \
+                           50 API keys, or the request body is malformed.",
+            body = ErrorBody,
+            example = json!({"detail": "A user can have at most 50 API keys."})
+        ),
+        AccessTokenNeeded
+    )
+)]
+pub(crate) async fn create_api_key(
+    PersonalToken { client, .. }: PersonalToken,
+    JsonBody(request): JsonBody<ApiKeyCreationRequest>,
+) -> Result<impl IntoResponse, ApiError> {
+    let ApiKeyCreationRequest { name, expires_at, role } = request;
+    let time = |text: String| {
+        let detail =
+            "Field \"expires_at\" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z.";
+        parse_rfc3339(&text).ok_or_else(|| ApiError::http(HttpReason::FieldInvalid, detail))
+    };
+    let expires_at = expires_at.map(time).transpose()?;
+    // auth-service rejects an unknown role, because the rules of the name come first.
+    let role = role.map(|role| role.parse().ok());
+    let (key, api_key) = client.create_api_key(ApiKeyInput { name, role, expires_at }).await?;
+    let location = [(LOCATION, format!("/profile/keys/{}", api_key.id))];
+    let key = key.expose_secret().to_owned();
+    let response = NewApiKeyResponse { key, api_key: api_key.into() };
+    Ok((StatusCode::CREATED, location, Json(response)))
+}
+
+/// List the API keys of the current user
+#[utoipa::path(
+    get,
+    path = "/profile/keys",
+    operation_id = "list_own_keys",
+    tag = "API keys",
+    security(("bearer" = [])),
+    responses((status = 200, body = ApiKeysResponse))
+)]
+pub(crate) async fn list_keys(
+    client: ActingClient,
+    ids: PathIds,
+) -> Result<Json<ApiKeysResponse>, ApiError> {
+    let keys = client.list_api_keys(ids.get("user_id")).await?;
+    Ok(Json(ApiKeysResponse { keys: keys.into_iter().map(Into::into).collect() }))
+}
+
+/// Get an API key of the current user
+#[utoipa::path(
+    get,
+    path = "/profile/keys/{key_id}",
+    operation_id = "get_own_key",
+    tag = "API keys",
+    security(("bearer" = [])),
+    responses((status = 200, body = ApiKeyResponse))
+)]
+pub(crate) async fn get_key(
+    // Rejects an invalid token before the path is checked.
+    _: CurrentUser,
+    client: ActingClient,
+    ids: PathIds,
+) -> Result<Json<ApiKeyResponse>, ApiError> {
+    let keys = client.list_api_keys(ids.get("user_id")).await?;
+    let key = keys.into_iter().find(|key| Some(key.id) == ids.get("key_id"));
+    Ok(Json(key.ok_or_else(|| CallError::local(Reason::ApiKeyNotFound))?.into()))
+}
+
+/// Delete an API key of the current user
+///
+/// An API key can delete only itself.
+#[utoipa::path(
+    delete,
+    path = "/profile/keys/{key_id}",
+    operation_id = "delete_own_key",
+    tag = "API keys",
+    security(("bearer" = [])),
+    responses(
+        (status = 200, body = Message, example = json!({"message": "API key deleted."})),
+        (
+            status = 403,
+            description = "The caller presented another API key. Any `user`, `author` or `admin` with an \
+                           access token is admitted.",
+            body = ErrorBody,
+            example = json!({"detail": "Insufficient privileges."})
+        )
+    )
+)]
+pub(crate) async fn delete_key(
+    _: CurrentUser,
+    client: ActingClient,
+    ids: PathIds,
+) -> Result<Json<Message>, ApiError> {
+    let selection = ApiKeySelection::One(ids.get("key_id").unwrap_or(0));
+    client.delete_api_keys(ids.get("user_id"), selection).await?;
+    Ok(message("API key deleted."))
+}
+
+/// Delete all API keys of the current user
+#[utoipa::path(
+    delete,
+    path = "/profile/keys",
+    operation_id = "delete_own_keys",
+    tag = "API keys",
+    security(("bearer" = [])),
+    responses(
+        (status = 200, body = Message, example = json!({"message": "API keys deleted."})),
+        AccessTokenNeeded
+    )
+)]
+pub(crate) async fn delete_keys(
+    client: ActingClient,
+    ids: PathIds,
+) -> Result<Json<Message>, ApiError> {
+    client.delete_api_keys(ids.get("user_id"), ApiKeySelection::All).await?;
+    Ok(message("API keys deleted."))
+}
+
+/// The same endpoints about the keys of any user. They are for admins, so a guard describes their 403.
+pub(crate) fn of_any_user<S>(
+    (schemas, mut paths, methods): UtoipaMethodRouter<S>,
+) -> UtoipaMethodRouter<S> {
+    for operation in paths.paths.values_mut().flat_map(operations) {
+        operation.description = None;
+        operation.responses.responses.remove("403");
+        let texts = [&mut operation.operation_id, &mut operation.summary];
+        for text in texts.into_iter().flatten() {
+            *text = text.replace("_own_", "_user_").replace("the current user", "a user");
+        }
+    }
+    let moved = |(path, item): (String, _)| (path.replace("/profile", "/users/{user_id}"), item);
+    paths.paths = mem::take(&mut paths.paths).into_iter().map(moved).collect();
+    (schemas, paths, methods)
+}

@@ -1,0 +1,133 @@
+//! Changes of passwords.
+
+use super::{Message, message};
+use crate::{
+    extract::{
+        credentials::PersonalToken,
+        json_body::{ItemBody, JsonBody},
+    },
+    openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
+    state::GatewayState,
+};
+use axum::{Json, extract::State};
+use rolegate_auth_client::axum::ApiError;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::json;
+use utoipa::{
+    ToSchema,
+    openapi::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type},
+};
+
+const SUCCESS: &str = "Password updated successfully.";
+
+/// The part of the rules for passwords that a schema can express; auth-service checks all of them.
+pub(super) fn schema() -> Object {
+    schema_with("open sesame")
+}
+
+/// The same, beside a current password.
+fn new_schema() -> Object {
+    schema_with("shut sesame")
+}
+
+#[expect(deprecated, reason = "the derive writes `example` for the fields beside it")]
+fn schema_with(example: &str) -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Password)))
+        .description(Some(
+            "1 to 72 bytes of UTF-8 without NUL; the service may require more than 1. Used exactly \
+             as sent.",
+        ))
+        .min_length(Some(1))
+        .max_length(Some(72))
+        .pattern(Some(r"^[^\u0000]*$"))
+        .example(Some(json!(example)))
+        .build()
+}
+
+/// The current password and the new one.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct PasswordChangeRequest {
+    #[schema(value_type = String, format = Password, example = "open sesame")]
+    current_password: SecretString,
+    #[schema(schema_with = new_schema)]
+    new_password: SecretString,
+}
+
+/// Change the current user's password
+///
+/// Revokes all tokens of the user, including the one in this request: log in with the new password. API keys stay.
+/// A wrong current password counts against the login rate limits.
+#[utoipa::path(
+    put,
+    path = "/profile/password",
+    tag = "Accounts",
+    security(("bearer" = [])),
+    request_body(content = PasswordChangeRequest, description = "At most 64 KiB."),
+    responses(
+        (status = 200, body = Message, example = json!({"message": SUCCESS})),
+        (
+            status = 400,
+            description = "The current password is wrong, the new one breaks a rule, or the request \
+                           body is malformed.",
+            body = ErrorBody,
+            example = json!({"detail": "Current password is incorrect."})
+        ),
+        AccessTokenNeeded,
+        TooManyAttempts
+    )
+)]
+pub(crate) async fn change_password(
+    State(state): State<GatewayState>,
+    PersonalToken { client, username }: PersonalToken,
+    JsonBody(request): JsonBody<PasswordChangeRequest>,
+) -> Result<Json<Message>, ApiError> {
+    let PasswordChangeRequest { current_password, new_password } = request;
+    let call = client.change_password(&username, &current_password, &new_password);
+    state.refusals.other(client.context(), call).await?;
+    Ok(message(SUCCESS))
+}
+
+/// The user's new password.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct PasswordUpdateRequest {
+    #[schema(schema_with = schema)]
+    password: SecretString,
+}
+
+/// Set another user's password
+///
+/// Revokes all tokens of that user. Your own password needs the current one: `PUT /profile/password`.
+#[utoipa::path(
+    put,
+    path = "/users/{user_id}/password",
+    tag = "Users",
+    request_body(content = PasswordUpdateRequest, description = "At most 64 KiB."),
+    responses(
+        (status = 200, body = Message, example = json!({"message": SUCCESS})),
+        (
+            status = 400,
+            description = "The password breaks a rule, the user is oneself, the id is not an \
+                           integer, or the request body is malformed.",
+            body = ErrorBody,
+            example = json!({"detail": "Password must have at most 72 bytes."})
+        ),
+        (
+            status = 403,
+            description = "The user's stored role is not `admin`, or the caller presented an API key.",
+            body = ErrorBody,
+            example = json!({"detail": "Insufficient privileges."})
+        )
+    )
+)]
+pub(crate) async fn set_password(
+    State(state): State<GatewayState>,
+    PersonalToken { client, .. }: PersonalToken,
+    ItemBody(user_id, PasswordUpdateRequest { password }): ItemBody<PasswordUpdateRequest>,
+) -> Result<Json<Message>, ApiError> {
+    let call = client.set_password(user_id, &password);
+    state.refusals.other(client.context(), call).await?;
+    Ok(message(SUCCESS))
+}

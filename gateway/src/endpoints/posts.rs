@@ -1,0 +1,254 @@
+//! Posts, which posts-service keeps. It also checks who owns a post.
+
+mod response;
+
+use super::{Message, message};
+use crate::{
+    extract::{
+        json_body::{ItemBody, JsonBody},
+        pagination::{QueryParams, id_parameter, limit_parameter},
+        path_ids::PathId,
+    },
+    memory::ResponseMemory,
+    openapi::responses::{ErrorBody, NotPostOwner},
+};
+use axum::{
+    Extension, Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use http::{StatusCode, header::LOCATION};
+use response::PostResponse;
+use rolegate_auth_client::{
+    CallContext, CallError, Reason,
+    axum::{ApiError, BearerToken, RequiredRoles},
+};
+use rolegate_http_server::memory_budget::MemoryBudget;
+use rolegate_posts_client::{PostInput, PostPage, PostQuery, PostsClient};
+use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BYTES};
+use serde::{Deserialize, Serialize};
+use utoipa::{
+    IntoParams, ToSchema,
+    openapi::path::{Parameter, ParameterIn},
+};
+
+/// Bytes of a request: the longest post, however it is escaped.
+const MAX_BODY: usize = 4 * MAX_POST_BYTES;
+/// Bytes of a post, twice: the post, and its JSON. Escapes are reserved when they are counted.
+const MAX_POST: usize = 2 * MAX_POST_BYTES;
+/// Bytes of a page, twice: what fits, and the post that ends it.
+const MAX_PAGE: usize = 2 * (MAX_PAGE_CONTENT_BYTES as usize + 2 * MAX_POST_BYTES);
+/// Bytes of the names in a page, and of `next`.
+const PAGE_NAMES: usize = 64;
+
+/// What the endpoints share.
+#[derive(Clone)]
+pub(crate) struct PostsState {
+    pub(crate) posts: PostsClient,
+    /// For responses that hold posts.
+    pub(crate) memory: MemoryBudget,
+}
+
+/// The content of a post; both fields are stored exactly as sent.
+// posts-service checks the rules.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = PostDraft)]
+pub(crate) struct PostRequest {
+    /// 1 to 200 characters (Unicode scalar values), no control or invisible characters, not
+    /// only white space.
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$",
+        example = "On roles"
+    )]
+    title: String,
+    /// 1 to 50,000 characters (Unicode scalar values), no NUL.
+    #[schema(
+        min_length = 1,
+        max_length = 50_000,
+        pattern = r"^[^\u0000]*$",
+        example = "A role counts from the next request."
+    )]
+    content: String,
+}
+
+impl From<PostRequest> for PostInput {
+    fn from(PostRequest { title, content }: PostRequest) -> Self {
+        Self { title, content }
+    }
+}
+
+/// A page of posts by ascending id.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PostPage)]
+pub(crate) struct PostsResponse {
+    posts: Vec<PostResponse>,
+    /// The `after` of the next page, null on the last page.
+    #[schema(required, example = 7)]
+    next: Option<i64>,
+}
+
+struct Filters;
+
+impl IntoParams for Filters {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![
+            limit_parameter("Maximum number of posts; a page of long posts has fewer."),
+            id_parameter("after", "Only posts with a greater id."),
+            id_parameter("author_id", "Only posts of this author."),
+        ]
+    }
+}
+
+fn query(params: &QueryParams) -> Result<PostQuery, ApiError> {
+    params.expect_only(&["limit", "after", "author_id"])?;
+    Ok(PostQuery {
+        limit: params.limit()?,
+        after: params.id("after")?,
+        author_id: params.id("author_id")?,
+    })
+}
+
+/// List posts
+///
+/// Posts come in ascending order of their ids.
+#[utoipa::path(
+    get,
+    path = "/posts",
+    tag = "Posts",
+    params(Filters),
+    responses((status = 200, body = PostsResponse))
+)]
+pub(crate) async fn list_posts(
+    State(PostsState { posts, memory }): State<PostsState>,
+    Extension(context): Extension<CallContext>,
+    params: QueryParams,
+) -> Result<Response, ApiError> {
+    let query = query(&params)?;
+    let limit = query.limit.map_or(usize::MAX, usize::from);
+    let memory =
+        ResponseMemory::reserve(&memory, limit.saturating_mul(MAX_POST).min(MAX_PAGE)).await?;
+    let PostPage { posts, next } = posts.list(query, context).await?;
+    let page = PostsResponse { posts: posts.into_iter().map(Into::into).collect(), next };
+    respond(memory, &page).await
+}
+
+async fn respond(memory: ResponseMemory, page: &PostsResponse) -> Result<Response, ApiError> {
+    let text = page.posts.iter().map(PostResponse::text_size).sum();
+    let size = page.posts.iter().map(PostResponse::json_size).sum::<usize>() + PAGE_NAMES;
+    memory.json(page, text, size).await
+}
+
+/// Get a post
+#[utoipa::path(
+    get,
+    path = "/posts/{id}",
+    tag = "Posts",
+    responses((status = 200, body = PostResponse))
+)]
+pub(crate) async fn get_post(
+    State(PostsState { posts, memory }): State<PostsState>,
+    Extension(context): Extension<CallContext>,
+    PathId(id): PathId,
+) -> Result<Response, ApiError> {
+    let memory = ResponseMemory::reserve(&memory, MAX_POST).await?;
+    let post = PostResponse::from(posts.get_post(id, context).await?);
+    memory.json(&post, post.text_size(), post.json_size()).await
+}
+
+/// Create a post
+///
+/// The caller becomes its author.
+#[utoipa::path(
+    post,
+    path = "/posts",
+    tag = "Posts",
+    request_body(content = PostRequest, description = "At most 1 MiB."),
+    responses(
+        (
+            status = 201,
+            description = "The new post.",
+            body = PostResponse,
+            headers(("Location" = String, description = "`/posts/{id}`"))
+        ),
+        (
+            status = 400,
+            description = "The title or content breaks a rule, or the request body is malformed.",
+            body = ErrorBody,
+            example = json!({"detail": "Title must have 1 to 200 characters."})
+        )
+    )
+)]
+pub(crate) async fn create_post(
+    State(state): State<PostsState>,
+    Extension(context): Extension<CallContext>,
+    BearerToken(actor): BearerToken,
+    JsonBody(request): JsonBody<PostRequest, MAX_BODY>,
+) -> Result<impl IntoResponse, ApiError> {
+    let post = state.posts.create(&actor, request.into(), context).await.map_err(owner_needed)?;
+    let location = [(LOCATION, format!("/posts/{}", post.id))];
+    Ok((StatusCode::CREATED, location, Json(PostResponse::from(post))))
+}
+
+/// Update a post
+///
+/// Authors update their own posts, admins any post. The author does not change.
+#[utoipa::path(
+    put,
+    path = "/posts/{id}",
+    tag = "Posts",
+    request_body(content = PostRequest, description = "At most 1 MiB."),
+    responses(
+        (status = 200, body = PostResponse),
+        (
+            status = 400,
+            description = "The title or content breaks a rule, the id is not an integer, or the \
+                           request body is malformed.",
+            body = ErrorBody,
+            example = json!({"detail": "Title must have 1 to 200 characters."})
+        ),
+        NotPostOwner
+    )
+)]
+pub(crate) async fn update_post(
+    State(state): State<PostsState>,
+    Extension(context): Extension<CallContext>,
+    BearerToken(actor): BearerToken,
+    ItemBody(id, request): ItemBody<PostRequest, MAX_BODY>,
+) -> Result<Json<PostResponse>, ApiError> {
+    let updated = state.posts.update(&actor, id, request.into(), context).await;
+    Ok(Json(updated.map_err(owner_needed)?.into()))
+}
+
+/// Delete a post
+///
+/// Authors delete their own posts, admins any post.
+#[utoipa::path(
+    delete,
+    path = "/posts/{id}",
+    tag = "Posts",
+    responses(
+        (status = 200, body = Message, example = json!({"message": "Post deleted successfully."})),
+        NotPostOwner
+    )
+)]
+pub(crate) async fn delete_post(
+    State(state): State<PostsState>,
+    Extension(context): Extension<CallContext>,
+    BearerToken(actor): BearerToken,
+    PathId(id): PathId,
+) -> Result<Json<Message>, ApiError> {
+    state.posts.delete(&actor, id, context).await.map_err(owner_needed)?;
+    Ok(message("Post deleted successfully."))
+}
+
+/// The audit log says of a refused role which one would have been enough: the guard of the route was.
+fn owner_needed(error: CallError) -> ApiError {
+    let is_denied = error.reason() == Some(Reason::RoleInsufficient);
+    let error = ApiError::from(error);
+    if is_denied { error.requiring(RequiredRoles("owner,admin".into())) } else { error }
+}
+
+#[cfg(test)]
+mod tests;

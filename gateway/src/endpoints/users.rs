@@ -1,0 +1,234 @@
+//! Administration of users.
+
+use super::{Message, accounts::username_schema, message, passwords, roles::RoleName};
+use crate::{
+    extract::{
+        json_body::{ItemBody, JsonBody},
+        pagination::{QueryParams, id_parameter, limit_parameter, parameter},
+        path_ids::PathId,
+    },
+    openapi::responses::ErrorBody,
+    state::GatewayState,
+};
+use axum::{Json, extract::State, response::IntoResponse};
+use http::{StatusCode, header::LOCATION};
+use rolegate_auth_client::{
+    ActingClient, CallError, Reason, Role, User, UserPage, UserQuery, axum::ApiError,
+};
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use utoipa::{
+    IntoParams, ToSchema,
+    openapi::{
+        Ref, Type,
+        path::{Parameter, ParameterIn},
+        schema::ObjectBuilder,
+    },
+};
+
+/// A user.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = User)]
+pub(crate) struct UserResponse {
+    #[schema(minimum = 1, example = 2)]
+    id: i64,
+    #[schema(example = "ada")]
+    username: String,
+    #[schema(value_type = RoleName)]
+    role: &'static str,
+    /// Whether every credential of the user is refused.
+    disabled: bool,
+}
+
+impl From<User> for UserResponse {
+    fn from(User { id, username, role, disabled }: User) -> Self {
+        Self { id, username, role: role.as_str(), disabled }
+    }
+}
+
+/// Get a user
+#[utoipa::path(
+    get,
+    path = "/users/{user_id}",
+    tag = "Users",
+    responses((status = 200, body = UserResponse))
+)]
+pub(crate) async fn get_user(
+    client: ActingClient,
+    PathId(user_id): PathId,
+) -> Result<Json<UserResponse>, ApiError> {
+    Ok(Json(client.get_user(user_id).await?.into()))
+}
+
+/// A page of users by ascending id.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = UserPage)]
+pub(crate) struct UsersResponse {
+    users: Vec<UserResponse>,
+    /// The `after` of the next page, null on the last page.
+    #[schema(required, example = 2)]
+    next: Option<i64>,
+}
+
+struct Filters;
+
+impl IntoParams for Filters {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        // Usernames have at most 255 bytes and no control characters.
+        let prefix = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .max_length(Some(255))
+            .pattern(Some(r"^[^\u0000-\u001f\u007f-\u009f]*$"));
+        let role = Ref::from_schema_name(RoleName::name());
+        let starts_with = "Only users whose username starts with this; no wildcards.";
+        vec![
+            limit_parameter("Maximum number of users."),
+            id_parameter("after", "Only users with a greater id."),
+            parameter("username", starts_with, prefix.into()),
+            parameter("role", "Only users with this role.", role.into()),
+        ]
+    }
+}
+
+fn query(params: &QueryParams) -> Result<UserQuery, ApiError> {
+    let role = |name: &str| name.parse().map_err(|_| CallError::local(Reason::RoleInvalid));
+    params.expect_only(&["limit", "after", "username", "role"])?;
+    Ok(UserQuery {
+        limit: params.limit()?,
+        after: params.id("after")?,
+        username_prefix: params.get("username")?.unwrap_or_default().to_owned(),
+        role: params.get("role")?.map(role).transpose()?,
+    })
+}
+
+/// List users
+///
+/// Users come in ascending order of their ids.
+#[utoipa::path(
+    get,
+    path = "/users",
+    tag = "Users",
+    params(Filters),
+    responses((status = 200, body = UsersResponse))
+)]
+pub(crate) async fn list_users(
+    client: ActingClient,
+    params: QueryParams,
+) -> Result<Json<UsersResponse>, ApiError> {
+    let UserPage { users, next } = client.list_users(query(&params)?).await?;
+    Ok(Json(UsersResponse { users: users.into_iter().map(Into::into).collect(), next }))
+}
+
+/// A new user.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct UserCreationRequest {
+    #[schema(schema_with = username_schema)]
+    username: String,
+    #[schema(schema_with = passwords::schema)]
+    password: SecretString,
+    /// `user` if it is missing.
+    #[schema(value_type = RoleName, required = false)]
+    role: Option<String>,
+}
+
+/// Create a user
+///
+/// Works while registration is closed too.
+#[utoipa::path(
+    post,
+    path = "/users",
+    tag = "Users",
+    request_body(content = UserCreationRequest, description = "At most 64 KiB."),
+    responses(
+        (
+            status = 201,
+            description = "The new user.",
+            body = UserResponse,
+            headers(("Location" = String, description = "`/users/{user_id}`"))
+        ),
+        (
+            status = 400,
+            description = "The username is taken, the username or password breaks a rule, the role \
+                           does not exist, or the request body is malformed.",
+            body = ErrorBody,
+            example = json!({"detail": "Username already exists."})
+        )
+    )
+)]
+pub(crate) async fn create_user(
+    State(state): State<GatewayState>,
+    client: ActingClient,
+    JsonBody(request): JsonBody<UserCreationRequest>,
+) -> Result<impl IntoResponse, ApiError> {
+    let UserCreationRequest { username, password, role } = request;
+    // auth-service rejects an unknown role, because the rules of name and password come first.
+    let role = role.map_or(Some(Role::User), |role| role.parse().ok());
+    let call = client.create_user(&username, &password, role);
+    let user = state.refusals.other(client.context(), call).await?;
+    let location = [(LOCATION, format!("/users/{}", user.id))];
+    Ok((StatusCode::CREATED, location, Json(UserResponse::from(user))))
+}
+
+/// What to change. Other fields are refused: a caller must not take them for changed.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UserUpdateRequest {
+    /// Whether every credential of the user is refused.
+    disabled: bool,
+}
+
+/// Disable or enable a user
+///
+/// Every credential of a disabled user is refused from the next request on, as if the user did not
+/// exist. Access tokens from before stay revoked when the user is enabled again.
+#[utoipa::path(
+    patch,
+    path = "/users/{user_id}",
+    tag = "Users",
+    request_body(content = UserUpdateRequest, description = "At most 64 KiB."),
+    responses(
+        (status = 200, body = UserResponse),
+        (
+            status = 400,
+            description = "The user is the last admin, the id is not an integer, or the request body \
+                           is malformed or has another field.",
+            body = ErrorBody,
+            example = json!({"detail": "The last admin cannot be removed."})
+        )
+    )
+)]
+pub(crate) async fn update_user(
+    client: ActingClient,
+    ItemBody(user_id, UserUpdateRequest { disabled }): ItemBody<UserUpdateRequest>,
+) -> Result<Json<UserResponse>, ApiError> {
+    Ok(Json(client.set_user_disabled(user_id, disabled).await?.into()))
+}
+
+/// Delete a user
+///
+/// Revokes all tokens of the user. The id is never reused; the username can be registered again.
+#[utoipa::path(
+    delete,
+    path = "/users/{user_id}",
+    tag = "Users",
+    responses(
+        (status = 200, body = Message, example = json!({"message": "User deleted successfully."})),
+        (
+            status = 400,
+            description = "The user is the caller or the user named `admin`, or the id is not an \
+                           integer.",
+            body = ErrorBody,
+            example = json!({"detail": "This user cannot be deleted."})
+        )
+    )
+)]
+pub(crate) async fn delete_user(
+    client: ActingClient,
+    PathId(user_id): PathId,
+) -> Result<Json<Message>, ApiError> {
+    client.delete_user(user_id).await?;
+    Ok(message("User deleted successfully."))
+}
+
+#[cfg(test)]
+mod tests;
