@@ -2,22 +2,21 @@
 //!
 //! A call passes three layers: transport → use case → store.
 //!
-//! - [`run`]: the program; [`commands`]: its commands, also for rolegate; [`host`]: the service for
-//!   other programs.
+//! - [`commands`]: the program and its commands, also for rolegate; [`host`]: the service for other
+//!   programs.
 //! - [`settings`]: flags and environment.
 //! - [`grpc`]: maps messages to use cases, and outcomes to statuses; one file per call.
 //! - [`accounts`]: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: the trait and its two engines.
 //! - [`api_key`]: the keys of programs.
 //! - [`password`]: hashing and verifying; [`token`]: issuing and verifying access tokens;
-//!   [`secret_generation`]: random secrets; [`clock`]: the time of the system.
+//!   [`secret_generation`]: random secrets.
 //! - `audit`: the audit log; `metrics`: the metrics.
 //! - [`request_origin`]: client address and deadline of a request; [`user`]: the user types.
 
 pub mod accounts;
 pub mod api_key;
 mod audit;
-pub mod clock;
 pub mod commands;
 pub mod grpc;
 pub mod host;
@@ -30,5 +29,4 @@ pub mod store;
 pub mod token;
 pub mod user;
 
-pub use commands::run;
 pub use host::AuthService;

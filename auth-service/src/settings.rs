@@ -157,8 +157,8 @@ impl ProgramSettings for Settings {
         self.ops_listen_addr
     }
 
-    fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
-        self.auth_listen_addr.known("AUTH_LISTEN_ADDR").into_iter().collect()
+    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
+        vec![("AUTH_LISTEN_ADDR", self.auth_listen_addr)]
     }
 }
 

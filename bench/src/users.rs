@@ -3,7 +3,6 @@
 use crate::Failure;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rolegate_auth_service::{
-    clock::system_time,
     token::{Keyring, TOKEN_TTL_SECONDS, Tokens},
     user::User,
 };
@@ -11,7 +10,10 @@ use rolegate_proto::Role;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
-use std::path::Path;
+use std::{
+    path::Path,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 /// The HS256 secret.
 pub(crate) const SIGNING_SECRET: &str = "a signing secret of more than 32 bytes";
@@ -123,4 +125,9 @@ pub(crate) async fn insert_into_sqlite(file: &Path) -> Result<(), Failure> {
 /// All users share one hash: no benchmark depends on distinct hashes.
 fn hash() -> Result<String, Failure> {
     Ok(bcrypt::hash_with_result(PASSWORD, 12)?.format_for_version(bcrypt::Version::TwoB))
+}
+
+#[expect(clippy::disallowed_methods, reason = "tokens end by the time of the machine here")]
+fn system_time() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

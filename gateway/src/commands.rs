@@ -1,38 +1,37 @@
-//! The command line of the gateway. Every command reads the settings of `serve`.
+//! What the gateway does: it serves, and `doctor` checks its settings and the services.
 
-mod doctor;
-
-use crate::{serve::serve, settings::Settings};
-use clap::Subcommand;
+use crate::{IGNORED_ADDRESSES, serve::serve, settings::Settings};
 use rolegate_program::{
-    command_line::{self, CommandLine},
-    healthcheck,
-    program::{self, Failure, cancel_on_shutdown},
+    doctor::Doctor,
+    program::{Failure, Program},
     shutdown::Shutdown,
 };
-use std::process::ExitCode;
+use std::convert::Infallible;
 
-#[derive(Clone, Copy, Debug, Subcommand)]
-enum Command {
-    /// Serve; the default without a command
-    Serve,
-    /// Exit with 0 if the program that runs with these settings is ready, else with 1
-    Healthcheck,
-    /// Run the steps of a start without changing anything, and print one line for each
-    Doctor,
-}
+impl Program for Settings {
+    type Command = Infallible;
 
-/// Runs the gateway with the arguments and the environment of this process.
-#[must_use]
-pub fn run() -> ExitCode {
-    program::run(command_line::parse(), dispatch)
-}
+    async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
+        serve(self, shutdown).await
+    }
 
-async fn dispatch(line: CommandLine<Settings, Command>, shutdown: Shutdown) -> Result<(), Failure> {
-    let CommandLine { settings, command } = line;
-    match command.unwrap_or(Command::Serve) {
-        Command::Serve => Box::pin(serve(settings, shutdown)).await,
-        Command::Healthcheck => healthcheck::run(settings.ops_listen_addr).await,
-        Command::Doctor => cancel_on_shutdown(&shutdown, doctor::run(&settings)).await,
+    /// Asks the services for their health, which `serve` does in the background.
+    async fn check(&self, doctor: &mut Doctor) {
+        doctor.tls("forward tls", self.public.forward_auth_tls());
+        doctor.file_modes(&[
+            ("FORWARD_AUTH_TLS_KEY_FILE", &self.public.forward_auth_tls_key_file),
+            ("AUTH_CLIENT_TLS_KEY_FILE", &self.auth_tls.auth_client_tls_key_file),
+            ("POSTS_CLIENT_TLS_KEY_FILE", &self.posts_tls.posts_client_tls_key_file),
+        ]);
+        self.auth_tls.check(doctor, &self.auth_service_url).await;
+        self.posts_tls.check(doctor, self.posts_service_url.as_deref()).await;
+        if let Err(error) = self.public.validate() {
+            doctor.fail("addresses", error);
+        }
+        IGNORED_ADDRESSES.check(doctor, true, self.ops_listen_addr).await;
+    }
+
+    async fn execute(self, command: Infallible) -> Result<(), Failure> {
+        match command {}
     }
 }

@@ -2,8 +2,8 @@
 //! secrets, no users, no SQL.
 //!
 //! - [`settings`]: flags and environment variables.
-//! - [`run`]: the program and its commands; `serve`: its command `serve`; [`Gateway`]: the public
-//!   listeners, for programs that embed them.
+//! - `commands`: the program; `serve`: its command `serve`; [`Gateway`]: the public listeners, for
+//!   programs that embed them.
 //! - `bearer`, `basic`: the route tables of the two variants, with the roles that each route needs.
 //! - `forward_auth`: the address of proxies that protect other applications.
 //! - `endpoints`: one file per endpoint; the handler and its OpenAPI annotation.
@@ -31,6 +31,5 @@ mod state;
 #[cfg(test)]
 mod test_support;
 
-pub use commands::run;
 pub use gateway::Gateway;
 pub use middleware::request_origin::IGNORED as IGNORED_ADDRESSES;

@@ -1,5 +1,7 @@
 //! The program `gateway`.
 
+use rolegate_gateway::settings::Settings;
+use rolegate_program::program;
 use std::process::ExitCode;
 
 /// Requests allocate many small, short-lived buffers that other threads free, which mimalloc handles
@@ -8,5 +10,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    rolegate_gateway::run()
+    program::run::<Settings>(|_settings| {})
 }

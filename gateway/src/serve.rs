@@ -4,10 +4,7 @@ use crate::{Gateway, settings::Settings};
 use rolegate_auth_client::ClientTls;
 use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
 use rolegate_program::{
-    notice::Notice,
-    program::{Failure, ProgramSettings as _},
-    reload_signal::ReloadSignal,
-    shutdown::Shutdown,
+    notice::Notice, program::Failure, reload_signal::ReloadSignal, shutdown::Shutdown,
 };
 
 /// Binds the listeners, prints their addresses, and serves until `shutdown` is complete.
@@ -16,7 +13,6 @@ use rolegate_program::{
 /// balancer removed it, clients would get refused connections instead of a 503.
 pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let reload_signal = ReloadSignal::listen();
-    settings.check_addresses()?;
     let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;
     let (posts, posts_tls) = settings.posts_tls.client(settings.posts_service_url.as_deref())?;
     let forward_auth_tls = settings.public.forward_auth_tls()?;

@@ -10,6 +10,7 @@ use rolegate_auth_client::settings::AuthTlsSettings;
 use rolegate_grpc_tls::{HTTP_1, ServerTls};
 use rolegate_posts_client::settings::PostsTlsSettings;
 use rolegate_program::{
+    bind_address::BindAddress,
     cidr_set::CidrSet,
     program::{CommonSettings, ProgramSettings},
     settings::{ListenAddress, SettingError, listen_address, number_between, socket_address},
@@ -70,8 +71,8 @@ impl ProgramSettings for Settings {
         self.ops_listen_addr
     }
 
-    fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
-        self.public.addresses()
+    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
+        self.public.listeners()
     }
 }
 
@@ -192,14 +193,17 @@ impl Settings {
 }
 
 impl PublicSettings {
-    /// The addresses that are on, with their settings.
+    /// The listeners that are on, with their settings.
     #[must_use]
-    pub fn addresses(&self) -> Vec<(&'static str, SocketAddr)> {
-        let bearer = self.bearer_listen_addr.0.map(|address| ("BEARER_LISTEN_ADDR", address));
-        let basic = self.basic_listen_addr.0.map(|address| ("BASIC_LISTEN_ADDR", address));
-        let forward_auth = self.forward_auth_listen_addr.0;
-        let forward_auth = forward_auth.map(|address| ("FORWARD_AUTH_LISTEN_ADDR", address));
-        bearer.into_iter().chain(basic).chain(forward_auth).collect()
+    pub fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
+        [
+            ("BEARER_LISTEN_ADDR", self.bearer_listen_addr),
+            ("BASIC_LISTEN_ADDR", self.basic_listen_addr),
+            ("FORWARD_AUTH_LISTEN_ADDR", self.forward_auth_listen_addr),
+        ]
+        .into_iter()
+        .filter_map(|(name, ListenAddress(address))| Some((name, address?.into())))
+        .collect()
     }
 
     /// TLS of the address of proxies; `None` without.

@@ -1,48 +1,49 @@
-//! The command line of posts-service. Every command reads the settings of `serve`. [`migrate`] needs
-//! the database only, so that rolegate has it too.
+//! The commands of posts-service. Each reads the settings of `serve`. [`migrate`] needs the database
+//! only, so that rolegate has it too.
 
-mod doctor;
 mod serve;
 
 use crate::{settings::Settings, store};
 use clap::Subcommand;
+use rolegate_grpc_server::IGNORED_ADDRESSES;
 use rolegate_program::{
-    command_line::{self, CommandLine},
-    healthcheck,
-    program::{self, Failure, cancel_on_shutdown, print},
+    doctor::Doctor,
+    program::{Failure, Program, print},
     shutdown::Shutdown,
 };
-use rolegate_sql_store::DatabaseUrl;
-use std::process::ExitCode;
+use rolegate_sql_store::{DatabaseUrl, check_database};
 
+/// What posts-service can do besides serving.
 #[derive(Debug, Subcommand)]
-enum Command {
-    /// Serve; the default without a command
-    Serve,
+pub enum Command {
     /// Wait for the database, migrate its schema, and exit
     Migrate,
-    /// Exit with 0 if the server with these settings is ready, else with 1
-    Healthcheck,
-    /// Run the steps of a start without changing anything, and print one line for each
-    Doctor,
 }
 
-/// Runs posts-service with the arguments and the environment of this process.
-#[must_use]
-pub fn run() -> ExitCode {
-    program::run(command_line::parse(), dispatch)
-}
+impl Program for Settings {
+    type Command = Command;
 
-async fn dispatch(line: CommandLine<Settings, Command>, shutdown: Shutdown) -> Result<(), Failure> {
-    let CommandLine { settings, command } = line;
-    match command.unwrap_or(Command::Serve) {
-        Command::Serve => serve::run(settings, shutdown).await,
-        Command::Migrate => {
-            let database = settings.database.url()?;
-            cancel_on_shutdown(&shutdown, migrate(&database)).await
+    async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
+        serve::serve(self, shutdown).await
+    }
+
+    async fn check(&self, doctor: &mut Doctor) {
+        doctor.tls("tls", self.tls.load());
+        doctor.file_modes(&[
+            ("DATABASE_URL_FILE", &self.database.database_url_file),
+            ("POSTS_TLS_KEY_FILE", &self.tls.posts_tls_key_file),
+            ("AUTH_CLIENT_TLS_KEY_FILE", &self.auth_tls.auth_client_tls_key_file),
+        ]);
+        match self.database.url() {
+            Ok(url) => drop(check_database(doctor, "database", &url, store::inspect(&url).await)),
+            Err(error) => doctor.fail("database", error),
         }
-        Command::Healthcheck => healthcheck::run(settings.ops_listen_addr).await,
-        Command::Doctor => cancel_on_shutdown(&shutdown, doctor::run(&settings)).await,
+        self.auth_tls.check(doctor, &self.auth_service_url).await;
+        IGNORED_ADDRESSES.check(doctor, false, self.ops_listen_addr).await;
+    }
+
+    async fn execute(self, Command::Migrate: Command) -> Result<(), Failure> {
+        migrate(&self.database.url()?).await
     }
 }
 

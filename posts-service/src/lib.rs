@@ -3,7 +3,7 @@
 //! auth-service authorizes every write anew; this service stores neither roles nor usernames.
 //! A call passes three layers: transport → use case → store.
 //!
-//! - [`run`]: the program; [`commands`]: its commands; [`host`]: the service for other programs.
+//! - [`commands`]: the program and its commands; [`host`]: the service for other programs.
 //! - [`settings`]: flags and environment.
 //! - [`grpc`]: maps messages to use cases, and outcomes to statuses.
 //! - [`posts`]: the use cases and their rules; knows neither tonic nor SQL.
@@ -22,5 +22,3 @@ pub mod post_content;
 pub mod posts;
 pub mod settings;
 pub mod store;
-
-pub use commands::run;

@@ -1,5 +1,7 @@
 //! The program `posts-service`.
 
+use rolegate_posts_service::settings::Settings;
+use rolegate_program::program;
 use std::process::ExitCode;
 
 /// Requests allocate many small, short-lived buffers, often freed on another thread.
@@ -7,5 +9,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    rolegate_posts_service::run()
+    program::run::<Settings>(|_settings| {})
 }

@@ -90,7 +90,7 @@ impl ProgramSettings for Settings {
         self.ops_listen_addr
     }
 
-    fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
-        self.posts_listen_addr.known("POSTS_LISTEN_ADDR").into_iter().collect()
+    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
+        vec![("POSTS_LISTEN_ADDR", self.posts_listen_addr)]
     }
 }

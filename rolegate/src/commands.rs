@@ -1,62 +1,60 @@
-//! The command line of rolegate. Every command reads the settings of `serve`.
+//! The commands of rolegate. Each reads the settings of `serve`.
 
 mod backup;
 mod doctor;
-mod migrate;
 
-use crate::{databases::Databases, serve, settings::Settings};
+use crate::{data_dir::DataDir, databases::Databases, serve, settings::Settings};
 use backup::{Backup, Restore};
 use clap::Subcommand;
 use rolegate_auth_service::commands::user::{self, UserCommand};
 use rolegate_program::{
-    command_line::{self, CommandLine},
-    healthcheck,
-    program::{self, Failure, cancel_on_shutdown},
+    doctor::Doctor,
+    program::{Failure, Program},
     shutdown::Shutdown,
 };
-use std::process::ExitCode;
 
+/// What rolegate can do besides serving.
 #[derive(Debug, Subcommand)]
-enum Command {
-    /// Serve; the default without a command
-    Serve,
+pub enum Command {
     /// Wait for the databases, migrate their schemas, and exit; creates no user
     Migrate,
-    /// Exit with 0 if the program that runs with these settings is ready, else with 1
-    Healthcheck,
     /// Show and change users directly in the database
     #[command(subcommand)]
     User(UserCommand),
-    /// Run the steps of a start without changing anything, and print one line for each
-    Doctor,
     /// Copy the databases of users and posts into new files, also while they are served
     Backup(Backup),
     /// Put the databases of a backup into the place of those of the settings
     Restore(Restore),
 }
 
-/// Runs rolegate with the arguments and the environment of this process, after `adjust` has changed
-/// its settings.
-pub fn run(adjust: impl FnOnce(&mut Settings)) -> ExitCode {
-    let line = command_line::parse().map(|mut line: CommandLine<Settings, Command>| {
-        adjust(&mut line.settings);
-        line
-    });
-    program::run(line, dispatch)
+impl Program for Settings {
+    type Command = Command;
+
+    async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
+        Box::pin(serve::serve(self, shutdown)).await
+    }
+
+    async fn check(&self, doctor: &mut Doctor) {
+        doctor::check(self, doctor).await;
+    }
+
+    async fn execute(self, command: Command) -> Result<(), Failure> {
+        let databases = Databases::from_settings(&self)?;
+        match command {
+            Command::Migrate => migrate(&self, &databases).await,
+            Command::User(command) => user::run(command, &self.service, databases.users).await,
+            Command::Backup(backup) => backup.run(&databases).await,
+            Command::Restore(restore) => restore.run(&self, &databases).await,
+        }
+    }
 }
 
-async fn dispatch(line: CommandLine<Settings, Command>, shutdown: Shutdown) -> Result<(), Failure> {
-    let CommandLine { settings, command } = line;
-    match command.unwrap_or(Command::Serve) {
-        Command::Serve => Box::pin(serve::serve(settings, shutdown)).await,
-        Command::Migrate => cancel_on_shutdown(&shutdown, migrate::run(&settings)).await,
-        Command::Healthcheck => healthcheck::run(settings.ops_listen_addr).await,
-        Command::User(command) => {
-            let database = Databases::from_settings(&settings)?.users;
-            cancel_on_shutdown(&shutdown, user::run(command, &settings.service, database)).await
-        }
-        Command::Doctor => cancel_on_shutdown(&shutdown, doctor::run(&settings)).await,
-        Command::Backup(backup) => cancel_on_shutdown(&shutdown, backup.run(&settings)).await,
-        Command::Restore(restore) => cancel_on_shutdown(&shutdown, restore.run(&settings)).await,
+/// Creates the folder of the databases, as `serve` does.
+async fn migrate(settings: &Settings, databases: &Databases) -> Result<(), Failure> {
+    DataDir::open(&settings.data_dir)?;
+    rolegate_auth_service::commands::migrate(&databases.users).await?;
+    match &databases.posts {
+        Some(posts) => rolegate_posts_service::commands::migrate(posts).await,
+        None => Ok(()),
     }
 }

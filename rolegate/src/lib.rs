@@ -1,7 +1,6 @@
 //! Gateway, auth-service and posts-service in one process, by default on embedded databases.
 //!
-//! - [`run`]: the program. `commands`: its commands; `serve`: opens, connects and serves its three
-//!   parts.
+//! - `commands`: the program and its commands; `serve`: opens, connects and serves its three parts.
 //! - [`settings`]: flags and environment.
 //! - `data_dir`: the folder of generated secrets and embedded databases.
 //! - `databases`: the databases of users and posts.
@@ -16,5 +15,3 @@ mod databases;
 mod in_memory;
 mod serve;
 pub mod settings;
-
-pub use commands::run;

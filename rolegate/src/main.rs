@@ -1,5 +1,7 @@
 //! The program `rolegate`, which `cargo run` starts.
 
+use rolegate::settings::Settings;
+use rolegate_program::program;
 use std::process::ExitCode;
 
 /// Requests allocate many small, short-lived buffers, often freed on another thread.
@@ -7,5 +9,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    rolegate::run(|_settings| {})
+    program::run::<Settings>(|_settings| {})
 }

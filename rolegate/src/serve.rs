@@ -21,7 +21,7 @@ use rolegate_posts_service::host;
 use rolegate_program::{
     cidr_set::CidrSet,
     notice::Notice,
-    program::{Failure, ProgramSettings as _},
+    program::Failure,
     reload_signal::ReloadSignal,
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
@@ -34,7 +34,6 @@ use std::sync::Arc;
 pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let reload_signal = ReloadSignal::listen();
     settings.public.validate()?;
-    settings.check_addresses()?;
     let databases = Databases::from_settings(&settings)?;
     let data_dir = DataDir::open(&settings.data_dir)?;
     let _serving = data_dir.mark_served();

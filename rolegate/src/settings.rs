@@ -10,6 +10,7 @@ use rolegate_auth_service::settings::ServiceSettings;
 use rolegate_gateway::settings::PublicSettings;
 use rolegate_posts_service::settings::ServerTlsSettings;
 use rolegate_program::{
+    bind_address::BindAddress,
     program::{CommonSettings, ProgramSettings},
     secret,
     settings::{ListenAddress, listen_address, socket_address},
@@ -91,12 +92,15 @@ impl ProgramSettings for Settings {
         self.ops_listen_addr
     }
 
-    fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
-        let mut addresses = self.public.addresses();
-        addresses.extend(self.auth_listen_addr.0.map(|users| ("AUTH_LISTEN_ADDR", users)));
-        let posts = self.posts_listen_addr().0;
-        addresses.extend(posts.map(|posts| ("POSTS_LISTEN_ADDR", posts)));
-        addresses
+    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
+        let mut listeners = self.public.listeners();
+        let grpc = [
+            ("AUTH_LISTEN_ADDR", self.auth_listen_addr),
+            ("POSTS_LISTEN_ADDR", self.posts_listen_addr()),
+        ];
+        let grpc = grpc.into_iter();
+        listeners.extend(grpc.filter_map(|(name, ListenAddress(it))| Some((name, it?.into()))));
+        listeners
     }
 }
 

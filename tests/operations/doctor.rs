@@ -45,15 +45,6 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     expect_line(&exit, "ok", "the user admin exists");
     expect_line(&exit, "ok", "in use by a server that is ready");
     assert_eq!(database.count_users().await, 1);
-    let ann = r#"{"username":"ann","password_hash":null}"#;
-    let import = ["user", "import", "-"];
-    let exit = Process::run(Program::AuthService, &import, &settings, folder.path(), ann).await;
-    assert_eq!(exit.code, Some(0), "{exit:?}");
-    let exit = doctor(&settings, folder.path()).await;
-    assert_eq!(exit.code, Some(0), "{exit:?}");
-    // The programs of tests hash with cost 4.
-    expect_line(&exit, "note", "1 password hashes are below OWASP's minimum");
-    expect_line(&exit, "note", "1 users have no password");
 }
 
 #[tokio::test]

@@ -2,17 +2,12 @@
 
 use crate::{AuthService, settings::Settings};
 use rolegate_grpc_server::ServiceProgram;
-use rolegate_program::{
-    program::{Failure, ProgramSettings as _},
-    reload_signal::ReloadSignal,
-    shutdown::Shutdown,
-};
+use rolegate_program::{program::Failure, reload_signal::ReloadSignal, shutdown::Shutdown};
 use rolegate_proto::SERVICE_NAME;
 
 /// Serves until `shutdown`.
-pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+pub(super) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let reload_signal = ReloadSignal::listen();
-    settings.check_addresses()?;
     let tls = settings.service.tls()?;
     let database = settings.database.url()?;
     let program = ServiceProgram {

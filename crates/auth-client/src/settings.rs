@@ -2,7 +2,7 @@
 
 use crate::{AuthClient, ClientTls};
 use rolegate_grpc_client::{BalancedChannel, settings::ClientTlsFiles};
-use rolegate_program::settings::SettingError;
+use rolegate_program::{doctor::Doctor, settings::SettingError};
 use std::path::PathBuf;
 
 /// The files of TLS connections to auth-service.
@@ -31,10 +31,9 @@ impl AuthTlsSettings {
         Ok((AuthClient::new(channel, passwords), tls))
     }
 
-    /// Connects once to each replica of the auth-service at `url`, for `doctor`; see
-    /// [`ClientTlsFiles::probe`].
-    pub async fn probe(&self, url: &str) -> Vec<Result<String, String>> {
-        self.files().probe(AuthClient::SERVICE, url).await
+    /// Reports to `doctor` whether each replica of the auth-service at `url` serves.
+    pub async fn check(&self, doctor: &mut Doctor, url: &str) {
+        self.files().check(doctor, "auth", AuthClient::SERVICE, url).await;
     }
 
     fn files(&self) -> ClientTlsFiles {

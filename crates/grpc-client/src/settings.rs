@@ -1,7 +1,9 @@
 //! Settings of TLS connections to a service.
 
-use crate::{BalancedChannel, ClientTls, File, Identity, ServiceInfo, probe::probe};
-use rolegate_program::settings::SettingError;
+use crate::{
+    BalancedChannel, ClientTls, File, Identity, ServiceInfo, discovery::DnsTarget, probe::probe,
+};
+use rolegate_program::{doctor::Doctor, settings::SettingError};
 use std::path::PathBuf;
 
 /// The files of TLS connections, set by `PREFIX_CA_FILE`, `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE`.
@@ -42,16 +44,17 @@ impl ClientTlsFiles {
         Ok((channel, tls))
     }
 
-    /// Connects once to each replica of the service at `url`, for `doctor`. One line for each: an error
-    /// has the reason in words, or names the setting that is wrong.
-    pub async fn probe(&self, service: ServiceInfo, url: &str) -> Vec<Result<String, String>> {
-        let tls = match self.load(url) {
-            Ok(tls) => tls,
-            Err(error) => return vec![Err(error.to_string())],
-        };
-        probe(service, url, tls).await.unwrap_or_else(|error| {
-            vec![Err(SettingError::new(self.url_setting, error.to_string()).to_string())]
-        })
+    /// Connects once to each replica of the service at `url`, and reports to `doctor`, as `step`,
+    /// whether it serves.
+    pub async fn check(&self, doctor: &mut Doctor, step: &str, service: ServiceInfo, url: &str) {
+        let target = self.load(url).and_then(|tls| {
+            DnsTarget::parse(service, url, tls)
+                .map_err(|error| SettingError::new(self.url_setting, error.to_string()))
+        });
+        match target {
+            Ok(target) => probe(doctor, step, service, url, &target).await,
+            Err(error) => doctor.fail(step, error),
+        }
     }
 
     fn load(&self, url: &str) -> Result<Option<ClientTls>, SettingError> {

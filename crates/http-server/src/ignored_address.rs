@@ -3,7 +3,7 @@
 //! One forgotten network in a setting makes all users behind a gateway or a proxy one client, with one
 //! rate limit: one attacker locks everybody out, and nothing fails.
 
-use rolegate_program::healthcheck;
+use rolegate_program::{doctor::Doctor, healthcheck};
 use rolegate_telemetry::{
     log_once::LogOnce,
     metrics::{IntCounterVec, counter_vec},
@@ -68,8 +68,25 @@ impl AddressHeader {
         }
     }
 
-    /// For `doctor`: how many requests the server with this `OPS_LISTEN_ADDR` counted.
-    pub async fn count_at(&self, ops: SocketAddr) -> io::Result<u64> {
+    /// Reports to `doctor` whether untrusted peers send the header to the server with this
+    /// `OPS_LISTEN_ADDR`: a failure, unless the listener is public, because strangers can send anything.
+    pub async fn check(&self, doctor: &mut Doctor, is_public: bool, ops: SocketAddr) {
+        const STEP: &str = "trust";
+        let Ok(count) = self.count_at(ops).await else { return };
+        let Self { name, setting, sender, .. } = self;
+        let problem = format!(
+            "{count} calls with {name} came from addresses outside of {setting}, and it was \
+             ignored: if a {sender} is one of them, add it; its users share one rate limit"
+        );
+        match count {
+            0 => doctor.ok(STEP, format!("every caller that sends {name} is in {setting}")),
+            _ if is_public => doctor.note(STEP, problem),
+            _ => doctor.fail(STEP, problem),
+        }
+    }
+
+    /// How many requests the server with this `OPS_LISTEN_ADDR` counted.
+    async fn count_at(&self, ops: SocketAddr) -> io::Result<u64> {
         let metrics = healthcheck::get(ops, "/metrics").await?;
         let series = format!("{METRIC}{{setting=\"{}\"}} ", self.setting);
         let count = metrics.lines().find_map(|line| line.strip_prefix(&series)?.parse().ok());

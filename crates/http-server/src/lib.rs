@@ -9,14 +9,12 @@
 //! `open_connections` and `activity`: which connection has been idle longest; `watched_response`: when a
 //! response is complete), [`host_header`] (one and valid).
 //!
-//! Probes: [`admin_server`] (`/livez`, `/readyz`, `/metrics`), [`readiness`], [`doctor`] (the steps of a
-//! start, checked).
+//! Probes: [`admin_server`] (`/livez`, `/readyz`, `/metrics`), [`readiness`].
 
 mod activity;
 pub mod address_limit;
 pub mod admin_server;
 pub mod clients;
-pub mod doctor;
 mod head_deadline;
 pub mod host_header;
 pub mod http_server;

@@ -2,7 +2,7 @@
 
 use crate::PostsClient;
 use rolegate_grpc_client::{ClientTls, settings::ClientTlsFiles};
-use rolegate_program::settings::SettingError;
+use rolegate_program::{doctor::Doctor, settings::SettingError};
 use std::path::PathBuf;
 
 /// The files of TLS connections to posts-service.
@@ -44,10 +44,14 @@ impl PostsTlsSettings {
         Ok((Some(PostsClient::new(channel)), tls))
     }
 
-    /// Connects once to each replica of the posts-service at `url`, for `doctor`; see
-    /// [`ClientTlsFiles::probe`].
-    pub async fn probe(&self, url: &str) -> Vec<Result<String, String>> {
-        self.files().probe(PostsClient::SERVICE, url).await
+    /// Reports to `doctor` whether each replica of the posts-service at `url` serves.
+    pub async fn check(&self, doctor: &mut Doctor, url: Option<&str>) {
+        if let Some(url) = url {
+            self.files().check(doctor, "posts", PostsClient::SERVICE, url).await;
+        } else {
+            let without = self.client(None).map(|_| "off, because POSTS_SERVICE_URL is not set");
+            doctor.report("posts", without);
+        }
     }
 
     fn files(&self) -> ClientTlsFiles {

@@ -33,13 +33,13 @@ pub fn bind_address<const PORT: u16>(text: &str) -> Result<BindAddress, String> 
     })
 }
 
-impl BindAddress {
-    /// The setting and its address, if it has one now; binding reports one that has none.
-    #[must_use]
-    pub fn known(self, variable: &'static str) -> Option<(&'static str, SocketAddr)> {
-        self.resolve(variable).ok().map(|address| (variable, address))
+impl From<SocketAddr> for BindAddress {
+    fn from(address: SocketAddr) -> Self {
+        Self::Address(address)
     }
+}
 
+impl BindAddress {
     /// The address to bind. The setting `variable` is wrong if this host has none in the network.
     pub fn resolve(self, variable: &str) -> Result<SocketAddr, SettingError> {
         match self {

@@ -1,59 +1,46 @@
-//! The command line of a program: settings and an optional command.
+//! The command line of a program: settings and an optional command. Flags may precede or follow it.
 
-use crate::{
-    program::{CommonSettings, ProgramSettings},
-    settings::{ParseOutcome, parse_outcome},
-};
-use clap::{Arg, Command, Parser, Subcommand};
-use std::{ffi::OsString, net::SocketAddr};
+use crate::settings::{ParseOutcome, parse_outcome};
+use clap::{Arg, FromArgMatches as _, Parser, Subcommand};
+use std::ffi::OsString;
 
-/// The settings and the command of a program. Flags may precede or follow the command.
-#[derive(Debug)]
-pub struct CommandLine<S, C> {
-    /// From flags and environment.
-    pub settings: S,
-    /// `None` means serve.
-    pub command: Option<C>,
-}
-
-impl<S: ProgramSettings, C> ProgramSettings for CommandLine<S, C> {
-    const PROGRAM: &'static str = S::PROGRAM;
-
-    fn common(&self) -> &CommonSettings {
-        self.settings.common()
-    }
-
-    fn ops_listen_addr(&self) -> SocketAddr {
-        self.settings.ops_listen_addr()
-    }
-
-    fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)> {
-        self.settings.client_addresses()
-    }
+/// The commands of every program, and its own.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command<C: Subcommand> {
+    /// Serve; the default without a command
+    Serve,
+    /// Exit with 0 if the program that runs with these settings is ready, else with 1
+    Healthcheck,
+    /// Run the steps of a start without changing anything, and print one line for each
+    Doctor,
+    #[command(flatten)]
+    Own(C),
 }
 
 /// Parses the arguments and the environment of this process.
-pub fn parse<S: Parser, C: Subcommand>() -> Result<CommandLine<S, C>, ParseOutcome> {
+pub(crate) fn parse<S: Parser, C: Subcommand>() -> Result<(S, Command<C>), ParseOutcome> {
     parse_from(std::env::args_os()).map_err(|error| parse_outcome(&error))
 }
 
 fn parse_from<S: Parser, C: Subcommand>(
     arguments: impl IntoIterator<Item = OsString>,
-) -> Result<CommandLine<S, C>, clap::Error> {
+) -> Result<(S, Command<C>), clap::Error> {
     let program = S::command().mut_args(|argument| argument.global(true));
     // The comment on the enum of commands would replace the one on the settings.
     let about = program.get_about().cloned().unwrap_or_default();
     let settings: Vec<Arg> = program.get_arguments().cloned().collect();
-    let program = hide_in_subcommands(C::augment_subcommands(program).about(about), &settings);
-    let mut matches = program.try_get_matches_from(arguments)?;
+    let program = Command::<C>::augment_subcommands(program).about(about);
+    let mut matches = hide_in_subcommands(program, &settings).try_get_matches_from(arguments)?;
     let settings = S::from_arg_matches_mut(&mut matches)?;
-    let has_command = matches.subcommand_name().is_some();
-    let command = has_command.then(|| C::from_arg_matches_mut(&mut matches)).transpose()?;
-    Ok(CommandLine { settings, command })
+    let command = match matches.subcommand_name() {
+        Some(_) => Command::from_arg_matches_mut(&mut matches)?,
+        None => Command::Serve,
+    };
+    Ok((settings, command))
 }
 
 /// Subcommands accept every setting; their help shows only what is their own.
-fn hide_in_subcommands(command: Command, settings: &[Arg]) -> Command {
+fn hide_in_subcommands(command: clap::Command, settings: &[Arg]) -> clap::Command {
     let names: Vec<_> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| {
         command.mut_subcommand(name, |subcommand| {
@@ -66,17 +53,15 @@ fn hide_in_subcommands(command: Command, settings: &[Arg]) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::{CommandLine, parse_from};
+    use super::{Command, parse_from};
     use crate::settings::{ParseOutcome, number_between, parse_outcome};
     use clap::{Parser, Subcommand};
     use std::ffi::OsString;
 
     #[derive(Debug, Subcommand)]
-    enum Commands {
-        /// Serve; the default without a command
-        Serve,
-        /// Exit with 0 if the program that runs with these settings is ready, else with 1
-        Healthcheck,
+    enum Own {
+        /// Migrate
+        Migrate,
     }
 
     #[derive(Debug, Parser)]
@@ -98,7 +83,7 @@ mod tests {
         number_between(text, 0, 9)
     }
 
-    fn parse<S: Parser>(arguments: &str) -> Result<CommandLine<S, Commands>, String> {
+    fn parse<S: Parser>(arguments: &str) -> Result<(S, Command<Own>), String> {
         let arguments = arguments.split(' ').map(OsString::from);
         parse_from(arguments).map_err(|error| match parse_outcome(&error) {
             ParseOutcome::Invalid(error) => error.to_string(),
@@ -113,10 +98,13 @@ mod tests {
             "sample serve --first 7 --second 8",
             "sample --first 7 serve --second 8",
             "sample --first 7 --second 8",
+            "sample --first 7 migrate --second 8",
         ] {
-            let line = parse::<Settings>(arguments).expect(arguments);
-            assert_eq!((line.settings.first, line.settings.second), (7, 8), "{arguments}");
-            assert_eq!(line.command.is_some(), arguments.contains("serve"));
+            let (settings, command) = parse::<Settings>(arguments).expect(arguments);
+            assert_eq!((settings.first, settings.second), (7, 8), "{arguments}");
+            let is_own = matches!(command, Command::Own(Own::Migrate));
+            assert!(is_own == arguments.contains("migrate"));
+            assert!(is_own || matches!(command, Command::Serve));
         }
     }
 
@@ -144,6 +132,6 @@ mod tests {
     #[test]
     fn help_lists_the_commands() {
         let help = parse::<Settings>("sample --help").expect_err("clap reports help as an error");
-        assert!(help.contains("healthcheck"), "{help}");
+        assert!(help.contains("healthcheck") && help.contains("migrate"), "{help}");
     }
 }

@@ -1,7 +1,7 @@
 //! A probe of the own `/readyz`, for containers without a shell or curl.
 
 use crate::{
-    program::{Failure, print},
+    outcome::{Failure, print},
     settings::SettingError,
 };
 use std::{
@@ -95,7 +95,7 @@ pub async fn get(ops: SocketAddr, path: &str) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::{probe_addresses, run};
-    use crate::program::Failure;
+    use crate::outcome::Failure;
     use std::net::SocketAddr;
 
     fn address(text: &str) -> SocketAddr {

@@ -1,8 +1,8 @@
 //! The life of a program.
 //!
-//! Starting: [`program`] (runtime, telemetry, signals, exit code), [`notice`] (what it prints),
-//! [`command_line`] and [`settings`] (flags and environment through clap), [`secret`] (`NAME` or
-//! `NAME_FILE`), [`private_folder`] (folders of secrets), [`cidr_set`] (trusted networks),
+//! Starting: [`program`] (commands, runtime, telemetry, signals), `outcome` (exit codes), [`notice`]
+//! (what a start prints), `command_line` and [`settings`] (flags and environment through clap),
+//! [`doctor`] (the steps of a start, checked), [`secret`] (`NAME` or `NAME_FILE`), [`private_folder`] (folders of secrets), [`cidr_set`] (trusted networks),
 //! [`bind_address`] (where to listen), [`tls_files`] (settings of TLS), [`descriptors`] (how many files
 //! it may open).
 //!
@@ -11,12 +11,14 @@
 
 pub mod bind_address;
 pub mod cidr_set;
-pub mod command_line;
+mod command_line;
 mod core_dumps;
 pub mod descriptors;
+pub mod doctor;
 mod freed_memory;
 pub mod healthcheck;
 pub mod notice;
+mod outcome;
 pub mod private_folder;
 pub mod program;
 pub mod reload_signal;

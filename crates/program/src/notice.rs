@@ -1,6 +1,6 @@
 //! The notice that a program prints on stdout when it begins to serve.
 
-use crate::program::print;
+use crate::outcome::print;
 use rolegate_telemetry::logs::LogFormat;
 use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, net::SocketAddr};

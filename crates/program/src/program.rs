@@ -1,37 +1,28 @@
 //! A program from its start to its exit code.
 
+pub use crate::outcome::{Failure, print};
+
 use crate::{
-    core_dumps, descriptors, freed_memory,
+    bind_address::BindAddress,
+    command_line::{self, Command},
+    core_dumps, descriptors,
+    doctor::Doctor,
+    freed_memory, healthcheck,
+    outcome::{exit_failure, exit_usage},
     reload_signal::ReloadSignal,
-    settings::{EXIT_USAGE, ParseOutcome, SettingError, check_distinct, number_between},
+    settings::{ParseOutcome, SettingError, check_distinct, number_between},
     shutdown::{Shutdown, termination_signal},
 };
-use rolegate_telemetry::{Telemetry, TelemetrySettings, logs::error_chain, metrics};
+use rolegate_telemetry::{Telemetry, TelemetrySettings, metrics};
 use std::{
-    error::Error,
-    fmt::Display,
     future::Future,
-    io::{self, Write},
     net::SocketAddr,
-    pin::pin,
+    pin::{Pin, pin},
     process::ExitCode,
     time::Duration,
 };
 
-/// Why a program failed.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub enum Failure {
-    /// A setting is invalid: exit 64.
-    Setting(#[from] SettingError),
-    /// Anything else: exit 1.
-    Other(#[from] Box<dyn Error + Send + Sync>),
-    /// A part of what was asked for is done: exit 2.
-    #[error("{0}")]
-    Incomplete(String),
-}
-
-const EXIT_INCOMPLETE: u8 = 2;
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Settings that every program has.
 #[derive(Clone, Debug, clap::Args)]
@@ -59,30 +50,36 @@ pub trait ProgramSettings {
     fn common(&self) -> &CommonSettings;
     /// The address of the admin server.
     fn ops_listen_addr(&self) -> SocketAddr;
-    /// The addresses of the listeners for clients that are on, with their settings.
-    fn client_addresses(&self) -> Vec<(&'static str, SocketAddr)>;
-
-    /// No two listeners may have one address: the one that is bound later would be blamed alone.
-    fn check_addresses(&self) -> Result<(), SettingError> {
-        let mut addresses = self.client_addresses();
-        addresses.insert(0, ("OPS_LISTEN_ADDR", self.ops_listen_addr()));
-        check_distinct(&addresses)
-    }
+    /// The listeners for clients that are on, with their settings.
+    fn listeners(&self) -> Vec<(&'static str, BindAddress)>;
 }
 
-/// Runs a program with its runtime and telemetry. `run` gets the settings and a [`Shutdown`] that begins
-/// with SIGTERM or SIGINT.
+/// A program: its settings and what it does with them.
+pub trait Program: ProgramSettings + clap::Parser {
+    /// Its commands besides those of every program.
+    type Command: clap::Subcommand;
+
+    /// Serves until `shutdown`.
+    fn serve(self, shutdown: Shutdown) -> impl Future<Output = Result<(), Failure>>;
+
+    /// The steps of `doctor` that are its own.
+    fn check(&self, doctor: &mut Doctor) -> impl Future<Output = ()>;
+
+    /// Runs one of its commands.
+    fn execute(self, command: Self::Command) -> impl Future<Output = Result<(), Failure>>;
+}
+
+/// Runs a program with the arguments and the environment of this process, after `adjust` has changed its
+/// settings.
 ///
 /// Exit codes: 0; 1 for a failure; 2 if a part is done; 64 for an invalid setting; 130 if a second signal
 /// cut the drain short.
-pub fn run<S, F, R>(settings: Result<S, ParseOutcome>, run: R) -> ExitCode
-where
-    S: ProgramSettings,
-    R: FnOnce(S, Shutdown) -> F,
-    F: Future<Output = Result<(), Failure>>,
-{
-    let settings = match settings {
-        Ok(settings) => settings,
+pub fn run<P: Program>(adjust: impl FnOnce(&mut P)) -> ExitCode {
+    let (settings, command) = match command_line::parse::<P, P::Command>() {
+        Ok((mut settings, command)) => {
+            adjust(&mut settings);
+            (settings, command)
+        }
         Err(ParseOutcome::Help(text)) => {
             print(&text);
             return ExitCode::SUCCESS;
@@ -95,8 +92,7 @@ where
     };
     let telemetry = {
         let _context = runtime.enter();
-        let (version, settings) = (env!("CARGO_PKG_VERSION"), &settings.common().telemetry);
-        match Telemetry::start(S::PROGRAM, version, settings) {
+        match Telemetry::start(P::PROGRAM, VERSION, &settings.common().telemetry) {
             Ok(telemetry) => telemetry,
             Err(error) => return exit_usage(&error),
         }
@@ -104,31 +100,18 @@ where
     if let Err(error) = core_dumps::disable() {
         return exit_failure(&error);
     }
-    metrics::register_build_info(S::PROGRAM, env!("CARGO_PKG_VERSION"));
+    metrics::register_build_info(P::PROGRAM, VERSION);
     disable_thp();
-    descriptors::divide(settings.client_addresses().len());
-    let lame_duck = Duration::from_secs(settings.common().lame_duck_seconds.into());
+    descriptors::divide(settings.listeners().len());
     let outcome = runtime.block_on(async move {
         let shutdown = Shutdown::new();
         // From here on SIGHUP does not end the process, whether or not the program reloads files.
         let _reload_signal = ReloadSignal::listen();
         tokio::spawn(freed_memory::return_periodically());
-        let first = termination_signal();
-        let second_signal = {
-            let shutdown = shutdown.clone();
-            async move {
-                first.await;
-                let mut second = pin!(termination_signal());
-                tracing::info!(lame_duck_seconds = lame_duck.as_secs_f32(), "stopping");
-                // The second signal may come within the lame-duck time or after it.
-                tokio::select! {
-                    () = &mut second => {}
-                    () = shutdown.begin(lame_duck) => second.await,
-                }
-            }
-        };
+        let lame_duck = Duration::from_secs(settings.common().lame_duck_seconds.into());
+        let second_signal = second_signal(shutdown.clone(), lame_duck);
         tokio::select! {
-            outcome = run(settings, shutdown) => Some(outcome),
+            outcome = execute(settings, command, shutdown) => Some(outcome),
             () = second_signal => None,
         }
     });
@@ -137,25 +120,62 @@ where
     runtime.shutdown_background();
     match outcome {
         Some(Ok(())) => ExitCode::SUCCESS,
-        Some(Err(Failure::Setting(error))) => exit_usage(&error),
-        Some(Err(Failure::Other(error))) => exit_failure(&*error),
-        Some(Err(error @ Failure::Incomplete(_))) => {
-            exit_failure(&error);
-            ExitCode::from(EXIT_INCOMPLETE)
-        }
+        Some(Err(failure)) => failure.exit(),
         None => ExitCode::from(130),
     }
 }
 
-/// Runs a command that ends by itself, and cancels it on a signal.
-pub async fn cancel_on_shutdown(
-    shutdown: &Shutdown,
-    command: impl Future<Output = Result<(), Failure>>,
+/// Begins `shutdown` with the first signal, and resolves on the second, which may come within the
+/// lame-duck time or after it.
+fn second_signal(shutdown: Shutdown, lame_duck: Duration) -> impl Future<Output = ()> {
+    let first = termination_signal();
+    async move {
+        first.await;
+        let mut second = pin!(termination_signal());
+        tracing::info!(lame_duck_seconds = lame_duck.as_secs_f32(), "stopping");
+        tokio::select! {
+            () = &mut second => {}
+            () = shutdown.begin(lame_duck) => second.await,
+        }
+    }
+}
+
+/// Runs a command. A signal cancels all but `serve`, which drains.
+async fn execute<P: Program>(
+    settings: P,
+    command: Command<P::Command>,
+    shutdown: Shutdown,
 ) -> Result<(), Failure> {
+    let work: Pin<Box<dyn Future<Output = Result<(), Failure>>>> = match command {
+        Command::Serve => {
+            check_addresses(&settings)?;
+            return Box::pin(settings.serve(shutdown)).await;
+        }
+        Command::Healthcheck => Box::pin(healthcheck::run(settings.ops_listen_addr())),
+        Command::Doctor => Box::pin(doctor(&settings)),
+        Command::Own(command) => Box::pin(settings.execute(command)),
+    };
     tokio::select! {
-        outcome = command => outcome,
+        outcome = work => outcome,
         () = shutdown.lame_duck() => Err(Failure::Other("cancelled by a signal".into())),
     }
+}
+
+async fn doctor(settings: &impl Program) -> Result<(), Failure> {
+    let mut doctor = Doctor::default();
+    doctor.open_files();
+    settings.check(&mut doctor).await;
+    doctor.addresses(&settings.listeners(), settings.ops_listen_addr()).await;
+    doctor.finish()
+}
+
+/// No two listeners may have one address: the one that is bound later would be blamed alone. Binding
+/// reports a network in which this host has no address.
+fn check_addresses(settings: &impl ProgramSettings) -> Result<(), SettingError> {
+    let clients = settings.listeners().into_iter();
+    let clients = clients.filter_map(|(name, address)| Some((name, address.resolve(name).ok()?)));
+    let ops = ("OPS_LISTEN_ADDR", settings.ops_listen_addr());
+    check_distinct(&std::iter::once(ops).chain(clients).collect::<Vec<_>>())
 }
 
 /// The allocator asks for transparent huge pages, of which an idle program holds 10 MiB unused.
@@ -168,21 +188,3 @@ fn disable_thp() {
 
 #[cfg(not(target_os = "linux"))]
 fn disable_thp() {}
-
-/// Prints text for the user on stdout. A closed stdout is not an error.
-pub fn print(text: &str) {
-    let mut stdout = io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes());
-    let _ = stdout.write_all(if text.ends_with('\n') { b"" } else { b"\n" });
-    let _ = stdout.flush();
-}
-
-fn exit_usage(error: &dyn Display) -> ExitCode {
-    let _ = writeln!(io::stderr(), "{error}");
-    ExitCode::from(EXIT_USAGE)
-}
-
-fn exit_failure(error: &dyn Error) -> ExitCode {
-    let _ = writeln!(io::stderr(), "{}", error_chain(error));
-    ExitCode::FAILURE
-}

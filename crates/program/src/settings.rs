@@ -4,9 +4,6 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::{fmt::Display, net::SocketAddr, str::FromStr};
 
-/// `EX_USAGE` of sysexits.h.
-pub const EXIT_USAGE: u8 = 64;
-
 /// An invalid setting, as one line: the variable, the problem and what is valid. Never contains the
 /// value of a secret.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -28,7 +25,7 @@ impl SettingError {
 pub enum ParseOutcome {
     /// The user asked for help or the version: print this and exit 0.
     Help(String),
-    /// A setting is invalid: print one line and exit [`EXIT_USAGE`].
+    /// A setting is invalid: print one line and exit 64.
     Invalid(SettingError),
 }
 

@@ -1,68 +1,63 @@
 //! The step of `doctor` for a database.
 
 use crate::{DatabaseUrl, Inspection, OpenError, Schema};
-use rolegate_program::settings::SettingError;
+use rolegate_program::doctor::Doctor;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Far more than time synchronization leaves, far less than the lifetime of an access token.
 const MAX_CLOCK_SKEW_SECONDS: f64 = 5.0;
 
-/// Reports on the database, inspected and not migrated, as `step`, and on its clock. `now`: seconds since
-/// 1970.
-pub async fn check_database(
-    mut report: impl FnMut(&str, Result<String, String>),
+/// Reports on a database that was inspected and not migrated, and on its clock.
+#[expect(clippy::disallowed_methods, reason = "compared with the clock of the database")]
+pub fn check_database(
+    doctor: &mut Doctor,
     step: &str,
-    url: Result<DatabaseUrl, SettingError>,
-    inspect: impl AsyncFnOnce(&DatabaseUrl) -> Result<Inspection, OpenError>,
-    now: u64,
+    url: &DatabaseUrl,
+    inspected: Result<Inspection, OpenError>,
 ) -> Option<Inspection> {
-    let inspected = match &url {
-        Ok(url) => inspect(url).await.map(|found| (url, found)).map_err(|error| error.to_string()),
-        Err(error) => Err(error.to_string()),
-    };
     match inspected {
-        Ok((url, found)) => {
+        Ok(found) => {
             let outcome = check_schema(&found).map(|state| format!("{url}: {state}"));
-            report(step, outcome.map_err(|problem| format!("{url}: {problem}")));
+            doctor.report(step, outcome.map_err(|problem| format!("{url}: {problem}")));
             if let Some(database) = found.clock {
-                report("clock", check_clock(now, database).map(str::to_owned));
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                doctor.report("clock", check_clock(now.as_secs_f64(), database));
             }
             Some(found)
         }
         Err(error) => {
-            report(step, Err(error));
+            doctor.fail(step, error);
             None
         }
     }
 }
 
 /// Whether a start would succeed on this database.
-fn check_schema(found: &Inspection) -> Result<String, String> {
+fn check_schema(found: &Inspection) -> Result<String, &'static str> {
     if !found.takes_writes {
-        let problem = "accepts no writes (a standby, or a read-only file); use the primary";
-        return Err(problem.to_owned());
+        return Err("accepts no writes (a standby, or a read-only file); use the primary");
     }
-    match &found.schema {
-        Schema::Current => Ok("the schema is up to date".to_owned()),
-        Schema::Newer => Ok("a newer release created the schema; this one works with it".to_owned()),
+    Ok(match &found.schema {
+        Schema::Current => "the schema is up to date".to_owned(),
+        Schema::Newer => "a newer release created the schema; this one works with it".to_owned(),
         Schema::Missing { can_create: true } => {
-            Ok("there is no schema yet; migrate or the first start creates it".to_owned())
+            "there is no schema yet; migrate or the first start creates it".to_owned()
         }
-        Schema::Missing { can_create: false } => Err(
-            "there is no schema yet, and this database user may not create it; GRANT it CREATE, or \
-             make it the owner of the database"
-                .to_owned(),
-        ),
+        Schema::Missing { can_create: false } => {
+            return Err(
+                "there is no schema yet, and this database user may not create it; GRANT it \
+                        CREATE, or make it the owner of the database",
+            );
+        }
         Schema::Older { missing } => {
-            Ok(format!("{missing} migration(s) are pending; migrate or the next start applies them"))
+            format!("{missing} migration(s) are pending; migrate or the next start applies them")
         }
-    }
+    })
 }
 
-/// Compares the clock of this machine, in whole seconds, with the clock of the database.
-#[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
-fn check_clock(now: u64, database: f64) -> Result<&'static str, String> {
-    // The middle of the second is the best estimate.
-    let skew = now as f64 + 0.5 - database;
+/// Compares the clock of this machine with the clock of the database.
+fn check_clock(now: f64, database: f64) -> Result<&'static str, String> {
+    let skew = now - database;
     if skew.abs() <= MAX_CLOCK_SKEW_SECONDS {
         return Ok("agrees with the clock of the database");
     }
@@ -78,13 +73,12 @@ mod tests {
 
     #[test]
     fn a_clock_that_differs_by_more_than_five_seconds_fails() {
-        for offset in [0_u64, 4] {
-            assert!(check_clock(1000 + offset, 1000.5).is_ok(), "{offset}");
-            assert!(check_clock(1000 - offset, 1000.5).is_ok(), "{offset}");
+        for offset in [-5.0, 0.0, 5.0] {
+            assert!(check_clock(1000.0 + offset, 1000.0).is_ok(), "{offset}");
         }
-        let ahead = check_clock(1060, 1000.5).expect_err("60 seconds");
+        let ahead = check_clock(1060.0, 1000.0).expect_err("60 seconds");
         assert!(ahead.starts_with("60 seconds ahead of"), "{ahead}");
-        let behind = check_clock(1000, 1060.5).expect_err("60 seconds");
+        let behind = check_clock(1000.0, 1060.0).expect_err("60 seconds");
         assert!(behind.starts_with("60 seconds behind"), "{behind}");
     }
 }

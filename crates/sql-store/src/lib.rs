@@ -7,8 +7,8 @@
 //! - [`DatabaseUrl::open`], [`Database`], [`OpenError`]: opens a database and migrates its schema.
 //! - [`Backoff`]: the delays between tries; `retry` also has the deadlines of the steps.
 //! - [`postgres`], [`sqlite`]: connection pools; `sqlite::same_file`: identity of files.
-//! - [`Schema`], [`Inspection`]: the state of a database, read without changing it; [`check_database`]:
-//!   the step of `doctor`.
+//! - [`Schema`], [`Inspection`]: the state of a database, read without changing it; [`check_database`]
+//!   reports on it for `doctor`.
 //! - [`Statement`]: SQL for either engine; [`LongTransaction`]: many of them, for commands.
 //! - [`with_timeout`], [`StoreError`]: statements, their timeout and their errors; `transient` and
 //!   `sqlite::code` classify these.

@@ -3,18 +3,13 @@
 use crate::{host, settings::Settings};
 use rolegate_auth_client::ClientTls;
 use rolegate_grpc_server::ServiceProgram;
-use rolegate_program::{
-    program::{Failure, ProgramSettings as _},
-    reload_signal::ReloadSignal,
-    shutdown::Shutdown,
-};
+use rolegate_program::{program::Failure, reload_signal::ReloadSignal, shutdown::Shutdown};
 use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
 
 /// Serves until `shutdown`. Readiness follows the store and not auth-service: callers get an error
 /// that names the outage, not a refused connection.
-pub(super) async fn run(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
+pub(super) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let reload_signal = ReloadSignal::listen();
-    settings.check_addresses()?;
     let database = settings.database.url()?;
     let tls = settings.tls.load()?;
     let (auth, auth_tls) = settings.auth_tls.client(&settings.auth_service_url)?;

@@ -18,13 +18,13 @@ use std::{
 };
 
 #[derive(Args, Debug)]
-pub(super) struct Backup {
+pub struct Backup {
     /// New file for the users; the posts are written to FILE.posts
     file: PathBuf,
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Restore {
+pub struct Restore {
     /// File with the users; the posts are read from FILE.posts
     file: PathBuf,
     /// Replace the databases that exist; no copy of them is kept
@@ -33,8 +33,7 @@ pub(super) struct Restore {
 }
 
 impl Backup {
-    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
-        let databases = Databases::from_settings(settings)?;
+    pub(super) async fn run(&self, databases: &Databases) -> Result<(), Failure> {
         let users = sqlite_file(&databases.users)?;
         let posts = databases.posts.as_ref().map(sqlite_file).transpose()?;
         let (new_users, new_posts) = (&self.file, &posts_file(&self.file));
@@ -68,8 +67,11 @@ impl Backup {
 }
 
 impl Restore {
-    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
-        let databases = Databases::from_settings(settings)?;
+    pub(super) async fn run(
+        &self,
+        settings: &Settings,
+        databases: &Databases,
+    ) -> Result<(), Failure> {
         let users = sqlite_file(&databases.users)?;
         let posts = databases.posts.as_ref().map(sqlite_file).transpose()?;
         let (old_users, old_posts) = (&self.file, &posts_file(&self.file));

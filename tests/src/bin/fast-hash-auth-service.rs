@@ -1,9 +1,11 @@
 //! `auth-service` with password hashes of cost 4, or the cost that a test asks for.
 
+use rolegate_auth_service::settings::Settings;
+use rolegate_program::program;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    rolegate_auth_service::run(|settings| {
+    program::run::<Settings>(|settings| {
         settings.use_bcrypt_cost_for_tests(e2e::program::hash_cost());
     })
 }

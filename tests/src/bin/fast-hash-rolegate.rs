@@ -1,7 +1,11 @@
 //! `rolegate` with password hashes of cost 4, or the cost that a test asks for.
 
+use rolegate::settings::Settings;
+use rolegate_program::program;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    rolegate::run(|settings| settings.use_bcrypt_cost_for_tests(e2e::program::hash_cost()))
+    program::run::<Settings>(|settings| {
+        settings.use_bcrypt_cost_for_tests(e2e::program::hash_cost());
+    })
 }

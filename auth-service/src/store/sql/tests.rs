@@ -1,11 +1,16 @@
 use super::{NewUser, SELECT, TABLES, UserFilter, list_query, open, open_beside};
 use crate::{
     api_key::ApiKey,
-    clock::system_time,
     store::{BatchedReads, Credentials, NewApiKey, UserStore, Writer},
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl, StoreError, Timed};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+#[expect(clippy::disallowed_methods, reason = "compared with the time of the database")]
+fn system_time() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
 
 /// The query plan, one step per line.
 async fn plan(database: &Database, filter: &UserFilter) -> String {

@@ -1,0 +1,132 @@
+//! The command `doctor`: runs the steps of `serve` without changing anything, and prints one line for each.
+
+use crate::{
+    bind_address::BindAddress,
+    descriptors, healthcheck,
+    outcome::{Failure, print},
+    settings::SettingError,
+};
+use rolegate_telemetry::logs::error_chain;
+use std::{
+    error::Error,
+    fmt::Display,
+    fs,
+    net::{SocketAddr, TcpListener},
+    os::unix::fs::MetadataExt,
+    path::Path,
+};
+
+/// Access of others, and of the group to write. The group may read: that is how Kubernetes mounts a
+/// secret for a user who is not root.
+const FORBIDDEN_MODE: u32 = 0o027;
+
+/// Fewer are a limit of a desktop, not of a server.
+const MIN_CLIENTS: usize = 1000;
+
+/// Counts the failures of its checks. No text may contain a secret.
+#[derive(Debug, Default)]
+pub struct Doctor {
+    failed: usize,
+}
+
+impl Doctor {
+    /// Prints that a step succeeds.
+    pub fn ok(&self, step: &str, text: impl Display) {
+        print_line("ok", step, text);
+    }
+
+    /// Prints what only the operator can judge; neither good nor a failure.
+    pub fn note(&self, step: &str, text: impl Display) {
+        print_line("note", step, text);
+    }
+
+    /// Prints why a step fails: an error and its sources.
+    pub fn fail(&mut self, step: &str, problem: impl Into<Box<dyn Error>>) {
+        self.failed += 1;
+        print_line("FAILED", step, error_chain(&*problem.into()));
+    }
+
+    /// Prints the outcome of a step.
+    pub fn report(&mut self, step: &str, outcome: Result<impl Display, impl Into<Box<dyn Error>>>) {
+        match outcome {
+            Ok(text) => self.ok(step, text),
+            Err(problem) => self.fail(step, problem),
+        }
+    }
+
+    /// Reports the certificate of a listener, as `serve` loads it.
+    pub fn tls<T>(&mut self, step: &str, loaded: Result<Option<T>, SettingError>) {
+        let text = |tls: Option<T>| match tls {
+            Some(_) => "the certificate and its key are valid",
+            None => "off; this port is plain text",
+        };
+        self.report(step, loaded.map(text));
+    }
+
+    /// Reports the modes of the files that these settings name. A file that cannot be read is reported
+    /// by the step that reads it.
+    pub fn file_modes(&mut self, files: &[(&str, &Option<impl AsRef<Path>>)]) {
+        for (name, file) in files {
+            let Some(path) = file.as_ref().map(AsRef::as_ref) else { continue };
+            let Ok(metadata) = fs::metadata(path) else { continue };
+            let (mode, path) = (metadata.mode() & 0o777, path.display());
+            if mode & FORBIDDEN_MODE == 0 {
+                self.ok("files", format!("{name}: {path} is private"));
+            } else {
+                let problem = "others can read or change it; chmod 600 it";
+                self.fail("files", format!("{name}: {path} has mode {mode:04o}: {problem}"));
+            }
+        }
+    }
+
+    /// Reports the limit of open files, which a start raises as far as it may.
+    pub(crate) fn open_files(&mut self) {
+        let clients = descriptors::per_listener();
+        let text = format!("open files allow {clients} connections to each listener");
+        if clients < MIN_CLIENTS {
+            self.fail("limits", format!("{text}; raise the hard limit (nofile) to 32768"));
+        } else {
+            self.ok("limits", text);
+        }
+    }
+
+    /// Binds the addresses of these settings and of `OPS_LISTEN_ADDR`, unless a server with these
+    /// settings runs already.
+    pub(crate) async fn addresses(&mut self, listeners: &[(&str, BindAddress)], ops: SocketAddr) {
+        const STEP: &str = "addresses";
+        match healthcheck::is_ready(ops).await {
+            Ok(true) => return self.ok(STEP, "in use by a server that is ready"),
+            Ok(false) => return self.fail(STEP, "in use by a server that is not ready"),
+            Err(_) => {}
+        }
+        // All stay bound until the end, so that equal addresses fail.
+        let mut bound = Vec::new();
+        for (name, address) in listeners.iter().chain(&[("OPS_LISTEN_ADDR", ops.into())]) {
+            let listener = address.resolve(name).and_then(|address| {
+                TcpListener::bind(address).map_err(|error| {
+                    SettingError::new(*name, format!("cannot listen on {address}: {error}"))
+                })
+            });
+            match listener {
+                Ok(listener) => {
+                    bound.push(listener);
+                    self.ok(STEP, format!("{name} {address} is free"));
+                }
+                Err(error) => self.fail(STEP, error),
+            }
+        }
+    }
+
+    /// Fails if a check failed.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        match self.failed {
+            0 => Ok(()),
+            1 => Err(Failure::Other("1 check failed".into())),
+            count => Err(Failure::Other(format!("{count} checks failed").into())),
+        }
+    }
+}
+
+fn print_line(outcome: &str, step: &str, text: impl Display) {
+    print(&format!("{outcome:<6} {step:<9} {text}"));
+}
