@@ -2,7 +2,7 @@
 
 use crate::{
     endpoints::{access, accounts},
-    memory::Memory,
+    memory::MemoryBudgets,
     middleware,
     openapi::{Variant, docs_ui, document},
     settings::PublicSettings,
@@ -40,7 +40,11 @@ fn routes() -> OpenApiRouter<GatewayState> {
 }
 
 /// The variant with its middleware.
-pub(crate) fn router(state: GatewayState, settings: &PublicSettings, memory: &Memory) -> Router {
+pub(crate) fn router(
+    state: GatewayState,
+    settings: &PublicSettings,
+    memory: &MemoryBudgets,
+) -> Router {
     let (routes, paths) = routes().split_for_parts();
     let mut routes = routes.layer(map_response(challenge));
     if settings.api_docs {

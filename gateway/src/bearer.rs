@@ -3,7 +3,7 @@
 use crate::{
     console,
     endpoints::{access, accounts, api_keys, passwords, posts, roles, sessions, users},
-    memory::Memory,
+    memory::MemoryBudgets,
     middleware,
     openapi::{Variant, docs_ui, document, guard::Guard},
     settings::PublicSettings,
@@ -38,7 +38,7 @@ fn variant() -> Variant {
 fn routes(
     auth: &AuthClient,
     posts: Option<PostsClient>,
-    memory: &Memory,
+    memory: &MemoryBudgets,
 ) -> OpenApiRouter<GatewayState> {
     let authors = Guard::any_of(auth, &[Role::Author, Role::Admin]);
     let admins = Guard::any_of(auth, &[Role::Admin]);
@@ -90,7 +90,7 @@ pub(crate) fn router(
     state: GatewayState,
     posts: Option<PostsClient>,
     settings: &PublicSettings,
-    memory: &Memory,
+    memory: &MemoryBudgets,
 ) -> Router {
     let (mut routes, paths) = routes(&state.auth, posts, memory).split_for_parts();
     if settings.api_docs {

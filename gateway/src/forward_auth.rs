@@ -8,7 +8,7 @@ mod authorize;
 mod introspect;
 
 use crate::{
-    memory::Memory,
+    memory::MemoryBudgets,
     middleware,
     settings::{AllowedOrigins, PublicSettings},
     state::GatewayState,
@@ -26,7 +26,11 @@ use http::{
 use rolegate_proto::http::BASIC_CHALLENGE;
 
 /// Without CORS: a proxy asks about preflights too, and must get a decision.
-pub(crate) fn router(state: GatewayState, settings: &PublicSettings, memory: &Memory) -> Router {
+pub(crate) fn router(
+    state: GatewayState,
+    settings: &PublicSettings,
+    memory: &MemoryBudgets,
+) -> Router {
     let cors_allowed_origins = AllowedOrigins::Disabled;
     let settings = PublicSettings { cors_allowed_origins, ..settings.clone() };
     let routes = Router::new()

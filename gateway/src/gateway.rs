@@ -2,7 +2,7 @@
 
 use crate::{
     basic, bearer, forward_auth,
-    memory::Memory,
+    memory::MemoryBudgets,
     middleware::{metrics, refusal_log},
     settings::PublicSettings,
     state::GatewayState,
@@ -10,7 +10,7 @@ use crate::{
 use axum::Router;
 use rolegate_auth_client::AuthClient;
 use rolegate_grpc_tls::ServerTls;
-use rolegate_http_server::{address_limit::AddressLimit, http_server::HttpListener};
+use rolegate_http_server::{clients::AddressLimit, http_server, listener::Listener};
 use rolegate_posts_client::PostsClient;
 use rolegate_program::{
     notice::Notice,
@@ -22,9 +22,9 @@ use std::{net::SocketAddr, sync::Arc};
 /// The public API, bound but not yet served.
 #[derive(Debug)]
 pub struct Gateway {
-    bearer: Option<HttpListener>,
-    basic: Option<HttpListener>,
-    forward_auth: Option<HttpListener>,
+    bearer: Option<Listener>,
+    basic: Option<Listener>,
+    forward_auth: Option<Listener>,
     settings: PublicSettings,
 }
 
@@ -50,13 +50,13 @@ impl Gateway {
     /// The address of the bearer-token variant; `None` if it is off.
     #[must_use]
     pub fn bearer_address(&self) -> Option<SocketAddr> {
-        self.bearer.as_ref().map(HttpListener::address)
+        self.bearer.as_ref().map(Listener::address)
     }
 
     /// The address of the HTTP Basic variant; `None` if it is off.
     #[must_use]
     pub fn basic_address(&self) -> Option<SocketAddr> {
-        self.basic.as_ref().map(HttpListener::address)
+        self.basic.as_ref().map(Listener::address)
     }
 
     /// Adds the addresses, and where their documents are.
@@ -65,7 +65,7 @@ impl Gateway {
         let (bearer, basic) = (self.bearer_address(), self.basic_address());
         let notice = notice.http("bearer", bearer, "access tokens and roles");
         let notice = notice.http("basic", basic, "HTTP Basic");
-        let forward_auth = self.forward_auth.as_ref().map_or("off".to_owned(), HttpListener::url);
+        let forward_auth = self.forward_auth.as_ref().map_or("off".to_owned(), Listener::url);
         let notice =
             notice.listener("forward", forward_auth, "decisions for proxies, at /authorize");
         let notice = match bearer {
@@ -88,7 +88,7 @@ impl Gateway {
     pub async fn serve(self, auth: AuthClient, posts: Option<PostsClient>, shutdown: Shutdown) {
         metrics::register(posts.is_some());
         refusal_log::register();
-        let memory = Memory::new(&self.settings);
+        let memory = MemoryBudgets::new(&self.settings);
         let state = GatewayState::new(auth);
         let bearer = bearer::router(state.clone(), posts, &self.settings, &memory);
         let basic = basic::router(state.clone(), &self.settings, &memory);
@@ -105,19 +105,19 @@ async fn bind(
     variable: &str,
     ListenAddress(address): ListenAddress,
     limit: &AddressLimit,
-) -> Result<Option<HttpListener>, SettingError> {
+) -> Result<Option<Listener>, SettingError> {
     match address {
         Some(address) => {
-            let listener = HttpListener::bind(variable, address).await?;
+            let listener = http_server::bind(variable, address).await?;
             Ok(Some(listener.limit_per_address(limit.clone())))
         }
         None => Ok(None),
     }
 }
 
-async fn serve(listener: Option<HttpListener>, router: Router, shutdown: Shutdown) {
+async fn serve(listener: Option<Listener>, router: Router, shutdown: Shutdown) {
     if let Some(listener) = listener {
-        listener.serve(router, shutdown).await;
+        http_server::serve(listener, router, shutdown).await;
     }
 }
 

@@ -11,7 +11,7 @@ use rolegate_auth_client::{CallError, Reason, axum::ApiError};
 use rolegate_http_server::memory_budget::{MemoryBudget, Reservation};
 use serde::Serialize;
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -25,31 +25,23 @@ const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The budgets of a gateway.
 #[derive(Clone, Debug)]
-pub(crate) struct Memory {
+pub(crate) struct MemoryBudgets {
     pub(crate) requests: MemoryBudget,
     pub(crate) responses: MemoryBudget,
 }
 
-impl Memory {
+impl MemoryBudgets {
     pub(crate) fn new(settings: &PublicSettings) -> Self {
+        let budget = |name, mib| MemoryBudget::new(name, mib * MIB, WAIT_TIMEOUT);
         Self {
-            requests: MemoryBudget::new(
-                "requests",
-                settings.request_memory_mib * MIB,
-                WAIT_TIMEOUT,
-            ),
-            responses: MemoryBudget::new(
-                "responses",
-                settings.response_memory_mib * MIB,
-                WAIT_TIMEOUT,
-            ),
+            requests: budget("requests", settings.request_memory_mib),
+            responses: budget("responses", settings.response_memory_mib),
         }
     }
 }
 
-/// Reserves memory; 503 if too little becomes free.
-async fn reserve(budget: &MemoryBudget, bytes: usize) -> Result<Reservation, ApiError> {
-    let reservation = budget.reserve(bytes).await;
+/// 503 if too little memory became free.
+fn reserved(reservation: Option<Reservation>) -> Result<Reservation, ApiError> {
     reservation.ok_or_else(|| CallError::local(Reason::Overloaded).into())
 }
 
@@ -58,7 +50,7 @@ async fn reserve(budget: &MemoryBudget, bytes: usize) -> Result<Reservation, Api
 #[derive(Clone, Debug)]
 pub(crate) struct BodyMemory {
     budget: MemoryBudget,
-    reserved: Arc<Mutex<Option<Reservation>>>,
+    reserved: Arc<OnceLock<Reservation>>,
 }
 
 impl BodyMemory {
@@ -68,8 +60,8 @@ impl BodyMemory {
 
     /// Reserves `bytes` until the last clone is dropped; 503 if too little becomes free.
     pub(crate) async fn reserve(&self, bytes: usize) -> Result<(), ApiError> {
-        let reserved = reserve(&self.budget, bytes).await?;
-        *self.reserved.lock().unwrap_or_else(PoisonError::into_inner) = Some(reserved);
+        // A body is read once.
+        let _ = self.reserved.set(reserved(self.budget.reserve(bytes).await)?);
         Ok(())
     }
 }
@@ -80,7 +72,7 @@ pub(crate) struct ResponseMemory(Reservation);
 impl ResponseMemory {
     /// Reserves `bytes`, what building the response usually takes; 503 if too little becomes free.
     pub(crate) async fn reserve(budget: &MemoryBudget, bytes: usize) -> Result<Self, ApiError> {
-        reserve(budget, bytes).await.map(Self)
+        reserved(budget.reserve(bytes).await).map(Self)
     }
 
     /// A response with this JSON of at most `size` bytes, from a body with `text` bytes of text; 503 if too
@@ -91,8 +83,7 @@ impl ResponseMemory {
         text: usize,
         size: usize,
     ) -> Result<Response, ApiError> {
-        let reserved = self.0.grow_to(text + size).await;
-        let mut reserved = reserved.ok_or_else(|| CallError::local(Reason::Overloaded))?;
+        let reservation = reserved(self.0.resize(text + size).await)?;
         let mut json = Vec::with_capacity(size);
         if serde_json::to_writer(&mut json, body).is_err() {
             return Err(CallError::Malformed.into());
@@ -102,10 +93,7 @@ impl ResponseMemory {
         if json.len() <= FREE {
             return Ok((content_type, json).into_response());
         }
-        reserved.shrink_to(json.len());
-        let reservation = Arc::new(reserved);
-        let mut response = (content_type, reservation.hold(json.into())).into_response();
-        reservation.mark(response.extensions_mut());
-        Ok(response)
+        let reservation = Arc::new(reserved(reservation.resize(json.len()).await)?);
+        Ok((content_type, reservation.hold(json.into())).into_response())
     }
 }

@@ -18,7 +18,7 @@ pub(crate) mod refusal_log;
 pub(crate) mod request_origin;
 mod request_span;
 
-use crate::{memory::Memory, settings::PublicSettings};
+use crate::{memory::MemoryBudgets, settings::PublicSettings};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
@@ -58,7 +58,7 @@ pub(crate) fn apply<S>(
     variant: &'static str,
     routes: Router<S>,
     settings: &PublicSettings,
-    memory: &Memory,
+    memory: &MemoryBudgets,
 ) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -139,7 +139,7 @@ fn log_server_error(method: &Method, route: Option<&MatchedPath>, response: &Res
 mod tests {
     use super::apply;
     use crate::{
-        memory::Memory,
+        memory::MemoryBudgets,
         settings::Settings,
         test_support::{bare, send},
     };
@@ -150,7 +150,8 @@ mod tests {
     async fn a_request_without_host_gets_the_headers_of_every_response() {
         let settings = Settings::from_args(&[]).expect("good");
         let inner = Router::new().route("/", get(async || ()));
-        let router = apply("bearer", inner, &settings.public, &Memory::new(&settings.public));
+        let router =
+            apply("bearer", inner, &settings.public, &MemoryBudgets::new(&settings.public));
         let mut request = bare("GET", "/");
         request.headers_mut().clear();
         let response = send(&router, request).await;
@@ -170,8 +171,12 @@ mod tests {
         let inner = Router::new().route("/", get(fails)).route("/ok", get(async || ()));
         for origins in ["", "*"] {
             let settings = Settings::from_args(&["--cors-allowed-origins", origins]).expect("good");
-            let router =
-                apply("bearer", inner.clone(), &settings.public, &Memory::new(&settings.public));
+            let router = apply(
+                "bearer",
+                inner.clone(),
+                &settings.public,
+                &MemoryBudgets::new(&settings.public),
+            );
             let response = send(&router, bare("GET", "/")).await;
             response.assert_error(500, "Internal server error.");
             assert_eq!(response.header("x-content-type-options"), "nosniff");

@@ -5,7 +5,7 @@ mod message;
 mod status;
 
 use crate::posts::{PageRequest, Posts};
-use memory::ResponseMemory;
+use memory::{MAX_POST, ResponseMemory};
 use rolegate_grpc_server::actor;
 use rolegate_http_server::memory_budget::MemoryBudget;
 use rolegate_proto::posts_v1::{
@@ -51,9 +51,9 @@ impl PostService for PostsGrpc {
     }
 
     async fn get_post(&self, request: Request<GetPostRequest>) -> RpcResult<GetPostResponse> {
-        let memory = ResponseMemory::of_posts(&self.memory, 1).await?;
+        let memory = ResponseMemory::reserve(&self.memory, MAX_POST).await?;
         let post = self.posts.read(request.into_inner().post_id).await?;
-        Ok(memory.respond(GetPostResponse { post: Some(post.into()) }))
+        Ok(memory.respond(GetPostResponse { post: Some(post.into()) }).await?)
     }
 
     async fn batch_get_posts(
@@ -61,9 +61,11 @@ impl PostService for PostsGrpc {
         request: Request<BatchGetPostsRequest>,
     ) -> RpcResult<BatchGetPostsResponse> {
         let ids = request.into_inner().post_ids;
-        let memory = ResponseMemory::of_posts(&self.memory, ids.len()).await?;
+        // Twice: the posts, and their message.
+        let size = 2 * self.posts.size_of_all(&ids).await?;
+        let memory = ResponseMemory::reserve(&self.memory, size).await?;
         let posts = self.posts.read_all(&ids).await?.into_iter().map(Into::into).collect();
-        Ok(memory.respond(BatchGetPostsResponse { posts }))
+        Ok(memory.respond(BatchGetPostsResponse { posts }).await?)
     }
 
     async fn list_posts(&self, request: Request<ListPostsRequest>) -> RpcResult<ListPostsResponse> {
@@ -71,7 +73,7 @@ impl PostService for PostsGrpc {
         let memory = ResponseMemory::of_page(&self.memory, page_size).await?;
         let page = self.posts.list(PageRequest { size: page_size, after, author_id }).await?;
         let posts = page.posts.into_iter().map(Into::into).collect();
-        Ok(memory.respond(ListPostsResponse { posts, next_after: page.next_after }))
+        Ok(memory.respond(ListPostsResponse { posts, next_after: page.next_after }).await?)
     }
 
     async fn update_post(

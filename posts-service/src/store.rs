@@ -85,6 +85,9 @@ pub trait PostStore: Send + Sync + 'static {
     /// The posts with these ids, each once, in no particular order; unknown ids are absent.
     async fn posts_by_id(&self, ids: &[i64]) -> Result<Vec<Post>, StoreError>;
 
+    /// Bytes of the titles and contents of these posts together.
+    async fn size_by_id(&self, ids: &[i64]) -> Result<i64, StoreError>;
+
     /// A page of posts.
     async fn page(&self, filter: &PostFilter) -> Result<PostRows, StoreError>;
 

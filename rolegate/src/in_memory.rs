@@ -1,7 +1,7 @@
 //! Connections to the services within one process: the usual clients, without sockets.
 
 use rolegate_auth_client::{AuthClient, BalancedChannel, Stream};
-use rolegate_grpc_server::Connections;
+use rolegate_grpc_server::InMemoryStreams;
 use rolegate_posts_client::PostsClient;
 use std::io;
 use tokio::{
@@ -13,22 +13,22 @@ use tokio::{
 const BUFFER_SIZE: usize = 256 * 1024;
 
 /// A client of auth-service, and its connections for the server.
-pub(crate) fn auth() -> (AuthClient, Connections) {
+pub(crate) fn auth() -> (AuthClient, InMemoryStreams) {
     let (sender, incoming) = channel(1);
     let channel = || {
         let sender = sender.clone();
         let connector = move || connect(sender.clone());
         BalancedChannel::with_connector(AuthClient::SERVICE, connector)
     };
-    (AuthClient::new(channel(), channel()), Connections::InMemory(incoming))
+    (AuthClient::new(channel(), channel()), incoming)
 }
 
 /// A client of posts-service, and its connections for the server.
-pub(crate) fn posts() -> (PostsClient, Connections) {
+pub(crate) fn posts() -> (PostsClient, InMemoryStreams) {
     let (sender, incoming) = channel(1);
     let connector = move || connect(sender.clone());
     let channel = BalancedChannel::with_connector(PostsClient::SERVICE, connector);
-    (PostsClient::new(channel), Connections::InMemory(incoming))
+    (PostsClient::new(channel), incoming)
 }
 
 async fn connect(sender: Sender<io::Result<DuplexStream>>) -> io::Result<Box<dyn Stream>> {

@@ -14,9 +14,8 @@ use rolegate_auth_service::{
     host::Config,
 };
 use rolegate_gateway::Gateway;
-use rolegate_grpc_server::GrpcListener;
 use rolegate_grpc_tls::ServerTls;
-use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
+use rolegate_http_server::{admin_server::AdminServer, listener::Listener, readiness::Readiness};
 use rolegate_posts_service::host;
 use rolegate_program::{
     cidr_set::CidrSet,
@@ -79,8 +78,8 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let (bearer, basic) = (gateway.bearer_address(), gateway.basic_address());
     let posts_name = post_service_server::SERVICE_NAME;
     let headline = format!("Rolegate {}, users in {}", env!("CARGO_PKG_VERSION"), databases.users);
-    let url = |listener: &Option<GrpcListener>| {
-        listener.as_ref().map_or_else(|| "off".to_owned(), GrpcListener::url)
+    let url = |listener: &Option<Listener>| {
+        listener.as_ref().map_or_else(|| "off".to_owned(), Listener::url)
     };
     gateway
         .announce(Notice::new(headline))
@@ -140,10 +139,10 @@ async fn bind(
     variable: &str,
     ListenAddress(address): ListenAddress,
     tls: Option<&Arc<ServerTls>>,
-) -> Result<Option<GrpcListener>, SettingError> {
+) -> Result<Option<Listener>, SettingError> {
     match address {
         Some(address) => {
-            let listener = GrpcListener::bind(variable, address).await?;
+            let listener = rolegate_grpc_server::bind(variable, address).await?;
             Ok(Some(listener.with_tls(tls.cloned())))
         }
         None => Ok(None),

@@ -3,10 +3,7 @@
 
 mod call;
 
-use crate::{
-    caller::{Caller, InProcessPeer},
-    unfinished::Unfinished,
-};
+use crate::{caller::Caller, unfinished::Unfinished};
 use call::Call;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body_util::BodyExt as _;
@@ -34,8 +31,6 @@ const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 pub(crate) struct CallLayer {
     /// Callers in these networks are trusted.
     pub(crate) trusted: Arc<CidrSet>,
-    /// Whether all callers are in this process.
-    pub(crate) is_in_process: bool,
 }
 
 impl<S> Layer<S> for CallLayer {
@@ -65,10 +60,7 @@ where
         self.services.poll_ready(cx)
     }
 
-    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        if self.layer.is_in_process {
-            request.extensions_mut().insert(InProcessPeer);
-        }
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
         let call = Call::start(request.uri().path());
         let (context, span, unfinished) = context_and_span(&request, &self.layer.trusted);
         let request = match unfinished {
@@ -121,19 +113,17 @@ fn new_request_id() -> HeaderValue {
 #[cfg(test)]
 mod tests {
     use super::context_and_span;
-    use crate::connection::ConnectionInfo;
+    use crate::{connection::Peer, unfinished::Unfinished};
     use http::Request;
-    use std::net::SocketAddr;
-    use tonic::transport::server::TcpConnectInfo;
 
     fn request_id(peer: &str, sent: &[&str]) -> String {
         let mut request = Request::builder().uri("/rolegate.auth.v1.AuthService/Login");
         for id in sent {
             request = request.header("x-request-id", *id);
         }
-        let remote_addr: Option<SocketAddr> = Some(peer.parse().expect("an address"));
-        let info = ConnectionInfo::of(TcpConnectInfo { local_addr: None, remote_addr });
-        let request = request.extension(info).body(()).expect("a request");
+        let (address, unfinished) = (peer.parse().expect("an address"), Unfinished::default());
+        let peer = Peer::Tcp { address, has_verified_certificate: false, unfinished };
+        let request = request.extension(peer).body(()).expect("a request");
         let (context, ..) = context_and_span(&request, &"10.0.0.0/8".parse().expect("a network"));
         context.request_id.to_str().expect("text").to_owned()
     }
@@ -141,15 +131,15 @@ mod tests {
     #[test]
     fn request_ids_are_accepted_from_trusted_callers_only() {
         for sent in ["a", "a,b,c"] {
-            assert_eq!(request_id("10.0.0.1:5", &[sent]), sent);
-            assert_ne!(request_id("192.0.2.1:5", &[sent]), sent);
+            assert_eq!(request_id("10.0.0.1", &[sent]), sent);
+            assert_ne!(request_id("192.0.2.1", &[sent]), sent);
         }
     }
 
     #[test]
     fn malformed_request_ids_are_replaced() {
         for sent in [&["a b"][..], &["a,"], &[",a"], &["a,,b"], &[""], &["a", "b"], &[]] {
-            let id = request_id("10.0.0.1:5", sent);
+            let id = request_id("10.0.0.1", sent);
             assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{sent:?}");
         }
     }

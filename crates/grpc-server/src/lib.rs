@@ -3,8 +3,7 @@
 //! - [`GrpcServer`]: one service on its store, with `grpc.health.v1` and reflection; `readiness_monitor`:
 //!   its health follows the store.
 //! - [`ServiceProgram`]: a service that runs as a program of its own; [`HostSettings`]: its flags.
-//! - [`GrpcListener`], [`Connections`]: TCP sockets or streams within the process; `incoming` and
-//!   `connection`: their limits.
+//! - `connection`: TCP sockets and streams within the process, and their limits.
 //! - `call_layer`: metrics, trace and request context of every call.
 //! - `caller`: which callers are trusted, and the client address that they report.
 //! - [`message_limits`]: the size of a message; `unfinished`: all that have begun to arrive.
@@ -16,8 +15,6 @@ mod call_layer;
 mod caller;
 mod connection;
 mod error_status;
-mod incoming;
-mod listener;
 pub mod message_limits;
 mod program;
 mod readiness_monitor;
@@ -26,6 +23,5 @@ mod unfinished;
 
 pub use caller::{IGNORED as IGNORED_ADDRESSES, is_trusted_caller};
 pub use error_status::{error_status, log_error};
-pub use listener::{Connections, GrpcListener};
 pub use program::{HostSettings, ServiceProgram};
-pub use server::{GrpcServer, HostedStore};
+pub use server::{GrpcServer, HostedStore, InMemoryStreams, bind};

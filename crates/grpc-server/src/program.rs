@@ -1,6 +1,6 @@
 //! A gRPC service that runs as a program of its own.
 
-use crate::{GrpcListener, GrpcServer, HostedStore};
+use crate::{GrpcServer, HostedStore, bind};
 use rolegate_grpc_tls::ServerTls;
 use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
 use rolegate_program::{
@@ -62,8 +62,7 @@ impl ServiceProgram {
             service = open => service?,
             () = shutdown.lame_duck() => return Ok(()),
         };
-        let grpc = GrpcListener::bind(variable, address.resolve(variable)?).await?;
-        let grpc = grpc.with_tls(tls.clone());
+        let grpc = bind(variable, address.resolve(variable)?).await?.with_tls(tls.clone());
         Notice::new(headline)
             .listener("grpc", grpc.url(), name)
             .http("ops", Some(admin.address()), "/livez /readyz /metrics")

@@ -3,19 +3,21 @@
 use crate::{
     call_layer::{self, CallLayer},
     caller::IGNORED,
-    incoming::{self, PREFACE_TIMEOUT},
-    listener::{Connections, GrpcListener},
+    connection::{self, Connection, MAX_CONNECTIONS, PREFACE_TIMEOUT},
     message_limits::MAX_MESSAGE,
 };
 use async_trait::async_trait;
-use rolegate_http_server::readiness::Readiness;
+use rolegate_http_server::{listener::Listener, readiness::Readiness};
 use rolegate_program::{
     cidr_set::CidrSet,
+    descriptors,
     program::Failure,
+    settings::SettingError,
     shutdown::{DRAIN_TIMEOUT, Shutdown},
 };
-use std::{error::Error, fmt, future::ready, sync::Arc, time::Duration};
-use tokio_stream::wrappers::ReceiverStream;
+use std::{error::Error, fmt, io, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::{io::DuplexStream, sync::mpsc};
+use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tonic::{service::Routes, transport::Server};
 use tonic_health::server::HealthReporter;
 
@@ -24,6 +26,14 @@ const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Calls of a connection at a time; clients hold others back.
 const MAX_STREAMS: u32 = 256;
+
+/// Streams whose other ends are in this process.
+pub type InMemoryStreams = mpsc::Receiver<io::Result<DuplexStream>>;
+
+/// Binds the address of the setting `variable`.
+pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, SettingError> {
+    Listener::bind(variable, address, MAX_CONNECTIONS.min(descriptors::per_listener())).await
+}
 
 /// What a server needs of the store of its service.
 #[async_trait]
@@ -89,61 +99,46 @@ impl<S: HostedStore + ?Sized> GrpcServer<S> {
     /// earlier; then closes the store. Until then `readiness` and `grpc.health.v1` follow the store.
     pub async fn serve(
         &self,
-        tcp: Option<GrpcListener>,
-        in_memory: Option<(Connections, Shutdown)>,
+        tcp: Option<Listener>,
+        in_memory: Option<(InMemoryStreams, Shutdown)>,
         readiness: Readiness,
         shutdown: &Shutdown,
     ) -> Result<(), Failure> {
         let last = in_memory.as_ref().map_or(shutdown, |(_, last)| last).clone();
-        let tcp = tcp.map(|listener| (Connections::Tcp(listener), shutdown.clone()));
-        let (tcp, memory, ()) = tokio::join!(
-            self.serve_connections(tcp),
-            self.serve_connections(in_memory),
-            self.monitor_store(readiness, shutdown, &last),
-        );
+        let over_tcp = async {
+            let Some(listener) = tcp else { return Ok(()) };
+            let address = listener.address();
+            if !listener.has_tls() && !address.ip().to_canonical().is_loopback() {
+                tracing::warn!(
+                    %address,
+                    "gRPC is not encrypted here: the network can read passwords and tokens"
+                );
+            }
+            let accepted = connection::accept(listener, PREFACE_TIMEOUT, shutdown.stopping());
+            self.serve_connections(accepted, shutdown).await
+        };
+        let over_memory = async {
+            let Some((streams, shutdown)) = in_memory else { return Ok(()) };
+            let streams = ReceiverStream::new(streams);
+            let connections = streams.map(|stream| stream.map(Connection::in_memory));
+            self.serve_connections(connections, &shutdown).await
+        };
+        let (tcp, memory, ()) =
+            tokio::join!(over_tcp, over_memory, self.monitor_store(readiness, shutdown, &last));
         self.store.close().await;
         tcp.and(memory)
     }
 
-    /// Serves calls until the shutdown stops accepting, then finishes open calls within
+    /// Serves calls until `shutdown` stops the server, then finishes open calls within
     /// [`DRAIN_TIMEOUT`].
     async fn serve_connections(
         &self,
-        connections: Option<(Connections, Shutdown)>,
+        connections: impl Stream<Item = io::Result<Connection>>,
+        shutdown: &Shutdown,
     ) -> Result<(), Failure> {
-        let Some((connections, shutdown)) = connections else { return Ok(()) };
-        let is_in_process = matches!(connections, Connections::InMemory(_));
-        let layer = CallLayer { trusted: Arc::clone(&self.trusted), is_in_process };
+        let layer = CallLayer { trusted: Arc::clone(&self.trusted) };
         let server = limited_server().layer(layer).add_routes(self.routes.clone());
-        let (stopping, until) = (shutdown.stopping(), shutdown.stopping());
-        let serving = async {
-            match connections {
-                Connections::Tcp(GrpcListener { incoming, tls: Some(tls) }) => {
-                    let incoming =
-                        incoming::accept(incoming, PREFACE_TIMEOUT, until, move |stream| {
-                            tls.acceptor().accept(stream)
-                        });
-                    server.serve_with_incoming_shutdown(incoming, stopping).await
-                }
-                Connections::Tcp(GrpcListener { incoming, tls: None }) => {
-                    let address = incoming.address();
-                    if !address.ip().to_canonical().is_loopback() {
-                        tracing::warn!(
-                            %address,
-                            "gRPC is not encrypted here: the network can read passwords and tokens"
-                        );
-                    }
-                    let incoming = incoming::accept(incoming, PREFACE_TIMEOUT, until, |stream| {
-                        ready(Ok(stream))
-                    });
-                    server.serve_with_incoming_shutdown(incoming, stopping).await
-                }
-                Connections::InMemory(streams) => {
-                    let incoming = ReceiverStream::new(streams);
-                    server.serve_with_incoming_shutdown(incoming, stopping).await
-                }
-            }
-        };
+        let serving = server.serve_with_incoming_shutdown(connections, shutdown.stopping());
         let drained = async {
             shutdown.stopping().await;
             tokio::time::sleep(DRAIN_TIMEOUT).await;

@@ -6,72 +6,48 @@
 
 use crate::error_status;
 use http_body::{Body, Frame, SizeHint};
-use rolegate_http_server::clients::client_key;
+use rolegate_http_server::clients::{ClientSlots, client_key};
 use rolegate_proto::Reason;
 use std::{
-    collections::BTreeMap,
     net::IpAddr,
     pin::Pin,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, LazyLock},
     task::{Context, Poll},
 };
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 
+const KIB: usize = 1024;
 /// Bytes of one connection.
-const MAX_OF_CONNECTION: usize = 8 * 1024 * 1024;
+const MAX_OF_CONNECTION: usize = 8 * 1024 * KIB;
 /// Bytes of all connections.
-const MAX: usize = 64 * 1024 * 1024;
-
+const MAX: usize = 64 * 1024 * KIB;
 /// Bytes of one address without a verified certificate.
 const MAX_OF_ADDRESS: usize = MAX / 2;
 /// Bytes of a call that are not counted.
-const FREE: usize = 16 * 1024;
+const FREE: usize = 16 * KIB;
 
-static ALL: AtomicUsize = AtomicUsize::new(0);
-static ADDRESSES: Mutex<BTreeMap<IpAddr, usize>> = Mutex::new(BTreeMap::new());
+/// A permit is a KiB, here and below.
+static ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(MAX / KIB)));
 
-fn of_address(address: IpAddr, change: impl FnOnce(&mut usize)) -> usize {
-    let mut addresses = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
-    let bytes = addresses.entry(address).or_default();
-    change(bytes);
-    let bytes = *bytes;
-    if bytes == 0 {
-        addresses.remove(&address);
-    }
-    bytes
-}
+static ADDRESSES: LazyLock<ClientSlots> =
+    LazyLock::new(|| ClientSlots::new(u32::try_from(MAX_OF_ADDRESS / KIB).unwrap_or(u32::MAX)));
 
 /// The unfinished bytes of a connection. Clones share the count.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Unfinished(Arc<AtomicUsize>);
+#[derive(Clone, Debug)]
+pub(crate) struct Unfinished(Arc<Semaphore>);
+
+impl Default for Unfinished {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MAX_OF_CONNECTION / KIB)))
+    }
+}
 
 impl Unfinished {
     /// Counts a body of this connection, and of this address if it has a share. Calls whose body exceeds the
     /// limits fail.
     pub(crate) fn count<B>(&self, body: B, address: Option<IpAddr>) -> CountedBody<B> {
-        CountedBody { body, connection: self.clone(), address, arrived: 0 }
-    }
-
-    fn add(&self, bytes: usize, address: Option<IpAddr>) -> Result<(), Status> {
-        let of_connection = self.0.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let of_all = ALL.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let of_address =
-            address.map_or(0, |address| of_address(client_key(Some(address)), |sum| *sum += bytes));
-        if of_connection > MAX_OF_CONNECTION || of_address > MAX_OF_ADDRESS || of_all > MAX {
-            return Err(error_status(Reason::Overloaded, &TooMuchUnfinished, None, None));
-        }
-        Ok(())
-    }
-
-    fn subtract(&self, bytes: usize, address: Option<IpAddr>) {
-        if let Some(address) = address {
-            of_address(client_key(Some(address)), |sum| *sum -= bytes);
-        }
-        self.0.fetch_sub(bytes, Ordering::Relaxed);
-        ALL.fetch_sub(bytes, Ordering::Relaxed);
+        CountedBody { body, connection: self.clone(), address, arrived: 0, reserved: Vec::new() }
     }
 }
 
@@ -87,6 +63,26 @@ pub(crate) struct CountedBody<B> {
     address: Option<IpAddr>,
     /// Bytes, of which all but the first [`FREE`] are counted.
     arrived: usize,
+    reserved: Vec<OwnedSemaphorePermit>,
+}
+
+impl<B> CountedBody<B> {
+    fn add(&mut self, bytes: usize) -> Result<(), Status> {
+        let kib = |arrived: usize| arrived.saturating_sub(FREE).div_ceil(KIB);
+        let before = kib(self.arrived);
+        self.arrived += bytes;
+        let kib = u32::try_from(kib(self.arrived) - before).unwrap_or(u32::MAX);
+        if kib > 0 {
+            let address = self.address.map(|address| ADDRESSES.of(client_key(Some(address))));
+            for share in [&self.connection.0, &*ALL].into_iter().chain(&address) {
+                let reserved = Arc::clone(share).try_acquire_many_owned(kib).map_err(|_full| {
+                    error_status(Reason::Overloaded, &TooMuchUnfinished, None, None)
+                })?;
+                self.reserved.push(reserved);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<B> Body for CountedBody<B>
@@ -104,15 +100,9 @@ where
         if let Poll::Ready(Some(Ok(frame))) = &frame
             && let Some(data) = frame.data_ref()
             && !self.body.is_end_stream()
+            && let Err(status) = self.add(data.as_ref().len())
         {
-            let before = self.arrived.saturating_sub(FREE);
-            self.arrived += data.as_ref().len();
-            let bytes = self.arrived.saturating_sub(FREE) - before;
-            if bytes > 0
-                && let Err(status) = self.connection.add(bytes, self.address)
-            {
-                return Poll::Ready(Some(Err(status.into())));
-            }
+            return Poll::Ready(Some(Err(status.into())));
         }
         frame
     }
@@ -126,106 +116,5 @@ where
     }
 }
 
-impl<B> Drop for CountedBody<B> {
-    fn drop(&mut self) {
-        let counted = self.arrived.saturating_sub(FREE);
-        if counted > 0 {
-            self.connection.subtract(counted, self.address);
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::{FREE, MAX, MAX_OF_ADDRESS, MAX_OF_CONNECTION, Unfinished};
-    use axum::body::{Body, Bytes};
-    use http_body_util::BodyExt as _;
-    use std::{convert::Infallible, net::IpAddr, sync::atomic::Ordering};
-    use tokio::sync::Mutex;
-    use tokio_stream::StreamExt as _;
-    use tonic::{Code, Status};
-
-    /// The bytes of all connections are those of this process.
-    static ALONE: Mutex<()> = Mutex::const_new(());
-
-    /// A body of these parts that never ends.
-    fn unfinished(parts: Vec<Bytes>) -> Body {
-        let parts = parts.into_iter().map(Ok::<_, Infallible>);
-        Body::from_stream(tokio_stream::iter(parts).chain(tokio_stream::pending()))
-    }
-
-    async fn read<B>(body: &mut super::CountedBody<B>) -> Result<(), Code>
-    where
-        super::CountedBody<B>:
-            http_body::Body<Error = Box<dyn std::error::Error + Send + Sync>> + Unpin,
-    {
-        let Err(error) = body.frame().await.expect("a frame") else { return Ok(()) };
-        Err(error.downcast::<Status>().expect("a status").code())
-    }
-
-    #[tokio::test]
-    async fn unfinished_bytes_of_a_connection_are_limited_and_freed_with_their_body() {
-        let _alone = ALONE.lock().await;
-        let connection = Unfinished::default();
-        let parts = vec![Bytes::from(vec![0; FREE]), Bytes::from(vec![0; MAX_OF_CONNECTION])];
-        let mut body = connection.count(unfinished(parts), None);
-        for _ in 0..2 {
-            assert_eq!(read(&mut body).await, Ok(()));
-        }
-        let parts = vec![Bytes::from(vec![0; FREE]), Bytes::from_static(b"x")];
-        let mut other = connection.count(unfinished(parts), None);
-        assert_eq!(read(&mut other).await, Ok(()), "a small call depends on the budget");
-        assert_eq!(read(&mut other).await, Err(Code::ResourceExhausted));
-
-        let another = Unfinished::default();
-        let mut elsewhere = another.count(Body::from(vec![0; 2 * FREE]), None);
-        assert_eq!(read(&mut elsewhere).await, Ok(()), "another connection");
-        assert_eq!(another.0.load(Ordering::Relaxed), 0, "a complete body was counted");
-        drop((body, other));
-        assert_eq!(connection.0.load(Ordering::Relaxed), 0);
-    }
-
-    #[tokio::test]
-    async fn all_connections_together_are_limited() {
-        let _alone = ALONE.lock().await;
-        let read_new = async |bytes| {
-            let connection = Unfinished::default();
-            let parts = vec![Bytes::from(vec![0; FREE + bytes])];
-            let mut body = connection.count(unfinished(parts), None);
-            (read(&mut body).await, body)
-        };
-        let mut taken = Vec::new();
-        for _ in 0..MAX / MAX_OF_CONNECTION {
-            let (outcome, body) = read_new(MAX_OF_CONNECTION).await;
-            assert_eq!(outcome, Ok(()));
-            taken.push(body);
-        }
-        assert_eq!(read_new(1).await.0, Err(Code::ResourceExhausted));
-        assert_eq!(read_new(0).await.0, Ok(()));
-        drop(taken);
-        assert_eq!(read_new(1).await.0, Ok(()));
-    }
-
-    #[tokio::test]
-    async fn an_address_has_half_of_all_unless_it_has_a_certificate() {
-        let _alone = ALONE.lock().await;
-        let address = |text: &str| Some(text.parse::<IpAddr>().expect("an address"));
-        let body = |bytes, address| {
-            Unfinished::default().count(unfinished(vec![Bytes::from(vec![0; bytes])]), address)
-        };
-        let mut taken = Vec::new();
-        for last in 0..MAX_OF_ADDRESS / MAX_OF_CONNECTION {
-            let mut body = body(MAX_OF_CONNECTION + FREE, address(&format!("2001:db8::{last}")));
-            assert_eq!(read(&mut body).await, Ok(()));
-            taken.push(body);
-        }
-        let one_more = FREE + 1;
-        let full = address("2001:db8::1:1");
-        assert_eq!(read(&mut body(one_more, full)).await, Err(Code::ResourceExhausted));
-        assert_eq!(read(&mut body(FREE, full)).await, Ok(()));
-        assert_eq!(read(&mut body(one_more, address("2001:db8:0:1::1"))).await, Ok(()));
-        assert_eq!(read(&mut body(one_more, None)).await, Ok(()));
-        drop(taken);
-        assert_eq!(read(&mut body(one_more, full)).await, Ok(()));
-    }
-}
+mod tests;

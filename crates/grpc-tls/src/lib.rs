@@ -18,4 +18,4 @@ pub use files::{File, FileError, Identity};
 pub use problem::{client_problem, server_problem};
 pub use protocol::{HTTP_1, HTTP_2};
 pub use server::ServerTls;
-pub use tokio_rustls::TlsAcceptor;
+pub use tokio_rustls::server::TlsStream;

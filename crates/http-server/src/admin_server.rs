@@ -6,16 +6,12 @@
 //!   also says which stores cannot write, and why.
 //! - `GET /metrics`: metrics for Prometheus.
 
-use crate::{
-    host_header,
-    http_server::HttpListener,
-    readiness::{Obstacle, Readiness},
-};
+use crate::{host_header, http_server, readiness::Readiness};
 use axum::{Router, extract::State, middleware::from_fn, routing::get};
 use http::{HeaderName, StatusCode, header::CONTENT_TYPE};
 use rolegate_program::{settings::SettingError, shutdown::Shutdown};
 use rolegate_telemetry::metrics;
-use std::{borrow::Cow, net::SocketAddr};
+use std::net::SocketAddr;
 use tokio::task::JoinHandle;
 
 /// A running admin server. It starts first and stops last, so that a process that waits for its
@@ -30,10 +26,11 @@ pub struct AdminServer {
 impl AdminServer {
     /// Binds `OPS_LISTEN_ADDR` and serves it, in a task.
     pub async fn start(address: SocketAddr, readiness: Readiness) -> Result<Self, SettingError> {
-        let listener = HttpListener::bind_for_probes("OPS_LISTEN_ADDR", address).await?;
+        let listener = http_server::bind_for_probes(address).await?;
         let (address, shutdown) = (listener.address(), Shutdown::new());
         tracing::debug!(%address, "serving /livez, /readyz and /metrics");
-        let serving = tokio::spawn(listener.serve(router(readiness), shutdown.clone()));
+        let serving =
+            tokio::spawn(http_server::serve(listener, router(readiness), shutdown.clone()));
         Ok(Self { address, shutdown, serving })
     }
 
@@ -59,18 +56,13 @@ pub(crate) fn router(readiness: Readiness) -> Router {
         .with_state(readiness)
 }
 
-async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, Cow<'static, str>) {
-    match readiness.obstacle() {
-        Some(Obstacle::Stopping) => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n".into()),
-        Some(Obstacle::Database) => {
-            (StatusCode::SERVICE_UNAVAILABLE, "waiting for the database\n".into())
-        }
-        None => {
-            let problems = readiness.write_problems();
-            let lines = problems.iter().map(|problem| format!("cannot write to {problem}\n"));
-            (StatusCode::OK, format!("ready\n{}", lines.collect::<String>()).into())
-        }
+async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
+    if let Some(obstacle) = readiness.obstacle() {
+        return (StatusCode::SERVICE_UNAVAILABLE, format!("{obstacle}\n"));
     }
+    let problems = readiness.write_problems();
+    let lines = problems.iter().map(|problem| format!("cannot write to {problem}\n"));
+    (StatusCode::OK, format!("ready\n{}", lines.collect::<String>()))
 }
 
 async fn metrics() -> ([(HeaderName, &'static str); 1], String) {
@@ -80,18 +72,17 @@ async fn metrics() -> ([(HeaderName, &'static str); 1], String) {
 #[cfg(test)]
 mod tests {
     use super::router;
-    use crate::{http_server::HttpListener, readiness::Readiness};
+    use crate::{http_server, readiness::Readiness};
     use rolegate_program::{healthcheck::run, program::Failure, shutdown::Shutdown};
 
     #[tokio::test]
     async fn ready_not_ready_and_unreachable_are_distinguished() {
-        let listener =
-            HttpListener::bind("OPS_LISTEN_ADDR", "127.0.0.1:0".parse().expect("an address")).await;
-        let listener = listener.expect("bound");
+        let listener = http_server::bind_for_probes("127.0.0.1:0".parse().expect("an address"));
+        let listener = listener.await.expect("bound");
         let (ops, shutdown) = (listener.address(), Shutdown::new());
         let readiness = Readiness::new(&Shutdown::new());
         let router = router(readiness.clone());
-        let serving = tokio::spawn(listener.serve(router, shutdown.clone()));
+        let serving = tokio::spawn(http_server::serve(listener, router, shutdown.clone()));
         let Err(Failure::Other(error)) = run(ops).await else { panic!("it is not ready") };
         assert_eq!(error.to_string(), "not ready: waiting for the database");
         readiness.set_healthy(true);

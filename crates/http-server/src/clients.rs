@@ -1,10 +1,15 @@
-//! What one client is, and how much work it may have in progress.
+//! What one client is, and how much it may hold at a time.
 
+use rolegate_program::cidr_set::CidrSet;
 use std::{
     collections::HashMap,
     net::{IpAddr, Ipv6Addr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Clients in a table before those that hold nothing are removed.
+const MIN_CLIENTS: usize = 1024;
 
 /// Logins that one client may have in progress, at the gateway and at auth-service. More than the lanes
 /// of most machines, and less than a second of work for two cores.
@@ -27,88 +32,83 @@ pub fn network(address: Ipv6Addr, prefix: u32) -> Ipv6Addr {
     Ipv6Addr::from_bits(address.to_bits() & mask)
 }
 
-/// Bounds the work that each client has in progress. Clones share the counts.
+/// What a client holds, until dropped.
+pub type ClientSlot = OwnedSemaphorePermit;
+
+/// Bounds what each client holds at a time, such as connections or work in progress. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ClientSlots {
     max: u32,
-    in_use: Arc<Mutex<HashMap<IpAddr, u32>>>,
+    clients: Arc<Mutex<Clients>>,
 }
 
-/// One piece of work in progress, until dropped.
-#[derive(Debug)]
-pub struct ClientSlot {
-    client: IpAddr,
-    in_use: Arc<Mutex<HashMap<IpAddr, u32>>>,
+#[derive(Debug, Default)]
+struct Clients {
+    slots: HashMap<IpAddr, Arc<Semaphore>>,
+    /// The size at which those that hold nothing are removed.
+    limit: usize,
 }
 
 impl ClientSlots {
-    /// Allows each client `max` pieces of work at a time.
+    /// Each client has `max` slots.
     #[must_use]
     pub fn new(max: u32) -> Self {
-        Self { max, in_use: Arc::default() }
+        Self { max, clients: Arc::default() }
     }
 
-    /// Pieces of work of one client.
-    pub(crate) fn max(&self) -> u32 {
-        self.max
+    /// The free slots of this client.
+    #[must_use]
+    pub fn of(&self, client: IpAddr) -> Arc<Semaphore> {
+        let mut clients = self.clients();
+        if clients.slots.len() >= clients.limit.max(MIN_CLIENTS) {
+            clients.slots.retain(|_, slots| Arc::strong_count(slots) > 1);
+            clients.limit = clients.slots.len() * 2;
+        }
+        let new = || Arc::new(Semaphore::new(self.max as usize));
+        Arc::clone(clients.slots.entry(client).or_insert_with(new))
     }
 
     /// Takes a slot; `None` if the client has no slot left.
     #[must_use]
     pub fn acquire(&self, client: IpAddr) -> Option<ClientSlot> {
-        let mut in_use = lock(&self.in_use);
-        let count = in_use.entry(client).or_default();
-        (*count < self.max).then(|| {
-            *count += 1;
-            ClientSlot { client, in_use: Arc::clone(&self.in_use) }
-        })
+        self.of(client).try_acquire_owned().ok()
+    }
+
+    fn clients(&self) -> MutexGuard<'_, Clients> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for ClientSlot {
-    fn drop(&mut self) {
-        let mut in_use = lock(&self.in_use);
-        if let Some(count) = in_use.get_mut(&self.client) {
-            *count -= 1;
-            if *count == 0 {
-                in_use.remove(&self.client);
-            }
+/// How many connections one client address may have. Clones share the count.
+#[derive(Clone, Debug)]
+pub struct AddressLimit {
+    slots: ClientSlots,
+    exempt: CidrSet,
+}
+
+/// One connection of an address. `None` if the address is exempt.
+pub(crate) type AddressPermit = Option<ClientSlot>;
+
+impl AddressLimit {
+    /// At most `max` connections from one IPv4 address or IPv6 /64, and any number from `exempt`.
+    #[must_use]
+    pub fn new(max: u32, exempt: CidrSet) -> Self {
+        Self { slots: ClientSlots::new(max), exempt }
+    }
+
+    /// Connections of one address.
+    pub(crate) fn max(&self) -> u32 {
+        self.slots.max
+    }
+
+    /// `None` if the address has too many connections.
+    pub(crate) fn acquire(&self, address: IpAddr) -> Option<AddressPermit> {
+        if self.exempt.contains(address) {
+            return Some(None);
         }
+        self.slots.acquire(client_key(Some(address))).map(Some)
     }
-}
-
-fn lock(in_use: &Mutex<HashMap<IpAddr, u32>>) -> MutexGuard<'_, HashMap<IpAddr, u32>> {
-    in_use.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{ClientSlots, client_key, lock};
-    use std::net::IpAddr;
-
-    fn client(address: &str) -> IpAddr {
-        client_key(Some(address.parse().expect("an address")))
-    }
-
-    #[test]
-    fn a_client_is_an_ipv4_address_or_an_ipv6_64() {
-        assert_eq!(client("192.0.2.1"), client("::ffff:192.0.2.1"));
-        assert_ne!(client("192.0.2.1"), client("192.0.2.2"));
-        assert_eq!(client("2001:db8::1"), client("2001:db8::ffff:1"));
-        assert_ne!(client("2001:db8::1"), client("2001:db8:0:1::1"));
-        assert_eq!(client_key(None), client("::"));
-    }
-
-    #[test]
-    fn a_client_has_so_many_slots_and_takes_none_of_another() {
-        let slots = ClientSlots::new(2);
-        let (ann, bob) = (client("192.0.2.1"), client("192.0.2.2"));
-        let held = [slots.acquire(ann), slots.acquire(ann)];
-        assert!(held.iter().all(Option::is_some));
-        assert!(slots.acquire(ann).is_none());
-        assert!(slots.acquire(bob).is_some());
-        drop(held);
-        assert!(slots.acquire(ann).is_some());
-        assert!(lock(&slots.in_use).is_empty(), "clients without work are forgotten");
-    }
-}
+mod tests;

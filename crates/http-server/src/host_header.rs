@@ -29,30 +29,23 @@ fn is_host(value: &HeaderValue) -> bool {
         let Some((address, port)) = rest.split_once(']') else { return false };
         (address.parse::<Ipv6Addr>().is_ok(), port)
     } else {
-        let end = text.bytes().position(|byte| !NAME_BYTES[usize::from(byte)]);
+        let end = text.bytes().position(|byte| !is_name_byte(byte));
         (true, &text[end.unwrap_or(text.len())..])
     };
     let is_digits = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     is_host && (port.is_empty() || port.strip_prefix(':').is_some_and(is_digits))
 }
 
-/// The bytes of a `reg-name` (RFC 3986, section 3.2.2), in a table because every request is checked.
-static NAME_BYTES: [bool; 256] = {
-    let mut table = [false; 256];
-    let (mut byte, others) = (0_u8, b"-._~!$&'()*+,;=%");
-    while byte < 128 {
-        table[byte as usize] = byte.is_ascii_alphanumeric();
-        byte += 1;
-    }
-    let mut index = 0;
-    while index < others.len() {
-        table[others[index] as usize] = true;
-        index += 1;
-    }
-    table
-};
+/// Whether it is a byte of a `reg-name` (RFC 3986, section 3.2.2).
+fn is_name_byte(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&'
+            | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b'%'
+    )
+}
 
-/// A layer of the routers that an [`HttpListener`](crate::http_server::HttpListener) serves.
+/// A layer of the routers that [`serve`](crate::http_server::serve) gets.
 pub(crate) async fn require(request: Request, next: Next) -> Response {
     match refusal(&request) {
         Some(refusal) => refusal,

@@ -106,7 +106,7 @@ pub fn is_private(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{AddressHeader, is_private};
-    use crate::{admin_server, http_server::HttpListener, readiness::Readiness};
+    use crate::{admin_server, http_server, readiness::Readiness};
     use rolegate_program::shutdown::Shutdown;
 
     #[test]
@@ -130,11 +130,14 @@ mod tests {
         let other = AddressHeader::new("x-test-address", "TEST_PROXIES", "proxy");
         other.register_metric();
         (0..3).for_each(|_| header.ignore(None));
-        let listener = HttpListener::bind("OPS", "127.0.0.1:0".parse().expect("an address")).await;
+        let listener = http_server::bind("OPS", "127.0.0.1:0".parse().expect("an address")).await;
         let listener = listener.expect("a free port");
         let (address, shutdown) = (listener.address(), Shutdown::new());
-        let serving =
-            listener.serve(admin_server::router(Readiness::new(&shutdown)), shutdown.clone());
+        let serving = http_server::serve(
+            listener,
+            admin_server::router(Readiness::new(&shutdown)),
+            shutdown.clone(),
+        );
         let server = tokio::spawn(serving);
         assert_eq!(header.count_at(address).await.expect("metrics"), 3);
         assert_eq!(other.count_at(address).await.expect("metrics"), 0);

@@ -1,28 +1,22 @@
 //! Listens and serves HTTP/1.1 with limits.
 //!
-//! Accepting, for HTTP and gRPC: [`incoming`] (the accept loop), [`address_limit`] (connections per
-//! address), [`clients`] (what one client is, and its share), [`ignored_address`] (reports of untrusted
-//! peers), [`refused_peer`] (log lines about refused connections), [`memory_budget`] (memory that
-//! requests may take together).
+//! Accepting, for HTTP and gRPC: [`listener`] (the accept loop), [`clients`] (what one client is, and what
+//! it may hold), [`ignored_address`] (reports of untrusted peers), [`refused_peer`] (log lines about
+//! refused connections), [`memory_budget`] (memory that requests may take together).
 //!
-//! HTTP: [`http_server`] (a listener; `head_deadline` and `write_deadline`: its deadlines;
-//! `open_connections` and `activity`: which connection has been idle longest; `watched_response`: when a
-//! response is complete), [`host_header`] (one and valid).
+//! HTTP: [`http_server`] (serves a listener; `connection`: its deadlines; `open_connections`: which one
+//! has been idle longest), [`host_header`] (one and valid).
 //!
 //! Probes: [`admin_server`] (`/livez`, `/readyz`, `/metrics`), [`readiness`].
 
-mod activity;
-pub mod address_limit;
 pub mod admin_server;
 pub mod clients;
-mod head_deadline;
+mod connection;
 pub mod host_header;
 pub mod http_server;
 pub mod ignored_address;
-pub mod incoming;
+pub mod listener;
 pub mod memory_budget;
 mod open_connections;
 pub mod readiness;
 pub mod refused_peer;
-mod watched_response;
-mod write_deadline;

@@ -1,11 +1,114 @@
-//! The open connections of a listener; at its limit, the one that has been idle longest is closed.
+//! What the connections of a listener do: written by them, read by the accept loop, which closes the one
+//! that has been idle longest when it needs room.
 
-use crate::activity::{Activity, Ticks};
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
 };
 use tokio::task::AbortHandle;
+
+/// A part of a request head has arrived.
+const RECEIVING: u64 = 0;
+/// A request is served.
+const SERVING: u64 = 1;
+/// All of the response is in the buffers of the connection.
+const SERVED: u64 = 2;
+/// Closed by the accept loop.
+const CLOSING: u64 = u64::MAX;
+/// Any other state is the tick since which the connection is idle.
+const FIRST_TICK: u64 = 3;
+
+/// Counts ticks; shared by the connections of a listener. A coarse clock costs requests a load.
+type Ticks = Arc<AtomicU64>;
+
+/// The activity of one connection. Only the connection itself and one transition of the accept loop,
+/// from idle to closing, change it: what has begun to receive is never closed for another connection.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    state: AtomicU64,
+    /// Whether the peer has yet to take some of the response.
+    is_blocked: AtomicBool,
+    ticks: Ticks,
+}
+
+impl Activity {
+    fn new(ticks: &Ticks) -> Self {
+        let state = AtomicU64::new(FIRST_TICK + ticks.load(Relaxed));
+        Self { state, is_blocked: AtomicBool::default(), ticks: Arc::clone(ticks) }
+    }
+
+    /// Notes that bytes of a request have arrived. `false` if the connection is being closed.
+    pub(crate) fn begin_head(&self) -> bool {
+        self.begin(RECEIVING)
+    }
+
+    /// Notes that the head is complete. `false` if the connection is being closed: the request must
+    /// not be served.
+    pub(crate) fn begin_request(&self) -> bool {
+        self.begin(SERVING)
+    }
+
+    /// Notes that all of the response is in the buffers of the connection.
+    pub(crate) fn end_request(&self) {
+        self.state.store(SERVED, Relaxed);
+    }
+
+    /// Notes that these buffers were written as far as the peer takes them, and nothing has arrived.
+    pub(crate) fn rest(&self) {
+        if self.state.load(Relaxed) == SERVED {
+            self.state.store(FIRST_TICK + self.ticks.load(Relaxed), Relaxed);
+        }
+    }
+
+    /// Whether a request is served now.
+    pub(crate) fn is_serving(&self) -> bool {
+        self.state.load(Relaxed) == SERVING
+    }
+
+    /// Whether a request is served now, or was served and no byte of the next one has arrived.
+    pub(crate) fn has_request(&self) -> bool {
+        matches!(self.state.load(Relaxed), SERVING | SERVED)
+    }
+
+    /// Notes whether the peer has yet to take some of the response.
+    pub(crate) fn set_blocked(&self, is_blocked: bool) {
+        self.is_blocked.store(is_blocked, Relaxed);
+    }
+
+    /// The tick since which the connection is idle.
+    fn idle_since(&self) -> Option<u64> {
+        let state = self.state.load(Relaxed);
+        (is_idle(state) && !self.is_blocked.load(Relaxed)).then_some(state)
+    }
+
+    /// Forbids further requests, if the connection has been idle since this tick.
+    fn try_close(&self, since: u64) -> bool {
+        self.idle_since() == Some(since) && self.leave_idle(since, CLOSING)
+    }
+
+    fn begin(&self, next: u64) -> bool {
+        let state = self.state.load(Relaxed);
+        if is_idle(state) {
+            return self.leave_idle(state, next);
+        }
+        if state != CLOSING {
+            self.state.store(next, Relaxed);
+        }
+        state != CLOSING
+    }
+
+    /// `false` if the other side was first.
+    fn leave_idle(&self, since: u64, next: u64) -> bool {
+        self.state.compare_exchange(since, next, Relaxed, Relaxed).is_ok()
+    }
+}
+
+fn is_idle(state: u64) -> bool {
+    (FIRST_TICK..CLOSING).contains(&state)
+}
 
 /// Found by one search. The search reads every connection, and a flood of newcomers needs many.
 const CANDIDATES: usize = 64;
@@ -33,7 +136,7 @@ pub(crate) struct Entry {
 impl OpenConnections {
     /// Advances the clock of idle times.
     pub(crate) fn tick(&self) {
-        self.lock().ticks.advance();
+        self.lock().ticks.fetch_add(1, Relaxed);
     }
 
     /// Adds the connection that `spawn` serves in a task, which must hold the entry.
@@ -96,62 +199,4 @@ impl Drop for Entry {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::OpenConnections;
-    use crate::activity::Activity;
-    use std::{future::pending, sync::Arc};
-
-    fn open(connections: &OpenConnections) -> Arc<Activity> {
-        let mut opened = None;
-        connections.spawn(|activity, entry| {
-            opened = Some(activity);
-            tokio::spawn(async move {
-                let _entry = entry;
-                pending::<()>().await;
-            })
-            .abort_handle()
-        });
-        opened.expect("spawned")
-    }
-
-    #[tokio::test]
-    async fn the_connection_that_has_been_idle_longest_is_closed_first() {
-        let connections = OpenConnections::default();
-        let all: Vec<_> = (0..200).map(|_| open(&connections)).collect();
-        for used in [1, 0] {
-            connections.tick();
-            assert!(all[used].begin_request());
-            all[used].end_request();
-            all[used].rest();
-        }
-        assert!(all[2].begin_request());
-        // By the age of the connection where the ticks are equal.
-        for (closed, expected) in (3..200).chain([1, 0]).enumerate() {
-            assert!(connections.close_longest_idle(), "{closed} closed");
-            assert!(!all[expected].begin_head(), "{expected} is open, {closed} closed");
-        }
-        assert!(!connections.close_longest_idle(), "the last one serves a request");
-    }
-
-    #[tokio::test]
-    async fn a_candidate_that_serves_again_is_skipped() {
-        let connections = OpenConnections::default();
-        let all: Vec<_> = (0..3).map(|_| open(&connections)).collect();
-        assert!(connections.close_longest_idle());
-        assert!(all[1].begin_request());
-        connections.tick();
-        all[1].end_request();
-        all[1].rest();
-        assert!(connections.close_longest_idle());
-        assert!(all[1].begin_head() && !all[2].begin_head());
-    }
-
-    #[tokio::test]
-    async fn an_ended_connection_leaves_the_table() {
-        let connections = OpenConnections::default();
-        connections.spawn(|_, entry| tokio::spawn(async move { drop(entry) }).abort_handle());
-        while !connections.lock().open.is_empty() {
-            tokio::task::yield_now().await;
-        }
-    }
-}
+pub(crate) mod tests;

@@ -9,15 +9,6 @@ use std::{
     },
 };
 
-/// Why a program is not ready.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obstacle {
-    /// The database is not open yet, or unavailable. Readiness follows no other dependency.
-    Database,
-    /// The shutdown has begun.
-    Stopping,
-}
-
 /// The readiness of a program. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Readiness {
@@ -62,8 +53,7 @@ impl Readiness {
     }
 
     /// Why stores cannot write, one text each.
-    #[must_use]
-    pub fn write_problems(&self) -> Vec<Arc<str>> {
+    pub(crate) fn write_problems(&self) -> Vec<Arc<str>> {
         let problems = self.write_problems.lock().unwrap_or_else(PoisonError::into_inner);
         problems.values().cloned().collect()
     }
@@ -74,12 +64,11 @@ impl Readiness {
         self.obstacle().is_none()
     }
 
-    /// Why load balancers should send none.
-    #[must_use]
-    pub fn obstacle(&self) -> Option<Obstacle> {
+    /// Why load balancers should send none. Readiness follows no dependency but the database.
+    pub(crate) fn obstacle(&self) -> Option<&'static str> {
         if self.shutdown.is_lame_duck() {
-            return Some(Obstacle::Stopping);
+            return Some("stopping");
         }
-        (!self.healthy.load(Ordering::Acquire)).then_some(Obstacle::Database)
+        (!self.healthy.load(Ordering::Acquire)).then_some("waiting for the database")
     }
 }

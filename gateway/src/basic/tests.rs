@@ -16,7 +16,7 @@ async fn send_one(request: Request<Body>) -> TestResponse {
         &router(
             GatewayState::new(fake_auth().0),
             &settings,
-            &crate::memory::Memory::new(&settings),
+            &crate::memory::MemoryBudgets::new(&settings),
         ),
         request,
     )

@@ -18,7 +18,12 @@ fn gateway() -> (Router, Calls) {
     let settings =
         Settings::from_args(&["--trusted-proxies", "10.0.0.0/8"]).expect("networks").public;
     (
-        router(GatewayState::new(auth), None, &settings, &crate::memory::Memory::new(&settings)),
+        router(
+            GatewayState::new(auth),
+            None,
+            &settings,
+            &crate::memory::MemoryBudgets::new(&settings),
+        ),
         calls,
     )
 }

@@ -3,7 +3,7 @@
 use super::{FILES, matches};
 use crate::{
     basic, bearer,
-    memory::Memory,
+    memory::MemoryBudgets,
     settings::Settings,
     state::GatewayState,
     test_support::{bare, fake_auth, send},
@@ -19,13 +19,13 @@ const MAX_SIZE: usize = 60_000;
 
 fn bearer_router(arguments: &[&str]) -> Router {
     let settings = Settings::from_args(arguments).expect("settings").public;
-    let memory = Memory::new(&settings);
+    let memory = MemoryBudgets::new(&settings);
     bearer::router(GatewayState::new(fake_auth().0), None, &settings, &memory)
 }
 
 fn basic_router() -> Router {
     let settings = Settings::from_args(&[]).expect("settings").public;
-    let memory = Memory::new(&settings);
+    let memory = MemoryBudgets::new(&settings);
     basic::router(GatewayState::new(fake_auth().0), &settings, &memory)
 }
 

@@ -1,6 +1,6 @@
 use super::router;
 use crate::{
-    memory::Memory,
+    memory::MemoryBudgets,
     settings::Settings,
     state::GatewayState,
     test_support::{TestResponse, authorized, bare, fake_auth, send},
@@ -20,7 +20,7 @@ async fn send_one(request: Request<Body>) -> TestResponse {
     let arguments = ["--cors-allowed-origins", "*"];
     let settings = Settings::from_args(&arguments).expect("valid").public;
     let state = GatewayState::new(fake_auth().0);
-    send(&router(state, &settings, &Memory::new(&settings)), request).await
+    send(&router(state, &settings, &MemoryBudgets::new(&settings)), request).await
 }
 
 async fn ask(path: &str, authorization: &str) -> TestResponse {

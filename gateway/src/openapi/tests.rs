@@ -22,14 +22,14 @@ fn variants(arguments: &[&str]) -> [Router; 2] {
         GatewayState::new(fake_auth().0),
         Some(unavailable_posts()),
         &settings,
-        &crate::memory::Memory::new(&settings),
+        &crate::memory::MemoryBudgets::new(&settings),
     );
     [
         bearer,
         basic::router(
             GatewayState::new(fake_auth().0),
             &settings,
-            &crate::memory::Memory::new(&settings),
+            &crate::memory::MemoryBudgets::new(&settings),
         ),
     ]
 }
@@ -254,7 +254,7 @@ async fn without_posts_service_there_are_no_routes_of_posts() {
         GatewayState::new(fake_auth().0),
         None,
         &settings,
-        &crate::memory::Memory::new(&settings),
+        &crate::memory::MemoryBudgets::new(&settings),
     );
     for (method, path) in [("GET", "/posts"), ("POST", "/posts"), ("DELETE", "/posts/1")] {
         send(&router, bare(method, path)).await.assert_error(404, "Not Found");

@@ -11,11 +11,20 @@ impl Posts {
         self.with_author(post).await
     }
 
-    /// The existing posts among these ids, each once, in no particular order.
-    pub async fn read_all(&self, ids: &[i64]) -> Result<Vec<PostWithAuthor>, PostError> {
+    /// Bytes of the text of the existing posts among these ids.
+    pub async fn size_of_all(&self, ids: &[i64]) -> Result<usize, PostError> {
         if ids.len() > MAX_POST_BATCH {
             return Err(PostError::RequestInvalid("a batch has at most 64 posts"));
         }
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let size = self.store.size_by_id(ids).await?;
+        Ok(usize::try_from(size).unwrap_or_default())
+    }
+
+    /// The existing posts among these ids, each once, in no particular order.
+    pub async fn read_all(&self, ids: &[i64]) -> Result<Vec<PostWithAuthor>, PostError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }

@@ -73,6 +73,12 @@ impl PostStore for SqlStore {
         Ok(rows.into_iter().map(post).collect())
     }
 
+    async fn size_by_id(&self, ids: &[i64]) -> Result<i64, StoreError> {
+        let sql = "SELECT coalesce(sum(octet_length(title) + octet_length(content)), 0) FROM ";
+        let select = self.statement(sql).push(" WHERE id").push_any(ids);
+        Ok(self.0.read::<(i64,)>(select).await?.pop().map_or(0, |(size,)| size))
+    }
+
     /// Reads only the contents of the posts that it returns.
     async fn page(&self, filter: &PostFilter) -> Result<PostRows, StoreError> {
         let sql = "SELECT id, author_id, title, content, created_at, updated_at, found FROM (

@@ -78,6 +78,9 @@ async fn lookups_omit_unknown_ids(store: &dyn PostStore) {
     found.sort_by_key(|post| post.id);
     assert_eq!(found, [one.clone(), two]);
     assert_eq!(store.posts_by_id(&[]).await.expect("read"), []);
+    let size = async |ids: &[i64]| store.size_by_id(ids).await.expect("read");
+    assert_eq!(size(&[one.id, 999, found[1].id]).await, 16, "titleone and titletwo");
+    assert_eq!(size(&[999]).await, 0);
     assert_eq!(store.author_of(one.id).await.expect("read"), Some(7));
     assert_eq!(store.author_of(999).await.expect("read"), None);
 }

@@ -148,7 +148,7 @@ mod tests {
     #[tokio::test]
     async fn unknown_methods_are_answered_at_once_and_share_one_label() {
         let (_reporter, health) = tonic_health::server::health_reporter();
-        let layer = CallLayer { trusted: Arc::default(), is_in_process: false };
+        let layer = CallLayer { trusted: Arc::default() };
         let mut service = layer.layer(Routes::new(health));
         let mut call = |path: &str| {
             let request = Request::builder().uri(path).header("content-type", "application/grpc");

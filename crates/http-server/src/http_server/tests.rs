@@ -1,7 +1,6 @@
 //! Limits of connections.
 
-use super::HttpListener;
-use crate::incoming::Incoming;
+use crate::listener::Listener;
 use axum::{Router, routing::get};
 use rolegate_program::shutdown::Shutdown;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -21,8 +20,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Serves until the test ends. `/slow` answers when it is notified.
 async fn serve(limit: usize) -> (SocketAddr, Arc<Notify>) {
     let address = "127.0.0.1:0".parse().expect("an address");
-    let incoming = Incoming::bind("LISTEN_ADDR", address, limit).await.expect("bound");
-    let (listener, notify) = (HttpListener { incoming, tls: None }, Arc::new(Notify::new()));
+    let listener = Listener::bind("LISTEN_ADDR", address, limit).await.expect("bound");
+    let notify = Arc::new(Notify::new());
     let address = listener.address();
     let slow = {
         let notify = Arc::clone(&notify);
@@ -35,7 +34,7 @@ async fn serve(limit: usize) -> (SocketAddr, Arc<Notify>) {
         .route("/", get(async || "quick"))
         .route("/slow", get(slow))
         .route("/large", get(async || vec![b'x'; LARGE]));
-    tokio::spawn(listener.serve(router, Shutdown::new()));
+    tokio::spawn(super::serve(listener, router, Shutdown::new()));
     (address, notify)
 }
 

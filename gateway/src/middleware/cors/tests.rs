@@ -19,12 +19,12 @@ fn variants(origins: &str) -> [Router; 2] {
             GatewayState::new(fake_auth().0),
             None,
             &settings,
-            &crate::memory::Memory::new(&settings),
+            &crate::memory::MemoryBudgets::new(&settings),
         ),
         basic::router(
             GatewayState::new(fake_auth().0),
             &settings,
-            &crate::memory::Memory::new(&settings),
+            &crate::memory::MemoryBudgets::new(&settings),
         ),
     ]
 }

@@ -68,6 +68,12 @@ impl PostStore for MemoryStore {
         Ok(posts.by_id.values().filter(|post| ids.contains(&post.id)).cloned().collect())
     }
 
+    async fn size_by_id(&self, ids: &[i64]) -> Result<i64, StoreError> {
+        let posts = self.posts_by_id(ids).await?;
+        let size: usize = posts.iter().map(|post| post.title.len() + post.content.len()).sum();
+        Ok(i64::try_from(size).expect("small"))
+    }
+
     async fn page(&self, filter: &PostFilter) -> Result<PostRows, StoreError> {
         let posts = self.posts()?;
         let matching = posts.by_id.values().filter(|post| {

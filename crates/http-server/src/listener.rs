@@ -1,13 +1,19 @@
-//! The accept loop of HTTP and gRPC: caps on connections, back-off on errors, `TCP_NODELAY`.
+//! The accept loop of HTTP and gRPC: caps on connections, back-off on errors, `TCP_NODELAY`, TLS.
 
-use crate::address_limit::{AddressLimit, AddressPermit};
+use crate::{
+    clients::{AddressLimit, AddressPermit},
+    refused_peer,
+};
+use rolegate_grpc_tls::{ServerTls, TlsStream};
 use rolegate_program::settings::SettingError;
+use rolegate_telemetry::log_once::LogOnce;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep_until, timeout, timeout_at},
 };
+use tokio_util::either::Either;
 
 /// Between two attempts to accept while the system is out of resources.
 const BACK_OFF: Duration = Duration::from_millis(100);
@@ -18,39 +24,43 @@ const ROOM_INTERVAL: Duration = Duration::from_millis(20);
 /// Between two log lines about a cap: a flood must not fill the log.
 const NOTICE_INTERVAL: Duration = Duration::from_secs(10);
 
+/// A connection without or with TLS, which is boxed because it takes much more memory.
+pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
+
 /// A bound TCP socket and the connections that it accepts.
 #[derive(Debug)]
-pub struct Incoming {
-    listener: TcpListener,
+pub struct Listener {
+    socket: TcpListener,
     address: SocketAddr,
+    tls: Option<Arc<ServerTls>>,
     permits: Arc<Semaphore>,
     per_address: Option<AddressLimit>,
     /// Accepted, and waits for room.
     newcomer: Option<Box<Newcomer>>,
     /// After an error, nothing is accepted until then.
     paused_until: Option<Instant>,
-    /// Of the cap on all connections.
-    limit_notice: LastNotice,
-    /// Of the cap per address, which one peer can reach: it must not hide the other.
-    address_notice: LastNotice,
+    notices: LogOnce<Cap>,
 }
 
-/// When a cap was last logged.
-#[derive(Debug, Default)]
-struct LastNotice(Option<Instant>);
+/// What was logged. The cap per address, which one peer can reach, must not hide the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cap {
+    All,
+    Address,
+}
 
 #[derive(Debug)]
 struct Newcomer {
     stream: TcpStream,
     peer: SocketAddr,
-    permit: Option<AddressPermit>,
+    permit: AddressPermit,
 }
 
 /// An accepted connection.
 #[derive(Debug)]
 pub struct Accepted {
-    /// The connection.
-    pub stream: TcpStream,
+    stream: TcpStream,
+    tls: Option<Arc<ServerTls>>,
     /// The address of the peer.
     pub peer: SocketAddr,
     /// Held as long as the connection.
@@ -61,10 +71,25 @@ pub struct Accepted {
 #[derive(Debug)]
 pub struct Permit {
     _connection: OwnedSemaphorePermit,
-    _address: Option<AddressPermit>,
+    _address: AddressPermit,
 }
 
-impl Incoming {
+impl Accepted {
+    /// Completes the TLS handshake, if the listener requires TLS. `None`, and a log line, if it fails.
+    pub async fn handshake(self, deadline: Instant) -> Option<(Stream, Permit)> {
+        let Self { stream, tls, peer, permit } = self;
+        let Some(tls) = tls else { return Some((Either::Left(stream), permit)) };
+        // Boxed, or every connection would take the memory of one with TLS.
+        match Box::pin(timeout_at(deadline, tls.acceptor().accept(stream))).await {
+            Ok(Ok(stream)) => return Some((Either::Right(Box::new(stream)), permit)),
+            Ok(Err(error)) => refused_peer::log_handshake_error(peer, &error),
+            Err(_elapsed) => tracing::debug!(%peer, "the TLS handshake timed out"),
+        }
+        None
+    }
+}
+
+impl Listener {
     /// Binds the address of the setting `variable`. Of more than `max_connections`, one waits for
     /// room and the others in the backlog of the kernel.
     pub async fn bind(
@@ -73,17 +98,17 @@ impl Incoming {
         max_connections: usize,
     ) -> Result<Self, SettingError> {
         let bound = async {
-            let listener = TcpListener::bind(address).await?;
-            let address = listener.local_addr()?;
+            let socket = TcpListener::bind(address).await?;
+            let address = socket.local_addr()?;
             io::Result::Ok(Self {
-                listener,
+                socket,
                 address,
+                tls: None,
                 permits: Arc::new(Semaphore::new(max_connections)),
                 per_address: None,
                 newcomer: None,
                 paused_until: None,
-                limit_notice: LastNotice::default(),
-                address_notice: LastNotice::default(),
+                notices: LogOnce::at_most(2, NOTICE_INTERVAL),
             })
         };
         bound.await.map_err(|error| {
@@ -95,6 +120,25 @@ impl Incoming {
     #[must_use]
     pub fn limit_per_address(self, limit: AddressLimit) -> Self {
         Self { per_address: Some(limit), ..self }
+    }
+
+    /// Requires TLS, if `tls` is given.
+    #[must_use]
+    pub fn with_tls(self, tls: Option<Arc<ServerTls>>) -> Self {
+        Self { tls, ..self }
+    }
+
+    /// Whether it requires TLS.
+    #[must_use]
+    pub fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Its URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.has_tls() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
     }
 
     /// The bound address, with the real port if the setting has port 0.
@@ -112,7 +156,7 @@ impl Incoming {
                     sleep_until(until).await;
                     self.paused_until = None;
                 }
-                match self.listener.accept().await {
+                match self.socket.accept().await {
                     Ok((stream, peer)) => {
                         self.newcomer = self.admit(stream, peer).map(Box::new);
                     }
@@ -126,7 +170,8 @@ impl Incoming {
                 // Without it small messages wait for the ACK of the previous one.
                 let _ = stream.set_nodelay(true);
                 let permit = Permit { _connection: connection, _address: permit };
-                return Accepted { stream, peer, permit };
+                let tls = self.tls.clone();
+                return Accepted { stream, tls, peer, permit };
             }
         }
     }
@@ -137,10 +182,10 @@ impl Incoming {
             return Some(Newcomer { stream, peer, permit: None });
         };
         if let Some(permit) = limit.acquire(peer.ip()) {
-            return Some(Newcomer { stream, peer, permit: Some(permit) });
+            return Some(Newcomer { stream, peer, permit });
         }
         let limit = limit.max();
-        if self.address_notice.is_due() {
+        if self.notices.is_due(Cap::Address) {
             tracing::warn!(
                 address = %self.address, peer = %peer.ip(), limit,
                 "MAX_CONNECTIONS_PER_ADDRESS reached: further connections of this peer are closed"
@@ -157,7 +202,7 @@ impl Incoming {
             if let Ok(Ok(permit)) = timeout(wait, permit).await {
                 return permit;
             }
-            if self.limit_notice.is_due() {
+            if self.notices.is_due(Cap::All) {
                 tracing::warn!(
                     address = %self.address,
                     "connection limit reached: newcomers replace idle connections, or wait"
@@ -180,86 +225,5 @@ impl Incoming {
     }
 }
 
-impl LastNotice {
-    /// Whether a line is to be logged now, which counts it.
-    fn is_due(&mut self) -> bool {
-        let is_due = self.0.is_none_or(|last| last.elapsed() >= NOTICE_INTERVAL);
-        if is_due {
-            self.0 = Some(Instant::now());
-        }
-        is_due
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::{BACK_OFF, Incoming};
-    use crate::address_limit::AddressLimit;
-    use std::{io, time::Duration};
-    use tokio::{
-        io::AsyncReadExt as _,
-        net::TcpStream,
-        time::{Instant, timeout},
-    };
-
-    async fn listen(limit: usize) -> Incoming {
-        let address = "127.0.0.1:0".parse().expect("an address");
-        Incoming::bind("LISTEN_ADDR", address, limit).await.expect("bound")
-    }
-
-    async fn connect(incoming: &Incoming) -> TcpStream {
-        TcpStream::connect(incoming.address()).await.expect("connected")
-    }
-
-    #[tokio::test]
-    async fn at_the_limit_a_connection_waits_until_another_ends() {
-        let mut incoming = listen(2).await;
-        let (_one, _two) = (connect(&incoming).await, connect(&incoming).await);
-        let third = connect(&incoming).await;
-        let first = incoming.accept(|| false).await;
-        let _second = incoming.accept(|| false).await;
-        let waited = timeout(Duration::from_millis(50), incoming.accept(|| false)).await;
-        assert!(waited.is_err(), "a third was accepted");
-        drop(first);
-        let accepted = incoming.accept(|| false).await;
-        assert_eq!(accepted.peer, third.local_addr().expect("bound"), "cancelling loses it");
-    }
-
-    #[tokio::test]
-    async fn an_address_beyond_its_limit_is_closed_and_others_are_accepted() {
-        let limit = AddressLimit::new(1, "".parse().expect("no networks"));
-        let mut incoming = listen(9).await.limit_per_address(limit);
-        let _first = connect(&incoming).await;
-        let accepted = incoming.accept(|| false).await;
-        let mut second = connect(&incoming).await;
-        let waited = timeout(Duration::from_millis(50), incoming.accept(|| false)).await;
-        assert!(waited.is_err(), "accepted");
-        assert_eq!(second.read(&mut [0]).await.expect("closed"), 0);
-        drop(accepted);
-        let third = connect(&incoming).await;
-        let accepted = incoming.accept(|| false).await;
-        assert_eq!(accepted.peer, third.local_addr().expect("bound"));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_pause_after_an_error_survives_a_cancelled_accept() {
-        let mut incoming = listen(9).await;
-        let _client = connect(&incoming).await;
-        let start = Instant::now();
-        incoming.back_off(&io::Error::other("too many open files"), || false);
-        for _ in 0..4 {
-            let accepted = timeout(BACK_OFF / 5, incoming.accept(|| false)).await;
-            assert!(accepted.is_err(), "accepted after {:?}", start.elapsed());
-        }
-        incoming.accept(|| false).await;
-        assert!(start.elapsed() >= BACK_OFF, "{:?}", start.elapsed());
-    }
-
-    #[tokio::test]
-    async fn a_peer_at_its_own_limit_does_not_hide_the_limit_of_all() {
-        let mut incoming = listen(1).await;
-        assert!(incoming.address_notice.is_due());
-        assert!(!incoming.address_notice.is_due());
-        assert!(incoming.limit_notice.is_due());
-    }
-}
+mod tests;

@@ -1,0 +1,80 @@
+//! The deadlines of a connection.
+
+use super::{GuardedStream, HEAD_TIMEOUT, WRITE_TIMEOUT};
+use crate::open_connections::{Activity, tests::activity};
+use std::{io::ErrorKind, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex},
+    time::{Instant, advance, sleep},
+};
+
+fn connection() -> (DuplexStream, GuardedStream<DuplexStream>, Arc<Activity>) {
+    let (client, server) = duplex(8);
+    let activity = activity();
+    (client, GuardedStream::new(server, Arc::clone(&activity)), activity)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_incomplete_head_times_out() {
+    let (mut client, mut server, _) = connection();
+    let start = Instant::now();
+    client.write_all(b"GET").await.expect("sent");
+    assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 3);
+    let error = server.read(&mut [0; 8]).await.expect_err("incomplete");
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert_eq!(start.elapsed(), HEAD_TIMEOUT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_running_request_and_an_idle_connection_have_no_head_deadline() {
+    let (mut client, mut server, activity) = connection();
+    client.write_all(b"GET").await.expect("sent");
+    assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 3);
+    assert!(activity.begin_request());
+    advance(HEAD_TIMEOUT * 2).await;
+    client.write_all(b"body").await.expect("sent");
+    assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 4);
+    activity.end_request();
+    advance(HEAD_TIMEOUT * 2).await;
+    client.write_all(b"GET").await.expect("sent");
+    assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 3);
+}
+
+async fn time_until_closed(server: &mut GuardedStream<DuplexStream>) -> Duration {
+    let start = Instant::now();
+    let error = server.write_all(&[0; 1024]).await.expect_err("8 bytes fit");
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    start.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_times_out() {
+    let (_client, mut server, _) = connection();
+    assert_eq!(time_until_closed(&mut server).await, WRITE_TIMEOUT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_does_a_client_that_reads_a_few_bytes_again_and_again() {
+    let (mut client, mut server, _) = connection();
+    tokio::spawn(async move {
+        while client.read_exact(&mut [0]).await.is_ok() {
+            sleep(Duration::from_secs(1)).await;
+        }
+    });
+    assert_eq!(time_until_closed(&mut server).await, WRITE_TIMEOUT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_response_has_its_own_time() {
+    let (mut client, mut server, _) = connection();
+    tokio::spawn(async move {
+        loop {
+            sleep(WRITE_TIMEOUT * 2 / 3).await;
+            client.read_exact(&mut [0; 16]).await.expect("sent");
+        }
+    });
+    for _ in 0..3 {
+        server.write_all(&[0; 16]).await.expect("in time");
+        server.flush().await.expect("flushed");
+    }
+}

@@ -1,0 +1,102 @@
+//! Which connection is closed for a newcomer.
+
+use super::{Activity, OpenConnections};
+use std::{
+    future::pending,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+
+/// The activity of a connection in a table of its own.
+pub(crate) fn activity() -> Arc<Activity> {
+    Arc::new(Activity::new(&Arc::default()))
+}
+
+#[test]
+fn a_connection_is_idle_from_its_last_response_to_the_first_byte_of_the_next_request() {
+    let ticks = Arc::default();
+    let connection = Activity::new(&ticks);
+    let opened = connection.idle_since().expect("idle");
+    assert!(connection.begin_head() && connection.begin_request());
+    assert_eq!(connection.idle_since(), None);
+    ticks.fetch_add(1, Relaxed);
+    connection.end_request();
+    assert_eq!(connection.idle_since(), None, "its response may not be written yet");
+    connection.rest();
+    assert!(connection.idle_since() > Some(opened));
+    // A head that arrived with the previous one.
+    assert!(connection.begin_request());
+    assert!(!connection.try_close(opened) && !connection.try_close(opened + 1));
+}
+
+#[test]
+fn a_response_that_the_peer_has_not_taken_keeps_the_connection() {
+    let connection = activity();
+    let since = connection.idle_since().expect("idle");
+    connection.set_blocked(true);
+    assert!(!connection.try_close(since));
+    connection.set_blocked(false);
+    assert!(connection.try_close(since));
+}
+
+#[test]
+fn a_closed_connection_serves_nothing() {
+    let connection = activity();
+    let since = connection.idle_since().expect("idle");
+    assert!(connection.try_close(since) && !connection.try_close(since));
+    assert!(!connection.begin_head() && !connection.begin_request());
+    assert_eq!(connection.idle_since(), None);
+}
+
+fn open(connections: &OpenConnections) -> Arc<Activity> {
+    let mut opened = None;
+    connections.spawn(|activity, entry| {
+        opened = Some(activity);
+        tokio::spawn(async move {
+            let _entry = entry;
+            pending::<()>().await;
+        })
+        .abort_handle()
+    });
+    opened.expect("spawned")
+}
+
+#[tokio::test]
+async fn the_connection_that_has_been_idle_longest_is_closed_first() {
+    let connections = OpenConnections::default();
+    let all: Vec<_> = (0..200).map(|_| open(&connections)).collect();
+    for used in [1, 0] {
+        connections.tick();
+        assert!(all[used].begin_request());
+        all[used].end_request();
+        all[used].rest();
+    }
+    assert!(all[2].begin_request());
+    // By the age of the connection where the ticks are equal.
+    for (closed, expected) in (3..200).chain([1, 0]).enumerate() {
+        assert!(connections.close_longest_idle(), "{closed} closed");
+        assert!(!all[expected].begin_head(), "{expected} is open, {closed} closed");
+    }
+    assert!(!connections.close_longest_idle(), "the last one serves a request");
+}
+
+#[tokio::test]
+async fn a_candidate_that_serves_again_is_skipped() {
+    let connections = OpenConnections::default();
+    let all: Vec<_> = (0..3).map(|_| open(&connections)).collect();
+    assert!(connections.close_longest_idle());
+    assert!(all[1].begin_request());
+    connections.tick();
+    all[1].end_request();
+    all[1].rest();
+    assert!(connections.close_longest_idle());
+    assert!(all[1].begin_head() && !all[2].begin_head());
+}
+
+#[tokio::test]
+async fn an_ended_connection_leaves_the_table() {
+    let connections = OpenConnections::default();
+    connections.spawn(|_, entry| tokio::spawn(async move { drop(entry) }).abort_handle());
+    while !connections.lock().open.is_empty() {
+        tokio::task::yield_now().await;
+    }
+}
