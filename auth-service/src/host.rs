@@ -20,7 +20,8 @@ use rolegate_proto::{
 };
 use rolegate_sql_store::{Backoff, DatabaseUrl};
 use rolegate_telemetry::logs::error_chain;
-use std::{error::Error, sync::Arc, thread};
+use std::{error::Error, path::PathBuf, sync::Arc, thread};
+use tokio::task::spawn_blocking;
 use tonic::service::Routes;
 
 /// The only method with long messages.
@@ -45,6 +46,8 @@ pub struct Config {
     pub engine: rolegate_bcrypt_lanes::Settings,
     /// Limits and switches of the use cases.
     pub policy: Policy,
+    /// The file of passwords that may not be chosen.
+    pub blocklist: Option<PathBuf>,
     /// Callers whose request ids, client addresses and traces are accepted.
     pub trusted_gateways: CidrSet,
 }
@@ -62,6 +65,14 @@ impl AuthService {
     /// it and creates the admin. Binds no socket.
     pub async fn open(config: Config) -> Result<Self, Failure> {
         let keyring = config.keys.read()?;
+        let mut policy = config.policy;
+        if let Some(path) = config.blocklist {
+            let blocklist = spawn_blocking(move || BlocklistFile::load(&path)).await;
+            let blocklist = blocklist.map_err(failed)??;
+            blocklist.log();
+            policy.passwords.blocklist = Some(blocklist);
+        }
+        let blocklist = policy.passwords.blocklist.clone();
         if !token::self_test() {
             return Err(Failure::Other("the HS256 self-test of RFC 7515 failed".into()));
         }
@@ -76,9 +87,7 @@ impl AuthService {
             "loaded the keys of access tokens"
         );
         let tokens = Tokens::new(keyring);
-        let (policy, initial_password) = (config.policy, config.initial_password);
-        let blocklist = policy.passwords.blocklist.clone();
-        blocklist.iter().for_each(BlocklistFile::log);
+        let initial_password = config.initial_password;
         let accounts =
             Accounts::new(Arc::clone(&store), hasher, tokens.clone(), policy, initial_password)
                 .map_err(failed)?;

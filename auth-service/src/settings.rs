@@ -194,12 +194,13 @@ impl ServiceSettings {
             peppers: self.peppers()?,
             engine: self.engine(),
             policy: Policy {
-                passwords: self.password_rules()?,
+                passwords: PasswordRules { min_length: self.password_min_length, blocklist: None },
                 login_failure_limit: self.login_failure_limit,
                 basic_cache_ttl: Duration::from_secs(self.basic_cache_ttl_seconds.into()),
                 registration_open: self.registration == "open",
                 registration_limit: self.registration_limit,
             },
+            blocklist: self.password_blocklist_file.clone(),
             trusted_gateways,
         })
     }

@@ -54,7 +54,7 @@ struct Profile {
 /// Serves until it is killed; prints its address on stdout.
 pub(crate) async fn serve(options: BaselineOptions) -> Result<(), Failure> {
     // Installing the provider twice is harmless.
-    let _ = jsonwebtoken::crypto::rust_crypto::DEFAULT_PROVIDER.install_default();
+    let _ = rolegate_auth_service::token::PROVIDER.install_default();
     let mut validation = Validation::new(Algorithm::HS256);
     validation.leeway = 0;
     let monolith = Monolith {

@@ -53,8 +53,6 @@ impl LoadUser {
 
 /// All users, with tokens valid for 30 minutes.
 pub(crate) fn with_tokens() -> Result<Vec<LoadUser>, Failure> {
-    // Installing the provider twice is harmless.
-    let _ = jsonwebtoken::crypto::rust_crypto::DEFAULT_PROVIDER.install_default();
     let keyring = Keyring::new(&SecretString::from(SIGNING_SECRET), &[])?;
     let tokens = Tokens::new(keyring);
     (FIRST_ID..).take(COUNT).map(|id| with_token(id, &tokens)).collect()

@@ -2,9 +2,9 @@
 
 use e2e::{
     SIGNING_SECRET, TestApp, TestSetup, for_all_deployments, for_one_deployment,
-    for_two_deployments, token,
+    for_two_deployments,
+    token::{self, Algorithm},
 };
-use jsonwebtoken::Algorithm;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -100,7 +100,7 @@ async fn other_secrets_and_algorithms_are_rejected(setup: TestSetup) {
     let payload = claims.to_string();
     expect_refused(&app, &token::signed(&token::plain_header(), &claims, "another secret")).await;
     expect_refused(&app, &token::signed(&token::plain_header(), &claims, "")).await;
-    for (name, algorithm) in [("HS384", Algorithm::HS384), ("HS512", Algorithm::HS512)] {
+    for (name, algorithm) in [("HS384", Algorithm::Hs384), ("HS512", Algorithm::Hs512)] {
         let header = json!({ "typ": "JWT", "alg": name }).to_string();
         expect_refused(&app, &token::signed_text(&header, &payload, SECRET, algorithm)).await;
     }
@@ -182,7 +182,7 @@ async fn exp_other_than_an_integer_is_rejected(setup: TestSetup) {
     let claims = without(claims, "exp").to_string();
     for exp in ["1e999", "NaN", "Infinity", "4e9x", "18446744073709551616"] {
         let payload = claims.replacen('{', &format!("{{\"exp\":{exp},"), 1);
-        let minted = token::signed_text(&header, &payload, SECRET, Algorithm::HS256);
+        let minted = token::signed_text(&header, &payload, SECRET, Algorithm::Hs256);
         expect_refused(&app, &minted).await;
     }
 }
@@ -194,7 +194,7 @@ async fn malformed_token_is_rejected(setup: TestSetup) {
     app.bearer.with_token(&good).get("/profile").await.expect(200);
     let header = token::plain_header().to_string();
     let hs256 =
-        |header: &str, payload: &str| token::signed_text(header, payload, SECRET, Algorithm::HS256);
+        |header: &str, payload: &str| token::signed_text(header, payload, SECRET, Algorithm::Hs256);
     let parts: Vec<_> = good.split('.').collect();
     let (first, payload, signature) = (parts[0], parts[1], parts[2]);
     let padded = with(claims.clone(), "padding", json!("x".repeat(4096)));

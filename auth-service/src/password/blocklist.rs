@@ -1,91 +1,114 @@
-//! Common passwords, which users may not choose.
+//! Common passwords, which users may not choose: `PASSWORD_BLOCKLIST_FILE`, which can be read again.
 //!
-//! - `digests`: reads them from a file.
-//! - `file`: `PASSWORD_BLOCKLIST_FILE`, which can be read again.
+//! - `digests`: reads the lines of the file.
 
 mod digests;
-mod file;
 
-pub use file::BlocklistFile;
-
-use digests::{BlocklistError, Digest, for_each};
+use digests::{BlocklistError, for_each, of_password};
+use rolegate_program::settings::SettingError;
 use std::{
-    fs::File,
-    io::{Seek as _, SeekFrom},
-    path::Path,
+    fmt,
+    io::Seek as _,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
-/// The first two bytes of a digest choose a bucket.
-const BUCKETS: usize = 1 << 16;
+const SETTING: &str = "PASSWORD_BLOCKLIST_FILE";
 
-/// The other bytes of a digest.
-type Rest = [u8; 6];
-
-/// 64 bits of the SHA-1 digest of each password: 6 bytes an entry and 512 KiB in all. A password that is
-/// not listed is taken for one that is with a probability of 2⁻⁶⁴ for each entry.
-pub(crate) struct Blocklist {
-    /// Where each bucket begins, and the end of the last.
-    starts: Vec<usize>,
-    /// Sorted within each bucket.
-    rests: Vec<Rest>,
-}
+/// 64 bits of the SHA-1 digest of each password, sorted: 8 bytes an entry. A password that is not listed is
+/// taken for one that is with a probability of 2⁻⁶⁴ for each entry.
+struct Blocklist(Vec<u64>);
 
 impl Blocklist {
     /// Reads the file twice, to count and to keep, so that nothing else takes memory.
-    pub(crate) fn read(path: &Path) -> Result<Self, BlocklistError> {
+    fn read(path: &Path) -> Result<Self, BlocklistError> {
         let mut file = digests::open(path)?;
-        let mut starts = vec![0; BUCKETS + 1];
-        for_each(&file, |digest| starts[bucket(digest) + 1] += 1)?;
-        for bucket in 0..BUCKETS {
-            starts[bucket + 1] += starts[bucket];
-        }
-        let mut rests = vec![Rest::default(); starts[BUCKETS]];
-        if rests.is_empty() {
+        let mut count = 0;
+        for_each(&file, |_| count += 1)?;
+        if count == 0 {
             return Err(BlocklistError::Empty);
         }
-        fill(&mut file, &starts, &mut rests)?;
-        for bucket in 0..BUCKETS {
-            rests[starts[bucket]..starts[bucket + 1]].sort_unstable();
+        file.rewind()?;
+        let (mut digests, mut seen) = (Vec::with_capacity(count), 0);
+        for_each(&file, |digest| {
+            seen += 1;
+            if seen <= count {
+                digests.push(digest);
+            }
+        })?;
+        if seen != count {
+            return Err(BlocklistError::Changed);
         }
-        Ok(Self { starts, rests })
+        digests.sort_unstable();
+        Ok(Self(digests))
+    }
+
+    fn contains(&self, password: &str) -> bool {
+        self.0.binary_search(&of_password(password.as_bytes())).is_ok()
+    }
+}
+
+/// The passwords in a file. Clones share them.
+#[derive(Clone)]
+pub struct BlocklistFile(Arc<Shared>);
+
+struct Shared {
+    path: PathBuf,
+    current: RwLock<Blocklist>,
+    /// Held during a reload: two at once would take the memory of three lists.
+    reload: Mutex<()>,
+}
+
+impl BlocklistFile {
+    /// Reads the file. Blocks: 10 million lines take seconds.
+    pub fn load(path: &Path) -> Result<Self, SettingError> {
+        let current = RwLock::new(read(path)?);
+        let shared = Shared { path: path.to_owned(), current, reload: Mutex::default() };
+        Ok(Self(Arc::new(shared)))
+    }
+
+    /// Reads the file again. On an error the old passwords stay. Blocks.
+    pub fn reload(&self) {
+        let _turn = self.0.reload.lock().unwrap_or_else(PoisonError::into_inner);
+        match read(&self.0.path) {
+            Ok(new) => {
+                let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
+                let old = std::mem::replace(&mut *current, new);
+                drop(current);
+                drop(old);
+                self.log();
+            }
+            Err(error) => {
+                tracing::error!(%error, "cannot reload the refused passwords; keeping the old ones");
+            }
+        }
+    }
+
+    /// Says in the log how many passwords are refused.
+    pub(crate) fn log(&self) {
+        tracing::info!(passwords = self.count(), "loaded the refused passwords");
+    }
+
+    /// Lines with a password or a digest.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.current.read().unwrap_or_else(PoisonError::into_inner).0.len()
     }
 
     pub(crate) fn contains(&self, password: &str) -> bool {
-        let digest = digests::of_password(password.as_bytes());
-        let bucket = bucket(digest);
-        let rests = &self.rests[self.starts[bucket]..self.starts[bucket + 1]];
-        rests.binary_search(&rest(digest)).is_ok()
-    }
-
-    /// Lines of the file that are passwords or digests.
-    pub(crate) fn len(&self) -> usize {
-        self.rests.len()
+        self.0.current.read().unwrap_or_else(PoisonError::into_inner).contains(password)
     }
 }
 
-/// Puts each digest into its bucket. A file that changed between both reads fits no longer.
-fn fill(file: &mut File, starts: &[usize], rests: &mut [Rest]) -> Result<(), BlocklistError> {
-    file.seek(SeekFrom::Start(0))?;
-    let mut next = starts.to_vec();
-    let mut fits = true;
-    for_each(file, |digest| {
-        let bucket = bucket(digest);
-        if next[bucket] < starts[bucket + 1] {
-            rests[next[bucket]] = rest(digest);
-            next[bucket] += 1;
-        } else {
-            fits = false;
-        }
-    })?;
-    if fits && next[..BUCKETS] == starts[1..] { Ok(()) } else { Err(BlocklistError::Changed) }
+fn read(path: &Path) -> Result<Blocklist, SettingError> {
+    Blocklist::read(path)
+        .map_err(|error| SettingError::new(SETTING, format!("{} {error}", path.display())))
 }
 
-fn bucket([first, second, ..]: Digest) -> usize {
-    usize::from(first) << 8 | usize::from(second)
-}
-
-fn rest([_, _, rest @ ..]: Digest) -> Rest {
-    rest
+impl fmt::Debug for BlocklistFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("BlocklistFile").field(&self.0.path).finish()
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! The keys that sign and verify access tokens.
 
+use super::hs256;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use jsonwebtoken::{Algorithm::HS256, DecodingKey, EncodingKey, Header, crypto};
 use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// HS256 requires a key of at least the size of the hash output (RFC 7518, section 3.2).
@@ -24,10 +26,12 @@ pub enum KeyringError {
 
 pub(crate) struct Key {
     id: String,
-    /// The encoded header of every token that it signs.
-    header: String,
-    /// HMAC-SHA-256 with the secret, before any input.
-    mac: Hmac<Sha256>,
+    /// The header of the tokens that it signs, but those with a mark.
+    header: Header,
+    /// The same, encoded.
+    encoded_header: String,
+    signs: EncodingKey,
+    verifies: DecodingKey,
 }
 
 impl Keyring {
@@ -56,7 +60,7 @@ impl Keyring {
 
     /// The key whose tokens have exactly this encoded header.
     pub(super) fn by_header(&self, header: &str) -> Option<&Key> {
-        self.keys.iter().find(|key| key.header == header)
+        self.keys.iter().find(|key| key.encoded_header == header)
     }
 
     pub(super) fn signing(&self) -> &Key {
@@ -74,42 +78,52 @@ impl Key {
         Self::from_bytes(secret.expose_secret().as_bytes())
     }
 
-    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, KeyringError> {
+    fn from_bytes(bytes: &[u8]) -> Result<Self, KeyringError> {
         if bytes.len() < MIN_KEY_BYTES {
             return Err(KeyringError::TooShort);
         }
-        // Secrets of any length are keys of HMAC.
-        let mac = Hmac::new_from_slice(bytes).map_err(|_| KeyringError::TooShort)?;
+        // Once in a process; a later attempt changes nothing.
+        let _ = hs256::PROVIDER.install_default();
         let id = key_id(bytes);
-        let header = format!(r#"{{"typ":"JWT","alg":"HS256","kid":"{id}"}}"#);
-        Ok(Self { id, header: URL_SAFE_NO_PAD.encode(header), mac })
+        let header = Header { kid: Some(id.clone()), ..Header::new(HS256) };
+        let json = serde_json::to_vec(&header).expect("text and absent members");
+        Ok(Self {
+            id,
+            header,
+            encoded_header: URL_SAFE_NO_PAD.encode(json),
+            signs: EncodingKey::from_secret(bytes),
+            verifies: DecodingKey::from_secret(bytes),
+        })
     }
 
-    pub(super) fn header(&self) -> &str {
-        &self.header
+    /// A token with these claims, and with a mark if there is one.
+    pub(super) fn encode(
+        &self,
+        claims: &impl Serialize,
+        mark: Option<u64>,
+    ) -> jsonwebtoken::errors::Result<String> {
+        let mut header = self.header.clone();
+        if let Some(until) = mark {
+            header.extras.insert("marked_until", until);
+        }
+        jsonwebtoken::encode(&header, claims, &self.signs)
     }
 
-    /// The encoded header of a token with this mark.
-    pub(super) fn marked_header(&self, until: u64) -> String {
-        let id = &self.id;
-        let header =
-            format!(r#"{{"typ":"JWT","alg":"HS256","kid":"{id}","marked_until":{until}}}"#);
-        URL_SAFE_NO_PAD.encode(header)
-    }
-
-    /// The signature of a message, encoded.
-    pub(super) fn sign(&self, message: &str) -> String {
-        let mac = self.mac.clone().chain_update(message);
-        URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes())
-    }
-
-    /// Whether this is the encoded signature of the message. Compares in constant time.
+    /// Whether this is the encoded signature of the message.
     pub(super) fn verify(&self, message: &str, signature: &str) -> bool {
-        // The size of SHA-256, and room for what is too long.
-        let mut bytes = [0; 48];
-        let decoded = URL_SAFE_NO_PAD.decode_slice(signature, &mut bytes);
-        decoded.is_ok_and(|length| {
-            self.mac.clone().chain_update(message).verify_slice(&bytes[..length]).is_ok()
+        crypto::verify(signature, message.as_bytes(), &self.verifies, HS256).unwrap_or(false)
+    }
+
+    /// Checks HS256 against the example of RFC 7515, appendix A.1.
+    pub(super) fn self_test() -> bool {
+        const KEY: &str = "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow";
+        const MESSAGE: &str = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.\
+            eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
+        const SIGNATURE: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+        let key = URL_SAFE_NO_PAD.decode(KEY).ok().and_then(|key| Self::from_bytes(&key).ok());
+        key.is_some_and(|key| {
+            let signed = crypto::sign(MESSAGE.as_bytes(), &key.signs, HS256);
+            signed.is_ok_and(|signed| signed == SIGNATURE) && key.verify(MESSAGE, SIGNATURE)
         })
     }
 }

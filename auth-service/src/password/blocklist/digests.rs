@@ -1,6 +1,6 @@
 //! Reads the digests of a file of passwords.
 
-use sha1::{Digest as _, Sha1};
+use sha1::{Digest, Sha1};
 use std::{
     fs::File,
     io::{self, BufRead as _, BufReader, Read as _},
@@ -17,12 +17,9 @@ const BUFFER_SIZE: usize = 64 * 1024;
 const SHA1_DIGITS: usize = 40;
 const NTLM_DIGITS: usize = 32;
 
-/// The first 64 bits of a SHA-1 digest, which public lists of leaked passwords use.
-pub(super) type Digest = [u8; 8];
-
 /// A file is no list of passwords. Displayed after its path; never quotes a line.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum BlocklistError {
+pub(super) enum BlocklistError {
     /// It cannot be read.
     #[error("{}", explain(.0))]
     Io(#[from] io::Error),
@@ -69,15 +66,15 @@ pub(super) fn open(path: &Path) -> Result<File, BlocklistError> {
     Ok(File::open(path)?)
 }
 
-pub(super) fn of_password(password: &[u8]) -> Digest {
+/// The first 64 bits of the SHA-1 digest, which public lists of leaked passwords use.
+pub(super) fn of_password(password: &[u8]) -> u64 {
     let digest: [u8; 20] = Sha1::digest(password).into();
-    let [digest @ .., _, _, _, _, _, _, _, _, _, _, _, _] = digest;
-    digest
+    digest.into_iter().take(8).fold(0, |number, byte| number << 8 | u64::from(byte))
 }
 
 /// Calls `act` with the digest of each line that is not empty. Lines end in LF or CR LF; what is not
 /// UTF-8 is no password here and does no harm.
-pub(super) fn for_each(file: &File, mut act: impl FnMut(Digest)) -> Result<(), BlocklistError> {
+pub(super) fn for_each(file: &File, mut act: impl FnMut(u64)) -> Result<(), BlocklistError> {
     let mut reader = BufReader::with_capacity(BUFFER_SIZE, file.take(MAX_FILE_SIZE));
     let mut line = Vec::new();
     for number in 1.. {
@@ -89,33 +86,30 @@ pub(super) fn for_each(file: &File, mut act: impl FnMut(Digest)) -> Result<(), B
             return Err(BlocklistError::LongLine(number));
         }
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
-        let text =
-            if number == 1 { text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text) } else { text };
+        let mut text = text.strip_suffix(b"\r").unwrap_or(text);
+        if number == 1 {
+            text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        }
         if text.contains(&0) {
             return Err(BlocklistError::Nul(number));
         }
-        let (digits, count) =
-            text.split_at(text.iter().position(|b| *b == b':').unwrap_or(text.len()));
-        let is_counted = count.len() > 1 && count[1..].iter().all(u8::is_ascii_digit);
-        if is_counted && digits.len() == NTLM_DIGITS && digits.iter().all(u8::is_ascii_hexdigit) {
+        let digits = str::from_utf8(text).ok().and_then(digits).unwrap_or_default();
+        if digits.len() == NTLM_DIGITS && text.len() > NTLM_DIGITS {
             return Err(BlocklistError::Ntlm(number));
         }
-        let listed = (is_counted || count.is_empty()).then(|| parse(digits)).flatten();
-        match listed {
-            Some(digest) => act(digest),
-            None if text.is_empty() => {}
-            None => act(of_password(text)),
+        let listed = digits.get(..16).filter(|_| digits.len() == SHA1_DIGITS);
+        if let Some(digest) = listed.and_then(|it| u64::from_str_radix(it, 16).ok()) {
+            act(digest);
+        } else if !text.is_empty() {
+            act(of_password(text));
         }
     }
     Ok(())
 }
 
-/// The digest in 40 hex digits.
-fn parse(digits: &[u8]) -> Option<Digest> {
-    if digits.len() != SHA1_DIGITS || !digits.iter().all(u8::is_ascii_hexdigit) {
-        return None;
-    }
-    let digits = str::from_utf8(digits).ok()?.get(..16)?;
-    u64::from_str_radix(digits, 16).ok().map(u64::to_be_bytes)
+/// The hex digits of a line that has nothing else, except for a count behind a colon.
+fn digits(text: &str) -> Option<&str> {
+    let (digits, count) = text.split_once(':').unwrap_or((text, "0"));
+    let is_counted = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+    (is_counted && digits.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(digits)
 }

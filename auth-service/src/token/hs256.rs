@@ -1,0 +1,59 @@
+//! HS256 for `jsonwebtoken` by the `hmac` crate: its own providers bring RSA and elliptic curves.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use jsonwebtoken::{
+    Algorithm, AlgorithmFamily,
+    crypto::{CryptoProvider, JwtSigner, JwtVerifier, KeyUtils},
+    errors::{ErrorKind, Result},
+    signature::{Error, Signer, Verifier},
+};
+use sha2::Sha256;
+
+/// Signs and verifies HS256 and nothing else.
+pub static PROVIDER: CryptoProvider = CryptoProvider {
+    signer_factory: |algorithm, key| {
+        Ok(Box::new(Hs256::new(*algorithm, key.family(), key.as_bytes())?))
+    },
+    verifier_factory: |algorithm, key| {
+        Ok(Box::new(Hs256::new(*algorithm, key.family(), key.try_get_as_bytes()?)?))
+    },
+    key_utils: KeyUtils::new_unimplemented(),
+};
+
+/// HMAC-SHA-256 with a key, before any input.
+struct Hs256(Hmac<Sha256>);
+
+impl Hs256 {
+    fn new(algorithm: Algorithm, family: AlgorithmFamily, key: &[u8]) -> Result<Self> {
+        if (algorithm, family) != (Algorithm::HS256, AlgorithmFamily::Hmac) {
+            return Err(ErrorKind::InvalidAlgorithm.into());
+        }
+        Ok(Self(Hmac::new_from_slice(key).map_err(|_| ErrorKind::InvalidKeyFormat)?))
+    }
+}
+
+impl Signer<Vec<u8>> for Hs256 {
+    fn try_sign(&self, message: &[u8]) -> std::result::Result<Vec<u8>, Error> {
+        Ok(self.0.clone().chain_update(message).finalize().into_bytes().to_vec())
+    }
+}
+
+impl Verifier<Vec<u8>> for Hs256 {
+    /// Compares in constant time.
+    fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), Error> {
+        let mac = self.0.clone().chain_update(message);
+        mac.verify_slice(signature).map_err(|_| Error::new())
+    }
+}
+
+impl JwtSigner for Hs256 {
+    fn algorithm(&self) -> Algorithm {
+        Algorithm::HS256
+    }
+}
+
+impl JwtVerifier for Hs256 {
+    fn algorithm(&self) -> Algorithm {
+        Algorithm::HS256
+    }
+}
