@@ -39,7 +39,7 @@ pub(crate) struct ExtAuthzOptions {
     /// Take a quarter of the time; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
-    /// Write docs/performance-ext-authz.md and its chart
+    /// Write bench/results/performance-ext-authz.md and its chart
     #[arg(long, conflicts_with = "quick")]
     write: bool,
 }
@@ -92,7 +92,7 @@ pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
     console::print(&report::plain(&blocks));
     if options.write {
         let chart = results.chart(&hardware);
-        page::write(Path::new("docs"), "ext-authz", Some(&chart), &blocks)?;
+        page::write(Path::new("bench/results"), "ext-authz", Some(&chart), &blocks)?;
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ pub(crate) struct FloodOptions {
     /// Log in rightly beside a flood of new names from one address instead, in three minutes
     #[arg(long, conflicts_with_all = ["closed", "write", "table"])]
     new_names: bool,
-    /// Write docs/performance-flood.md
+    /// Write bench/results/performance-flood.md
     #[arg(long)]
     write: bool,
     /// Write the table as Markdown to this file
@@ -139,7 +139,7 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     if let Some(file) = options.table {
         report::write(&file, &report::markdown(&blocks))?;
     } else if options.write {
-        page::write(Path::new("docs"), "flood", None, &blocks)?;
+        page::write(Path::new("bench/results"), "flood", None, &blocks)?;
     }
     Ok(())
 }

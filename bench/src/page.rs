@@ -1,4 +1,4 @@
-//! A benchmark's page in `docs/`, with its chart.
+//! A benchmark's page, with its chart.
 
 use crate::{
     chart::Chart,

@@ -35,7 +35,7 @@ pub(crate) struct PagingOptions {
     /// Send a tenth of the requests; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
-    /// Write docs/performance-paging.md
+    /// Write bench/results/performance-paging.md
     #[arg(long)]
     write: bool,
 }
@@ -147,7 +147,7 @@ pub(crate) async fn paging(options: PagingOptions) -> Result<(), Failure> {
     ];
     console::print(&report::plain(&blocks));
     if options.write {
-        page::write(Path::new("docs"), "paging", None, &blocks)?;
+        page::write(Path::new("bench/results"), "paging", None, &blocks)?;
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ pub(crate) struct ProxyOptions {
     /// Take a quarter of the time; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
-    /// Write docs/performance-proxy.md and its chart
+    /// Write bench/results/performance-proxy.md and its chart
     #[arg(long, conflicts_with = "quick")]
     write: bool,
 }
@@ -94,7 +94,7 @@ pub(crate) async fn proxy(options: ProxyOptions) -> Result<(), Failure> {
     console::print(&report::plain(&blocks));
     if options.write {
         let chart = results.chart(&hardware);
-        page::write(Path::new("docs"), "proxy", Some(&chart), &blocks)?;
+        page::write(Path::new("bench/results"), "proxy", Some(&chart), &blocks)?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ NGINX = ["nginx", "-p", ".", "-e", "stderr", "-c", "nginx.conf", "-g",
          "daemon off; pid nginx.pid; error_log stderr error;"]
 COMMANDS = {
     "nginx": NGINX,
-    "README": NGINX,
+    "nginx.md": NGINX,
     "caddy": ["caddy", "run", "--adapter", "caddyfile", "--config", "Caddyfile"],
     "haproxy": ["haproxy", "-db", "-f", "haproxy.cfg"],
     "envoy": ["envoy", "-c", "envoy.yaml", "-l", "error", "--use-dynamic-base-id", "--concurrency", "1"],
@@ -57,10 +57,10 @@ class Application(http.server.ThreadingHTTPServer):
 
 
 def configuration(name):
-    """The files of a proxy. README shows the inside of a `server` of nginx."""
-    if name != "README":
+    """The files of a proxy. docs/proxies/nginx.md shows the inside of a minimal `server` of nginx."""
+    if name != "nginx.md":
         return {file.name: file.read_text() for file in (ROOT / "deploy/proxies" / name).iterdir()}
-    (block,) = re.findall("```nginx\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    (block,) = re.findall("```nginx\n(.*?)```", (ROOT / "docs/proxies/nginx.md").read_text(), re.S)
     return {"nginx.conf": "events {}\n\nhttp {\nserver { listen 127.0.0.1:8088;\n" + block + "} }\n"}
 
 

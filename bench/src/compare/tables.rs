@@ -57,7 +57,6 @@ fn web_table(comparisons: &[Comparison]) -> Table {
             "System",
             "Connections",
             "requests/s",
-            "Rounds",
             "to baseline",
             "p50 µs",
             "p99 µs",
@@ -76,7 +75,7 @@ fn web_table(comparisons: &[Comparison]) -> Table {
 
 fn rate_table(comparisons: &[Comparison]) -> Table {
     Table {
-        head: vec!["What", "Callers", "per second", "Rounds", "CPU µs per decision"],
+        head: vec!["What", "Callers", "per second", "CPU µs per decision"],
         rows: rows(comparisons, |_, _| Vec::new()),
     }
 }
@@ -89,12 +88,10 @@ fn rows(
         .iter()
         .flat_map(|comparison| comparison.contenders.iter().map(move |one| (comparison, one)));
     rows.map(|(comparison, contender)| {
-        let speed = contender.spread(|round| round.per_second);
         let mut row = vec![
             contender.name.to_owned(),
             comparison.connections.to_string(),
-            thousands(speed.median),
-            format!("{} to {}", thousands(speed.least), thousands(speed.most)),
+            thousands(contender.spread(|round| round.per_second).median),
         ];
         row.extend(more(comparison, contender));
         row.push(cpu(contender));

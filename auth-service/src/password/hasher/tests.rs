@@ -171,7 +171,7 @@ async fn only_a_correct_password_needs_rehash() {
     assert_eq!(wrong, Verification { is_match: false, needs_rehash: false });
 }
 
-/// Prints what docs/security.md quotes. In a debug build too, hashes are computed by optimized code.
+/// Prints how long refusals take by kind of hash. In a debug build too, hashes are computed by optimized code.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement"]
 #[expect(clippy::print_stderr, reason = "prints what it measures")]
