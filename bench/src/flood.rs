@@ -1,6 +1,6 @@
 //! The effect of a login flood on other requests, with open-loop load.
 //!
-//! - `closed`: the same with a closed loop. `new_names`: right logins beside new names of one address.
+//! - `closed`: the same with a closed loop. `new_names`: correct logins beside new names of one address.
 //! - `clients`, `connections`: users and their connections.
 //! - `logins`: login capacity without a flood; `cpu_usage`: CPU time by program.
 //! - `results`: measurements and marks.

@@ -15,7 +15,7 @@ use std::{
 };
 use tokio::process::Command;
 
-/// A hash of cost 12, as Django, Laravel and Supabase have them. Nobody logs in.
+/// A hash of cost 12, as Django, Laravel and Supabase have them. No user logs in.
 const HASH: &str = "$2b$12$L6Bc/AlTQHyd9liGgGEZyOFLPHNgyxeEPfgYfBCVxJ7JIlwxyVU3u";
 
 #[derive(clap::Args, Debug)]

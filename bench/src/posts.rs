@@ -95,7 +95,7 @@ async fn check(address: SocketAddr) -> Result<(), Failure> {
     let mut connection = Connection::open(address).await?;
     for id in [1, 2, POSTS] {
         let answer = connection.get(&format!("/posts/{id}"), None).await?;
-        let title = format!("Post of {}", answer.body["author"].as_str().unwrap_or("nobody"));
+        let title = format!("Post of {}", answer.body["author"].as_str().unwrap_or("stranger"));
         let is_right = answer.body["id"] == json!(id) && answer.body["title"] == json!(title);
         if answer.status != 200 || !is_right {
             return Err(format!("/posts/{id} is {}", answer.body).into());

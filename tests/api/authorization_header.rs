@@ -118,7 +118,7 @@ async fn impossible_basic_credentials_are_answered_like_a_wrong_password(setup: 
     let long = format!("admin:{}", "x".repeat(73));
     let long_name = format!("{}:{ADMIN_PASSWORD}", "x".repeat(256));
     for credentials in [
-        b"nobody:wrong".as_slice(),
+        b"stranger:wrong".as_slice(),
         b":",
         b"admin:",
         b":wrong",

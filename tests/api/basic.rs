@@ -31,7 +31,7 @@ async fn correct_password_is_accepted(setup: TestSetup) {
 async fn unknown_user_and_wrong_password_get_the_same_response(setup: TestSetup) {
     let app = setup.start().await;
     app.user("ann").await;
-    let unknown = app.basic.with_basic("nobody", "a password").get("/protected").await;
+    let unknown = app.basic.with_basic("stranger", "a password").get("/protected").await;
     let wrong = app.basic.with_basic("ann", "a password").get("/protected").await;
     wrong.expect_detail(401, "Invalid username or password.");
     wrong.expect_header("www-authenticate", Some("Basic"));

@@ -14,7 +14,7 @@ for_two_deployments!(
     guesses_count_for_the_client_that_a_trusted_envoy_reports,
 );
 for_one_deployment!(
-    a_route_without_a_valid_requirement_admits_nobody_and_is_in_the_log,
+    a_route_without_a_valid_requirement_admits_no_request_and_is_in_the_log,
     a_request_with_large_headers_gets_an_answer,
 );
 for_postgres_deployments!(an_outage_is_closed_and_never_a_denial);
@@ -91,7 +91,12 @@ async fn refusals_are_those_of_the_gateway(setup: TestSetup) {
             "Invalid username or password.",
             "CREDENTIALS_INVALID",
         ),
-        (&*basic("nobody", "x"), "Bearer", "Invalid username or password.", "CREDENTIALS_INVALID"),
+        (
+            &*basic("stranger", "x"),
+            "Bearer",
+            "Invalid username or password.",
+            "CREDENTIALS_INVALID",
+        ),
     ] {
         let refused = ask(&client, "*", authorization).await;
         refused.expect_refused(16, 401, detail);
@@ -102,7 +107,7 @@ async fn refusals_are_those_of_the_gateway(setup: TestSetup) {
     refused.expect_refused(16, 401, "Not authenticated.");
 }
 
-async fn a_route_without_a_valid_requirement_admits_nobody_and_is_in_the_log(setup: TestSetup) {
+async fn a_route_without_a_valid_requirement_admits_no_request_and_is_in_the_log(setup: TestSetup) {
     let app = setup.start().await;
     let client = client(&app).await;
     let token = bearer(&app.admin().await.token);

@@ -92,7 +92,7 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
         let status = expect_error(client.register(request).await, code, reason);
         assert!(!status.message().is_empty(), "the rule is named");
     }
-    for (username, password) in [("ann", "wrong"), ("nobody", "wrong"), ("", ""), ("a:b", "\0")] {
+    for (username, password) in [("ann", "wrong"), ("stranger", "wrong"), ("", ""), ("a:b", "\0")] {
         let (username, password) = (username.to_owned(), password.to_owned());
         let request = LoginRequest { username: username.clone(), password: password.clone() };
         let login = client.login(request).await;

@@ -72,7 +72,7 @@ async fn a_refused_client_stays_refused_and_others_do_not(setup: TestSetup) {
     app.user("ann").await;
     // Fifteen times the limit for an address.
     for number in 0..30 {
-        log_in(&app, GUESSER, &format!("nobody {number}"), "wrong").await.expect(401);
+        log_in(&app, GUESSER, &format!("stranger {number}"), "wrong").await.expect(401);
     }
     for _ in 0..3 {
         let refused = log_in(&app, GUESSER, "ann", "wrong").await;

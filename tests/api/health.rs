@@ -83,7 +83,7 @@ async fn grpc_health_reports_serving(setup: TestSetup) {
         .await;
     }
     let unknown = HealthCheckRequest { service: "unknown".to_owned() };
-    let refusal = client.clone().check(unknown).await.expect_err("nobody knows it");
+    let refusal = client.clone().check(unknown).await.expect_err("it is unknown");
     assert_eq!(refusal.code(), tonic::Code::NotFound);
 }
 

@@ -110,7 +110,7 @@ async fn malformed_json_is_rejected(setup: TestSetup) {
         let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
         endpoint.send(JSON, utf16).await.expect_error(400);
     }
-    assert_eq!(app.database.count_users().await, 1, "nobody but the admin");
+    assert_eq!(app.database.count_users().await, 1, "only the admin");
 }
 
 async fn json_other_than_an_object_of_strings_is_rejected(setup: TestSetup) {
@@ -146,7 +146,7 @@ async fn json_other_than_an_object_of_strings_is_rejected(setup: TestSetup) {
             endpoint.send(JSON, twice).await.expect_error(400);
         }
     }
-    assert_eq!(app.database.count_users().await, 1, "nobody but the admin");
+    assert_eq!(app.database.count_users().await, 1, "only the admin");
 }
 
 async fn nul_in_a_string_is_handled_like_any_other_character(setup: TestSetup) {
@@ -182,7 +182,7 @@ async fn other_content_type_is_rejected(setup: TestSetup) {
             endpoint.send(content_type, endpoint.good).await.expect_error(415);
         }
     }
-    assert_eq!(app.database.count_users().await, 1, "nobody but the admin");
+    assert_eq!(app.database.count_users().await, 1, "only the admin");
 }
 
 async fn content_type_variants_of_json_are_accepted(setup: TestSetup) {

@@ -32,7 +32,7 @@ async fn correct_password_gets_a_token_with_four_claims(setup: TestSetup) {
 async fn unknown_user_and_wrong_password_get_the_same_response(setup: TestSetup) {
     let app = setup.start().await;
     app.user("ann").await;
-    let unknown = app.try_log_in("nobody", "a password").await;
+    let unknown = app.try_log_in("stranger", "a password").await;
     let wrong = app.try_log_in("ann", "a password").await;
     wrong.expect_detail(401, "Invalid username or password.");
     wrong.expect_header("www-authenticate", Some("Bearer"));
@@ -55,7 +55,7 @@ async fn impossible_credentials_get_the_same_response(setup: TestSetup) {
         ("ann", "\0"),
         ("ann", &*nul_at_end),
         ("ann", &*long_password),
-        ("nobody", &*long_password),
+        ("stranger", &*long_password),
     ] {
         let response = app.try_log_in(name, password).await;
         assert_eq!(response.comparable(), wrong.comparable(), "{name:?} {password:?}");
@@ -110,7 +110,7 @@ async fn unknown_name_takes_the_work_of_stored_hashes_after_the_cost_was_lowered
         lone = lone.min(hashed().await - before);
     }
     let before = hashed().await;
-    app.try_log_in("nobody", "wrong").await.expect(401);
+    app.try_log_in("stranger", "wrong").await.expect(401);
     let refused = hashed().await - before;
     assert!(refused > 4.0 * lone, "{refused} s for a refusal, {lone} s for a hash of the new cost");
 }

@@ -78,7 +78,7 @@ async fn requests_and_logins_are_counted(setup: TestSetup) {
     // A lane is released shortly after the response.
     let (busy, lanes) = ("rolegate_hashing_busy_lanes", "rolegate_hashing_lanes");
     assert!(value(&auth, busy) <= value(&auth, lanes), "{auth}");
-    assert!(value(&auth, "rolegate_hashing_queued_jobs") < 0.1, "nobody waits: {auth}");
+    assert!(value(&auth, "rolegate_hashing_queued_jobs") < 0.1, "a job waits: {auth}");
     expect_pool(&auth, "users");
 }
 
@@ -146,7 +146,7 @@ async fn no_label_holds_client_input(setup: TestSetup) {
     raw.ready().await.expect("connected");
     let path = tonic::codegen::http::uri::PathAndQuery::from_static("/planted.Service/Planted");
     let codec = tonic_prost::ProstCodec::<(), ()>::default();
-    raw.unary(tonic::Request::new(()), path, codec).await.expect_err("nobody serves it");
+    raw.unary(tonic::Request::new(()), path, codec).await.expect_err("it is not served");
     for process in app.processes() {
         let metrics = scrape(process).await;
         for planted in ["planted", "Planted", "PLANTED", "987654321", "ann"] {

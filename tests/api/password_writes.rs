@@ -25,7 +25,7 @@ async fn actor_who_lost_the_permission_sets_no_password(setup: TestSetup) {
         }
     };
     assert_eq!(set(Writer::Admin(ann.id)).await, None, "no admin");
-    assert_eq!(set(Writer::Admin(999)).await, None, "nobody");
+    assert_eq!(set(Writer::Admin(999)).await, None, "stranger");
     app.database.set_role("ann", "admin").await;
     let given = set(Writer::Admin(ann.id)).await.expect("done");
     let seen = given.tokens_not_before;

@@ -245,7 +245,8 @@ async fn login_racing_a_password_change_gets_no_valid_token(setup: TestSetup) {
 async fn checks_run_in_the_documented_order(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
-    let (of_nobody, of_ann) = ("/users/999999999/password", format!("/users/{}/password", ann.id));
+    let (of_stranger, of_ann) =
+        ("/users/999999999/password", format!("/users/{}/password", ann.id));
     let huge = "x".repeat(100 * 1024);
     let put = async |token: Option<&str>, path: &str, content_type: &str, body: &str| {
         let api = token.map_or_else(|| app.bearer.clone(), |token| app.bearer.with_token(token));
@@ -255,7 +256,7 @@ async fn checks_run_in_the_documented_order(setup: TestSetup) {
     let (json, text) = ("application/json", "text/plain");
     let (actor, user) = (Some(&*admin.token), Some(&*ann.token));
 
-    for path in [of_nobody, "/users/x/password", "/profile/password"] {
+    for path in [of_stranger, "/users/x/password", "/profile/password"] {
         put(None, path, text, &huge).await.expect_detail(401, "Not authenticated.");
         put(Some("bad"), path, text, &huge).await.expect_detail(401, "Invalid or expired token.");
         put(actor, path, text, &huge).await.expect_error(413);
@@ -264,12 +265,12 @@ async fn checks_run_in_the_documented_order(setup: TestSetup) {
             put(actor, path, json, body).await.expect_error(400);
         }
     }
-    put(user, of_nobody, text, &huge).await.expect_detail(403, "Insufficient privileges.");
+    put(user, of_stranger, text, &huge).await.expect_detail(403, "Insufficient privileges.");
     for body in ["{}", r#"{"password":7}"#, r#"{"password":null}"#, r#"{"password":["a"]}"#] {
-        let detail = put(actor, of_nobody, json, body).await.expect_error(400);
+        let detail = put(actor, of_stranger, json, body).await.expect_error(400);
         assert!(detail.contains("\"password\""), "{detail}");
     }
-    put(actor, of_nobody, json, r#"{"password":""}"#).await.expect_detail(404, "User not found.");
+    put(actor, of_stranger, json, r#"{"password":""}"#).await.expect_detail(404, "User not found.");
     put(actor, &of_ann, json, r#"{"password":""}"#).await.expect_error(400);
 
     let own = "/profile/password";

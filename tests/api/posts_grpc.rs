@@ -101,8 +101,8 @@ async fn every_error_carries_its_reason_in_the_order_of_the_checks(setup: TestSe
         expect_error(refused, Code::InvalidArgument, "REQUEST_INVALID");
     }
     app.database.delete("ann").await;
-    let by_nobody = client.update_post(authenticated(change(post.id, "t"), &ann.token)).await;
-    expect_error(by_nobody, Code::Unauthenticated, "TOKEN_USER_NOT_FOUND");
+    let by_stranger = client.update_post(authenticated(change(post.id, "t"), &ann.token)).await;
+    expect_error(by_stranger, Code::Unauthenticated, "TOKEN_USER_NOT_FOUND");
     let read = client.get_post(GetPostRequest { post_id: post.id }).await.expect("read");
     let expected = Post { author: None, ..post };
     assert_eq!(read.into_inner().post, Some(expected), "nothing has changed it");

@@ -101,7 +101,7 @@ async fn invalid_username_is_rejected_with_the_rule(setup: TestSetup) {
             assert!(detail.contains(rule), "{name:?} was refused with: {detail}");
         }
     }
-    assert_eq!(app.database.count_users().await, 1, "nobody but the admin");
+    assert_eq!(app.database.count_users().await, 1, "only the admin");
 }
 
 async fn name_that_is_older_than_the_rule_on_invisible_characters_stays_usable(setup: TestSetup) {

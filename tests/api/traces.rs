@@ -50,7 +50,7 @@ async fn authorization_is_one_trace_from_http_to_the_query(setup: TestSetup) {
     let id = response.expect(200).header("x-request-id").expect("an id").to_owned();
 
     let root = collector.span("the request", |span| span.name == "GET /admin").await;
-    assert_eq!(root.parent_id, "", "nobody came before: {root:?}");
+    assert_eq!(root.parent_id, "", "it has a parent: {root:?}");
     expect(
         &root,
         &[

@@ -68,7 +68,7 @@ impl Machine {
     /// Waits until the program reads a clock that is this many seconds ahead, as its log shows.
     async fn expect_clock(&self, process: &Process, ahead: i64) {
         e2e::eventually("the clock of the machine", async || {
-            let refused = json!({ "username": "nobody", "password": "wrong" });
+            let refused = json!({ "username": "stranger", "password": "wrong" });
             bearer(process).post("/login", &refused).await.expect(401);
             let log = process.stderr();
             let line: Value = serde_json::from_str(log.lines().last()?).ok()?;

@@ -32,7 +32,7 @@ impl Flood {
             let (api, refused) = (api.clone(), Arc::clone(&refused));
             clients.spawn(async move {
                 for number in 0_u32.. {
-                    let name = format!("nobody {client} {number}");
+                    let name = format!("stranger {client} {number}");
                     let status = log_in(&api, FLOOD, &name, "wrong").await;
                     if [429, 503].contains(&status) {
                         refused.fetch_add(1, Ordering::Relaxed);

@@ -28,7 +28,7 @@ impl FullEngine {
         let mut logins = JoinSet::new();
         for number in 0..1000 {
             let api = app.bearer.clone();
-            let body = json!({ "username": format!("nobody {number}"), "password": "wrong" });
+            let body = json!({ "username": format!("stranger {number}"), "password": "wrong" });
             logins.spawn(async move { api.post("/login", &body).await });
             // Rejections come at once.
             let response = tokio::time::timeout(Duration::from_millis(50), logins.join_next());
@@ -61,7 +61,7 @@ async fn hash_passwords(app: &TestApp) -> [TestResponse; 5] {
     let responses = tokio::join!(
         app.try_log_in("admin", ADMIN_PASSWORD),
         app.try_log_in("admin", "wrong"),
-        app.try_log_in("nobody", "wrong"),
+        app.try_log_in("stranger", "wrong"),
         basic.get("/protected"),
         app.try_register("ann", "sesame"),
     );
@@ -97,7 +97,7 @@ async fn request_rejected_for_overload_costs_no_query(setup: TestSetup) {
         // Basic reads the user first, to look into its cache.
         let responses: [TestResponse; 3] = tokio::join!(
             app.try_log_in("admin", ADMIN_PASSWORD),
-            app.try_log_in("nobody", "wrong"),
+            app.try_log_in("stranger", "wrong"),
             app.try_register("ann", "sesame"),
         )
         .into();

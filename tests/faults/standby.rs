@@ -1,4 +1,4 @@
-//! Connections that lead to a standby, which is read by nobody because it lags.
+//! Connections that lead to a standby, which must not be read because it lags.
 
 mod moving_proxy;
 

@@ -235,7 +235,7 @@ async fn a_backup_while_users_register_is_whole() {
         counts.push(list.stdout.lines().count());
     }
     assert!(counts.is_sorted(), "{counts:?}");
-    assert!(counts[0] < counts[4], "nobody registered meanwhile: {counts:?}");
+    assert!(counts[0] < counts[4], "no registration meanwhile: {counts:?}");
 }
 
 /// Where there is python3: it has a SQLite of its own.

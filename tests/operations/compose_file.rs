@@ -139,7 +139,7 @@ fn secret_volumes_belong_to_the_user_of_the_image() {
     assert!(dockerfile.contains("USER 65532:65532"));
     for folder in ["/secrets", "/database-secrets"] {
         let line = format!("COPY --from=build --chown=65532:65532 /folder {folder}\n");
-        assert!(dockerfile.contains(&line), "nobody may write to a new {folder}");
+        assert!(dockerfile.contains(&line), "a new {folder} is not writable");
     }
 }
 

@@ -140,7 +140,7 @@ async fn create_key_prints_a_key_that_works_at_once(setup: TestSetup) {
     assert!(keys["keys"][0]["expires_at"].is_null() && keys["keys"][1]["expires_at"].is_string());
     let long = "x".repeat(101);
     for (arguments, code, message) in [
-        (&["create-key", "nobody", "--name", "a"][..], 1, "there is no user \"nobody\""),
+        (&["create-key", "stranger", "--name", "a"][..], 1, "there is no user \"stranger\""),
         (&["create-key", "admin"], 64, "NAME: is required"),
         (&["create-key", "admin", "--name", &long], 64, "API key name must have 1 to 100"),
         (&["create-key", "admin", "--name", "a", "--role", "root"], 64, "ROLE: must be one of"),
@@ -151,7 +151,7 @@ async fn create_key_prints_a_key_that_works_at_once(setup: TestSetup) {
         ),
         (&["create-key", "admin", "--name", "a", "--expires-in", "0s"], 64, "in the future"),
         (&["create-key", "admin", "--name", "a", "--expires-in", "9000years"], 64, "10000"),
-        (&["revoke-tokens", "nobody"], 1, "there is no user \"nobody\""),
+        (&["revoke-tokens", "stranger"], 1, "there is no user \"stranger\""),
     ] {
         let exit = user(&app, arguments, "", &[]).await;
         assert_eq!(exit.code, Some(code), "{arguments:?}: {exit:?}");
@@ -167,11 +167,11 @@ async fn invalid_command_is_reported_and_changes_nothing(setup: TestSetup) {
     let before = app.database.user("admin").await;
     let long = "x".repeat(73);
     let cases: &[Case] = &[
-        (&["set-role", "nobody", "admin"], "", &[], 1, "there is no user \"nobody\""),
+        (&["set-role", "stranger", "admin"], "", &[], 1, "there is no user \"stranger\""),
         (&["set-role", "Admin", "user"], "", &[], 1, "there is no user \"Admin\""),
         (&["set-role", "admin", "root"], "", &[], 64, "ROLE: must be one of: user, author, admin"),
         (&["set-role", "admin"], "", &[], 64, "ROLE: is required"),
-        (&["show", "nobody"], "", &[], 1, "there is no user \"nobody\""),
+        (&["show", "stranger"], "", &[], 1, "there is no user \"stranger\""),
         (&["delete", "Admin"], "", &[], 1, "there is no user \"Admin\""),
         (&["disable", "Admin"], "", &[], 1, "there is no user \"Admin\""),
         (&["enable"], "", &[], 64, "USERNAME: is required"),
@@ -182,7 +182,7 @@ async fn invalid_command_is_reported_and_changes_nothing(setup: TestSetup) {
         (&["create", "ann", "--role", "root"], "x", &[], 64, "must be one of: user, author, admin"),
         (&["create"], "x", &[], 64, "USERNAME: is required"),
         (&["create", "ann", NEW_PASSWORD], "", &[], 64, "no such flag or subcommand"),
-        (&["reset-password", "nobody"], "x", &[], 1, "there is no user"),
+        (&["reset-password", "stranger"], "x", &[], 1, "there is no user"),
         (&["reset-password", "admin"], "", &[], 64, "Password must have at least 1 byte."),
         (&["reset-password", "admin"], "\n", &[], 64, "Password must have at least 1 byte."),
         (&["reset-password", "admin"], &long, &[], 64, "Password must have at most 72 bytes."),

@@ -15,7 +15,7 @@ use std::{
 for_all_deployments!(imported_users_log_in_and_get_a_hash_of_bcrypt);
 for_two_deployments!(
     bad_import_is_reported_by_line_and_changes_nothing,
-    export_into_a_pipe_that_nobody_reads_holds_no_transaction,
+    export_into_a_pipe_without_a_reader_holds_no_transaction,
     a_user_without_a_password_logs_in_after_a_reset,
     a_repeated_import_prints_twenty_lines_and_names_skip_existing,
 );
@@ -44,7 +44,7 @@ async fn user(app: &TestApp, arguments: &[&str], input: &str) -> Exit {
     Process::run(program, &arguments, &settings, folder.path(), input).await
 }
 
-async fn export_into_a_pipe_that_nobody_reads_holds_no_transaction(setup: TestSetup) {
+async fn export_into_a_pipe_without_a_reader_holds_no_transaction(setup: TestSetup) {
     let store = setup.store();
     let app = setup.start().await;
     // Far more than a pipe holds.

@@ -3,7 +3,7 @@
 //!
 //! A case runs where its outcome can differ: [`for_one_deployment!`](crate::for_one_deployment) for HTTP alone,
 //! [`for_two_deployments!`](crate::for_two_deployments) for what the store or the calls between services
-//! take part in, [`for_all_deployments!`](crate::for_all_deployments) for what nobody may find broken.
+//! take part in, [`for_all_deployments!`](crate::for_all_deployments) for what has to work everywhere.
 
 /// A test of each `async fn(TestSetup)` in one deployment: what happens before a store is asked.
 #[macro_export]

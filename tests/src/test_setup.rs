@@ -106,7 +106,7 @@ impl TestSetup {
         let probe = self.clone().with_hash_cost(PROBE_COST).start().await;
         let started = Instant::now();
         for number in 0..PROBES {
-            probe.try_log_in(&format!("nobody {number}"), "wrong").await.expect(401);
+            probe.try_log_in(&format!("stranger {number}"), "wrong").await.expect(401);
         }
         let mut cost = PROBE_COST;
         let mut measured = started.elapsed() / PROBES;

@@ -143,7 +143,7 @@ async fn a_client_has_as_many_registrations_in_progress_as_logins() {
 #[tokio::test]
 async fn unknown_and_invalid_usernames_get_the_error_of_a_wrong_password() {
     let app = App::new(POLICY).await;
-    for username in [ADMIN_USERNAME, "nobody", "a:b"] {
+    for username in [ADMIN_USERNAME, "stranger", "a:b"] {
         assert_err!(app.login(username, "wrong").await, AccountError::CredentialsInvalid);
         assert_err!(app.verify(username, "wrong").await, AccountError::CredentialsInvalid);
     }

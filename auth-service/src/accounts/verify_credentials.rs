@@ -12,7 +12,7 @@ use secrecy::SecretString;
 
 impl Accounts {
     /// The user of this name, if the password is correct. Every call reads the stored hash; a success
-    /// that is cached for this client runs no bcrypt and is no attempt for the rate limit. The limit
+    /// that is cached for this client runs no bcrypt and does not count as an attempt. The limit
     /// is asked first: a cached success must not tell a guesser over the limit which guess is right.
     pub async fn verify_credentials(
         &self,

@@ -1,5 +1,5 @@
 //! Hashes that other systems have made: argon2, scrypt and PBKDF2. They come into the database by an
-//! import, and a right login replaces each by bcrypt.
+//! import, and a successful login replaces each by bcrypt.
 
 mod limits;
 mod pbkdf2;

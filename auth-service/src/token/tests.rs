@@ -190,7 +190,7 @@ fn unsupported_and_malformed_headers_are_rejected() {
     let mut critical = Header::new(Algorithm::HS256);
     critical.crit = Some(vec!["b64".into()]);
     let mut unknown_key = Header::new(Algorithm::HS256);
-    unknown_key.kid = Some("nobody".into());
+    unknown_key.kid = Some("stranger".into());
     for header in [critical, unknown_key] {
         assert_eq!(verified(&tokens, &minted(&header, &claims, SECRET)), Err(InvalidToken));
     }

@@ -1,4 +1,4 @@
-//! Right logins beside a flood of ever-new names from one address, over HTTP.
+//! Correct logins beside a flood of ever-new names from one address, over HTTP.
 //!
 //! The flood is pinned to one core, so that it takes no more than that from the services.
 
@@ -32,7 +32,7 @@ const LOGINS: u32 = 24;
 /// `LOGIN_FAILURE_LIMIT`: the default, which soon refuses the address of the flood, and none, with which
 /// only the shares of the password engine hold it back.
 const LIMITS: [&str; 2] = ["20", "0"];
-/// Not the address of the right logins, which is that of `Clients`.
+/// Not the address of the correct logins, which is that of `Clients`.
 const FLOOD_ADDRESS: &str = "203.0.113.5";
 /// Until the rate of the flood is steady.
 const WARM_UP: Duration = Duration::from_secs(2);
@@ -44,7 +44,7 @@ struct Round {
     /// The median, in milliseconds.
     lone: f64,
     succeeded: u32,
-    /// Of all right logins in the flood, in milliseconds.
+    /// Of all correct logins in the flood, in milliseconds.
     p95: f64,
     flood_per_second: f64,
 }
@@ -82,7 +82,7 @@ pub(super) async fn new_names(rounds: usize) -> Result<(), Failure> {
         Block::Paragraph(format!(
             "{CONNECTIONS} connections of one address log in with ever-new names and a wrong password as \
              fast as they are answered, from one thread that is pinned to one core. After {} s, {LOGINS} \
-             right logins from another address follow one another; before the flood as many alone. p95 \
+             correct logins from another address follow one another; before the flood as many alone. p95 \
              is of all {LOGINS}, a lone login the median. The worst round decides.",
             WARM_UP.as_secs(),
         )),
@@ -117,7 +117,7 @@ async fn round(
     })
 }
 
-/// Right logins of one address, one after another.
+/// Correct logins of one address, one after another.
 async fn log_in(clients: &Clients) -> Result<Vec<(StatusCode, Duration)>, Failure> {
     let mut outcomes = Vec::new();
     for number in 0..LOGINS {
@@ -202,7 +202,7 @@ fn verdicts(rounds: &[Round]) -> Vec<Verdict> {
     for limit in LIMITS {
         let of = || rounds.iter().filter(|round| round.limit == limit);
         let succeeded = spread(of().map(|round| round.succeeded.into())).least;
-        let claim = format!("limit {limit}: right logins that succeed, of {LOGINS}");
+        let claim = format!("limit {limit}: correct logins that succeed, of {LOGINS}");
         verdicts.push(Verdict::once(&claim, succeeded, Mark::AtLeast(LOGINS.into()), ""));
         let ratio = spread(of().map(|round| round.p95 / round.lone)).most;
         let claim = format!("limit {limit}: p95 of these / a lone login");

@@ -32,7 +32,7 @@ pub(crate) struct Choice {
     /// than none, and at last those that missed.
     pub(crate) first: Vec<Replica>,
     /// For a call that was not answered in time: the serving replicas and those that missed, which
-    /// may be slow only. Two that miss at the same moment are each other's last chance.
+    /// may be slow only. Two that miss at the same moment still try each other.
     pub(crate) again: Vec<Replica>,
 }
 

@@ -13,7 +13,7 @@ pub(super) enum Id {
     User,
     /// A user who is created for the call.
     NewUser,
-    /// A new API key of the caller, or of another user if the caller is nobody.
+    /// A new API key of the caller, or of another user if the caller has no account.
     OwnKey,
     /// Another user and a new API key of that user.
     OthersKey,

@@ -34,7 +34,7 @@ pub(super) async fn exercise_all(app: &TestApp) -> Vec<String> {
     others_post(app, &admin, &ann).await;
     for password in [PASSWORD, WRONG_PASSWORD] {
         app.basic.with_basic("ann", password).get("/protected").await;
-        app.basic.with_basic("nobody", password).get("/protected").await;
+        app.basic.with_basic("stranger", password).get("/protected").await;
     }
     users_over_grpc(app, &admin, &ann, &bob).await;
     let keys = api_keys(app, &ann).await;
@@ -66,11 +66,11 @@ async fn registrations(api: &Api) {
 async fn log_in(app: &TestApp) -> TestUser {
     malformed(&app.bearer, Method::POST, "/login").await.expect(400);
     app.try_log_in("ann", WRONG_PASSWORD).await.expect(401);
-    app.try_log_in("nobody", WRONG_PASSWORD).await.expect(401);
+    app.try_log_in("stranger", WRONG_PASSWORD).await.expect(401);
     TestUser::log_in(&app.bearer, "ann", PASSWORD).await
 }
 
-/// With the token of a user, an admin or nobody; the admin makes ann an author.
+/// With the token of a user, an admin or without one; the admin makes ann an author.
 async fn with_a_token(api: &Api, ann: &TestUser, bob: &TestUser) {
     for path in ["/profile", "/protected", "/author", "/admin", "/users", "/users?limit=0"] {
         api.get(path).await;
@@ -203,7 +203,10 @@ async fn users_over_grpc(app: &TestApp, admin: &TestUser, ann: &TestUser, bob: &
         };
         client.change_password(authenticated(message, token)).await.expect_err("a wrong password");
         let message = auth_v1::DeleteUserRequest { user_id: admin.id };
-        client.delete_user(authenticated(message, token)).await.expect_err("nobody deletes admin");
+        client
+            .delete_user(authenticated(message, token))
+            .await
+            .expect_err("admin cannot be deleted");
         let names = auth_v1::BatchGetUsersRequest { ids: vec![user_id] };
         let _ = client.batch_get_users(authenticated(names, token)).await;
     }

@@ -50,7 +50,7 @@ def views(page):
     page.choose("td select", "author")
     page.find("td .message", "User not found.")
     yield "users-refused"
-    page.type("[type=search]", "nobody has this name")
+    page.type("[type=search]", "unknown name")
     page.find(".state", "No user")
     yield "users-none"
     page.search("person00001")

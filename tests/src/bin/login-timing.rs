@@ -101,7 +101,7 @@ async fn measure(api: &Api, pairs: usize, burst: usize) -> (Vec<f64>, Vec<f64>) 
         for group in asked.chunks(burst) {
             let logins = group.iter().map(|is_unknown| {
                 let api = api.clone();
-                let (is_unknown, name) = (*is_unknown, format!("nobody {round}"));
+                let (is_unknown, name) = (*is_unknown, format!("stranger {round}"));
                 tokio::spawn(async move {
                     let name = if is_unknown { name.as_str() } else { "ann" };
                     (is_unknown, log_in(&api, name, "not the password").await)

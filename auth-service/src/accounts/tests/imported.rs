@@ -29,7 +29,7 @@ async fn basic_checks_an_imported_hash_and_login_replaces_it() {
         assert!(basic(PASSWORD).await.is_ok(), "checked, then cached");
     }
     assert!(app.login("ann", "wrong").await.is_err());
-    assert_eq!(stored(&app).await, ARGON2I, "only a right login replaces it");
+    assert_eq!(stored(&app).await, ARGON2I, "only a correct password replaces it");
 
     app.login("ann", PASSWORD).await.expect("logged in");
     let patience = Instant::now() + Duration::from_mins(1);

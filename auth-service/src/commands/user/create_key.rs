@@ -27,7 +27,7 @@ pub struct NewKey {
     /// Highest role that the key grants; default: the user's
     #[arg(long, value_parser = super::role())]
     role: Option<Role>,
-    /// How long the key is valid, such as 90days or 12h; default: for ever
+    /// How long the key is valid, such as 90days or 12h; default: without end
     #[arg(long, value_parser = duration)]
     expires_in: Option<Duration>,
 }

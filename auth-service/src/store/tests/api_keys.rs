@@ -89,8 +89,8 @@ pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn
     let ann = insert(store, "ann", Role::User).await;
     let key = add(store, &ann, "one").await;
     store.set_disabled(None, ann.id, true).await.expect("disabled");
-    let nobody = User { id: 999, ..ann.clone() };
-    for user in [&ann, &nobody] {
+    let stranger = User { id: 999, ..ann.clone() };
+    for user in [&ann, &stranger] {
         assert_not_found(store.insert_key(new_key(user, "two"), Writer::Operator).await);
     }
     let found = store.keys_by_digest(&["one".to_owned()]).await.expect("read").value;

@@ -134,12 +134,12 @@ impl Pool {
     pub async fn close(&self) {
         let idle = self.connections.retain(|_, _| false).removed;
         self.connections.close();
-        let farewells = async {
+        let closings = async {
             for session in idle {
                 let _ = session.connection.close().await;
             }
         };
-        let _ = timeout(PING_TIMEOUT, farewells).await;
+        let _ = timeout(PING_TIMEOUT, closings).await;
         let _ = timeout(STATEMENT_TIMEOUT, self.all_closed()).await;
     }
 
