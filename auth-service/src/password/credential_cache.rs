@@ -5,14 +5,9 @@
 //! to be invalidated. So is the client, which shows its password once at each address. Failures are
 //! never cached.
 
-mod cache_key;
-mod single_flight;
-
-pub(crate) use cache_key::CacheKey;
-use cache_key::CacheSecret;
-use single_flight::SingleFlight;
-
+use hmac::{Hmac, KeyInit, Mac};
 use moka::sync::Cache;
+use sha2::Sha256;
 use std::{
     net::IpAddr,
     sync::{
@@ -21,8 +16,13 @@ use std::{
     },
     time::{Duration, Instant},
 };
+use tokio::sync::OnceCell;
+use zeroize::Zeroizing;
 
 const MAX_ENTRIES: u64 = 64 * 1024;
+/// Far more checks than wait or run; those of callers that left are dropped after a minute.
+const MAX_IN_FLIGHT: u64 = 8 * 1024;
+const IN_FLIGHT_TTL: Duration = Duration::from_mins(1);
 
 /// Successful checks, and the checks in progress. Clones share both.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ pub(crate) struct CredentialCache {
     /// With the minute of the last audit line; `None` when caching is off.
     entries: Option<Cache<CacheKey, Arc<AtomicU64>>>,
     started: Instant,
-    in_flight: Arc<SingleFlight>,
+    in_flight: Cache<CacheKey, Arc<OnceCell<bool>>>,
 }
 
 /// A cached success.
@@ -45,11 +45,12 @@ impl CredentialCache {
     /// Keeps entries for `ttl`; zero turns caching off. Fails only without system randomness.
     pub(crate) fn new(ttl: Duration) -> Result<Self, getrandom::Error> {
         let cache = || Cache::builder().max_capacity(MAX_ENTRIES).time_to_live(ttl).build();
+        let in_flight = Cache::builder().max_capacity(MAX_IN_FLIGHT).time_to_live(IN_FLIGHT_TTL);
         Ok(Self {
             secret: Arc::new(CacheSecret::random()?),
             entries: (!ttl.is_zero()).then(cache),
             started: Instant::now(),
-            in_flight: Arc::default(),
+            in_flight: in_flight.build(),
         })
     }
 
@@ -85,84 +86,64 @@ impl CredentialCache {
         deadline.saturating_duration_since(self.started).as_secs() / 60
     }
 
-    /// Runs a check, or waits for the same one in progress. Keys contain the username: if checks of
-    /// unknown usernames shared their work, its duration would reveal that they are unknown.
+    /// Runs a check, or waits for the same one in progress. When the caller that runs it fails or is
+    /// cancelled, a waiting caller runs its own check. Keys contain the username: if checks of unknown
+    /// usernames shared their work, its duration would reveal that they are unknown.
+    ///
+    /// Not moka's `try_get_with`: its waiters share the error of the caller that runs the check, such as
+    /// a passed deadline or a rate limit of another client, and panic after 200 cancelled runners.
     pub(crate) async fn single_flight<E>(
         &self,
         key: CacheKey,
         check: impl Future<Output = Result<bool, E>>,
     ) -> Result<bool, E> {
-        self.in_flight.run(key, check).await
+        let cell = self.in_flight.get_with(key, Arc::default);
+        let outcome = cell.get_or_try_init(|| check).await.copied();
+        // Others wait for the cell of a failed check.
+        if outcome.is_ok() || Arc::strong_count(&cell) <= 2 {
+            self.in_flight.invalidate(&key);
+        }
+        outcome
+    }
+}
+
+/// Identifies a username, a stored hash, a password and a client; reveals nothing without the secret.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct CacheKey([u8; 32]);
+
+/// The random secret of this process: one block of the hash, which HMAC uses unchanged.
+struct CacheSecret(Zeroizing<[u8; 64]>);
+
+impl CacheSecret {
+    fn random() -> Result<Self, getrandom::Error> {
+        let mut secret = Zeroizing::new([0; 64]);
+        getrandom::fill(&mut *secret)?;
+        Ok(Self(secret))
+    }
+
+    /// HMAC-SHA-256 (RFC 2104) over the parts, each after its length, so that different parts never
+    /// give the same input.
+    fn key(
+        &self,
+        username: &str,
+        stored: Option<&str>,
+        password: &str,
+        client: IpAddr,
+    ) -> CacheKey {
+        let mut mac = Hmac::<Sha256>::new(&(*self.0).into());
+        match client {
+            IpAddr::V4(v4) => mac.update(&v4.to_ipv6_mapped().octets()),
+            IpAddr::V6(v6) => mac.update(&v6.octets()),
+        }
+        for part in [Some(username), stored, Some(password)] {
+            mac.update(&[u8::from(part.is_some())]);
+            let part = part.unwrap_or_default();
+            mac.update(&part.len().to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        CacheKey(mac.finalize().into_bytes().into())
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{CredentialCache, Hit, MAX_ENTRIES};
-    use std::{
-        net::{IpAddr, Ipv4Addr},
-        thread,
-        time::{Duration, Instant},
-    };
-
-    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-
-    fn cache(ttl: Duration) -> CredentialCache {
-        CredentialCache::new(ttl).expect("randomness")
-    }
-
-    #[test]
-    fn entries_expire_after_the_ttl() {
-        for (ttl, is_cached) in [
-            (Duration::from_mins(5), true),
-            (Duration::from_millis(1), false),
-            (Duration::ZERO, false),
-        ] {
-            let cache = cache(ttl);
-            let key = cache.key("ada", Some("hash"), "sesame", HERE);
-            assert!(cache.get(&key, Instant::now()).is_none());
-            cache.insert(key, Instant::now());
-            thread::sleep(Duration::from_millis(5));
-            assert_eq!(cache.get(&key, Instant::now()).is_some(), is_cached, "{ttl:?}");
-        }
-    }
-
-    #[test]
-    fn the_first_hit_of_a_minute_is_marked() {
-        let mut cache = cache(Duration::from_mins(5));
-        let key = cache.key("ada", Some("hash"), "sesame", HERE);
-        cache.insert(key, Instant::now());
-        let hit = |is_first_in_minute| Some(Hit { is_first_in_minute });
-        assert_eq!(cache.get(&key, Instant::now()), hit(false), "the insertion was audited");
-        let Some(earlier) = Instant::now().checked_sub(Duration::from_mins(1)) else { return };
-        cache.started = earlier;
-        assert_eq!(
-            [cache.get(&key, Instant::now()), cache.get(&key, Instant::now())],
-            [hit(true), hit(false)]
-        );
-    }
-
-    #[test]
-    fn deadlines_in_turn_before_and_after_a_minute_mark_one_hit() {
-        let cache = cache(Duration::from_mins(5));
-        let (key, now) = (cache.key("ada", Some("hash"), "sesame", HERE), Instant::now());
-        cache.insert(key, now);
-        let marks = [60, 0, 60].map(|ahead| {
-            let hit = cache.get(&key, now + Duration::from_secs(ahead)).expect("cached");
-            hit.is_first_in_minute
-        });
-        assert_eq!(marks, [true, false, false]);
-    }
-
-    #[test]
-    fn number_of_entries_is_bounded() {
-        let cache = cache(Duration::from_mins(5));
-        for name in 0..MAX_ENTRIES * 5 / 4 {
-            cache
-                .insert(cache.key(&name.to_string(), Some("hash"), "sesame", HERE), Instant::now());
-        }
-        let entries = cache.entries.expect("caching is on");
-        entries.run_pending_tasks();
-        assert!(entries.entry_count() <= MAX_ENTRIES, "{}", entries.entry_count());
-    }
-}
+mod tests;

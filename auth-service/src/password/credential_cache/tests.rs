@@ -1,0 +1,158 @@
+use super::{CacheKey, CacheSecret, CredentialCache, Hit, MAX_ENTRIES};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+use tokio::{sync::Semaphore, task::yield_now};
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+fn cache(ttl: Duration) -> CredentialCache {
+    CredentialCache::new(ttl).expect("randomness")
+}
+
+#[test]
+fn entries_expire_after_the_ttl() {
+    for (ttl, is_cached) in
+        [(Duration::from_mins(5), true), (Duration::from_millis(1), false), (Duration::ZERO, false)]
+    {
+        let cache = cache(ttl);
+        let key = cache.key("ada", Some("hash"), "sesame", HERE);
+        assert!(cache.get(&key, Instant::now()).is_none());
+        cache.insert(key, Instant::now());
+        thread::sleep(Duration::from_millis(5));
+        assert_eq!(cache.get(&key, Instant::now()).is_some(), is_cached, "{ttl:?}");
+    }
+}
+
+#[test]
+fn the_first_hit_of_a_minute_is_marked() {
+    let mut cache = cache(Duration::from_mins(5));
+    let key = cache.key("ada", Some("hash"), "sesame", HERE);
+    cache.insert(key, Instant::now());
+    let hit = |is_first_in_minute| Some(Hit { is_first_in_minute });
+    assert_eq!(cache.get(&key, Instant::now()), hit(false), "the insertion was audited");
+    let Some(earlier) = Instant::now().checked_sub(Duration::from_mins(1)) else { return };
+    cache.started = earlier;
+    assert_eq!(
+        [cache.get(&key, Instant::now()), cache.get(&key, Instant::now())],
+        [hit(true), hit(false)]
+    );
+}
+
+#[test]
+fn deadlines_in_turn_before_and_after_a_minute_mark_one_hit() {
+    let cache = cache(Duration::from_mins(5));
+    let (key, now) = (cache.key("ada", Some("hash"), "sesame", HERE), Instant::now());
+    cache.insert(key, now);
+    let marks = [60, 0, 60].map(|ahead| {
+        let hit = cache.get(&key, now + Duration::from_secs(ahead)).expect("cached");
+        hit.is_first_in_minute
+    });
+    assert_eq!(marks, [true, false, false]);
+}
+
+#[test]
+fn number_of_entries_is_bounded() {
+    let cache = cache(Duration::from_mins(5));
+    for name in 0..MAX_ENTRIES * 5 / 4 {
+        cache.insert(cache.key(&name.to_string(), Some("hash"), "sesame", HERE), Instant::now());
+    }
+    let entries = cache.entries.expect("caching is on");
+    entries.run_pending_tasks();
+    assert!(entries.entry_count() <= MAX_ENTRIES, "{}", entries.entry_count());
+}
+
+#[test]
+fn every_part_and_its_length_changes_the_key() {
+    let secret = CacheSecret::random().expect("randomness");
+    let checks = [
+        ("ada", Some("hash"), "sesame"),
+        ("bob", Some("hash"), "sesame"),
+        ("ada", Some("other"), "sesame"),
+        ("ada", Some("hash"), "Sesame"),
+        ("ada", None, "sesame"),
+        ("ada", Some(""), "sesame"),
+        ("adah", Some("ash"), "sesame"),
+        ("ada", Some("hashs"), "esame"),
+    ];
+    let client = IpAddr::from([192, 0, 2, 1]);
+    let key = |(name, stored, password)| secret.key(name, stored, password, client);
+    let elsewhere = secret.key("ada", Some("hash"), "sesame", IpAddr::from([192, 0, 2, 2]));
+    let keys: Vec<_> = checks.into_iter().map(key).chain([elsewhere]).collect();
+    for (one, key) in keys.iter().enumerate() {
+        for (other, other_key) in keys.iter().enumerate() {
+            assert_eq!(key == other_key, one == other, "{one} {other}");
+        }
+    }
+}
+
+#[test]
+fn each_process_has_its_own_keys() {
+    let key =
+        || CacheSecret::random().expect("randomness").key("ada", Some("hash"), "sesame", HERE);
+    assert!(key() != key());
+}
+
+fn key() -> CacheKey {
+    CacheSecret::random().expect("randomness").key("ada", None, "sesame", HERE)
+}
+
+/// Whether no check is remembered as in progress.
+fn is_empty(cache: &CredentialCache) -> bool {
+    cache.in_flight.run_pending_tasks();
+    cache.in_flight.entry_count() == 0
+}
+
+#[tokio::test]
+async fn concurrent_checks_run_once_and_survive_a_cancelled_runner() {
+    let cache = cache(Duration::ZERO);
+    let (runs, may_end) = (Arc::new(AtomicU32::new(0)), Arc::new(Semaphore::new(0)));
+    let key = key();
+    let start = || {
+        let (cache, runs, may_end) = (cache.clone(), runs.clone(), may_end.clone());
+        tokio::spawn(async move {
+            let check = async {
+                runs.fetch_add(1, Ordering::SeqCst);
+                may_end.acquire().await.expect("open").forget();
+                Ok::<_, ()>(true)
+            };
+            cache.single_flight(key, check).await
+        })
+    };
+    let callers = [start(), start(), start()];
+    for _ in 0..20 {
+        yield_now().await;
+    }
+    callers[0].abort();
+    may_end.add_permits(1);
+    for caller in callers.into_iter().skip(1) {
+        assert_eq!(caller.await.expect("no panic"), Ok(true));
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 2);
+    assert!(is_empty(&cache));
+    may_end.add_permits(1);
+    assert_eq!(start().await.expect("no panic"), Ok(true));
+    assert_eq!(runs.load(Ordering::SeqCst), 3, "later checks run again");
+}
+
+#[tokio::test]
+async fn waiters_share_a_wrong_password_but_no_error() {
+    let cache = cache(Duration::ZERO);
+    let key = key();
+    let check = |outcome: Result<bool, &'static str>| {
+        cache.single_flight(key, async move {
+            yield_now().await;
+            outcome
+        })
+    };
+    let outcomes = tokio::join!(check(Ok(false)), check(Ok(true)));
+    assert_eq!(outcomes, (Ok(false), Ok(false)), "one check");
+    let outcomes = tokio::join!(check(Err("deadline")), check(Ok(true)));
+    assert_eq!(outcomes, (Err("deadline"), Ok(true)), "two checks");
+}
