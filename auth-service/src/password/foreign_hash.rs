@@ -1,20 +1,18 @@
 //! Hashes that other systems have made: argon2, scrypt and PBKDF2. They come into the database by an
 //! import, and a successful login replaces each by bcrypt.
 
-mod limits;
+mod cost;
 mod pbkdf2;
-mod strength;
 mod translation;
 
-pub use limits::ForeignHashError;
+pub use cost::ForeignHashError;
 pub(super) use translation::translate;
 
 use argon2::Argon2;
-use limits::{argon2_work, pbkdf2_work, scrypt_work};
+use cost::Cost;
 use password_hash::{PasswordVerifier, phc::PasswordHash};
 use pbkdf2::Pbkdf2;
 use scrypt::Scrypt;
-use strength::{argon2_percent, pbkdf2_percent, scrypt_percent};
 use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
 
@@ -24,10 +22,7 @@ const NORMALIZED: &str = "nfkc:";
 /// A hash within the limits. Reveals nothing when printed.
 pub(super) struct ForeignHash {
     algorithm: Algorithm,
-    /// Of a check, as iterations of bcrypt.
-    pub(super) work: u64,
-    /// Of what OWASP asks for at least.
-    pub(super) percent: u64,
+    cost: Cost,
     /// Whether the password is normalized to NFKC.
     is_normalized: bool,
 }
@@ -46,22 +41,32 @@ impl ForeignHash {
     pub(super) fn parse(text: &str) -> Result<Self, ForeignHashError> {
         let normalized = text.strip_prefix(NORMALIZED);
         let (text, is_normalized) = (normalized.unwrap_or(text), normalized.is_some());
-        let (algorithm, work, percent) = if let Some(hash) = Pbkdf2::parse(text) {
+        let (algorithm, cost) = if let Some(hash) = Pbkdf2::parse(text) {
             let hash = hash?;
-            let (work, percent) = (pbkdf2_work(&hash)?, pbkdf2_percent(&hash));
-            (Algorithm::Pbkdf2(hash), work, percent)
+            let cost = cost::pbkdf2(&hash)?;
+            (Algorithm::Pbkdf2(hash), cost)
         } else if text.starts_with("$argon2") {
             let hash = phc(text).ok_or(ForeignHashError::Malformed("argon2"))?;
-            let (work, percent) = (argon2_work(&hash)?, argon2_percent(&hash));
-            (Algorithm::Argon2(hash), work, percent)
+            let cost = cost::argon2(&hash)?;
+            (Algorithm::Argon2(hash), cost)
         } else if text.starts_with("$scrypt$") {
             let hash = phc(text).ok_or(ForeignHashError::Malformed("scrypt"))?;
-            let (work, percent) = (scrypt_work(&hash)?, scrypt_percent(&hash));
-            (Algorithm::Scrypt(hash), work, percent)
+            let cost = cost::scrypt(&hash)?;
+            (Algorithm::Scrypt(hash), cost)
         } else {
             return Err(ForeignHashError::UnknownFormat);
         };
-        Ok(Self { algorithm, work, percent, is_normalized })
+        Ok(Self { algorithm, cost, is_normalized })
+    }
+
+    /// The work of a check, as iterations of bcrypt.
+    pub(super) fn work(&self) -> u64 {
+        self.cost.work
+    }
+
+    /// How it compares with OWASP's minimum.
+    pub(super) fn percent(&self) -> u64 {
+        self.cost.percent
     }
 
     /// Whether this hash is of the very bytes of `password`. Otherwise a hash of them would refuse other

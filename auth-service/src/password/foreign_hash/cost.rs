@@ -1,8 +1,9 @@
-//! What a check costs, and the most that it may cost.
+//! What a check costs, the most that it may cost, and the least that OWASP's Password Storage Cheat Sheet
+//! asks for.
 //!
-//! The engine counts in iterations of bcrypt, so the factors below are relative to it. They are
-//! estimates for a machine whose cores each do [`ITERATIONS_PER_SECOND`]; where one is wrong, admission
-//! of these checks is early or late. The engine knows how fast this machine is.
+//! Work is counted in iterations of bcrypt. The factors below are estimates for a machine whose cores each
+//! do [`ITERATIONS_PER_SECOND`]; where one is wrong, admission of these checks is early or late. The engine
+//! knows how fast this machine is.
 
 use super::pbkdf2::{Pbkdf2, Prf};
 use argon2::{Algorithm, Params};
@@ -19,11 +20,18 @@ const MAX_MEMORY: u64 = 256 * 1024;
 const ARGON2_KIB: u64 = 16;
 /// KiB that scrypt fills and reads again in the time of one iteration.
 const SCRYPT_KIB: u64 = 6;
-/// Iterations of PBKDF2-SHA256 in the time of one iteration; fewer where the processor has no
-/// instructions for SHA-256.
-const PBKDF2_SHA256_ITERATIONS: u64 = 12;
-/// The same of PBKDF2-SHA512, for which most processors have none.
-const PBKDF2_SHA512_ITERATIONS: u64 = 4;
+/// OWASP's KiB and passes of argon2id; all rows are equivalent.
+const ARGON2: [(u64, u64); 5] = [(47_104, 1), (19_456, 2), (12_288, 3), (9_216, 4), (7_168, 5)];
+/// OWASP's KiB (128 bytes × N × r) and parallelism of scrypt.
+const SCRYPT: [(u64, u64); 5] = [(131_072, 1), (65_536, 2), (32_768, 3), (16_384, 5), (8_192, 10)];
+
+/// The cost of a check.
+pub(super) struct Cost {
+    /// As iterations of bcrypt, at least 1.
+    pub(super) work: u64,
+    /// Of OWASP's minimum.
+    pub(super) percent: u64,
+}
 
 /// Why a hash cannot be checked. Never quotes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,7 +56,7 @@ pub enum ForeignHashError {
     TooMuchWork,
 }
 
-pub(super) fn argon2_work(hash: &PasswordHash) -> Result<u64, ForeignHashError> {
+pub(super) fn argon2(hash: &PasswordHash) -> Result<Cost, ForeignHashError> {
     const MALFORMED: ForeignHashError = ForeignHashError::Malformed("argon2");
     match Algorithm::try_from(hash.algorithm.as_str()) {
         Ok(Algorithm::Argon2id | Algorithm::Argon2i) => {}
@@ -61,11 +69,11 @@ pub(super) fn argon2_work(hash: &PasswordHash) -> Result<u64, ForeignHashError> 
         return Err(MALFORMED);
     }
     let params = Params::try_from(hash).map_err(|_| MALFORMED)?;
-    let memory = u64::from(params.m_cost());
-    within(memory, memory.saturating_mul(params.t_cost().into()) / ARGON2_KIB)
+    let (memory, passes) = (u64::from(params.m_cost()), u64::from(params.t_cost()));
+    within(memory, memory.saturating_mul(passes) / ARGON2_KIB, percent(&ARGON2, memory, passes))
 }
 
-pub(super) fn scrypt_work(hash: &PasswordHash) -> Result<u64, ForeignHashError> {
+pub(super) fn scrypt(hash: &PasswordHash) -> Result<Cost, ForeignHashError> {
     const MALFORMED: ForeignHashError = ForeignHashError::Malformed("scrypt");
     let parameter = |name| hash.params.get_decimal(name).map(u64::from).ok_or(MALFORMED);
     let (log_n, r, p) = (parameter("ln")?, parameter("r")?, parameter("p")?);
@@ -77,27 +85,37 @@ pub(super) fn scrypt_work(hash: &PasswordHash) -> Result<u64, ForeignHashError> 
         return Err(ForeignHashError::TooMuchMemory);
     }
     let kib = |blocks: u64| blocks.saturating_mul(r).div_ceil(8);
-    let memory = kib(1 << log_n).max(kib(p));
-    let work = within(memory, kib(1 << log_n).saturating_mul(p) / SCRYPT_KIB)?;
+    let (memory, work) = (kib(1 << log_n).max(kib(p)), kib(1 << log_n).saturating_mul(p));
+    let percent = percent(&SCRYPT, (1_u64 << log_n).saturating_mul(r) / 8, p);
+    let cost = within(memory, work / SCRYPT_KIB, percent)?;
     scrypt::Params::try_from(hash).map_err(|_| MALFORMED)?;
-    Ok(work)
+    Ok(cost)
 }
 
-pub(super) fn pbkdf2_work(hash: &Pbkdf2) -> Result<u64, ForeignHashError> {
-    let at_once = match hash.prf {
-        Prf::Sha256 => PBKDF2_SHA256_ITERATIONS,
-        Prf::Sha512 => PBKDF2_SHA512_ITERATIONS,
+pub(super) fn pbkdf2(hash: &Pbkdf2) -> Result<Cost, ForeignHashError> {
+    // Iterations in the time of one of bcrypt (fewer where the processor has no instructions for SHA-256;
+    // for SHA-512 most have none), and OWASP's.
+    let (at_once, least) = match hash.prf {
+        Prf::Sha256 => (12, 600_000),
+        Prf::Sha512 => (4, 220_000),
     };
-    within(0, u64::from(hash.iterations) * hash.blocks() / at_once)
+    let iterations = u64::from(hash.iterations);
+    within(0, iterations * hash.blocks() / at_once, iterations * 100 / least)
 }
 
-/// The work, unless it or the memory in KiB is too much.
-fn within(memory: u64, work: u64) -> Result<u64, ForeignHashError> {
+/// The cost, unless its work or the memory in KiB is too much.
+fn within(memory: u64, work: u64, percent: u64) -> Result<Cost, ForeignHashError> {
     if memory > MAX_MEMORY {
         Err(ForeignHashError::TooMuchMemory)
     } else if work > MAX_WORK {
         Err(ForeignHashError::TooMuchWork)
     } else {
-        Ok(work.max(1))
+        Ok(Cost { work: work.max(1), percent })
     }
+}
+
+/// By the best of the rows whose passes it has.
+fn percent(rows: &[(u64, u64)], memory: u64, passes: u64) -> u64 {
+    let reached = rows.iter().filter(|row| row.1 <= passes);
+    reached.map(|(least, _)| memory.saturating_mul(100) / least).max().unwrap_or(0)
 }
