@@ -116,6 +116,7 @@ impl Settings {
     }
 
     /// Sets a bcrypt cost below the allowed minimum: tests create many hashes.
+    #[cfg(feature = "fast-hashes")]
     pub fn use_bcrypt_cost_for_tests(&mut self, cost: u32) {
         self.service.bcrypt_cost = cost;
     }
