@@ -24,6 +24,7 @@ mod metrics;
 pub mod password;
 pub mod request_origin;
 pub mod secret_generation;
+mod secret_list;
 pub mod settings;
 pub mod store;
 pub mod token;

@@ -4,7 +4,7 @@
 //! - `blocklist`: passwords that everybody knows.
 //! - `hasher`: hashes and verifies on the threads of `rolegate_bcrypt_lanes`.
 //! - `foreign_hash`: hashes of other systems; `foreign_checks`: runs their checks; `importable`: those that may come into the database.
-//! - `pepper`: secrets outside the database that go into hashes.
+//! - `pepper`: secrets outside the database that go into hashes; `wordpress`: its hashes of bcrypt.
 //! - `credential_cache`: successful checks of HTTP Basic.
 
 mod blocklist;
@@ -15,6 +15,7 @@ mod hasher;
 mod importable;
 mod pepper;
 mod validation;
+mod wordpress;
 
 pub use blocklist::BlocklistFile;
 pub(crate) use credential_cache::{CacheKey, CredentialCache};

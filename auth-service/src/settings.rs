@@ -6,7 +6,7 @@ use crate::{
     accounts::{AdminPassword, InitialPassword, Policy},
     host::Config,
     password::{BlocklistFile, Password, PasswordRules, Peppers},
-    token::{self, KeySource},
+    token::KeySource,
 };
 use clap::{Args, Parser};
 use rolegate_grpc_server::HostSettings;
@@ -21,11 +21,8 @@ use rolegate_program::{
 };
 use rolegate_sql_store::DatabaseSettings;
 use rolegate_sql_store::{DatabaseUrl, Reads};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
-
-/// First in `PASSWORD_PEPPER`, for new hashes without one.
-const NO_PEPPER: &str = "none";
 
 /// The internal gRPC service for users, passwords, tokens and roles
 #[derive(Debug, Parser)]
@@ -230,23 +227,7 @@ impl ServiceSettings {
         let file = self.password_pepper_file.as_deref();
         let source =
             SecretSource::from_setting("PASSWORD_PEPPER", self.password_pepper.clone(), file)?;
-        let Some(source) = source else { return Ok(Peppers::default()) };
-        let text = source.read()?;
-        if text.expose_secret() == NO_PEPPER {
-            let problem = "has no secret that is accepted; set none,SECRET, or remove it";
-            return Err(source.invalid(problem));
-        }
-        let peppers = match text.expose_secret().split_once([',', '\n']) {
-            Some((NO_PEPPER, accepted)) => {
-                Peppers::only_accepting(&token::secret_list(&source, accepted)?)
-            }
-            _ => Peppers::new(&token::secret_list(&source, text.expose_secret())?),
-        };
-        // New hashes would silently lack it.
-        if peppers.count() == 0 {
-            return Err(source.invalid("is empty; remove it, or set a secret of at least 32 bytes"));
-        }
-        Ok(peppers)
+        source.as_ref().map_or_else(|| Ok(Peppers::default()), Peppers::read)
     }
 
     /// The rules for new passwords. Reads the blocklist.

@@ -15,7 +15,6 @@ mod keyring;
 
 pub use hs256::PROVIDER;
 pub use key_source::KeySource;
-pub(crate) use key_source::list as secret_list;
 pub use keyring::{Keyring, KeyringError};
 
 use crate::user::{MAX_LEAD_SECONDS, User};

@@ -2,7 +2,7 @@
 
 use super::{
     NO_PASSWORD, Password, Peppers, PresentedPassword, UnknownPepper,
-    foreign_checks::ForeignChecks, foreign_hash::ForeignHash,
+    foreign_checks::ForeignChecks, foreign_hash::ForeignHash, wordpress,
 };
 use crate::{metrics, request_origin::RequestOrigin};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
@@ -142,7 +142,10 @@ impl Hasher {
         }
         let password = password.and_then(PresentedPassword::valid);
         let peppered = match (hash, password) {
-            (Some(hash), Some(password)) => self.peppers.for_stored(hash, password).map(Some),
+            (Some(hash), Some(password)) => match wordpress::for_stored(hash, password) {
+                None => self.peppers.for_stored(hash, password).map(Some),
+                split => Ok(split),
+            },
             _ => Ok(None),
         };
         // The same work as for an unknown name, which must not be told apart.

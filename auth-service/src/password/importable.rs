@@ -3,6 +3,7 @@
 use super::{
     ForeignHashError, Peppers,
     foreign_hash::{ForeignHash, translate},
+    wordpress,
 };
 use rolegate_bcrypt_lanes::stored_cost;
 use std::borrow::Cow;
@@ -72,7 +73,8 @@ impl Peppers {
         rules: HashRules,
     ) -> Result<Cow<'h, str>, HashRejection> {
         let stored = translate(hash)?;
-        let bcrypt = self.bcrypt_part(&stored).ok_or(HashRejection::UnknownPepper)?;
+        let bcrypt = wordpress::bcrypt_part(&stored).or_else(|| self.bcrypt_part(&stored));
+        let bcrypt = bcrypt.ok_or(HashRejection::UnknownPepper)?;
         if bcrypt.len() < stored.len() || bcrypt.starts_with("$2") {
             let is_known = ["$2a$", "$2b$", "$2y$"].iter().any(|prefix| bcrypt.starts_with(prefix));
             let cost = stored_cost(bcrypt).filter(|_| is_known);

@@ -4,25 +4,23 @@
 //! The password is replaced by its HMAC-SHA-256 in base64, 44 bytes, before bcrypt. Such a hash is
 //! stored as `hmac-sha256:ID:$2b$…`, where the id names the pepper. Without a pepper the stored hash is
 //! plain bcrypt, as it is after `none`.
-//!
-//! WordPress does the same with a public key: `$wp$2y$…` is bcrypt of base64(HMAC-SHA-384).
 
 use super::Password;
+use crate::secret_list;
 use base64::{
     Engine as _,
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
 use hmac::{Hmac, KeyInit, Mac};
+use rolegate_program::{secret::SecretSource, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
-use sha2::{Digest, Sha256, Sha384};
+use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 /// Before the id in a stored hash; no bcrypt hash starts so.
 const SCHEME: &str = "hmac-sha256:";
-/// Before bcrypt in a hash of WordPress.
-const WORDPRESS: &str = "$wp";
-/// What WordPress trims, as PHP does.
-const WORDPRESS_SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\0', '\x0b'];
+/// First in the setting, for new hashes without a pepper.
+const NO_PEPPER: &str = "none";
 
 /// The configured peppers, newest first; none without the setting.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +67,27 @@ impl Peppers {
         Self { only_accepts: true, ..Self::new(secrets) }
     }
 
+    /// Reads `PASSWORD_PEPPER`.
+    pub fn read(source: &SecretSource) -> Result<Self, SettingError> {
+        let text = source.read()?;
+        let text = text.expose_secret();
+        if text == NO_PEPPER {
+            let problem = "has no secret that is accepted; set none,SECRET, or remove it";
+            return Err(source.invalid(problem));
+        }
+        let peppers = match text.split_once([',', '\n']) {
+            Some((NO_PEPPER, accepted)) => {
+                Self::only_accepting(&secret_list::split(source, accepted)?)
+            }
+            _ => Self::new(&secret_list::split(source, text)?),
+        };
+        // New hashes would silently lack it.
+        if peppers.count() == 0 {
+            return Err(source.invalid("is empty; remove it, or set a secret of at least 32 bytes"));
+        }
+        Ok(peppers)
+    }
+
     /// The number of peppers.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -90,9 +109,6 @@ impl Peppers {
 
     /// The hash of bcrypt in a stored one, whatever the password. `None` if its pepper is not configured.
     pub(super) fn bcrypt_part<'h>(&self, stored: &'h str) -> Option<&'h str> {
-        if let Some(hash) = stored.strip_prefix(WORDPRESS) {
-            return Some(hash);
-        }
         let Some(rest) = stored.strip_prefix(SCHEME) else { return Some(stored) };
         let (id, hash) = rest.split_once(':')?;
         self.all.iter().any(|pepper| pepper.id == id).then_some(hash)
@@ -104,14 +120,6 @@ impl Peppers {
         stored: &'h str,
         password: &Password,
     ) -> Result<Peppered<'h>, UnknownPepper> {
-        if let Some(hash) = stored.strip_prefix(WORDPRESS) {
-            let trimmed = password.expose().trim_matches(WORDPRESS_SPACE);
-            let is_of_bytes = trimmed.len() == password.expose().len();
-            let mac = Hmac::<Sha384>::new_from_slice(b"wp-sha384");
-            let mac = mac.expect("HMAC takes a key of any length").chain_update(trimmed);
-            let input = Zeroizing::new(STANDARD.encode(mac.finalize().into_bytes()));
-            return Ok(Peppered { hash, input, is_outdated: true, is_of_bytes });
-        }
         let current = self.current().map(|pepper| pepper.id.as_str());
         let named = stored.strip_prefix(SCHEME).and_then(|rest| rest.split_once(':'));
         let Some((id, hash)) = named else {

@@ -1,8 +1,9 @@
 //! Reads the keys from their settings, at start and at each reload.
 
-use super::{Keyring, keyring::MIN_KEY_BYTES};
+use super::Keyring;
+use crate::secret_list;
 use rolegate_program::{secret::SecretSource, settings::SettingError};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret as _;
 
 /// `SIGNING_SECRET` and `SIGNING_SECRETS_ACCEPTED`, as values or files.
 #[derive(Clone, Debug)]
@@ -36,32 +37,11 @@ impl KeySource {
     pub fn read(&self) -> Result<Keyring, SettingError> {
         let signing = self.signing.read()?;
         let accepted = match &self.accepted {
-            Some(source) => list(source, source.read()?.expose_secret())?,
+            Some(source) => secret_list::split(source, source.read()?.expose_secret())?,
             None => Vec::new(),
         };
         Keyring::new(&signing, &accepted).map_err(|error| self.signing.invalid(&error.to_string()))
     }
-}
-
-/// Splits `text`, a list in this source, at commas and newlines, without trimming. A short secret is an error, because a key
-/// left out would refuse valid tokens. An empty value is an empty list; an empty file is an error,
-/// because it may be half written.
-pub(crate) fn list(source: &SecretSource, text: &str) -> Result<Vec<SecretString>, SettingError> {
-    if text.is_empty() && !source.is_file() {
-        return Ok(Vec::new());
-    }
-    let secrets = text.split([',', '\n']).enumerate().map(|(index, secret)| {
-        if secret.len() < MIN_KEY_BYTES {
-            let number = index + 1;
-            let problem = format!(
-                "secret {number} of the list has fewer than {MIN_KEY_BYTES} bytes; secrets are \
-                 separated by commas or newlines"
-            );
-            return Err(source.invalid(&problem));
-        }
-        Ok(SecretString::from(secret))
-    });
-    secrets.collect()
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! The keys that sign and verify access tokens.
 
 use super::hs256;
+use crate::secret_list::MIN_SECRET_BYTES;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm::HS256, DecodingKey, EncodingKey, Header, crypto};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-
-/// HS256 requires a key of at least the size of the hash output (RFC 7518, section 3.2).
-pub(super) const MIN_KEY_BYTES: usize = 32;
 
 /// The signing key and the accepted keys.
 pub struct Keyring {
@@ -79,7 +77,7 @@ impl Key {
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self, KeyringError> {
-        if bytes.len() < MIN_KEY_BYTES {
+        if bytes.len() < MIN_SECRET_BYTES {
             return Err(KeyringError::TooShort);
         }
         // Once in a process; a later attempt changes nothing.
