@@ -83,6 +83,11 @@ impl Transfer {
         Ok(Export { database: &self.0, transaction, last_id: 0 })
     }
 
+    /// The first users behind this id, by ascending id; none at the end.
+    pub(crate) async fn users_after(&self, id: i64) -> Result<Vec<Credentials>, StoreError> {
+        self.0.read(page_after(&self.0, id)).await
+    }
+
     pub(crate) async fn close(&self) {
         self.0.close().await;
     }
@@ -149,13 +154,17 @@ impl Import<'_> {
 impl Export<'_> {
     /// The next users by ascending id; none at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<Credentials>, StoreError> {
-        let sql = r#"SELECT id, username, role, tokens_not_before, disabled, tokens_marked_until, password
-            FROM "user" WHERE id > $1 ORDER BY id LIMIT $2"#;
-        let page = self.database.statement(sql).bind(self.last_id).bind(PAGE);
+        let page = page_after(self.database, self.last_id);
         let users: Vec<Credentials> = self.transaction.fetch(page).await?;
         self.last_id = users.last().map_or(self.last_id, |last| last.user.id);
         Ok(users)
     }
+}
+
+fn page_after(database: &Database, id: i64) -> Statement {
+    let sql = r#"SELECT id, username, role, tokens_not_before, disabled, tokens_marked_until, password
+        FROM "user" WHERE id > $1 ORDER BY id LIMIT $2"#;
+    database.statement(sql).bind(id).bind(PAGE)
 }
 
 /// A record as the statement reads it.

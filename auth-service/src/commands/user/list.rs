@@ -1,52 +1,44 @@
 //! `user list` and `user show`.
 
 use super::operator::Operator;
-use crate::{host::failed, password::NO_PASSWORD, store::UserFilter, user::Credentials};
+use crate::{host::failed, password::NO_PASSWORD, store::Transfer, user::Credentials};
 use rolegate_program::program::{Failure, print};
 use secrecy::ExposeSecret;
 
-/// Users in one statement.
-const PAGE: i64 = 1000;
-
 /// Prints all users by ascending id, a line for each.
 pub(super) async fn all(operator: &Operator) -> Result<(), Failure> {
-    let mut filter = UserFilter { limit: PAGE, ..UserFilter::default() };
+    let transfer = Transfer::open(&operator.database).await?;
     print_header();
-    loop {
-        let users = operator.store.list(&filter).await.map_err(failed)?;
-        print_users(operator, users.iter().map(|user| user.username.clone()).collect()).await?;
-        match users.last() {
-            Some(last) => filter.after = last.id,
-            None => return Ok(()),
-        }
+    let mut last = Ok(Some(0));
+    while let Ok(Some(id)) = last {
+        last = transfer.users_after(id).await.map(|users| {
+            users.iter().for_each(print_user);
+            users.last().map(|found| found.user.id)
+        });
     }
+    transfer.close().await;
+    last.map(drop).map_err(failed)
 }
 
 /// Prints one user.
 pub(super) async fn one(operator: &Operator, username: &str) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
+    let found = operator.credentials(username).await?;
     print_header();
-    print_users(operator, vec![user.username]).await
+    print_user(&found);
+    Ok(())
 }
 
 fn print_header() {
     print(&line("ID", "ROLE", "STATE", "USERNAME"));
 }
 
-/// Prints those of these users who still exist, by ascending id. Names are quoted, and what is invisible in
-/// them is escaped.
-async fn print_users(operator: &Operator, usernames: Vec<String>) -> Result<(), Failure> {
-    let found = operator.store.credentials_by_username(&usernames).await;
-    let mut users = found.map_err(failed)?.value;
-    users.sort_by_key(|found| found.user.id);
-    for Credentials { user, password_hash } in users {
-        let state = if user.disabled { "disabled" } else { "enabled" };
-        let has_none = password_hash.expose_secret() == NO_PASSWORD;
-        let note = if has_none { "  (no password)" } else { "" };
-        let name = format!("{:?}{note}", user.username);
-        print(&line(&user.id.to_string(), user.role.as_str(), state, &name));
-    }
-    Ok(())
+/// The name is quoted, and what is invisible in it is escaped.
+fn print_user(Credentials { user, password_hash }: &Credentials) {
+    let state = if user.disabled { "disabled" } else { "enabled" };
+    let has_none = password_hash.expose_secret() == NO_PASSWORD;
+    let note = if has_none { "  (no password)" } else { "" };
+    let name = format!("{:?}{note}", user.username);
+    print(&line(&user.id.to_string(), user.role.as_str(), state, &name));
 }
 
 fn line(id: &str, role: &str, state: &str, username: &str) -> String {

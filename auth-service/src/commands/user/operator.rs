@@ -4,7 +4,7 @@ use crate::{
     audit::{Change, Write},
     host::failed,
     store::{self, UserStore, WriteError},
-    user::User,
+    user::{Credentials, User},
 };
 use rolegate_program::program::Failure;
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, Schema};
@@ -40,9 +40,12 @@ impl Operator {
     }
 
     pub(super) async fn find(&self, username: &str) -> Result<User, Failure> {
+        self.credentials(username).await.map(|credentials| credentials.user)
+    }
+
+    pub(super) async fn credentials(&self, username: &str) -> Result<Credentials, Failure> {
         let found = self.store.credentials_by_username(&[username.to_owned()]).await;
-        let found = found.map_err(failed)?.value.pop();
-        found.map(|credentials| credentials.user).ok_or_else(|| not_found(username))
+        found.map_err(failed)?.value.pop().ok_or_else(|| not_found(username))
     }
 
     /// The time of the database in Unix seconds.
