@@ -1,7 +1,6 @@
 //! What handlers take from a request.
 
 pub(crate) mod credentials;
-pub(crate) mod form_body;
 pub(crate) mod json_body;
 pub(crate) mod pagination;
 pub(crate) mod path_ids;

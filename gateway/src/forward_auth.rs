@@ -4,26 +4,35 @@
 //! A decision depends on the credentials and on the URL that the operator wrote into the proxy's
 //! configuration; never on the path or the method in `X-Forwarded-*`, which a client may influence.
 
-mod authorize;
 mod introspect;
 
 use crate::{
+    extract::{credentials::authenticate, pagination::QueryParams},
     memory::MemoryBudgets,
-    middleware,
+    middleware::{self, drain_body},
     settings::{AllowedOrigins, PublicSettings},
     state::GatewayState,
 };
 use axum::{
-    Router,
+    Extension, Router,
+    body::HttpBody as _,
+    extract::{Request, State},
     middleware::map_response,
-    response::Response,
+    response::{IntoResponse as _, Response},
     routing::{any, post},
 };
 use http::{
-    HeaderValue, StatusCode,
-    header::{RETRY_AFTER, WWW_AUTHENTICATE},
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE},
 };
-use rolegate_proto::http::BASIC_CHALLENGE;
+use rolegate_auth_client::{
+    CallContext, Requirement, Role, User,
+    axum::{ApiError, RequiredRoles},
+};
+use rolegate_proto::{
+    http::{BASIC_CHALLENGE, HttpReason},
+    identity_headers::identity_headers,
+};
 
 /// Without CORS: a proxy asks about preflights too, and must get a decision.
 pub(crate) fn router(
@@ -34,7 +43,7 @@ pub(crate) fn router(
     let cors_allowed_origins = AllowedOrigins::Disabled;
     let settings = PublicSettings { cors_allowed_origins, ..settings.clone() };
     let routes = Router::new()
-        .route("/authorize", any(authorize::authorize))
+        .route("/authorize", any(authorize))
         .route("/introspect", post(introspect::introspect))
         .layer(map_response(complete));
     middleware::apply("forward-auth", routes, &settings, memory).with_state(state)
@@ -50,6 +59,67 @@ async fn complete(mut response: Response) -> Response {
     };
     response.headers_mut().append(name, HeaderValue::from_static(value));
     response
+}
+
+/// `/authorize`: whether the user of a request may pass, with any method.
+///
+/// 200 with the identity headers and no body, or an error. `?roles=author,admin` are the roles of which
+/// one is required; without it any user passes.
+async fn authorize(
+    State(state): State<GatewayState>,
+    Extension(context): Extension<CallContext>,
+    query: Result<QueryParams, ApiError>,
+    request: Request,
+) -> Response {
+    let mut response = match query.and_then(|query| required_roles(&query)) {
+        Ok(roles) => decide(&state, context, roles, request.headers()).await,
+        Err(error) => error.into_response(),
+    };
+    let body = request.into_body();
+    if !body.is_end_stream() {
+        // A proxy may announce the body of its client and never send it. The answer does not wait for
+        // it, and what comes later must not be taken for the next request.
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        tokio::spawn(drain_body::drain(body, drain_body::DRAIN_TIMEOUT));
+    }
+    response
+}
+
+async fn decide(
+    state: &GatewayState,
+    context: CallContext,
+    roles: Option<Vec<Role>>,
+    headers: &HeaderMap,
+) -> Response {
+    let requirement = roles.as_deref().map_or(Requirement::AnyAuthenticated, Requirement::Roles);
+    match authenticate(state, headers, context, requirement).await {
+        Ok(user) => identity(&user).into_response(),
+        Err(mut response) => {
+            let roles = roles.as_deref().map(RequiredRoles::of);
+            roles.map(|roles| response.extensions_mut().insert(roles));
+            response
+        }
+    }
+}
+
+/// A misspelt parameter must not admit every user, so unknown ones are refused.
+fn required_roles(query: &QueryParams) -> Result<Option<Vec<Role>>, ApiError> {
+    query.expect_only(&["roles"])?;
+    let parse = |names| {
+        let invalid = "Query parameter \"roles\" must be user, author or admin, or several of them \
+                       separated by commas.";
+        Role::parse_list(names).map_err(|_| ApiError::http(HttpReason::QueryInvalid, invalid))
+    };
+    query.get("roles")?.map(parse).transpose()
+}
+
+/// All three headers, always, so that a proxy that copies them overwrites those of a client.
+fn identity(user: &User) -> HeaderMap {
+    let headers = identity_headers(user.id, &user.username, user.role);
+    // Never invalid: the values are visible ASCII.
+    let value =
+        |text: String| HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("-"));
+    headers.map(|(name, text)| (HeaderName::from_static(name), value(text))).into_iter().collect()
 }
 
 #[cfg(test)]

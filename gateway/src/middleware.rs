@@ -1,44 +1,40 @@
 //! The middleware around every request of both variants.
 //!
-//! - `request_origin`, `client_ip`: client address, request id and trace context, as far as the
-//!   peer is trusted.
-//! - `request_span`, `metrics`: tracing and Prometheus.
+//! - `request_origin`: client address, request id and trace context, as far as the peer is trusted.
+//! - `metrics`: Prometheus and tracing.
 //! - `denial_audit`: 403s in the audit log.
-//! - `refusal_log`: refusals, counted and logged once a second.
-//! - `drain_body`, `catch_panic`: every request gets a complete response.
+//! - `refusal_log`: refusals and server errors.
+//! - `drain_body`: every request gets a complete response.
 //! - `cors`: Cross-Origin Resource Sharing.
 
-mod catch_panic;
-mod client_ip;
-pub(crate) mod cors;
-pub(crate) mod denial_audit;
+mod cors;
+mod denial_audit;
 pub(crate) mod drain_body;
 pub(crate) mod metrics;
 pub(crate) mod refusal_log;
 pub(crate) mod request_origin;
-mod request_span;
 
 use crate::{memory::MemoryBudgets, settings::PublicSettings};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
-    middleware::{Next, from_fn_with_state},
-    response::Response,
+    middleware::{Next, from_fn, from_fn_with_state},
+    response::{IntoResponse as _, Response},
 };
-use catch_panic::catch_panic;
 use drain_body::drain_unread;
+use futures_util::FutureExt as _;
 use http::{
-    HeaderValue, Method,
+    HeaderValue,
     header::{AUTHORIZATION, CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS},
 };
-use metrics::RequestMetrics;
+use metrics::{RequestMetrics, finish_span, start_span};
 use request_origin::{RequestOrigin, X_REQUEST_ID};
-use rolegate_auth_client::{CallError, Reason, axum::ApiError};
+use rolegate_auth_client::axum::ApiError;
 use rolegate_http_server::{host_header, memory_budget::MemoryBudget};
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::http::HttpReason;
-use rolegate_telemetry::{event_log::EventLog, request_context::RequestContext};
-use std::sync::Arc;
+use rolegate_telemetry::request_context::RequestContext;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 use tracing::Instrument as _;
 
 #[derive(Clone)]
@@ -70,7 +66,13 @@ where
         .method_not_allowed_fallback(async || {
             ApiError::http(HttpReason::MethodNotAllowed, "Method Not Allowed")
         });
-    let routes = settings.cors_allowed_origins.layer(routes);
+    let routes = match cors::layer(&settings.cors_allowed_origins) {
+        // Responses to panics need CORS headers too.
+        Some(cors) => routes
+            .layer(from_fn(async |request, next: Next| catch_panic(next.run(request)).await))
+            .layer(cors),
+        None => routes,
+    };
     let state = MiddlewareState { variant, trusted_proxies, memory: memory.requests.clone() };
     routes.layer(from_fn_with_state(state, handle))
 }
@@ -86,7 +88,7 @@ async fn handle(
     let route = request.extensions().get::<MatchedPath>().cloned();
     let metrics = RequestMetrics::start(state.variant, &method, route.clone());
     let origin = RequestOrigin::from_request(&request, &state.trusted_proxies);
-    let span = request_span::start(&request, &method, route.as_ref(), &origin);
+    let span = start_span(&request, &method, route.as_ref(), &origin);
     request.extensions_mut().insert(origin.call_context());
     let request_id = origin.request_id_header();
     let context =
@@ -100,12 +102,8 @@ async fn handle(
             }
         };
         denial_audit::record(&method, route.as_ref(), authorization, &response);
-        if let Some(reason) = refusal_log::reason(&response) {
-            refusal_log::record(route.as_ref(), reason);
-        } else if response.status().is_server_error() {
-            log_server_error(&method, route.as_ref(), &response);
-        }
-        request_span::finish(&response);
+        refusal_log::record(&method, route.as_ref(), &response);
+        finish_span(&response);
         response
     };
     let mut response = context.scope(respond.instrument(span)).await;
@@ -118,21 +116,13 @@ async fn handle(
     response
 }
 
-static FAILED: EventLog =
-    EventLog::new(|failed| tracing::warn!(failed, "requests failed in the last second"));
-
-/// Logs the route template, never the URL, which may hold secrets. The first of a kind has a line.
-fn log_server_error(method: &Method, route: Option<&MatchedPath>, response: &Response) {
-    let route = route.map_or("", MatchedPath::as_str);
-    let status = response.status().as_u16();
-    let error = response.extensions().get::<CallError>();
-    let reason = error.and_then(CallError::reason).map_or("", Reason::as_str);
-    let cause = error.map(tracing::field::display);
-    if FAILED.is_first(format!("{route} {status} {reason}").trim_end().to_owned()) {
-        tracing::warn!(%method, route, status, cause, "request failed");
-    } else {
-        tracing::debug!(%method, route, status, cause, "request failed");
-    }
+/// Turns a panic in a handler into a 500, so that other requests on the connection continue. The panic
+/// hook has logged the cause by the time the response is returned.
+async fn catch_panic(handler: impl Future<Output = Response>) -> Response {
+    // Requests share only the gRPC clients and the connection, which survive a panic.
+    AssertUnwindSafe(handler).catch_unwind().await.unwrap_or_else(|_panic| {
+        ApiError::http(HttpReason::Internal, "Internal server error.").into_response()
+    })
 }
 
 #[cfg(test)]

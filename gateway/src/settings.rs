@@ -1,10 +1,12 @@
 //! Settings from flags and environment variables.
 
-pub use crate::middleware::cors::AllowedOrigins;
+mod allowed_origins;
+
+pub use allowed_origins::AllowedOrigins;
 
 use clap::{
     ArgAction,
-    builder::{PossibleValuesParser, TypedValueParser as _},
+    builder::{PossibleValuesParser, TypedValueParser},
 };
 use rolegate_auth_client::settings::AuthTlsSettings;
 use rolegate_grpc_tls::{HTTP_1, ServerTls};
@@ -155,29 +157,22 @@ pub struct PublicSettings {
     pub max_connections_per_address: u32,
 
     /// Whether the public addresses serve /openapi.json and Swagger UI at /docs
-    #[arg(
-        long,
-        env = "API_DOCS",
-        default_value = "on",
-        action = ArgAction::Set,
-        value_parser = PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
-    )]
+    #[arg(long, env = "API_DOCS", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub api_docs: bool,
 
     /// Whether the bearer-token variant serves the console, a page for administration, at /console/
-    #[arg(
-        long,
-        env = "CONSOLE",
-        default_value = "on",
-        action = ArgAction::Set,
-        value_parser = PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
-    )]
+    #[arg(long, env = "CONSOLE", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub console: bool,
 
     /// Origins that CORS allows, as browsers send them, separated by commas; * for all, empty for
     /// none
     #[arg(long, env = "CORS_ALLOWED_ORIGINS", default_value = "", hide_default_value = true)]
     pub cors_allowed_origins: AllowedOrigins,
+}
+
+/// `on` or `off`.
+fn switch() -> impl TypedValueParser<Value = bool> {
+    PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use std::{error::Error, time::Duration};
 use tokio::time::timeout;
 
 /// Bytes of a body, unless an endpoint says otherwise.
-pub(super) const MAX_BODY: usize = 64 * 1024;
+pub(crate) const MAX_BODY: usize = 64 * 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A struct of strings and booleans, read from a JSON object of at most `MAX` bytes. Unknown fields
@@ -78,7 +78,7 @@ async fn read_json<T: DeserializeOwned>(
 }
 
 /// Reads a body of at most `max` bytes. Rejects with 413, 503 and 408.
-pub(super) async fn read(
+pub(crate) async fn read(
     body: Body,
     max: usize,
     memory: Option<&BodyMemory>,
@@ -133,7 +133,7 @@ fn unreadable(error: &(dyn Error + 'static)) -> ApiError {
     invalid("Request body could not be read.")
 }
 
-fn invalid(detail: &'static str) -> ApiError {
+pub(crate) fn invalid(detail: &'static str) -> ApiError {
     ApiError::http(HttpReason::BodyInvalid, detail)
 }
 
@@ -149,7 +149,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// The only `Content-Type` in lower case, without parameters.
-pub(super) fn content_type(headers: &HeaderMap) -> Option<String> {
+pub(crate) fn content_type(headers: &HeaderMap) -> Option<String> {
     let mut values = headers.get_all(CONTENT_TYPE).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return None };
     let essence = value.to_str().ok()?.split(';').next().unwrap_or_default();

@@ -1,15 +1,20 @@
-//! Counts and times requests. The labels have a bounded number of values: route templates, and only
-//! the methods that HTTP defines.
+//! Metrics and spans of requests. Labels have a bounded number of values: route templates, and only the
+//! methods that HTTP defines.
 
-use super::request_origin::IGNORED;
-use axum::extract::MatchedPath;
+use super::request_origin::{IGNORED, RequestOrigin};
+use axum::{
+    extract::{MatchedPath, Request},
+    response::Response,
+};
 use http::{Method, StatusCode};
 use rolegate_auth_client::metrics::DECISIONS;
 use rolegate_posts_client::metrics::READS;
-use rolegate_telemetry::metrics::{
-    HistogramVec, IntCounterVec, LATENCY_BUCKETS, counter_vec, histogram_vec,
+use rolegate_telemetry::{
+    metrics::{HistogramVec, IntCounterVec, LATENCY_BUCKETS, counter_vec, histogram_vec},
+    traces,
 };
 use std::{sync::LazyLock, time::Instant};
+use tracing::{Span, field::Empty, info_span};
 
 static REQUESTS: LazyLock<IntCounterVec> = LazyLock::new(|| {
     let help = "HTTP requests by variant, route, method and status; status \"none\": the client \
@@ -75,4 +80,42 @@ impl Drop for RequestMetrics {
 pub(crate) fn method_name(method: &Method) -> &'static str {
     let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
     known.into_iter().find(|name| *name == method.as_str()).unwrap_or("_OTHER")
+}
+
+/// The span of a request, by the OpenTelemetry semantic conventions for HTTP servers. It records the
+/// route template, never the path or the query, which may hold secrets. Unless tracing is configured, it
+/// is disabled and costs almost nothing.
+pub(super) fn start_span(
+    request: &Request,
+    method: &Method,
+    route: Option<&MatchedPath>,
+    origin: &RequestOrigin,
+) -> Span {
+    let method = method_name(method);
+    let route = route.map(MatchedPath::as_str);
+    let span = info_span!(
+        "request",
+        otel.name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}")),
+        otel.kind = "server",
+        otel.status_code = Empty,
+        http.request.method = method,
+        http.route = route,
+        http.response.status_code = Empty,
+        url.scheme = "http",
+        client.address = origin.client_address.map(tracing::field::display),
+        rolegate.request_id = origin.request_id.as_str(),
+    );
+    if origin.is_trusted {
+        traces::set_remote_parent(&span, request.headers());
+    }
+    span
+}
+
+/// Records the response on the current span.
+pub(super) fn finish_span(response: &Response) {
+    let span = Span::current();
+    span.record("http.response.status_code", response.status().as_u16());
+    if response.status().is_server_error() {
+        span.record("otel.status_code", "ERROR");
+    }
 }

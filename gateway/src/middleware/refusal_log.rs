@@ -1,8 +1,8 @@
-//! Counts refusals, and logs them once a second.
+//! Counts refusals and logs them once a second, and logs failures.
 
 use crate::refusals::{REFUSALS, is_refusal};
 use axum::{extract::MatchedPath, response::Response};
-use http::StatusCode;
+use http::{Method, StatusCode};
 use rolegate_auth_client::{CallError, Reason};
 use rolegate_telemetry::{
     event_log::EventLog,
@@ -19,6 +19,10 @@ static REFUSED: LazyLock<IntCounterVec> = LazyLock::new(|| {
 static PENDING: EventLog =
     EventLog::new(|refused| tracing::warn!(refused, "requests refused in the last second"));
 
+/// The server errors, of which the first of a kind has a line.
+static FAILED: EventLog =
+    EventLog::new(|failed| tracing::warn!(failed, "requests failed in the last second"));
+
 /// Exports the refusals of logins at zero.
 pub(crate) fn register() {
     for reason in REFUSALS {
@@ -26,16 +30,28 @@ pub(crate) fn register() {
     }
 }
 
-/// The reason if the response is a refusal.
-pub(crate) fn reason(response: &Response) -> Option<Reason> {
-    let statuses = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
-    let cause = || response.extensions().get::<CallError>();
-    statuses.contains(&response.status()).then(cause)?.filter(|cause| is_refusal(cause))?.reason()
-}
-
-/// Counts a refusal, and logs it with the others of its second.
-pub(crate) fn record(route: Option<&MatchedPath>, reason: Reason) {
-    let (route, reason) = (route.map_or("unmatched", MatchedPath::as_str), reason.as_str());
-    REFUSED.with_label_values(&[route, reason]).inc();
-    PENDING.count(format!("{route} {reason}"));
+/// Records the response if it is a refusal or a server error. Logs the route template, never the URL,
+/// which may hold secrets.
+pub(super) fn record(method: &Method, route: Option<&MatchedPath>, response: &Response) {
+    let status = response.status();
+    if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {
+        return;
+    }
+    let cause = response.extensions().get::<CallError>();
+    let reason = cause.and_then(CallError::reason).map_or("", Reason::as_str);
+    let is_refused =
+        status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::SERVICE_UNAVAILABLE;
+    if is_refused && cause.is_some_and(is_refusal) {
+        let route = route.map_or("unmatched", MatchedPath::as_str);
+        REFUSED.with_label_values(&[route, reason]).inc();
+        PENDING.count(format!("{route} {reason}"));
+    } else if status.is_server_error() {
+        let (route, status) = (route.map_or("", MatchedPath::as_str), status.as_u16());
+        let cause = cause.map(tracing::field::display);
+        if FAILED.is_first(format!("{route} {status} {reason}").trim_end().to_owned()) {
+            tracing::warn!(%method, route, status, cause, "request failed");
+        } else {
+            tracing::debug!(%method, route, status, cause, "request failed");
+        }
+    }
 }

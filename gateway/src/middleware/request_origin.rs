@@ -1,20 +1,21 @@
 //! Where a request comes from. Only a trusted proxy may set the client address, the request id and
 //! the trace context.
 
-use super::client_ip;
 use axum::extract::{ConnectInfo, Request};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use rolegate_auth_client::{CallContext, RequestId};
 use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_program::cidr_set::CidrSet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// The request id: accepted from trusted proxies, sent in every response.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+const X_FORWARDED_FOR: &str = "x-forwarded-for";
+
 /// Client addresses that peers outside of `TRUSTED_PROXIES` report.
 pub static IGNORED: AddressHeader =
-    AddressHeader::new(client_ip::X_FORWARDED_FOR, "TRUSTED_PROXIES", "proxy of yours");
+    AddressHeader::new(X_FORWARDED_FOR, "TRUSTED_PROXIES", "proxy of yours");
 
 pub(crate) struct RequestOrigin {
     /// Whether the peer is a trusted proxy.
@@ -28,13 +29,13 @@ impl RequestOrigin {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
         let headers = request.headers();
         let is_trusted = peer.is_some_and(|peer| trusted.contains(peer));
-        if !is_trusted && headers.contains_key(client_ip::X_FORWARDED_FOR) {
+        if !is_trusted && headers.contains_key(X_FORWARDED_FOR) {
             IGNORED.ignore(peer);
         }
         let request_id = is_trusted.then(|| parse_request_id(headers)).flatten();
         Self {
             is_trusted,
-            client_address: peer.map(|peer| client_ip::resolve(peer, headers, trusted)),
+            client_address: peer.map(|peer| client_ip(peer, headers, trusted)),
             request_id: request_id.unwrap_or_else(RequestId::new_random),
         }
     }
@@ -57,37 +58,39 @@ fn parse_request_id(headers: &HeaderMap) -> Option<RequestId> {
     value.to_str().ok()?.parse().ok()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::RequestOrigin;
-    use axum::{body::Body, extract::ConnectInfo};
-    use http::Request;
-    use std::net::SocketAddr;
-
-    fn id(peer: &str, sent: &[&str]) -> String {
-        let mut request = Request::builder();
-        for id in sent {
-            request = request.header("x-request-id", *id);
+/// Follows `X-Forwarded-For` from right to left, starting at the peer, up to the first hop that is
+/// not trusted. Entries to the left of that hop may be forged.
+fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &CidrSet) -> IpAddr {
+    let hops = headers
+        .get_all(X_FORWARDED_FOR)
+        .iter()
+        .rev()
+        // A value that is not ASCII becomes an invalid hop, which ends the search.
+        .flat_map(|value| value.to_str().unwrap_or("?").rsplit(','))
+        .map(str::trim)
+        // Empty list elements are ignored (RFC 9110, section 5.6.1.2).
+        .filter(|hop| !hop.is_empty());
+    let mut client = peer.to_canonical();
+    for hop in hops {
+        if !trusted.contains(client) {
+            break;
         }
-        let mut request = request.body(Body::empty()).expect("a request");
-        let peer: SocketAddr = peer.parse().expect("an address");
-        request.extensions_mut().insert(ConnectInfo(peer));
-        let trusted = "10.0.0.0/8".parse().expect("a network");
-        RequestOrigin::from_request(&request, &trusted).request_id.to_string()
+        let Some(address) = parse_hop(hop) else { break };
+        client = address;
     }
-
-    #[test]
-    fn only_a_trusted_proxy_sets_the_request_id() {
-        assert_eq!(id("10.0.0.1:5", &["from-the-proxy.1"]), "from-the-proxy.1");
-        assert_ne!(id("192.0.2.1:5", &["from-the-client"]), "from-the-client");
-    }
-
-    #[test]
-    fn malformed_or_repeated_request_id_is_replaced() {
-        let too_long = "x".repeat(65);
-        for sent in [&["a b"][..], &[""], &["a,b"], &[&too_long], &["a", "a"], &[]] {
-            let id = id("10.0.0.1:5", sent);
-            assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{sent:?}");
-        }
-    }
+    client
 }
+
+/// `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`.
+fn parse_hop(hop: &str) -> Option<IpAddr> {
+    let plain = || hop.parse::<IpAddr>().ok();
+    let with_port = || hop.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let bracketed = || {
+        let inner = hop.strip_prefix('[')?.strip_suffix(']')?;
+        inner.parse::<Ipv6Addr>().ok().map(IpAddr::from)
+    };
+    plain().or_else(with_port).or_else(bracketed).map(|address| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests;

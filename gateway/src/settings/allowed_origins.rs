@@ -1,0 +1,106 @@
+//! The setting `CORS_ALLOWED_ORIGINS`.
+
+use http::HeaderValue;
+use std::str::FromStr;
+use url::Url;
+
+/// Origins whose scripts may call the API. The API uses no cookies, so
+/// `Access-Control-Allow-Credentials` is never sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AllowedOrigins {
+    /// No response has CORS headers, so browsers allow the same origin only.
+    Disabled,
+    /// All origins: `*`.
+    Any,
+    /// These origins, as browsers send them.
+    List(Vec<HeaderValue>),
+}
+
+impl FromStr for AllowedOrigins {
+    type Err = &'static str;
+
+    /// An empty text, `*`, or origins separated by commas.
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        match text.trim() {
+            "" => Ok(Self::Disabled),
+            "*" => Ok(Self::Any),
+            list => {
+                let origins = list.split(',').map(|origin| parse(origin.trim()));
+                origins.collect::<Option<_>>().map(Self::List).ok_or(
+                    "must be empty, *, or origins as browsers send them, separated by commas, such \
+                     as https://app.example,http://localhost:5173 (lower case, no path, no default \
+                     port)",
+                )
+            }
+        }
+    }
+}
+
+/// An origin in its serialized form (RFC 6454, section 6.2). Browsers send no other form, so any
+/// other would never match.
+fn parse(origin: &str) -> Option<HeaderValue> {
+    let url = Url::parse(origin).ok()?;
+    let serialized = match url.origin() {
+        // Apps with a web view send the scheme of their own: `capacitor://localhost`.
+        url::Origin::Opaque(_) if url.has_host() => {
+            format!("{}://{}", url.scheme(), url.authority())
+        }
+        origin => origin.ascii_serialization(),
+    };
+    let is_valid = origin == serialized
+        && url.host_str().is_some_and(|host| !host.is_empty())
+        && !origin.contains(|char: char| matches!(char, '*' | '@') || char.is_ascii_uppercase());
+    is_valid.then(|| HeaderValue::from_str(origin).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AllowedOrigins;
+
+    #[test]
+    fn serialized_origins_are_accepted() {
+        for good in [
+            "https://app.example",
+            "http://localhost:5173",
+            "http://[::1]:3000",
+            "capacitor://localhost",
+            "https://a.example,https://b.example",
+            " https://a.example , https://b.example ",
+            "https://app.example:80",
+        ] {
+            let parsed: Result<AllowedOrigins, _> = good.parse();
+            assert!(matches!(parsed, Ok(AllowedOrigins::List(_))), "{good}: {parsed:?}");
+        }
+    }
+
+    #[test]
+    fn other_forms_are_rejected() {
+        for wrong in [
+            "app.example",
+            "//app.example",
+            "https://",
+            "https://app.example/",
+            "https://app.example/path",
+            "https://app.example?x",
+            "https://app.example#x",
+            "https://App.example",
+            "HTTPS://app.example",
+            "https://app.example:443",
+            "http://app.example:80",
+            "https://app.example:",
+            "https://app.example:99999",
+            "https://app.example:08443",
+            "https://me@app.example",
+            "https://*.example",
+            "https://ä.example",
+            "null",
+            "*,https://app.example",
+            "https://app.example,",
+            ",",
+            "https://a.example https://b.example",
+        ] {
+            let parsed: Result<AllowedOrigins, _> = wrong.parse();
+            assert!(parsed.is_err(), "{wrong}: {parsed:?}");
+        }
+    }
+}
