@@ -6,8 +6,8 @@
 //!   programs that embed them.
 //! - `bearer`, `basic`: the route tables of the two variants, with the roles that each route needs.
 //! - `forward_auth`: the address of proxies that protect other applications.
-//! - `endpoints`: one file per endpoint; the handler and its OpenAPI annotation.
-//! - `extract`: extractors of request bodies, path ids, query parameters and Basic credentials.
+//! - `endpoints`: one file per topic; handlers, bodies and OpenAPI annotations.
+//! - `extract`: extractors of request bodies, path ids, query parameters and credentials.
 //! - `middleware`: what both variants do around every request.
 //! - `console`: the page at `/console/`, whose files are in `gateway/console/`.
 //! - `refusals`: refusals of password checks, kept and paced.

@@ -49,12 +49,8 @@ pub struct Settings {
     pub posts_tls: PostsTlsSettings,
 
     /// IP address and port of /livez, /readyz and /metrics; must not be public
-    #[arg(
-        long,
-        env = "OPS_LISTEN_ADDR",
-        default_value = "127.0.0.1:9000",
-        value_parser = socket_address::<9000>
-    )]
+    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9000",
+        value_parser = socket_address::<9000>)]
     pub ops_listen_addr: SocketAddr,
 
     /// Settings of every program.
@@ -82,31 +78,19 @@ impl ProgramSettings for Settings {
 #[derive(Clone, Debug, clap::Args)]
 pub struct PublicSettings {
     /// IP address and port of the bearer-token variant (users, tokens, roles), or off
-    #[arg(
-        long,
-        env = "BEARER_LISTEN_ADDR",
-        default_value = "127.0.0.1:8000",
-        value_parser = listen_address::<8000>
-    )]
+    #[arg(long, env = "BEARER_LISTEN_ADDR", default_value = "127.0.0.1:8000",
+        value_parser = listen_address::<8000>)]
     pub bearer_listen_addr: ListenAddress,
 
     /// IP address and port of the HTTP Basic variant, or off
-    #[arg(
-        long,
-        env = "BASIC_LISTEN_ADDR",
-        default_value = "127.0.0.1:8001",
-        value_parser = listen_address::<8001>
-    )]
+    #[arg(long, env = "BASIC_LISTEN_ADDR", default_value = "127.0.0.1:8001",
+        value_parser = listen_address::<8001>)]
     pub basic_listen_addr: ListenAddress,
 
     /// IP address and port of /authorize and /introspect, where proxies ask whether a request may pass, or
     /// off; must not be public
-    #[arg(
-        long,
-        env = "FORWARD_AUTH_LISTEN_ADDR",
-        default_value = "127.0.0.1:8002",
-        value_parser = listen_address::<8002>
-    )]
+    #[arg(long, env = "FORWARD_AUTH_LISTEN_ADDR", default_value = "127.0.0.1:8002",
+        value_parser = listen_address::<8002>)]
     pub forward_auth_listen_addr: ListenAddress,
 
     /// PEM file of the certificate of that address; enables TLS
@@ -128,32 +112,20 @@ pub struct PublicSettings {
 
     /// MiB of request bodies that may be read at a time, 16 to 65536; more wait for 5 seconds, then get
     /// 503. One client gets at most half
-    #[arg(
-        long,
-        env = "REQUEST_MEMORY_MIB",
-        default_value = "64",
-        value_parser = |text: &str| number_between(text, 16_usize, 65_536)
-    )]
+    #[arg(long, env = "REQUEST_MEMORY_MIB", default_value = "64",
+        value_parser = |text: &str| number_between(text, 16_usize, 65_536))]
     pub request_memory_mib: usize,
 
     /// MiB of posts that may be in responses at a time until clients have read them, 32 to 65536; more
     /// wait for 5 seconds, then get 503. One client gets at most half
-    #[arg(
-        long,
-        env = "RESPONSE_MEMORY_MIB",
-        default_value = "64",
-        value_parser = |text: &str| number_between(text, 32_usize, 65_536)
-    )]
+    #[arg(long, env = "RESPONSE_MEMORY_MIB", default_value = "64",
+        value_parser = |text: &str| number_between(text, 32_usize, 65_536))]
     pub response_memory_mib: usize,
 
     /// Connections that one client address (IPv6: one /64) may have to the public addresses, 1 to
     /// 10000; trusted proxies may have any number
-    #[arg(
-        long,
-        env = "MAX_CONNECTIONS_PER_ADDRESS",
-        default_value = "1000",
-        value_parser = |text: &str| number_between(text, 1_u32, 10_000)
-    )]
+    #[arg(long, env = "MAX_CONNECTIONS_PER_ADDRESS", default_value = "1000",
+        value_parser = |text: &str| number_between(text, 1_u32, 10_000))]
     pub max_connections_per_address: u32,
 
     /// Whether the public addresses serve /openapi.json and Swagger UI at /docs

@@ -1,7 +1,7 @@
 //! Metrics of the calls to auth-service and of the store.
 
 use crate::store::{self, PostStore};
-use rolegate_auth_client::metrics::{DECISIONS, USERNAMES};
+use rolegate_auth_client::{DECISIONS, USERNAMES};
 use std::sync::{Arc, LazyLock};
 
 /// Registers the metrics of batched calls, before the first call, and of this store.

@@ -21,16 +21,13 @@ pub mod identity_headers;
 pub mod limits;
 pub mod metadata;
 mod reason;
-mod refusal_scope;
-mod request_id;
 mod role;
 mod text;
 pub mod time;
 
 pub use authorization::Authorization;
-pub use reason::{ERROR_DOMAIN, Reason};
-pub use refusal_scope::{REFUSAL_SCOPE, RefusalScope};
-pub use request_id::{InvalidRequestId, RequestId};
+pub use metadata::{InvalidRequestId, RequestId};
+pub use reason::{ERROR_DOMAIN, REFUSAL_SCOPE, Reason, RefusalScope};
 pub use role::{Role, UnknownRole};
 pub use text::{has_invisible, is_emoji, is_invisible};
 

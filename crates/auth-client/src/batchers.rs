@@ -11,8 +11,26 @@ use rolegate_proto::{
     },
     limits::{MAX_AUTHORIZE_BATCH, MAX_TOKEN_LEN, MAX_USERNAME_BATCH},
 };
+#[cfg(feature = "metrics")]
+use rolegate_telemetry::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use secrecy::{ExposeSecret, SecretString};
+#[cfg(feature = "metrics")]
+use std::sync::LazyLock;
 use std::{collections::HashMap, net::IpAddr};
+
+/// Role decisions in each call. All clients of a process share the metrics.
+#[cfg(feature = "metrics")]
+pub static DECISIONS: LazyLock<Histogram> = LazyLock::new(|| {
+    let help = "Role decisions in one call to auth-service.";
+    histogram("rolegate_client_batch_size_decisions", help, SIZE_BUCKETS)
+});
+
+/// Lookups of one username each in a call. Lookups of several are not batched further and not counted.
+#[cfg(feature = "metrics")]
+pub static USERNAMES: LazyLock<Histogram> = LazyLock::new(|| {
+    let help = "Lookups of one username each in one call to auth-service.";
+    histogram("rolegate_client_batch_size_usernames", help, SIZE_BUCKETS)
+});
 
 /// One decision alone is an `Authorize`, several are a `BatchAuthorize`.
 pub(crate) fn authorize_batcher(client: Client) -> CallBatcher<AuthorizeRequest, User> {
@@ -44,7 +62,7 @@ async fn decide(
 ) -> Vec<Result<User, CallError>> {
     let size = items.len();
     #[cfg(feature = "metrics")]
-    rolegate_telemetry::metrics::observe_size(&crate::metrics::DECISIONS, size);
+    observe_size(&DECISIONS, size);
     if size == 1
         && let Some(item) = items.pop()
     {
@@ -75,7 +93,7 @@ fn user(outcome: AuthorizeOutcome) -> Result<User, CallError> {
 pub(crate) fn username_batcher(client: Client) -> CallBatcher<i64, Option<String>> {
     CallBatcher::new(MAX_USERNAME_BATCH, move |ids, call| {
         #[cfg(feature = "metrics")]
-        rolegate_telemetry::metrics::observe_size(&crate::metrics::USERNAMES, ids.len());
+        observe_size(&USERNAMES, ids.len());
         let client = client.clone();
         answer_by_key(ids, async move |ids| get_batch(&client, &call, ids).await)
     })

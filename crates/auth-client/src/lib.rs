@@ -6,7 +6,7 @@
 //! - [`User`], [`Role`], [`Requirement`], [`ApiKey`]: the types of these calls.
 //! - [`CallError`], [`CallContext`], [`ClientTls`] and others: from `rolegate-grpc-client`.
 //! - [`settings`] (feature `settings`): the settings of programs that call auth-service.
-//! - [`metrics`] (feature `metrics`): the sizes of batches.
+//! - [`DECISIONS`], [`USERNAMES`] (feature `metrics`): the sizes of batches.
 //! - [`axum`] (feature `axum`): `CurrentUser` and `RequireRole` protect the endpoints of an axum
 //!   service; `ApiError` is an error as an HTTP response.
 
@@ -16,14 +16,14 @@ mod api_key;
 pub mod axum;
 mod batchers;
 mod client;
-#[cfg(feature = "metrics")]
-pub mod metrics;
 #[cfg(feature = "settings")]
 pub mod settings;
 mod user;
 
 pub use acting_client::ActingClient;
 pub use api_key::{ApiKey, ApiKeyInput, ApiKeySelection, is_api_key};
+#[cfg(feature = "metrics")]
+pub use batchers::{DECISIONS, USERNAMES};
 pub use client::AuthClient;
 pub use rolegate_grpc_client::{
     BalancedChannel, CallContext, CallError, ClientTls, File, FileError, Identity, InvalidAddress,

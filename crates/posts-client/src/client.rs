@@ -14,9 +14,20 @@ use rolegate_proto::{
         ListPostsRequest, UpdatePostRequest, post_service_server::SERVICE_NAME,
     },
 };
+#[cfg(feature = "metrics")]
+use rolegate_telemetry::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use secrecy::SecretString;
+#[cfg(feature = "metrics")]
+use std::sync::LazyLock;
 use std::{collections::HashMap, sync::Arc};
 use tokio::time::Instant;
+
+/// Reads of posts in each call. All clients of a process share the metric.
+#[cfg(feature = "metrics")]
+pub static READS: LazyLock<Histogram> = LazyLock::new(|| {
+    let help = "Reads of posts in one call to posts-service.";
+    histogram("rolegate_client_batch_size_posts", help, SIZE_BUCKETS)
+});
 
 /// A client of posts-service. Clones are cheap and share connections and batches.
 #[derive(Clone, Debug)]
@@ -125,7 +136,7 @@ impl PostsClient {
 fn post_batcher(client: Client) -> CallBatcher<i64, Option<Post>> {
     CallBatcher::new(MAX_POST_BATCH, move |ids, call| {
         #[cfg(feature = "metrics")]
-        rolegate_telemetry::metrics::observe_size(&crate::metrics::READS, ids.len());
+        observe_size(&READS, ids.len());
         let client = client.clone();
         answer_by_key(ids, async move |ids| get_posts(&client, &call, ids).await)
     })

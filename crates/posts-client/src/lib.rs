@@ -3,17 +3,17 @@
 //!
 //! - [`PostsClient`]: one method for each call; concurrent reads share calls and are never stale.
 //! - [`Post`], [`PostInput`], [`PostPage`], [`PostQuery`]: the types of these calls.
-//! - [`metrics`] (feature `metrics`): the sizes of batches.
+//! - [`READS`] (feature `metrics`): the sizes of batches.
 //! - [`settings`] (feature `settings`): the settings of programs that call posts-service.
 
 mod client;
-#[cfg(feature = "metrics")]
-pub mod metrics;
 mod post;
 #[cfg(feature = "settings")]
 pub mod settings;
 
 pub use client::PostsClient;
+#[cfg(feature = "metrics")]
+pub use client::READS;
 pub use post::{Post, PostInput, PostPage, PostQuery};
 
 type Client = rolegate_proto::posts_v1::post_service_client::PostServiceClient<

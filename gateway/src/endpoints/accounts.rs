@@ -60,19 +60,11 @@ pub(super) fn username_schema() -> Object {
             body = Message,
             example = json!({"message": "User registered successfully."})
         ),
-        (
-            status = 400,
-            description = "The username is taken, the username or password breaks a rule, or the \
-                           request body is malformed.",
-            body = ErrorBody,
-            example = json!({"detail": "Username already exists."})
-        ),
-        (
-            status = 403,
-            description = "Registration is disabled.",
-            body = ErrorBody,
-            example = json!({"detail": "Registration is closed."})
-        ),
+        (status = 400, description = "The username is taken, the username or password breaks a \
+                                      rule, or the request body is malformed.",
+            body = ErrorBody, example = json!({"detail": "Username already exists."})),
+        (status = 403, description = "Registration is disabled.",
+            body = ErrorBody, example = json!({"detail": "Registration is closed."})),
         TooManyAttempts
     )
 )]

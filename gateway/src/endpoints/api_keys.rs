@@ -112,19 +112,13 @@ pub(crate) struct ApiKeyCreationRequest {
     security(("bearer" = [])),
     request_body(content = ApiKeyCreationRequest, description = "At most 64 KiB."),
     responses(
-        (
-            status = 201,
-            description = "The new API key.",
+        (status = 201, description = "The new API key.",
             body = NewApiKeyResponse,
-            headers(("Location" = String, description = "`/profile/keys/{key_id}`"))
-        ),
-        (
-            status = 400,
-            description = "The name or the expiry breaks a rule, the role does not exist, the user has \
-                           50 API keys, or the request body is malformed.",
-            body = ErrorBody,
-            example = json!({"detail": "A user can have at most 50 API keys."})
-        ),
+            headers(("Location" = String, description = "`/profile/keys/{key_id}`"))),
+        (status = 400, description = "The name or the expiry breaks a rule, the role does not \
+                                      exist, the user has 50 API keys, or the request body is \
+                                      malformed.",
+            body = ErrorBody, example = json!({"detail": "A user can have at most 50 API keys."})),
         AccessTokenNeeded
     )
 )]
@@ -196,13 +190,9 @@ pub(crate) async fn get_key(
     security(("bearer" = [])),
     responses(
         (status = 200, body = Message, example = json!({"message": "API key deleted."})),
-        (
-            status = 403,
-            description = "The caller presented another API key. Any `user`, `author` or `admin` with an \
-                           access token is admitted.",
-            body = ErrorBody,
-            example = json!({"detail": "Insufficient privileges."})
-        )
+        (status = 403, description = "The caller presented another API key. Any `user`, `author` \
+                                      or `admin` with an access token is admitted.",
+            body = ErrorBody, example = json!({"detail": "Insufficient privileges."}))
     )
 )]
 pub(crate) async fn delete_key(

@@ -68,13 +68,9 @@ pub(crate) struct PasswordChangeRequest {
     request_body(content = PasswordChangeRequest, description = "At most 64 KiB."),
     responses(
         (status = 200, body = Message, example = json!({"message": SUCCESS})),
-        (
-            status = 400,
-            description = "The current password is wrong, the new one breaks a rule, or the request \
-                           body is malformed.",
-            body = ErrorBody,
-            example = json!({"detail": "Current password is incorrect."})
-        ),
+        (status = 400, description = "The current password is wrong, the new one breaks a rule, \
+                                      or the request body is malformed.",
+            body = ErrorBody, example = json!({"detail": "Current password is incorrect."})),
         AccessTokenNeeded,
         TooManyAttempts
     )
@@ -107,19 +103,12 @@ pub(crate) struct PasswordUpdateRequest {
     request_body(content = PasswordUpdateRequest, description = "At most 64 KiB."),
     responses(
         (status = 200, body = Message, example = json!({"message": SUCCESS})),
-        (
-            status = 400,
-            description = "The password breaks a rule, the user is oneself, the id is not an \
-                           integer, or the request body is malformed.",
-            body = ErrorBody,
-            example = json!({"detail": "Password must have at most 72 bytes."})
-        ),
-        (
-            status = 403,
-            description = "The user's stored role is not `admin`, or the caller presented an API key.",
-            body = ErrorBody,
-            example = json!({"detail": "Insufficient privileges."})
-        )
+        (status = 400, description = "The password breaks a rule, the user is oneself, the id is \
+                                      not an integer, or the request body is malformed.",
+            body = ErrorBody, example = json!({"detail": "Password must have at most 72 bytes."})),
+        (status = 403, description = "The user's stored role is not `admin`, or the caller \
+                                      presented an API key.",
+            body = ErrorBody, example = json!({"detail": "Insufficient privileges."}))
     )
 )]
 pub(crate) async fn set_password(

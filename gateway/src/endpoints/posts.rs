@@ -166,18 +166,11 @@ pub(crate) async fn get_post(
     tag = "Posts",
     request_body(content = PostRequest, description = "At most 1 MiB."),
     responses(
-        (
-            status = 201,
-            description = "The new post.",
-            body = PostResponse,
-            headers(("Location" = String, description = "`/posts/{id}`"))
-        ),
-        (
-            status = 400,
-            description = "The title or content breaks a rule, or the request body is malformed.",
-            body = ErrorBody,
-            example = json!({"detail": "Title must have 1 to 200 characters."})
-        )
+        (status = 201, description = "The new post.",
+            body = PostResponse, headers(("Location" = String, description = "`/posts/{id}`"))),
+        (status = 400, description = "The title or content breaks a rule, or the request body is \
+                                      malformed.",
+            body = ErrorBody, example = json!({"detail": "Title must have 1 to 200 characters."}))
     )
 )]
 pub(crate) async fn create_post(
@@ -201,13 +194,9 @@ pub(crate) async fn create_post(
     request_body(content = PostRequest, description = "At most 1 MiB."),
     responses(
         (status = 200, body = PostResponse),
-        (
-            status = 400,
-            description = "The title or content breaks a rule, the id is not an integer, or the \
-                           request body is malformed.",
-            body = ErrorBody,
-            example = json!({"detail": "Title must have 1 to 200 characters."})
-        ),
+        (status = 400, description = "The title or content breaks a rule, the id is not an \
+                                      integer, or the request body is malformed.",
+            body = ErrorBody, example = json!({"detail": "Title must have 1 to 200 characters."})),
         NotPostOwner
     )
 )]

@@ -51,13 +51,9 @@ pub(crate) struct RoleUpdateRequest {
             body = Message,
             example = json!({"message": "User role updated successfully."})
         ),
-        (
-            status = 400,
-            description = "The role does not exist, the user is the last admin, the id is not an \
-                           integer, or the request body is malformed.",
-            body = ErrorBody,
-            example = json!({"detail": "Invalid role."})
-        )
+        (status = 400, description = "The role does not exist, the user is the last admin, the id \
+                                      is not an integer, or the request body is malformed.",
+            body = ErrorBody, example = json!({"detail": "Invalid role."}))
     )
 )]
 pub(crate) async fn set_user_role(

@@ -42,13 +42,9 @@ pub(crate) struct LoginResponse {
     request_body(content = LoginRequest, description = "At most 64 KiB."),
     responses(
         (status = 200, body = LoginResponse),
-        (
-            status = 401,
-            description = "The username is unknown or the password is wrong.",
-            headers(("WWW-Authenticate" = String, description = "`Bearer`")),
-            body = ErrorBody,
-            example = json!({"detail": "Invalid username or password."})
-        ),
+        (status = 401, description = "The username is unknown or the password is wrong.",
+            headers(("WWW-Authenticate" = String, description = "`Bearer`")), body = ErrorBody,
+            example = json!({"detail": "Invalid username or password."})),
         TooManyAttempts
     )
 )]

@@ -140,19 +140,13 @@ pub(crate) struct UserCreationRequest {
     tag = "Users",
     request_body(content = UserCreationRequest, description = "At most 64 KiB."),
     responses(
-        (
-            status = 201,
-            description = "The new user.",
+        (status = 201, description = "The new user.",
             body = UserResponse,
-            headers(("Location" = String, description = "`/users/{user_id}`"))
-        ),
-        (
-            status = 400,
-            description = "The username is taken, the username or password breaks a rule, the role \
-                           does not exist, or the request body is malformed.",
-            body = ErrorBody,
-            example = json!({"detail": "Username already exists."})
-        )
+            headers(("Location" = String, description = "`/users/{user_id}`"))),
+        (status = 400, description = "The username is taken, the username or password breaks a \
+                                      rule, the role does not exist, or the request body is \
+                                      malformed.",
+            body = ErrorBody, example = json!({"detail": "Username already exists."}))
     )
 )]
 pub(crate) async fn create_user(
@@ -188,13 +182,9 @@ pub(crate) struct UserUpdateRequest {
     request_body(content = UserUpdateRequest, description = "At most 64 KiB."),
     responses(
         (status = 200, body = UserResponse),
-        (
-            status = 400,
-            description = "The user is the last admin, the id is not an integer, or the request body \
-                           is malformed or has another field.",
-            body = ErrorBody,
-            example = json!({"detail": "The last admin cannot be removed."})
-        )
+        (status = 400, description = "The user is the last admin, the id is not an integer, or \
+                                      the request body is malformed or has another field.",
+            body = ErrorBody, example = json!({"detail": "The last admin cannot be removed."}))
     )
 )]
 pub(crate) async fn update_user(
@@ -213,13 +203,9 @@ pub(crate) async fn update_user(
     tag = "Users",
     responses(
         (status = 200, body = Message, example = json!({"message": "User deleted successfully."})),
-        (
-            status = 400,
-            description = "The user is the caller or the user named `admin`, or the id is not an \
-                           integer.",
-            body = ErrorBody,
-            example = json!({"detail": "This user cannot be deleted."})
-        )
+        (status = 400, description = "The user is the caller or the user named `admin`, or the id \
+                                      is not an integer.",
+            body = ErrorBody, example = json!({"detail": "This user cannot be deleted."}))
     )
 )]
 pub(crate) async fn delete_user(

@@ -7,8 +7,8 @@ use axum::{
     response::Response,
 };
 use http::{Method, StatusCode};
-use rolegate_auth_client::metrics::DECISIONS;
-use rolegate_posts_client::metrics::READS;
+use rolegate_auth_client::DECISIONS;
+use rolegate_posts_client::READS;
 use rolegate_telemetry::{
     metrics::{HistogramVec, IntCounterVec, LATENCY_BUCKETS, counter_vec, histogram_vec},
     traces,

@@ -1,4 +1,6 @@
-//! Deserializes a struct of strings and booleans from a JSON object, with errors that name the field.
+//! Deserializes a struct of strings and booleans from a JSON object, with errors that name the field and
+//! what it must be. `serde_path_to_error` names neither a missing nor a repeated field, and reports the
+//! first error of the text, not of the struct.
 
 use crate::extract::pagination::MAX_SHOWN_NAME;
 use rolegate_proto::http::HttpReason;
