@@ -1,39 +1,33 @@
 //! The gRPC transport: converts messages, calls the use cases, converts results and errors.
 //!
-//! One file per call; `ext_authz` is the call of Envoy; `message` and `status` convert results and errors, `request_origin` reads the
-//! client address and the deadline.
+//! `authorize` has the calls that decide, `ext_authz` is the call of Envoy; `message` and `status`
+//! convert results and errors, `request_origin` reads the client address and the deadline.
 
 mod authorize;
-mod batch_authorize;
-mod batch_get_users;
-mod change_password;
-mod create_api_key;
-mod create_user;
-mod delete_api_keys;
-mod delete_user;
 mod ext_authz;
-mod get_user;
-mod list_api_keys;
-mod list_users;
-mod login;
 mod message;
-mod register;
 mod request_origin;
-mod revoke_tokens;
-mod set_password;
-mod set_user_disabled;
-mod set_user_role;
 mod status;
-mod verify_credentials;
 
 pub use ext_authz::ExtAuthz;
 
-use crate::accounts::Accounts;
-use rolegate_grpc_server::is_trusted_caller;
+use crate::{
+    accounts::{AccountError, Accounts, ApiKeyRequest, KeySelection, PageRequest},
+    metrics,
+};
+use request_origin::origin_of;
+use rolegate_grpc_server::actor;
 use rolegate_program::cidr_set::CidrSet;
-use rolegate_proto::auth_v1::{self, AuthorizeRequest, auth_service_server::AuthService};
-use std::{net::IpAddr, sync::Arc};
-use tonic::{Extensions, Request, Response, Status};
+use rolegate_proto::{
+    Role,
+    auth_v1::{
+        self as wire, auth_service_server::AuthService, delete_api_keys_request::Keys as WireKeys,
+    },
+};
+use secrecy::ExposeSecret as _;
+use status::reason_of;
+use std::sync::Arc;
+use tonic::{Request, Response, Status};
 
 /// `rolegate.auth.v1.AuthService`.
 #[derive(Clone)]
@@ -49,48 +43,205 @@ impl AuthGrpc {
     pub fn new(accounts: Accounts, trusted: CidrSet) -> Self {
         Self { accounts, trusted: Arc::new(trusted) }
     }
-
-    /// The client address that a trusted caller reports with this item.
-    fn reported_address(&self, item: &AuthorizeRequest, call: &Extensions) -> Option<IpAddr> {
-        let address = item.client_address.as_ref()?.parse().ok()?;
-        is_trusted_caller(call, &self.trusted).then_some(address)
-    }
 }
 
 type RpcResult<M> = Result<Response<M>, Status>;
 
-/// Delegates each call to `call` in the module of its name.
-macro_rules! delegate {
-    ($($call:ident($request:ident) -> $response:ident;)+) => {
-        #[tonic::async_trait]
-        impl AuthService for AuthGrpc {
-            $(async fn $call(
-                &self,
-                request: Request<auth_v1::$request>,
-            ) -> RpcResult<auth_v1::$response> {
-                $call::call(self, request).await
-            })+
-        }
-    };
-}
+#[tonic::async_trait]
+impl AuthService for AuthGrpc {
+    async fn register(
+        &self,
+        request: Request<wire::RegisterRequest>,
+    ) -> RpcResult<wire::RegisterResponse> {
+        let origin = origin_of(&request);
+        let wire::RegisterRequest { username, password } = request.into_inner();
+        let user = self.accounts.register(&username, password.into(), origin).await?;
+        Ok(Response::new(wire::RegisterResponse { user: Some(user.into()) }))
+    }
 
-delegate! {
-    register(RegisterRequest) -> RegisterResponse;
-    login(LoginRequest) -> LoginResponse;
-    verify_credentials(VerifyCredentialsRequest) -> VerifyCredentialsResponse;
-    authorize(AuthorizeRequest) -> AuthorizeResponse;
-    batch_authorize(BatchAuthorizeRequest) -> BatchAuthorizeResponse;
-    create_user(CreateUserRequest) -> CreateUserResponse;
-    set_user_disabled(SetUserDisabledRequest) -> SetUserDisabledResponse;
-    set_user_role(SetUserRoleRequest) -> SetUserRoleResponse;
-    list_users(ListUsersRequest) -> ListUsersResponse;
-    get_user(GetUserRequest) -> GetUserResponse;
-    delete_user(DeleteUserRequest) -> DeleteUserResponse;
-    set_password(SetPasswordRequest) -> SetPasswordResponse;
-    change_password(ChangePasswordRequest) -> ChangePasswordResponse;
-    revoke_tokens(RevokeTokensRequest) -> RevokeTokensResponse;
-    create_api_key(CreateApiKeyRequest) -> CreateApiKeyResponse;
-    list_api_keys(ListApiKeysRequest) -> ListApiKeysResponse;
-    delete_api_keys(DeleteApiKeysRequest) -> DeleteApiKeysResponse;
-    batch_get_users(BatchGetUsersRequest) -> BatchGetUsersResponse;
+    async fn login(&self, request: Request<wire::LoginRequest>) -> RpcResult<wire::LoginResponse> {
+        let origin = origin_of(&request);
+        let wire::LoginRequest { username, password } = request.into_inner();
+        let outcome = self.accounts.login(&username, password.into(), origin).await;
+        metrics::login("login", outcome.as_ref().err().map(reason_of));
+        let (token, user) = outcome?;
+        let access_token = token.expose_secret().to_owned();
+        Ok(Response::new(wire::LoginResponse { access_token, user: Some(user.into()) }))
+    }
+
+    async fn verify_credentials(
+        &self,
+        request: Request<wire::VerifyCredentialsRequest>,
+    ) -> RpcResult<wire::VerifyCredentialsResponse> {
+        let origin = origin_of(&request);
+        let wire::VerifyCredentialsRequest { username, password } = request.into_inner();
+        let outcome = self.accounts.verify_credentials(&username, password.into(), origin).await;
+        metrics::login("basic", outcome.as_ref().err().map(reason_of));
+        Ok(Response::new(wire::VerifyCredentialsResponse { user: Some(outcome?.into()) }))
+    }
+
+    async fn authorize(
+        &self,
+        request: Request<wire::AuthorizeRequest>,
+    ) -> RpcResult<wire::AuthorizeResponse> {
+        authorize::one(&self.accounts, &self.trusted, request).await
+    }
+
+    async fn batch_authorize(
+        &self,
+        request: Request<wire::BatchAuthorizeRequest>,
+    ) -> RpcResult<wire::BatchAuthorizeResponse> {
+        authorize::batch(&self.accounts, &self.trusted, request).await
+    }
+
+    async fn create_user(
+        &self,
+        request: Request<wire::CreateUserRequest>,
+    ) -> RpcResult<wire::CreateUserResponse> {
+        let origin = origin_of(&request);
+        let (metadata, _, message) = request.into_parts();
+        let wire::CreateUserRequest { username, password, role } = message;
+        let role = role.map_or(Some(Role::User), |role| Role::try_from(role).ok());
+        let (actor, password) = (actor::token(&metadata), password.into());
+        let user = self.accounts.create_user(actor, &username, password, role, origin).await?;
+        Ok(Response::new(wire::CreateUserResponse { user: Some(user.into()) }))
+    }
+
+    async fn get_user(
+        &self,
+        request: Request<wire::GetUserRequest>,
+    ) -> RpcResult<wire::GetUserResponse> {
+        let actor = actor::token(request.metadata());
+        let user = self.accounts.get_user(actor, request.get_ref().user_id).await?;
+        Ok(Response::new(wire::GetUserResponse { user: Some(user.into()) }))
+    }
+
+    async fn list_users(
+        &self,
+        request: Request<wire::ListUsersRequest>,
+    ) -> RpcResult<wire::ListUsersResponse> {
+        let (metadata, _, message) = request.into_parts();
+        let page = PageRequest {
+            size: message.page_size,
+            after: message.after,
+            username_prefix: message.username_prefix,
+            role: message.role.map(|role| Role::try_from(role).ok()),
+        };
+        let page = self.accounts.list_users(actor::token(&metadata), page).await?;
+        let users = page.users.into_iter().map(Into::into).collect();
+        Ok(Response::new(wire::ListUsersResponse { users, next_after: page.next_after }))
+    }
+
+    async fn batch_get_users(
+        &self,
+        request: Request<wire::BatchGetUsersRequest>,
+    ) -> RpcResult<wire::BatchGetUsersResponse> {
+        let (metadata, _, wire::BatchGetUsersRequest { ids }) = request.into_parts();
+        let users = self.accounts.usernames(actor::optional_token(&metadata), ids).await?;
+        let users = users.into_iter().map(Into::into).collect();
+        Ok(Response::new(wire::BatchGetUsersResponse { users }))
+    }
+
+    async fn set_user_role(
+        &self,
+        request: Request<wire::SetUserRoleRequest>,
+    ) -> RpcResult<wire::SetUserRoleResponse> {
+        let wire::SetUserRoleRequest { user_id, role } = *request.get_ref();
+        let (actor, role) = (actor::token(request.metadata()), Role::try_from(role).ok());
+        let user = self.accounts.set_user_role(actor, user_id, role).await?;
+        Ok(Response::new(wire::SetUserRoleResponse { user: Some(user.into()) }))
+    }
+
+    async fn set_user_disabled(
+        &self,
+        request: Request<wire::SetUserDisabledRequest>,
+    ) -> RpcResult<wire::SetUserDisabledResponse> {
+        let wire::SetUserDisabledRequest { user_id, disabled } = *request.get_ref();
+        let actor = actor::token(request.metadata());
+        let user = self.accounts.set_user_disabled(actor, user_id, disabled).await?;
+        Ok(Response::new(wire::SetUserDisabledResponse { user: Some(user.into()) }))
+    }
+
+    async fn delete_user(
+        &self,
+        request: Request<wire::DeleteUserRequest>,
+    ) -> RpcResult<wire::DeleteUserResponse> {
+        let actor = actor::token(request.metadata());
+        let user = self.accounts.delete_user(actor, request.get_ref().user_id).await?;
+        Ok(Response::new(wire::DeleteUserResponse { user: Some(user.into()) }))
+    }
+
+    async fn set_password(
+        &self,
+        request: Request<wire::SetPasswordRequest>,
+    ) -> RpcResult<wire::SetPasswordResponse> {
+        let origin = origin_of(&request);
+        let (metadata, _, message) = request.into_parts();
+        let wire::SetPasswordRequest { user_id, password } = message;
+        let (actor, password) = (actor::token(&metadata), password.into());
+        let user = self.accounts.set_password(actor, user_id, password, origin).await?;
+        Ok(Response::new(wire::SetPasswordResponse { user: Some(user.into()) }))
+    }
+
+    async fn change_password(
+        &self,
+        request: Request<wire::ChangePasswordRequest>,
+    ) -> RpcResult<wire::ChangePasswordResponse> {
+        let origin = origin_of(&request);
+        let (metadata, _, message) = request.into_parts();
+        let (current, new) = (message.current_password.into(), message.new_password.into());
+        let actor = actor::token(&metadata);
+        let user = self.accounts.change_password(actor, current, new, origin).await?;
+        Ok(Response::new(wire::ChangePasswordResponse { user: Some(user.into()) }))
+    }
+
+    async fn revoke_tokens(
+        &self,
+        request: Request<wire::RevokeTokensRequest>,
+    ) -> RpcResult<wire::RevokeTokensResponse> {
+        let actor = actor::token(request.metadata());
+        let user = self.accounts.revoke_tokens(actor, request.get_ref().user_id).await?;
+        Ok(Response::new(wire::RevokeTokensResponse { user: Some(user.into()) }))
+    }
+
+    async fn create_api_key(
+        &self,
+        request: Request<wire::CreateApiKeyRequest>,
+    ) -> RpcResult<wire::CreateApiKeyResponse> {
+        let (metadata, _, message) = request.into_parts();
+        let new = ApiKeyRequest {
+            name: message.name,
+            role: message.role.map(|role| Role::try_from(role).ok()),
+            expires_at: message.expires_at.map(|time| time.seconds),
+        };
+        let (key, api_key) = self.accounts.create_api_key(actor::token(&metadata), new).await?;
+        let key = key.expose_secret().to_owned();
+        Ok(Response::new(wire::CreateApiKeyResponse { key, api_key: Some(api_key.into()) }))
+    }
+
+    async fn list_api_keys(
+        &self,
+        request: Request<wire::ListApiKeysRequest>,
+    ) -> RpcResult<wire::ListApiKeysResponse> {
+        let actor = actor::token(request.metadata());
+        let keys = self.accounts.list_api_keys(actor, request.get_ref().user_id).await?;
+        let api_keys = keys.into_iter().map(Into::into).collect();
+        Ok(Response::new(wire::ListApiKeysResponse { api_keys }))
+    }
+
+    async fn delete_api_keys(
+        &self,
+        request: Request<wire::DeleteApiKeysRequest>,
+    ) -> RpcResult<wire::DeleteApiKeysResponse> {
+        let wire::DeleteApiKeysRequest { user_id, keys } = *request.get_ref();
+        let keys = keys.ok_or(AccountError::RequestInvalid("say which keys: key_id or all"))?;
+        let selection = match keys {
+            WireKeys::KeyId(id) => KeySelection::One(id),
+            WireKeys::All(_) => KeySelection::All,
+        };
+        let actor = actor::token(request.metadata());
+        let keys = self.accounts.delete_api_keys(actor, user_id, selection).await?;
+        let api_keys = keys.into_iter().map(Into::into).collect();
+        Ok(Response::new(wire::DeleteApiKeysResponse { api_keys }))
+    }
 }

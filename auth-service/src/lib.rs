@@ -5,7 +5,7 @@
 //! - [`commands`]: the program and its commands, also for rolegate; [`host`]: the service for other
 //!   programs.
 //! - [`settings`]: flags and environment.
-//! - [`grpc`]: maps messages to use cases, and outcomes to statuses; one file per call.
+//! - [`grpc`]: maps messages to use cases, and outcomes to statuses.
 //! - [`accounts`]: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: the trait and its two engines.
 //! - [`api_key`]: the keys of programs.

@@ -48,10 +48,12 @@ pub struct Bearer {
     pub client_address: Option<IpAddr>,
 }
 
-/// A credential that may be good: a signed token, or the digest of a well-formed key.
+/// A credential that may be good, except for a malformed key.
 enum Credential {
     Token(VerifiedToken),
+    /// The digest of a key.
     Key(String),
+    MalformedKey,
 }
 
 impl Accounts {
@@ -73,16 +75,14 @@ impl Accounts {
         access_token: &str,
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
-        match self.verify_credential(access_token)? {
+        match self.credential(access_token)? {
             Credential::Token(token) => {
                 let read = self.reads.user(token.user_id).await?;
                 let at = read.at;
                 Ok(Actor { user: admit(read, token, requirement)?, key_id: None, at })
             }
-            Credential::Key(digest) => {
-                let key = self.reads.key(digest).await?;
-                self.admit_key(key, requirement)
-            }
+            Credential::Key(digest) => self.admit_key(self.reads.key(digest).await?, requirement),
+            Credential::MalformedKey => self.admit_key(Timed { at: 0, value: None }, requirement),
         }
     }
 
@@ -96,31 +96,36 @@ impl Accounts {
         let (mut ids, mut digests) = (Vec::with_capacity(bearers.len()), Vec::new());
         let verify = |bearer: Result<Bearer, AccountError>| {
             let bearer = bearer?;
-            let verify = || self.verify_credential(&bearer.access_token);
-            let credential = RequestContext::with_client_address(bearer.client_address, verify)?;
+            let credential = self.credential(&bearer.access_token)?;
             match &credential {
                 Credential::Token(token) => ids.push(token.user_id),
                 Credential::Key(digest) => digests.push(digest.clone()),
+                Credential::MalformedKey => {}
             }
-            Ok((credential, bearer.requirement, bearer.client_address))
+            Ok((credential, bearer))
         };
         let verified: Vec<Result<_, AccountError>> = bearers.into_iter().map(verify).collect();
         let (users, keys) = tokio::try_join!(self.reads.users(ids), self.reads.keys(digests))?;
-        let admit = |verified: Result<(Credential, Requirement, Option<IpAddr>), _>| {
-            let (credential, requirement, client_address) = verified?;
-            match credential {
-                Credential::Token(token) => {
-                    let value = users.value.get(&token.user_id).cloned().transpose()?;
-                    admit(Timed { at: users.at, value }, token, &requirement)
-                }
-                Credential::Key(digest) => {
-                    let value = keys.value.get(&digest).cloned().transpose()?;
-                    let admit = || self.admit_key(Timed { at: keys.at, value }, &requirement);
-                    Ok(RequestContext::with_client_address(client_address, admit)?.user)
-                }
-            }
-        };
-        Ok(verified.into_iter().map(admit).collect())
+        let mut outcomes = Vec::with_capacity(verified.len());
+        for verified in verified {
+            let outcome = async {
+                let (credential, Bearer { requirement, client_address, .. }) = verified?;
+                let key = match credential {
+                    Credential::Token(token) => {
+                        let value = users.value.get(&token.user_id).cloned().transpose()?;
+                        return admit(Timed { at: users.at, value }, token, &requirement);
+                    }
+                    Credential::Key(digest) => keys.value.get(&digest).cloned().transpose()?,
+                    Credential::MalformedKey => None,
+                };
+                let key = Timed { at: keys.at, value: key };
+                let admitted = async { self.admit_key(key, &requirement) };
+                let actor = RequestContext::with_client_address(client_address, admitted).await?;
+                Ok(actor.user)
+            };
+            outcomes.push(outcome.await);
+        }
+        Ok(outcomes)
     }
 
     /// The bearer of the credential, who must have the role `admin`.
@@ -128,16 +133,11 @@ impl Accounts {
         self.authorize_actor(access_token, &Requirement::Roles(vec![Role::Admin])).await
     }
 
-    fn verify_credential(&self, credential: &str) -> Result<Credential, AccountError> {
+    fn credential(&self, credential: &str) -> Result<Credential, AccountError> {
         if !api_key::is_api_key(credential) {
             return Ok(Credential::Token(self.tokens.verify(credential)?));
         }
-        let digest = api_key::digest(credential);
-        if digest.is_none() {
-            metrics::api_key_presented(false);
-            self.key_audit.refused(None);
-        }
-        digest.map(Credential::Key).ok_or(AccountError::TokenInvalid)
+        Ok(api_key::digest(credential).map_or(Credential::MalformedKey, Credential::Key))
     }
 
     /// Checks a stored key and notes its use.

@@ -1,38 +1,86 @@
-//! `Authorize`.
+//! `Authorize` and `BatchAuthorize`.
 
-use super::{AuthGrpc, RpcResult, request_origin::with_client_address, status::reason_of};
+use super::status::reason_of;
 use crate::{
-    accounts::{AccountError, Requirement},
+    accounts::{AccountError, Accounts, Bearer, Requirement},
     metrics,
 };
+use rolegate_grpc_server::is_trusted_caller;
+use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{
     Role,
     auth_v1::{
-        AuthorizeRequest, AuthorizeResponse, authorize_request::Requirement as WireRequirement,
+        AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
+        BatchAuthorizeResponse, authorize_outcome::Outcome,
+        authorize_request::Requirement as WireRequirement,
     },
+    limits::MAX_AUTHORIZE_BATCH,
 };
-use tonic::{Request, Response};
+use rolegate_telemetry::request_context::RequestContext;
+use std::net::IpAddr;
+use tonic::{Extensions, Request, Response, Status};
 
-pub(super) async fn call(
-    service: &AuthGrpc,
+/// `trusted` callers may report the client address of a decision.
+pub(super) async fn one(
+    accounts: &Accounts,
+    trusted: &CidrSet,
     request: Request<AuthorizeRequest>,
-) -> RpcResult<AuthorizeResponse> {
+) -> Result<Response<AuthorizeResponse>, Status> {
     let (_, call, item) = request.into_parts();
-    let client_address = service.reported_address(&item, &call);
+    let client_address = reported_address(&item, &call, trusted);
     let requirement = requirement(item.requirement)?;
-    let authorize = || service.accounts.authorize(&item.access_token, &requirement);
+    let authorize = || accounts.authorize(&item.access_token, &requirement);
     let outcome = match client_address {
         // Boxed, so that decisions about tokens are no larger.
-        Some(_) => Box::pin(with_client_address(client_address, authorize())).await,
+        Some(_) => Box::pin(RequestContext::with_client_address(client_address, authorize())).await,
         None => authorize().await,
     };
     metrics::authorization(outcome.as_ref().err().map(reason_of));
     Ok(Response::new(AuthorizeResponse { user: Some(outcome?.into()) }))
 }
 
+pub(super) async fn batch(
+    accounts: &Accounts,
+    trusted: &CidrSet,
+    request: Request<BatchAuthorizeRequest>,
+) -> Result<Response<BatchAuthorizeResponse>, Status> {
+    let (_, call, BatchAuthorizeRequest { items }) = request.into_parts();
+    if items.len() > MAX_AUTHORIZE_BATCH {
+        return Err(AccountError::RequestInvalid("a batch has at most 256 items").into());
+    }
+    let bearer = |item: AuthorizeRequest| {
+        let client_address = reported_address(&item, &call, trusted);
+        let requirement = requirement(item.requirement)?;
+        Ok(Bearer { access_token: item.access_token, requirement, client_address })
+    };
+    let bearers = items.into_iter().map(bearer).collect();
+    let outcomes = accounts.authorize_batch(bearers).await?;
+    let outcomes = outcomes
+        .into_iter()
+        .map(|outcome| outcome.map_err(|error| reason_of(&error)))
+        .inspect(|outcome| metrics::authorization(outcome.as_ref().err().copied()))
+        .map(|outcome| match outcome {
+            Ok(user) => Outcome::User(user.into()),
+            Err(reason) => Outcome::RefusalReason(reason.as_str().to_owned()),
+        })
+        .map(|outcome| AuthorizeOutcome { outcome: Some(outcome) })
+        .collect();
+    Ok(Response::new(BatchAuthorizeResponse { outcomes }))
+}
+
+/// The client address that a trusted caller reports with this item.
+fn reported_address(
+    item: &AuthorizeRequest,
+    call: &Extensions,
+    trusted: &CidrSet,
+) -> Option<IpAddr> {
+    let address = item.client_address.as_ref()?.parse().ok()?;
+    is_trusted_caller(call, trusted).then_some(address)
+}
+
 /// Rejects a missing requirement, which must not admit every user, and unknown roles, which must not
 /// be ignored.
-pub(super) fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
+fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
     let invalid = AccountError::RequestInvalid;
     match wire {
         None => Err(invalid("say what is required: any_authenticated or roles")),

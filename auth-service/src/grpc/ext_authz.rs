@@ -6,10 +6,7 @@
 mod request;
 mod response;
 
-use super::{
-    request_origin::{self, with_client_address},
-    status::reason_of,
-};
+use super::{request_origin::origin_of, status::reason_of};
 use crate::{
     accounts::{AccountError, Accounts, Requirement},
     api_key::is_api_key,
@@ -26,7 +23,7 @@ use rolegate_grpc_server::{is_trusted_caller, log_error};
 use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{Authorization, Reason};
-use rolegate_telemetry::log_once::LogOnce;
+use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
 use secrecy::ExposeSecret as _;
 use std::{sync::Arc, time::Duration};
 use tonic::{Request, Response, Status};
@@ -55,7 +52,7 @@ impl Check for ExtAuthz {
         &self,
         request: Request<CheckRequest>,
     ) -> Result<Response<CheckResponse>, Status> {
-        let origin = request_origin::from_request(&request);
+        let origin = origin_of(&request);
         let is_trusted = is_trusted_caller(request.extensions(), &self.trusted);
         let attributes = request.into_inner().attributes.unwrap_or_default();
         let origin = client_origin(&attributes, origin, is_trusted);
@@ -96,7 +93,7 @@ impl ExtAuthz {
                 let authorize = || self.accounts.authorize(token.expose_secret(), &any);
                 // What is rare is boxed, or every check would be as large as that of a password.
                 let bearer = if is_api_key(token.expose_secret()) {
-                    Box::pin(with_client_address(client, authorize())).await
+                    Box::pin(RequestContext::with_client_address(client, authorize())).await
                 } else {
                     authorize().await
                 };
@@ -109,7 +106,7 @@ impl ExtAuthz {
             }
             Authorization::Basic { username, password } => {
                 let verify = self.accounts.verify_credentials(&username, password, origin);
-                let verified = Box::pin(with_client_address(client, verify)).await;
+                let verified = Box::pin(RequestContext::with_client_address(client, verify)).await;
                 metrics::login("basic", verified.as_ref().err().map(reason_of));
                 verified?
             }
@@ -117,8 +114,10 @@ impl ExtAuthz {
         if requirement.admits(user.role) {
             return Ok(user);
         }
-        Box::pin(with_client_address(client, async { record_denial(&user, roles, attributes) }))
-            .await;
+        Box::pin(RequestContext::with_client_address(client, async {
+            record_denial(&user, roles, attributes);
+        }))
+        .await;
         Err(AccountError::RoleInsufficient.into())
     }
 }

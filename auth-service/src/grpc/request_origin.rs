@@ -2,10 +2,7 @@
 
 use crate::request_origin::RequestOrigin;
 use rolegate_telemetry::request_context::RequestContext;
-use std::{
-    net::IpAddr,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 use tonic::{Request, metadata::MetadataMap};
 
 /// For callers that set no deadline.
@@ -16,22 +13,11 @@ const MAX_RESPONSE_RESERVE: Duration = Duration::from_millis(500);
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The client address is that of the request context, which `rolegate_grpc_server` sets.
-pub(super) fn from_request<M>(request: &Request<M>) -> RequestOrigin {
+pub(super) fn origin_of<M>(request: &Request<M>) -> RequestOrigin {
     let time = timeout(request.metadata()).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT);
     let time = time.saturating_sub((time / 10).min(MAX_RESPONSE_RESERVE));
     let client_address = RequestContext::client_address();
     RequestOrigin { client_address, deadline: Instant::now() + time }
-}
-
-/// Audit lines of `work` name this client address.
-pub(super) async fn with_client_address<T>(
-    client_address: Option<IpAddr>,
-    work: impl Future<Output = T>,
-) -> T {
-    match RequestContext::with_current(Clone::clone) {
-        Some(context) => RequestContext { client_address, ..context }.scope(work).await,
-        None => work.await,
-    }
 }
 
 /// `grpc-timeout`: at most eight digits and a unit (gRPC over HTTP/2, Requests).
@@ -55,7 +41,7 @@ fn timeout(metadata: &MetadataMap) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DEFAULT_TIMEOUT, from_request, timeout};
+    use super::{DEFAULT_TIMEOUT, origin_of, timeout};
     use std::time::{Duration, Instant};
     use tonic::{Request, metadata::MetadataValue};
 
@@ -74,7 +60,7 @@ mod tests {
             request.metadata_mut().insert("grpc-timeout", MetadataValue::from_static(text));
             assert_eq!(timeout(request.metadata()), None, "{text}");
         }
-        let left = from_request(&request).deadline - Instant::now();
+        let left = origin_of(&request).deadline - Instant::now();
         assert!(left <= DEFAULT_TIMEOUT && left > DEFAULT_TIMEOUT / 2);
     }
 }

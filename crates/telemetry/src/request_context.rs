@@ -43,10 +43,13 @@ impl RequestContext {
     }
 
     /// Runs `work` with this client address, if there is one, in place of that of the current task.
-    pub fn with_client_address<T>(client_address: Option<IpAddr>, work: impl FnOnce() -> T) -> T {
+    pub async fn with_client_address<F: Future>(
+        client_address: Option<IpAddr>,
+        work: F,
+    ) -> F::Output {
         match client_address.and_then(|_| Self::with_current(Clone::clone)) {
-            Some(current) => CURRENT.sync_scope(Self { client_address, ..current }, work),
-            None => work(),
+            Some(current) => Self { client_address, ..current }.scope(work).await,
+            None => work.await,
         }
     }
 
