@@ -2,17 +2,16 @@
 
 mod memory;
 mod message;
-mod status;
 
 use crate::posts::{PageRequest, Posts};
-use memory::{MAX_POST, ResponseMemory};
+use memory::ResponseMemory;
 use rolegate_grpc_server::actor;
 use rolegate_http_server::memory_budget::MemoryBudget;
-use rolegate_proto::posts_v1::{
+use rolegate_proto::{limits::MAX_POST_BYTES, posts_v1::{
     BatchGetPostsRequest, BatchGetPostsResponse, CreatePostRequest, CreatePostResponse,
     DeletePostRequest, DeletePostResponse, GetPostRequest, GetPostResponse, ListPostsRequest,
     ListPostsResponse, UpdatePostRequest, UpdatePostResponse, post_service_server::PostService,
-};
+}};
 use secrecy::SecretString;
 use tonic::{Request, Response, Status};
 
@@ -51,7 +50,7 @@ impl PostService for PostsGrpc {
     }
 
     async fn get_post(&self, request: Request<GetPostRequest>) -> RpcResult<GetPostResponse> {
-        let memory = ResponseMemory::reserve(&self.memory, MAX_POST).await?;
+        let memory = ResponseMemory::reserve(&self.memory, MAX_POST_BYTES).await?;
         let post = self.posts.read(request.into_inner().post_id).await?;
         Ok(memory.respond(GetPostResponse { post: Some(post.into()) }).await?)
     }

@@ -1,14 +1,12 @@
 //! The service on its host, for this program and for rolegate.
 
 use crate::{
-    clock::SystemClock,
     grpc::PostsGrpc,
-    metrics,
     posts::Posts,
     store::{self, PostStore},
 };
 use async_trait::async_trait;
-use rolegate_auth_client::AuthClient;
+use rolegate_auth_client::{AuthClient, DECISIONS, USERNAMES};
 use rolegate_grpc_server::{
     GrpcServer, HostedStore,
     message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods},
@@ -20,7 +18,11 @@ use rolegate_proto::{
     posts_v1::post_service_server::{PostServiceServer, SERVICE_NAME},
 };
 use rolegate_sql_store::DatabaseUrl;
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{
+    error::Error,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 use tonic::service::Routes;
 
 /// For memory to become free: less than callers wait.
@@ -40,8 +42,11 @@ pub async fn open(
     response_memory_mib: usize,
 ) -> Result<GrpcServer<dyn PostStore>, Failure> {
     let store = store::open(database).await?;
-    metrics::register(&store);
-    let posts = Posts::new(Arc::clone(&store), auth, Arc::new(SystemClock));
+    // Metrics of the batched calls to auth-service, before the first call.
+    LazyLock::force(&DECISIONS);
+    LazyLock::force(&USERNAMES);
+    rolegate_sql_store::register_metrics(store::NAME, &store, PostStore::status);
+    let posts = Posts::new(Arc::clone(&store), auth);
     // Not the name that the gateway uses: rolegate has both.
     let memory = MemoryBudget::new("posts", response_memory_mib * 1024 * 1024, WAIT_TIMEOUT);
     let grpc = |limit| {

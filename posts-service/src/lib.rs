@@ -8,17 +8,13 @@
 //! - [`grpc`]: maps messages to use cases, and outcomes to statuses.
 //! - [`posts`]: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: the trait and its two engines; [`clock`]: the current time.
-//! - [`audit`]: the audit log; `metrics`: the metrics.
-//! - [`post`], [`post_content`]: a stored post, and the content of one to write.
+//! - [`post`]: a stored post, and the content of one to write.
 
-pub mod audit;
 pub mod clock;
 pub mod commands;
 pub mod grpc;
 pub mod host;
-mod metrics;
 pub mod post;
-pub mod post_content;
 pub mod posts;
 pub mod settings;
 pub mod store;

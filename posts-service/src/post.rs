@@ -1,4 +1,9 @@
-//! Stored posts.
+//! Posts, and the rules of their contents.
+
+use rolegate_proto::{
+    has_invisible, is_emoji, is_invisible,
+    limits::{MAX_CONTENT_CHARS, MAX_TITLE_CHARS},
+};
 
 /// A post. It holds only the id of its author: auth-service owns usernames.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,3 +30,71 @@ pub struct PostWithAuthor {
     /// `None` if the author was deleted.
     pub author: Option<String>,
 }
+
+/// A valid title and content, both exactly as sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PostContent {
+    pub(crate) title: String,
+    pub(crate) content: String,
+}
+
+/// The violated rule. `Display` is the `detail` text of the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PostContentError {
+    /// Empty, or more than 200 characters.
+    #[error("Title must have 1 to 200 characters.")]
+    TitleLength,
+    /// A title is one line, without NUL, line breaks, tabs or escapes.
+    #[error("Title must not contain control characters.")]
+    TitleControl,
+    /// It would be invisible.
+    #[error("Title must not be all white space.")]
+    TitleBlank,
+    /// Such as a change of direction: displayed, it would look like another title.
+    #[error("Title must not contain invisible or unassigned characters.")]
+    TitleInvisible,
+    /// Empty, or more than 50,000 characters.
+    #[error("Content must have 1 to 50000 characters.")]
+    ContentLength,
+    /// PostgreSQL cannot store it.
+    #[error("Content must not contain NUL.")]
+    ContentNul,
+}
+
+impl PostContent {
+    /// Validates the title, then the content.
+    pub fn new(title: String, content: String) -> Result<Self, PostContentError> {
+        if !is_length_valid(&title, MAX_TITLE_CHARS) {
+            Err(PostContentError::TitleLength)
+        } else if title.chars().any(char::is_control) {
+            Err(PostContentError::TitleControl)
+        } else if title.trim().is_empty() {
+            Err(PostContentError::TitleBlank)
+        } else if has_invisible(&title, joins) {
+            Err(PostContentError::TitleInvisible)
+        } else if !is_length_valid(&content, MAX_CONTENT_CHARS) {
+            Err(PostContentError::ContentLength)
+        } else if content.contains('\0') {
+            Err(PostContentError::ContentNul)
+        } else {
+            Ok(Self { title, content })
+        }
+    }
+}
+
+fn is_length_valid(text: &str, max: usize) -> bool {
+    !text.is_empty() && text.chars().nth(max).is_none()
+}
+
+/// Joiners make emoji, and shape letters of scripts from Arabic to Sinhala, of Myanmar, Khmer and
+/// Mongolian. Elsewhere they show nothing.
+fn joins(character: char) -> bool {
+    let is_shaped = matches!(
+        character,
+        '\u{600}'..='\u{dff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{18af}'
+    );
+    is_emoji(character) || (is_shaped && !is_invisible(character))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,25 +1,19 @@
-//! The use cases, one file each. They know neither tonic nor SQL, and fail with a [`PostError`].
-//! `access` authorizes writes.
+//! The use cases. They know neither tonic nor SQL, and fail with a [`PostError`].
 
-mod access;
-mod create;
-mod delete;
 mod error;
-mod list;
-mod read;
-mod update;
+mod reads;
+mod writes;
 
-pub use crate::post_content::{PostContent, PostContentError};
 pub use error::PostError;
-pub use list::{PageRequest, PostPage};
+pub use reads::{PageRequest, PostPage};
 
 use crate::{
-    clock::Clock,
     post::Post,
     store::{self, PostStore},
 };
-use rolegate_auth_client::AuthClient;
+use rolegate_auth_client::{AuthClient, CallContext};
 use rolegate_sql_store::{BatchedReads, Timed};
+use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
 /// The use cases over one store. Clones share everything.
@@ -29,12 +23,11 @@ pub struct Posts {
     /// Concurrent lookups of single posts share a statement.
     reads: BatchedReads<dyn PostStore, i64, Post>,
     auth: AuthClient,
-    clock: Arc<dyn Clock>,
 }
 
 impl Posts {
     /// The posts of `store`; `auth` authorizes writes.
-    pub fn new(store: Arc<dyn PostStore>, auth: AuthClient, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(store: Arc<dyn PostStore>, auth: AuthClient) -> Self {
         let reads = BatchedReads::new(
             (store::NAME, "id"),
             &store,
@@ -44,6 +37,18 @@ impl Posts {
             },
             |post: &Post| post.id,
         );
-        Self { store, reads, auth, clock }
+        Self { store, reads, auth }
+    }
+}
+
+/// Passes the client address and the request id on to auth-service. A batch of several requests has
+/// no id of its own.
+fn call_context() -> CallContext {
+    let request_id = RequestContext::with_current(|current| {
+        current.request_id.to_str().ok().and_then(|id| id.parse().ok())
+    });
+    CallContext {
+        client_address: RequestContext::client_address(),
+        request_id: request_id.flatten(),
     }
 }

@@ -4,7 +4,7 @@ mod sql;
 
 pub use sql::{inspect, open};
 
-use crate::{post::Post, post_content::PostContent};
+use crate::post::{Post, PostContent};
 use async_trait::async_trait;
 use rolegate_sql_store::{StoreError, StoreStatus};
 

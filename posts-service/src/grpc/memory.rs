@@ -3,11 +3,10 @@
 use crate::posts::PostError;
 use prost::Message;
 use rolegate_http_server::memory_budget::{MemoryBudget, Reservation};
+use rolegate_proto::limits::MAX_POST_BYTES;
 use std::sync::Arc;
 use tonic::Response;
 
-/// Bytes of the longest post, and its message.
-pub(super) const MAX_POST: usize = 256 * 1024;
 /// Bytes of a page, twice: the posts, and their message.
 const MAX_PAGE: usize = 5 * 1024 * 1024;
 /// Bytes of a response that nothing stays reserved for.
@@ -25,7 +24,7 @@ impl ResponseMemory {
     /// Reserves memory for a page of this size, where 0 is the default.
     pub(super) async fn of_page(budget: &MemoryBudget, size: i32) -> Result<Self, PostError> {
         let posts = usize::try_from(size).ok().filter(|&posts| posts > 0).unwrap_or(usize::MAX);
-        Self::reserve(budget, posts.saturating_mul(2 * MAX_POST).min(MAX_PAGE)).await
+        Self::reserve(budget, posts.saturating_mul(2 * MAX_POST_BYTES).min(MAX_PAGE)).await
     }
 
     /// A response with this message, whose bytes stay reserved until they are written.

@@ -1,8 +1,12 @@
-//! Maps domain values to messages.
+//! Maps domain values to messages, and errors of the use cases to statuses.
 
-use crate::post::PostWithAuthor;
+use crate::{post::PostWithAuthor, posts::PostError};
 use prost_types::Timestamp;
+use rolegate_auth_client::Reason;
+use rolegate_grpc_server::error_status;
 use rolegate_proto::posts_v1;
+use rolegate_sql_store::StoreError;
+use tonic::Status;
 
 impl From<PostWithAuthor> for posts_v1::Post {
     fn from(PostWithAuthor { post, author }: PostWithAuthor) -> Self {
@@ -21,6 +25,32 @@ impl From<PostWithAuthor> for posts_v1::Post {
 fn timestamp(unix_millis: i64) -> Timestamp {
     let nanos = i32::try_from(unix_millis.rem_euclid(1000) * 1_000_000).unwrap_or_default();
     Timestamp { seconds: unix_millis.div_euclid(1000), nanos }
+}
+
+impl From<PostError> for Status {
+    fn from(error: PostError) -> Self {
+        error_status(reason_of(&error), &error, None, None)
+    }
+}
+
+/// The reason in the contract.
+fn reason_of(error: &PostError) -> Reason {
+    match error {
+        PostError::Actor(reason) => *reason,
+        PostError::NotFound => Reason::PostNotFound,
+        PostError::NotOwner => Reason::RoleInsufficient,
+        PostError::Invalid(_) => Reason::PostInvalid,
+        PostError::RequestInvalid(_) => Reason::RequestInvalid,
+        PostError::Busy => Reason::Overloaded,
+        PostError::AuthUnavailable(_) => Reason::AuthUnavailable,
+        PostError::Store(
+            StoreError::Unavailable(_) | StoreError::ConnectionLost(_) | StoreError::TimedOut,
+        ) => Reason::StoreUnavailable,
+        PostError::Store(StoreError::ReadOnly(_)) => Reason::StoreReadOnly,
+        PostError::Store(StoreError::OutcomeUnknown) => Reason::OutcomeUnknown,
+        PostError::AuthFailed(_)
+        | PostError::Store(StoreError::Failed(_) | StoreError::Lost(_)) => Reason::Internal,
+    }
 }
 
 #[cfg(test)]

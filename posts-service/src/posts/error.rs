@@ -1,6 +1,6 @@
 //! Errors of the use cases.
 
-use super::PostContentError;
+use crate::post::PostContentError;
 use rolegate_auth_client::{CallError, Reason};
 use rolegate_sql_store::StoreError;
 

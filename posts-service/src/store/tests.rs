@@ -5,7 +5,7 @@ mod memory;
 pub(crate) use memory::MemoryStore;
 
 use super::{NewPost, PostFilter, PostRows, PostSelector, PostStore, PostUpdate, open};
-use crate::{post::Post, post_content::PostContent};
+use crate::post::{Post, PostContent};
 
 postgres_cluster::conformance_tests! {
     memory: MemoryStore,
