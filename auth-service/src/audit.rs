@@ -124,36 +124,35 @@ impl Write {
     /// Records the change of this user, who is given as changed.
     pub(crate) fn record_user(&self, user: &User) {
         let role = Some(user.role.as_str());
-        let (role, from, to) = match self.change {
-            Change::Registered | Change::PasswordChanged | Change::PasswordSet => {
-                (None, None, None)
-            }
-            Change::RoleChanged { from } => (None, Some(from.as_str()), role),
-            _ => (role, None, None),
+        let roles = match self.change {
+            Change::Registered | Change::PasswordChanged | Change::PasswordSet => [None; 3],
+            Change::RoleChanged { from } => [None, Some(from.as_str()), role],
+            _ => [role, None, None],
         };
-        let (user_id, username, actor) = (user.id, &*user.username, self.by.actor());
-        audit_line!(
-            self.change.event(),
-            user_id,
-            username,
-            role,
-            from,
-            to,
-            actor_id = actor.map(|actor| actor.user.id),
-            actor = actor.map(|actor| &*actor.user.username),
-            actor_key = actor.and_then(|actor| actor.key_id),
-            by = self.operator(),
-        );
+        self.record(user.id, Some(&user.username), None, roles);
     }
 
     /// Records the change of this key. The name of its user is for the line.
     pub(crate) fn record_key(&self, key: &ApiKey, username: Option<&str>) {
-        let (user_id, key_id, actor) = (key.user_id, key.id, self.by.actor());
+        self.record(key.user_id, username, Some(key.id), [None; 3]);
+    }
+
+    fn record(
+        &self,
+        user_id: i64,
+        username: Option<&str>,
+        key_id: Option<i64>,
+        [role, from, to]: [Option<&str>; 3],
+    ) {
+        let actor = self.by.actor();
         audit_line!(
             self.change.event(),
             user_id,
             username,
             key_id,
+            role,
+            from,
+            to,
             actor_id = actor.map(|actor| actor.user.id),
             actor = actor.map(|actor| &*actor.user.username),
             actor_key = actor.and_then(|actor| actor.key_id),

@@ -1,13 +1,12 @@
 //! The gRPC transport: converts messages, calls the use cases, converts results and errors.
 //!
-//! `authorize` has the calls that decide, `ext_authz` is the call of Envoy; `message` and `status`
-//! convert results and errors, `request_origin` reads the client address and the deadline.
+//! `authorize` has the calls that decide, `ext_authz` is the call of Envoy; `message` converts
+//! results and errors, `call_origin` reads the client address and the deadline.
 
 mod authorize;
+mod call_origin;
 mod ext_authz;
 mod message;
-mod request_origin;
-mod status;
 
 pub use ext_authz::ExtAuthz;
 
@@ -15,7 +14,8 @@ use crate::{
     accounts::{AccountError, Accounts, ApiKeyRequest, KeySelection, PageRequest},
     metrics,
 };
-use request_origin::origin_of;
+use call_origin::origin_of;
+use message::reason_of;
 use rolegate_grpc_server::actor;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{
@@ -25,7 +25,6 @@ use rolegate_proto::{
     },
 };
 use secrecy::ExposeSecret as _;
-use status::reason_of;
 use std::sync::Arc;
 use tonic::{Request, Response, Status};
 

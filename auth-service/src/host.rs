@@ -79,7 +79,9 @@ impl AuthService {
         let hasher =
             Hasher::start(config.bcrypt_cost, config.engine, config.peppers).map_err(failed)?;
         let store = store::open(&config.database).await?;
-        metrics::register(&hasher, &store);
+        let engine = hasher.clone();
+        metrics::register(move || engine.stats());
+        rolegate_sql_store::register_metrics(store::NAME, &store, UserStore::status);
         note_stored_cost(&hasher, &*store).await;
         tracing::info!(
             signing = keyring.signing_kid(),

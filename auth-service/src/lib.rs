@@ -12,17 +12,17 @@
 //! - [`password`]: hashing and verifying; [`token`]: issuing and verifying access tokens;
 //!   [`secret_generation`]: random secrets.
 //! - `audit`: the audit log; `metrics`: the metrics.
-//! - [`request_origin`]: client address and deadline of a request; [`user`]: the user types.
+//! - [`call_origin`]: client address and deadline of a call; [`user`]: the user types.
 
 pub mod accounts;
 pub mod api_key;
 mod audit;
+pub mod call_origin;
 pub mod commands;
 pub mod grpc;
 pub mod host;
 mod metrics;
 pub mod password;
-pub mod request_origin;
 pub mod secret_generation;
 mod secret_list;
 pub mod settings;

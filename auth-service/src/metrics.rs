@@ -1,15 +1,12 @@
 //! The metrics of this service. Label values never come from clients.
 
-use crate::{
-    password::Hasher,
-    store::{self, UserStore},
-};
+use rolegate_bcrypt_lanes::Stats;
 use rolegate_proto::Reason;
 use rolegate_telemetry::metrics::{
     Histogram, IntCounter, IntCounterVec, IntGauge, LATENCY_BUCKETS, advance_to, before_scrape,
     counter, counter_vec, gauge, histogram, set_count,
 };
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 type Metric<M> = LazyLock<M>;
 
@@ -107,9 +104,9 @@ pub(crate) fn limit_exceeded(limit: &str) {
     LIMITS.with_label_values(&[limit]).inc();
 }
 
-/// Exports the metrics with fixed labels at zero, and collects those of the password engine and the
-/// store at each scrape.
-pub(crate) fn register(hasher: &Hasher, store: &Arc<dyn UserStore>) {
+/// Exports the metrics with fixed labels at zero, and collects those of the password engine at each
+/// scrape.
+pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
     LazyLock::force(&ALLOWED);
     LazyLock::force(&TOKENS_ISSUED);
     LazyLock::force(&API_KEYS_CREATED);
@@ -121,13 +118,10 @@ pub(crate) fn register(hasher: &Hasher, store: &Arc<dyn UserStore>) {
     for limit in ["login", "registration"] {
         LIMITS.with_label_values(&[limit]);
     }
-    let hasher = hasher.clone();
-    before_scrape("hashing", move || update_hashing_metrics(&hasher));
-    rolegate_sql_store::register_metrics(store::NAME, store, UserStore::status);
+    before_scrape("hashing", move || update_hashing_metrics(&stats()));
 }
 
-fn update_hashing_metrics(hasher: &Hasher) {
-    let stats = hasher.stats();
+fn update_hashing_metrics(stats: &Stats) {
     set_count(&HASHING_QUEUED, stats.queued);
     set_count(&HASHING_BUSY, stats.lanes_busy);
     set_count(&HASHING_LANES, stats.lanes_total);

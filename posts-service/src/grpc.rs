@@ -7,11 +7,14 @@ use crate::posts::{PageRequest, Posts};
 use memory::ResponseMemory;
 use rolegate_grpc_server::actor;
 use rolegate_http_server::memory_budget::MemoryBudget;
-use rolegate_proto::{limits::MAX_POST_BYTES, posts_v1::{
-    BatchGetPostsRequest, BatchGetPostsResponse, CreatePostRequest, CreatePostResponse,
-    DeletePostRequest, DeletePostResponse, GetPostRequest, GetPostResponse, ListPostsRequest,
-    ListPostsResponse, UpdatePostRequest, UpdatePostResponse, post_service_server::PostService,
-}};
+use rolegate_proto::{
+    limits::MAX_POST_BYTES,
+    posts_v1::{
+        BatchGetPostsRequest, BatchGetPostsResponse, CreatePostRequest, CreatePostResponse,
+        DeletePostRequest, DeletePostResponse, GetPostRequest, GetPostResponse, ListPostsRequest,
+        ListPostsResponse, UpdatePostRequest, UpdatePostResponse, post_service_server::PostService,
+    },
+};
 use secrecy::SecretString;
 use tonic::{Request, Response, Status};
 

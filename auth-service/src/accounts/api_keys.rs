@@ -1,6 +1,6 @@
 //! Creates, lists and deletes API keys.
 
-use super::{AccountError, Accounts, Requirement};
+use super::{authorize::Requirement, error::AccountError, service::Accounts};
 use crate::{
     api_key::{self, ApiKey, GeneratedKey},
     audit::{By, Change, Write},

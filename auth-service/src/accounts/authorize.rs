@@ -1,6 +1,6 @@
 //! Authorizes the bearer of an access token or an API key.
 
-use super::{AccountError, Accounts};
+use super::{error::AccountError, service::Accounts};
 use crate::{
     api_key::{self, KeyBearer},
     metrics,

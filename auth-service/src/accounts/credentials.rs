@@ -1,11 +1,13 @@
 //! Checks a username and a password: for login, HTTP Basic and a change of one's own password.
 
-use super::{AccountError, Accounts, Username, rate_limit::LimitExceeded};
+use super::{
+    error::AccountError, rate_limit::LimitExceeded, service::Accounts, username::Username,
+};
 use crate::{
     audit::{self, AuthMethod, Failure},
+    call_origin::CallOrigin,
     metrics,
     password::{CacheKey, PresentedPassword, Verification},
-    request_origin::RequestOrigin,
     user::{Credentials, User},
 };
 use rolegate_telemetry::request_context::RequestContext;
@@ -45,7 +47,7 @@ impl Accounts {
     pub(super) async fn check_limit(
         &self,
         presented: &Presented<'_>,
-        origin: RequestOrigin,
+        origin: CallOrigin,
         method: AuthMethod,
     ) -> Result<(), AccountError> {
         let Err(exceeded) = self.logins.check(presented.text, origin.client_key()) else {
@@ -63,7 +65,7 @@ impl Accounts {
         &self,
         presented: &Presented<'_>,
         stored: Option<&Credentials>,
-        origin: RequestOrigin,
+        origin: CallOrigin,
         method: AuthMethod,
     ) -> Result<Verification, AccountError> {
         let user = stored.map(|stored| &stored.user);
@@ -95,7 +97,7 @@ impl Accounts {
         &self,
         presented: &Presented<'_>,
         stored: &Credentials,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) {
         let password = presented.password.as_ref().and_then(PresentedPassword::valid);
         let Some(password) = password.cloned() else { return };
@@ -118,7 +120,7 @@ impl Accounts {
         &self,
         presented: &Presented<'_>,
         stored: Option<&Credentials>,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Option<CacheKey> {
         let password = presented.password.as_ref()?;
         let hash = stored.map(|stored| stored.password_hash.expose_secret());

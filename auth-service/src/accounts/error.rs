@@ -1,6 +1,6 @@
 //! The errors of the use cases.
 
-use super::{UsernameError, rate_limit::LimitExceeded};
+use super::{rate_limit::LimitExceeded, username::UsernameError};
 use crate::{
     api_key::ApiKeyError,
     password::{HashError, PasswordError},

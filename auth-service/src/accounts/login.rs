@@ -1,10 +1,10 @@
 //! Exchanges a username and a password for an access token.
 
-use super::{AccountError, Accounts, credentials::Presented};
+use super::{credentials::Presented, error::AccountError, service::Accounts};
 use crate::{
     audit::AuthMethod,
+    call_origin::CallOrigin,
     metrics,
-    request_origin::RequestOrigin,
     token::Tokens,
     user::{Credentials, User},
 };
@@ -23,7 +23,7 @@ impl Accounts {
         &self,
         username: &str,
         password: SecretString,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<(SecretString, User), AccountError> {
         let presented = Presented::new(username, password);
         self.check_limit(&presented, origin, AuthMethod::Login).await?;
@@ -48,7 +48,7 @@ impl Accounts {
     async fn user_to_issue(
         &self,
         checked: &Credentials,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<Timed<User>, AccountError> {
         loop {
             let Timed { at, value } = self.unchanged(checked).await?;

@@ -1,10 +1,13 @@
 //! Replaces passwords: for their owners, and for admins.
 
-use super::{ADMIN_USERNAME, AccountError, Accounts, Requirement, credentials::Presented};
+use super::{
+    authorize::Requirement, credentials::Presented, error::AccountError, seed::ADMIN_USERNAME,
+    service::Accounts,
+};
 use crate::{
     audit::{AuthMethod, By, Change, Write},
+    call_origin::CallOrigin,
     password::Password,
-    request_origin::RequestOrigin,
     store::{UserStore, WriteError, Writer},
     user::{MAX_STEP_SECONDS, User},
 };
@@ -25,7 +28,7 @@ impl Accounts {
         access_token: &str,
         current: SecretString,
         new: SecretString,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let any = Requirement::AnyAuthenticated;
         let user = self.authorize_actor(access_token, &any).await?.without_key()?.user;
@@ -56,7 +59,7 @@ impl Accounts {
         access_token: &str,
         user_id: i64,
         password: SecretString,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let admin = Requirement::Roles(vec![Role::Admin]);
         // Nor may a stolen API key, which would then log in.
@@ -81,7 +84,7 @@ impl Accounts {
         user_id: i64,
         password: &Password,
         writer: Writer,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<Result<User, WriteError>, AccountError> {
         let hash = self.hasher.hash(password, origin).await?;
         let (store, initial) = (Arc::clone(&self.store), self.initial_password.clone());

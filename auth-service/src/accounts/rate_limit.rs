@@ -7,15 +7,13 @@
 //! lockout therefore lasts a minute at most, and does not affect the user at addresses where they
 //! have logged in before. Each replica counts separately.
 //!
-//! - `windows`: the counts; `networks`: what an address counts for.
+//! - `windows`: the counts, and what an address counts for.
 
-mod networks;
 #[cfg(test)]
 mod tests;
 mod windows;
 
 use moka::sync::Cache;
-use networks::networks;
 use rolegate_proto::RefusalScope;
 use sha2::{Digest, Sha256};
 use std::{
@@ -27,16 +25,15 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use windows::{Count, Key, Windows};
+use windows::{Count, Key, NameDigest, Windows, networks};
+
+pub(crate) use windows::LimitExceeded;
 
 /// Many users can share an address, and many guessers a username.
 const SHARED_FACTOR: u32 = 15;
 /// Logins of a user at an address that are remembered, and for how long.
 const MAX_KNOWN: u64 = 100_000;
 const KNOWN_TTL: Duration = Duration::from_hours(30 * 24);
-
-/// A username, so that long ones take no more memory.
-type NameDigest = [u8; 16];
 
 /// Counts attempts. Clones share the counts.
 #[derive(Clone)]
@@ -56,17 +53,6 @@ struct Shared {
     known: Cache<(NameDigest, IpAddr), ()>,
 }
 
-/// An attempt was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LimitExceeded {
-    /// When to retry.
-    pub(crate) retry_after: Duration,
-    /// What is refused until then; `None` if attempts in progress may yet be refunded.
-    pub(crate) scope: Option<RefusalScope>,
-    /// Whether this is the first refusal of the window.
-    pub(crate) first_in_window: bool,
-}
-
 /// A counted attempt. It stays counted when dropped, so cancelling a request does not undo a guess.
 #[must_use = "refund an attempt that succeeded or was not made"]
 pub(crate) struct Attempt {
@@ -80,12 +66,12 @@ pub(crate) struct Attempt {
 impl RateLimiter {
     /// Limits failed logins: `limit` per minute for a username at an address, 15 times that for an
     /// address and for a username at addresses where its user never logged in; 0 is no limit.
-    pub(crate) fn of_logins(limit: u32) -> Self {
-        Self { limits_names: true, ..Self::of_registrations(limit) }
+    pub(crate) fn for_logins(limit: u32) -> Self {
+        Self { limits_names: true, ..Self::for_registrations(limit) }
     }
 
     /// Limits registrations, per minute and address; 0 is no limit.
-    pub(crate) fn of_registrations(limit: u32) -> Self {
+    pub(crate) fn for_registrations(limit: u32) -> Self {
         let known = Cache::builder().max_capacity(MAX_KNOWN).time_to_live(KNOWN_TTL).build();
         let windows = Mutex::default();
         let shared = Arc::new(Shared { windows, may_refuse: AtomicBool::new(false), known });

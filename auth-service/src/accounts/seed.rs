@@ -1,9 +1,9 @@
 //! Creates the first admin.
 
-use super::{AccountError, Accounts};
+use super::{error::AccountError, service::Accounts};
 use crate::{
+    call_origin::CallOrigin,
     password::{PasswordError, PresentedPassword},
-    request_origin::RequestOrigin,
     secret_generation,
     store::{NewUser, StoreError, UserFilter, WriteError},
 };
@@ -56,7 +56,7 @@ pub enum SeedError {
     },
     /// The store or the hasher failed.
     #[error("the user admin cannot be created")]
-    Account(#[source] AccountError),
+    Account(#[from] AccountError),
 }
 
 impl Accounts {
@@ -64,11 +64,11 @@ impl Accounts {
     /// start at the same time. Removes the file with the initial password if it is outdated.
     pub async fn seed_admin(&self, password: &AdminPassword) -> Result<(), SeedError> {
         let found = self.reads.credentials(ADMIN_USERNAME.to_owned()).await;
-        let exists = found.map_err(|error| SeedError::Account(error.into()))?.value.is_some();
+        let exists = found.map_err(AccountError::from)?.value.is_some();
         if exists || !self.insert_admin(password).await? {
             self.remove_outdated_password_file().await;
         }
-        self.warn_without_admin().await.map_err(|error| SeedError::Account(error.into()))
+        Ok(self.warn_without_admin().await.map_err(AccountError::from)?)
     }
 
     /// Without an enabled admin no user can manage others: the operator demoted or disabled the last.
@@ -86,7 +86,6 @@ impl Accounts {
 
     /// Whether this process created the admin.
     pub(super) async fn insert_admin(&self, password: &AdminPassword) -> Result<bool, SeedError> {
-        let account = |error: AccountError| SeedError::Account(error);
         let text = match password {
             AdminPassword::Missing => return Err(SeedError::PasswordMissing),
             AdminPassword::Given(text) => text.clone(),
@@ -97,11 +96,8 @@ impl Accounts {
             }
         };
         let password = self.policy.passwords.check(text).map_err(SeedError::PasswordInvalid)?;
-        let password_hash = self
-            .hasher
-            .hash(&password, origin(SEED_TIMEOUT))
-            .await
-            .map_err(|e| account(e.into()))?;
+        let hashed = self.hasher.hash(&password, origin(SEED_TIMEOUT)).await;
+        let password_hash = hashed.map_err(AccountError::from)?;
         let username = ADMIN_USERNAME.to_owned();
         let admin = NewUser { username, password_hash, role: Role::Admin };
         match self.store.insert(None, admin).await {
@@ -111,7 +107,7 @@ impl Accounts {
             }
             // Another replica was faster, with the password of the same file or another one.
             Err(WriteError::UsernameTaken) => Ok(false),
-            Err(error) => Err(account(error.into())),
+            Err(error) => Err(AccountError::from(error).into()),
         }
     }
 
@@ -139,6 +135,6 @@ impl Accounts {
     }
 }
 
-fn origin(timeout: Duration) -> RequestOrigin {
-    RequestOrigin { client_address: None, deadline: Instant::now() + timeout }
+fn origin(timeout: Duration) -> CallOrigin {
+    CallOrigin { client_address: None, deadline: Instant::now() + timeout }
 }

@@ -7,8 +7,8 @@ use super::{
     Requirement,
 };
 use crate::{
+    call_origin::CallOrigin,
     password::{Hasher, PasswordRules},
-    request_origin::RequestOrigin,
     store::{UserStore as _, tests::MemoryStore},
     token::{self, Keyring, Tokens},
     user::User,
@@ -78,9 +78,9 @@ impl App {
     }
 }
 
-fn origin(host: u8) -> RequestOrigin {
+fn origin(host: u8) -> CallOrigin {
     let deadline = Instant::now() + Duration::from_mins(1);
-    RequestOrigin { client_address: Some([192, 0, 2, host].into()), deadline }
+    CallOrigin { client_address: Some([192, 0, 2, host].into()), deadline }
 }
 
 macro_rules! assert_err {

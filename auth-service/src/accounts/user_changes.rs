@@ -2,12 +2,15 @@
 //! admin again when it writes: of two admins who demote or delete each other at the same time, the second
 //! is refused.
 
-use super::{ADMIN_USERNAME, AccountError, Accounts, Requirement, Username};
+use super::{
+    authorize::Requirement, error::AccountError, seed::ADMIN_USERNAME, service::Accounts,
+    username::Username,
+};
 use crate::{
     audit::{By, Change, Write},
+    call_origin::CallOrigin,
     metrics,
     password::Password,
-    request_origin::RequestOrigin,
     store::{NewUser, Writer},
     user::{Actor, User},
 };
@@ -21,7 +24,7 @@ impl Accounts {
         &self,
         username: &str,
         password: SecretString,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<User, AccountError> {
         if !self.policy.registration_open {
             return Err(AccountError::RegistrationClosed);
@@ -44,7 +47,7 @@ impl Accounts {
         username: &str,
         password: SecretString,
         role: Option<Role>,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
         let username = Username::of_new_user(username)?;
@@ -59,7 +62,7 @@ impl Accounts {
         username: Username,
         password: &Password,
         role: Role,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let password_hash = self.hasher.hash(password, origin).await?;
         let username = username.into_string();

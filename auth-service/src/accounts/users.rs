@@ -1,6 +1,11 @@
 //! Gets and lists users.
 
-use super::{AccountError, Accounts, Requirement, Username, UsernameError};
+use super::{
+    authorize::Requirement,
+    error::AccountError,
+    service::Accounts,
+    username::{Username, UsernameError},
+};
 use crate::{store::UserFilter, user::User};
 use rolegate_proto::{
     Role,

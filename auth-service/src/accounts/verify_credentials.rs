@@ -1,11 +1,11 @@
 //! Verifies a username and a password, for each request of HTTP Basic.
 
-use super::{AccountError, Accounts, credentials::Presented};
+use super::{credentials::Presented, error::AccountError, service::Accounts};
 use crate::{
     audit::{self, AuthMethod},
+    call_origin::CallOrigin,
     metrics,
     password::CacheKey,
-    request_origin::RequestOrigin,
     user::{Credentials, User},
 };
 use secrecy::SecretString;
@@ -18,7 +18,7 @@ impl Accounts {
         &self,
         username: &str,
         password: SecretString,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let presented = Presented::new(username, password);
         self.check_limit(&presented, origin, AuthMethod::Basic).await?;
@@ -44,7 +44,7 @@ impl Accounts {
         presented: Presented<'_>,
         stored: Option<Credentials>,
         key: Option<CacheKey>,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let check = async {
             let _slot = self.hasher.admit(origin).await?;

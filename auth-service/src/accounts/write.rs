@@ -1,6 +1,6 @@
 //! The one way to change users and their API keys: for users, admins and operators.
 
-use super::{AccountError, Accounts, Requirement};
+use super::{authorize::Requirement, error::AccountError, service::Accounts};
 use crate::{
     audit::{By, Change, Write},
     store::WriteError,

@@ -12,11 +12,8 @@ mod password_input;
 mod user_line;
 
 use crate::settings::ServiceSettings;
-use clap::{
-    Subcommand,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
-use create_key::NewKey;
+use clap::{Args, Subcommand};
+use create_key::{NewKey, role};
 use import::ImportArguments;
 use operator::Operator;
 use rolegate_program::program::Failure;
@@ -41,20 +38,11 @@ pub enum UserCommand {
     /// List all users by ascending id
     List,
     /// Show a user
-    Show {
-        /// Name of the user, case-sensitive
-        username: String,
-    },
+    Show(Name),
     /// Refuse every credential of a user, from the next request on
-    Disable {
-        /// Name of the user, case-sensitive
-        username: String,
-    },
+    Disable(Name),
     /// Accept the credentials of a disabled user again, except for older tokens
-    Enable {
-        /// Name of the user, case-sensitive
-        username: String,
-    },
+    Enable(Name),
     /// Delete a user and revoke every credential of the user
     Delete {
         /// Name of the user, case-sensitive
@@ -80,10 +68,7 @@ pub enum UserCommand {
         new_password_file: Option<PathBuf>,
     },
     /// End every access token of a user, from the next request on; the user can log in again
-    RevokeTokens {
-        /// Name of the user, case-sensitive
-        username: String,
-    },
+    RevokeTokens(Name),
     /// Create an API key of a user, and print it
     CreateKey(NewKey),
     /// Import users with their password hashes, one JSON object a line; all of them, or none
@@ -92,8 +77,11 @@ pub enum UserCommand {
     Export,
 }
 
-fn role() -> impl TypedValueParser<Value = Role> {
-    PossibleValuesParser::new(Role::ALL.map(Role::as_str)).try_map(|text| text.parse::<Role>())
+/// A user who exists.
+#[derive(Args, Debug)]
+pub struct Name {
+    /// Name of the user, case-sensitive
+    username: String,
 }
 
 /// Runs the command on the users in `database`. New passwords follow the rules of `settings`.
@@ -109,9 +97,9 @@ pub async fn run(
             password::create(&operator, &username, role, file, settings).await
         }
         UserCommand::List => list::all(&operator).await,
-        UserCommand::Show { username } => list::one(&operator, &username).await,
-        UserCommand::Disable { username } => change::set_disabled(&operator, &username, true).await,
-        UserCommand::Enable { username } => change::set_disabled(&operator, &username, false).await,
+        UserCommand::Show(name) => list::one(&operator, &name.username).await,
+        UserCommand::Disable(name) => change::set_disabled(&operator, &name.username, true).await,
+        UserCommand::Enable(name) => change::set_disabled(&operator, &name.username, false).await,
         UserCommand::Delete { username, yes } => change::delete(&operator, &username, yes).await,
         UserCommand::SetRole { username, role } => {
             change::set_role(&operator, &username, role).await
@@ -120,7 +108,7 @@ pub async fn run(
             let file = new_password_file.as_deref();
             password::reset(&operator, &username, file, settings).await
         }
-        UserCommand::RevokeTokens { username } => change::revoke_tokens(&operator, &username).await,
+        UserCommand::RevokeTokens(name) => change::revoke_tokens(&operator, &name.username).await,
         UserCommand::CreateKey(new) => create_key::run(&operator, new).await,
         UserCommand::Import(arguments) => import::run(&operator, &arguments, settings).await,
         UserCommand::Export => export::run(&operator).await,

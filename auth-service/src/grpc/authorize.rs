@@ -1,6 +1,6 @@
 //! `Authorize` and `BatchAuthorize`.
 
-use super::status::reason_of;
+use super::message::reason_of;
 use crate::{
     accounts::{AccountError, Accounts, Bearer, Requirement},
     metrics,

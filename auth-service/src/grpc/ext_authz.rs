@@ -6,12 +6,16 @@
 mod request;
 mod response;
 
-use super::{request_origin::origin_of, status::reason_of};
+use super::{
+    call_origin::origin_of,
+    message::{reason_of, retry},
+};
 use crate::{
     accounts::{AccountError, Accounts, Requirement},
     api_key::is_api_key,
-    audit, metrics,
-    request_origin::RequestOrigin,
+    audit,
+    call_origin::CallOrigin,
+    metrics,
     store::StoreError,
     user::User,
 };
@@ -77,7 +81,7 @@ impl ExtAuthz {
     async fn decide(
         &self,
         attributes: &AttributeContext,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<User, Denial> {
         let Some((roles, requirement)) = request::requirement(&attributes.context_extensions)
         else {
@@ -86,7 +90,7 @@ impl ExtAuthz {
         };
         let credentials = request::authorization(attributes);
         let client = origin.client_address;
-        let user = match credentials.ok_or_else(Denial::not_authenticated)? {
+        let user = match credentials.ok_or(Denial::NotAuthenticated)? {
             Authorization::Bearer(token) => {
                 // Any user, because the audit log names the one who is refused.
                 let any = Requirement::AnyAuthenticated;
@@ -145,11 +149,11 @@ fn warn_of_route(attributes: &AttributeContext) {
 /// The client address is that of Envoy's client, if Envoy is trusted to report it.
 fn client_origin(
     attributes: &AttributeContext,
-    origin: RequestOrigin,
+    origin: CallOrigin,
     is_trusted: bool,
-) -> RequestOrigin {
+) -> CallOrigin {
     match request::source_address(attributes) {
-        Some(address) if is_trusted => RequestOrigin { client_address: Some(address), ..origin },
+        Some(address) if is_trusted => CallOrigin { client_address: Some(address), ..origin },
         Some(_) => {
             IGNORED.ignore(origin.client_address);
             origin
@@ -160,8 +164,8 @@ fn client_origin(
 
 impl From<AccountError> for Denial {
     fn from(error: AccountError) -> Self {
-        let (reason, retry_after) = (reason_of(&error), super::status::retry_after(&error));
+        let reason = reason_of(&error);
         log_error(reason, &error);
-        Self::of_reason(reason, retry_after)
+        Self::For(reason, retry(&error).map(|(delay, _)| delay))
     }
 }

@@ -4,7 +4,7 @@ use super::{
     NO_PASSWORD, Password, Peppers, PresentedPassword, UnknownPepper,
     foreign_checks::ForeignChecks, foreign_hash::ForeignHash, wordpress,
 };
-use crate::{metrics, request_origin::RequestOrigin};
+use crate::{call_origin::CallOrigin, metrics};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
 use rolegate_http_server::clients::{ClientSlot, ClientSlots, MAX_LOGINS_PER_CLIENT};
 use rolegate_proto::RefusalScope;
@@ -102,7 +102,7 @@ impl Hasher {
 
     /// A client's place for one password, or a refusal if a password would be refused now. Called before
     /// other work of a request, so that refusals under load are cheap and do not depend on the user.
-    pub async fn admit(&self, origin: RequestOrigin) -> Result<ClientSlot, HashError> {
+    pub async fn admit(&self, origin: CallOrigin) -> Result<ClientSlot, HashError> {
         let client = origin.client_key();
         let slot = self.slots.acquire(client).ok_or(NO_SLOT)?;
         self.engine.check_admission(self.cost, client.into(), origin.deadline).await?;
@@ -120,7 +120,7 @@ impl Hasher {
     pub async fn hash(
         &self,
         password: &Password,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<SecretString, HashError> {
         let client = ClientKey::from(origin.client_key());
         let (mut stored, input) = self.peppers.for_new(password);
@@ -134,7 +134,7 @@ impl Hasher {
         &self,
         password: Option<&PresentedPassword>,
         stored: Option<&SecretString>,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<Verification, HashError> {
         let hash = stored.map(ExposeSecret::expose_secret).filter(|hash| *hash != NO_PASSWORD);
         if let (Some(password), Some(foreign)) = (password, hash.and_then(foreign)) {
@@ -179,7 +179,7 @@ impl Hasher {
         &self,
         password: &PresentedPassword,
         stored: ForeignHash,
-        origin: RequestOrigin,
+        origin: CallOrigin,
     ) -> Result<Verification, HashError> {
         let (client, deadline) = (origin.client_key(), origin.deadline);
         let can_rehash = password.valid().is_some_and(|valid| stored.is_of_bytes(valid.expose()));

@@ -50,11 +50,7 @@ fn invisible_characters_are_allowed_where_they_shape_visible_ones() {
         "a \u{fe0f}",
         "a\u{3164}b",
     ] {
-        assert_eq!(
-            check(invisible, "c"),
-            Err(PostContentError::TitleInvisible),
-            "{invisible:?}"
-        );
+        assert_eq!(check(invisible, "c"), Err(PostContentError::TitleInvisible), "{invisible:?}");
     }
     for fine in ["I ❤\u{fe0f} Rust", "❤\u{fe0f}\u{200d}🔥", "می\u{200c}خواهم", "क्\u{200d}ष"]
     {

@@ -1,6 +1,9 @@
 //! Reads posts.
 
-use super::{PostError, Posts, call_context};
+use super::{
+    error::PostError,
+    service::{Posts, call_context},
+};
 use crate::{
     post::{Post, PostWithAuthor},
     store::PostFilter,

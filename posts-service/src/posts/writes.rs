@@ -1,7 +1,10 @@
 //! Creates, updates and deletes posts, for authors and admins. The audit log never contains a title or
 //! content.
 
-use super::{PostError, Posts, call_context};
+use super::{
+    error::PostError,
+    service::{Posts, call_context},
+};
 use crate::{
     clock::unix_millis,
     post::{Post, PostContent, PostWithAuthor},

@@ -17,7 +17,7 @@ fn fail(limiter: &RateLimiter, name: &str, from: &str, now: Instant) -> Result<(
 
 #[test]
 fn failures_count_per_username_and_address_for_one_minute() {
-    let limiter = RateLimiter::of_logins(3);
+    let limiter = RateLimiter::for_logins(3);
     let start = Instant::now();
     for second in 0..3 {
         assert!(fail(&limiter, "ada", "192.0.2.1", start + Duration::from_secs(second)).is_ok());
@@ -31,7 +31,7 @@ fn failures_count_per_username_and_address_for_one_minute() {
 
 #[test]
 fn concurrent_attempts_count_and_refunds_undo_them() {
-    let limiter = RateLimiter::of_logins(2);
+    let limiter = RateLimiter::for_logins(2);
     let now = Instant::now();
     let acquire = || limiter.acquire("ada", client("192.0.2.1"), now);
     let (first, second) = (acquire().expect("one"), acquire().expect("two"));
@@ -44,7 +44,7 @@ fn concurrent_attempts_count_and_refunds_undo_them() {
 
 #[test]
 fn attempts_in_progress_refuse_for_a_second_and_failed_ones_for_the_window() {
-    let limiter = RateLimiter::of_logins(1);
+    let limiter = RateLimiter::for_logins(1);
     let now = Instant::now();
     let acquire = || limiter.acquire("ada", client("192.0.2.1"), now);
     let attempt = acquire().expect("the first");
@@ -57,7 +57,7 @@ fn attempts_in_progress_refuse_for_a_second_and_failed_ones_for_the_window() {
 
 #[test]
 fn a_check_refuses_what_an_attempt_would_and_counts_nothing() {
-    let limiter = RateLimiter::of_logins(2);
+    let limiter = RateLimiter::for_logins(2);
     let start = Instant::now();
     let check = |now| limiter.check_at("ada", client("192.0.2.1"), now).map_err(|it| it.scope);
     for _ in 0..10 {
@@ -73,7 +73,7 @@ fn a_check_refuses_what_an_attempt_would_and_counts_nothing() {
 
 #[test]
 fn address_has_fifteen_times_the_limit_over_all_usernames() {
-    let limiter = RateLimiter::of_logins(2);
+    let limiter = RateLimiter::for_logins(2);
     let now = Instant::now();
     for name in 0..30 {
         assert!(fail(&limiter, &name.to_string(), "192.0.2.1", now).is_ok());
@@ -86,7 +86,7 @@ fn address_has_fifteen_times_the_limit_over_all_usernames() {
 #[test]
 fn networks_of_ipv6_allow_little_more_than_one_64() {
     for (prefix, networks, allowed) in [("/64", 0, 2), ("/56", 255, 4), ("/48", 255 << 8, 8)] {
-        let limiter = RateLimiter::of_logins(2);
+        let limiter = RateLimiter::for_logins(2);
         let now = Instant::now();
         let guesses = (0..1000_u32).map(|guess| {
             let subnet = guess.wrapping_mul(257) & networks;
@@ -99,7 +99,7 @@ fn networks_of_ipv6_allow_little_more_than_one_64() {
 
 #[test]
 fn a_name_guessed_from_many_addresses_is_limited_where_its_user_never_logged_in() {
-    let limiter = RateLimiter::of_logins(2);
+    let limiter = RateLimiter::for_logins(2);
     let start = Instant::now();
     let home = client("198.51.100.7");
     limiter.acquire("ada", home, start).expect("allowed").succeed();
@@ -119,7 +119,7 @@ fn a_name_guessed_from_many_addresses_is_limited_where_its_user_never_logged_in(
 
 #[test]
 fn registrations_of_all_addresses_together_are_not_limited() {
-    let limiter = RateLimiter::of_registrations(1);
+    let limiter = RateLimiter::for_registrations(1);
     let now = Instant::now();
     for number in 0..100_u32 {
         let from = IpAddr::from(number.to_be_bytes());
@@ -129,7 +129,7 @@ fn registrations_of_all_addresses_together_are_not_limited() {
 
 #[test]
 fn only_the_first_refusal_of_a_window_is_marked() {
-    let limiter = RateLimiter::of_logins(1);
+    let limiter = RateLimiter::for_logins(1);
     let start = Instant::now();
     for now in [start, start + WINDOW] {
         let attempt = || limiter.acquire("ada", client("192.0.2.1"), now).map(drop);
@@ -142,14 +142,14 @@ fn only_the_first_refusal_of_a_window_is_marked() {
 
 #[test]
 fn zero_is_no_limit() {
-    let limiter = RateLimiter::of_logins(0);
+    let limiter = RateLimiter::for_logins(0);
     let now = Instant::now();
     assert!((0..1000).all(|_| fail(&limiter, "ada", "192.0.2.1", now).is_ok()));
 }
 
 #[test]
 fn number_of_windows_is_bounded() {
-    let limiter = RateLimiter::of_logins(1);
+    let limiter = RateLimiter::for_logins(1);
     let now = Instant::now();
     for name in 0..MAX_WINDOWS + 10 {
         let from = IpAddr::from(u32::try_from(name).expect("small").to_be_bytes());

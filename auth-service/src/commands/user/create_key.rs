@@ -7,7 +7,10 @@ use crate::{
     host::failed,
     store::{NewApiKey, WriteError, Writer},
 };
-use clap::Args;
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use rolegate_program::{
     program::{Failure, print},
     settings::SettingError,
@@ -25,11 +28,16 @@ pub struct NewKey {
     #[arg(long)]
     name: String,
     /// Highest role that the key grants; default: the user's
-    #[arg(long, value_parser = super::role())]
+    #[arg(long, value_parser = role())]
     role: Option<Role>,
     /// How long the key is valid, such as 90days or 12h; default: without end
     #[arg(long, value_parser = duration)]
     expires_in: Option<Duration>,
+}
+
+/// Reads a role from the command line.
+pub(super) fn role() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.map(Role::as_str)).try_map(|text| text.parse::<Role>())
 }
 
 fn duration(text: &str) -> Result<Duration, &'static str> {

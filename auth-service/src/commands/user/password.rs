@@ -4,9 +4,9 @@ use super::{operator::Operator, password_input};
 use crate::{
     accounts::{ADMIN_USERNAME, InitialPassword, Username, set_password},
     audit::{Change, Write},
+    call_origin::CallOrigin,
     host::failed,
     password::Hasher,
-    request_origin::RequestOrigin,
     settings::ServiceSettings,
     store::{NewUser, WriteError, Writer},
 };
@@ -92,6 +92,6 @@ async fn hash(file: Option<&Path>, settings: &ServiceSettings) -> Result<SecretS
         .map_err(|error| SettingError::new("new password", error.to_string()))?;
     let hasher = Hasher::start(settings.bcrypt_cost, settings.engine(), settings.peppers()?);
     let deadline = Instant::now() + HASH_TIMEOUT;
-    let origin = RequestOrigin { client_address: None, deadline };
+    let origin = CallOrigin { client_address: None, deadline };
     hasher.map_err(failed)?.hash(&password, origin).await.map_err(failed)
 }

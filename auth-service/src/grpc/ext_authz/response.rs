@@ -40,45 +40,31 @@ pub(super) fn allowed(user: &User) -> CheckResponse {
     }
 }
 
-/// A refusal, as the gateway answers it.
+/// A refusal.
 #[derive(Debug)]
-pub(super) struct Denial {
-    code: Code,
-    http_status: u16,
-    reason: &'static str,
-    detail: &'static str,
-    challenge: &'static str,
-    /// In seconds.
-    retry_after: Option<u64>,
-}
-
-impl Denial {
+pub(super) enum Denial {
     /// The request has no credentials, or malformed ones.
-    pub(super) fn not_authenticated() -> Self {
-        let (detail, challenge) = ("Not authenticated.", BEARER_CHALLENGE);
-        let (reason, http_status) = HttpReason::NotAuthenticated.http();
-        let code = Code::Unauthenticated;
-        Self { code, http_status, reason, detail, challenge, retry_after: None }
-    }
-
-    /// Whatever is temporary for a client is UNAVAILABLE.
-    pub(super) fn of_reason(reason: Reason, delay: Option<Duration>) -> Self {
-        let (http_status, detail) = reason.http();
-        let code = if http_status == 503 { Code::Unavailable } else { reason.code() };
-        Self {
-            code,
-            http_status,
-            reason: reason.as_str(),
-            detail: detail.unwrap_or_default(),
-            challenge: reason.bearer_challenge(),
-            retry_after: retry_after(http_status, delay),
-        }
-    }
+    NotAuthenticated,
+    /// With the time after which to retry.
+    For(Reason, Option<Duration>),
 }
 
 impl From<Denial> for CheckResponse {
+    /// The answer of the gateway. Whatever is temporary for a client is UNAVAILABLE.
     fn from(denial: Denial) -> Self {
-        let Denial { code, http_status, reason, detail, challenge, retry_after } = denial;
+        let (code, (reason, http_status), detail, challenge, delay) = match denial {
+            Denial::NotAuthenticated => {
+                let reason = HttpReason::NotAuthenticated.http();
+                (Code::Unauthenticated, reason, "Not authenticated.", BEARER_CHALLENGE, None)
+            }
+            Denial::For(reason, delay) => {
+                let (status, detail) = reason.http();
+                let code = if status == 503 { Code::Unavailable } else { reason.code() };
+                let (detail, challenge) = (detail.unwrap_or_default(), reason.bearer_challenge());
+                (code, (reason.as_str(), status), detail, challenge, delay)
+            }
+        };
+        let retry_after = retry_after(http_status, delay);
         let challenges =
             [challenge, BASIC_CHALLENGE].map(|value| ("www-authenticate", value.to_owned()));
         let always = [
@@ -125,7 +111,7 @@ mod tests {
     #[test]
     fn every_reason_denies_and_an_outage_never_looks_like_a_denial() {
         for &reason in Reason::ALL {
-            let response = CheckResponse::from(Denial::of_reason(reason, Some(Duration::ZERO)));
+            let response = CheckResponse::from(Denial::For(reason, Some(Duration::ZERO)));
             let code = response.status.expect("a status").code;
             assert_ne!(code, i32::from(Code::Ok), "{reason:?}");
             let Some(HttpResponse::DeniedResponse(denied)) = response.http_response else {

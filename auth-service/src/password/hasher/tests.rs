@@ -1,5 +1,5 @@
 use super::super::{NO_PASSWORD, foreign_hash::translate};
-use super::{HashError, Hasher, Password, Peppers, PresentedPassword, RequestOrigin, Verification};
+use super::{CallOrigin, HashError, Hasher, Password, Peppers, PresentedPassword, Verification};
 use secrecy::{ExposeSecret, SecretString};
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,9 @@ fn with_peppers(cost: u32, peppers: &[&str]) -> Hasher {
     Hasher::start(cost, engine, Peppers::new(&secrets)).expect("started")
 }
 
-fn origin() -> RequestOrigin {
+fn origin() -> CallOrigin {
     let deadline = Instant::now() + Duration::from_mins(1);
-    RequestOrigin { client_address: None, deadline }
+    CallOrigin { client_address: None, deadline }
 }
 
 async fn check(hasher: &Hasher, text: &str, stored: Option<&SecretString>) -> Verification {
@@ -45,7 +45,7 @@ async fn a_client_has_32_passwords_in_progress_at_most() {
     let slots: Vec<_> = (0..32).map(|_| hasher.slots.acquire(origin().client_key())).collect();
     assert!(slots.iter().all(Option::is_some));
     assert!(hasher.admit(origin()).await.is_err());
-    let other = RequestOrigin { client_address: Some([192, 0, 2, 1].into()), ..origin() };
+    let other = CallOrigin { client_address: Some([192, 0, 2, 1].into()), ..origin() };
     assert!(hasher.admit(other).await.is_ok());
     drop(slots);
     assert!(hasher.admit(origin()).await.is_ok());

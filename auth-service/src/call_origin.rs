@@ -1,18 +1,18 @@
-//! The client address and the deadline of a request.
+//! The client address and the deadline of a call.
 
 use rolegate_http_server::clients::client_key;
 use std::{net::IpAddr, time::Instant};
 
-/// The client address and the deadline of a request.
+/// The client address and the deadline of a call.
 #[derive(Clone, Copy, Debug)]
-pub struct RequestOrigin {
+pub struct CallOrigin {
     /// The address of the end user, if known.
     pub client_address: Option<IpAddr>,
     /// When the caller stops waiting.
     pub deadline: Instant,
 }
 
-impl RequestOrigin {
+impl CallOrigin {
     /// Identifies the client to rate limits and the fairness of the password engine, as
     /// [`client_key`] does.
     #[must_use]

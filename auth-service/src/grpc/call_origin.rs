@@ -1,6 +1,6 @@
 //! Reads the client address and the deadline of a call.
 
-use crate::request_origin::RequestOrigin;
+use crate::call_origin::CallOrigin;
 use rolegate_telemetry::request_context::RequestContext;
 use std::time::{Duration, Instant};
 use tonic::{Request, metadata::MetadataMap};
@@ -13,11 +13,11 @@ const MAX_RESPONSE_RESERVE: Duration = Duration::from_millis(500);
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The client address is that of the request context, which `rolegate_grpc_server` sets.
-pub(super) fn origin_of<M>(request: &Request<M>) -> RequestOrigin {
+pub(super) fn origin_of<M>(request: &Request<M>) -> CallOrigin {
     let time = timeout(request.metadata()).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT);
     let time = time.saturating_sub((time / 10).min(MAX_RESPONSE_RESERVE));
     let client_address = RequestContext::client_address();
-    RequestOrigin { client_address, deadline: Instant::now() + time }
+    CallOrigin { client_address, deadline: Instant::now() + time }
 }
 
 /// `grpc-timeout`: at most eight digits and a unit (gRPC over HTTP/2, Requests).

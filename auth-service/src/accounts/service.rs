@@ -1,0 +1,69 @@
+//! What the use cases share.
+
+use super::{initial_password::InitialPassword, key_audit::KeyAudit, rate_limit::RateLimiter};
+use crate::{
+    password::{CredentialCache, Hasher, PasswordRules},
+    store::{BatchedReads, UserStore},
+    token::Tokens,
+};
+use std::{sync::Arc, time::Duration};
+
+/// The settings of the operator.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// For new passwords.
+    pub passwords: PasswordRules,
+    /// Login failures per minute for a username at an address; 15 times that for an address; 0 for
+    /// no limit.
+    pub login_failure_limit: u32,
+    /// TTL of successful checks of HTTP Basic credentials; zero turns the cache off.
+    pub basic_cache_ttl: Duration,
+    /// Whether users may register.
+    pub registration_open: bool,
+    /// Registrations per minute from an address; 0 for no limit.
+    pub registration_limit: u32,
+}
+
+/// The use cases. Clones share all state.
+#[derive(Clone)]
+pub struct Accounts {
+    pub(super) store: Arc<dyn UserStore>,
+    /// Lookups of one user, which share statements.
+    pub(super) reads: BatchedReads,
+    pub(super) hasher: Hasher,
+    pub(super) cache: CredentialCache,
+    pub(super) tokens: Tokens,
+    pub(super) policy: Policy,
+    pub(super) initial_password: InitialPassword,
+    pub(super) key_audit: Arc<KeyAudit>,
+    pub(super) logins: RateLimiter,
+    pub(super) registrations: RateLimiter,
+}
+
+impl Accounts {
+    /// Fails only without system randomness.
+    pub fn new(
+        store: Arc<dyn UserStore>,
+        hasher: Hasher,
+        tokens: Tokens,
+        policy: Policy,
+        initial_password: InitialPassword,
+    ) -> Result<Self, getrandom::Error> {
+        let reads = BatchedReads::new(&store);
+        let cache = CredentialCache::new(policy.basic_cache_ttl)?;
+        let logins = RateLimiter::for_logins(policy.login_failure_limit);
+        let registrations = RateLimiter::for_registrations(policy.registration_limit);
+        Ok(Self {
+            store,
+            reads,
+            hasher,
+            cache,
+            tokens,
+            policy,
+            initial_password,
+            key_audit: Arc::new(KeyAudit::new()),
+            logins,
+            registrations,
+        })
+    }
+}
