@@ -110,7 +110,8 @@ reasons! {
         Some("Service temporarily unavailable.");
     /// The database cannot write now: its disk is full, or its commits get no answer. Nothing was done.
     StoreReadOnly = "STORE_READ_ONLY", Unavailable, 503, Some("Service is temporarily read-only.");
-    /// The database did not answer a commit in time. The change may be done, also later.
+    /// The database did not answer a commit: in time, or because the connection or the disk failed. The
+    /// change may be done, also later.
     OutcomeUnknown = "OUTCOME_UNKNOWN", DeadlineExceeded, 504, Some("Upstream timed out.");
     /// An internal error; the cause is only in the log of the service.
     Internal = "INTERNAL", Internal, 500, Some("Internal server error.");

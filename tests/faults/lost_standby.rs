@@ -180,7 +180,7 @@ async fn a_change_whose_connection_breaks_during_the_commit_is_audited_as_unknow
         proxy.cut();
     };
     let (registered, ()) = tokio::join!(app.try_register("ann", "open sesame"), cut);
-    registered.expect_detail(503, "Service temporarily unavailable.");
+    registered.expect_detail(504, "Upstream timed out.");
     let is_audited = |line: &str| line.contains("outcome_unknown") && line.contains("registered");
     app.auth().logs("the change", is_audited).await;
 }

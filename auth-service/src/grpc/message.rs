@@ -71,11 +71,11 @@ pub(super) fn reason_of(error: &AccountError) -> Reason {
         AccountError::TooManyAttempts { .. } => Reason::TooManyAttempts,
         AccountError::ClockBehind { .. } => Reason::ClockBehind,
         AccountError::Overloaded { .. } => Reason::Overloaded,
-        AccountError::Store(
-            StoreError::Unavailable(_) | StoreError::ConnectionLost(_) | StoreError::TimedOut,
-        ) => Reason::StoreUnavailable,
+        AccountError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
+            Reason::StoreUnavailable
+        }
         AccountError::Store(StoreError::ReadOnly(_)) => Reason::StoreReadOnly,
-        AccountError::Store(StoreError::OutcomeUnknown) => Reason::OutcomeUnknown,
+        AccountError::Store(StoreError::OutcomeUnknown(..)) => Reason::OutcomeUnknown,
         AccountError::Store(StoreError::Failed(_) | StoreError::Lost(_))
         | AccountError::Internal(_) => Reason::Internal,
     }

@@ -180,8 +180,7 @@ impl Pools {
             Ok(value)
         };
         let deadline = Instant::now() + STATEMENT_TIMEOUT;
-        let limits = write::Limits { deadline, connection_lost: pending() };
-        write::run("sqlite", &self.health, commit, limits, Box::pin(write)).await
+        write::run("sqlite", &self.health, commit, deadline, pending(), Box::pin(write)).await
     }
 
     /// A transaction without a limit of its time. One that reads sees one state of the file.

@@ -25,13 +25,10 @@ pub enum StoreError {
     /// The database cannot write now. This write was not done.
     #[error("the database cannot write: {0}")]
     ReadOnly(Arc<str>),
-    /// The commit was sent, and not answered within [`STATEMENT_TIMEOUT`]. The write may be done, also
-    /// later.
-    #[error("the database did not answer the commit in time; the outcome is unknown")]
-    OutcomeUnknown,
-    /// The connection broke after the commit was sent. The write may be done.
-    #[error("the connection to the database broke during the commit; the outcome is unknown")]
-    ConnectionLost(#[source] Arc<sqlx::Error>),
+    /// The commit was sent, and not answered: within [`STATEMENT_TIMEOUT`], or because the connection or
+    /// the disk failed. The write may be done, also later.
+    #[error("{0}; the outcome is unknown")]
+    OutcomeUnknown(&'static str, #[source] Option<Arc<sqlx::Error>>),
     /// The task that ran the batched read panicked or was cancelled.
     #[error("the batched read was dropped")]
     Lost(#[source] SubmitError),
@@ -61,8 +58,8 @@ impl StoreError {
     /// The error of a write that read: nothing of it is unknown.
     pub(crate) fn of_read(self) -> Self {
         match self {
-            Self::OutcomeUnknown | Self::ReadOnly(_) => Self::TimedOut,
-            Self::ConnectionLost(error) => Self::Unavailable(error),
+            Self::OutcomeUnknown(_, Some(error)) => Self::Unavailable(error),
+            Self::OutcomeUnknown(_, None) | Self::ReadOnly(_) => Self::TimedOut,
             other => other,
         }
     }
@@ -70,7 +67,7 @@ impl StoreError {
     /// Whether the write may be done nevertheless.
     #[must_use]
     pub fn is_outcome_unknown(&self) -> bool {
-        matches!(self, Self::OutcomeUnknown | Self::ConnectionLost(_))
+        matches!(self, Self::OutcomeUnknown(..))
     }
 
     /// Whether a retry may succeed.

@@ -1,9 +1,8 @@
 //! Writes that have not been answered when their callers must be.
 //!
 //! A caller waits for [`STATEMENT_TIMEOUT`]. A write whose commit was not sent by then is withdrawn: it
-//! does not happen. One whose commit was sent may happen, so its outcome is unknown. Both run to their
-//! ends in a task and keep their connections meanwhile: the server works on them whether or not anybody
-//! listens.
+//! does not happen. One whose commit was sent may happen, so its outcome is unknown. Each runs to its end
+//! in a task and keeps its connection meanwhile: the server works on it whether or not anybody listens.
 
 mod health;
 mod long_transaction;
@@ -16,14 +15,12 @@ use crate::{
 };
 use sqlx::Error;
 use std::{
-    pin::Pin,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::{
-    runtime::Handle,
-    time::{Instant, timeout_at},
-};
+use tokio::time::{Instant, timeout_at};
+use tracing::{Instrument as _, Span};
 
 /// The server ends a statement at [`STATEMENT_TIMEOUT`]; its answer takes some time more.
 const ANSWER_DELAY: Duration = Duration::from_millis(500);
@@ -35,16 +32,17 @@ pub struct Commit(Arc<Mutex<Stage>>);
 #[derive(Clone, Copy, Debug, Default)]
 enum Stage {
     #[default]
-    Pending,
+    NotSent,
     Sent(Instant),
-    Withdrawn,
+    /// Ended without a commit.
+    Done,
 }
 
 impl Commit {
     /// To be called before the statement that commits is sent. An error if the write was withdrawn.
     pub fn send(&self) -> sqlx::Result<()> {
         let mut stage = self.stage();
-        if matches!(*stage, Stage::Withdrawn) {
+        if matches!(*stage, Stage::Done) {
             return Err(Error::PoolTimedOut);
         }
         *stage = Stage::Sent(Instant::now());
@@ -57,7 +55,7 @@ impl Commit {
         if let Stage::Sent(at) = *stage {
             return Some(at);
         }
-        *stage = Stage::Withdrawn;
+        *stage = Stage::Done;
         None
     }
 
@@ -71,41 +69,29 @@ impl Commit {
     }
 }
 
-/// The limits of a write.
-pub(crate) struct Limits<L> {
-    /// When the caller must be answered.
-    pub(crate) deadline: Instant,
-    /// Ends when an unanswered write can get no answer any more.
-    pub(crate) connection_lost: L,
-}
-
-/// Runs `write`, which calls [`Commit::send`] before it commits.
+/// Runs `write`, which calls [`Commit::send`] before it commits, and answers the caller by `deadline`.
+/// `connection_lost` ends when an unanswered write can get no answer any more.
 pub(crate) async fn run<T: Send + 'static>(
     system: &'static str,
     health: &WriteHealth,
     commit: Commit,
-    limits: Limits<impl Future<Output = ()> + Send + 'static>,
-    write: Pin<Box<impl Future<Output = sqlx::Result<T>> + Send + 'static>>,
+    deadline: Instant,
+    connection_lost: impl Future<Output = ()> + Send + 'static,
+    write: impl Future<Output = sqlx::Result<T>> + Send + 'static,
 ) -> Result<T, StoreError> {
-    let deadline = limits.deadline;
-    let mut unanswered = Unanswered {
-        parts: Some((write, limits.connection_lost)),
-        commit: commit.clone(),
-        health: health.clone(),
+    let caller = Caller(commit.clone());
+    let in_task = finish(write, commit, deadline, connection_lost, health.clone());
+    let answer = async {
+        let task = tokio::spawn(in_task.instrument(Span::current()));
+        task.await.unwrap_or(Err(Error::WorkerCrashed))
     };
-    let Some((write, _)) = &mut unanswered.parts else { return Err(StoreError::TimedOut) };
-    let outcome = traced_until(system, deadline, write.as_mut()).await;
-    if matches!(outcome, Err(StoreError::TimedOut)) {
-        return Err(match commit.withdraw() {
-            Some(_) => StoreError::OutcomeUnknown,
-            None => StoreError::TimedOut,
-        });
-    }
-    unanswered.parts = None;
-    match outcome {
+    match traced_until(system, deadline, answer).await {
         Ok(value) => {
             health.recover();
             Ok(value)
+        }
+        Err(StoreError::TimedOut) if caller.0.withdraw().is_some() => {
+            Err(StoreError::OutcomeUnknown("the database did not answer the commit in time", None))
         }
         Err(StoreError::ReadOnly(cause)) => {
             health.fail(&cause);
@@ -115,66 +101,53 @@ pub(crate) async fn run<T: Send + 'static>(
             let cause = error.to_string();
             health.fail(&cause);
             // A commit that reached the disk in part may be found there after a power failure.
-            let is_undone = !commit.was_sent();
-            Err(if is_undone {
-                StoreError::ReadOnly(cause.into())
+            Err(if caller.0.was_sent() {
+                StoreError::OutcomeUnknown("the disk failed during the commit", Some(error))
             } else {
-                StoreError::Unavailable(error)
+                StoreError::ReadOnly(cause.into())
             })
         }
         // The server has not answered the commit.
         Err(StoreError::Unavailable(error))
-            if commit.was_sent() && error.as_database_error().is_none() =>
+            if caller.0.was_sent() && error.as_database_error().is_none() =>
         {
-            Err(StoreError::ConnectionLost(error))
+            let problem = "the connection to the database broke during the commit";
+            Err(StoreError::OutcomeUnknown(problem, Some(error)))
         }
         other => other,
     }
 }
 
-/// A write whose caller leaves before its end. Dropped, it continues in a task.
-struct Unanswered<T, W, L>
-where
-    T: Send + 'static,
-    W: Future<Output = sqlx::Result<T>> + Send + 'static,
-    L: Future<Output = ()> + Send + 'static,
-{
-    parts: Option<(Pin<Box<W>>, L)>,
-    commit: Commit,
-    health: WriteHealth,
-}
+/// Withdraws the write of a caller that leaves.
+struct Caller(Commit);
 
-impl<T, W, L> Drop for Unanswered<T, W, L>
-where
-    T: Send + 'static,
-    W: Future<Output = sqlx::Result<T>> + Send + 'static,
-    L: Future<Output = ()> + Send + 'static,
-{
+impl Drop for Caller {
     fn drop(&mut self) {
-        let Some((write, connection_lost)) = self.parts.take() else { return };
-        let sent = self.commit.withdraw();
-        // At the end of the program there is no runtime.
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(finish(write, sent, connection_lost, self.health.clone()));
-        }
+        self.0.withdraw();
     }
 }
 
 /// Waits for the answer. A commit that is overdue makes the store read-only until then.
 async fn finish<T>(
-    mut write: Pin<Box<impl Future<Output = sqlx::Result<T>>>>,
-    sent: Option<Instant>,
+    write: impl Future<Output = sqlx::Result<T>>,
+    commit: Commit,
+    deadline: Instant,
     connection_lost: impl Future<Output = ()>,
     health: WriteHealth,
-) {
-    let overdue_at = sent.unwrap_or_else(Instant::now) + STATEMENT_TIMEOUT + ANSWER_DELAY;
-    if timeout_at(overdue_at, &mut write).await.is_ok() {
-        return;
+) -> sqlx::Result<T> {
+    let mut write = pin!(write);
+    if let Ok(outcome) = timeout_at(deadline, &mut write).await {
+        return outcome;
+    }
+    let sent = commit.withdraw();
+    let overdue_at = sent.unwrap_or(deadline) + STATEMENT_TIMEOUT + ANSWER_DELAY;
+    if let Ok(outcome) = timeout_at(overdue_at, &mut write).await {
+        return outcome;
     }
     let _overdue = sent.map(|_| health.commit_overdue());
     tokio::select! {
-        _ = write => {}
-        () = connection_lost => {}
+        outcome = write => outcome,
+        () = connection_lost => Err(Error::PoolTimedOut),
     }
 }
 

@@ -43,11 +43,11 @@ fn reason_of(error: &PostError) -> Reason {
         PostError::RequestInvalid(_) => Reason::RequestInvalid,
         PostError::Busy => Reason::Overloaded,
         PostError::AuthUnavailable(_) => Reason::AuthUnavailable,
-        PostError::Store(
-            StoreError::Unavailable(_) | StoreError::ConnectionLost(_) | StoreError::TimedOut,
-        ) => Reason::StoreUnavailable,
+        PostError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
+            Reason::StoreUnavailable
+        }
         PostError::Store(StoreError::ReadOnly(_)) => Reason::StoreReadOnly,
-        PostError::Store(StoreError::OutcomeUnknown) => Reason::OutcomeUnknown,
+        PostError::Store(StoreError::OutcomeUnknown(..)) => Reason::OutcomeUnknown,
         PostError::AuthFailed(_)
         | PostError::Store(StoreError::Failed(_) | StoreError::Lost(_)) => Reason::Internal,
     }

@@ -1,6 +1,6 @@
 //! Opens and checks the connections of the pool.
 
-use super::{primary::Obstacle, servers::Servers};
+use super::servers::Servers;
 use crate::{Reads, STATEMENT_TIMEOUT};
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
 use sqlx::{Connection as _, Error, PgConnection};
@@ -20,7 +20,7 @@ pub(super) const PING_TIMEOUT: Duration = Duration::from_millis(500);
 /// Opens connections to one database.
 #[derive(Debug)]
 pub(super) struct Connector {
-    servers: Servers,
+    pub(super) servers: Servers,
     /// The reads that count.
     pub(super) reads: Reads,
     /// When a ping failed, a server turned out to be a standby, or another one to be the primary.
@@ -37,7 +37,7 @@ pub(super) struct Session {
     pub(super) connection: PgConnection,
     pub(super) pid: i32,
     /// Of the server, when the connection was opened.
-    pub(super) timeline: i64,
+    pub(super) timeline: Option<i64>,
 }
 
 impl Connector {
@@ -61,15 +61,11 @@ impl Connector {
         }
     }
 
-    /// Waits until a server was promoted after the one of a session with this timeline.
-    pub(super) async fn superseded(&self, timeline: i64) -> Obstacle {
-        self.servers.superseded(timeline).await
-    }
-
     /// A ping: whether the server responds on this connection, and is the primary.
-    pub(super) async fn is_usable(&self, connection: &mut PgConnection) -> bool {
-        let ping = timeout(PING_TIMEOUT, self.servers.require_primary(connection));
-        ping.await.is_ok_and(|answer| answer.is_ok())
+    pub(super) async fn is_usable(&self, session: &mut Session) -> bool {
+        let Session { connection, timeline, .. } = session;
+        let ping = self.servers.timeline.require_still_primary(connection, *timeline);
+        timeout(PING_TIMEOUT, ping).await.is_ok_and(|answer| answer.is_ok())
     }
 
     /// Lets no connection be used again that is idle now.
@@ -89,7 +85,7 @@ impl Manager for Connector {
     }
 
     async fn recycle(&self, session: &mut Session, metrics: &Metrics) -> RecycleResult<Error> {
-        if self.servers.is_superseded(session.timeline) {
+        if self.servers.timeline.is_superseded(session.timeline) {
             return Err(RecycleError::message("another server was promoted"));
         }
         let last_failure = *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,8 +93,7 @@ impl Manager for Connector {
         if last_failure.is_some_and(|failure| failure >= last_used) {
             return Err(RecycleError::message("another connection failed"));
         }
-        if last_used.elapsed() < MAX_UNCHECKED_IDLE || self.is_usable(&mut session.connection).await
-        {
+        if last_used.elapsed() < MAX_UNCHECKED_IDLE || self.is_usable(session).await {
             return Ok(());
         }
         self.discard_idle();

@@ -49,23 +49,12 @@ impl Pool {
 
     /// The reads that count.
     pub(crate) fn reads(&self) -> Reads {
-        self.connections.manager().reads
+        self.connector().reads
     }
 
-    /// No connection that is idle now is used again, and new ones lead to another server if that is a
-    /// primary too.
-    pub(super) fn suspect_server(&self) {
-        self.connections.manager().suspect_server();
-    }
-
-    /// Searches for a primary that was promoted after the last one.
-    pub(super) async fn search_primary(&self) {
-        self.connections.manager().search_primary().await;
-    }
-
-    /// Waits until a server was promoted after the one of a session with this timeline.
-    pub(super) async fn superseded(&self, timeline: i64) -> Obstacle {
-        self.connections.manager().superseded(timeline).await
+    /// Opens its connections.
+    pub(super) fn connector(&self) -> &Connector {
+        self.connections.manager()
     }
 
     /// Runs a statement or a transaction that does not write on one connection, within
@@ -91,11 +80,10 @@ impl Pool {
         // The server rejected the statement. A pending rollback precedes the ping.
         let obstacle = outcome.as_ref().err().and_then(obstacle);
         let is_usable = outcome.is_ok() || obstacle == Some(Obstacle::Asynchronous);
-        let manager = self.connections.manager();
-        if is_usable || is_rejected && manager.is_usable(&mut pooled.object().connection).await {
+        if is_usable || is_rejected && self.connector().is_usable(pooled.object()).await {
             self.release(pooled);
         } else if obstacle == Some(Obstacle::Standby) {
-            manager.discard_idle();
+            self.connector().discard_idle();
         }
         outcome
     }
@@ -145,7 +133,7 @@ impl Pool {
 
     async fn all_closed(&self) {
         loop {
-            let mut closed = pin!(self.connections.manager().closed.notified());
+            let mut closed = pin!(self.connector().closed.notified());
             closed.as_mut().enable();
             if self.connections.status().size == 0 {
                 return;

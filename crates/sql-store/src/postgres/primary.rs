@@ -12,10 +12,15 @@ use crate::{
     statement::describe,
     statement_builder::{Statement, TableRow},
 };
-use sqlx::{AssertSqlSafe, Error, PgConnection, Row as _, postgres::PgRow, query_with};
+use sqlx::{
+    AssertSqlSafe, Error, PgConnection, Row as _, error::DatabaseError, postgres::PgRow, query_with,
+};
 use std::{
     io,
-    sync::atomic::{AtomicI64, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 use tokio::sync::Notify;
 
@@ -42,18 +47,50 @@ pub(super) struct Timeline {
     highest: AtomicI64,
     /// Notified when a higher one was seen.
     raised: Notify,
+    /// Whether the log says that a server tells none.
+    log_unknown: OnceLock<()>,
 }
 
 impl Timeline {
     /// Succeeds if the server of this connection is a primary, and none was promoted after it. Returns
-    /// its timeline.
-    pub(super) async fn require_primary(&self, connection: &mut PgConnection) -> sqlx::Result<i64> {
+    /// its timeline; `None` if it tells none, as some managed servers.
+    pub(super) async fn require_primary(
+        &self,
+        connection: &mut PgConnection,
+    ) -> sqlx::Result<Option<i64>> {
         let sql = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN
             ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END";
-        let timeline: Option<i64> = sqlx::query_scalar(sql).fetch_one(connection).await?;
-        let timeline = timeline.ok_or(Obstacle::Standby)?;
-        self.see(timeline)?;
-        Ok(timeline)
+        match sqlx::query_scalar::<_, Option<i64>>(sql).fetch_one(&mut *connection).await {
+            Ok(timeline) => {
+                let timeline = timeline.ok_or(Obstacle::Standby)?;
+                self.see(timeline)?;
+                Ok(Some(timeline))
+            }
+            Err(error) if tells_no_timeline(&error) => {
+                self.log_unknown.get_or_init(|| {
+                    let error = error.to_string();
+                    tracing::warn!(
+                        error,
+                        "the server tells no timeline, so a primary that was superseded and returns \
+                         is not recognized; see Managed PostgreSQL in docs/operations.md"
+                    );
+                });
+                require_no_recovery(connection).await.map(|()| None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same for a connection whose server told this timeline when it was opened.
+    pub(super) async fn require_still_primary(
+        &self,
+        connection: &mut PgConnection,
+        timeline: Option<i64>,
+    ) -> sqlx::Result<()> {
+        match timeline {
+            Some(_) => self.require_primary(connection).await.map(drop),
+            None => require_no_recovery(connection).await,
+        }
     }
 
     /// Fails if a higher one was seen.
@@ -69,22 +106,33 @@ impl Timeline {
     }
 
     /// Whether a higher one was seen.
-    pub(super) fn is_superseded(&self, timeline: i64) -> bool {
-        timeline < self.highest.load(Ordering::Relaxed)
+    pub(super) fn is_superseded(&self, timeline: Option<i64>) -> bool {
+        timeline.is_some_and(|timeline| timeline < self.highest.load(Ordering::Relaxed))
     }
 
     /// Waits until a higher one was seen.
-    pub(super) async fn superseded(&self, timeline: i64) -> Obstacle {
+    pub(super) async fn superseded(&self, timeline: Option<i64>) -> Obstacle {
         loop {
             // Created before the load, or a notification between them would be lost.
             let raised = self.raised.notified();
             let highest = self.highest.load(Ordering::SeqCst);
-            if timeline < highest {
+            if let Some(timeline) = timeline.filter(|timeline| *timeline < highest) {
                 return Obstacle::Superseded { timeline, highest };
             }
             raised.await;
         }
     }
+}
+
+/// Whether the functions of the WAL are not supported (0A000, 55000), missing or forbidden.
+fn tells_no_timeline(error: &Error) -> bool {
+    let code = error.as_database_error().and_then(DatabaseError::code);
+    code.is_some_and(|code| matches!(&*code, "0A000" | "55000" | "42883" | "42501"))
+}
+
+async fn require_no_recovery(connection: &mut PgConnection) -> sqlx::Result<()> {
+    let is_standby = sqlx::query_scalar("SELECT pg_is_in_recovery()").fetch_one(connection).await?;
+    if is_standby { Err(Obstacle::Standby.into()) } else { Ok(()) }
 }
 
 /// Succeeds if writes of this connection wait for a synchronous standby.
@@ -157,44 +205,10 @@ pub(super) fn obstacle(error: &Error) -> Option<Obstacle> {
     error.get_ref()?.downcast_ref().copied()
 }
 
-/// Whether another server was promoted after this one.
-pub(super) fn is_superseded(error: &Error) -> bool {
-    matches!(obstacle(error), Some(Obstacle::Superseded { .. }))
-}
-
 /// Whether the server is a standby, or may have become one.
 pub(super) fn is_standby(error: &Error) -> bool {
     matches!(obstacle(error), Some(Obstacle::Standby | Obstacle::Superseded { .. }))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Obstacle, Timeline};
-
-    #[test]
-    fn a_lower_timeline_than_was_seen_is_superseded_and_its_error_says_what_to_do() {
-        let timeline = Timeline::default();
-        assert_eq!(timeline.see(4), Ok(()));
-        assert!(!timeline.is_superseded(4));
-        assert_eq!([timeline.see(5), timeline.see(5)], [Ok(()), Ok(())]);
-        assert_eq!([4, 5].map(|of| timeline.is_superseded(of)), [true, false]);
-        let error = timeline.see(1).expect_err("superseded").to_string();
-        assert_eq!(
-            error,
-            "the server is a primary that was superseded: its timeline 1 is lower than 5, which was \
-             seen; after a restore, restart this service"
-        );
-        assert!(!timeline.is_superseded(5), "a lower one changes nothing");
-    }
-
-    #[tokio::test]
-    async fn a_higher_timeline_ends_the_wait_for_it() {
-        let timeline = Timeline::default();
-        assert_eq!(timeline.see(4), Ok(()));
-        assert_eq!(timeline.superseded(3).await, Obstacle::Superseded { timeline: 3, highest: 4 });
-        let (obstacle, seen) =
-            tokio::join!(timeline.superseded(4), async { [timeline.see(4), timeline.see(5)] });
-        assert_eq!(seen, [Ok(()), Ok(())]);
-        assert_eq!(obstacle, Obstacle::Superseded { timeline: 4, highest: 5 });
-    }
-}
+mod tests;

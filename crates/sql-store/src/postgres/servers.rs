@@ -7,7 +7,7 @@
 //! timeline shows that: a server with a lower one than was seen counts as a standby.
 
 use super::{
-    primary::{Obstacle, Timeline, is_standby},
+    primary::{Timeline, is_standby},
     tls_mismatch::is_tls_mismatch,
 };
 use crate::retry::within;
@@ -16,7 +16,7 @@ use sqlx::{ConnectOptions as _, Error, PgConnection, postgres::PgConnectOptions}
 use std::{
     fmt,
     io::ErrorKind,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     time::Duration,
 };
 use tokio::time::{sleep, timeout};
@@ -37,7 +37,7 @@ pub(super) struct Servers {
     last_primary: AtomicUsize,
     /// Whether its commits are not answered, so that another primary is preferred.
     is_suspect: AtomicBool,
-    timeline: Timeline,
+    pub(super) timeline: Timeline,
 }
 
 impl Servers {
@@ -62,13 +62,14 @@ impl Servers {
     /// timeout of the statement ends it. Calls `moved` if the primary is another server than before.
     pub(super) async fn connect(&self, moved: impl Fn()) -> sqlx::Result<Connected> {
         loop {
-            let before = self.last_primary.load(Ordering::SeqCst);
+            let before = self.last_primary.load(SeqCst);
             // For one connection, so that a hiccup of a standby does not slow down all later ones.
-            let is_suspect = self.is_suspect.swap(false, Ordering::SeqCst);
+            let is_suspect = self.is_suspect.swap(false, SeqCst);
             let first = before + usize::from(is_suspect);
             let connect = |options| connect_with_retries(options, &self.timeline);
             let (index, connected) = self.first_primary(first, connect).await?;
-            match self.swap(before, index) {
+            let moved_to = self.last_primary.compare_exchange(before, index, SeqCst, SeqCst);
+            match moved_to {
                 Ok(_) if index != before => moved(),
                 Err(now) if index != now => continue,
                 _ => {}
@@ -77,29 +78,9 @@ impl Servers {
         }
     }
 
-    /// Succeeds if the server of this connection is still the primary.
-    pub(super) async fn require_primary(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
-        self.timeline.require_primary(connection).await.map(drop)
-    }
-
-    /// Whether a server was promoted after the one of a connection with this timeline.
-    pub(super) fn is_superseded(&self, timeline: i64) -> bool {
-        self.timeline.is_superseded(timeline)
-    }
-
-    /// Waits until a server was promoted after the one of a connection with this timeline.
-    pub(super) async fn superseded(&self, timeline: i64) -> Obstacle {
-        self.timeline.superseded(timeline).await
-    }
-
     /// For the next connection the last primary is tried after the others.
     pub(super) fn suspect(&self) {
-        self.is_suspect.store(true, Ordering::SeqCst);
-    }
-
-    /// Changes the last primary unless it has changed already; then returns the present one.
-    fn swap(&self, before: usize, index: usize) -> Result<usize, usize> {
-        self.last_primary.compare_exchange(before, index, Ordering::SeqCst, Ordering::SeqCst)
+        self.is_suspect.store(true, SeqCst);
     }
 
     /// A connection to the first server that accepts it, even if it is a standby.
@@ -147,7 +128,7 @@ impl Servers {
 }
 
 /// A connection to a primary, and its timeline.
-pub(super) type Connected = (PgConnection, i64);
+pub(super) type Connected = (PgConnection, Option<i64>);
 
 async fn connect(options: &PgConnectOptions, timeline: &Timeline) -> sqlx::Result<Connected> {
     let connecting = async {

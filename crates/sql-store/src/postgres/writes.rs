@@ -1,10 +1,7 @@
 //! Writes, which may wait for their commits without an end: while a synchronous standby is lost, the
 //! server answers none.
 
-use super::{
-    Pool,
-    primary::{Obstacle, is_superseded},
-};
+use super::{Pool, primary::Obstacle};
 use crate::{
     QueryFuture, STATEMENT_TIMEOUT, StoreError,
     write::{self, Commit, WriteHealth},
@@ -100,21 +97,22 @@ impl Pool {
             });
             execute.await
         };
-        let limits = write::Limits { deadline, connection_lost };
-        let write = write::run("postgresql", &self.writes.health, commit, limits, Box::pin(write));
-        match write.await {
-            Err(StoreError::ConnectionLost(error)) if is_superseded(&error) => {
-                Err(StoreError::OutcomeUnknown)
-            }
-            outcome => outcome,
-        }
+        write::run(
+            "postgresql",
+            &self.writes.health,
+            commit,
+            deadline,
+            connection_lost,
+            Box::pin(write),
+        )
+        .await
     }
 }
 
 /// Ends when another server was promoted after the one of this timeline. An old primary that lives
 /// answers no commit and does not say why, so while this one is unanswered a successor is searched for.
-async fn until_superseded(pool: Pool, timeline: i64, commit: Commit) -> Obstacle {
-    let mut superseded = pin!(pool.superseded(timeline));
+async fn until_superseded(pool: Pool, timeline: Option<i64>, commit: Commit) -> Obstacle {
+    let mut superseded = pin!(pool.connector().servers.timeline.superseded(timeline));
     loop {
         if let Ok(obstacle) = timeout(SEARCH_INTERVAL, superseded.as_mut()).await {
             return obstacle;
@@ -123,7 +121,7 @@ async fn until_superseded(pool: Pool, timeline: i64, commit: Commit) -> Obstacle
             && let Ok(mut last_search) = pool.writes.last_search.try_lock()
             && last_search.is_none_or(|last| last.elapsed() >= SEARCH_INTERVAL)
         {
-            Box::pin(pool.search_primary()).await;
+            Box::pin(pool.connector().search_primary()).await;
             *last_search = Some(Instant::now());
         }
     }
@@ -137,7 +135,7 @@ async fn until_lost(pool: Pool, pid: Arc<AtomicI32>) {
         sleep(CHECK_INTERVAL).await;
         // Serialized: without a primary, every waiting write would keep connecting to all servers.
         let _search = pool.writes.last_search.lock().await;
-        pool.suspect_server();
+        pool.connector().suspect_server();
         let check = sqlx::query_scalar(MAY_WAIT).bind(pid.load(Ordering::Relaxed));
         let waiting = pool.run(|connection| Box::pin(check.fetch_one(connection)));
         if matches!(Box::pin(waiting).await, Ok(false)) {

@@ -14,6 +14,8 @@ use tokio::time::Instant;
 /// For each statement, and for the commit.
 const STEP_TIMEOUT: Duration = Duration::from_mins(1);
 
+const UNANSWERED: &str = "the database did not answer the commit";
+
 /// The limits of the session, which are those of requests, do not hold in this transaction.
 const LIMITS: &str = "; SET LOCAL statement_timeout = '1min';
     SET LOCAL idle_in_transaction_session_timeout = 0";
@@ -104,7 +106,8 @@ impl LongTransaction {
             }
         };
         committed.map_err(|error| match error {
-            StoreError::TimedOut | StoreError::Unavailable(_) => StoreError::OutcomeUnknown,
+            StoreError::TimedOut => StoreError::OutcomeUnknown(UNANSWERED, None),
+            StoreError::Unavailable(error) => StoreError::OutcomeUnknown(UNANSWERED, Some(error)),
             error => error,
         })
     }

@@ -1,4 +1,4 @@
-use super::{Commit, Limits, run};
+use super::{Commit, run};
 use crate::{STATEMENT_TIMEOUT, StoreError, write::WriteHealth};
 use std::{future::pending, time::Duration};
 use tokio::{
@@ -8,8 +8,8 @@ use tokio::{
 
 const A_MOMENT: Duration = Duration::from_secs(1);
 
-fn limits<L>(connection_lost: L) -> Limits<L> {
-    Limits { deadline: Instant::now() + STATEMENT_TIMEOUT, connection_lost }
+fn deadline() -> Instant {
+    Instant::now() + STATEMENT_TIMEOUT
 }
 
 #[tokio::test(start_paused = true)]
@@ -21,7 +21,7 @@ async fn write_whose_commit_was_not_sent_in_time_is_never_committed() {
         let _ = sent.send(sending.send().is_ok());
         Ok(())
     };
-    let outcome = run("test", &health, commit, limits(pending()), Box::pin(write)).await;
+    let outcome = run("test", &health, commit, deadline(), pending(), write).await;
     assert!(matches!(outcome, Err(StoreError::TimedOut)), "{outcome:?}");
     assert_eq!(was_sent.await, Ok(false), "the transaction ran to its end, without its commit");
     assert_eq!(health.problem(), None);
@@ -36,8 +36,8 @@ async fn commit_without_an_answer_is_unknown_and_refuses_writes_until_it_is_answ
         let _ = answered.await;
         Ok(())
     };
-    let outcome = run("test", &health, commit, limits(pending()), Box::pin(write)).await;
-    assert!(matches!(outcome, Err(StoreError::OutcomeUnknown)), "{outcome:?}");
+    let outcome = run("test", &health, commit, deadline(), pending(), write).await;
+    assert!(matches!(outcome, Err(StoreError::OutcomeUnknown(..))), "{outcome:?}");
     assert_eq!(health.problem(), None, "the server may still end the statement");
     let refusal = health.refusal().await;
     assert!(matches!(refusal, StoreError::ReadOnly(_)), "{refusal:?}");
@@ -56,9 +56,9 @@ async fn commit_on_a_dead_connection_is_dropped() {
         sending.send()?;
         pending::<sqlx::Result<()>>().await
     };
-    let limits = limits(sleep(A_MOMENT));
-    let outcome = run("test", &health, commit, limits, Box::pin(write)).await;
-    assert!(matches!(outcome, Err(StoreError::OutcomeUnknown)), "{outcome:?}");
+    let lost = sleep(A_MOMENT);
+    let outcome = run("test", &health, commit, deadline(), lost, write).await;
+    assert!(matches!(outcome, Err(StoreError::OutcomeUnknown(..))), "{outcome:?}");
     assert!(closed.await.is_err(), "dropped with its write");
     assert_eq!(health.problem(), None);
 }
@@ -74,8 +74,26 @@ async fn write_continues_without_a_caller() {
         Ok(())
     };
     {
-        let running = run("test", &health, commit, limits(pending()), Box::pin(write));
+        let running = run("test", &health, commit, deadline(), pending(), write);
         assert!(tokio::time::timeout(A_MOMENT / 2, running).await.is_err());
     }
     is_done.await.expect("committed");
+}
+
+#[tokio::test]
+async fn outcome_is_unknown_if_the_connection_or_the_disk_fails_after_the_commit_was_sent() {
+    let health = WriteHealth::new("test", "hint");
+    for is_sent in [true, false] {
+        let commit = Commit::default();
+        let sending = commit.clone();
+        let write = async move {
+            if is_sent {
+                sending.send()?;
+            }
+            Err::<(), _>(sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into()))
+        };
+        let outcome = run("test", &health, commit, deadline(), pending(), write).await;
+        let error = outcome.expect_err("the connection broke");
+        assert_eq!(error.is_outcome_unknown(), is_sent, "{error}");
+    }
 }

@@ -46,7 +46,7 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *                                              revocation; google.rpc.RetryInfo says how far it is ahead
  *   STORE_UNAVAILABLE      UNAVAILABLE         the users' database is unavailable
  *   STORE_READ_ONLY        UNAVAILABLE         the database cannot write now; nothing was done
- *   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered in time; it may be done
+ *   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered; it may be done
  *   INTERNAL               INTERNAL            an internal error; its cause is only in the log
  *
  * TOO_MANY_ATTEMPTS and OVERLOADED carry "scope" in the metadata of google.rpc.ErrorInfo where more than
