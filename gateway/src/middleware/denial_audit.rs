@@ -4,39 +4,24 @@
 use super::metrics::method_name;
 use axum::{extract::MatchedPath, response::Response};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header::AUTHORIZATION};
-use rolegate_auth_client::{
-    CallError, Reason, User,
-    axum::{BearerToken, RequiredRoles},
-    is_api_key,
-};
+use http::{HeaderValue, Method, StatusCode};
+use rolegate_auth_client::{CallError, Reason, User, axum::RequiredRoles, is_api_key};
 use rolegate_http_server::clients::client_key;
-use rolegate_telemetry::{audit_line, request_context::RequestContext};
+use rolegate_proto::Authorization;
+use rolegate_telemetry::{audit_line, log_once::LogOnce, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
-use std::{
-    collections::HashMap,
-    sync::{LazyLock, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 const WINDOW: Duration = Duration::from_mins(1);
-/// Beyond it, expired ones are forgotten, then all, which allows one more line each.
-const MAX_RECORDED: usize = 10_000;
 
-/// Lines without an actor in a window: strangers have any number of addresses.
-const MAX_ANONYMOUS: u32 = 60;
+/// Lines by actor, which name a user or a key, and method and route.
+static OF_ACTORS: LogOnce<(String, String)> = LogOnce::evicting(10_000, WINDOW);
 
-static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
+/// Lines without an actor, by client: strangers have any number of addresses.
+static ANONYMOUS: LogOnce<(String, String)> = LogOnce::at_most(MAX_ANONYMOUS, WINDOW);
 
-/// The lines that were written.
-#[derive(Default)]
-struct Recorded {
-    /// When the last line of an actor or client and a route was written.
-    last: HashMap<(String, String), Instant>,
-    /// The start of the window of lines without an actor, and their number.
-    anonymous: Option<(Instant, u32)>,
-}
+const MAX_ANONYMOUS: usize = 60;
 
 /// Who was denied: from the token's claims or, for Basic, from the extensions of the response.
 #[derive(Deserialize)]
@@ -59,11 +44,12 @@ impl Actor {
     }
 }
 
-/// The credential in an `Authorization` header.
+/// The token in an `Authorization` header.
 fn credential(authorization: Option<HeaderValue>) -> Option<SecretString> {
-    let mut headers = HeaderMap::new();
-    headers.insert(AUTHORIZATION, authorization?);
-    BearerToken::from_headers(&headers).map(|BearerToken(token)| token)
+    match Authorization::parse(authorization?.as_bytes())? {
+        Authorization::Bearer(token) => Some(token),
+        Authorization::Basic { .. } => None,
+    }
 }
 
 /// The part of an API key that lists show.
@@ -92,17 +78,19 @@ pub(crate) fn record(
     let basic_actor = response.extensions().get::<User>().map(Actor::from);
     let actor = basic_actor.or_else(|| credential.as_ref().and_then(Actor::of));
     let api_key = credential.as_ref().and_then(key_prefix);
-    let client = || client_key(RequestContext::client_address()).to_string();
-    let key = actor.as_ref().map(|actor| actor.sub.clone());
-    let key = key.or_else(|| api_key.clone()).unwrap_or_else(client);
     // A client can invent any number of methods.
     let method = method_name(method);
-    let key = (key, format!("{method} {route}"));
-    let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
-    if !recorded.is_due(key, actor.is_some() || api_key.is_some(), Instant::now()) {
+    let what = format!("{method} {route}");
+    let named = actor.as_ref().map(|actor| &actor.sub).or(api_key.as_ref());
+    let is_due = if let Some(actor) = named {
+        OF_ACTORS.is_due((actor.clone(), what))
+    } else {
+        let client = client_key(RequestContext::client_address()).to_string();
+        ANONYMOUS.is_due((client, what))
+    };
+    if !is_due {
         return;
     }
-    drop(recorded);
     let required_roles = response.extensions().get().map(|RequiredRoles(roles)| roles.as_ref());
     audit_line!(
         "access_denied",
@@ -116,63 +104,24 @@ pub(crate) fn record(
     );
 }
 
-impl Recorded {
-    /// Whether a line is to be written now, which counts it.
-    fn is_due(&mut self, key: (String, String), has_actor: bool, now: Instant) -> bool {
-        let is_recent = |at: &Instant| now.saturating_duration_since(*at) < WINDOW;
-        if self.last.get(&key).is_some_and(is_recent) {
-            return false;
-        }
-        if !has_actor {
-            let window = self.anonymous.filter(|(start, _)| is_recent(start));
-            let (start, lines) = window.unwrap_or((now, 0));
-            if lines == MAX_ANONYMOUS {
-                return false;
-            }
-            self.anonymous = Some((start, lines + 1));
-        }
-        if self.last.len() >= MAX_RECORDED {
-            self.last.retain(|_, at| is_recent(at));
-        }
-        if self.last.len() >= MAX_RECORDED {
-            self.last.clear();
-        }
-        self.last.insert(key, now);
-        true
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Actor, MAX_ANONYMOUS, Recorded, WINDOW, client_key, credential, key_prefix};
+    use super::{ANONYMOUS, Actor, LogOnce, MAX_ANONYMOUS, client_key, credential, key_prefix};
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
     use http::HeaderValue;
-    use std::time::Instant;
-
-    #[test]
-    fn a_line_is_due_once_a_minute_for_each_actor_and_route() {
-        let key = |actor: &str, route: &str| (actor.to_owned(), route.to_owned());
-        let (mut recorded, now) = (Recorded::default(), Instant::now());
-        let mut is_due = |key, now| recorded.is_due(key, true, now);
-        assert!(is_due(key("7", "GET /admin"), now));
-        assert!(!is_due(key("7", "GET /admin"), now + WINDOW / 2));
-        assert!(is_due(key("8", "GET /admin"), now));
-        assert!(is_due(key("7", "GET /users"), now));
-        assert!(is_due(key("7", "GET /admin"), now + WINDOW));
-    }
 
     #[test]
     fn strangers_cannot_fill_the_log() {
-        let (mut recorded, now) = (Recorded::default(), Instant::now());
-        let mut lines = |address: &dyn Fn(u32) -> String, now| {
+        let lines = |log: &LogOnce<_>, address: &dyn Fn(u32) -> String| {
             let addresses = (0..1000).map(|number| address(number).parse().expect("an address"));
             let clients = addresses.map(|address| client_key(Some(address)).to_string());
-            let keys = clients.map(|client| (client, "POST /register".to_owned()));
-            keys.filter(|key| recorded.is_due(key.clone(), false, now)).count()
+            clients
+                .filter(|client| log.is_due((client.clone(), "POST /register".to_owned())))
+                .count()
         };
-        assert_eq!(lines(&|number| format!("2001:db8::{number:x}"), now), 1, "one /64");
-        let others = lines(&|number| format!("2001:db8:{number:x}::1"), now + WINDOW);
-        assert_eq!(others, usize::try_from(MAX_ANONYMOUS).expect("small"));
+        assert_eq!(lines(&ANONYMOUS, &|number| format!("2001:db8::{number:x}")), 1, "one /64");
+        let others = lines(&ANONYMOUS, &|number| format!("2001:db8:{number:x}::1"));
+        assert_eq!(others, MAX_ANONYMOUS - 1);
     }
 
     #[test]
