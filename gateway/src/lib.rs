@@ -10,7 +10,7 @@
 //! - `extract`: extractors of request bodies, path ids, query parameters and credentials.
 //! - `middleware`: what both variants do around every request.
 //! - `console`: the page at `/console/`, whose files are in `gateway/console/`.
-//! - `refusals`: refusals of password checks, kept and paced.
+//! - `refusals`: refusals of password checks, paced.
 //! - `openapi`: the OpenAPI document, role guards, and Swagger UI.
 
 mod basic;

@@ -13,9 +13,7 @@ pub(crate) struct GatewayState {
 
 impl GatewayState {
     pub(crate) fn new(auth: AuthClient) -> Self {
-        let of_checks = auth.clone();
-        let refusals = Refusals::new(move |username| of_checks.replica_of_checks(username));
-        Self { auth, refusals }
+        Self { auth, refusals: Refusals::new() }
     }
 }
 

@@ -116,7 +116,6 @@ async fn losing_a_replica_moves_only_its_own_names() {
     let lost = homes[0];
     assert!(homes.iter().any(|home| *home != lost), "{homes:?}");
     deployment.replicas.auths[lost].kill().await;
-    // This gateway has seen no refusal that it could remember.
     eventually("the next replica of a name", async || {
         (deployment.guess(1, NAMES[0]).await == 401).then_some(())
     })

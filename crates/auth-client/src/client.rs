@@ -64,12 +64,6 @@ impl AuthClient {
         Client::new(self.0.passwords.for_key(username))
     }
 
-    /// Identifies the replica that checks the password of this username now; `None` if none is up.
-    #[must_use]
-    pub fn replica_of_checks(&self, username: &str) -> Option<u64> {
-        self.0.passwords.replica_of_key(username)
-    }
-
     /// For calls that hash no password.
     pub(crate) fn client(&self) -> &Client {
         &self.0.client

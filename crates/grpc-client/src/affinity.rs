@@ -37,10 +37,6 @@ impl Affinity {
         Self(mix(hasher.finish()))
     }
 
-    pub(crate) fn value(self) -> u64 {
-        self.0
-    }
-
     /// The calls about this key go to the replica with the highest weight.
     pub(crate) fn weight(self, replica: Self) -> u64 {
         mix(self.0 ^ replica.0)

@@ -139,14 +139,6 @@ impl BalancedChannel {
         Self { affinity: Some(Affinity::of_key(key)), ..self.clone() }
     }
 
-    /// Identifies the replica that calls about `key` go to now; `None` if none is up.
-    #[must_use]
-    pub fn replica_of_key(&self, key: &str) -> Option<u64> {
-        let available = self.shared.available.borrow();
-        let replica = available.as_ref()?.of_key(Affinity::of_key(key))?;
-        Some(replica.affinity.value())
-    }
-
     /// Picks a replica for a call.
     async fn pick(&self) -> Result<Pick, Status> {
         match self.choose() {

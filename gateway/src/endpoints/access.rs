@@ -106,8 +106,8 @@ pub(crate) async fn basic_protected(
     Extension(context): Extension<CallContext>,
     BasicCredentials { username, password }: BasicCredentials,
 ) -> Result<Json<Message>, ApiError> {
-    let call = async || state.auth.verify_credentials(&username, &password, context).await;
-    let user = state.refusals.verify(context, &username, call).await?;
+    let verified = state.auth.verify_credentials(&username, &password, context).await;
+    let user = state.refusals.answer(context, verified).await?;
     Ok(welcome(&user))
 }
 

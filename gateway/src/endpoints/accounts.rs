@@ -74,7 +74,7 @@ pub(crate) async fn register(
     JsonBody(RegisterRequest { username, password }): JsonBody<RegisterRequest>,
 ) -> Result<Json<Message>, ApiError> {
     let call = state.auth.register(&username, &password, context);
-    state.refusals.other(context, call).await?;
+    state.refusals.answer(context, call.await).await?;
     Ok(message("User registered successfully."))
 }
 

@@ -82,7 +82,7 @@ pub(crate) async fn change_password(
 ) -> Result<Json<Message>, ApiError> {
     let PasswordChangeRequest { current_password, new_password } = request;
     let call = client.change_password(&username, &current_password, &new_password);
-    state.refusals.other(client.context(), call).await?;
+    state.refusals.answer(client.context(), call.await).await?;
     Ok(message(SUCCESS))
 }
 
@@ -117,6 +117,6 @@ pub(crate) async fn set_password(
     ItemBody(user_id, PasswordUpdateRequest { password }): ItemBody<PasswordUpdateRequest>,
 ) -> Result<Json<Message>, ApiError> {
     let call = client.set_password(user_id, &password);
-    state.refusals.other(client.context(), call).await?;
+    state.refusals.answer(client.context(), call.await).await?;
     Ok(message(SUCCESS))
 }

@@ -54,7 +54,7 @@ pub(crate) async fn login(
     JsonBody(LoginRequest { username, password }): JsonBody<LoginRequest>,
 ) -> Result<Json<LoginResponse>, ApiError> {
     let call = state.auth.login(&username, &password, context);
-    let (token, _) = state.refusals.login(context, &username, call).await?;
+    let (token, _) = state.refusals.login(context, call).await?;
     let access_token = token.expose_secret().to_owned();
     Ok(Json(LoginResponse { access_token, token_type: "bearer" }))
 }

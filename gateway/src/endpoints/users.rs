@@ -158,7 +158,7 @@ pub(crate) async fn create_user(
     // auth-service rejects an unknown role, because the rules of name and password come first.
     let role = role.map_or(Some(Role::User), |role| role.parse().ok());
     let call = client.create_user(&username, &password, role);
-    let user = state.refusals.other(client.context(), call).await?;
+    let user = state.refusals.answer(client.context(), call.await).await?;
     let location = [(LOCATION, format!("/users/{}", user.id))];
     Ok((StatusCode::CREATED, location, Json(UserResponse::from(user))))
 }

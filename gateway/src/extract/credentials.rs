@@ -88,8 +88,8 @@ pub(crate) async fn authenticate(
             authorized.map_err(|error| ApiError::from(error).into_response())
         }
         Authorization::Basic { username, password } => {
-            let call = async || state.auth.verify_credentials(&username, &password, context).await;
-            let verified = state.refusals.verify(context, &username, call).await;
+            let verified = state.auth.verify_credentials(&username, &password, context).await;
+            let verified = state.refusals.answer(context, verified).await;
             let user = verified.map_err(ApiError::into_response)?;
             let is_admitted = match requirement {
                 Requirement::AnyAuthenticated => true,
