@@ -1,122 +1,93 @@
-//! Why a replica cannot be reached, in words, and the log line about it.
+//! Why a replica cannot be reached, and the log line about it.
 
-use crate::{connection::Connector, discovery::ServiceInfo};
-use rolegate_grpc_tls::client_problem;
+use crate::discovery::ServiceInfo;
+use rolegate_grpc_tls::tls_problem;
 use std::{
-    collections::HashMap,
-    io,
+    collections::{BTreeMap, BTreeSet},
+    error::Error as _,
+    fmt, io,
     net::SocketAddr,
-    sync::{LazyLock, Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tonic::{Code, Status};
-
-/// The preface of a client and its empty SETTINGS (RFC 9113, section 3.4).
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+use tonic::Status;
 
 /// A failed attempt to connect.
 #[derive(Debug)]
 pub(crate) enum ConnectError {
     /// No stream: TCP or the TLS handshake failed.
     Stream(io::Error),
-    /// A stream without HTTP/2, gRPC or a health status on it.
-    Call(Status),
-}
-
-/// What failed, without details.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FailureKind {
-    Stream(io::ErrorKind),
-    Call(Code),
+    /// No HTTP/2 on the stream.
+    Http2(hyper::Error),
+    /// No health status on the connection.
+    Health(Status),
 }
 
 impl ConnectError {
-    pub(crate) fn kind(&self) -> FailureKind {
-        match self {
-            Self::Stream(error) => FailureKind::Stream(error.kind()),
-            Self::Call(status) => FailureKind::Call(status.code()),
-        }
-    }
-
     /// Whether nothing listens at the address.
     pub(crate) fn is_refused(&self) -> bool {
-        self.kind() == FailureKind::Stream(io::ErrorKind::ConnectionRefused)
+        matches!(self, Self::Stream(error) if error.kind() == io::ErrorKind::ConnectionRefused)
     }
 }
 
-impl From<Status> for ConnectError {
-    fn from(status: Status) -> Self {
-        Self::Call(status)
-    }
-}
-
-/// The reason in words. HTTP/2 does not say what ended a connection, so that one more is opened to see
-/// the first bytes of the answer.
-pub(crate) async fn explain(error: &ConnectError, connector: &Connector) -> String {
-    match error {
-        ConnectError::Stream(error) => describe(error),
-        ConnectError::Call(status) => match first_bytes(connector).await {
-            Err(error) => describe(&error),
-            // A TLS alert (RFC 8446, section 5.1), or a handshake.
-            Ok([0x15 | 0x16, 0x03, ..]) => "it speaks TLS; use https://".to_owned(),
-            Ok([b'H', b'T', b'T', b'P', ..]) => "it speaks HTTP/1.1 and no gRPC".to_owned(),
-            Ok([0, 0, 0, 0]) => "it closed the connection".to_owned(),
-            Ok(_) => format!("it reports no health: {}", status.message()),
-        },
-    }
-}
-
-/// The start of the answer to the preface; zeros if there is none.
-async fn first_bytes(connector: &Connector) -> io::Result<[u8; 4]> {
-    let mut stream = connector().await?;
-    stream.write_all(PREFACE).await?;
-    stream.flush().await?;
-    // The fourth byte of the SETTINGS of a server is their type, 4: they are not zeros.
-    let (mut bytes, mut length) = ([0; 4], 0);
-    while length < bytes.len() {
-        match stream.read(&mut bytes[length..]).await? {
-            0 => break,
-            read => length += read,
+impl fmt::Display for ConnectError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stream(error) => match (tls_problem(error), error.kind()) {
+                (Some(problem), _) => formatter.write_str(&problem),
+                (None, io::ErrorKind::Other | io::ErrorKind::InvalidData) => error.fmt(formatter),
+                (None, kind) => kind.fmt(formatter),
+            },
+            Self::Http2(error) => {
+                error.fmt(formatter)?;
+                let mut source = error.source();
+                while let Some(error) = source {
+                    write!(formatter, ": {error}")?;
+                    source = error.source();
+                }
+                Ok(())
+            }
+            Self::Health(status) => write!(formatter, "it reports no health: {}", status.message()),
         }
     }
-    Ok(if length == bytes.len() { bytes } else { [0; 4] })
 }
 
-fn describe(error: &io::Error) -> String {
-    client_problem(error).unwrap_or_else(|| match error.kind() {
-        io::ErrorKind::UnexpectedEof => "it closed the connection".to_owned(),
-        io::ErrorKind::Other | io::ErrorKind::InvalidData => error.to_string(),
-        kind => kind.to_string(),
-    })
-}
+/// What is not logged again until the replica was reached: reasons, by program and address. Shared by all
+/// channels of this process.
+type Logged = BTreeMap<(&'static str, SocketAddr), BTreeSet<String>>;
 
-/// A program and its address, and why it cannot be reached. Shared by all channels of this process, so
-/// that each reason is logged once.
-type Unreachable = HashMap<(&'static str, SocketAddr), String>;
+static LOGGED: Mutex<Logged> = Mutex::new(BTreeMap::new());
 
-static UNREACHABLE: LazyLock<Mutex<Unreachable>> = LazyLock::new(Mutex::default);
+/// Of one replica: an error of a library may contain a number that changes.
+const MAX_REASONS: usize = 8;
 
-/// Logs why a replica cannot be reached, if that is news.
+/// Logs why a replica cannot be reached, once for each reason.
 pub(crate) fn log(service: ServiceInfo, address: SocketAddr, is_encrypted: bool, cause: String) {
     let program = service.program;
-    let mut unreachable = UNREACHABLE.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = unreachable.entry((program, address)).or_default();
-    if *known == cause {
+    let mut logged = logged();
+    let reasons = logged.entry((program, address)).or_default();
+    if reasons.contains(&cause) || reasons.len() == MAX_REASONS {
         return;
     }
-    let refused = io::ErrorKind::ConnectionRefused.to_string();
-    if is_encrypted && cause != refused {
+    if is_encrypted && cause != io::ErrorKind::ConnectionRefused.to_string() {
         tracing::warn!(%address, cause, "no secure connection to {program}");
     } else {
         tracing::warn!(%address, cause, "no connection to {program}");
     }
-    *known = cause;
+    reasons.insert(cause);
 }
 
-/// The replica was reached: the next failure is news.
+/// The replica was reached: the next failure is logged.
 pub(crate) fn clear(service: ServiceInfo, address: SocketAddr) {
-    let mut unreachable = UNREACHABLE.lock().unwrap_or_else(PoisonError::into_inner);
-    if unreachable.remove(&(service.program, address)).is_some() {
+    if forget(service, address) {
         tracing::info!(%address, "connected to {}", service.program);
     }
+}
+
+/// Forgets a replica, for instance one that DNS no longer has. Whether it could not be reached.
+pub(crate) fn forget(service: ServiceInfo, address: SocketAddr) -> bool {
+    logged().remove(&(service.program, address)).is_some()
+}
+
+fn logged() -> MutexGuard<'static, Logged> {
+    LOGGED.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,7 +6,10 @@
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::{io, pin::Pin, sync::Arc, time::Duration};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::oneshot,
+};
 use tonic::body::Body;
 
 /// Detects peers that died without closing the connection.
@@ -25,7 +28,10 @@ pub(crate) type Connector = Arc<dyn Fn() -> StreamFuture + Send + Sync>;
 pub(crate) type StreamFuture = Pin<Box<dyn Future<Output = io::Result<Box<dyn Stream>>> + Send>>;
 
 /// Performs the HTTP/2 handshake. Clones of the sender share the connection, which closes with the last.
-pub(crate) async fn open(stream: Box<dyn Stream>) -> hyper::Result<SendRequest<Body>> {
+/// The other value is the error that ends the connection, if one does.
+pub(crate) async fn open(
+    stream: Box<dyn Stream>,
+) -> hyper::Result<(SendRequest<Body>, oneshot::Receiver<hyper::Error>)> {
     let (sender, connection) = Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .keep_alive_interval(PING_INTERVAL)
@@ -35,10 +41,12 @@ pub(crate) async fn open(stream: Box<dyn Stream>) -> hyper::Result<SendRequest<B
         .initial_connection_window_size(WINDOW_SIZE)
         .handshake(TokioIo::new(stream))
         .await?;
+    let (failed, failure) = oneshot::channel();
     tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "connection to a replica failed");
+            let _ = failed.send(error);
         }
     });
-    Ok(sender)
+    Ok((sender, failure))
 }

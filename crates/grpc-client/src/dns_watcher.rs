@@ -1,6 +1,7 @@
 //! Follows a DNS name: one monitor for each replica that it resolves to.
 
 use crate::{
+    cause,
     discovery::{Discover, ServiceInfo},
     replica::{Calls, Monitor},
     replica_set::ReplicaSet,
@@ -31,6 +32,7 @@ pub(crate) async fn run(service: ServiceInfo, discovery: impl Discover, set: Arc
                     if !is_current {
                         monitor.abort();
                         states.remove(address);
+                        cause::forget(service, *address);
                     }
                     is_current
                 });

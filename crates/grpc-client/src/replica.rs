@@ -1,7 +1,7 @@
 //! One replica of a service: kept connected, with its health watched.
 
 use crate::{
-    cause::{self, ConnectError, FailureKind},
+    cause::{self, ConnectError},
     connection::{Connector, open},
     discovery::ServiceInfo,
 };
@@ -29,8 +29,10 @@ const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
 /// The pause while no call waits; doubled up to the maximum.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
-/// A replica that is not up is news after this time: programs start together, and some end at once
-/// with a line about a setting.
+/// For the error of a connection whose first call failed.
+const FAILURE_TIMEOUT: Duration = Duration::from_millis(100);
+/// A replica that refuses connections is logged only after this time: programs start together, and some
+/// end at once with a line about a setting.
 const START_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The calls to a replica; each holds a clone.
@@ -84,7 +86,7 @@ impl Monitor {
             Ok(Ok((_connection, (status, _updates)))) => {
                 Ok(status.status() == ServingStatus::Serving)
             }
-            Ok(Err(error)) => Err(self.explain(&error).await),
+            Ok(Err(error)) => Err(self.describe(&error)),
             Err(_elapsed) => Err(io::ErrorKind::TimedOut.to_string()),
         }
     }
@@ -98,7 +100,7 @@ impl Monitor {
     /// stream sends every change and ends with the connection.
     pub(crate) async fn run(self, mut report: impl FnMut(ReplicaState)) {
         let mut backoff = MIN_BACKOFF;
-        let (mut explained, mut down_since) = (Vec::new(), Instant::now());
+        let mut down_since = Instant::now();
         loop {
             // Created before the attempt: a notification during an attempt that fails starts the
             // next one.
@@ -107,7 +109,6 @@ impl Monitor {
             let error = match timeout(HEALTH_TIMEOUT, self.connect()).await {
                 Ok(Ok((connection, health))) => {
                     cause::clear(self.service, self.address);
-                    explained.clear();
                     self.follow_health(&connection, health, &mut report).await;
                     // The replica stops, or the connection broke. Only a new connection tells which;
                     // it takes milliseconds, and calls without another replica wait for it instead of
@@ -123,46 +124,51 @@ impl Monitor {
                 Ok(Err(error)) => Some(error),
                 Err(_elapsed) => Some(ConnectError::Stream(io::ErrorKind::TimedOut.into())),
             };
-            let error =
-                error.filter(|error| !error.is_refused() || down_since.elapsed() >= START_PATIENCE);
             report(ReplicaState::Down);
-            let mut pause = pin!(async move {
-                sleep(MIN_RETRY_DELAY).await;
-                let _ = timeout(backoff, notified).await;
-            });
-            // Within the pause: the next attempt must not wait for an explanation.
-            select! {
-                () = &mut pause => {}
-                () = self.log_once(error, &mut explained) => pause.await,
+            let is_due = |error: &ConnectError| {
+                !error.is_refused() || down_since.elapsed() >= START_PATIENCE
+            };
+            // Callers see only an outage; what an operator can mend is in the log. Streams within the
+            // process have nothing to mend.
+            if let Some(error) = error.filter(|error| self.address.port() != 0 && is_due(error)) {
+                let cause = self.describe(&error);
+                cause::log(self.service, self.address, self.is_encrypted(), cause);
             }
+            sleep(MIN_RETRY_DELAY).await;
+            let _ = timeout(backoff, notified).await;
             backoff = (backoff * 2).min(MAX_BACKOFF);
         }
     }
 
-    /// Callers see only an outage; what an operator can mend is in the log. Streams within the process
-    /// have nothing to mend. `explained`: the kinds of failure that were logged since the replica was
-    /// up.
-    async fn log_once(&self, error: Option<ConnectError>, explained: &mut Vec<FailureKind>) {
-        let Some(error) = error.filter(|_| self.address.port() != 0) else { return };
-        if explained.contains(&error.kind()) {
-            return;
-        }
-        let is_encrypted = self.origin.scheme() == Some(&Scheme::HTTPS);
-        let cause = self.explain(&error).await;
-        cause::log(self.service, self.address, is_encrypted, cause);
-        explained.push(error.kind());
+    fn is_encrypted(&self) -> bool {
+        self.origin.scheme() == Some(&Scheme::HTTPS)
     }
 
-    async fn explain(&self, error: &ConnectError) -> String {
-        let explained = timeout(HEALTH_TIMEOUT, cause::explain(error, &self.connector)).await;
-        explained.unwrap_or_else(|_elapsed| io::ErrorKind::TimedOut.to_string())
+    fn describe(&self, error: &ConnectError) -> String {
+        match error {
+            // A port with TLS answers plain text by bytes that are no HTTP/2 and closes, which fails the
+            // connection in one way or another.
+            ConnectError::Http2(_) if !self.is_encrypted() => {
+                "it speaks no HTTP/2; if this is a port with TLS, use https://".to_owned()
+            }
+            _ => error.to_string(),
+        }
     }
 
     async fn connect(&self) -> Result<(SendRequest<Body>, Health), ConnectError> {
         let stream = (self.connector)().await.map_err(ConnectError::Stream)?;
-        let connection = open(stream).await.map_err(|error| Status::from_error(error.into()))?;
-        let health = self.watch_health(&connection).await?;
-        Ok((connection, health))
+        let (connection, failure) = open(stream).await.map_err(ConnectError::Http2)?;
+        match self.watch_health(&connection).await {
+            Ok(health) => Ok((connection, health)),
+            Err(status) => {
+                drop(connection);
+                // What ended the connection says more than the status of its call.
+                Err(match timeout(FAILURE_TIMEOUT, failure).await {
+                    Ok(Ok(error)) => ConnectError::Http2(error),
+                    _ => ConnectError::Health(status),
+                })
+            }
+        }
     }
 
     /// Opens a health stream, which begins with the present status.

@@ -3,7 +3,7 @@
 //! - [`ServerTls`]: the server side; with a client CA it requires client certificates.
 //! - [`ClientTls`]: the client side; trusts one CA bundle and no other CA.
 //! - [`Identity`]: a certificate and its key. [`FileError`]: a file that cannot be used.
-//! - [`client_problem`], [`server_problem`]: why TLS failed, in words.
+//! - [`tls_problem`]: why TLS failed.
 //! - `reloadable`: both sides reload their files at run time. Open connections keep what they have.
 
 mod client;
@@ -15,7 +15,7 @@ mod server;
 
 pub use client::ClientTls;
 pub use files::{File, FileError, Identity};
-pub use problem::{client_problem, server_problem};
+pub use problem::tls_problem;
 pub use protocol::{HTTP_1, HTTP_2};
 pub use server::ServerTls;
 pub use tokio_rustls::server::TlsStream;

@@ -1,7 +1,7 @@
 //! Log lines about connections that were refused before their first request.
 
 use crate::{clients::client_key, ignored_address::is_private};
-use rolegate_grpc_tls::server_problem;
+use rolegate_grpc_tls::tls_problem;
 use rolegate_telemetry::log_once::LogOnce;
 use std::{
     io,
@@ -29,7 +29,7 @@ pub fn log(peer: IpAddr, problem: &str) {
 
 /// Logs why TLS failed. A client that just left, such as a port scan, is of no interest.
 pub fn log_handshake_error(peer: SocketAddr, error: &io::Error) {
-    if let Some(problem) = server_problem(error) {
+    if let Some(problem) = tls_problem(error) {
         log(peer.ip(), &problem);
     } else {
         tracing::debug!(%peer, %error, "the TLS handshake failed");

@@ -68,7 +68,7 @@ async fn keys_leave_a_broken_connection_before_its_monitor_notices() {
     let (channel, set) = manual_channel().await;
     add_serving(&set, address(1)).await;
     let (near, link) = severable_replica();
-    let connection = open(Box::new(near)).await.expect("it answers");
+    let (connection, _) = open(Box::new(near)).await.expect("it answers");
     let state = ReplicaState::Up { connection, serving: true };
     set.change(|states| states.entry(address(2)).or_default().0 = Some(state));
     assert!(homes(&channel, &set).await.contains(&address(2)));

@@ -33,7 +33,7 @@ pub(super) fn severable_replica() -> (DuplexStream, AbortHandle) {
 }
 
 pub(super) async fn serving() -> ReplicaState {
-    let connection = open(Box::new(replica())).await.expect("it answers");
+    let (connection, _) = open(Box::new(replica())).await.expect("it answers");
     ReplicaState::Up { connection, serving: true }
 }
 
