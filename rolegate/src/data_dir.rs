@@ -19,16 +19,28 @@ pub(crate) const POSTS: &str = "posts.db";
 /// File name of the generated signing secret.
 const SIGNING_SECRET: &str = "signing-secret";
 
+/// The secrets, and the databases with their logs and indexes.
+const OWN_FILES: [&str; 8] = [
+    SIGNING_SECRET,
+    InitialPassword::NAME,
+    USERS,
+    "rolegate.db-wal",
+    "rolegate.db-shm",
+    POSTS,
+    "posts.db-wal",
+    "posts.db-shm",
+];
+
 /// The existing folder.
 #[derive(Clone, Debug)]
 pub(crate) struct DataDir(PathBuf);
 
 impl DataDir {
-    /// Creates the folder with mode 0700 if it does not exist. It and its files must be private.
+    /// Creates the folder with mode 0700 if it does not exist. It and the files of rolegate in it must be
+    /// private.
     pub(crate) fn open(path: &Path) -> Result<Self, SettingError> {
-        let checked = private_folder::open(path).and_then(|()| private_folder::check_files(path));
-        checked.map_err(invalid)?;
-        Ok(Self(path.to_owned()))
+        private_folder::open(path).map_err(invalid)?;
+        Self::check(path)
     }
 
     /// Checks the folder as [`DataDir::open`] does, and creates nothing. `None` if it does not exist.
@@ -36,8 +48,14 @@ impl DataDir {
         if !path.try_exists().map_err(|error| invalid(error.to_string()))? {
             return Ok(None);
         }
-        let checked = private_folder::check(path).and_then(|()| private_folder::check_files(path));
-        checked.map_err(invalid).map(|()| Some(Self(path.to_owned())))
+        private_folder::check(path).map_err(invalid)?;
+        Self::check(path).map(Some)
+    }
+
+    /// Other files are not ours to judge, such as a log or a copy.
+    fn check(path: &Path) -> Result<Self, SettingError> {
+        private_folder::check_files(path, OWN_FILES).map_err(invalid)?;
+        Ok(Self(path.to_owned()))
     }
 
     /// Marks the folder as served until the result is dropped. Only warns if another process serves it,

@@ -217,20 +217,32 @@ async fn doctor_reports_all_problems_at_once() {
 }
 
 #[tokio::test]
-async fn files_of_the_data_dir_that_others_can_read_fail_doctor_and_migrate() {
+async fn own_files_of_the_data_dir_that_others_can_read_fail_and_foreign_ones_do_not() {
     let (settings, _database) = settings(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
+    let make_readable = |name: &str| {
+        let file = folder.path().join("data").join(name);
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        std::fs::set_permissions(file, open).expect("set");
+    };
     assert_eq!(run(&["migrate"], &settings, folder.path()).await.code, Some(0));
-    let copy = folder.path().join("data/copy.db");
-    std::fs::write(&copy, "").expect("written");
-    let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    std::fs::set_permissions(&copy, open).expect("set");
-    let why = "DATA_DIR: ./data/copy.db can be read or changed by others; chmod 600 it";
-    let exit = run(&["doctor"], &settings, folder.path()).await;
-    assert_eq!(exit.code, Some(1), "{exit:?}");
-    expect_line(&exit, "FAILED", why);
-    let exit = run(&["migrate"], &settings, folder.path()).await;
-    assert_eq!((exit.code, exit.stderr), (Some(64), format!("{why}\n")));
+    std::fs::write(folder.path().join("data/copy.db"), "").expect("written");
+    make_readable("copy.db");
+    assert_eq!(run(&["doctor"], &settings, folder.path()).await.code, Some(0));
+    let process = Process::start(Program::FastHashRolegate, &settings, folder.path());
+    process.ready().await.kill().await;
+    for name in ["signing-secret", "posts.db"] {
+        make_readable(name);
+        let why = format!("DATA_DIR: ./data/{name} can be read or changed by others; chmod 600 it");
+        let exit = run(&["doctor"], &settings, folder.path()).await;
+        assert_eq!(exit.code, Some(1), "{exit:?}");
+        expect_line(&exit, "FAILED", &why);
+        let exit = run(&["serve"], &settings, folder.path()).await;
+        assert_eq!((exit.code, exit.stderr), (Some(64), format!("{why}\n")));
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        let file = folder.path().join("data").join(name);
+        std::fs::set_permissions(file, private).expect("set");
+    }
 }
 
 async fn migrate_creates_the_tables_of_both_services(store: Store) {

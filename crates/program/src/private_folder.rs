@@ -40,15 +40,14 @@ pub fn check(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks each file in the folder, not in folders below it: it must belong to the user of this process,
-/// and others must not have access to it.
-pub fn check_files(folder: &Path) -> Result<(), String> {
-    let failed = |error| format!("cannot list the folder {}: {error}", folder.display());
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        // A file that SQLite has just removed is of no interest.
-        let Ok(metadata) = fs::metadata(&path) else { continue };
-        if metadata.is_file() {
+/// Checks those of these files in the folder that exist: each must belong to the user of this process, and
+/// others must not have access to it.
+pub fn check_files<'a>(
+    folder: &Path,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<(), String> {
+    for path in names.into_iter().map(|name| folder.join(name)) {
+        if let Ok(metadata) = fs::metadata(&path) {
             check_file(&path, &metadata)?;
         }
     }
