@@ -7,20 +7,20 @@ use crate::{
     audit::{self, AuthMethod, Failure},
     call_origin::CallOrigin,
     metrics,
-    password::{CacheKey, PresentedPassword, Verification},
+    password::{PresentedPassword, Verification},
     user::{Credentials, User},
 };
 use rolegate_telemetry::request_context::RequestContext;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use std::time::Instant;
 
 /// Login credentials. An invalid username or password becomes `None`, which never matches but is
 /// checked at the same cost as a valid one.
 pub(super) struct Presented<'a> {
     /// The username as sent.
-    text: &'a str,
+    pub(super) text: &'a str,
     username: Option<Username>,
-    password: Option<PresentedPassword>,
+    pub(super) password: Option<PresentedPassword>,
 }
 
 impl<'a> Presented<'a> {
@@ -113,23 +113,6 @@ impl Accounts {
                 Err(error) => tracing::warn!(user_id, %error, "could not rehash a password"),
             }
         }));
-    }
-
-    /// The cache key of this check; `None` for an invalid password.
-    pub(super) fn cache_key(
-        &self,
-        presented: &Presented<'_>,
-        stored: Option<&Credentials>,
-        origin: CallOrigin,
-    ) -> Option<CacheKey> {
-        let password = presented.password.as_ref()?;
-        let hash = stored.map(|stored| stored.password_hash.expose_secret());
-        Some(self.cache.key(
-            presented.text,
-            hash,
-            password.secret().expose_secret(),
-            origin.client_key(),
-        ))
     }
 }
 

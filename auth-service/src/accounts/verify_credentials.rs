@@ -8,7 +8,7 @@ use crate::{
     password::CacheKey,
     user::{Credentials, User},
 };
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 impl Accounts {
     /// The user of this name, if the password is correct. Every call reads the stored hash; a success
@@ -24,7 +24,11 @@ impl Accounts {
         self.check_limit(&presented, origin, AuthMethod::Basic).await?;
         let stored = self.load(&presented).await?;
         let active = stored.as_ref().filter(|stored| !stored.user.disabled);
-        let key = self.cache_key(&presented, active, origin);
+        let hash = active.map(|stored| stored.password_hash.expose_secret());
+        let key = presented.password.as_ref().map(|password| {
+            let password = password.secret().expose_secret();
+            self.cache.key(presented.text, hash, password, origin.client_key())
+        });
         if let (Some(key), Some(stored)) = (&key, active)
             && let Some(hit) = self.cache.get(key, origin.deadline)
         {

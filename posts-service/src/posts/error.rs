@@ -38,16 +38,12 @@ pub enum PostError {
 
 impl From<CallError> for PostError {
     fn from(error: CallError) -> Self {
+        use Reason::{RoleInsufficient, StoreUnavailable, TokenInvalid, TokenUserNotFound};
         match (error.reason(), &error) {
-            (
-                Some(
-                    reason @ (Reason::TokenInvalid
-                    | Reason::TokenUserNotFound
-                    | Reason::RoleInsufficient
-                    | Reason::StoreUnavailable),
-                ),
-                _,
-            ) => Self::Actor(reason),
+            (Some(of @ (TokenInvalid | TokenUserNotFound | RoleInsufficient)), _) => {
+                Self::Actor(of)
+            }
+            (Some(StoreUnavailable), _) => Self::Actor(StoreUnavailable),
             (None, CallError::Unavailable | CallError::DeadlineExceeded) => {
                 Self::AuthUnavailable(error)
             }
