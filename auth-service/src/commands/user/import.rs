@@ -12,7 +12,7 @@ use crate::{
     store::{Import, StoreError, Transfer, UserRecord},
     user::REVOCATION_LEAD_SECONDS,
 };
-use batch::{Batch, BatchReader, Free, keep_free};
+use batch::{Batch, BatchReader};
 use clap::Args;
 use lines::Lines;
 use report::Report;
@@ -20,7 +20,11 @@ use rolegate_program::program::Failure;
 use rolegate_sql_store::DatabaseTarget;
 use rolegate_telemetry::audit_line;
 use secrecy::ExposeSecret;
-use std::{path::PathBuf, time::Instant};
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    time::Instant,
+};
 
 /// Arguments of `user import`.
 #[derive(Args, Debug)]
@@ -57,7 +61,7 @@ struct Importer<'o> {
     /// Unix seconds.
     revocation_time: i64,
     rules: HashRules,
-    /// As it was before the import.
+    /// As it was before the import: up to this id, users may have had it who are deleted.
     highest_id: i64,
 }
 
@@ -174,9 +178,38 @@ impl Importer<'_> {
         BatchReader::new(reader, warns)
     }
 
+    /// Keeps the users whose names and ids are free.
     async fn keep_free(&self, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
-        let (store, skip_existing) = (&*self.operator.store, self.arguments.skip_existing);
-        keep_free(batch, Free { store, skip_existing, highest_id: self.highest_id }, report).await
+        let store = &self.operator.store;
+        let names: Vec<_> = batch.iter().map(|(_, user)| user.username.clone()).collect();
+        let existing = store.credentials_by_username(&names).await.map_err(failed)?.value;
+        let names: HashSet<_> = existing.into_iter().map(|found| found.user.username).collect();
+        let ids: Vec<_> = batch.iter().filter_map(|(_, user)| user.id).collect();
+        let with_ids = if ids.is_empty() {
+            Vec::new()
+        } else {
+            store.users_by_id(&ids).await.map_err(failed)?.value
+        };
+        let ids: HashMap<_, _> = with_ids.into_iter().map(|it| (it.id, it.username)).collect();
+        batch.retain(|(number, user)| {
+            if names.contains(&user.username) {
+                if self.arguments.skip_existing {
+                    report.skipped += 1;
+                } else {
+                    report.existing_user(*number, &user.username);
+                }
+            } else if let Some(owner) = user.id.and_then(|id| ids.get(&id)) {
+                report.bad_line(*number, &format!("the id is that of the user {owner:?}"));
+            } else if user.id.is_some_and(|id| id <= self.highest_id) {
+                let reason = "the id may have been that of a deleted user, whose posts this user \
+                              would inherit; --reuse-ids imports it";
+                report.bad_line(*number, reason);
+            } else {
+                return true;
+            }
+            false
+        });
+        Ok(())
     }
 }
 

@@ -68,13 +68,18 @@ impl LineReader<'_> {
             let rejection = |rejection| format!("password_hash {rejection}");
             self.peppers.importable(text("password_hash")?, self.rules).map_err(rejection)?
         };
+        let number = |name, most| match field(name).map(Value::as_i64) {
+            None => Ok(None),
+            Some(Some(number)) if (0..=most).contains(&number) => Ok(Some(number)),
+            Some(_) => Err(format!("{name} is not a whole number from 0 to {most}")),
+        };
         let role = match field("role") {
-            Some(role) => {
-                role.as_str().and_then(|role| role.parse().ok()).ok_or_else(unknown_role)?
-            }
+            Some(role) => role.as_str().and_then(|role| role.parse().ok()).ok_or_else(|| {
+                format!("role is none of {}", Role::ALL.map(Role::as_str).join(", "))
+            })?,
             None => Role::User,
         };
-        let id = number(field("id"), MAX_ID).map_err(|range| format!("id is not {range}"))?;
+        let id = number("id", MAX_ID)?;
         if id == Some(0) {
             return Err(format!("id is not a whole number from 1 to {MAX_ID}"));
         }
@@ -83,16 +88,12 @@ impl LineReader<'_> {
             None => false,
         };
         let latest = self.revocation_time + MAX_SECONDS_AHEAD;
-        let revoked = number(field("tokens_not_before"), latest).map_err(|range| {
-            format!(
-                "tokens_not_before is not {range}, an hour from now; user revoke-tokens before \
-                     the export lowers it"
-            )
+        let revoked = number("tokens_not_before", latest).map_err(|range| {
+            format!("{range}, an hour from now; user revoke-tokens before the export lowers it")
         })?;
+        let marked = number("tokens_marked_until", latest + MAX_MARK_SECONDS_AHEAD)?;
         let tokens_not_before =
             revoked.unwrap_or(if id.is_some() { self.revocation_time } else { 0 });
-        let marked = number(field("tokens_marked_until"), latest + MAX_MARK_SECONDS_AHEAD)
-            .map_err(|range| format!("tokens_marked_until is not {range}"))?;
         Ok(UserRecord {
             id,
             username: username.into_string(),
@@ -133,17 +134,6 @@ impl<'de> Visitor<'de> for Object {
         }
         Ok(self)
     }
-}
-
-fn unknown_role() -> String {
-    format!("role is none of {}", Role::ALL.map(Role::as_str).join(", "))
-}
-
-/// The number, or the range in which it is not.
-fn number(value: Option<&Value>, most: i64) -> Result<Option<i64>, String> {
-    let Some(value) = value else { return Ok(None) };
-    let number = value.as_i64().filter(|number| (0..=most).contains(number));
-    number.map(Some).ok_or_else(|| format!("a whole number from 0 to {most}"))
 }
 
 /// What export writes of a user.

@@ -1,13 +1,10 @@
-//! The next users of the input, those of them that can be inserted, and why the others cannot.
+//! The next users of the input, and what is wrong with the other lines.
 
 use super::{super::user_line::LineReader, lines::Lines, report::Report};
-use crate::{
-    host::failed,
-    store::{UserRecord, UserStore},
-};
+use crate::{host::failed, store::UserRecord};
 use rolegate_program::program::Failure;
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     hash::{BuildHasher, RandomState},
 };
 
@@ -73,55 +70,4 @@ impl<'s> BatchReader<'s> {
         }
         Ok(user)
     }
-}
-
-/// Which users can be inserted.
-#[derive(Clone, Copy)]
-pub(super) struct Free<'s> {
-    pub(super) store: &'s dyn UserStore,
-    pub(super) skip_existing: bool,
-    /// Up to this id, users may have had it who are deleted.
-    pub(super) highest_id: i64,
-}
-
-/// Keeps the users whose names and ids are free.
-pub(super) async fn keep_free(
-    batch: &mut Batch,
-    free: Free<'_>,
-    report: &mut Report,
-) -> Result<(), Failure> {
-    let Free { store, skip_existing, highest_id } = free;
-    let names: Vec<_> = batch.iter().map(|(_, user)| user.username.clone()).collect();
-    let existing = store.credentials_by_username(&names).await.map_err(failed)?;
-    let names: HashSet<_> = existing.value.into_iter().map(|found| found.user.username).collect();
-    let ids: Vec<_> = batch.iter().filter_map(|(_, user)| user.id).collect();
-    let with_ids = if ids.is_empty() {
-        Vec::new()
-    } else {
-        store.users_by_id(&ids).await.map_err(failed)?.value
-    };
-    let ids: HashMap<_, _> = with_ids.into_iter().map(|user| (user.id, user.username)).collect();
-    batch.retain(|(number, user)| {
-        if names.contains(&user.username) {
-            if skip_existing {
-                report.skipped += 1;
-            } else {
-                report.existing_user(*number, &user.username);
-            }
-            return false;
-        }
-        let owner = user.id.and_then(|id| ids.get(&id));
-        if let Some(owner) = owner {
-            report.bad_line(*number, &format!("the id is that of the user {owner:?}"));
-            return false;
-        }
-        let is_used = user.id.is_some_and(|id| id <= highest_id);
-        if is_used {
-            let reason = "the id may have been that of a deleted user, whose posts this user would \
-                          inherit; --reuse-ids imports it";
-            report.bad_line(*number, reason);
-        }
-        !is_used
-    });
-    Ok(())
 }
