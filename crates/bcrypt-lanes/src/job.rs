@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_channel::oneshot;
 use subtle::ConstantTimeEq;
 
-use crate::password::ExpandedPassword;
+use crate::lane::ExpandedPassword;
 use crate::stored::Digest;
 use crate::{EngineError, Stats};
 

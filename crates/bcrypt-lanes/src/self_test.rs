@@ -2,7 +2,7 @@
 
 use crate::kernel::Lane;
 use crate::kernel::{self, MAX_LANES};
-use crate::password::ExpandedPassword;
+use crate::lane::ExpandedPassword;
 use crate::stored::Stored;
 
 /// The engine computes wrong hashes on this machine and must not be used.

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use crate::kernel::Lane;
+use crate::lane::ExpandedPassword;
 use crate::lane_group::LaneGroup;
-use crate::password::ExpandedPassword;
 use crate::scheduler::{Load, Scheduler};
 use crate::{Settings, Stats, kernel};
 

@@ -7,7 +7,7 @@ use super::LaneGroup;
 use crate::EngineError;
 use crate::job::{Job, Reply, tests::job};
 use crate::kernel::MAX_LANES;
-use crate::password::ExpandedPassword;
+use crate::lane::ExpandedPassword;
 use crate::stored::{Digest, Stored};
 
 /// A hash to compute.
