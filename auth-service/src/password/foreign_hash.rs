@@ -2,10 +2,11 @@
 //! import, and a successful login replaces each by bcrypt.
 
 mod cost;
+mod error;
 mod pbkdf2;
 mod translation;
 
-pub use cost::ForeignHashError;
+pub use error::ForeignHashError;
 pub(super) use translation::translate;
 
 use argon2::Argon2;

@@ -1,8 +1,8 @@
 //! Which hashes may come into the database by an import: those that a login can check.
 
 use super::{
-    ForeignHashError, Peppers,
-    foreign_hash::{ForeignHash, translate},
+    foreign_hash::{ForeignHash, ForeignHashError, translate},
+    pepper::Peppers,
     wordpress,
 };
 use rolegate_bcrypt_lanes::stored_cost;

@@ -5,7 +5,7 @@
 //! stored as `hmac-sha256:ID:$2b$…`, where the id names the pepper. Without a pepper the stored hash is
 //! plain bcrypt, as it is after `none`.
 
-use super::Password;
+use super::validation::Password;
 use crate::secret_list;
 use base64::{
     Engine as _,

@@ -1,6 +1,6 @@
 //! The rules of a password.
 
-use super::BlocklistFile;
+use super::blocklist::BlocklistFile;
 use secrecy::{ExposeSecret, SecretString};
 
 /// bcrypt ignores further bytes.

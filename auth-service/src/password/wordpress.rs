@@ -1,7 +1,7 @@
 //! Hashes of WordPress since 6.8: `$wp$2y$…` is bcrypt of base64(HMAC-SHA-384), with a public key, of the
 //! trimmed password.
 
-use super::{Password, pepper::Peppered};
+use super::{pepper::Peppered, validation::Password};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha384;

@@ -1,6 +1,6 @@
 //! Reads the keys from their settings, at start and at each reload.
 
-use super::Keyring;
+use super::keyring::Keyring;
 use crate::secret_list;
 use rolegate_program::{secret::SecretSource, settings::SettingError};
 use secrecy::ExposeSecret as _;

@@ -5,7 +5,10 @@
 //! do [`ITERATIONS_PER_SECOND`]; where one is wrong, admission of these checks is early or late. The engine
 //! knows how fast this machine is.
 
-use super::pbkdf2::{Pbkdf2, Prf};
+use super::{
+    error::ForeignHashError,
+    pbkdf2::{Pbkdf2, Prf},
+};
 use argon2::{Algorithm, Params};
 use password_hash::phc::PasswordHash;
 
@@ -31,29 +34,6 @@ pub(super) struct Cost {
     pub(super) work: u64,
     /// Of OWASP's minimum.
     pub(super) percent: u64,
-}
-
-/// Why a hash cannot be checked. Never quotes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ForeignHashError {
-    /// Not a hash of a known algorithm.
-    #[error(
-        "is in no form that is read (docs/importing-users.md has them); import null, and reset the \
-         password"
-    )]
-    UnknownFormat,
-    /// The algorithm is known and not implemented here.
-    #[error("is {0}, which is not read; import null, and reset the password")]
-    Unread(&'static str),
-    /// The algorithm is known, the rest is not in its format.
-    #[error("is a malformed hash of {0}")]
-    Malformed(&'static str),
-    /// Too much memory.
-    #[error("needs more than 256 MiB of memory to be checked")]
-    TooMuchMemory,
-    /// Too much time.
-    #[error("takes more than 10 seconds to be checked")]
-    TooMuchWork,
 }
 
 pub(super) fn argon2(hash: &PasswordHash) -> Result<Cost, ForeignHashError> {

@@ -1,6 +1,6 @@
 //! PBKDF2 with HMAC-SHA-256 or HMAC-SHA-512, in the forms of Django and passlib.
 
-use super::ForeignHashError;
+use super::error::ForeignHashError;
 use base64::{
     Engine as _,
     alphabet::Alphabet,

@@ -1,7 +1,7 @@
 //! The forms in which other systems write their hashes, translated into those that are stored.
 
 use super::{
-    ForeignHashError,
+    error::ForeignHashError,
     pbkdf2::{Pbkdf2, Prf},
 };
 use base64::{
