@@ -2,25 +2,24 @@
 
 mod connector;
 mod pool;
-mod pooler;
 mod primary;
 mod servers;
 mod tls_mismatch;
 mod writes;
 
 pub use pool::Pool;
-pub(crate) use pooler::{problem as pooler_problem, require_own_sessions};
 pub(crate) use primary::{fetch_from_primary, require_synchronous};
 
 use crate::{
     DatabaseTarget, Reads, STATEMENT_TIMEOUT, Schema, Tables,
     error::OpenFailure,
+    pooler::{SHARES_SESSIONS, pooler_problem},
     retry::{is_timeout, within},
     transient::is_transient,
 };
 use primary::is_standby;
 use servers::Servers;
-use sqlx::{Connection, PgConnection, migrate::Migrate, postgres::PgConnectOptions};
+use sqlx::{Connection, PgConnection, Row as _, migrate::Migrate, postgres::PgConnectOptions};
 use std::time::Duration;
 use tls_mismatch::is_tls_mismatch;
 
@@ -105,4 +104,25 @@ pub(crate) async fn open(
     let store = DatabaseTarget::Postgres(servers.to_vec()).to_string();
     let servers = servers_with(timeouts.map(|name| (name, STATEMENT_TIMEOUT)));
     Ok(Pool::new(store, servers, reads)?)
+}
+
+/// Fails if two open connections do not keep a server process each.
+pub(crate) async fn require_own_sessions(
+    one: &mut PgConnection,
+    other: &mut PgConnection,
+) -> Result<(), OpenFailure> {
+    let before = pid(one, "SELECT pg_backend_pid()").await?;
+    // The transaction takes the process of the other connection, or that one gets another.
+    let taken = pid(other, "BEGIN; SELECT pg_backend_pid()").await?;
+    let after = pid(one, "SELECT pg_backend_pid()").await?;
+    sqlx::raw_sql("ROLLBACK").execute(other).await?;
+    if taken == before || after != before {
+        return Err(OpenFailure::Unrecognized(SHARES_SESSIONS.to_owned()));
+    }
+    Ok(())
+}
+
+/// As text: a prepared statement would fail.
+async fn pid(connection: &mut PgConnection, sql: &'static str) -> sqlx::Result<i32> {
+    sqlx::raw_sql(sql).fetch_one(connection).await?.try_get(0)
 }

@@ -1,6 +1,6 @@
 //! Statements: their timeout, their spans and their errors.
 
-use crate::{postgres::pooler_problem, sqlite::code::is_read_only, transient::is_transient};
+use crate::{pooler::pooler_problem, sqlite_code::is_read_only, transient::is_transient};
 use rolegate_batcher::SubmitError;
 use rolegate_telemetry::traces;
 use std::{io, pin::Pin, sync::Arc, time::Duration};

@@ -1,8 +1,8 @@
 //! Statements in SQL that both engines understand; where they differ, the builder knows both forms.
 
 use crate::{
-    sqlite::clock::{NOW, UPTIME, uptime},
     statement::describe,
+    uptime::{NOW, UPTIME, uptime},
 };
 use serde::Serialize;
 use sqlx::{

@@ -7,7 +7,7 @@ mod postgres;
 
 pub use invalid_url::InvalidUrl;
 
-use crate::{Reads, sqlite::same_file::same_file};
+use crate::{Reads, same_file::same_file};
 use rolegate_program::{secret, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::PgConnectOptions;

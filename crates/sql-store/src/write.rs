@@ -5,14 +5,10 @@
 //! in a task and keeps its connection meanwhile: the server works on it whether or not anybody listens.
 
 mod health;
-mod long_transaction;
 
 pub(crate) use health::WriteHealth;
-pub use long_transaction::LongTransaction;
 
-use crate::{
-    STATEMENT_TIMEOUT, StoreError, sqlite::code::is_disk_failure, statement::traced_until,
-};
+use crate::{STATEMENT_TIMEOUT, StoreError, sqlite_code::is_disk_failure, statement::traced_until};
 use sqlx::Error;
 use std::{
     pin::pin,

@@ -10,7 +10,6 @@ use super::{
     connector::{Connector, MAX_LIFETIME, PING_TIMEOUT, Session},
     primary::{Obstacle, obstacle},
     servers::Servers,
-    writes::{HINT, Writes},
 };
 use crate::{
     PoolStats, QueryFuture, Reads, STATEMENT_TIMEOUT, StoreError, StoreStatus, statement::traced,
@@ -18,17 +17,56 @@ use crate::{
 };
 use deadpool::managed::{self, Object, PoolError, QueueMode};
 use sqlx::{Connection, PgConnection};
-use std::pin::pin;
-use tokio::time::timeout;
+use std::{pin::pin, sync::Arc};
+use tokio::{
+    sync::{Mutex, OwnedSemaphorePermit, Semaphore},
+    time::{Instant, timeout, timeout_at},
+};
 
 /// Batched reads share statements, so a few connections carry a high load.
 const MAX_CONNECTIONS: usize = 10;
+
+/// What to look for while a commit has no answer.
+const HINT: &str = "if standbys are synchronous, look for a lost one";
 
 /// Connections to one database. Waiters are served in order. Clones share the connections.
 #[derive(Clone, Debug)]
 pub struct Pool {
     connections: managed::Pool<Connector>,
     pub(super) writes: Writes,
+}
+
+/// The places that writes have in the pool. A write keeps its place until it is answered.
+#[derive(Clone, Debug)]
+pub(super) struct Writes {
+    places: Arc<Semaphore>,
+    /// When a write last searched for a new primary. Locked by the one that does, or that asks about its
+    /// commit.
+    pub(super) last_search: Arc<Mutex<Option<Instant>>>,
+    pub(super) health: WriteHealth,
+}
+
+impl Writes {
+    pub(super) fn new(places: usize, health: WriteHealth) -> Self {
+        Self { places: Arc::new(Semaphore::new(places)), last_search: Arc::default(), health }
+    }
+
+    /// Waits for a place; refused at once while a commit is overdue.
+    pub(super) async fn place(
+        &self,
+        deadline: Instant,
+    ) -> Result<OwnedSemaphorePermit, StoreError> {
+        let place = async {
+            tokio::select! {
+                biased;
+                refusal = self.health.refusal() => Err(refusal),
+                place = Arc::clone(&self.places).acquire_owned() => {
+                    place.map_err(|_| StoreError::Unavailable(sqlx::Error::PoolClosed.into()))
+                }
+            }
+        };
+        timeout_at(deadline, place).await.unwrap_or(Err(StoreError::TimedOut))
+    }
 }
 
 /// A connection for one statement. Dropped before [`PooledConnection::release`], it is closed,

@@ -1,10 +1,10 @@
 //! Writes, which may wait for their commits without an end: while a synchronous standby is lost, the
 //! server answers none.
 
-use super::{Pool, primary::Obstacle};
+use super::{pool::Pool, primary::Obstacle};
 use crate::{
     QueryFuture, STATEMENT_TIMEOUT, StoreError,
-    write::{self, Commit, WriteHealth},
+    write::{self, Commit},
 };
 use sqlx::PgConnection;
 use std::{
@@ -15,10 +15,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{
-    sync::{Mutex, OwnedSemaphorePermit, Semaphore},
-    time::{Instant, sleep, timeout, timeout_at},
-};
+use tokio::time::{Instant, sleep, timeout};
 
 /// How often the server is asked about a commit without an answer.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -31,41 +28,8 @@ const SEARCH_INTERVAL: Duration = Duration::from_millis(500);
 const MAY_WAIT: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1
     AND state = 'active' AND query_start < clock_timestamp() - interval '1 second')";
 
-/// What to look for while a commit has no answer.
-pub(super) const HINT: &str = "if standbys are synchronous, look for a lost one";
-
 /// No server process.
 const NOT_CONNECTED: i32 = 0;
-
-/// The places that writes have in the pool. A write keeps its place until it is answered.
-#[derive(Clone, Debug)]
-pub(super) struct Writes {
-    places: Arc<Semaphore>,
-    /// When a write last searched for a new primary. Locked by the one that does, or that asks about its
-    /// commit.
-    last_search: Arc<Mutex<Option<Instant>>>,
-    pub(super) health: WriteHealth,
-}
-
-impl Writes {
-    pub(super) fn new(places: usize, health: WriteHealth) -> Self {
-        Self { places: Arc::new(Semaphore::new(places)), last_search: Arc::default(), health }
-    }
-
-    /// Waits for a place; refused at once while a commit is overdue.
-    async fn place(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, StoreError> {
-        let place = async {
-            tokio::select! {
-                biased;
-                refusal = self.health.refusal() => Err(refusal),
-                place = Arc::clone(&self.places).acquire_owned() => {
-                    place.map_err(|_| StoreError::Unavailable(sqlx::Error::PoolClosed.into()))
-                }
-            }
-        };
-        timeout_at(deadline, place).await.unwrap_or(Err(StoreError::TimedOut))
-    }
-}
 
 impl Pool {
     /// Runs a statement or a transaction that writes and calls [`Commit::send`] before its commit,

@@ -5,7 +5,7 @@
 //! By the rule of [`rolegate_batcher`], a read joins only a statement that has not been sent, so its
 //! row is never older than the read.
 
-use super::Timed;
+use super::reads::Timed;
 use crate::{StoreError, metrics};
 use futures_util::future::{BoxFuture, try_join};
 use rolegate_batcher::{Batcher, Limits};

@@ -4,22 +4,17 @@
 //! happens to the clock of the system. `latest` is a time that the clock has not passed: after another
 //! boot it begins there, or at the time of the system if that is later.
 
-use super::Pools;
-use crate::{Connection, Statement, StoreError};
+use super::pools::{Clock, Pools};
+use crate::{
+    Connection, Statement, StoreError,
+    uptime::{system_time, uptime},
+};
 use sqlx::SqliteConnection;
 use std::{
     fs,
-    sync::{
-        Arc, LazyLock,
-        atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
-    },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    sync::{Arc, LazyLock, atomic::Ordering::Relaxed},
+    time::Duration,
 };
-
-/// Stands for the placeholder of [`uptime`] until the statement runs.
-pub(crate) const UPTIME: &str = "$UPTIME";
-/// The time in Unix seconds, as an expression.
-pub(crate) const NOW: &str = "(SELECT (zero + $UPTIME) / 1000 FROM clock)";
 
 /// How far ahead `latest` is written, in milliseconds, and the pause between writes.
 const RESERVED: i64 = 20_000;
@@ -38,29 +33,6 @@ static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     cfg!(target_os = "linux").then(|| id.trim().to_owned())
 });
-
-/// Milliseconds by which the time namespace of this process (`time_namespaces(7)`) moves the time since the
-/// boot: processes in other namespaces share the row.
-static BOOT_OFFSET: LazyLock<i64> = LazyLock::new(|| {
-    let offsets = fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
-    boot_offset(&offsets).unwrap_or(0)
-});
-
-fn boot_offset(offsets: &str) -> Option<i64> {
-    let mut fields =
-        offsets.lines().find_map(|line| line.strip_prefix("boottime"))?.split_whitespace();
-    let (seconds, nanoseconds): (i64, i64) =
-        (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-    Some(seconds * 1000 + nanoseconds / 1_000_000)
-}
-
-/// What this process knows of the row.
-#[derive(Debug, Default)]
-pub(crate) struct Clock {
-    zero: AtomicI64,
-    latest: AtomicI64,
-    is_writing: AtomicBool,
-}
 
 impl Pools {
     /// The time in Unix seconds. Fails if the clock was not started.
@@ -146,36 +118,4 @@ pub(crate) async fn read(connection: &mut SqliteConnection) -> sqlx::Result<Opti
     let now = "SELECT (zero + $2) / 1000.0 FROM clock WHERE boot = $1";
     let now = sqlx::query_scalar(now).bind(BOOT.as_deref()).bind(uptime());
     now.fetch_optional(connection).await
-}
-
-/// Milliseconds since the boot, also those of a suspended machine. In one unit for all processes that
-/// share a file, whether or not they can tell the boot.
-pub(crate) fn uptime() -> i64 {
-    #[cfg(target_os = "linux")]
-    {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-        time.tv_sec * 1000 + time.tv_nsec / 1_000_000 - *BOOT_OFFSET
-    }
-    #[cfg(not(target_os = "linux"))]
-    system_time()
-}
-
-/// Unix milliseconds.
-#[expect(clippy::disallowed_methods, reason = "where a clock begins")]
-fn system_time() -> i64 {
-    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    time.as_millis().try_into().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::boot_offset;
-
-    #[test]
-    fn a_time_namespace_moves_the_time_since_the_boot() {
-        let offsets = "monotonic           0         0\nboottime         7200 500000000\n";
-        assert_eq!(boot_offset(offsets), Some(7_200_500));
-        assert_eq!(boot_offset("boottime       -60         0\n"), Some(-60_000));
-        assert_eq!(["", "boottime", "boottime x 0"].map(boot_offset), [None; 3]);
-    }
 }

@@ -1,11 +1,10 @@
 //! Copies SQLite files, and puts copies into the places of files that no program uses.
 
-use super::{
-    code::{BUSY, LOCKED, primary_code},
-    connect_read_only,
-    file::{lock_exclusive, private_file},
+use super::file::{connect_read_only, lock_exclusive, private_file};
+use crate::{
+    error::OpenFailure,
+    sqlite_code::{BUSY, LOCKED, primary_code},
 };
-use crate::error::OpenFailure;
 use rustix::fs::{FlockOperation, fcntl_lock};
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,

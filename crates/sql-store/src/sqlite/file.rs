@@ -1,6 +1,7 @@
 //! The file of a database, and the lock file beside it.
 
 use crate::error::OpenFailure;
+use sqlx::{ConnectOptions as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use std::{
     fs::{File, OpenOptions},
     io::{self, ErrorKind},
@@ -54,6 +55,11 @@ pub(super) async fn lock_exclusive(file: &Path) -> Result<File, OpenFailure> {
         }
     };
     locked.map_err(|error| OpenFailure::Failed(error.into()))
+}
+
+/// Opens one connection, which does not create the file.
+pub(crate) async fn connect_read_only(file: &Path) -> sqlx::Result<SqliteConnection> {
+    SqliteConnectOptions::new().filename(file).read_only(true).connect().await
 }
 
 /// Opens a file that only this user may read (0600), created if it is missing. SQLite gives its

@@ -2,7 +2,7 @@
 //!
 //! SQLite goes on in files that were deleted or replaced, and what it writes there is lost.
 
-use super::same_file::inode;
+use crate::same_file::inode;
 use std::{
     io,
     path::{Path, PathBuf},

@@ -2,10 +2,9 @@
 //!
 //! What a session has would be that of others: prepared statements, timeouts, the lock of migrations.
 
-use crate::error::OpenFailure;
-use sqlx::{Error, PgConnection, Row as _};
+use sqlx::Error;
 
-const SHARES_SESSIONS: &str = "is behind a connection pooler in transaction or statement mode, such as \
+pub(crate) const SHARES_SESSIONS: &str = "is behind a connection pooler in transaction or statement mode, such as \
     PgBouncer, which mixes up prepared statements; connect to the server itself, or set \
     pool_mode = session";
 const REFUSES_PARAMETERS: &str = "is behind PgBouncer, which refuses startup parameters; connect to \
@@ -13,7 +12,7 @@ const REFUSES_PARAMETERS: &str = "is behind PgBouncer, which refuses startup par
     ignore_startup_parameters = extra_float_digits,options";
 
 /// What is wrong if the error is that of a pooler; follows the name of the database.
-pub(crate) fn problem(error: &Error) -> Option<&'static str> {
+pub(crate) fn pooler_problem(error: &Error) -> Option<&'static str> {
     let error = error.as_database_error()?;
     match &*error.code()? {
         // A prepared statement is missing or already there: another client has shared the session.
@@ -28,30 +27,9 @@ pub(crate) fn problem(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Fails if two open connections do not keep a server process each.
-pub(crate) async fn require_own_sessions(
-    one: &mut PgConnection,
-    other: &mut PgConnection,
-) -> Result<(), OpenFailure> {
-    let before = pid(one, "SELECT pg_backend_pid()").await?;
-    // The transaction takes the process of the other connection, or that one gets another.
-    let taken = pid(other, "BEGIN; SELECT pg_backend_pid()").await?;
-    let after = pid(one, "SELECT pg_backend_pid()").await?;
-    sqlx::raw_sql("ROLLBACK").execute(other).await?;
-    if taken == before || after != before {
-        return Err(OpenFailure::Unrecognized(SHARES_SESSIONS.to_owned()));
-    }
-    Ok(())
-}
-
-/// As text: a prepared statement would fail.
-async fn pid(connection: &mut PgConnection, sql: &'static str) -> sqlx::Result<i32> {
-    sqlx::raw_sql(sql).fetch_one(connection).await?.try_get(0)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{SHARES_SESSIONS, problem};
+    use super::{SHARES_SESSIONS, pooler_problem};
     use sqlx::{Connection as _, PgConnection};
 
     #[tokio::test]
@@ -64,7 +42,7 @@ mod tests {
             read().execute(&mut connection).await.expect("read");
             sqlx::raw_sql(other_client).execute(&mut connection).await.expect("executed");
             let error = read().execute(&mut connection).await.expect_err(other_client);
-            assert_eq!(problem(&error), Some(SHARES_SESSIONS), "{error}");
+            assert_eq!(pooler_problem(&error), Some(SHARES_SESSIONS), "{error}");
         }
     }
 }

@@ -1,0 +1,178 @@
+//! The connections of an open file: transactions, reads, and a probe while writes fail.
+
+use super::open_files::OpenFiles;
+use crate::{
+    Connection, PoolStats, QueryFuture, STATEMENT_TIMEOUT, Statement, StoreError, StoreStatus,
+    TableRow, with_timeout,
+    write::{self, Commit, WriteHealth},
+};
+use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection, SqlitePool, Transaction};
+use std::{
+    future::pending,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicI64},
+    },
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// Starts a transaction as the writer. A deferred one would fail at its first write if another
+/// process wrote after its first read.
+const IMMEDIATE: &str = "BEGIN IMMEDIATE";
+
+/// Writes are accepted again at most this long after the cause has ended.
+const PROBE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// An open file. Processes of one machine may share it.
+#[derive(Clone, Debug)]
+pub struct Pools {
+    /// The one connection that writes.
+    pub(super) writer: SqlitePool,
+    /// The connections that read.
+    pub(super) readers: SqlitePool,
+    pub(super) files: Arc<OpenFiles>,
+    /// Set once the clock is started; empty for files without one.
+    pub(super) clock: Arc<OnceLock<Clock>>,
+    pub(super) health: WriteHealth,
+}
+
+/// What this process knows of the row of the clock.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    pub(super) zero: AtomicI64,
+    pub(super) latest: AtomicI64,
+    pub(super) is_writing: AtomicBool,
+}
+
+impl Pools {
+    /// Runs statements as one transaction within [`STATEMENT_TIMEOUT`]. A timeout or a dropped future
+    /// rolls back, unless the commit has begun; a statement outside a transaction would still run when
+    /// its turn comes.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let written = self.try_write(statements).await;
+        if written.is_err() && self.health.claim_probe() {
+            tokio::spawn(probe(self.clone()));
+        }
+        written
+    }
+
+    async fn try_write<T: Send + 'static>(
+        &self,
+        statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (writer, files) = (self.writer.clone(), Arc::clone(&self.files));
+        let commit = Commit::default();
+        let sending = commit.clone();
+        let write = async move {
+            files.check()?;
+            let mut transaction = writer.begin_with(IMMEDIATE).await?;
+            let value = statements(&mut transaction).await?;
+            sending.send()?;
+            transaction.commit().await?;
+            // Without its name the file that has this write is lost.
+            files.check()?;
+            Ok(value)
+        };
+        let deadline = Instant::now() + STATEMENT_TIMEOUT;
+        write::run("sqlite", &self.health, commit, deadline, pending(), Box::pin(write)).await
+    }
+
+    /// A transaction without a limit of its time. One that reads sees one state of the file.
+    pub(crate) async fn begin(
+        &self,
+        reads_only: bool,
+    ) -> sqlx::Result<Transaction<'static, Sqlite>> {
+        self.check_files()?;
+        if reads_only {
+            self.readers.begin().await
+        } else {
+            self.writer.begin_with(IMMEDIATE).await
+        }
+    }
+
+    /// The rows of a `SELECT`.
+    pub(crate) async fn read<R: TableRow>(
+        &self,
+        statement: Statement,
+    ) -> Result<Vec<R>, StoreError> {
+        with_timeout(async {
+            self.files.last_check()?;
+            let mut reader = self.readers.acquire().await?;
+            statement.fetch(&mut Connection::Sqlite(&mut reader)).await
+        })
+        .await
+    }
+
+    /// Fails while the files are not where they were opened.
+    pub(crate) fn check_files(&self) -> sqlx::Result<()> {
+        Ok(self.files.check()?)
+    }
+
+    /// The state of both pools, and of the last write.
+    #[must_use]
+    pub fn status(&self) -> StoreStatus {
+        let pools = [("readers", &self.readers), ("writer", &self.writer)];
+        let pools = pools.map(|(name, pool)| PoolStats::of(name, pool)).to_vec();
+        StoreStatus { pools, write_problem: self.health.problem() }
+    }
+
+    /// Finishes running statements and closes every connection.
+    pub async fn close(&self) {
+        if self.files.is_database_lost() {
+            // Closing would delete the log of the database that is at the path now.
+            std::mem::forget(self.clone());
+            return;
+        }
+        self.readers.close().await;
+        // Last, so that it can checkpoint the WAL.
+        self.writer.close().await;
+    }
+}
+
+/// Probes a file that could not be written, until it can be. Ends with the first write that succeeds, of the probe or of others, or when the pool is closed.
+async fn probe(pools: Pools) {
+    while pools.health.problem().is_some() && !pools.writer.is_closed() {
+        tokio::time::sleep(PROBE_INTERVAL).await;
+        let _ = pools.try_write(|writer| Box::pin(rewrite_first_page(writer))).await;
+    }
+}
+
+/// Writes a page and changes nothing.
+async fn rewrite_first_page(writer: &mut SqliteConnection) -> sqlx::Result<()> {
+    let version =
+        sqlx::query_scalar::<_, i32>("PRAGMA user_version").fetch_one(&mut *writer).await?;
+    let same = AssertSqlSafe(format!("PRAGMA user_version = {version}"));
+    sqlx::query(same).execute(writer).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Database, DatabaseUrl, Tables};
+
+    const TABLES: Tables = Tables {
+        owner: "test",
+        marker_table: "t",
+        schema: None,
+        postgres: &[],
+        sqlite: &[(1, "t", "CREATE TABLE t (i INTEGER)")],
+    };
+
+    #[tokio::test]
+    async fn probe_reaches_the_disk() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("t.db");
+        let url = DatabaseUrl::from_file("DATABASE_URL", file.clone());
+        let opened = url.open(&TABLES).await.expect("opened");
+        let Database::Sqlite(pools) = &opened else { panic!("a file") };
+        let log_size = || file.with_extension("db-wal").metadata().expect("there").len();
+        let before = log_size();
+        let probed = pools.try_write(|writer| Box::pin(super::rewrite_first_page(writer))).await;
+        probed.expect("written");
+        assert!(log_size() > before, "nothing was written");
+        opened.close().await;
+    }
+}
