@@ -32,4 +32,4 @@ mod state;
 mod test_support;
 
 pub use gateway::Gateway;
-pub use middleware::request_origin::IGNORED as IGNORED_ADDRESSES;
+pub use middleware::request_source::IGNORED as IGNORED_ADDRESSES;

@@ -1,6 +1,6 @@
 //! The middleware around every request of both variants.
 //!
-//! - `request_origin`: client address, request id and trace context, as far as the peer is trusted.
+//! - `request_source`: client address, request id and trace context, as far as the peer is trusted.
 //! - `metrics`: Prometheus and tracing.
 //! - `denial_audit`: 403s in the audit log.
 //! - `refusal_log`: refusals and server errors.
@@ -12,7 +12,7 @@ mod denial_audit;
 pub(crate) mod drain_body;
 pub(crate) mod metrics;
 pub(crate) mod refusal_log;
-pub(crate) mod request_origin;
+pub(crate) mod request_source;
 
 use crate::{memory::MemoryBudgets, settings::PublicSettings};
 use axum::{
@@ -28,7 +28,7 @@ use http::{
     header::{AUTHORIZATION, CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS},
 };
 use metrics::{RequestMetrics, finish_span, start_span};
-use request_origin::{RequestOrigin, X_REQUEST_ID};
+use request_source::{RequestSource, X_REQUEST_ID};
 use rolegate_auth_client::axum::ApiError;
 use rolegate_http_server::{host_header, memory_budget::MemoryBudget};
 use rolegate_program::cidr_set::CidrSet;
@@ -87,12 +87,12 @@ async fn handle(
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let metrics = RequestMetrics::start(state.variant, &method, route.clone());
-    let origin = RequestOrigin::from_request(&request, &state.trusted_proxies);
-    let span = start_span(&request, &method, route.as_ref(), &origin);
-    request.extensions_mut().insert(origin.call_context());
-    let request_id = origin.request_id_header();
+    let source = RequestSource::from_request(&request, &state.trusted_proxies);
+    let span = start_span(&request, &method, route.as_ref(), &source);
+    request.extensions_mut().insert(source.call_context());
+    let request_id = source.request_id_header();
     let context =
-        RequestContext { request_id: request_id.clone(), client_address: origin.client_address };
+        RequestContext { request_id: request_id.clone(), client_address: source.client_address };
     let authorization = request.headers().get(AUTHORIZATION).cloned();
     let respond = async {
         let response = match host_header::refusal(&request) {

@@ -1,6 +1,6 @@
 //! Cross-Origin Resource Sharing (CORS).
 
-use super::request_origin::X_REQUEST_ID;
+use super::request_source::X_REQUEST_ID;
 use crate::settings::AllowedOrigins;
 use http::{
     HeaderName, Method,

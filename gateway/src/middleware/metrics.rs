@@ -1,7 +1,7 @@
 //! Metrics and spans of requests. Labels have a bounded number of values: route templates, and only the
 //! methods that HTTP defines.
 
-use super::request_origin::{IGNORED, RequestOrigin};
+use super::request_source::{IGNORED, RequestSource};
 use axum::{
     extract::{MatchedPath, Request},
     response::Response,
@@ -89,7 +89,7 @@ pub(super) fn start_span(
     request: &Request,
     method: &Method,
     route: Option<&MatchedPath>,
-    origin: &RequestOrigin,
+    source: &RequestSource,
 ) -> Span {
     let method = method_name(method);
     let route = route.map(MatchedPath::as_str);
@@ -102,10 +102,10 @@ pub(super) fn start_span(
         http.route = route,
         http.response.status_code = Empty,
         url.scheme = "http",
-        client.address = origin.client_address.map(tracing::field::display),
-        rolegate.request_id = origin.request_id.as_str(),
+        client.address = source.client_address.map(tracing::field::display),
+        rolegate.request_id = source.request_id.as_str(),
     );
-    if origin.is_trusted {
+    if source.is_trusted {
         traces::set_remote_parent(&span, request.headers());
     }
     span

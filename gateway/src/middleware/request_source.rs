@@ -17,14 +17,14 @@ const X_FORWARDED_FOR: &str = "x-forwarded-for";
 pub static IGNORED: AddressHeader =
     AddressHeader::new(X_FORWARDED_FOR, "TRUSTED_PROXIES", "proxy of yours");
 
-pub(crate) struct RequestOrigin {
+pub(crate) struct RequestSource {
     /// Whether the peer is a trusted proxy.
     pub(crate) is_trusted: bool,
     pub(crate) client_address: Option<IpAddr>,
     pub(crate) request_id: RequestId,
 }
 
-impl RequestOrigin {
+impl RequestSource {
     pub(crate) fn from_request(request: &Request, trusted: &CidrSet) -> Self {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
         let headers = request.headers();

@@ -1,4 +1,4 @@
-use super::{RequestOrigin, client_ip};
+use super::{RequestSource, client_ip};
 use axum::{body::Body, extract::ConnectInfo};
 use http::{HeaderMap, HeaderValue, Request};
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ fn id(peer: &str, sent: &[&str]) -> String {
     let peer: SocketAddr = peer.parse().expect("an address");
     request.extensions_mut().insert(ConnectInfo(peer));
     let trusted = "10.0.0.0/8".parse().expect("a network");
-    RequestOrigin::from_request(&request, &trusted).request_id.to_string()
+    RequestSource::from_request(&request, &trusted).request_id.to_string()
 }
 
 #[test]
