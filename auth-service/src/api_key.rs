@@ -6,6 +6,7 @@
 
 use crate::user::User;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+pub use rolegate_proto::authorization::is_api_key;
 use rolegate_proto::{Role, has_invisible, is_emoji, limits::API_KEY_PREFIX};
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
@@ -86,12 +87,6 @@ pub enum ApiKeyError {
     /// RFC 3339 could not write it.
     #[error("API key expiry must be before the year 10000.")]
     ExpiryTooLate,
-}
-
-/// Whether a credential is an API key rather than an access token, good or not.
-#[must_use]
-pub fn is_api_key(credential: &str) -> bool {
-    credential.starts_with(API_KEY_PREFIX)
 }
 
 /// The digest by which a key is found, in hex; `None` if it is malformed.

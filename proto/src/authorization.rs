@@ -1,5 +1,6 @@
 //! The value of an `Authorization` header (RFC 9110, section 11.4).
 
+use crate::limits::API_KEY_PREFIX;
 use base64::{Engine as _, engine::general_purpose::STANDARD_PAD_INDIFFERENT};
 use secrecy::SecretString;
 use zeroize::Zeroizing;
@@ -38,6 +39,12 @@ impl Authorization {
         };
         Some(Self::Basic { username: username.to_owned(), password: password.into() })
     }
+}
+
+/// Whether a credential is an API key rather than an access token, good or not.
+#[must_use]
+pub fn is_api_key(credential: &str) -> bool {
+    credential.starts_with(API_KEY_PREFIX)
 }
 
 /// The token of `Bearer <token>`. The scheme is case-insensitive (RFC 9110, section 11.1); the token is

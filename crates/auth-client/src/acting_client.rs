@@ -1,8 +1,6 @@
 //! The typed calls on behalf of a user.
 
-use crate::{
-    ApiKey, ApiKeyInput, ApiKeySelection, AuthClient, Client, User, UserPage, UserQuery, is_api_key,
-};
+use crate::{ApiKey, ApiKeyInput, ApiKeySelection, AuthClient, Client, User, UserPage, UserQuery};
 use rolegate_grpc_client::{
     CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request, call, read,
 };
@@ -13,6 +11,7 @@ use rolegate_proto::{
         DeleteUserRequest, GetUserRequest, ListApiKeysRequest, ListUsersRequest,
         RevokeTokensRequest, SetPasswordRequest, SetUserDisabledRequest, SetUserRoleRequest,
     },
+    authorization::is_api_key,
 };
 use secrecy::{ExposeSecret, SecretString};
 use tonic::Request;
@@ -50,7 +49,7 @@ impl ActingClient {
     /// Whether the bearer presented an API key rather than an access token, good or not.
     #[must_use]
     pub fn has_api_key(&self) -> bool {
-        is_api_key(&self.token)
+        is_api_key(self.token.expose_secret())
     }
 
     fn request<M>(&self, message: M) -> Result<Request<M>, CallError> {

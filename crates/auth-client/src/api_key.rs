@@ -1,8 +1,7 @@
 //! API keys as auth-service returns them, and the arguments of the calls about them.
 
 use crate::{CallError, Role};
-use rolegate_proto::{auth_v1, limits::API_KEY_PREFIX, time};
-use secrecy::{ExposeSecret, SecretString};
+use rolegate_proto::{auth_v1, time};
 use std::time::SystemTime;
 
 /// An API key, without the key itself.
@@ -45,12 +44,6 @@ pub enum ApiKeySelection {
     One(i64),
     /// Every one.
     All,
-}
-
-/// Whether a credential is an API key rather than an access token, good or not.
-#[must_use]
-pub fn is_api_key(credential: &SecretString) -> bool {
-    credential.expose_secret().starts_with(API_KEY_PREFIX)
 }
 
 impl TryFrom<auth_v1::ApiKey> for ApiKey {

@@ -1,6 +1,6 @@
 //! Concurrent role decisions share calls, and so do lookups of usernames.
 
-use crate::{Client, Requirement, User, is_api_key};
+use crate::{Client, Requirement, User};
 use rolegate_batcher::answer_by_key;
 use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
 use rolegate_proto::{
@@ -9,6 +9,7 @@ use rolegate_proto::{
         AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, BatchGetUsersRequest,
         authorize_outcome::Outcome,
     },
+    authorization::is_api_key,
     limits::{MAX_AUTHORIZE_BATCH, MAX_TOKEN_LEN, MAX_USERNAME_BATCH},
 };
 #[cfg(feature = "metrics")]
@@ -45,8 +46,8 @@ pub(crate) fn authorize_request(
     requirement: Requirement<'_>,
     client_address: Option<IpAddr>,
 ) -> Result<AuthorizeRequest, CallError> {
-    let client_address = client_address.filter(|_| is_api_key(access_token));
     let access_token = access_token.expose_secret();
+    let client_address = client_address.filter(|_| is_api_key(access_token));
     if access_token.len() > MAX_TOKEN_LEN {
         return Err(CallError::local(Reason::TokenInvalid));
     }

@@ -21,7 +21,7 @@ pub mod settings;
 mod user;
 
 pub use acting_client::ActingClient;
-pub use api_key::{ApiKey, ApiKeyInput, ApiKeySelection, is_api_key};
+pub use api_key::{ApiKey, ApiKeyInput, ApiKeySelection};
 #[cfg(feature = "metrics")]
 pub use batchers::{DECISIONS, USERNAMES};
 pub use client::AuthClient;

@@ -5,6 +5,7 @@ use axum::{
     extract::{FromRef, FromRequestParts},
     response::{IntoResponse as _, Response},
 };
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use rolegate_auth_client::{
     ActingClient, AuthClient, CallContext, CallError, Reason, Requirement, User,
@@ -12,6 +13,7 @@ use rolegate_auth_client::{
 };
 use rolegate_proto::Authorization;
 use secrecy::SecretString;
+use serde::de::DeserializeOwned;
 
 /// The credentials in the only `Authorization` header, of either scheme.
 fn authorization(headers: &HeaderMap) -> Result<Authorization, ApiError> {
@@ -104,6 +106,12 @@ pub(crate) async fn authenticate(
             Err(denied)
         }
     }
+}
+
+/// The claims of an access token that this program did not verify.
+pub(crate) fn unverified_claims<T: DeserializeOwned>(token: &str) -> Option<T> {
+    let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    serde_json::from_slice(&claims).ok()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::{
     extract::{
-        credentials::authenticate,
+        credentials::{authenticate, unverified_claims},
         json_body::{MAX_BODY, content_type, invalid, read},
         pagination::QueryParams,
     },
@@ -13,7 +13,6 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse as _, Response},
 };
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
 use rolegate_auth_client::{CallContext, CallError, Reason, Requirement, User, axum::ApiError};
 use rolegate_proto::http::HttpReason;
@@ -50,7 +49,7 @@ pub(super) async fn introspect(
     let any = Requirement::AnyAuthenticated;
     authenticate(&state, request.headers(), context, any).await?;
     let token = token_of(request).await.map_err(invalid_request)?;
-    let exp = expiry(&token);
+    let exp = unverified_claims(&token).map(|Expiry { exp }| exp);
     match state.auth.authorize(&SecretString::from(token), any, context).await {
         Ok(user) => Ok(Json(Introspection { active: true, token: Some(active(user, exp)) })),
         Err(CallError::Refused(error))
@@ -96,13 +95,8 @@ fn active(user: User, exp: Option<u64>) -> ActiveToken {
     ActiveToken { sub: id.to_string(), username, role: role.as_str(), token_type: "bearer", exp }
 }
 
-/// The `exp` claim, which counts only if auth-service has verified the token.
-fn expiry(token: &str) -> Option<u64> {
-    #[derive(Deserialize)]
-    struct Claims {
-        exp: u64,
-    }
-    let claims = token.split('.').nth(1)?;
-    let claims: Claims = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()?;
-    Some(claims.exp)
+/// The claim `exp`, which counts only if auth-service has verified the token.
+#[derive(Deserialize)]
+struct Expiry {
+    exp: u64,
 }

@@ -2,12 +2,12 @@
 //! a token cannot fill the log.
 
 use super::metrics::method_name;
+use crate::extract::credentials::unverified_claims;
 use axum::{extract::MatchedPath, response::Response};
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderValue, Method, StatusCode};
-use rolegate_auth_client::{CallError, Reason, User, axum::RequiredRoles, is_api_key};
+use rolegate_auth_client::{CallError, Reason, User, axum::RequiredRoles};
 use rolegate_http_server::clients::client_key;
-use rolegate_proto::Authorization;
+use rolegate_proto::authorization::{bearer_token, is_api_key};
 use rolegate_telemetry::{audit_line, log_once::LogOnce, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
@@ -39,22 +39,19 @@ impl From<&User> for Actor {
 impl Actor {
     /// Reads a token that auth-service has verified. It refuses a role only after that.
     fn of(token: &SecretString) -> Option<Self> {
-        let claims = token.expose_secret().split('.').nth(1)?;
-        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()
+        unverified_claims(token.expose_secret())
     }
 }
 
 /// The token in an `Authorization` header.
 fn credential(authorization: Option<HeaderValue>) -> Option<SecretString> {
-    match Authorization::parse(authorization?.as_bytes())? {
-        Authorization::Bearer(token) => Some(token),
-        Authorization::Basic { .. } => None,
-    }
+    bearer_token(authorization?.as_bytes()).map(SecretString::from)
 }
 
 /// The part of an API key that lists show.
 fn key_prefix(credential: &SecretString) -> Option<String> {
-    is_api_key(credential).then(|| credential.expose_secret().chars().take(8).collect())
+    let credential = credential.expose_secret();
+    is_api_key(credential).then(|| credential.chars().take(8).collect())
 }
 
 /// Records the response if it is a denial. Call it within the request's context.
