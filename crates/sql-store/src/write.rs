@@ -103,9 +103,11 @@ pub(crate) async fn run<T: Send + 'static>(
                 StoreError::ReadOnly(cause.into())
             })
         }
-        // The server has not answered the commit.
+        // The server has not answered the commit. A statement that a pooler mixed up was refused.
         Err(StoreError::Unavailable(error))
-            if caller.0.was_sent() && error.as_database_error().is_none() =>
+            if caller.0.was_sent()
+                && error.as_database_error().is_none()
+                && !matches!(*error, Error::Configuration(_)) =>
         {
             let problem = "the connection to the database broke during the commit";
             Err(StoreError::OutcomeUnknown(problem, Some(error)))

@@ -1,5 +1,6 @@
 use super::{Commit, run};
 use crate::{STATEMENT_TIMEOUT, StoreError, write::WriteHealth};
+use sqlx::{Connection as _, PgConnection};
 use std::{future::pending, time::Duration};
 use tokio::{
     sync::oneshot,
@@ -96,4 +97,21 @@ async fn outcome_is_unknown_if_the_connection_or_the_disk_fails_after_the_commit
         let error = outcome.expect_err("the connection broke");
         assert_eq!(error.is_outcome_unknown(), is_sent, "{error}");
     }
+}
+
+#[tokio::test]
+async fn statement_that_a_pooler_mixed_up_was_not_run() {
+    let database = postgres_cluster::Database::create().await;
+    let (health, commit) = (WriteHealth::new("test", "hint"), Commit::default());
+    let mut connection = PgConnection::connect(database.url().as_str()).await.expect("connected");
+    let sending = commit.clone();
+    let write = async move {
+        let statement = || sqlx::query("SELECT $1::bigint").bind(1_i64);
+        statement().execute(&mut connection).await?;
+        sqlx::raw_sql("DEALLOCATE ALL").execute(&mut connection).await?;
+        sending.send()?;
+        statement().execute(&mut connection).await.map(drop)
+    };
+    let outcome = run("test", &health, commit, deadline(), pending(), write).await;
+    assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "{outcome:?}");
 }
