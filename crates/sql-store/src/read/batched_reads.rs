@@ -7,7 +7,7 @@
 
 use super::reads::Timed;
 use crate::{StoreError, metrics};
-use futures_util::future::{BoxFuture, try_join};
+use futures_util::{StreamExt as _, future::BoxFuture, stream};
 use rolegate_batcher::{Batcher, Limits};
 use rolegate_telemetry::metrics::observe_size;
 use std::{collections::HashMap, fmt, hash::Hash, sync::Arc, time::Duration};
@@ -21,6 +21,10 @@ const LIMITS: Limits = Limits {
     stall_timeout: Duration::from_millis(20),
     max_in_flight_stalled: 4,
 };
+
+/// Statements at the same time for the parts of a batch that was spoilt, so that a table full of
+/// unreadable rows leaves connections to others.
+const MAX_PARTS_IN_FLIGHT: usize = 8;
 
 /// Reads of rows `R` of a store `S` by unique keys `K`. Clones share their statements.
 pub struct BatchedReads<S: ?Sized, K, R> {
@@ -101,28 +105,46 @@ where
     K: Eq + Hash + Clone + Send + Sync,
     R: Send,
 {
-    /// Of keys that spoil their statement the halves are read, at the same time, down to single keys. Any
-    /// other error is that of all.
-    fn read<'a>(&'a self, keys: &'a [K]) -> BoxFuture<'a, Result<RowsByKey<K, R>, StoreError>> {
-        Box::pin(async move {
-            match (self.read)(&self.store, keys).await {
-                Ok(Timed { at, value }) => {
-                    let rows = value.into_iter().map(|row| ((self.key_of)(&row), Ok(row)));
-                    Ok(Timed { at, value: rows.collect() })
-                }
-                Err(error) if !error.is_of_data() => Err(error),
-                Err(error) if let [key] = keys => {
-                    Ok(Timed { at: u64::MAX, value: HashMap::from([(key.clone(), Err(error))]) })
-                }
-                Err(_) => {
-                    let (first, second) = keys.split_at(keys.len() / 2);
-                    let (mut rows, others) = try_join(self.read(first), self.read(second)).await?;
-                    rows.value.extend(others.value);
-                    // The earlier of the times is right for the rows of both.
-                    Ok(Timed { at: rows.at.min(others.at), value: rows.value })
+    async fn read(&self, keys: &[K]) -> Result<RowsByKey<K, R>, StoreError> {
+        match (self.read)(&self.store, keys).await {
+            Ok(Timed { at, value }) => Ok(Timed { at, value: self.by_key(value).collect() }),
+            Err(error) if error.is_of_data() => Ok(Box::pin(self.read_parts(keys, error)).await),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Of keys that spoil their statement the halves are read, down to single keys. Any other error is
+    /// that of all keys of its statement.
+    async fn read_parts(&self, keys: &[K], error: StoreError) -> RowsByKey<K, R> {
+        // The earliest of the times is right for the rows of all parts.
+        let mut rows = Timed { at: u64::MAX, value: HashMap::with_capacity(keys.len()) };
+        let mut outcomes = vec![(keys, Err(error))];
+        while !outcomes.is_empty() {
+            let mut parts = Vec::new();
+            for (part, outcome) in outcomes {
+                match outcome {
+                    Ok(Timed { at, value }) => {
+                        rows.at = rows.at.min(at);
+                        rows.value.extend(self.by_key(value));
+                    }
+                    Err(error) if error.is_of_data() && part.len() > 1 => {
+                        let (first, second) = part.split_at(part.len() / 2);
+                        parts.extend([first, second]);
+                    }
+                    Err(error) => {
+                        rows.value.extend(part.iter().map(|key| (key.clone(), Err(error.clone()))));
+                    }
                 }
             }
-        })
+            let read = |part| async move { (part, (self.read)(&self.store, part).await) };
+            let reads: Vec<_> = parts.into_iter().map(read).collect();
+            outcomes = stream::iter(reads).buffer_unordered(MAX_PARTS_IN_FLIGHT).collect().await;
+        }
+        rows
+    }
+
+    fn by_key(&self, rows: Vec<R>) -> impl Iterator<Item = (K, Result<R, StoreError>)> {
+        rows.into_iter().map(|row| ((self.key_of)(&row), Ok(row)))
     }
 }
 
@@ -155,10 +177,13 @@ mod tests {
 
     const ROUND_TRIP: Duration = Duration::from_millis(1);
 
-    /// The key 5 spoils a statement, and the statement of this number fails for a reason of its own.
+    /// The keys 5 and from 1000 on spoil a statement, and the statement of this number fails for a reason
+    /// of its own.
     #[derive(Default)]
     struct Store {
         statements: AtomicUsize,
+        in_flight: AtomicUsize,
+        most_in_flight: AtomicUsize,
         outage: usize,
     }
 
@@ -167,11 +192,14 @@ mod tests {
     fn read<'a>(store: &'a Store, keys: &'a [u32]) -> BoxFuture<'a, Rows> {
         Box::pin(async move {
             let number = store.statements.fetch_add(1, Ordering::SeqCst) + 1;
+            let in_flight = store.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
+            store.most_in_flight.fetch_max(in_flight, Ordering::SeqCst);
             sleep(ROUND_TRIP).await;
+            store.in_flight.fetch_sub(1, Ordering::SeqCst);
             if number == store.outage {
                 Err(StoreError::TimedOut)
-            } else if keys.contains(&5) {
-                Err(StoreError::Failed(Arc::new(Error::Decode("key 5".into()))))
+            } else if keys.iter().any(|key| *key == 5 || *key >= 1000) {
+                Err(StoreError::Failed(Arc::new(Error::Decode("spoilt".into()))))
             } else {
                 Ok(Timed { at: 7, value: keys.iter().copied().filter(|key| *key != 6).collect() })
             }
@@ -204,11 +232,30 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn outage_fails_all() {
-        for outage in [1, 3] {
-            let (_, reads) = reads(outage);
-            let found = reads.get_all((0..64).collect()).await;
-            assert!(matches!(found, Err(StoreError::TimedOut)), "{found:?}");
+    async fn outage_fails_the_keys_of_its_statement() {
+        let (_, reads) = reads(1);
+        let found = reads.get_all((0..64).collect()).await;
+        assert!(matches!(found, Err(StoreError::TimedOut)), "{found:?}");
+        // The second statement is that of the first half, and the third that of the second.
+        let (_, reads) = self::reads(3);
+        let found = reads.get_all((0..64).collect()).await.expect("read in part");
+        assert_eq!(found.at, 7);
+        for key in (0..64).filter(|key| *key != 6) {
+            let row = found.value.get(&key).expect("an outcome");
+            match key {
+                5 => assert!(row.as_ref().is_err_and(StoreError::is_of_data), "{row:?}"),
+                32.. => assert!(matches!(row, Err(StoreError::TimedOut)), "{key}: {row:?}"),
+                _ => assert_eq!(row.as_ref().ok(), Some(&key)),
+            }
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn unreadable_rows_leave_connections_to_others() {
+        let (store, reads) = reads(0);
+        let found = reads.get_all((1000..1256).collect()).await.expect("read");
+        assert_eq!(found.value.len(), 256);
+        assert!(found.value.values().all(Result::is_err));
+        assert_eq!(store.most_in_flight.load(Ordering::SeqCst), super::MAX_PARTS_IN_FLIGHT);
     }
 }
