@@ -80,14 +80,23 @@ impl Monitor {
         Self { service, address, connector, origin, calls, reconnect }
     }
 
-    /// Connects once. Whether the replica serves, or why it cannot be reached.
+    /// Whether the replica serves, or why it cannot be reached. A write that fails first can hide the
+    /// alert of TLS that explains it, so that a broken connection is tried again.
     pub(crate) async fn ask_health(&self) -> Result<bool, String> {
-        match timeout(HEALTH_TIMEOUT, self.connect()).await {
-            Ok(Ok((_connection, (status, _updates)))) => {
-                Ok(status.status() == ServingStatus::Serving)
+        let mut attempts = 3;
+        loop {
+            attempts -= 1;
+            let problem = match timeout(HEALTH_TIMEOUT, self.connect()).await {
+                Ok(Ok((_connection, (status, _updates)))) => {
+                    return Ok(status.status() == ServingStatus::Serving);
+                }
+                Ok(Err(error @ ConnectError::Stream(_))) => return Err(self.describe(&error)),
+                Ok(Err(error)) => self.describe(&error),
+                Err(_elapsed) => return Err(io::ErrorKind::TimedOut.to_string()),
+            };
+            if attempts == 0 || problem.contains("alert") {
+                return Err(problem);
             }
-            Ok(Err(error)) => Err(self.describe(&error)),
-            Err(_elapsed) => Err(io::ErrorKind::TimedOut.to_string()),
         }
     }
 }
