@@ -8,7 +8,7 @@ use crate::{
     audit::{AuthMethod, By, Change, Write},
     call_origin::CallOrigin,
     password::Password,
-    store::{UserStore, WriteError, Writer},
+    store::{StoreError, UserStore, WriteError, Writer},
     user::{MAX_STEP_SECONDS, User},
 };
 use rolegate_proto::Role;
@@ -100,7 +100,8 @@ impl Accounts {
 }
 
 /// Sets a password and revokes the tokens. Once more after a slow write: until it was done, logins with
-/// the old password may have been issued tokens later than its revocation time.
+/// the old password may have been issued tokens later than its revocation time. If that fails, the
+/// password is new, but such tokens may be left: the outcome is unknown.
 pub(crate) async fn set_password(
     store: &dyn UserStore,
     user_id: i64,
@@ -115,6 +116,10 @@ pub(crate) async fn set_password(
     let owner = Writer::Owner { seen: user.tokens_not_before };
     match store.set_password(user_id, hash, owner).await {
         Err(WriteError::UserNotFound) => Ok(user),
+        Err(WriteError::Store(error)) => {
+            tracing::warn!(%error, user_id, "tokens of the old password may be valid");
+            Err(StoreError::OutcomeUnknown("the tokens were not revoked again", None).into())
+        }
         again => again,
     }
 }

@@ -31,7 +31,7 @@ impl Accounts {
         }
         let username = Username::of_new_user(username)?;
         let password = self.policy.passwords.check(password)?;
-        let _slot = self.hasher.admit(origin).await?;
+        let _slot = self.hasher.admit_registration(origin).await?;
         // Per address, whatever the username; never refunded, because each costs a hash.
         let attempt = self.registrations.acquire("", origin.client_key(), Instant::now());
         drop(attempt.inspect_err(|_| metrics::limit_exceeded("registration"))?);

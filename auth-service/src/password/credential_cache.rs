@@ -99,8 +99,9 @@ impl CredentialCache {
     ) -> Result<bool, E> {
         let cell = self.in_flight.get_with(key, Arc::default);
         let outcome = cell.get_or_try_init(|| check).await.copied();
-        // Others wait for the cell of a failed check.
-        if outcome.is_ok() || Arc::strong_count(&cell) <= 2 {
+        // Others wait for the cell of a failed check. A cell of a later check stays.
+        let is_over = outcome.is_ok() || Arc::strong_count(&cell) <= 2;
+        if is_over && self.in_flight.get(&key).is_some_and(|now| Arc::ptr_eq(&now, &cell)) {
             self.in_flight.invalidate(&key);
         }
         outcome

@@ -13,9 +13,12 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::{
-    sync::{Semaphore, oneshot},
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
     time::timeout_at,
 };
+
+/// When to try again after the system had no thread to give.
+const NO_THREAD: Duration = Duration::from_secs(1);
 
 /// The checks that run or wait. Work is the CPU time of a check, as the iterations of bcrypt that all lanes
 /// of one thread together do in that time.
@@ -63,8 +66,8 @@ impl ForeignChecks {
     ) -> Result<Timed<bool>, EngineError> {
         let submitted = Instant::now();
         let pending = self.admit(work, client, deadline, per_second)?;
-        let permit = Arc::clone(&self.running).acquire_owned();
-        let Ok(Ok(permit)) = timeout_at(deadline.into(), permit).await else {
+        let permit = self.wait_for_place(work, submitted, deadline, per_second).await;
+        let Some(permit) = permit else {
             lock(&self.counters).expired += 1;
             return Err(EngineError::DeadlinePassed);
         };
@@ -78,12 +81,32 @@ impl ForeignChecks {
             drop((permit, pending));
             let _ = answer.send(Timed { value, waited, ran: started.elapsed() });
         };
-        // Without a thread, as by a panic, there is no answer.
-        let _ = thread::Builder::new().name("password".to_owned()).spawn(run);
+        if let Err(error) = thread::Builder::new().name("password".to_owned()).spawn(run) {
+            tracing::error!(%error, "no thread for a check of an imported hash");
+            lock(&self.counters).refused += 1;
+            return Err(EngineError::Refused { retry_after: NO_THREAD, is_full: true });
+        }
         let outcome = answered.await;
         let mut counters = lock(&self.counters);
         *(if outcome.is_ok() { &mut counters.completed } else { &mut counters.panics }) += 1;
         outcome.map_err(|_| EngineError::Lost)
+    }
+
+    /// A place to run, while the check can still end before its deadline. Where one is free, the check
+    /// always runs: the machine may be faster than it was.
+    async fn wait_for_place(
+        &self,
+        work: u64,
+        now: Instant,
+        deadline: Instant,
+        per_second: u64,
+    ) -> Option<OwnedSemaphorePermit> {
+        if let Ok(permit) = Arc::clone(&self.running).try_acquire_owned() {
+            return Some(permit);
+        }
+        let runs = time(work, per_second) * self.threads;
+        let latest = deadline.checked_sub(runs).unwrap_or(now);
+        timeout_at(latest.into(), Arc::clone(&self.running).acquire_owned()).await.ok()?.ok()
     }
 
     /// As the engine admits a job to its lanes: by the time in which it would be done, where the work that
@@ -97,9 +120,9 @@ impl ForeignChecks {
     ) -> Result<Pending, EngineError> {
         let mut pending = lock(&self.pending);
         let own = pending.get(&client).copied().unwrap_or(0);
-        let time = |work: u64| Duration::from_millis(work.saturating_mul(1000) / per_second.max(1));
-        // The lanes have half of its core.
-        let done = time(pending.values().sum::<u64>() + own) + time(work) * self.threads * 2;
+        let before = time(pending.values().sum::<u64>() + own, per_second);
+        // The lanes have half of each core.
+        let done = (before + time(work, per_second) * self.threads) * 2;
         let due = deadline.saturating_duration_since(Instant::now()) / 5 * 4;
         let overrun = done.saturating_sub(due);
         if self.running.available_permits() == 0 && !overrun.is_zero() {
@@ -110,6 +133,11 @@ impl ForeignChecks {
         *pending.entry(client).or_default() += work;
         Ok(Pending { all: Arc::clone(&self.pending), client, work })
     }
+}
+
+/// How long this work takes on all threads together.
+fn time(work: u64, per_second: u64) -> Duration {
+    Duration::from_millis(work.saturating_mul(1000) / per_second.max(1))
 }
 
 impl Drop for Pending {

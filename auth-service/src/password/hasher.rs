@@ -10,8 +10,8 @@ use rolegate_http_server::clients::{ClientSlot, ClientSlots, MAX_LOGINS_PER_CLIE
 use rolegate_proto::RefusalScope;
 use rolegate_telemetry::traces;
 use secrecy::{ExposeSecret, SecretString};
-use std::{io, sync::Arc, time::Duration};
-use tokio::task::JoinSet;
+use std::{io, pin::pin, sync::Arc, time::Duration};
+use tokio::time::timeout_at;
 
 /// Hashes and verifies passwords. Clones share the engine.
 #[derive(Clone, Debug)]
@@ -100,11 +100,21 @@ impl Hasher {
         stats
     }
 
-    /// A client's place for one password, or a refusal if a password would be refused now. Called before
+    /// A client's place for one check, or a refusal if a password would be refused now. Called before
     /// other work of a request, so that refusals under load are cheap and do not depend on the user.
     pub async fn admit(&self, origin: CallOrigin) -> Result<ClientSlot, HashError> {
         let client = origin.client_key();
         let slot = self.slots.acquire(client).ok_or(NO_SLOT)?;
+        self.engine.check_admission(self.cost, client.into(), origin.deadline).await?;
+        Ok(slot)
+    }
+
+    /// A client's place for a registration. One beyond the client's share waits for its turn: a form that
+    /// many people use at a time may have one address.
+    pub async fn admit_registration(&self, origin: CallOrigin) -> Result<ClientSlot, HashError> {
+        let client = origin.client_key();
+        let turn = timeout_at(origin.deadline.into(), self.slots.of(client).acquire_owned());
+        let slot = turn.await.ok().and_then(Result::ok).ok_or(NO_SLOT)?;
         self.engine.check_admission(self.cost, client.into(), origin.deadline).await?;
         Ok(slot)
     }
@@ -186,14 +196,23 @@ impl Hasher {
         let (password, work) = (password.secret().clone(), stored.work());
         let check = move || stored.matches(password.expose_secret());
         let per_second = self.engine.stats().iterations_per_second;
-        let mut padding = JoinSet::new();
-        padding.spawn(self.engine.verify(b"", None, self.cost, client.into(), deadline));
-        let checked = self.foreign.run(check, work, client, deadline, per_second).await;
-        if !matches!(checked, Ok(Timed { value: true, .. })) {
+        let padding = self.engine.verify(b"", None, self.cost, client.into(), deadline);
+        let checked = self.foreign.run(check, work, client, deadline, per_second);
+        let (mut padding, mut checked) = (pin!(padding), pin!(checked));
+        let (checked, is_padded) = tokio::select! {
+            biased;
+            // Refused or late, as the check of a hash of bcrypt would be.
+            padded = &mut padding => {
+                padded?;
+                (checked.await?, true)
+            }
+            checked = &mut checked => (checked?, false),
+        };
+        if !checked.value && !is_padded {
             // An error here would refund the attempt of a wrong guess.
-            let _ = padding.join_next().await;
+            let _ = padding.await;
         }
-        let is_match = observe(checked?);
+        let is_match = observe(checked);
         Ok(Verification { is_match, needs_rehash: is_match && can_rehash })
     }
 }

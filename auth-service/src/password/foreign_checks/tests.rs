@@ -74,8 +74,8 @@ async fn as_many_checks_run_as_there_are_threads_and_the_next_waits() {
 #[tokio::test]
 async fn a_check_that_would_be_late_is_refused_at_once_and_one_of_another_client_is_not() {
     let checks = Checks::new();
-    // Eight of ten seconds, of which a client with checks leaves half to others.
-    let held: Vec<_> = (0..2).map(|_| checks.start(2000, ANN)).collect();
+    // Eight of ten seconds beside the lanes, of which a client with checks leaves half to others.
+    let held: Vec<_> = (0..2).map(|_| checks.start(1000, ANN)).collect();
     checks.running(2).await;
     let (refused, _end) = checks.start(10, ANN);
     let Err(EngineError::Refused { retry_after, is_full: false }) = refused.await.expect("done")
@@ -107,6 +107,24 @@ async fn a_check_that_waits_until_its_deadline_does_not_run() {
     assert_eq!(late, Err(EngineError::DeadlinePassed));
     assert_eq!(checks.stats().expired, 1);
     drop(held);
+}
+
+#[tokio::test]
+async fn a_check_that_waits_until_it_cannot_end_in_time_does_not_run() {
+    let checks = Checks::new();
+    let held: Vec<_> = (0..2).map(|_| checks.start(1, ANN)).collect();
+    checks.running(2).await;
+    let began = Instant::now();
+    let deadline = began + Duration::from_secs(30);
+    // 29.9 of 30 seconds on its thread; a lane that is free would take the check at once.
+    let work = 14_950;
+    let pending = checks.0.admit(1, BOB, deadline, SPEED).expect("admitted");
+    let late = tokio::time::timeout(
+        Duration::from_secs(5),
+        checks.0.wait_for_place(work, began, deadline, SPEED),
+    );
+    assert!(late.await.expect("before its deadline").is_none());
+    drop((pending, held));
 }
 
 #[tokio::test]
