@@ -1,0 +1,61 @@
+use crate::server::{GrpcServer, HostedStore};
+use async_trait::async_trait;
+use rolegate_http_server::readiness::Readiness;
+use rolegate_program::{cidr_set::CidrSet, shutdown::Shutdown};
+use std::{
+    error::Error,
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tonic::{Request, service::Routes};
+use tonic_health::{
+    pb::{HealthCheckRequest, health_server::Health as _},
+    server::HealthService,
+};
+
+/// Answers at once, until it is stuck.
+#[derive(Default)]
+struct Store(AtomicBool);
+
+#[async_trait]
+impl HostedStore for Store {
+    async fn check(&self) -> Result<Option<Arc<str>>, Box<dyn Error + Send + Sync>> {
+        if self.0.load(Ordering::Relaxed) {
+            pending::<()>().await;
+        }
+        Ok(None)
+    }
+
+    async fn close(&self) {}
+}
+
+async fn status(server: &GrpcServer<Store>) -> &'static str {
+    let health = HealthService::from_health_reporter(server.health.clone());
+    let response = health.check(Request::new(HealthCheckRequest::default())).await;
+    response.expect("a status").into_inner().status().as_str_name()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_does_not_answer_does_not_delay_the_end_of_health() {
+    let store = Arc::new(Store::default());
+    let (trusted, shutdown) = (CidrSet::default(), Shutdown::new());
+    let server = GrpcServer::new(Routes::default(), "test", &[], trusted, Arc::clone(&store)).await;
+    let readiness = Readiness::new(&shutdown);
+    let ends = async {
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        assert_eq!(status(&server).await, "SERVING");
+        store.0.store(true, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let lame_duck = shutdown.begin(Duration::from_secs(2));
+        let soon = async {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            assert_eq!(status(&server).await, "NOT_SERVING");
+        };
+        tokio::join!(lame_duck, soon);
+    };
+    tokio::join!(server.monitor_store(readiness, &shutdown, &shutdown), ends);
+}
