@@ -4,8 +4,10 @@ mod api_keys;
 mod key_usage;
 
 use super::{
-    NewUser, StoreError, UserFilter, UserStore, WriteError, Writer, list_query::list_query,
-    require_admin, tables::TABLES,
+    NewUser, StoreError, UserFilter, UserStore, WriteError, Writer,
+    list_query::list_query,
+    require_admin,
+    tables::{COLUMNS, TABLES},
 };
 use crate::user::{Credentials, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User};
 use async_trait::async_trait;
@@ -18,10 +20,6 @@ use secrecy::{ExposeSecret, SecretString};
 use sqlx::{FromRow, Row};
 use std::sync::Arc;
 
-const SELECT: &str =
-    r#"SELECT id, username, role, tokens_not_before, disabled, tokens_marked_until FROM "user""#;
-const RETURNING: &str =
-    " RETURNING id, username, role, tokens_not_before, disabled, tokens_marked_until";
 /// The new value of a revocation, whose times [`revoking`] appends. It always grows.
 const GROW: &str = "tokens_not_before =
     CASE WHEN tokens_not_before < soon THEN soon ELSE tokens_not_before + 1 END";
@@ -64,11 +62,21 @@ fn revoking(update: Statement) -> Statement {
     update.push(" AS latest FROM (SELECT ").push_now().push(" AS now) AS clock) AS revocation")
 }
 
+/// Returns the users that were written.
+fn returning(write: Statement) -> Statement {
+    write.push(" RETURNING ").push(COLUMNS)
+}
+
 impl SqlStore {
+    /// Users.
+    fn select(&self) -> Statement {
+        self.0.statement("SELECT ").push(COLUMNS).push(r#" FROM "user""#)
+    }
+
     /// Locks the rows of both and of every admin, always in the same order, so that admins who act on
     /// each other cannot deadlock, and admins who leave at the same time see each other leave.
     fn lock(&self, actor: Option<i64>, id: i64) -> Statement {
-        let lock = self.0.statement(SELECT).push(" WHERE id IN ($1, $2)");
+        let lock = self.select().push(" WHERE id IN ($1, $2)");
         let lock = lock.push(" OR (role = 'admin' AND NOT disabled) ORDER BY id").for_update();
         lock.bind(actor.unwrap_or(id)).bind(id)
     }
@@ -121,13 +129,13 @@ impl UserStore for SqlStore {
     async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, WriteError> {
         let sql = r#"INSERT INTO "user" (username, password, role) VALUES ($1, $2, $3)
             ON CONFLICT (username) DO NOTHING"#;
-        let insert = self.0.statement(sql).push(RETURNING);
+        let insert = returning(self.0.statement(sql));
         let insert = insert.bind(user.username).bind(user.password_hash.expose_secret());
         let insert = insert.bind(user.role.as_str());
         let Some(actor) = actor else {
             return self.0.write(insert).await?.pop().ok_or(WriteError::UsernameTaken);
         };
-        let lock = self.0.statement(SELECT).push(" WHERE id = $1").for_update().bind(actor);
+        let lock = self.select().push(" WHERE id = $1").for_update().bind(actor);
         let inserted = self.0.transaction(move |mut connection| {
             Box::pin(async move {
                 let locked = lock.fetch(&mut connection).await?;
@@ -142,16 +150,16 @@ impl UserStore for SqlStore {
     }
 
     async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError> {
-        self.0.read_timed(self.0.statement(SELECT).push(" WHERE id").push_any(ids)).await
+        self.0.read_timed(self.select().push(" WHERE id").push_any(ids)).await
     }
 
     async fn credentials_by_username(
         &self,
         usernames: &[String],
     ) -> Result<Timed<Vec<Credentials>>, StoreError> {
-        let sql = r#"SELECT id, username, role, tokens_not_before, disabled, tokens_marked_until, password
-            FROM "user" WHERE username"#;
-        self.0.read_timed(self.0.statement(sql).push_any(usernames)).await
+        let select = self.0.statement("SELECT ").push(COLUMNS);
+        let select = select.push(r#", password FROM "user" WHERE username"#).push_any(usernames);
+        self.0.read_timed(select).await
     }
 
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
@@ -166,7 +174,7 @@ impl UserStore for SqlStore {
 
     async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError> {
         let update = self.0.statement(r#"UPDATE "user" SET role = $2 WHERE id = $1"#);
-        let update = update.push(RETURNING).bind(id).bind(role.as_str());
+        let update = returning(update).bind(id).bind(role.as_str());
         self.write_as_admin(actor, id, role == Role::Admin, update).await
     }
 
@@ -178,7 +186,7 @@ impl UserStore for SqlStore {
     ) -> Result<User, WriteError> {
         let update = self.0.statement(r#"UPDATE "user" SET disabled = $2"#).bind(id).bind(disabled);
         let update = if disabled { revoking(update.push(", ").push(REVOKE)) } else { update };
-        let update = update.push(" WHERE id = $1").push(RETURNING);
+        let update = returning(update.push(" WHERE id = $1"));
         self.write_as_admin(actor, id, !disabled, update).await
     }
 
@@ -192,7 +200,7 @@ impl UserStore for SqlStore {
         let update = self.0.statement(r#"UPDATE "user" SET "#).bind(id);
         let update = revoking(update.bind(writer.seen().map(seconds_to_store)).push(change));
         let update = update.push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before = $2)");
-        let update = update.push(RETURNING);
+        let update = returning(update);
         match writer.admin() {
             Some(_) => self.write_as_admin(writer.admin(), id, true, update).await,
             None => self.write_user(update).await,
@@ -201,7 +209,7 @@ impl UserStore for SqlStore {
 
     async fn delete(&self, actor: Option<i64>, id: i64) -> Result<User, WriteError> {
         let delete = self.0.statement(r#"DELETE FROM "user" WHERE id = $1"#);
-        self.write_as_admin(actor, id, false, delete.push(RETURNING).bind(id)).await
+        self.write_as_admin(actor, id, false, returning(delete).bind(id)).await
     }
 
     async fn set_password(
@@ -219,7 +227,7 @@ impl UserStore for SqlStore {
         let update = self.0.statement(r#"UPDATE "user" SET password = $2, "#).push(GROW);
         let update = update.bind(id).bind(hash.expose_secret());
         let update = update.bind(writer.seen().map(seconds_to_store)).bind(writer.admin());
-        self.write_user(revoking(update).push(condition).push(RETURNING)).await
+        self.write_user(returning(revoking(update).push(condition))).await
     }
 
     async fn replace_password(
@@ -235,7 +243,7 @@ impl UserStore for SqlStore {
     }
 
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError> {
-        self.0.read(list_query(self.0.statement(SELECT), filter)).await
+        self.0.read(list_query(self.select(), filter)).await
     }
 
     fn status(&self) -> StoreStatus {

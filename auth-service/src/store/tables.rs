@@ -2,6 +2,10 @@
 
 use rolegate_sql_store::{DatabaseUrl, Inspection, OpenError, Probe, Tables};
 
+/// The columns of a user, in the order of their rows.
+pub(super) const COLUMNS: &str =
+    "id, username, role, tokens_not_before, disabled, tokens_marked_until";
+
 /// The tables of auth-service. Applied migrations must not change, not even their comments.
 pub(super) const TABLES: Tables = Tables {
     owner: "auth-service",

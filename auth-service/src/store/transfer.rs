@@ -1,6 +1,6 @@
 //! Moves all users at once, for the commands of an operator. Use cases never do.
 
-use super::tables::TABLES;
+use super::tables::{COLUMNS, TABLES};
 use crate::user::Credentials;
 use rolegate_proto::Role;
 use rolegate_sql_store::{
@@ -14,7 +14,7 @@ use std::collections::HashSet;
 const PAGE: i64 = 1000;
 
 /// The columns of a row to insert, and their types in PostgreSQL.
-const COLUMNS: [(&str, &str); 7] = [
+const INSERTED: [(&str, &str); 7] = [
     ("id", "bigint"),
     ("username", "text"),
     ("password", "text"),
@@ -99,34 +99,28 @@ impl Import<'_> {
         &mut self,
         users: &[UserRecord],
     ) -> Result<HashSet<String>, StoreError> {
-        let (with_id, without): (Vec<_>, Vec<_>) =
-            users.iter().map(Row::of).partition(|row| row.id.is_some());
-        if let Some(highest) = with_id.iter().filter_map(|row| row.id).max() {
+        if let Some(highest) = users.iter().filter_map(|user| user.id).max() {
             self.advance_ids(highest).await?;
         }
-        let mut inserted = HashSet::new();
-        for (rows, insert) in [
-            (
-                with_id,
-                r#"INSERT INTO "user" (id, username, password, role, disabled, tokens_not_before,
-                    tokens_marked_until)
-                SELECT id, username, password, role, disabled, tokens_not_before, tokens_marked_until"#,
-            ),
-            (
-                without,
-                r#"INSERT INTO "user" (username, password, role, disabled, tokens_not_before, tokens_marked_until)
-                SELECT username, password, role, disabled, tokens_not_before, tokens_marked_until"#,
-            ),
-        ] {
-            if rows.is_empty() {
-                continue;
+        let assigned = match self.database {
+            Database::Sqlite(_) => "id",
+            Database::Postgres(_) => {
+                r#"coalesce(id, nextval(pg_get_serial_sequence('"user"', 'id')::regclass))"#
             }
-            let insert = self.database.statement(insert).push_rows(&COLUMNS, &rows);
-            let insert = insert.push(" ON CONFLICT DO NOTHING RETURNING username");
-            let names = self.transaction.fetch::<(String,)>(insert).await?;
-            inserted.extend(names.into_iter().map(|(name,)| name));
-        }
-        Ok(inserted)
+        };
+        let insert = r#"INSERT INTO "user" (id, username, password, role, disabled, tokens_not_before,
+                tokens_marked_until)
+            SELECT "#;
+        let columns =
+            ", username, password, role, disabled, tokens_not_before, tokens_marked_until";
+        // Assigned ids come last, after the given ones: SQLite could assign one that is given to a later row.
+        let mut rows: Vec<_> = users.iter().map(Row::of).collect();
+        rows.sort_by_key(|row| row.id.is_none());
+        let insert = self.database.statement(insert).push(assigned).push(columns);
+        let insert = insert.push_rows(&INSERTED, &rows);
+        let insert = insert.push(" ON CONFLICT DO NOTHING RETURNING username");
+        let names = self.transaction.fetch::<(String,)>(insert).await?;
+        Ok(names.into_iter().map(|(name,)| name).collect())
     }
 
     /// Keeps the database from assigning ids up to `highest`, also to users who register meanwhile: the
@@ -162,9 +156,8 @@ impl Export<'_> {
 }
 
 fn page_after(database: &Database, id: i64) -> Statement {
-    let sql = r#"SELECT id, username, role, tokens_not_before, disabled, tokens_marked_until, password
-        FROM "user" WHERE id > $1 ORDER BY id LIMIT $2"#;
-    database.statement(sql).bind(id).bind(PAGE)
+    let of_page = r#", password FROM "user" WHERE id > $1 ORDER BY id LIMIT $2"#;
+    database.statement("SELECT ").push(COLUMNS).push(of_page).bind(id).bind(PAGE)
 }
 
 /// A record as the statement reads it.

@@ -66,21 +66,18 @@ enum Values {
 
 impl Statement {
     pub(crate) fn postgres(sql: &'static str) -> Self {
-        Self {
-            sql: sql.to_owned(),
-            values: Values::Postgres(PgArguments::default()),
-            encoded: Ok(()),
-            is_lock: false,
-        }
+        Self::new(sql, Values::Postgres(PgArguments::default()))
     }
 
     pub(crate) fn sqlite(sql: &'static str) -> Self {
-        Self {
-            sql: sql.to_owned(),
-            values: Values::Sqlite(SqliteArguments::default()),
-            encoded: Ok(()),
-            is_lock: false,
-        }
+        Self::new(sql, Values::Sqlite(SqliteArguments::default()))
+    }
+
+    fn new(start: &'static str, values: Values) -> Self {
+        // Room for most statements, which are appended piece by piece.
+        let mut sql = String::with_capacity(512);
+        sql.push_str(start);
+        Self { sql, values, encoded: Ok(()), is_lock: false }
     }
 
     /// Appends SQL.
@@ -131,37 +128,6 @@ impl Statement {
                 serde_json::to_string(values)
                     .map_err(Into::into)
                     .and_then(|json| arguments.add(json))
-            }
-        };
-        self.encoded = self.encoded.and(added);
-        self
-    }
-
-    /// Appends a table `name` of two columns with these rows.
-    pub fn push_table(
-        mut self,
-        name: &'static str,
-        columns: [&'static str; 2],
-        rows: &[(i64, i64)],
-    ) -> Self {
-        let number = self.next_placeholder();
-        let [first, second] = columns;
-        let added = match &mut self.values {
-            Values::Postgres(arguments) => {
-                let next = number + 1;
-                let _ =
-                    write!(self.sql, "unnest(${number}, ${next}) AS {name} ({first}, {second})");
-                let (firsts, seconds): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
-                arguments.add(firsts).and_then(|()| arguments.add(seconds))
-            }
-            Values::Sqlite(arguments) => {
-                let _ = write!(
-                    self.sql,
-                    "(SELECT value ->> 0 AS {first}, value ->> 1 AS {second}
-                    FROM json_each(${number})) AS {name}"
-                );
-                let json = serde_json::to_string(rows);
-                json.map_err(Into::into).and_then(|json| arguments.add(json))
             }
         };
         self.encoded = self.encoded.and(added);

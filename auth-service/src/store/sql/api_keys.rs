@@ -1,9 +1,9 @@
 //! API keys in an SQL database.
 
-use super::{SELECT, SqlStore, seconds_to_store, stored_seconds};
+use super::{SqlStore, seconds_to_store, stored_seconds};
 use crate::{
     api_key::{ApiKey, KeyBearer},
-    store::{ApiKeyStore, NewApiKey, StoreError, WriteError, Writer},
+    store::{ApiKeyStore, NewApiKey, StoreError, WriteError, Writer, tables::COLUMNS},
     user::User,
 };
 use async_trait::async_trait;
@@ -17,7 +17,7 @@ const RETURNING: &str =
 #[async_trait]
 impl ApiKeyStore for SqlStore {
     async fn insert_key(&self, key: NewApiKey, writer: Writer) -> Result<ApiKey, WriteError> {
-        let lock = self.0.statement(SELECT).push(" WHERE id = $1").for_update().bind(key.user_id);
+        let lock = self.select().push(" WHERE id = $1").for_update().bind(key.user_id);
         // A statement of its own after the lock: it counts what the transaction before has committed.
         let sql =
             "INSERT INTO api_key (user_id, name, prefix, digest, role, created_at, expires_at)
@@ -45,10 +45,12 @@ impl ApiKeyStore for SqlStore {
         &self,
         digests: &[String],
     ) -> Result<Timed<Vec<KeyBearer>>, StoreError> {
-        let sql = r#"SELECT u.id, u.username, u.role, u.tokens_not_before, u.disabled, u.tokens_marked_until,
-                k.digest, k.id AS key_id, k.role AS key_role, k.expires_at
-            FROM api_key AS k JOIN "user" AS u ON u.id = k.user_id WHERE k.digest"#;
-        self.0.read_timed(self.0.statement(sql).push_any(digests)).await
+        let keys = ", digest, key_id, key_role, expires_at
+            FROM (SELECT user_id, digest, id AS key_id, role AS key_role, expires_at
+                FROM api_key WHERE digest";
+        let select = self.0.statement("SELECT ").push(COLUMNS).push(keys).push_any(digests);
+        let select = select.push(r#") AS k JOIN "user" ON id = user_id"#);
+        self.0.read_timed(select).await
     }
 
     async fn keys_of_user(&self, user_id: i64) -> Result<Vec<ApiKey>, StoreError> {

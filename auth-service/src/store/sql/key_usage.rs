@@ -2,6 +2,7 @@
 
 use rolegate_sql_store::{Database, StoreError};
 use rolegate_telemetry::logs::error_chain;
+use serde::Serialize;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -61,12 +62,19 @@ impl KeyUsage {
 }
 
 async fn write_batch(database: &Database, used: &[(i64, u64)]) -> Result<(), StoreError> {
-    let used: Vec<(i64, i64)> =
-        used.iter().map(|&(id, at)| (id, super::seconds_to_store(at))).collect();
-    let update = database.statement("UPDATE api_key SET last_used_at = used.used_at FROM ");
-    let update = update.push_table("used", ["key_id", "used_at"], &used).push(
-        " WHERE id = used.key_id AND (last_used_at IS NULL OR last_used_at < used.used_at)
-            RETURNING id",
+    let used: Vec<_> = used
+        .iter()
+        .map(|&(key_id, at)| KeyUse { key_id, used_at: super::seconds_to_store(at) })
+        .collect();
+    let update = database.statement("UPDATE api_key SET last_used_at = r.used_at");
+    let update = update.push_rows(&[("key_id", "bigint"), ("used_at", "bigint")], &used).push(
+        " AND id = r.key_id AND (last_used_at IS NULL OR last_used_at < r.used_at) RETURNING id",
     );
     database.write::<(i64,)>(update).await.map(drop)
+}
+
+#[derive(Serialize)]
+struct KeyUse {
+    key_id: i64,
+    used_at: i64,
 }

@@ -1,4 +1,4 @@
-use super::{NewUser, SELECT, TABLES, UserFilter, list_query, open, open_beside};
+use super::{COLUMNS, NewUser, TABLES, UserFilter, list_query, open, open_beside};
 use crate::{
     api_key::ApiKey,
     store::{BatchedReads, Credentials, NewApiKey, UserStore, Writer},
@@ -14,7 +14,11 @@ fn system_time() -> u64 {
 
 /// The query plan, one step per line.
 async fn plan(database: &Database, filter: &UserFilter) -> String {
-    let explain = database.statement("EXPLAIN QUERY PLAN ").push(SELECT);
+    let explain = database
+        .statement("EXPLAIN QUERY PLAN ")
+        .push("SELECT ")
+        .push(COLUMNS)
+        .push(r#" FROM "user""#);
     let steps = database.read::<(i64, i64, i64, String)>(list_query(explain, filter)).await;
     steps.expect("explained").into_iter().map(|(.., step)| step).collect::<Vec<_>>().join("\n")
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 on_both_stores!(
     ids_are_kept_and_later_ones_are_greater,
+    assigned_ids_are_greater_than_those_of_later_lines,
     a_taken_id_is_an_error,
     an_id_of_two_lines_is_an_error_before_anything_is_inserted,
     an_id_of_a_deleted_user_is_refused_unless_it_is_asked_for,
@@ -39,6 +40,24 @@ async fn ids_are_kept_and_later_ones_are_greater(target: Target) {
     let lines: Vec<_> = users.iter().map(Value::to_string).collect();
     other.import(&lines, &[]).await.expect("imported");
     assert_eq!(other.users().await, users);
+}
+
+async fn assigned_ids_are_greater_than_those_of_later_lines(target: Target) {
+    let store = store::open(&target.url).await.expect("opened");
+    for name in ["ann", "bob"] {
+        let id = target.register(name).await;
+        store.delete(None, id).await.expect("deleted");
+    }
+    store.close().await;
+    let with = |name: &str, id: i64| {
+        json!({ "username": name, "password_hash": HASH, "id": id }).to_string()
+    };
+    let lines = [line("first"), with("three", 3), line("second"), with("one", 1)];
+    target.import(&lines, &["--reuse-ids"]).await.expect("imported");
+    assert_eq!(target.names().await, ["one", "three", "first", "second"]);
+    let ids: Vec<_> = target.users().await.iter().map(|user| user["id"].clone()).collect();
+    assert_eq!(ids, [1, 3, 4, 5]);
+    assert_eq!(target.register("later").await, 6);
 }
 
 async fn a_taken_id_is_an_error(target: Target) {
