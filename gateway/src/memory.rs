@@ -94,6 +94,8 @@ impl ResponseMemory {
             return Ok((content_type, json).into_response());
         }
         let reservation = Arc::new(reserved(reservation.resize(json.len()).await)?);
-        Ok((content_type, reservation.hold(json.into())).into_response())
+        let mut response = (content_type, reservation.hold(json.into())).into_response();
+        reservation.mark(response.extensions_mut());
+        Ok(response)
     }
 }

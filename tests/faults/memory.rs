@@ -3,10 +3,11 @@
 use e2e::{Api, Process, Store, TestApp, TestSetup, eventually, within_bounds};
 use futures_util::future::join_all;
 use serde_json::json;
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpSocket, TcpStream},
+    time::sleep,
 };
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -120,4 +121,31 @@ async fn readers_that_read_nothing_take_no_more_than_their_budget() {
     expect_returned(app.gateway(), idle.0).await;
     expect_returned(app.posts(), idle.1).await;
     assert_eq!(status(send_from("127.0.0.1", &app, PAGE).await).await, "200");
+}
+
+#[tokio::test]
+async fn readers_that_read_slowly_do_not_keep_the_memory_for_which_others_wait() {
+    const PAGE: &str = "GET /posts?limit=50 HTTP/1.1\r\nHost: x\r\n\r\n";
+    let app = TestSetup::split(Store::Sqlite).with("RESPONSE_MEMORY_MIB", "32").start().await;
+    let author = app.user_with_role("ann", "author").await;
+    let posts = app.bearer.with_token(&author.token);
+    for _ in 0..14 {
+        let post = json!({ "title": "t", "content": "🦀".repeat(50_000) });
+        posts.post("/posts", &post).await.expect(201);
+    }
+    let pipelined = PAGE.repeat(4);
+    let read_slowly = async |source: &str| {
+        let mut stream = send_from(source, &app, pipelined.as_bytes()).await;
+        tokio::spawn(async move {
+            while stream.read_exact(&mut [0; 600]).await.is_ok() {
+                sleep(Duration::from_millis(100)).await;
+            }
+        });
+    };
+    let sources = ["127.0.0.1", "127.0.0.2", "127.0.0.3"];
+    join_all(sources.repeat(30).into_iter().map(read_slowly)).await;
+    for _ in 0..10 {
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(status(send_from("127.0.0.4", &app, PAGE.as_bytes()).await).await, "200");
+    }
 }

@@ -12,7 +12,7 @@ use std::{
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf, Take},
-    time::{Sleep, sleep},
+    time::{Instant, Sleep, sleep},
 };
 
 /// From the first byte of a request head to its end.
@@ -21,7 +21,10 @@ pub(crate) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// For a client to accept the rest of what is buffered, or [`MIN_PROGRESS`] of it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Bytes. Fewer within [`WRITE_TIMEOUT`] are a client that only keeps the memory of its response.
+/// Likewise, while others wait for the memory of its response.
+const CONTENDED_WRITE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Bytes. Fewer within these times are a client that only keeps the memory of its response.
 const MIN_PROGRESS: usize = 64 * 1024;
 
 /// Bytes of one read. hyper begins with 8 KiB and doubles its buffer after a read that fills it.
@@ -38,8 +41,21 @@ pub(crate) struct GuardedStream<S> {
     activity: Arc<Activity>,
     /// Runs while a head arrives.
     head: Option<Pin<Box<Sleep>>>,
-    /// Runs from the first byte that the client does not accept, with the bytes that it accepted since.
-    write: Option<(Pin<Box<Sleep>>, usize)>,
+    /// Runs from the first byte that the client does not accept until it has accepted enough.
+    write: Option<PendingWrite>,
+}
+
+struct PendingWrite {
+    since: Instant,
+    accepted: usize,
+    next_look: Pin<Box<Sleep>>,
+}
+
+impl PendingWrite {
+    fn new() -> Self {
+        let next_look = Box::pin(sleep(CONTENDED_WRITE_TIMEOUT));
+        Self { since: Instant::now(), accepted: 0, next_look }
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> GuardedStream<S> {
@@ -60,15 +76,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> GuardedStream<S> {
     ) -> Poll<io::Result<usize>> {
         self.activity.set_blocked(written.is_pending());
         if let Poll::Ready(outcome) = written {
-            if let (Ok(bytes), Some((_, accepted))) = (&outcome, &mut self.write) {
-                *accepted = accepted.saturating_add(*bytes);
+            if let (Ok(bytes), Some(write)) = (&outcome, &mut self.write) {
+                write.accepted = write.accepted.saturating_add(*bytes);
             }
-            self.write.take_if(|(_, accepted)| *accepted >= MIN_PROGRESS);
+            self.write.take_if(|write| write.accepted >= MIN_PROGRESS);
             return Poll::Ready(outcome);
         }
-        let start = || (Box::pin(sleep(WRITE_TIMEOUT)), 0);
-        ready!(self.write.get_or_insert_with(start).0.as_mut().poll(cx));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+        let write = self.write.get_or_insert_with(PendingWrite::new);
+        loop {
+            ready!(write.next_look.as_mut().poll(cx));
+            if write.since.elapsed() >= WRITE_TIMEOUT || self.activity.delays_others() {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            write.next_look.as_mut().reset(Instant::now() + CONTENDED_WRITE_TIMEOUT);
+        }
     }
 }
 

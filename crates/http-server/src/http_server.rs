@@ -109,6 +109,9 @@ fn connection(
                 std::future::pending::<()>().await;
             }
             let mut response = response.await?;
+            if let Some(memory) = response.extensions_mut().remove() {
+                activity.hold(memory);
+            }
             if shutdown.is_lame_duck() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }

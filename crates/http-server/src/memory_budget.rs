@@ -5,13 +5,15 @@
 
 use crate::clients::{ClientSlots, client_key};
 use axum::body::Bytes;
+use http::Extensions;
 use rolegate_telemetry::{
     metrics::{IntCounterVec, IntGaugeVec, before_scrape, counter_vec, gauge_vec, set_count},
     request_context::RequestContext,
 };
 use std::{
+    collections::HashMap,
     net::IpAddr,
-    sync::{Arc, LazyLock},
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::{
@@ -49,6 +51,8 @@ struct Shared {
     share: u32,
     clients: ClientSlots,
     places_to_wait: Semaphore,
+    /// How many requests wait for the share of a client, or for the budget itself (`None`).
+    waiting: Mutex<HashMap<Option<IpAddr>, usize>>,
 }
 
 /// Reserved bytes, free again when this is dropped.
@@ -75,8 +79,15 @@ impl MemoryBudget {
             let free = weak.upgrade().map_or(size, |free| free.available_permits());
             set_count(&reserved, (size - free) * KIB);
         });
-        let (clients, places_to_wait) = (ClientSlots::new(share), Semaphore::new(MAX_WAITING));
-        Self(Arc::new(Shared { name, wait_timeout, free, share, clients, places_to_wait }))
+        Self(Arc::new(Shared {
+            name,
+            wait_timeout,
+            free,
+            share,
+            clients: ClientSlots::new(share),
+            places_to_wait: Semaphore::new(MAX_WAITING),
+            waiting: Mutex::default(),
+        }))
     }
 
     /// Reserves `bytes`, at most half of the budget, for the client of the current request. `None` if
@@ -95,11 +106,10 @@ impl MemoryBudget {
         let Shared { name, wait_timeout, free, clients, places_to_wait, .. } = &*self.0;
         let reserve = async {
             let of_client = match client {
-                Some(client) => Some(clients.of(client).acquire_many_owned(kib).await.ok()?),
+                Some(address) => Some(self.acquire(client, clients.of(address), kib).await?),
                 None => None,
             };
-            // Never closed.
-            let of_all = Arc::clone(free).acquire_many_owned(kib).await.ok()?;
+            let of_all = self.acquire(None, Arc::clone(free), kib).await?;
             Some(Reservation { budget: self.clone(), client, of_all, of_client })
         };
         // Polled only if there is no room.
@@ -117,9 +127,59 @@ impl MemoryBudget {
             }
         }
     }
+
+    /// Takes permits of the share of `client`, or of the budget itself.
+    async fn acquire(
+        &self,
+        client: Option<IpAddr>,
+        free: Arc<Semaphore>,
+        kib: u32,
+    ) -> Option<OwnedSemaphorePermit> {
+        if let Ok(permit) = Arc::clone(&free).try_acquire_many_owned(kib) {
+            return Some(permit);
+        }
+        let _waiting = Waiting::start(&self.0, client);
+        // Never closed.
+        free.acquire_many_owned(kib).await.ok()
+    }
+}
+
+/// One of the requests that wait for the share of this client, or for the budget itself.
+struct Waiting<'a> {
+    budget: &'a Shared,
+    client: Option<IpAddr>,
+}
+
+impl<'a> Waiting<'a> {
+    fn start(budget: &'a Shared, client: Option<IpAddr>) -> Self {
+        *budget.waiting().entry(client).or_default() += 1;
+        Self { budget, client }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.budget.waiting();
+        let others = waiting.remove(&self.client).unwrap_or_default().saturating_sub(1);
+        if others > 0 {
+            waiting.insert(self.client, others);
+        }
+    }
+}
+
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<Option<IpAddr>, usize>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Reservation {
+    /// Whether requests wait for this memory: those of its client for their share, or any for the budget.
+    pub(crate) fn is_contended(&self) -> bool {
+        let waiting = self.budget.0.waiting();
+        waiting.contains_key(&self.client) || waiting.contains_key(&None)
+    }
+
     /// The same for `bytes`: frees the rest, or reserves what is missing as [`MemoryBudget::reserve`]
     /// does. `None`, and all is free, if that much did not become free in time.
     pub async fn resize(mut self, bytes: usize) -> Option<Self> {
@@ -137,6 +197,12 @@ impl Reservation {
             }
         }
         Some(self)
+    }
+
+    /// Marks a response whose body holds this: its connection ends early if the client reads slowly while
+    /// others wait for the memory.
+    pub fn mark(self: &Arc<Self>, response: &mut Extensions) {
+        response.insert(Arc::downgrade(self));
     }
 
     /// The same bytes, which hold the reservation until the last reference to them is dropped.
@@ -158,4 +224,4 @@ impl AsRef<[u8]> for Held {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,10 +1,11 @@
 //! What the connections of a listener do: written by them, read by the accept loop, which closes the one
 //! that has been idle longest when it needs room.
 
+use crate::memory_budget::Reservation;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
@@ -31,13 +32,16 @@ pub(crate) struct Activity {
     state: AtomicU64,
     /// Whether the peer has yet to take some of the response.
     is_blocked: AtomicBool,
+    /// Of the response, until its bytes are written.
+    memory: Mutex<Weak<Reservation>>,
     ticks: Ticks,
 }
 
 impl Activity {
     fn new(ticks: &Ticks) -> Self {
         let state = AtomicU64::new(FIRST_TICK + ticks.load(Relaxed));
-        Self { state, is_blocked: AtomicBool::default(), ticks: Arc::clone(ticks) }
+        let (is_blocked, memory) = (AtomicBool::default(), Mutex::default());
+        Self { state, is_blocked, memory, ticks: Arc::clone(ticks) }
     }
 
     /// Notes that bytes of a request have arrived. `false` if the connection is being closed.
@@ -76,6 +80,17 @@ impl Activity {
     /// Notes whether the peer has yet to take some of the response.
     pub(crate) fn set_blocked(&self, is_blocked: bool) {
         self.is_blocked.store(is_blocked, Relaxed);
+    }
+
+    /// Notes the memory that the response holds until its bytes are written.
+    pub(crate) fn hold(&self, memory: Weak<Reservation>) {
+        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
+    }
+
+    /// Whether others wait for memory that the response still holds.
+    pub(crate) fn delays_others(&self) -> bool {
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        memory.is_some_and(|memory| memory.is_contended())
     }
 
     /// The tick since which the connection is idle.

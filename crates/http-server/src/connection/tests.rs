@@ -1,7 +1,13 @@
 //! The deadlines of a connection.
 
-use super::{GuardedStream, HEAD_TIMEOUT, WRITE_TIMEOUT};
-use crate::open_connections::{Activity, tests::activity};
+use super::{CONTENDED_WRITE_TIMEOUT, GuardedStream, HEAD_TIMEOUT, MIN_PROGRESS, WRITE_TIMEOUT};
+use crate::{
+    memory_budget::{
+        Reservation,
+        tests::{as_client, budget},
+    },
+    open_connections::{Activity, tests::activity},
+};
 use std::{io::ErrorKind, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex},
@@ -77,4 +83,68 @@ async fn each_response_has_its_own_time() {
         server.write_all(&[0; 16]).await.expect("in time");
         server.flush().await.expect("flushed");
     }
+}
+
+/// A response of one client that holds memory, while a request of the other waits for more.
+async fn reserve_and_wait(reader: &str, waiting: &'static str) -> Arc<Reservation> {
+    let budget = budget("test-contended", 2);
+    let held = as_client(reader, budget.reserve(1)).await.expect("free");
+    let other = as_client("192.0.2.9", budget.reserve(1)).await.expect("free");
+    tokio::spawn(async move {
+        assert!(as_client(waiting, budget.reserve(1)).await.is_none());
+        drop(other);
+    });
+    tokio::task::yield_now().await;
+    Arc::new(held)
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_times_out_early_while_others_wait_for_the_memory_of_its_response() {
+    // For all of the budget, or for the share of the reader.
+    for waiting in ["192.0.2.2", "192.0.2.1"] {
+        let (mut client, mut server, activity) = connection();
+        let held = reserve_and_wait("192.0.2.1", waiting).await;
+        activity.hold(Arc::downgrade(&held));
+        tokio::spawn(async move {
+            while client.read_exact(&mut [0]).await.is_ok() {
+                sleep(CONTENDED_WRITE_TIMEOUT / 5).await;
+            }
+        });
+        assert_eq!(time_until_closed(&mut server).await, CONTENDED_WRITE_TIMEOUT, "{waiting}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_keeps_its_time_while_another_client_waits_for_its_own_share() {
+    let (_client, mut server, activity) = connection();
+    let held = reserve_and_wait("192.0.2.1", "192.0.2.9").await;
+    activity.hold(Arc::downgrade(&held));
+    assert_eq!(time_until_closed(&mut server).await, WRITE_TIMEOUT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_does_one_whose_response_is_written() {
+    let (_client, mut server, activity) = connection();
+    let held = reserve_and_wait("192.0.2.1", "192.0.2.2").await;
+    activity.hold(Arc::downgrade(&held));
+    drop(held);
+    assert_eq!(time_until_closed(&mut server).await, WRITE_TIMEOUT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_does_a_client_that_reads_fast_enough() {
+    let (client, server) = duplex(MIN_PROGRESS);
+    let activity = activity();
+    let mut server = GuardedStream::new(server, Arc::clone(&activity));
+    let held = reserve_and_wait("192.0.2.1", "192.0.2.2").await;
+    activity.hold(Arc::downgrade(&held));
+    let mut client = client;
+    tokio::spawn(async move {
+        loop {
+            sleep(CONTENDED_WRITE_TIMEOUT / 2).await;
+            client.read_exact(&mut vec![0; MIN_PROGRESS]).await.expect("sent");
+        }
+    });
+    server.write_all(&vec![0; 8 * MIN_PROGRESS]).await.expect("in time");
+    assert!(held.is_contended());
 }

@@ -7,11 +7,11 @@ use tokio::time::Instant;
 
 const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-fn budget(name: &'static str, kib: usize) -> MemoryBudget {
+pub(crate) fn budget(name: &'static str, kib: usize) -> MemoryBudget {
     MemoryBudget::new(name, kib * KIB, WAIT_TIMEOUT)
 }
 
-async fn as_client<F: Future>(address: &str, work: F) -> F::Output {
+pub(crate) async fn as_client<F: Future>(address: &str, work: F) -> F::Output {
     let client_address = Some(address.parse().expect("an address"));
     RequestContext { request_id: HeaderValue::from_static("id"), client_address }.scope(work).await
 }
@@ -58,6 +58,26 @@ async fn one_client_gets_at_most_half() {
     let start = Instant::now();
     assert!(as_client("192.0.2.2", budget.reserve(50 * KIB)).await.is_some());
     assert!(start.elapsed().is_zero());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_waits_for_its_own_share_disturbs_no_other() {
+    let budget = budget("test-contention", 100);
+    let own = as_client("192.0.2.1", budget.reserve(50 * KIB)).await.expect("free");
+    let other = as_client("192.0.2.2", budget.reserve(10 * KIB)).await.expect("free");
+    let contended = async || {
+        tokio::task::yield_now().await;
+        (own.is_contended(), other.is_contended())
+    };
+    let waits = as_client("192.0.2.1", budget.reserve(1));
+    let (refused, while_waiting) = tokio::join!(waits, contended());
+    assert!(refused.is_none());
+    assert_eq!(while_waiting, (true, false));
+    let waits = as_client("192.0.2.3", budget.reserve(50 * KIB));
+    let (refused, while_waiting) = tokio::join!(waits, contended());
+    assert!(refused.is_none());
+    assert_eq!(while_waiting, (true, true));
+    assert_eq!(contended().await, (false, false));
 }
 
 #[tokio::test(start_paused = true)]
