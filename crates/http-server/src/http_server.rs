@@ -6,10 +6,13 @@ use crate::{
     listener::{Listener, Stream},
     open_connections::{Activity, OpenConnections},
 };
-use axum::{Router, extract::ConnectInfo};
+use axum::{Router, body::Body, extract::ConnectInfo};
 use http::{HeaderValue, Request, header::CONNECTION};
-use http_body_util::BodyExt as _;
-use hyper::{body, server::conn::http1, service::service_fn};
+use hyper::{
+    body::{self, Bytes, Frame, SizeHint},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::{GracefulConnection, GracefulShutdown},
@@ -19,7 +22,14 @@ use rolegate_program::{
     settings::SettingError,
     shutdown::{DRAIN_TIMEOUT, Shutdown},
 };
-use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 use tokio::time::Instant;
 use tower::ServiceExt;
 
@@ -115,14 +125,7 @@ fn connection(
             if shutdown.is_lame_duck() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            let ended = EndRequest(activity);
-            // hyper drops the body when all of it is in the buffers of the connection.
-            Ok::<_, Infallible>(response.map(|body| {
-                body.map_frame(move |frame| {
-                    let _ = &ended;
-                    frame
-                })
-            }))
+            Ok::<_, Infallible>(response.map(|body| ServedBody { body, activity }))
         }
     });
     http1::Builder::new()
@@ -132,12 +135,35 @@ fn connection(
         .serve_connection(TokioIo::new(stream), service)
 }
 
-/// Ends the request of a connection when it is dropped.
-struct EndRequest(Arc<Activity>);
+/// Ends the request when hyper drops it: all of it is in the buffers of the connection.
+struct ServedBody {
+    body: Body,
+    activity: Arc<Activity>,
+}
 
-impl Drop for EndRequest {
+impl body::Body for ServedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for ServedBody {
     fn drop(&mut self) {
-        self.0.end_request();
+        self.activity.end_request();
     }
 }
 

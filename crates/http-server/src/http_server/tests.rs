@@ -1,7 +1,7 @@
 //! Limits of connections.
 
-use crate::listener::Listener;
-use axum::{Router, routing::get};
+use crate::{host_header, listener::Listener};
+use axum::{Router, middleware::from_fn, routing::get};
 use rolegate_program::shutdown::Shutdown;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
@@ -33,7 +33,8 @@ async fn serve(limit: usize) -> (SocketAddr, Arc<Notify>) {
     let router = Router::new()
         .route("/", get(async || "quick"))
         .route("/slow", get(slow))
-        .route("/large", get(async || vec![b'x'; LARGE]));
+        .route("/large", get(async || vec![b'x'; LARGE]))
+        .layer(from_fn(host_header::require));
     tokio::spawn(super::serve(listener, router, Shutdown::new()));
     (address, notify)
 }
@@ -119,4 +120,15 @@ async fn without_an_idle_connection_a_newcomer_waits() {
     slow.notify_one();
     expect(&mut first, "slow").await;
     expect(&mut newcomer, "quick").await;
+}
+
+#[tokio::test]
+async fn a_response_from_outside_the_routes_has_a_content_length() {
+    let (address, _) = serve(1).await;
+    let mut client = connect(address).await;
+    send(&mut client, "GET / HTTP/1.1\r\nHost: a b\r\n\r\n").await;
+    let mut response = String::new();
+    timeout(PATIENCE, client.read_to_string(&mut response)).await.expect("in time").expect("text");
+    assert!(response.starts_with("HTTP/1.1 400"), "{response}");
+    assert!(response.contains("\r\ncontent-length: 59\r\n"), "{response}");
 }
