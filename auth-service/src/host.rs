@@ -8,10 +8,9 @@ use crate::{
     store::{self, UserStore},
     token::{self, KeySource, Tokens},
 };
-use async_trait::async_trait;
 use envoy_types::pb::envoy::service::auth::v3::authorization_server::AuthorizationServer;
 use rolegate_grpc_server::{
-    GrpcServer, HostedStore,
+    GrpcServer,
     message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods},
 };
 use rolegate_program::{cidr_set::CidrSet, program::Failure, settings::SettingError};
@@ -20,7 +19,7 @@ use rolegate_proto::{
 };
 use rolegate_sql_store::{Backoff, DatabaseUrl};
 use rolegate_telemetry::logs::error_chain;
-use std::{error::Error, path::PathBuf, sync::Arc, thread};
+use std::{path::PathBuf, sync::Arc, thread};
 use tokio::task::spawn_blocking;
 use tonic::service::Routes;
 
@@ -54,7 +53,7 @@ pub struct Config {
 
 /// The service: its database is migrated, its admin exists.
 pub struct AuthService {
-    server: GrpcServer<dyn UserStore>,
+    server: GrpcServer,
     keys: KeySource,
     tokens: Tokens,
     blocklist: Option<BlocklistFile>,
@@ -81,7 +80,7 @@ impl AuthService {
         let store = store::open(&config.database).await?;
         let engine = hasher.clone();
         metrics::register(move || engine.stats());
-        rolegate_sql_store::register_metrics(store::NAME, &store, UserStore::status);
+        rolegate_sql_store::register_metrics(store::NAME, &store);
         note_stored_cost(&hasher, &*store).await;
         tracing::info!(
             signing = keyring.signing_kid(),
@@ -110,7 +109,7 @@ impl AuthService {
 
     /// Serves the service and closes its store.
     #[must_use]
-    pub fn server(&self) -> &GrpcServer<dyn UserStore> {
+    pub fn server(&self) -> &GrpcServer {
         &self.server
     }
 
@@ -173,18 +172,6 @@ async fn seed(accounts: &Accounts, password: &AdminPassword) -> Result<(), Failu
 
 pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
     Failure::Other(Box::new(error))
-}
-
-#[async_trait]
-impl HostedStore for dyn UserStore {
-    async fn check(&self) -> Result<Option<Arc<str>>, Box<dyn Error + Send + Sync>> {
-        self.ping().await?;
-        Ok(self.status().write_problem)
-    }
-
-    async fn close(&self) {
-        UserStore::close(self).await;
-    }
 }
 
 impl std::fmt::Debug for AuthService {

@@ -27,7 +27,7 @@ pub(crate) use transfer::{Import, Transfer, UserRecord};
 use crate::user::{Credentials, User};
 use async_trait::async_trait;
 use rolegate_proto::Role;
-use rolegate_sql_store::{StoreStatus, Timed};
+use rolegate_sql_store::Timed;
 use secrecy::SecretString;
 
 /// The label of this store in metrics.
@@ -122,9 +122,6 @@ pub struct UserFilter {
 /// keys. Writes fail with [`WriteError::UserNotFound`] without the user to change.
 #[async_trait]
 pub trait UserStore: ApiKeyStore {
-    /// Succeeds if the database answers a statement.
-    async fn ping(&self) -> Result<(), StoreError>;
-
     /// Inserts a user if `actor` is an admin, or without an actor: a registration, or the operator.
     async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, WriteError>;
 
@@ -182,12 +179,6 @@ pub trait UserStore: ApiKeyStore {
 
     /// Users by ascending id.
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError>;
-
-    /// The state of the connection pools, and of the last write.
-    fn status(&self) -> StoreStatus;
-
-    /// Finishes running statements and closes every connection.
-    async fn close(&self);
 }
 
 /// Checks, with the rows of the user `id`, of `actor` and of all admins, whether `actor` may write. A write

@@ -1,14 +1,9 @@
 //! The service on its host, for this program and for rolegate.
 
-use crate::{
-    grpc::PostsGrpc,
-    posts::Posts,
-    store::{self, PostStore},
-};
-use async_trait::async_trait;
+use crate::{grpc::PostsGrpc, posts::Posts, store};
 use rolegate_auth_client::{AuthClient, DECISIONS, USERNAMES};
 use rolegate_grpc_server::{
-    GrpcServer, HostedStore,
+    GrpcServer,
     message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods},
 };
 use rolegate_http_server::memory_budget::MemoryBudget;
@@ -19,7 +14,6 @@ use rolegate_proto::{
 };
 use rolegate_sql_store::DatabaseUrl;
 use std::{
-    error::Error,
     sync::{Arc, LazyLock},
     time::Duration,
 };
@@ -40,12 +34,12 @@ pub async fn open(
     auth: AuthClient,
     trusted_gateways: CidrSet,
     response_memory_mib: usize,
-) -> Result<GrpcServer<dyn PostStore>, Failure> {
+) -> Result<GrpcServer, Failure> {
     let store = store::open(database).await?;
     // Metrics of the batched calls to auth-service, before the first call.
     LazyLock::force(&DECISIONS);
     LazyLock::force(&USERNAMES);
-    rolegate_sql_store::register_metrics(store::NAME, &store, PostStore::status);
+    rolegate_sql_store::register_metrics(store::NAME, &store);
     let posts = Posts::new(Arc::clone(&store), auth);
     // Not the name that the gateway uses: rolegate has both.
     let memory = MemoryBudget::new("posts", response_memory_mib * 1024 * 1024, WAIT_TIMEOUT);
@@ -56,16 +50,4 @@ pub async fn open(
     let routes = Routes::new(grpc(MAX_MESSAGE));
     let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &WITH_POSTS);
     Ok(GrpcServer::new(routes, SERVICE_NAME, POSTS_DESCRIPTORS, trusted_gateways, store).await)
-}
-
-#[async_trait]
-impl HostedStore for dyn PostStore {
-    async fn check(&self) -> Result<Option<Arc<str>>, Box<dyn Error + Send + Sync>> {
-        self.ping().await?;
-        Ok(self.status().write_problem)
-    }
-
-    async fn close(&self) {
-        PostStore::close(self).await;
-    }
 }

@@ -6,7 +6,7 @@ pub use sql::{inspect, open};
 
 use crate::post::{Post, PostContent};
 use async_trait::async_trait;
-use rolegate_sql_store::{StoreError, StoreStatus};
+use rolegate_sql_store::{Store, StoreError};
 
 /// The label of this store in metrics.
 pub(crate) const NAME: &str = "posts";
@@ -75,10 +75,7 @@ impl PostRows {
 
 /// A database of posts.
 #[async_trait]
-pub trait PostStore: Send + Sync + 'static {
-    /// Succeeds if the database answers a statement.
-    async fn ping(&self) -> Result<(), StoreError>;
-
+pub trait PostStore: Store {
     /// Inserts a post.
     async fn insert(&self, post: NewPost) -> Result<Post, StoreError>;
 
@@ -103,12 +100,6 @@ pub trait PostStore: Send + Sync + 'static {
 
     /// The author of a post; `None` if there is no such post.
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError>;
-
-    /// The state of the connection pools, and of the last write.
-    fn status(&self) -> StoreStatus;
-
-    /// Finishes running statements and closes every connection.
-    async fn close(&self);
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use e2e::{Store, TestDatabase};
 use futures_util::{future::join_all, poll};
-use rolegate_sql_store::{Database, DatabaseUrl, StoreError, Tables, postgres::Pool};
+use rolegate_sql_store::{DatabaseUrl, Engine, StoreError, Tables, postgres::Pool};
 use sqlx::{Connection as _, PgConnection};
 use std::{future::pending, pin::pin};
 use tokio::sync::oneshot;
@@ -19,9 +19,9 @@ async fn open(database: &TestDatabase) -> Pool {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(&file, database.url()).expect("written");
     let url = DatabaseUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
-    match url.open(&TABLES).await.expect("opened") {
-        Database::Postgres(connections) => connections,
-        Database::Sqlite(_) => panic!("not in a file"),
+    match url.open(&TABLES).await.expect("opened").engine {
+        Engine::Postgres(connections) => connections,
+        Engine::Sqlite(_) => panic!("not in a file"),
     }
 }
 

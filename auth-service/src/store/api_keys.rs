@@ -4,7 +4,7 @@ use super::{StoreError, WriteError, Writer};
 use crate::api_key::{ApiKey, KeyBearer};
 use async_trait::async_trait;
 use rolegate_proto::Role;
-use rolegate_sql_store::Timed;
+use rolegate_sql_store::{Store, Timed};
 
 /// A key to insert; the database assigns the id.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub struct NewApiKey {
 
 /// A database of API keys, each of one user.
 #[async_trait]
-pub trait ApiKeyStore: Send + Sync + 'static {
+pub trait ApiKeyStore: Store {
     /// Inserts a key of a user who is not disabled, if the condition of `writer` holds: otherwise a key
     /// could be made with a stolen token after the logout that was to end it.
     async fn insert_key(&self, key: NewApiKey, writer: Writer) -> Result<ApiKey, WriteError>;

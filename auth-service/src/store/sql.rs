@@ -12,10 +12,9 @@ use super::{
 use crate::user::{Credentials, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User};
 use async_trait::async_trait;
 use key_usage::KeyUsage;
+use rolegate_program::program::Failure;
 use rolegate_proto::Role;
-use rolegate_sql_store::{
-    Database, DatabaseUrl, OpenError, Statement, StoreStatus, TableRow, Timed,
-};
+use rolegate_sql_store::{Database, DatabaseUrl, Statement, Store, StoreStatus, TableRow, Timed};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{FromRow, Row};
 use std::sync::Arc;
@@ -35,16 +34,16 @@ const LOWER: &str = "tokens_not_before = CASE WHEN tokens_not_before BETWEEN soo
         ELSE tokens_marked_until + 1 END";
 
 /// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
-pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, OpenError> {
+pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
     open_store(url, true).await
 }
 
 /// Opens the store beside a service, for a command.
-pub(crate) async fn open_beside(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, OpenError> {
+pub(crate) async fn open_beside(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
     open_store(url, false).await
 }
 
-async fn open_store(url: &DatabaseUrl, is_service: bool) -> Result<Arc<dyn UserStore>, OpenError> {
+async fn open_store(url: &DatabaseUrl, is_service: bool) -> Result<Arc<dyn UserStore>, Failure> {
     let database = url.open_with_clock(&TABLES, is_service).await?;
     let key_usage = KeyUsage::start(&database);
     Ok(Arc::new(SqlStore(database, key_usage)))
@@ -121,11 +120,23 @@ impl SqlStore {
 }
 
 #[async_trait]
-impl UserStore for SqlStore {
+impl Store for SqlStore {
     async fn ping(&self) -> Result<(), StoreError> {
-        self.0.ping(r#""user""#).await
+        self.0.ping().await
     }
 
+    fn status(&self) -> StoreStatus {
+        self.0.status()
+    }
+
+    async fn close(&self) {
+        self.1.write(&self.0).await;
+        self.0.close().await;
+    }
+}
+
+#[async_trait]
+impl UserStore for SqlStore {
     async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, WriteError> {
         let sql = r#"INSERT INTO "user" (username, password, role) VALUES ($1, $2, $3)
             ON CONFLICT (username) DO NOTHING"#;
@@ -244,15 +255,6 @@ impl UserStore for SqlStore {
 
     async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError> {
         self.0.read(list_query(self.select(), filter)).await
-    }
-
-    fn status(&self) -> StoreStatus {
-        self.0.status()
-    }
-
-    async fn close(&self) {
-        self.1.write(&self.0).await;
-        self.0.close().await;
     }
 }
 

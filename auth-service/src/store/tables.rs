@@ -1,6 +1,7 @@
 //! The schema, as migrations.
 
-use rolegate_sql_store::{DatabaseUrl, Inspection, OpenError, Probe, Tables};
+use rolegate_program::program::Failure;
+use rolegate_sql_store::{DatabaseUrl, Inspection, Probe, Tables};
 
 /// The columns of a user, in the order of their rows.
 pub(super) const COLUMNS: &str =
@@ -43,6 +44,6 @@ const PROBE: Probe = Probe {
 
 /// Inspects the database, which changes nothing; [`Inspection::answer`] is whether the user `admin`
 /// exists, and [`Inspection::count`] how many users a time in the future locks out.
-pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, OpenError> {
+pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, Failure> {
     url.inspect(&TABLES, Some(PROBE)).await
 }

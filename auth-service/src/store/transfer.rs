@@ -2,9 +2,10 @@
 
 use super::tables::{COLUMNS, TABLES};
 use crate::user::Credentials;
+use rolegate_program::program::Failure;
 use rolegate_proto::Role;
 use rolegate_sql_store::{
-    Database, DatabaseUrl, LongTransaction, OpenError, Statement, StoreError,
+    Database, DatabaseUrl, LongTransaction, Statement, Store as _, StoreError,
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
@@ -56,17 +57,16 @@ pub(crate) struct Export<'d> {
 }
 
 impl Transfer {
-    pub(crate) async fn open(url: &DatabaseUrl) -> Result<Self, OpenError> {
+    pub(crate) async fn open(url: &DatabaseUrl) -> Result<Self, Failure> {
         Ok(Self(url.open(&TABLES).await?))
     }
 
     /// The highest id that was ever assigned, also to a user who is deleted; 0 if there is none.
     pub(crate) async fn highest_id(&self) -> Result<i64, StoreError> {
-        let assigned = match self.0 {
-            Database::Sqlite(_) => "SELECT seq FROM sqlite_sequence WHERE name = 'user'",
-            Database::Postgres(_) => {
-                r#"SELECT pg_sequence_last_value(pg_get_serial_sequence('"user"', 'id')::regclass)"#
-            }
+        let assigned = if self.0.is_postgres() {
+            r#"SELECT pg_sequence_last_value(pg_get_serial_sequence('"user"', 'id')::regclass)"#
+        } else {
+            "SELECT seq FROM sqlite_sequence WHERE name = 'user'"
         };
         let highest = self.0.statement("SELECT coalesce(max(id), 0) FROM (");
         let highest = highest.push(r#"SELECT id FROM "user" UNION ALL "#).push(assigned);
@@ -102,11 +102,10 @@ impl Import<'_> {
         if let Some(highest) = users.iter().filter_map(|user| user.id).max() {
             self.advance_ids(highest).await?;
         }
-        let assigned = match self.database {
-            Database::Sqlite(_) => "id",
-            Database::Postgres(_) => {
-                r#"coalesce(id, nextval(pg_get_serial_sequence('"user"', 'id')::regclass))"#
-            }
+        let assigned = if self.database.is_postgres() {
+            r#"coalesce(id, nextval(pg_get_serial_sequence('"user"', 'id')::regclass))"#
+        } else {
+            "id"
         };
         let insert = r#"INSERT INTO "user" (id, username, password, role, disabled, tokens_not_before,
                 tokens_marked_until)
@@ -127,7 +126,7 @@ impl Import<'_> {
     /// sequence does not follow the transaction. SQLite does so by itself. A jump of a thousand leaves room
     /// for ids that are assigned while the statement runs; shorter ways go step by step.
     async fn advance_ids(&mut self, highest: i64) -> Result<(), StoreError> {
-        if matches!(self.database, Database::Sqlite(_)) {
+        if !self.database.is_postgres() {
             return Ok(());
         }
         let sql = r#"SELECT CASE WHEN $1 - s.last >= 1000 THEN setval(s.sequence, $1)

@@ -24,4 +24,4 @@ mod unfinished;
 pub use caller::{IGNORED as IGNORED_ADDRESSES, is_trusted_caller};
 pub use error_status::{error_status, log_error};
 pub use program::{HostSettings, ServiceProgram};
-pub use server::{GrpcServer, HostedStore, InMemoryStreams, bind};
+pub use server::{GrpcServer, InMemoryStreams, bind};

@@ -1,6 +1,6 @@
 //! A gRPC service that runs as a program of its own.
 
-use crate::{GrpcServer, HostedStore, bind};
+use crate::{GrpcServer, bind};
 use rolegate_grpc_tls::ServerTls;
 use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
 use rolegate_program::{
@@ -47,10 +47,10 @@ impl ServiceProgram {
     /// Opens the service and serves it until `shutdown`. On SIGHUP, reloads the certificate and calls
     /// `reload`. The probes are served before the store is open and until it is closed: a program that
     /// waits for its database or drains is alive.
-    pub async fn run<T, S: HostedStore + ?Sized>(
+    pub async fn run<T>(
         self,
         open: impl Future<Output = Result<T, Failure>>,
-        server: impl Fn(&T) -> &GrpcServer<S>,
+        server: impl Fn(&T) -> &GrpcServer,
         reload_signal: ReloadSignal,
         reload: impl Fn(&T),
         shutdown: Shutdown,

@@ -1,6 +1,6 @@
 //! Readiness and gRPC health that follow the store.
 
-use crate::server::{GrpcServer, HostedStore};
+use crate::GrpcServer;
 use rolegate_http_server::readiness::Readiness;
 use rolegate_program::shutdown::Shutdown;
 use rolegate_telemetry::logs::error_chain;
@@ -9,7 +9,7 @@ use tonic_health::ServingStatus;
 
 const PING_INTERVAL: Duration = Duration::from_secs(1);
 
-impl<S: HostedStore + ?Sized> GrpcServer<S> {
+impl GrpcServer {
     /// Updates `readiness` and gRPC health from the store until `shutdown` begins; then neither is ready.
     /// When `drained` stops, which is when the last caller has finished, health watchers are released.
     pub(crate) async fn monitor_store(
@@ -35,17 +35,18 @@ impl<S: HostedStore + ?Sized> GrpcServer<S> {
     async fn follow_store(&self, readiness: &Readiness) {
         let mut was_healthy = true;
         loop {
-            let outcome = self.store.check().await;
+            let outcome = self.store.ping().await;
             let is_healthy = outcome.is_ok();
             if let (Err(error), true) = (&outcome, was_healthy) {
-                let error = error_chain(&**error);
+                let error = error_chain(error);
                 tracing::error!(error, "not ready: the store is unavailable");
             } else if is_healthy && !was_healthy {
                 tracing::info!("ready: the store is available again");
             }
             was_healthy = is_healthy;
             readiness.set_healthy(is_healthy);
-            readiness.set_write_problem(outcome.ok().flatten());
+            let problem = outcome.ok().and_then(|()| self.store.status().write_problem);
+            readiness.set_write_problem(problem);
             self.set_serving(readiness.is_ready()).await;
             tokio::time::sleep(PING_INTERVAL).await;
         }

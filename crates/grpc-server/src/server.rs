@@ -6,7 +6,6 @@ use crate::{
     connection::{self, Connection, MAX_CONNECTIONS, PREFACE_TIMEOUT},
     message_limits::MAX_MESSAGE,
 };
-use async_trait::async_trait;
 use rolegate_http_server::{listener::Listener, readiness::Readiness};
 use rolegate_program::{
     cidr_set::CidrSet,
@@ -15,7 +14,8 @@ use rolegate_program::{
     settings::SettingError,
     shutdown::{DRAIN_TIMEOUT, Shutdown},
 };
-use std::{error::Error, fmt, io, net::SocketAddr, sync::Arc, time::Duration};
+use rolegate_sql_store::Store;
+use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{io::DuplexStream, sync::mpsc};
 use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tonic::{service::Routes, transport::Server};
@@ -35,29 +35,18 @@ pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, Setti
     Listener::bind(variable, address, MAX_CONNECTIONS.min(descriptors::per_listener())).await
 }
 
-/// What a server needs of the store of its service.
-#[async_trait]
-pub trait HostedStore: Send + Sync + 'static {
-    /// Fails if the database does not answer. The value is why writes fail; `None` if they succeed, or
-    /// none was tried.
-    async fn check(&self) -> Result<Option<Arc<str>>, Box<dyn Error + Send + Sync>>;
-
-    /// Finishes pending statements and closes every connection.
-    async fn close(&self);
-}
-
 /// A gRPC service on an open store.
-pub struct GrpcServer<S: ?Sized> {
+pub struct GrpcServer {
     routes: Routes,
     pub(crate) health: HealthReporter,
     /// The server as a whole, and the service by name (grpc.health.v1).
     pub(crate) health_names: [&'static str; 2],
     /// Callers in these networks are trusted.
     trusted: Arc<CidrSet>,
-    pub(crate) store: Arc<S>,
+    pub(crate) store: Arc<dyn Store>,
 }
 
-impl<S: HostedStore + ?Sized> GrpcServer<S> {
+impl GrpcServer {
     /// Serves the service `name` of these `descriptors`, with health and reflection.
     ///
     /// Accepts request ids, client addresses and traces from callers in the networks `trusted`. Callers
@@ -67,7 +56,7 @@ impl<S: HostedStore + ?Sized> GrpcServer<S> {
         name: &'static str,
         descriptors: &'static [u8],
         trusted: CidrSet,
-        store: Arc<S>,
+        store: Arc<dyn Store>,
     ) -> Self {
         let (reporter, health) = tonic_health::server::health_reporter();
         let health = health.max_decoding_message_size(MAX_MESSAGE);
@@ -153,7 +142,7 @@ impl<S: HostedStore + ?Sized> GrpcServer<S> {
     }
 }
 
-impl<S: ?Sized> fmt::Debug for GrpcServer<S> {
+impl fmt::Debug for GrpcServer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("GrpcServer").finish_non_exhaustive()
     }

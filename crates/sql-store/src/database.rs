@@ -1,46 +1,59 @@
 //! An open database of either engine.
 
 use crate::{
-    QueryFuture, Reads, StoreError, StoreStatus, Timed,
+    QueryFuture, Reads, Store, StoreError, StoreStatus, Tables, Timed,
     postgres::{Pool, fetch_from_primary},
     sqlite::Pools,
-    statement_builder::{Connection, Statement, TableRow},
-    with_timeout,
+    statement::{Connection, Statement, TableRow},
 };
+use async_trait::async_trait;
 use sqlx::Connection as _;
+use std::sync::Arc;
 
 /// An open database whose schema is up to date. Clones share the connections.
 #[derive(Clone, Debug)]
-pub enum Database {
-    /// On a PostgreSQL server.
+pub struct Database {
+    /// Its connections.
+    pub engine: Engine,
+    /// The statement of a ping.
+    ping: Arc<str>,
+}
+
+/// The connections of an open database.
+#[derive(Clone, Debug)]
+pub enum Engine {
+    /// To a PostgreSQL server.
     Postgres(Pool),
-    /// In an SQLite file.
+    /// To an SQLite file.
     Sqlite(Pools),
 }
 
 impl Database {
-    /// A statement that starts with this SQL.
-    pub fn statement(&self, sql: &'static str) -> Statement {
-        match self {
-            Self::Postgres(_) => Statement::postgres(sql),
-            Self::Sqlite(_) => Statement::sqlite(sql),
-        }
+    pub(crate) fn new(engine: Engine, tables: &Tables) -> Self {
+        let table = match engine {
+            Engine::Postgres(_) => tables.marker_in_postgres(),
+            Engine::Sqlite(_) => format!("\"{}\"", tables.marker_table),
+        };
+        let ping = format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 1) AS one");
+        Self { engine, ping: ping.into() }
     }
 
-    /// Succeeds if this table can be read, as requests do.
-    pub async fn ping(&self, table: &'static str) -> Result<(), StoreError> {
-        if let Self::Sqlite(pools) = self {
-            with_timeout(async { pools.check_files() }).await?;
-        }
-        let count = self.statement("SELECT count(*) FROM (SELECT 1 FROM ");
-        self.read::<(i64,)>(count.push(table).push(" LIMIT 1) AS one")).await.map(drop)
+    /// Whether it is on a PostgreSQL server.
+    #[must_use]
+    pub fn is_postgres(&self) -> bool {
+        matches!(self.engine, Engine::Postgres(_))
+    }
+
+    /// A statement that starts with this SQL.
+    pub fn statement(&self, sql: &'static str) -> Statement {
+        Statement::new(sql, self.is_postgres())
     }
 
     /// The rows of a `SELECT`. In PostgreSQL only a primary answers.
     pub async fn read<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
-        match self {
-            Self::Postgres(_) => Ok(self.read_timed(statement).await?.value),
-            Self::Sqlite(pools) => pools.read(statement).await,
+        match &self.engine {
+            Engine::Postgres(_) => Ok(self.read_timed(statement).await?.value),
+            Engine::Sqlite(pools) => pools.read(statement).await,
         }
     }
 
@@ -49,56 +62,47 @@ impl Database {
         &self,
         statement: Statement,
     ) -> Result<Timed<Vec<R>>, StoreError> {
-        match self {
-            Self::Postgres(pool) if pool.reads() == Reads::Quorum => {
-                // Its commit waits for the standby like that of a write, perhaps without an end.
-                let read = pool.write(|connection, commit| {
-                    Box::pin(async move {
-                        commit.send()?;
-                        fetch_from_primary(statement, connection, Reads::Quorum).await
-                    })
-                });
-                read.await.map_err(StoreError::of_read)
-            }
-            Self::Postgres(pool) => {
-                let reads = pool.reads();
-                pool.run(|connection| Box::pin(fetch_from_primary(statement, connection, reads)))
-                    .await
-            }
-            Self::Sqlite(pools) => {
+        let pool = match &self.engine {
+            Engine::Postgres(pool) => pool,
+            Engine::Sqlite(pools) => {
                 let at = pools.now()?;
-                Ok(Timed { at, value: pools.read(statement).await? })
+                return Ok(Timed { at, value: pools.read(statement).await? });
             }
+        };
+        let reads = pool.reads();
+        if reads == Reads::Primary {
+            return pool
+                .run(|connection| Box::pin(fetch_from_primary(statement, connection, reads)))
+                .await;
         }
+        // Its commit waits for the standby like that of a write, perhaps without an end.
+        let read = pool.write(move |connection, commit| {
+            Box::pin(async move {
+                commit.send()?;
+                fetch_from_primary(statement, connection, reads).await
+            })
+        });
+        read.await.map_err(StoreError::of_read)
     }
 
     /// The rows of a statement that writes.
     pub async fn write<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
-        match self {
-            Self::Postgres(pool) if pool.reads() == Reads::Quorum => {
-                self.transaction(|mut connection| {
-                    Box::pin(async move { statement.fetch(&mut connection).await })
+        if let Engine::Postgres(pool) = &self.engine
+            && pool.reads() == Reads::Primary
+        {
+            let write = pool.write(|connection, commit| {
+                Box::pin(async move {
+                    // The server commits a lone statement with its execution.
+                    commit.send()?;
+                    statement.fetch(&mut Connection::Postgres(connection)).await
                 })
-                .await
-            }
-            Self::Postgres(pool) => {
-                pool.write(|connection, commit| {
-                    Box::pin(async move {
-                        // The server commits a lone statement with its execution.
-                        commit.send()?;
-                        statement.fetch(&mut Connection::Postgres(connection)).await
-                    })
-                })
-                .await
-            }
-            Self::Sqlite(pools) => {
-                pools
-                    .write(|writer| {
-                        Box::pin(async { statement.fetch(&mut Connection::Sqlite(writer)).await })
-                    })
-                    .await
-            }
+            });
+            return write.await;
         }
+        let write = self.transaction(|mut connection| {
+            Box::pin(async move { statement.fetch(&mut connection).await })
+        });
+        write.await
     }
 
     /// Runs statements as one transaction. An error rolls back.
@@ -108,10 +112,10 @@ impl Database {
     ) -> Result<T, StoreError> {
         // The futures below each hold it.
         let statements = Box::new(statements);
-        match self {
-            Self::Postgres(pool) => {
+        match &self.engine {
+            Engine::Postgres(pool) => {
                 let begin = pool.reads().begin();
-                pool.write(move |connection, commit| {
+                let write = pool.write(move |connection, commit| {
                     Box::pin(async move {
                         let mut transaction = connection.begin_with(begin).await?;
                         let value = statements(Connection::Postgres(&mut transaction)).await?;
@@ -119,29 +123,36 @@ impl Database {
                         transaction.commit().await?;
                         Ok(value)
                     })
-                })
-                .await
+                });
+                write.await
             }
-            Self::Sqlite(pools) => {
+            Engine::Sqlite(pools) => {
                 pools.write(|writer| statements(Connection::Sqlite(writer))).await
             }
         }
     }
+}
 
-    /// The state of the connection pools, and of the last write.
-    #[must_use]
-    pub fn status(&self) -> StoreStatus {
-        match self {
-            Self::Postgres(pool) => pool.status(),
-            Self::Sqlite(pools) => pools.status(),
+#[async_trait]
+impl Store for Database {
+    async fn ping(&self) -> Result<(), StoreError> {
+        if let Engine::Sqlite(pools) = &self.engine {
+            pools.check_files()?;
+        }
+        self.read::<(i64,)>(Statement::new(&self.ping, self.is_postgres())).await.map(drop)
+    }
+
+    fn status(&self) -> StoreStatus {
+        match &self.engine {
+            Engine::Postgres(pool) => pool.status(),
+            Engine::Sqlite(pools) => pools.status(),
         }
     }
 
-    /// Finishes running statements and closes every connection.
-    pub async fn close(&self) {
-        match self {
-            Self::Postgres(pool) => pool.close().await,
-            Self::Sqlite(pools) => pools.close().await,
+    async fn close(&self) {
+        match &self.engine {
+            Engine::Postgres(pool) => pool.close().await,
+            Engine::Sqlite(pools) => pools.close().await,
         }
     }
 }

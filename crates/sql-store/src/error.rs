@@ -1,34 +1,97 @@
-//! Why a database was not opened.
+//! Why a statement failed, or a database was not opened.
 
-use crate::DatabaseTarget;
-use rolegate_program::{program::Failure, settings::SettingError};
+use crate::sql_error::{FULL, READONLY, is_transient, pooler_problem, postgres_code, sqlite_code};
+use rolegate_batcher::SubmitError;
+use sqlx::Error;
+use std::{io, sync::Arc};
 
-/// Why a database was not opened. Prints as one line that names the setting or the database.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The setting leads to something that is not a database of this service; a retry does not help.
-    #[error(transparent)]
-    Setting(#[from] SettingError),
-    /// The setting may be right: the machine, the network or the server failed.
-    #[error("cannot open {target}: {error}")]
-    Failed {
-        /// The database.
-        target: DatabaseTarget,
-        /// The error of the engine or the system.
-        error: sqlx::Error,
-    },
+/// Why a statement failed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database is unreachable or overloaded; a retry may succeed.
+    #[error("the database is unavailable")]
+    Unavailable(#[source] Arc<Error>),
+    /// No response within [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT).
+    #[error("the database did not respond in time")]
+    TimedOut,
+    /// The database cannot write now. This write was not done.
+    #[error("the database cannot write: {0}")]
+    ReadOnly(Arc<str>),
+    /// The commit was sent, and not answered: within [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT), or
+    /// because the connection or the disk failed. The write may be done, also later.
+    #[error("{0}; the outcome is unknown")]
+    OutcomeUnknown(&'static str, #[source] Option<Arc<Error>>),
+    /// The task that ran the batched read panicked or was cancelled.
+    #[error("the batched read was dropped")]
+    Lost(#[source] SubmitError),
+    /// The database rejected the statement: a bug, or corrupt data.
+    #[error("the database rejected the statement")]
+    Failed(#[source] Arc<Error>),
 }
 
-impl From<OpenError> for Failure {
-    fn from(error: OpenError) -> Self {
-        match error {
-            OpenError::Setting(error) => Self::Setting(error),
-            failed @ OpenError::Failed { .. } => Self::Other(Box::new(failed)),
+impl StoreError {
+    /// Whether one value of the statement, or of the rows that it found, is the reason. The same
+    /// statement may succeed without it.
+    #[must_use]
+    pub fn is_of_data(&self) -> bool {
+        let Self::Failed(error) = self else { return false };
+        match &**error {
+            Error::Encode(_) | Error::Decode(_) | Error::ColumnDecode { .. } => true,
+            // "Data exception".
+            error => postgres_code(error).is_some_and(|code| code.starts_with("22")),
+        }
+    }
+
+    /// The error of a write that read: nothing of it is unknown.
+    pub(crate) fn of_read(self) -> Self {
+        match self {
+            Self::OutcomeUnknown(_, Some(error)) => Self::Unavailable(error),
+            Self::OutcomeUnknown(_, None) | Self::ReadOnly(_) => Self::TimedOut,
+            other => other,
+        }
+    }
+
+    /// Whether the write may be done nevertheless.
+    #[must_use]
+    pub fn is_outcome_unknown(&self) -> bool {
+        matches!(self, Self::OutcomeUnknown(..))
+    }
+
+    /// Whether a retry may succeed.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        !matches!(self, Self::Failed(_))
+    }
+}
+
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        if let Some(READONLY | FULL) = sqlite_code(&error) {
+            // SQLite has rolled back.
+            return Self::ReadOnly(error.to_string().into());
+        }
+        if let Some(problem) = pooler_problem(&error) {
+            let error = Error::Configuration(format!("PostgreSQL {problem}").into());
+            return Self::Unavailable(Arc::new(error));
+        }
+        if is_transient(&error) {
+            Self::Unavailable(Arc::new(error))
+        } else {
+            Self::Failed(Arc::new(error))
         }
     }
 }
 
-/// An [`OpenError`] that does not know its setting yet.
+impl From<SubmitError> for StoreError {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::BatchDropped => Self::Lost(error),
+            SubmitError::QueueFull => Error::Io(io::Error::other(error)).into(),
+        }
+    }
+}
+
+/// Why a database was not opened; does not know its setting yet.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenFailure {
     /// The problem, as it follows the name of the setting.
@@ -40,7 +103,7 @@ pub(crate) enum OpenFailure {
     Unrecognized(String),
     /// The problem of the setting `DATABASE_READS`.
     #[error("{0}")]
-    Reads(String),
+    Reads(&'static str),
     #[error(transparent)]
-    Failed(#[from] sqlx::Error),
+    Failed(#[from] Error),
 }

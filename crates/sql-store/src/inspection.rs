@@ -1,11 +1,16 @@
-//! Reads the state of a database without changing anything, not even its schema.
+//! Reads the state of a database without changing anything, not even its schema, and reports on it for
+//! `doctor`.
 
 use crate::{
-    DatabaseTarget, DatabaseUrl, OpenError, Reads, STATEMENT_TIMEOUT, Schema, Tables,
-    error::OpenFailure, postgres, sqlite,
+    DatabaseTarget, DatabaseUrl, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, postgres,
+    retry::within, sqlite, statement::Connection,
 };
-use sqlx::{Connection, Row, postgres::PgConnectOptions};
-use std::{io, path::Path};
+use rolegate_program::{doctor::Doctor, program::Failure};
+use sqlx::Connection as _;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Far more than time synchronization leaves, far less than the lifetime of an access token.
+const MAX_CLOCK_SKEW_SECONDS: f64 = 5.0;
 
 /// Statements that both engines understand.
 #[derive(Clone, Copy, Debug)]
@@ -40,95 +45,140 @@ impl DatabaseUrl {
         &self,
         tables: &Tables,
         probe: Option<Probe>,
-    ) -> Result<Inspection, OpenError> {
-        let inspect = async {
-            match self.target() {
-                DatabaseTarget::Postgres(servers) => {
-                    in_postgres(servers, tables, self.reads(), probe).await
-                }
-                DatabaseTarget::Sqlite(file) => in_sqlite(file, tables, probe).await,
+    ) -> Result<Inspection, Failure> {
+        let inspected = within("", STATEMENT_TIMEOUT, self.try_inspect(tables, probe)).await;
+        inspected.map_err(|failure| self.failure(failure))
+    }
+
+    async fn try_inspect(
+        &self,
+        tables: &Tables,
+        probe: Option<Probe>,
+    ) -> Result<Inspection, OpenFailure> {
+        match self.target() {
+            DatabaseTarget::Postgres(servers) => {
+                let mut connection = postgres::connect(servers, self.reads()).await?;
+                let takes_writes = "SELECT NOT pg_is_in_recovery()";
+                let takes_writes =
+                    sqlx::query_scalar(takes_writes).fetch_one(&mut connection).await?;
+                let opened = &mut Connection::Postgres(&mut connection);
+                let found = inspect(opened, tables, takes_writes, probe).await?;
+                connection.close().await?;
+                Ok(found)
             }
-        };
-        let inspected = tokio::time::timeout(STATEMENT_TIMEOUT, inspect).await;
-        let inspected = inspected.unwrap_or_else(|_elapsed| {
-            let problem = format!("no answer within {} seconds", STATEMENT_TIMEOUT.as_secs());
-            Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, problem)).into())
-        });
-        inspected.map_err(|failure| self.open_error(failure))
-    }
-}
-
-async fn in_postgres(
-    servers: &[PgConnectOptions],
-    tables: &Tables,
-    reads: Reads,
-    probe: Option<Probe>,
-) -> Result<Inspection, OpenFailure> {
-    let mut connection = postgres::connect(servers).await?;
-    let mut other = postgres::connect(servers).await?;
-    postgres::require_own_sessions(&mut connection, &mut other).await?;
-    other.close().await?;
-    if reads == Reads::Quorum {
-        postgres::require_synchronous(&mut connection).await?;
-    }
-    let sql = "SELECT extract(epoch FROM clock_timestamp())::float8 AS clock,
-        NOT pg_is_in_recovery() AS takes_writes";
-    let row = sqlx::query(sql).fetch_one(&mut connection).await?;
-    let schema = Schema::in_postgres(&mut connection, tables).await?;
-    let clock: f64 = row.try_get("clock")?;
-    let answer = match probe.filter(|_| schema.has_tables()) {
-        Some(probe) => Some(sqlx::query_scalar(probe.answer).fetch_one(&mut connection).await?),
-        None => None,
-    };
-    let count = match probe.filter(|_| schema.has_migrations()) {
-        Some(probe) => {
-            let count = sqlx::query_scalar(probe.count).bind(whole(clock));
-            Some(count.fetch_one(&mut connection).await?)
+            DatabaseTarget::Sqlite(file) => {
+                if !sqlite::file_exists(file).map_err(OpenFailure::Setting)? {
+                    let schema = Schema::Missing { can_create: true };
+                    let (clock, takes_writes, answer, count) = (None, true, None, None);
+                    return Ok(Inspection { schema, clock, takes_writes, answer, count });
+                }
+                let mut connection = sqlite::connect_read_only(file).await?;
+                let metadata = file.metadata().map_err(sqlx::Error::from)?;
+                let takes_writes = !metadata.permissions().readonly();
+                let opened = &mut Connection::Sqlite(&mut connection);
+                let found = inspect(opened, tables, takes_writes, probe).await?;
+                connection.close().await?;
+                Ok(found)
+            }
         }
-        None => None,
-    };
-    let clock = Some(clock);
-    let takes_writes = row.try_get("takes_writes")?;
-    connection.close().await?;
-    Ok(Inspection { schema, clock, takes_writes, answer, count })
-}
-
-async fn in_sqlite(
-    file: &Path,
-    tables: &Tables,
-    probe: Option<Probe>,
-) -> Result<Inspection, OpenFailure> {
-    if !sqlite::file_exists(file).map_err(OpenFailure::Setting)? {
-        let schema = Schema::Missing { can_create: true };
-        return Ok(Inspection {
-            schema,
-            clock: None,
-            takes_writes: true,
-            answer: None,
-            count: None,
-        });
     }
-    let mut connection = sqlite::connect_read_only(file).await?;
-    let schema = Schema::in_sqlite(&mut connection, tables).await?;
-    let clock = sqlite::clock::read(&mut connection).await?;
-    let answer = match probe.filter(|_| schema.has_tables()) {
-        Some(probe) => Some(sqlx::query_scalar(probe.answer).fetch_one(&mut connection).await?),
-        None => None,
-    };
-    let count = match probe.filter(|_| schema.has_migrations()).zip(clock) {
-        Some((probe, clock)) => {
-            let count = sqlx::query_scalar(probe.count).bind(whole(clock));
-            Some(count.fetch_one(&mut connection).await?)
-        }
-        None => None,
-    };
-    connection.close().await?;
-    let metadata = file.metadata().map_err(sqlx::Error::from)?;
-    let takes_writes = !metadata.permissions().readonly();
-    Ok(Inspection { schema, clock, takes_writes, answer, count })
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-fn whole(seconds: f64) -> i64 {
-    seconds as i64
+async fn inspect(
+    connection: &mut Connection<'_>,
+    tables: &Tables,
+    takes_writes: bool,
+    probe: Option<Probe>,
+) -> Result<Inspection, OpenFailure> {
+    let schema = Schema::read(connection, tables).await?;
+    let clock = match connection {
+        Connection::Postgres(_) => {
+            let now = "SELECT extract(epoch FROM clock_timestamp())::float8";
+            Some(connection.statement(now).fetch_one::<(f64,)>(connection).await?.0)
+        }
+        Connection::Sqlite(connection) => sqlite::clock::read(connection).await?,
+    };
+    let mut found = Inspection { schema, clock, takes_writes, answer: None, count: None };
+    let Some(probe) = probe.filter(|_| found.schema.has_tables()) else { return Ok(found) };
+    let answer = connection.statement(probe.answer);
+    found.answer = Some(answer.fetch_one::<(bool,)>(connection).await?.0);
+    if let Some(clock) = clock
+        && found.schema.has_migrations()
+    {
+        let count = connection.statement(probe.count).bind(clock as i64);
+        found.count = Some(count.fetch_one::<(i64,)>(connection).await?.0);
+    }
+    Ok(found)
+}
+
+/// Reports on a database that was inspected and not migrated, and on its clock.
+#[expect(clippy::disallowed_methods, reason = "compared with the clock of the database")]
+pub fn check_database(
+    doctor: &mut Doctor,
+    step: &str,
+    url: &DatabaseUrl,
+    inspected: Result<Inspection, Failure>,
+) -> Option<Inspection> {
+    let found = inspected.map_err(|error| doctor.fail(step, error)).ok()?;
+    match check_schema(&found) {
+        Ok(state) => doctor.ok(step, format!("{url}: {state}")),
+        Err(problem) => doctor.fail(step, format!("{url}: {problem}")),
+    }
+    if let Some(database) = found.clock {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        doctor.report("clock", check_clock(now.as_secs_f64(), database));
+    }
+    Some(found)
+}
+
+/// Whether a start would succeed on this database.
+fn check_schema(found: &Inspection) -> Result<String, &'static str> {
+    if !found.takes_writes {
+        return Err("accepts no writes (a standby, or a read-only file); use the primary");
+    }
+    Ok(match &found.schema {
+        Schema::Current => "the schema is up to date".to_owned(),
+        Schema::Newer => "a newer release created the schema; this one works with it".to_owned(),
+        Schema::Missing { can_create: true } => {
+            "there is no schema yet; migrate or the first start creates it".to_owned()
+        }
+        Schema::Missing { can_create: false } => {
+            return Err(
+                "there is no schema yet, and this database user may not create it; GRANT it \
+                        CREATE, or make it the owner of the database",
+            );
+        }
+        Schema::Older { missing } => {
+            format!("{missing} migration(s) are pending; migrate or the next start applies them")
+        }
+    })
+}
+
+/// Compares the clock of this machine with the clock of the database.
+fn check_clock(now: f64, database: f64) -> Result<&'static str, String> {
+    let skew = now - database;
+    if skew.abs() <= MAX_CLOCK_SKEW_SECONDS {
+        return Ok("agrees with the clock of the database");
+    }
+    let direction = if skew > 0.0 { "ahead of" } else { "behind" };
+    let seconds = skew.abs();
+    let advice = "synchronize both; for an SQLite file see Clocks in docs/operations.md";
+    Err(format!("{seconds:.0} seconds {direction} the clock of the database; {advice}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_clock;
+
+    #[test]
+    fn a_clock_that_differs_by_more_than_five_seconds_fails() {
+        for offset in [-5.0, 0.0, 5.0] {
+            assert!(check_clock(1000.0 + offset, 1000.0).is_ok(), "{offset}");
+        }
+        let ahead = check_clock(1060.0, 1000.0).expect_err("60 seconds");
+        assert!(ahead.starts_with("60 seconds ahead of"), "{ahead}");
+        let behind = check_clock(1000.0, 1060.0).expect_err("60 seconds");
+        assert!(behind.starts_with("60 seconds behind"), "{behind}");
+    }
 }

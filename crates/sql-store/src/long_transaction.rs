@@ -4,10 +4,9 @@
 //! health of the store nor for the places of writes in the pool.
 
 use crate::{
-    Connection, Database, Reads, Statement, StoreError, TableRow, sqlite::Pools,
-    statement::traced_until,
+    Connection, Database, Engine, Statement, StoreError, TableRow, span::traced, sqlite::Pools,
 };
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Sqlite, SqliteConnection, Transaction};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Sqlite, Transaction};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -16,16 +15,19 @@ const STEP_TIMEOUT: Duration = Duration::from_mins(1);
 
 const UNANSWERED: &str = "the database did not answer the commit";
 
+/// Begins a transaction whose reads all see the same state.
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+
 /// The limits of the session, which are those of requests, do not hold in this transaction.
-const LIMITS: &str = "; SET LOCAL statement_timeout = '1min';
+const LIMITS: &str = "SET LOCAL statement_timeout = '1min';
     SET LOCAL idle_in_transaction_session_timeout = 0";
 
 /// A transaction with a minute for each of its statements. Dropped, it is rolled back.
 #[derive(Debug)]
-pub struct LongTransaction(Engine);
+pub struct LongTransaction(Open);
 
 #[derive(Debug)]
-enum Engine {
+enum Open {
     /// Not returned to the pool: the server rolls back when it is closed.
     Postgres(Box<PgConnection>),
     Sqlite(Transaction<'static, Sqlite>, Pools),
@@ -34,75 +36,61 @@ enum Engine {
 impl Database {
     /// Begins a transaction that writes. On SQLite every other write waits for its end.
     pub async fn begin(&self) -> Result<LongTransaction, StoreError> {
-        self.begin_long(|reads| reads.begin().to_owned(), false).await
+        self.begin_long(false).await
     }
 
     /// Begins a transaction whose reads all see the same state.
     pub async fn begin_snapshot(&self) -> Result<LongTransaction, StoreError> {
-        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
-        self.begin_long(|_| begin.to_owned(), true).await
+        self.begin_long(true).await
     }
 
-    async fn begin_long(
-        &self,
-        begin: impl FnOnce(Reads) -> String,
-        reads_only: bool,
-    ) -> Result<LongTransaction, StoreError> {
-        let deadline = Instant::now() + STEP_TIMEOUT;
-        let engine = match self {
-            Self::Postgres(pool) => {
-                let sql = begin(pool.reads()) + LIMITS;
-                let connect = async {
+    async fn begin_long(&self, is_snapshot: bool) -> Result<LongTransaction, StoreError> {
+        let opened = match &self.engine {
+            Engine::Postgres(pool) => {
+                let begin = if is_snapshot { SNAPSHOT } else { pool.reads().begin() };
+                let sql = AssertSqlSafe(format!("{begin}; {LIMITS}"));
+                let begin = async {
                     let mut connection = pool.take_connection().await?;
-                    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await?;
-                    Ok(Engine::Postgres(Box::new(connection)))
+                    sqlx::raw_sql(sql).execute(&mut connection).await?;
+                    Ok(Open::Postgres(Box::new(connection)))
                 };
-                traced_until("postgresql", deadline, connect).await?
+                step("postgresql", begin).await?
             }
-            Self::Sqlite(pools) => {
-                let begin = async { pools.begin(reads_only).await };
-                let transaction = traced_until("sqlite", deadline, begin).await?;
-                Engine::Sqlite(transaction, pools.clone())
+            Engine::Sqlite(pools) => {
+                let begun = step("sqlite", pools.begin(is_snapshot)).await?;
+                Open::Sqlite(begun, pools.clone())
             }
         };
-        Ok(LongTransaction(engine))
+        Ok(LongTransaction(opened))
     }
 }
 
 impl LongTransaction {
     /// The rows of a statement.
     pub async fn fetch<R: TableRow>(&mut self, statement: Statement) -> Result<Vec<R>, StoreError> {
-        let deadline = Instant::now() + STEP_TIMEOUT;
-        match &mut self.0 {
-            Engine::Postgres(connection) => {
-                let mut connection = Connection::Postgres(connection);
-                traced_until("postgresql", deadline, statement.fetch(&mut connection)).await
-            }
-            Engine::Sqlite(transaction, _) => {
-                let connection: &mut SqliteConnection = transaction;
-                let mut connection = Connection::Sqlite(connection);
-                traced_until("sqlite", deadline, statement.fetch(&mut connection)).await
-            }
-        }
+        let (system, mut connection) = match &mut self.0 {
+            Open::Postgres(connection) => ("postgresql", Connection::Postgres(connection)),
+            Open::Sqlite(transaction, _) => ("sqlite", Connection::Sqlite(transaction)),
+        };
+        step(system, statement.fetch(&mut connection)).await
     }
 
     /// Commits. Without an answer the outcome is unknown.
     pub async fn commit(self) -> Result<(), StoreError> {
-        let deadline = Instant::now() + STEP_TIMEOUT;
         let committed = match self.0 {
-            Engine::Postgres(mut connection) => {
+            Open::Postgres(mut connection) => {
                 let commit = async {
                     sqlx::raw_sql("COMMIT").execute(&mut *connection).await?;
                     connection.close().await
                 };
-                traced_until("postgresql", deadline, commit).await
+                step("postgresql", commit).await
             }
-            Engine::Sqlite(transaction, pools) => {
+            Open::Sqlite(transaction, pools) => {
                 let commit = async {
                     transaction.commit().await?;
                     pools.check_files()
                 };
-                traced_until("sqlite", deadline, commit).await
+                step("sqlite", commit).await
             }
         };
         committed.map_err(|error| match error {
@@ -113,9 +101,16 @@ impl LongTransaction {
     }
 }
 
+async fn step<T>(
+    system: &'static str,
+    step: impl Future<Output = sqlx::Result<T>>,
+) -> Result<T, StoreError> {
+    traced(system, Instant::now() + STEP_TIMEOUT, step).await
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::{DatabaseUrl, Tables};
+    use crate::{DatabaseUrl, Store as _, Tables};
 
     const TABLES: Tables = Tables {
         owner: "test",

@@ -1,6 +1,6 @@
 //! Metrics of stores. A process may have several; each has its own name.
 
-use crate::StoreStatus;
+use crate::Store;
 use rolegate_telemetry::metrics::{
     Histogram, HistogramVec, IntGaugeVec, SIZE_BUCKETS, before_scrape, gauge_vec, histogram_vec,
     set_count,
@@ -33,15 +33,10 @@ pub(crate) fn read_batches(store: &str, key: &str) -> Histogram {
 }
 
 /// Exports the status of the store `name` at each scrape, until the store is dropped.
-pub fn register_metrics<S: ?Sized + Send + Sync + 'static>(
-    name: &'static str,
-    store: &Arc<S>,
-    status: impl Fn(&S) -> StoreStatus + Send + Sync + 'static,
-) {
+pub fn register_metrics<S: Store + ?Sized>(name: &'static str, store: &Arc<S>) {
     let store = Arc::downgrade(store);
     before_scrape(format!("store {name}"), move || {
-        let Some(store) = store.upgrade() else { return };
-        let status = status(&store);
+        let Some(status) = store.upgrade().map(|store| store.status()) else { return };
         WRITABLE.with_label_values(&[name]).set(i64::from(status.write_problem.is_none()));
         for pool in status.pools {
             let state = |state| POOL.with_label_values(&[name, pool.name, state]);

@@ -1,28 +1,42 @@
 //! Opens a database.
 
 use crate::{
-    Database, DatabaseTarget, DatabaseUrl, OpenError, Tables,
+    Database, DatabaseTarget, DatabaseUrl, Engine, Tables,
     error::OpenFailure,
     postgres,
-    retry::{Backoff, is_lock_timeout},
+    retry::Backoff,
+    sql_error::{
+        AUTH, BUSY, CANTOPEN, LOCKED, NOTADB, PERM, READONLY, cause, is_tls_mismatch, is_transient,
+        pooler_problem, postgres_code, sqlite_code,
+    },
     sqlite,
     url::READS,
 };
-use rolegate_program::settings::SettingError;
+use rolegate_program::{program::Failure, settings::SettingError};
 
 impl DatabaseUrl {
     /// Opens the database and migrates its schema. While the server is unavailable or another process
     /// locks the database, each try ends at a deadline, and the next one follows after a log line; any
     /// other error ends the opening.
-    pub async fn open(&self, tables: &Tables) -> Result<Database, OpenError> {
+    pub async fn open(&self, tables: &Tables) -> Result<Database, Failure> {
         self.open_for(tables, None).await
+    }
+
+    /// Opens a database whose tables include `clock` in SQLite, and starts its clock. A service advances
+    /// it to the time of the system; a command must not, because a service may be running.
+    pub async fn open_with_clock(
+        &self,
+        tables: &Tables,
+        is_service: bool,
+    ) -> Result<Database, Failure> {
+        self.open_for(tables, Some(is_service)).await
     }
 
     async fn open_for(
         &self,
         tables: &Tables,
         advances_clock: Option<bool>,
-    ) -> Result<Database, OpenError> {
+    ) -> Result<Database, Failure> {
         let store = self.target();
         let mut backoff = Backoff::default();
         let mut migration_timeout = postgres::MIGRATION_TIMEOUT;
@@ -32,65 +46,78 @@ impl DatabaseUrl {
                     // On the heap: the migrator's future is large.
                     let opened =
                         postgres::open(servers, tables, self.reads(), &mut migration_timeout);
-                    Box::pin(opened).await.map(Database::Postgres)
+                    Box::pin(opened).await.map(Engine::Postgres)
                 }
                 DatabaseTarget::Sqlite(file) => {
                     let opened = sqlite::open(file, tables, advances_clock);
-                    Box::pin(opened).await.map(Database::Sqlite)
+                    Box::pin(opened).await.map(Engine::Sqlite)
                 }
             };
             match opened {
+                Ok(engine) => return Ok(Database::new(engine, tables)),
                 Err(OpenFailure::Failed(error)) if may_recover(store, &error) => {
                     let error = explain(&error);
                     tracing::warn!(%store, error, "waiting for the database");
                 }
-                outcome => return outcome.map_err(|failure| self.open_error(failure)),
+                Err(failure) => return Err(self.failure(failure)),
             }
             backoff.wait().await;
         }
     }
 
-    /// Opens a database whose tables include `clock` in SQLite, and starts its clock. A service advances
-    /// it to the time of the system; a command must not, because a service may be running.
-    pub async fn open_with_clock(
-        &self,
-        tables: &Tables,
-        is_service: bool,
-    ) -> Result<Database, OpenError> {
-        self.open_for(tables, Some(is_service)).await
-    }
-
-    /// Names the setting or the database, and tells a wrong setting from a failure.
-    pub(crate) fn open_error(&self, failure: OpenFailure) -> OpenError {
+    /// Names the setting or the database in one line, and tells a wrong setting, with which a retry does
+    /// not help, from a failure of the machine, the network or the server.
+    pub(crate) fn failure(&self, failure: OpenFailure) -> Failure {
         let target = self.target();
-        let error = match failure {
-            OpenFailure::Setting(problem) => return self.invalid(problem).into(),
+        let problem = match failure {
+            OpenFailure::Setting(problem) => problem,
             OpenFailure::Reads(problem) => return SettingError::new(READS, problem).into(),
-            OpenFailure::Unrecognized(why) => {
-                return self.invalid(format!("{target} {why}")).into();
-            }
-            OpenFailure::Failed(error) => error,
+            OpenFailure::Unrecognized(why) => format!("{target} {why}"),
+            OpenFailure::Failed(error) => match setting_problem(target, &error) {
+                Some(problem) => problem,
+                None => return Failure::Other(format!("cannot open {target}: {error}").into()),
+            },
         };
-        let problem = match target {
-            DatabaseTarget::Postgres(_) => postgres::setting_problem(target, &error),
-            DatabaseTarget::Sqlite(file) => sqlite::setting_problem(file, &error),
-        };
-        match problem {
-            Some(problem) => self.invalid(problem).into(),
-            None => OpenError::Failed { target: target.clone(), error },
+        self.invalid(problem).into()
+    }
+}
+
+/// Whether a later try may succeed: not with a server that does not offer the TLS of the URL, or is no
+/// server but a pooler, and with an SQLite file only if another process holds a lock of it, or the disk
+/// does not answer.
+fn may_recover(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
+    match store {
+        DatabaseTarget::Postgres(_) => {
+            is_transient(error) && !is_tls_mismatch(error) && pooler_problem(error).is_none()
+        }
+        // The pool gives up at the same time as the connection that it opens.
+        DatabaseTarget::Sqlite(_) => {
+            matches!(error, sqlx::Error::PoolTimedOut)
+                || matches!(sqlite_code(cause(error)), Some(BUSY | LOCKED))
         }
     }
 }
 
-fn may_recover(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
-    match store {
-        DatabaseTarget::Postgres(_) => postgres::may_recover(error),
-        DatabaseTarget::Sqlite(_) => sqlite::may_recover(error),
+/// What is wrong with the setting; `None` if the machine, the network or the server failed.
+fn setting_problem(target: &DatabaseTarget, error: &sqlx::Error) -> Option<String> {
+    match target {
+        DatabaseTarget::Postgres(_) if let Some(problem) = pooler_problem(error) => {
+            Some(format!("{target} {problem}"))
+        }
+        DatabaseTarget::Postgres(_) => is_tls_mismatch(error)
+            .then(|| format!("{target} does not offer the TLS that the URL requires: {error}")),
+        DatabaseTarget::Sqlite(file) => match sqlite_code(error)? {
+            NOTADB => Some(format!("{} is not an SQLite database", file.display())),
+            PERM | READONLY | CANTOPEN | AUTH => {
+                Some(format!("{} cannot be opened to read and write: {error}", file.display()))
+            }
+            _ => None,
+        },
     }
 }
 
 fn explain(error: &sqlx::Error) -> String {
-    if is_lock_timeout(error) {
+    if postgres_code(cause(error)) == Some("55P03") {
         return format!("another session holds a lock that the migration needs: {error}");
     }
     if matches!(error, sqlx::Error::PoolTimedOut) {

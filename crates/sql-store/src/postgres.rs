@@ -4,24 +4,24 @@ mod connector;
 mod pool;
 mod primary;
 mod servers;
-mod tls_mismatch;
 mod writes;
 
 pub use pool::Pool;
-pub(crate) use primary::{fetch_from_primary, require_synchronous};
+pub(crate) use primary::fetch_from_primary;
 
 use crate::{
     DatabaseTarget, Reads, STATEMENT_TIMEOUT, Schema, Tables,
     error::OpenFailure,
-    pooler::{SHARES_SESSIONS, pooler_problem},
-    retry::{is_timeout, within},
-    transient::is_transient,
+    retry::within,
+    sql_error::{SHARES_SESSIONS, cause, postgres_code},
+    statement,
 };
-use primary::is_standby;
+use primary::{is_standby, require_synchronous};
 use servers::Servers;
-use sqlx::{Connection, PgConnection, Row as _, migrate::Migrate, postgres::PgConnectOptions};
-use std::time::Duration;
-use tls_mismatch::is_tls_mismatch;
+use sqlx::{
+    Connection, Error, PgConnection, Row as _, migrate::Migrate, postgres::PgConnectOptions,
+};
+use std::{io, time::Duration};
 
 /// For each lock that opening needs. The server keeps it, so that no abandoned session queues there.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,28 +29,17 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) const MIGRATION_TIMEOUT: Duration = Duration::from_mins(1);
 const MAX_MIGRATION_TIMEOUT: Duration = Duration::from_hours(1);
 
-/// Whether the server may recover: one that does not offer the TLS of the URL, or is no server but a
-/// pooler, never does.
-pub(crate) fn may_recover(error: &sqlx::Error) -> bool {
-    is_transient(error) && !is_tls_mismatch(error) && pooler_problem(error).is_none()
-}
-
 /// A connection that inspects the database: to the primary, or else to a standby.
-pub(crate) async fn connect(servers: &[PgConnectOptions]) -> sqlx::Result<PgConnection> {
+pub(crate) async fn connect(
+    servers: &[PgConnectOptions],
+    reads: Reads,
+) -> Result<PgConnection, OpenFailure> {
     let servers = Servers::new(servers.to_vec());
-    match servers.try_connect().await {
+    let connect = async || match servers.try_connect().await {
         Err(error) if is_standby(&error) => servers.connect_to_any().await,
         outcome => outcome,
-    }
-}
-
-/// What is wrong with the URL; `None` if the server failed.
-pub(crate) fn setting_problem(target: &DatabaseTarget, error: &sqlx::Error) -> Option<String> {
-    if let Some(problem) = pooler_problem(error) {
-        return Some(format!("{target} {problem}"));
-    }
-    is_tls_mismatch(error)
-        .then(|| format!("{target} does not offer the TLS that the URL requires: {error}"))
+    };
+    require_settings(connect().await?, connect().await?, reads).await
 }
 
 /// Migrates the schema and creates the pool. Instances that start together take turns. Migrations
@@ -72,25 +61,20 @@ pub(crate) async fn open(
     };
     let limits = [("lock_timeout", LOCK_TIMEOUT), ("statement_timeout", *migration_timeout)];
     let servers_to_migrate = servers_with(limits);
-    let mut connection = servers_to_migrate.try_connect().await?;
-    let mut other = servers_to_migrate.try_connect().await?;
-    let ask = require_own_sessions(&mut connection, &mut other);
-    within("cannot tell the sessions apart", STATEMENT_TIMEOUT, ask).await?;
-    let _ = other.close().await;
-    if reads == Reads::Quorum {
-        let ask = require_synchronous(&mut connection);
-        within("cannot read the settings", STATEMENT_TIMEOUT, ask).await?;
-    }
+    let (connection, other) =
+        (servers_to_migrate.try_connect().await?, servers_to_migrate.try_connect().await?);
+    let mut connection = require_settings(connection, other, reads).await?;
     // The advisory lock of sqlx's migrator, taken early: without it this instance could inspect a
     // schema that another one has migrated halfway. It ends with the connection.
-    let lock = async { connection.lock().await.map_err(sqlx::Error::from) };
-    within("cannot lock the schema", LOCK_TIMEOUT + STATEMENT_TIMEOUT, lock).await?;
-    let inspect = Schema::in_postgres(&mut connection, tables);
-    let schema = within("cannot read the schema", STATEMENT_TIMEOUT, inspect).await?;
+    let lock = async { connection.lock().await.map_err(Error::from) };
+    within("cannot lock the schema: ", LOCK_TIMEOUT + STATEMENT_TIMEOUT, lock).await?;
+    let mut opened = statement::Connection::Postgres(&mut connection);
+    let inspect = Schema::read(&mut opened, tables);
+    let schema = within("cannot read the schema: ", STATEMENT_TIMEOUT, inspect).await?;
     let limit = if schema.has_migrations() { STATEMENT_TIMEOUT } else { *migration_timeout };
     let migrator = tables.postgres();
-    let migrate = async { migrator.run(&mut connection).await.map_err(sqlx::Error::from) };
-    if let Err(error) = within("cannot migrate the schema", limit, migrate).await {
+    let migrate = async { migrator.run(&mut connection).await.map_err(Error::from) };
+    if let Err(error) = within("cannot migrate the schema: ", limit, migrate).await {
         if is_timeout(&error) {
             *migration_timeout = (*migration_timeout * 2).min(MAX_MIGRATION_TIMEOUT);
         }
@@ -106,8 +90,32 @@ pub(crate) async fn open(
     Ok(Pool::new(store, servers, reads)?)
 }
 
-/// Fails if two open connections do not keep a server process each.
-pub(crate) async fn require_own_sessions(
+/// Whether time ran out: the deadline of [`within`], or that of the server for a statement.
+pub(crate) fn is_timeout(error: &Error) -> bool {
+    match cause(error) {
+        Error::Io(error) => error.kind() == io::ErrorKind::TimedOut,
+        error => postgres_code(error) == Some("57014"),
+    }
+}
+
+/// Returns one of two connections, unless they do not keep a server process each, or the server does not
+/// have what these reads need.
+async fn require_settings(
+    mut one: PgConnection,
+    mut other: PgConnection,
+    reads: Reads,
+) -> Result<PgConnection, OpenFailure> {
+    let ask = require_own_sessions(&mut one, &mut other);
+    within("cannot tell the sessions apart: ", STATEMENT_TIMEOUT, ask).await?;
+    let _ = other.close().await;
+    if reads == Reads::Quorum {
+        let ask = require_synchronous(&mut one);
+        within("cannot read the settings: ", STATEMENT_TIMEOUT, ask).await?;
+    }
+    Ok(one)
+}
+
+async fn require_own_sessions(
     one: &mut PgConnection,
     other: &mut PgConnection,
 ) -> Result<(), OpenFailure> {

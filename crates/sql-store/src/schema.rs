@@ -1,7 +1,83 @@
-//! The schema of a database, compared with the tables of a service. Reads only.
+//! The tables of one service, and whether a database has them. Reads only.
 
-use crate::{error::OpenFailure, tables::Tables};
-use sqlx::{AssertSqlSafe, PgConnection, Row, SqliteConnection, migrate::Migrator};
+use crate::{error::OpenFailure, statement::Connection};
+use sqlx::{
+    SqlSafeStr,
+    migrate::{Migration, MigrationType, Migrator},
+};
+use std::borrow::Cow;
+
+/// The table of applied migrations, as sqlx names it.
+const HISTORY: &str = "_sqlx_migrations";
+
+/// The encoding, whether the history and the marker table exist, whether a database that belongs to one
+/// service has other tables, and whether this database user may create some. Other programs may share a
+/// schema of PostgreSQL.
+const IN_POSTGRES: &str = "SELECT current_setting('server_encoding'),
+    to_regclass($1) IS NOT NULL, to_regclass($2) IS NOT NULL, false,
+    coalesce(CASE
+        WHEN $3::text IS NULL THEN has_schema_privilege(current_schema(), 'CREATE')
+        WHEN to_regnamespace($3) IS NULL
+            THEN has_database_privilege(current_database(), 'CREATE')
+        ELSE has_schema_privilege($3, 'CREATE')
+    END, false)";
+const IN_SQLITE: &str = "SELECT 'UTF8', count(*) FILTER (WHERE name = $1) > 0,
+        count(*) FILTER (WHERE name = $2) > 0, count(*) FILTER (WHERE name <> $1) > 0, true
+    FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+
+/// Migrations by ascending version: version, name, SQL.
+pub type Migrations = &'static [(i64, &'static str, &'static str)];
+
+/// The tables of one service, and the migrations that create them.
+#[derive(Clone, Copy, Debug)]
+pub struct Tables {
+    /// The service.
+    pub owner: &'static str,
+    /// A table that the first migration creates and none drops.
+    pub marker_table: &'static str,
+    /// The schema in PostgreSQL, created if it is missing; `None` for the first of the search path.
+    pub schema: Option<&'static str>,
+    /// The migrations for PostgreSQL.
+    pub postgres: Migrations,
+    /// The migrations for SQLite.
+    pub sqlite: Migrations,
+}
+
+impl Tables {
+    pub(crate) fn postgres(&self) -> Migrator {
+        let mut migrator = migrator(self.postgres);
+        if let Some(schema) = self.schema {
+            migrator.create_schema(schema);
+            migrator.dangerous_set_table_name(self.in_postgres(HISTORY));
+        }
+        migrator
+    }
+
+    pub(crate) fn sqlite(&self) -> Migrator {
+        migrator(self.sqlite)
+    }
+
+    /// The name of this table in statements for PostgreSQL.
+    pub(crate) fn in_postgres(&self, table: &str) -> String {
+        self.schema.map_or_else(|| table.to_owned(), |schema| format!("{schema}.{table}"))
+    }
+
+    /// The name of the marker table there.
+    pub(crate) fn marker_in_postgres(&self) -> String {
+        self.in_postgres(&format!("\"{}\"", self.marker_table))
+    }
+}
+
+fn migrator(migrations: Migrations) -> Migrator {
+    let migrations = migrations.iter().map(|&(version, name, sql)| {
+        let (name, sql) = (Cow::Borrowed(name), sql.into_sql_str());
+        Migration::new(version, name, MigrationType::Simple, sql, false)
+    });
+    let mut migrator = Migrator::with_migrations(migrations.collect());
+    // During a rollout, an older instance must be able to restart beside a newer one.
+    migrator.set_ignore_missing(true);
+    migrator
+}
 
 /// The schema of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +105,6 @@ struct Found {
     /// By ascending version.
     applied: Vec<Applied>,
     has_marker: bool,
-    /// Whether a database that belongs to one service has other tables.
     has_others: bool,
     can_create: bool,
 }
@@ -44,65 +119,41 @@ impl Schema {
         matches!(self, Self::Current | Self::Newer)
     }
 
-    /// Reads the schema from PostgreSQL; an unrecognized one is an error.
-    pub(crate) async fn in_postgres(
-        connection: &mut PgConnection,
+    /// Reads the schema; an unrecognized one is an error.
+    pub(crate) async fn read(
+        connection: &mut Connection<'_>,
         tables: &Tables,
     ) -> Result<Self, OpenFailure> {
-        let (history, marker) = tables.names_in_postgres();
-        let sql = "SELECT current_setting('server_encoding') AS encoding,
-            to_regclass($1) IS NOT NULL AS has_history,
-            to_regclass($2) IS NOT NULL AS has_marker,
-            coalesce(CASE
-                WHEN $3::text IS NULL THEN has_schema_privilege(current_schema(), 'CREATE')
-                WHEN to_regnamespace($3) IS NULL
-                    THEN has_database_privilege(current_database(), 'CREATE')
-                ELSE has_schema_privilege($3, 'CREATE')
-            END, false) AS can_create";
-        let select = sqlx::query(sql).bind(&history).bind(marker).bind(tables.schema);
-        let row = select.fetch_one(&mut *connection).await?;
-        let encoding: String = row.try_get("encoding")?;
+        let (sql, ours, history, marker) = match connection {
+            Connection::Postgres(_) => (
+                IN_POSTGRES,
+                tables.postgres(),
+                tables.in_postgres(HISTORY),
+                tables.marker_in_postgres(),
+            ),
+            Connection::Sqlite(_) => {
+                (IN_SQLITE, tables.sqlite(), HISTORY.to_owned(), tables.marker_table.to_owned())
+            }
+        };
+        let select = connection.statement(sql).bind(&history).bind(marker).bind(tables.schema);
+        let (encoding, has_history, has_marker, has_others, can_create) =
+            select.fetch_one::<(String, bool, bool, bool, bool)>(connection).await?;
         // A name that it cannot hold would fail the statement that it shares with others.
         if encoding != "UTF8" {
             let problem = format!("has the encoding {encoding}; create it with ENCODING 'UTF8'");
             return Err(OpenFailure::Unrecognized(problem));
         }
         let mut applied = Vec::new();
-        if row.try_get("has_history")? {
-            applied = sqlx::query_as(select_history(&history)).fetch_all(connection).await?;
+        if has_history {
+            let sql = format!(
+                "SELECT version, description, success, checksum FROM {history} ORDER BY version"
+            );
+            applied = connection.statement(&sql).fetch(connection).await?;
         }
-        let (has_marker, can_create) = (row.try_get("has_marker")?, row.try_get("can_create")?);
-        // Other programs may share a schema of PostgreSQL.
-        let found = Found { applied, has_marker, has_others: false, can_create };
-        compare(tables, &tables.postgres(), &found)
-    }
-
-    /// Reads the schema from an SQLite file; an unrecognized one is an error.
-    pub(crate) async fn in_sqlite(
-        connection: &mut SqliteConnection,
-        tables: &Tables,
-    ) -> Result<Self, OpenFailure> {
-        let sql =
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
-        let names: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut *connection).await?;
-        let (history, marker) = tables.names_in_sqlite();
-        let has = |name: &str| names.iter().any(|table| table == name);
-        let mut applied = Vec::new();
-        if has(history) {
-            applied = sqlx::query_as(select_history(history)).fetch_all(connection).await?;
-        }
-        let has_others = names.iter().any(|table| table != history);
-        let found = Found { applied, has_marker: has(marker), has_others, can_create: true };
-        compare(tables, &tables.sqlite(), &found)
+        let found = Found { applied, has_marker, has_others, can_create };
+        compare(tables, &ours, &found)
     }
 }
-
-fn select_history(table: &str) -> AssertSqlSafe<String> {
-    AssertSqlSafe(format!(
-        "SELECT version, description, success, checksum FROM {table} ORDER BY version"
-    ))
-}
-
 fn compare(tables: &Tables, ours: &Migrator, found: &Found) -> Result<Schema, OpenFailure> {
     let Tables { owner, marker_table, .. } = tables;
     let unrecognized =

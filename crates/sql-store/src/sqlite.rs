@@ -8,24 +8,16 @@
 pub(crate) mod clock;
 mod copy;
 mod file;
-mod open_files;
 mod pools;
 
 pub use copy::{CopyError, DatabaseCopy, Replacement};
 pub use file::file_exists;
-
-pub(crate) use file::connect_read_only;
 pub use pools::Pools;
 
-use crate::{
-    STATEMENT_TIMEOUT, Schema, Tables,
-    error::OpenFailure,
-    sqlite_code::{AUTH, BUSY, CANTOPEN, LOCKED, NOTADB, PERM, READONLY, primary_code},
-    transient::cause,
-    write::WriteHealth,
-};
-use file::{lock_exclusive, private_file};
-use open_files::OpenFiles;
+pub(crate) use file::{connect_read_only, same_file};
+
+use crate::{STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, statement, write::WriteHealth};
+use file::{OpenFiles, lock_exclusive, private_file};
 use sqlx::{
     Connection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
@@ -51,7 +43,7 @@ pub(crate) async fn open(
     let lock = lock_exclusive(file).await?;
     if exists()? {
         let mut connection = connect_read_only(file).await?;
-        Schema::in_sqlite(&mut connection, tables).await?;
+        Schema::read(&mut statement::Connection::Sqlite(&mut connection), tables).await?;
         connection.close().await?;
     }
     private_file(file)?;
@@ -98,23 +90,4 @@ async fn open_pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
     let readers = readers.connect_with(options.read_only(true)).await?;
     let health = WriteHealth::new(format!("SQLite in {}", file.display()), "the disk may hang");
     Ok(Pools { writer, readers, files, clock: Arc::default(), health })
-}
-
-/// What is wrong with the file; `None` if the machine failed.
-pub(crate) fn setting_problem(file: &Path, error: &sqlx::Error) -> Option<String> {
-    let file = file.display();
-    match primary_code(error) {
-        Some(NOTADB) => Some(format!("{file} is not an SQLite database")),
-        Some(PERM | READONLY | CANTOPEN | AUTH) => {
-            Some(format!("{file} cannot be opened to read and write: {error}"))
-        }
-        _ => None,
-    }
-}
-
-/// Whether another process holds a lock of the file, or the disk does not answer.
-pub(crate) fn may_recover(error: &sqlx::Error) -> bool {
-    // The pool gives up at the same time as the connection that it opens.
-    matches!(error, sqlx::Error::PoolTimedOut)
-        || matches!(primary_code(cause(error)), Some(BUSY | LOCKED))
 }

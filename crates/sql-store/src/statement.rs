@@ -1,203 +1,230 @@
-//! Statements: their timeout, their spans and their errors.
+//! Statements in SQL that both engines understand; where they differ, the builder knows both forms.
 
-use crate::{pooler::pooler_problem, sqlite_code::is_read_only, transient::is_transient};
-use rolegate_batcher::SubmitError;
-use rolegate_telemetry::traces;
-use std::{io, pin::Pin, sync::Arc, time::Duration};
-use tokio::time::{Instant, error::Elapsed, timeout_at};
-use tracing::{Instrument as _, Span, field::Empty, info_span};
+use crate::{
+    span::describe,
+    uptime::{NOW, UPTIME, uptime},
+};
+use serde::Serialize;
+use sqlx::{
+    Arguments as _, AssertSqlSafe, Encode, FromRow, PgConnection, Postgres, Sqlite,
+    SqliteConnection, Type,
+    error::BoxDynError,
+    postgres::{PgArguments, PgRow},
+    query_as_with,
+    sqlite::{SqliteArguments, SqliteRow},
+};
+use std::fmt::Write as _;
 
-/// Limit of a statement, from waiting for a connection to the last row.
-pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// The execution of one or more statements on a connection.
-pub type QueryFuture<'c, T> = Pin<Box<dyn Future<Output = sqlx::Result<T>> + Send + 'c>>;
-
-/// Why a statement failed.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The database is unreachable or overloaded; a retry may succeed.
-    #[error("the database is unavailable")]
-    Unavailable(#[source] Arc<sqlx::Error>),
-    /// No response within [`STATEMENT_TIMEOUT`].
-    #[error("the database did not respond in time")]
-    TimedOut,
-    /// The database cannot write now. This write was not done.
-    #[error("the database cannot write: {0}")]
-    ReadOnly(Arc<str>),
-    /// The commit was sent, and not answered: within [`STATEMENT_TIMEOUT`], or because the connection or
-    /// the disk failed. The write may be done, also later.
-    #[error("{0}; the outcome is unknown")]
-    OutcomeUnknown(&'static str, #[source] Option<Arc<sqlx::Error>>),
-    /// The task that ran the batched read panicked or was cancelled.
-    #[error("the batched read was dropped")]
-    Lost(#[source] SubmitError),
-    /// The database rejected the statement: a bug, or corrupt data.
-    #[error("the database rejected the statement")]
-    Failed(#[source] Arc<sqlx::Error>),
+/// A value that both engines encode.
+pub trait Value<'v>:
+    Encode<'v, Postgres> + Type<Postgres> + Encode<'v, Sqlite> + Type<Sqlite>
+{
 }
 
-impl StoreError {
-    /// Whether one value of the statement, or of the rows that it found, is the reason. The same
-    /// statement may succeed without it.
-    #[must_use]
-    pub fn is_of_data(&self) -> bool {
-        let Self::Failed(error) = self else { return false };
-        match &**error {
-            sqlx::Error::Encode(_) | sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. } => {
-                true
+impl<'v, V> Value<'v> for V where
+    V: Encode<'v, Postgres> + Type<Postgres> + Encode<'v, Sqlite> + Type<Sqlite>
+{
+}
+
+/// A type that the rows of both engines decode to.
+pub trait TableRow:
+    for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
+{
+}
+
+impl<R> TableRow for R where
+    R: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
+{
+}
+
+/// A connection in a transaction.
+#[derive(Debug)]
+pub enum Connection<'c> {
+    /// To a PostgreSQL server.
+    Postgres(&'c mut PgConnection),
+    /// The writer of an SQLite file.
+    Sqlite(&'c mut SqliteConnection),
+}
+
+impl Connection<'_> {
+    /// A statement for this engine.
+    pub(crate) fn statement(&self, sql: &str) -> Statement {
+        Statement::new(sql, matches!(self, Self::Postgres(_)))
+    }
+}
+
+/// A statement and its values. The text consists of literals, so no value can become SQL. Placeholders
+/// are `$1`, `$2`…, in SQLite too.
+#[must_use = "a statement does nothing until it is run"]
+#[derive(Debug)]
+pub struct Statement {
+    sql: String,
+    values: Values,
+    encoded: Result<(), BoxDynError>,
+    /// Whether it locks rows for a later statement of its transaction.
+    is_lock: bool,
+}
+
+#[derive(Debug)]
+enum Values {
+    Postgres(PgArguments),
+    Sqlite(SqliteArguments),
+}
+
+impl Statement {
+    pub(crate) fn new(start: &str, is_postgres: bool) -> Self {
+        // Room for most statements, which are appended piece by piece.
+        let mut sql = String::with_capacity(512);
+        sql.push_str(start);
+        let values = if is_postgres {
+            Values::Postgres(PgArguments::default())
+        } else {
+            Values::Sqlite(SqliteArguments::default())
+        };
+        Self { sql, values, encoded: Ok(()), is_lock: false }
+    }
+
+    /// Appends SQL.
+    pub fn push(mut self, sql: &'static str) -> Self {
+        self.sql.push_str(sql);
+        self
+    }
+
+    /// Appends the time of the clock of the database when the statement runs, in Unix seconds.
+    pub fn push_now(self) -> Self {
+        let now = match self.values {
+            Values::Postgres(_) => "floor(date_part('epoch', clock_timestamp()))::bigint",
+            Values::Sqlite(_) => NOW,
+        };
+        self.push(now)
+    }
+
+    /// Binds the next placeholder.
+    pub fn bind<'v>(mut self, value: impl Value<'v>) -> Self {
+        let added = match &mut self.values {
+            Values::Postgres(values) => values.add(value),
+            Values::Sqlite(values) => values.add(value),
+        };
+        self.encoded = self.encoded.and(added);
+        self
+    }
+
+    /// Appends the next placeholder and binds it.
+    pub fn push_bind<'v>(mut self, value: impl Value<'v>) -> Self {
+        let number = self.next_placeholder();
+        let _ = write!(self.sql, "${number}");
+        self.bind(value)
+    }
+
+    /// Appends the condition that the column before it is one of these values.
+    pub fn push_any<'v, V: Serialize>(mut self, values: &'v [V]) -> Self
+    where
+        &'v [V]: Encode<'v, Postgres> + Type<Postgres>,
+    {
+        let number = self.next_placeholder();
+        let added = match &mut self.values {
+            Values::Postgres(arguments) => {
+                let _ = write!(self.sql, " = ANY(${number})");
+                arguments.add(values)
             }
-            // PostgreSQL, appendix A: class 22 is "data exception". Codes of SQLite are shorter.
-            sqlx::Error::Database(error) => {
-                error.code().is_some_and(|code| code.len() == 5 && code.starts_with("22"))
+            Values::Sqlite(arguments) => {
+                let _ = write!(self.sql, " IN (SELECT value FROM json_each(${number}))");
+                serde_json::to_string(values)
+                    .map_err(Into::into)
+                    .and_then(|json| arguments.add(json))
             }
-            _ => false,
-        }
+        };
+        self.encoded = self.encoded.and(added);
+        self
     }
 
-    /// The error of a write that read: nothing of it is unknown.
-    pub(crate) fn of_read(self) -> Self {
-        match self {
-            Self::OutcomeUnknown(_, Some(error)) => Self::Unavailable(error),
-            Self::OutcomeUnknown(_, None) | Self::ReadOnly(_) => Self::TimedOut,
-            other => other,
-        }
-    }
-
-    /// Whether the write may be done nevertheless.
-    #[must_use]
-    pub fn is_outcome_unknown(&self) -> bool {
-        matches!(self, Self::OutcomeUnknown(..))
-    }
-
-    /// Whether a retry may succeed.
-    #[must_use]
-    pub fn is_transient(&self) -> bool {
-        !matches!(self, Self::Failed(_))
-    }
-}
-
-impl From<SubmitError> for StoreError {
-    fn from(error: SubmitError) -> Self {
-        match error {
-            SubmitError::BatchDropped => Self::Lost(error),
-            SubmitError::QueueFull => {
-                Self::Unavailable(Arc::new(sqlx::Error::Io(io::Error::other(error))))
+    /// Appends a `FROM` clause with these rows, whose fields are the columns, each with its type in
+    /// PostgreSQL. It ends so that `ON CONFLICT` may follow.
+    pub fn push_rows<R: Serialize>(
+        mut self,
+        columns: &[(&'static str, &'static str)],
+        rows: &[R],
+    ) -> Self {
+        let number = self.next_placeholder();
+        let list = |column: &dyn Fn(&str, &str) -> String| {
+            let columns: Vec<_> = columns.iter().map(|(name, of)| column(name, of)).collect();
+            columns.join(", ")
+        };
+        let _ = match &self.values {
+            Values::Postgres(_) => {
+                let columns = list(&|name, of| format!("{name} {of}"));
+                write!(self.sql, " FROM json_to_recordset(${number}::json) AS r ({columns})")
             }
-        }
-    }
-}
-
-/// Runs an SQLite statement within [`STATEMENT_TIMEOUT`] and classifies its errors.
-pub async fn with_timeout<T>(
-    statement: impl Future<Output = sqlx::Result<T>>,
-) -> Result<T, StoreError> {
-    traced("sqlite", statement).await
-}
-
-/// Runs a statement of `system` within [`STATEMENT_TIMEOUT`], in a span if the request is traced, and
-/// classifies its errors.
-pub(crate) fn traced<T>(
-    system: &'static str,
-    statement: impl Future<Output = sqlx::Result<T>>,
-) -> impl Future<Output = Result<T, StoreError>> {
-    traced_until(system, Instant::now() + STATEMENT_TIMEOUT, statement)
-}
-
-/// The same, until `deadline`.
-pub(crate) async fn traced_until<T>(
-    system: &'static str,
-    deadline: Instant,
-    statement: impl Future<Output = sqlx::Result<T>>,
-) -> Result<T, StoreError> {
-    // Statements outside a request, such as the readiness check, are not traced.
-    let span = if Span::current().is_none() { Span::none() } else { span(system) };
-    let outcome = timeout_at(deadline, statement).instrument(span.clone()).await;
-    let outcome = classify(outcome);
-    if outcome.is_err() {
-        span.record("otel.status_code", "ERROR");
-    }
-    outcome
-}
-
-/// By the semantic conventions of OpenTelemetry for databases. The statement adds its operation and its
-/// table when it runs.
-fn span(system: &'static str) -> Span {
-    info_span!(
-        "statement",
-        otel.name = system,
-        otel.kind = "client",
-        otel.status_code = Empty,
-        db.system.name = system,
-        db.operation.name = Empty,
-        db.collection.name = Empty,
-    )
-}
-
-/// Adds the operation and the table of a statement to its span, which gets its name from both.
-pub(crate) fn describe(sql: &str) {
-    let span = Span::current();
-    if span.is_none() {
-        return;
-    }
-    let (operation, table) = operation_and_table(sql);
-    span.record("db.operation.name", operation);
-    if let Some(table) = table {
-        span.record("db.collection.name", table);
-        traces::rename(&span, format!("{operation} {table}"));
-    }
-}
-
-/// Of a statement of ours, in which no table stands before the one that it is about.
-fn operation_and_table(sql: &str) -> (&str, Option<&str>) {
-    let mut words = sql.split_whitespace();
-    let operation = words.clone().next().unwrap_or_default();
-    let mut table = None;
-    while let Some(word) = words.next() {
-        if ["FROM", "INTO", "UPDATE"].contains(&word) {
-            let name = words.clone().next().map(|name| name.trim_matches(['"', '(', ')']));
-            table = name.filter(|name| !name.is_empty() && *name != "SELECT");
-            if table.is_some() {
-                break;
+            Values::Sqlite(_) => {
+                let columns = list(&|name, _| format!("value ->> '{name}' AS {name}"));
+                write!(self.sql, " FROM (SELECT {columns} FROM json_each(${number})) AS r")
             }
+        };
+        let statement = match serde_json::to_string(rows) {
+            Ok(json) => self.bind(json),
+            Err(error) => Self { encoded: Err(error.into()), ..self },
+        };
+        statement.push(" WHERE true")
+    }
+
+    /// Locks the rows that are read. SQLite needs no lock, because it has one writer.
+    pub fn for_update(mut self) -> Self {
+        self.is_lock = true;
+        if matches!(self.values, Values::Postgres(_)) { self.push(" FOR UPDATE") } else { self }
+    }
+
+    fn next_placeholder(&self) -> usize {
+        1 + match &self.values {
+            Values::Postgres(values) => values.len(),
+            Values::Sqlite(values) => values.len(),
         }
     }
-    (operation, table)
+
+    /// The text and the values, for PostgreSQL.
+    pub(crate) fn into_postgres(self) -> sqlx::Result<(String, PgArguments)> {
+        self.encoded.map_err(sqlx::Error::Encode)?;
+        match self.values {
+            Values::Postgres(values) => Ok((self.sql, values)),
+            Values::Sqlite(_) => Err(other_engine()),
+        }
+    }
+
+    /// The only row of the statement.
+    pub(crate) async fn fetch_one<R: TableRow>(
+        self,
+        connection: &mut Connection<'_>,
+    ) -> sqlx::Result<R> {
+        self.fetch(connection).await?.pop().ok_or(sqlx::Error::RowNotFound)
+    }
+
+    /// Runs the statement in a transaction.
+    pub async fn fetch<R: TableRow>(
+        mut self,
+        connection: &mut Connection<'_>,
+    ) -> sqlx::Result<Vec<R>> {
+        if self.sql.contains(UPTIME) {
+            self.sql = self.sql.replace(UPTIME, &format!("${}", self.next_placeholder()));
+            self = self.bind(uptime());
+        }
+        self.encoded.map_err(sqlx::Error::Encode)?;
+        // The span of a transaction is about what it writes.
+        if !self.is_lock {
+            describe(&self.sql);
+        }
+        let sql = AssertSqlSafe(self.sql);
+        // All rows are read, because SQLite commits a write only then: see `sqlite`.
+        match (connection, self.values) {
+            (Connection::Postgres(connection), Values::Postgres(values)) => {
+                query_as_with(sql, values).fetch_all(&mut **connection).await
+            }
+            (Connection::Sqlite(connection), Values::Sqlite(values)) => {
+                query_as_with(sql, values).fetch_all(&mut **connection).await
+            }
+            _ => Err(other_engine()),
+        }
+    }
 }
 
-fn classify<T>(outcome: Result<sqlx::Result<T>, Elapsed>) -> Result<T, StoreError> {
-    match outcome {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) if is_read_only(&error) => {
-            Err(StoreError::ReadOnly(error.to_string().into()))
-        }
-        Ok(Err(error)) if let Some(problem) = pooler_problem(&error) => {
-            let error = sqlx::Error::Configuration(format!("PostgreSQL {problem}").into());
-            Err(StoreError::Unavailable(Arc::new(error)))
-        }
-        Ok(Err(error)) if is_transient(&error) => Err(StoreError::Unavailable(Arc::new(error))),
-        Ok(Err(error)) => Err(StoreError::Failed(Arc::new(error))),
-        Err(_elapsed) => Err(StoreError::TimedOut),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::operation_and_table;
-
-    #[test]
-    fn statements_of_both_services_have_an_operation_and_a_table() {
-        for (sql, operation, table) in [
-            (r#"SELECT id, role FROM "user" WHERE id = ANY($1)"#, "SELECT", Some("user")),
-            (r#"INSERT INTO "user" (username) VALUES ($1)"#, "INSERT", Some("user")),
-            (r#"UPDATE "user" SET role = $2 WHERE id = $1"#, "UPDATE", Some("user")),
-            (r#"DELETE FROM "user" WHERE id = $1"#, "DELETE", Some("user")),
-            ("SELECT count(*) FROM (SELECT 1 FROM post LIMIT 1)", "SELECT", Some("post")),
-            ("SELECT\n  id\nFROM post", "SELECT", Some("post")),
-            ("SELECT count(*)", "SELECT", None),
-            ("", "", None),
-        ] {
-            assert_eq!(operation_and_table(sql), (operation, table), "{sql}");
-        }
-    }
+fn other_engine() -> sqlx::Error {
+    sqlx::Error::Protocol("the statement is for the other engine".to_owned())
 }

@@ -35,12 +35,13 @@ pub(crate) fn uptime() -> i64 {
         time.tv_sec * 1000 + time.tv_nsec / 1_000_000 - *BOOT_OFFSET
     }
     #[cfg(not(target_os = "linux"))]
-    system_time()
+    unix_millis()
 }
 
-/// Unix milliseconds.
+/// The clock of the machine: milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
+#[must_use]
 #[expect(clippy::disallowed_methods, reason = "where a clock begins")]
-pub(crate) fn system_time() -> i64 {
+pub fn unix_millis() -> i64 {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     time.as_millis().try_into().unwrap_or(0)
 }

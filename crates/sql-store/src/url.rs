@@ -1,20 +1,38 @@
 //! Database URLs, as in the setting `DATABASE_URL`.
 
-mod hosts;
-mod invalid_url;
-mod password;
+#![expect(clippy::doc_markdown, reason = "clap prints some of these comments as they are, as help")]
+
 mod postgres;
 
-pub use invalid_url::InvalidUrl;
-
-use crate::{Reads, same_file::same_file};
+use crate::{Reads, sqlite::same_file};
 use rolegate_program::{secret, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::PgConnectOptions;
 use std::{
+    borrow::Cow,
     fmt,
     path::{Path, PathBuf},
 };
+
+/// Settings of a service with a database of its own.
+#[derive(clap::Args, Clone, Debug)]
+pub struct DatabaseSettings {
+    /// Database: postgres://user:password@host:5432/database or sqlite://path/to/file.db
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_parser = secret::parse)]
+    pub database_url: Option<SecretString>,
+
+    /// File that contains DATABASE_URL
+    #[arg(long, env = "DATABASE_URL_FILE")]
+    pub database_url_file: Option<PathBuf>,
+}
+
+impl DatabaseSettings {
+    /// The database; required.
+    pub fn url(&self) -> Result<DatabaseUrl, SettingError> {
+        let file = self.database_url_file.as_deref();
+        DatabaseUrl::required("DATABASE_URL", self.database_url.clone(), file)
+    }
+}
 
 /// A database to open, and the setting that names it. Prints without its password.
 #[derive(Clone, Debug)]
@@ -23,6 +41,8 @@ pub struct DatabaseUrl {
     target: DatabaseTarget,
     reads: Reads,
 }
+
+const EXAMPLES: &str = "postgres://user:password@host:5432/database or sqlite://path/to/file.db";
 
 /// The setting of [`Reads`].
 pub(crate) const READS: &str = "DATABASE_READS";
@@ -45,7 +65,7 @@ impl DatabaseUrl {
     ) -> Result<Option<Self>, SettingError> {
         let Some(url) = secret::read(name, value, file)? else { return Ok(None) };
         let target = DatabaseTarget::parse(&url);
-        let target = target.map_err(|error| SettingError::new(name, error.to_string()))?;
+        let target = target.map_err(|problem| SettingError::new(name, problem))?;
         Ok(Some(Self { setting: name, target, reads: Reads::default() }))
     }
 
@@ -55,10 +75,8 @@ impl DatabaseUrl {
         value: Option<SecretString>,
         file: Option<&Path>,
     ) -> Result<Self, SettingError> {
-        Self::from_setting(name, value, file)?.ok_or_else(|| {
-            let example = "postgres://user:password@host:5432/database or sqlite://path/to/file.db";
-            SettingError::new(name, format!("is required, such as {example}"))
-        })
+        Self::from_setting(name, value, file)?
+            .ok_or_else(|| SettingError::new(name, format!("is required, such as {EXAMPLES}")))
     }
 
     /// An SQLite file that `setting` names other than by a URL.
@@ -104,24 +122,29 @@ impl DatabaseUrl {
 }
 
 impl DatabaseTarget {
-    /// Parses a URL.
-    pub fn parse(url: &SecretString) -> Result<Self, InvalidUrl> {
+    /// Parses a URL. The error says what is valid, and never contains the text.
+    pub fn parse(url: &SecretString) -> Result<Self, Cow<'static, str>> {
         let url = url.expose_secret();
         if let Some(path) = url.strip_prefix("sqlite:") {
             let path = path.strip_prefix("//").unwrap_or(path);
-            let is_file = !path.is_empty()
-                && !path.ends_with('/')
-                && !path.contains([':', '?', '%', '#'])
-                && !path.contains(char::is_control);
-            return is_file
-                .then(|| Self::Sqlite(PathBuf::from(path)))
-                .ok_or(InvalidUrl::InvalidSqlite);
+            if path.is_empty() || path.ends_with('/') || path.contains(is_odd) {
+                // No file: a database in memory would lose everything at each restart.
+                let problem =
+                    "must name a file, as in sqlite://path/to/file.db, without parameters";
+                return Err(problem.into());
+            }
+            return Ok(Self::Sqlite(PathBuf::from(path)));
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             return postgres::parse(url).map(Self::Postgres);
         }
-        Err(InvalidUrl::UnknownScheme)
+        Err(format!("must be {EXAMPLES}").into())
     }
+}
+
+/// Whether a path of SQLite with this character may be more than a path.
+fn is_odd(character: char) -> bool {
+    matches!(character, ':' | '?' | '%' | '#') || character.is_control()
 }
 
 impl fmt::Display for DatabaseUrl {
@@ -134,13 +157,13 @@ impl fmt::Display for DatabaseTarget {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Postgres(servers) => {
-                formatter.write_str("PostgreSQL at ")?;
-                for (index, server) in servers.iter().enumerate() {
-                    let separator = if index == 0 { "" } else { "," };
-                    write!(formatter, "{separator}{}:{}", server.get_host(), server.get_port())?;
-                }
+                let address = |server: &PgConnectOptions| {
+                    format!("{}:{}", server.get_host(), server.get_port())
+                };
+                let addresses = servers.iter().map(address).collect::<Vec<_>>().join(",");
                 let database = servers.first().and_then(PgConnectOptions::get_database);
-                write!(formatter, "/{}", database.unwrap_or("(default database)"))
+                let database = database.unwrap_or("(default database)");
+                write!(formatter, "PostgreSQL at {addresses}/{database}")
             }
             Self::Sqlite(file) => write!(formatter, "SQLite in {}", file.display()),
         }
@@ -155,11 +178,11 @@ impl fmt::Debug for DatabaseTarget {
 
 #[cfg(test)]
 mod tests {
-    use super::{DatabaseTarget, InvalidUrl};
+    use super::DatabaseTarget;
     use secrecy::SecretString;
 
-    fn parse(url: &str) -> Result<DatabaseTarget, InvalidUrl> {
-        DatabaseTarget::parse(&SecretString::from(url))
+    fn parse(url: &str) -> Result<DatabaseTarget, String> {
+        DatabaseTarget::parse(&SecretString::from(url)).map_err(Into::into)
     }
 
     #[test]
@@ -185,7 +208,8 @@ mod tests {
             "sqlite://a?mode=ro",
             "sqlite://two\nlines",
         ] {
-            assert_eq!(parse(url).err(), Some(InvalidUrl::InvalidSqlite), "{url}");
+            let error = parse(url).expect_err(url);
+            assert!(error.starts_with("must name a file"), "{url}: {error}");
         }
     }
 
@@ -193,9 +217,13 @@ mod tests {
     fn other_urls_are_rejected_without_being_quoted() {
         for url in ["", "mysql://root:hunter2@db/users", "/a/b.db", "Postgres://x", "postgres:x"] {
             let error = parse(url).expect_err(url);
-            assert_eq!(error, InvalidUrl::UnknownScheme);
-            assert!(!error.to_string().contains("hunter2"));
+            let expected =
+                "must be postgres://user:password@host:5432/database or sqlite://path/to/file.db";
+            assert_eq!(error, expected);
         }
-        assert_eq!(parse("postgres://db:notaport/x").err(), Some(InvalidUrl::InvalidPostgres));
+        let error = parse("postgres://db:notaport/x").expect_err("no port");
+        let expected =
+            "is not a valid PostgreSQL URL; expected postgres://user:password@host:5432/database";
+        assert_eq!(error, expected);
     }
 }

@@ -8,7 +8,11 @@ mod health;
 
 pub(crate) use health::WriteHealth;
 
-use crate::{STATEMENT_TIMEOUT, StoreError, sqlite_code::is_disk_failure, statement::traced_until};
+use crate::{
+    STATEMENT_TIMEOUT, StoreError,
+    span::traced,
+    sql_error::{CANTOPEN, IOERR, sqlite_code},
+};
 use sqlx::Error;
 use std::{
     pin::pin,
@@ -81,7 +85,7 @@ pub(crate) async fn run<T: Send + 'static>(
         let task = tokio::spawn(in_task.instrument(Span::current()));
         task.await.unwrap_or(Err(Error::WorkerCrashed))
     };
-    match traced_until(system, deadline, answer).await {
+    match traced(system, deadline, answer).await {
         Ok(value) => {
             health.recover();
             Ok(value)
@@ -93,7 +97,10 @@ pub(crate) async fn run<T: Send + 'static>(
             health.fail(&cause);
             Err(StoreError::ReadOnly(cause))
         }
-        Err(StoreError::Unavailable(error)) if is_disk_failure(&error) => {
+        // The disk failed otherwise than by being full or read-only.
+        Err(StoreError::Unavailable(error))
+            if matches!(sqlite_code(&error), Some(IOERR | CANTOPEN)) =>
+        {
             let cause = error.to_string();
             health.fail(&cause);
             // A commit that reached the disk in part may be found there after a power failure.

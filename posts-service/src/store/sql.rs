@@ -3,9 +3,8 @@
 use super::{NewPost, PostFilter, PostRows, PostSelector, PostStore, PostUpdate};
 use crate::post::Post;
 use async_trait::async_trait;
-use rolegate_sql_store::{
-    Database, DatabaseUrl, Inspection, OpenError, Statement, StoreError, StoreStatus, Tables,
-};
+use rolegate_program::program::Failure;
+use rolegate_sql_store::{Database, DatabaseUrl, Inspection, Statement, StoreError, Tables};
 use std::sync::Arc;
 
 /// The tables of posts-service, in a schema of their own in PostgreSQL, because users may be in the
@@ -26,57 +25,45 @@ const RETURNING: &str = " RETURNING id, author_id, title, content, created_at, u
 const OF_SELECTOR: &str = " WHERE id = $1 AND ($2 IS NULL OR author_id = $2)";
 
 /// Opens the store and migrates its schema: see [`DatabaseUrl::open`].
-pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn PostStore>, OpenError> {
-    Ok(Arc::new(SqlStore(url.open(&TABLES).await?)))
+pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn PostStore>, Failure> {
+    Ok(Arc::new(url.open(&TABLES).await?))
 }
 
 /// Inspects the database, which changes nothing.
-pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, OpenError> {
+pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, Failure> {
     url.inspect(&TABLES, None).await
 }
 
-struct SqlStore(Database);
+/// A statement that starts with this SQL and the name of the table.
+fn statement(database: &Database, sql: &'static str) -> Statement {
+    database.statement(sql).push(if database.is_postgres() { "posts.post" } else { "post" })
+}
 
-impl SqlStore {
-    /// The name of the table.
-    fn table(&self) -> &'static str {
-        if matches!(self.0, Database::Postgres(_)) { "posts.post" } else { "post" }
-    }
-
-    /// A statement that starts with this SQL and the name of the table.
-    fn statement(&self, sql: &'static str) -> Statement {
-        self.0.statement(sql).push(self.table())
-    }
-
-    async fn write(&self, statement: Statement) -> Result<Option<Post>, StoreError> {
-        Ok(self.0.write(statement).await?.pop().map(post))
-    }
+/// Runs a statement that writes at most one post.
+async fn write(database: &Database, statement: Statement) -> Result<Option<Post>, StoreError> {
+    Ok(database.write(statement).await?.pop().map(post))
 }
 
 #[async_trait]
-impl PostStore for SqlStore {
-    async fn ping(&self) -> Result<(), StoreError> {
-        self.0.ping(self.table()).await
-    }
-
+impl PostStore for Database {
     async fn insert(&self, new: NewPost) -> Result<Post, StoreError> {
         let values = " (author_id, title, content, created_at, updated_at)
             VALUES ($1, $2, $3, $4, $4)";
-        let insert = self.statement("INSERT INTO ").push(values).push(RETURNING);
+        let insert = statement(self, "INSERT INTO ").push(values).push(RETURNING);
         let insert = insert.bind(new.author_id).bind(new.content.title);
-        let inserted = self.write(insert.bind(new.content.content).bind(new.now)).await?;
+        let inserted = write(self, insert.bind(new.content.content).bind(new.now)).await?;
         inserted.ok_or_else(|| StoreError::Failed(sqlx::Error::RowNotFound.into()))
     }
 
     async fn posts_by_id(&self, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
-        let rows = self.0.read(self.statement(SELECT).push(" WHERE id").push_any(ids)).await?;
+        let rows = self.read(statement(self, SELECT).push(" WHERE id").push_any(ids)).await?;
         Ok(rows.into_iter().map(post).collect())
     }
 
     async fn size_by_id(&self, ids: &[i64]) -> Result<i64, StoreError> {
         let sql = "SELECT coalesce(sum(octet_length(title) + octet_length(content)), 0) FROM ";
-        let select = self.statement(sql).push(" WHERE id").push_any(ids);
-        Ok(self.0.read::<(i64,)>(select).await?.pop().map_or(0, |(size,)| size))
+        let select = statement(self, sql).push(" WHERE id").push_any(ids);
+        Ok(self.read::<(i64,)>(select).await?.pop().map_or(0, |(size,)| size))
     }
 
     /// Reads only the contents of the posts that it returns.
@@ -85,7 +72,7 @@ impl PostStore for SqlStore {
             SELECT *, count(*) OVER () AS found,
                 sum(octet_length(content)) OVER (ORDER BY id) - octet_length(content) AS before
             FROM (SELECT * FROM ";
-        let mut select = self.statement(sql).push(" WHERE id > ").push_bind(filter.after);
+        let mut select = statement(self, sql).push(" WHERE id > ").push_bind(filter.after);
         if let Some(author_id) = filter.author_id {
             select = select.push(" AND author_id = ").push_bind(author_id);
         }
@@ -93,7 +80,7 @@ impl PostStore for SqlStore {
         let select = select.push(" ORDER BY id LIMIT ").push_bind(filter.limit + 1);
         let select = select.push(") AS page) AS measured WHERE before < ");
         let select = select.push_bind(filter.content_bytes).push(" ORDER BY id");
-        let rows = self.0.read::<(i64, i64, String, String, i64, i64, i64)>(select).await?;
+        let rows = self.read::<(i64, i64, String, String, i64, i64, i64)>(select).await?;
         let found = rows.first().map_or(0, |row| row.6);
         let posts = rows.into_iter().map(|(id, author_id, title, content, created, updated, _)| {
             post((id, author_id, title, content, created, updated))
@@ -110,29 +97,21 @@ impl PostStore for SqlStore {
         // `updated_at` grows even if the clock goes back.
         let values = " SET title = $3, content = $4, updated_at =
             CASE WHEN $5 > updated_at THEN $5 ELSE updated_at + 1 END";
-        let sql = self.statement("UPDATE ").push(values).push(OF_SELECTOR).push(RETURNING);
+        let sql = statement(self, "UPDATE ").push(values).push(OF_SELECTOR).push(RETURNING);
         let sql = sql.bind(selector.id).bind(selector.author_id);
         let sql = sql.bind(update.content.title).bind(update.content.content);
-        self.write(sql.bind(update.now)).await
+        write(self, sql.bind(update.now)).await
     }
 
     async fn delete(&self, selector: PostSelector) -> Result<Option<i64>, StoreError> {
-        let delete = self.statement("DELETE FROM ").push(OF_SELECTOR).push(" RETURNING author_id");
+        let delete = statement(self, "DELETE FROM ").push(OF_SELECTOR).push(" RETURNING author_id");
         let delete = delete.bind(selector.id).bind(selector.author_id);
-        Ok(self.0.write::<(i64,)>(delete).await?.pop().map(|(author_id,)| author_id))
+        Ok(self.write::<(i64,)>(delete).await?.pop().map(|(author_id,)| author_id))
     }
 
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError> {
-        let select = self.statement("SELECT author_id FROM ").push(" WHERE id = $1").bind(id);
-        Ok(self.0.read::<(i64,)>(select).await?.pop().map(|(author_id,)| author_id))
-    }
-
-    fn status(&self) -> StoreStatus {
-        self.0.status()
-    }
-
-    async fn close(&self) {
-        self.0.close().await;
+        let select = statement(self, "SELECT author_id FROM ").push(" WHERE id = $1").bind(id);
+        Ok(self.read::<(i64,)>(select).await?.pop().map(|(author_id,)| author_id))
     }
 }
 

@@ -9,7 +9,7 @@ use rolegate_program::{
     settings::SettingError,
 };
 use rolegate_sql_store::{
-    DatabaseTarget, DatabaseUrl, Inspection, OpenError, Schema,
+    DatabaseTarget, DatabaseUrl, Inspection, Schema,
     sqlite::{CopyError, DatabaseCopy, Replacement, file_exists},
 };
 use std::{
@@ -143,7 +143,7 @@ fn require(url: &DatabaseUrl, found: &Inspection) -> Result<(), SettingError> {
 /// The file must be a database of the service that `inspect` belongs to.
 async fn require_backup(
     file: &Path,
-    inspect: impl AsyncFnOnce(&DatabaseUrl) -> Result<Inspection, OpenError>,
+    inspect: impl AsyncFnOnce(&DatabaseUrl) -> Result<Inspection, Failure>,
 ) -> Result<(), Failure> {
     let url = DatabaseUrl::from_file("FILE", file.to_owned());
     Ok(require(&url, &inspect(&url).await?)?)

@@ -9,7 +9,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use rolegate_proto::Role;
-use rolegate_sql_store::{StoreStatus, Timed};
+use rolegate_sql_store::{Store, StoreStatus, Timed};
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     collections::BTreeMap,
@@ -100,11 +100,22 @@ impl Users {
 }
 
 #[async_trait]
-impl UserStore for MemoryStore {
+impl Store for MemoryStore {
     async fn ping(&self) -> Result<(), StoreError> {
         self.users().map(drop)
     }
 
+    fn status(&self) -> StoreStatus {
+        StoreStatus::default()
+    }
+
+    async fn close(&self) {
+        self.set_down(true);
+    }
+}
+
+#[async_trait]
+impl UserStore for MemoryStore {
     async fn insert(&self, actor: Option<i64>, new: NewUser) -> Result<User, WriteError> {
         let mut users = self.users()?;
         if let Some(id) = actor {
@@ -230,13 +241,5 @@ impl UserStore for MemoryStore {
         });
         let limit = usize::try_from(filter.limit).unwrap_or(0);
         Ok(found.take(limit).cloned().collect())
-    }
-
-    fn status(&self) -> StoreStatus {
-        StoreStatus::default()
-    }
-
-    async fn close(&self) {
-        self.set_down(true);
     }
 }

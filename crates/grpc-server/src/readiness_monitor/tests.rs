@@ -1,9 +1,9 @@
-use crate::server::{GrpcServer, HostedStore};
+use crate::GrpcServer;
 use async_trait::async_trait;
 use rolegate_http_server::readiness::Readiness;
 use rolegate_program::{cidr_set::CidrSet, shutdown::Shutdown};
+use rolegate_sql_store::{Store, StoreError, StoreStatus};
 use std::{
-    error::Error,
     future::pending,
     sync::{
         Arc,
@@ -19,21 +19,25 @@ use tonic_health::{
 
 /// Answers at once, until it is stuck.
 #[derive(Default)]
-struct Store(AtomicBool);
+struct Stuck(AtomicBool);
 
 #[async_trait]
-impl HostedStore for Store {
-    async fn check(&self) -> Result<Option<Arc<str>>, Box<dyn Error + Send + Sync>> {
+impl Store for Stuck {
+    async fn ping(&self) -> Result<(), StoreError> {
         if self.0.load(Ordering::Relaxed) {
             pending::<()>().await;
         }
-        Ok(None)
+        Ok(())
+    }
+
+    fn status(&self) -> StoreStatus {
+        StoreStatus::default()
     }
 
     async fn close(&self) {}
 }
 
-async fn status(server: &GrpcServer<Store>) -> &'static str {
+async fn status(server: &GrpcServer) -> &'static str {
     let health = HealthService::from_health_reporter(server.health.clone());
     let response = health.check(Request::new(HealthCheckRequest::default())).await;
     response.expect("a status").into_inner().status().as_str_name()
@@ -41,9 +45,10 @@ async fn status(server: &GrpcServer<Store>) -> &'static str {
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_does_not_answer_does_not_delay_the_end_of_health() {
-    let store = Arc::new(Store::default());
+    let store = Arc::new(Stuck::default());
     let (trusted, shutdown) = (CidrSet::default(), Shutdown::new());
-    let server = GrpcServer::new(Routes::default(), "test", &[], trusted, Arc::clone(&store)).await;
+    let server =
+        GrpcServer::new(Routes::default(), "test", &[], trusted, Arc::<Stuck>::clone(&store)).await;
     let readiness = Readiness::new(&shutdown);
     let ends = async {
         tokio::time::sleep(Duration::from_millis(1500)).await;

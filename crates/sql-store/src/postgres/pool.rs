@@ -12,7 +12,7 @@ use super::{
     servers::Servers,
 };
 use crate::{
-    PoolStats, QueryFuture, Reads, STATEMENT_TIMEOUT, StoreError, StoreStatus, statement::traced,
+    PoolStats, QueryFuture, Reads, STATEMENT_TIMEOUT, StoreError, StoreStatus, span::traced,
     write::WriteHealth,
 };
 use deadpool::managed::{self, Object, PoolError, QueueMode};
@@ -101,18 +101,15 @@ impl Pool {
         &self,
         statement: impl for<'c> FnOnce(&'c mut PgConnection) -> QueryFuture<'c, T> + Send,
     ) -> Result<T, StoreError> {
-        traced("postgresql", self.execute(|session| statement(&mut session.connection))).await
+        let run = self.execute(|session| statement(&mut session.connection));
+        traced("postgresql", Instant::now() + STATEMENT_TIMEOUT, run).await
     }
 
     pub(super) async fn execute<T: Send>(
         &self,
         statement: impl for<'c> FnOnce(&'c mut Session) -> QueryFuture<'c, T> + Send,
     ) -> sqlx::Result<T> {
-        let object = self.connections.get().await.map_err(|error| match error {
-            PoolError::Backend(error) => error,
-            _ => sqlx::Error::PoolClosed,
-        })?;
-        let mut pooled = PooledConnection(Some(object));
+        let mut pooled = PooledConnection(Some(self.get().await?));
         let outcome = statement(pooled.object()).await;
         let is_rejected = matches!(outcome, Err(sqlx::Error::Database(_)));
         // The server rejected the statement. A pending rollback precedes the ping.
@@ -128,11 +125,14 @@ impl Pool {
 
     /// A connection to the primary that leaves the pool.
     pub(crate) async fn take_connection(&self) -> sqlx::Result<PgConnection> {
-        let object = self.connections.get().await.map_err(|error| match error {
+        Ok(Object::take(self.get().await?).connection)
+    }
+
+    async fn get(&self) -> sqlx::Result<Object<Connector>> {
+        self.connections.get().await.map_err(|error| match error {
             PoolError::Backend(error) => error,
             _ => sqlx::Error::PoolClosed,
-        })?;
-        Ok(Object::take(object).connection)
+        })
     }
 
     /// Returns a connection whose statement has ended, unless it is too old; then the ones that have

@@ -9,12 +9,11 @@
 use crate::{
     Reads, Timed,
     error::OpenFailure,
-    statement::describe,
-    statement_builder::{Statement, TableRow},
+    span::describe,
+    sql_error::postgres_code,
+    statement::{Statement, TableRow},
 };
-use sqlx::{
-    AssertSqlSafe, Error, PgConnection, Row as _, error::DatabaseError, postgres::PgRow, query_with,
-};
+use sqlx::{AssertSqlSafe, Error, PgConnection, Row as _, postgres::PgRow, query_with};
 use std::{
     io,
     sync::{
@@ -126,8 +125,7 @@ impl Timeline {
 
 /// Whether the functions of the WAL are not supported (0A000, 55000), missing or forbidden.
 fn tells_no_timeline(error: &Error) -> bool {
-    let code = error.as_database_error().and_then(DatabaseError::code);
-    code.is_some_and(|code| matches!(&*code, "0A000" | "55000" | "42883" | "42501"))
+    matches!(postgres_code(error), Some("0A000" | "55000" | "42883" | "42501"))
 }
 
 async fn require_no_recovery(connection: &mut PgConnection) -> sqlx::Result<()> {
@@ -136,7 +134,7 @@ async fn require_no_recovery(connection: &mut PgConnection) -> sqlx::Result<()> 
 }
 
 /// Succeeds if writes of this connection wait for a synchronous standby.
-pub(crate) async fn require_synchronous(connection: &mut PgConnection) -> Result<(), OpenFailure> {
+pub(super) async fn require_synchronous(connection: &mut PgConnection) -> Result<(), OpenFailure> {
     let sql = "SELECT current_setting('synchronous_standby_names') <> '',
         current_setting('synchronous_commit') NOT IN ('off', 'local')";
     let (has_standbys, waits) = sqlx::query_as(sql).fetch_one(connection).await?;
@@ -149,7 +147,7 @@ pub(crate) async fn require_synchronous(connection: &mut PgConnection) -> Result
             "quorum requires synchronous_commit=on on the server, or writes may be lost"
         }
     };
-    Err(OpenFailure::Reads(problem.to_owned()))
+    Err(OpenFailure::Reads(problem))
 }
 
 /// The rows of a `SELECT`, if they count.

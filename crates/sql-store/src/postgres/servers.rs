@@ -6,11 +6,11 @@
 //! those that are being opened: a primary that was frozen may return and not know its successor. Its
 //! timeline shows that: a server with a lower one than was seen counts as a standby.
 
-use super::{
-    primary::{Timeline, is_standby},
-    tls_mismatch::is_tls_mismatch,
+use super::primary::{Timeline, is_standby};
+use crate::{
+    retry::{Backoff, within},
+    sql_error::is_tls_mismatch,
 };
-use crate::retry::within;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use sqlx::{ConnectOptions as _, Error, PgConnection, postgres::PgConnectOptions};
 use std::{
@@ -19,7 +19,7 @@ use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     time::Duration,
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 /// For a connection, with its TLS handshake and its login.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -68,8 +68,7 @@ impl Servers {
             let first = before + usize::from(is_suspect);
             let connect = |options| connect_with_retries(options, &self.timeline);
             let (index, connected) = self.first_primary(first, connect).await?;
-            let moved_to = self.last_primary.compare_exchange(before, index, SeqCst, SeqCst);
-            match moved_to {
+            match self.last_primary.compare_exchange(before, index, SeqCst, SeqCst) {
                 Ok(_) if index != before => moved(),
                 Err(now) if index != now => continue,
                 _ => {}
@@ -104,24 +103,25 @@ impl Servers {
         F: Future<Output = sqlx::Result<Connected>>,
     {
         let count = self.options.len();
-        let mut untried = first..first + count;
-        let mut attempts = FuturesUnordered::new();
-        let mut failure = None;
+        let mut untried = (first..first + count).map(|index| {
+            let index = index % count;
+            let attempt = connect(self.options[index].clone());
+            async move { (index, attempt.await) }
+        });
+        let (mut attempts, mut failures) = (FuturesUnordered::new(), Vec::new());
         loop {
-            if let Some(index) = untried.next() {
-                let attempt = connect(self.options[index % count].clone());
-                attempts.push(async move { (index % count, attempt.await) });
-            }
-            let patience = if untried.is_empty() { Duration::MAX } else { HEAD_START };
+            attempts.extend(untried.next());
+            let patience = if untried.len() == 0 { Duration::MAX } else { HEAD_START };
             match timeout(patience, attempts.next()).await {
-                Ok(Some((index, Ok(connection)))) => return Ok((index, connection)),
-                Ok(Some((_, Err(error)))) => {
-                    failure = failure.filter(|kept| rank(kept) >= rank(&error)).or(Some(error));
+                Ok(Some((index, Ok(connected)))) => return Ok((index, connected)),
+                Ok(Some((_, Err(error)))) => failures.push(error),
+                Ok(None) => {
+                    return Err(failures
+                        .into_iter()
+                        .min_by_key(rank)
+                        .unwrap_or(Error::RowNotFound));
                 }
-                Ok(None) if untried.is_empty() => {
-                    return Err(failure.unwrap_or(Error::RowNotFound));
-                }
-                Ok(None) | Err(_) => {}
+                Err(_elapsed) => {}
             }
         }
     }
@@ -136,20 +136,19 @@ async fn connect(options: &PgConnectOptions, timeline: &Timeline) -> sqlx::Resul
         let timeline = timeline.require_primary(&mut connection).await?;
         Ok((connection, timeline))
     };
-    within("cannot connect", CONNECT_TIMEOUT, connecting).await
+    within("cannot connect: ", CONNECT_TIMEOUT, connecting).await
 }
 
 async fn connect_with_retries(
     options: PgConnectOptions,
     timeline: &Timeline,
 ) -> sqlx::Result<Connected> {
-    let mut delay = MIN_RETRY_DELAY;
+    let mut backoff = Backoff::between(MIN_RETRY_DELAY, MAX_RETRY_DELAY);
     loop {
         match connect(&options, timeline).await {
-            Err(error) if is_standby(&error) || is_starting(&error) => sleep(delay).await,
+            Err(error) if is_standby(&error) || is_starting(&error) => backoff.wait().await,
             outcome => return outcome,
         }
-        delay = (delay * 2).min(MAX_RETRY_DELAY);
     }
 }
 
@@ -164,11 +163,11 @@ fn is_starting(error: &Error) -> bool {
     }
 }
 
-/// Of the errors of several servers, the greatest says most.
+/// Of the errors of several servers, the least says most.
 fn rank(error: &Error) -> u8 {
     match error {
-        error if is_standby(error) => 2,
-        error if is_tls_mismatch(error) => 0,
+        error if is_standby(error) => 0,
+        error if is_tls_mismatch(error) => 2,
         _ => 1,
     }
 }

@@ -1,5 +1,5 @@
 use super::{Applied, Found, Schema, compare};
-use crate::{error::OpenFailure, tables::Tables};
+use crate::{Tables, error::OpenFailure};
 
 const TABLES: Tables = Tables {
     owner: "auth-service",

@@ -4,15 +4,18 @@
 //! happens to the clock of the system. `latest` is a time that the clock has not passed: after another
 //! boot it begins there, or at the time of the system if that is later.
 
-use super::pools::{Clock, Pools};
+use super::pools::Pools;
 use crate::{
-    Connection, Statement, StoreError,
-    uptime::{system_time, uptime},
+    StoreError,
+    uptime::{unix_millis, uptime},
 };
 use sqlx::SqliteConnection;
 use std::{
     fs,
-    sync::{Arc, LazyLock, atomic::Ordering::Relaxed},
+    sync::{
+        LazyLock,
+        atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -34,12 +37,20 @@ static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
     cfg!(target_os = "linux").then(|| id.trim().to_owned())
 });
 
+/// What this process knows of the row of the clock.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    pub(super) zero: AtomicI64,
+    pub(super) latest: AtomicI64,
+    pub(super) is_writing: AtomicBool,
+}
+
 impl Pools {
     /// The time in Unix seconds. Fails if the clock was not started.
     pub(crate) fn now(&self) -> Result<u64, StoreError> {
         let clock = self.clock.get().ok_or_else(|| {
             let error = sqlx::Error::Protocol("the file was opened without a clock".to_owned());
-            StoreError::Failed(Arc::new(error))
+            StoreError::Failed(error.into())
         })?;
         let now = clock.zero.load(Relaxed) + uptime();
         let is_due = now > clock.latest.load(Relaxed) - RESERVED / 2;
@@ -64,7 +75,7 @@ impl Pools {
         let (boot, zero, latest) = stored.unwrap_or_default();
         let is_same_boot = BOOT.is_some() && boot == *BOOT;
         let stored = if is_same_boot { zero + uptime() } else { latest };
-        let behind = system_time() - stored;
+        let behind = unix_millis() - stored;
         if is_service && behind < -AHEAD {
             tracing::warn!(
                 "the clock of the SQLite file is {} seconds ahead of this machine's; if that of the machine \
@@ -93,10 +104,8 @@ impl Pools {
     /// has been noted, and a later read tries again.
     async fn reserve(&self) {
         let sql = "UPDATE clock SET latest = max(latest, zero + $1 + $2) RETURNING zero, latest";
-        let update = Statement::sqlite(sql).bind(uptime()).bind(RESERVED);
-        let rows: Result<Vec<_>, _> = self
-            .write(|writer| Box::pin(async { update.fetch(&mut Connection::Sqlite(writer)).await }))
-            .await;
+        let update = sqlx::query_as(sql).bind(uptime()).bind(RESERVED);
+        let rows = self.write(|writer| Box::pin(update.fetch_all(writer))).await;
         for row in rows.into_iter().flatten() {
             self.set_clock(row);
         }

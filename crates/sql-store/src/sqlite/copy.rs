@@ -1,9 +1,9 @@
 //! Copies SQLite files, and puts copies into the places of files that no program uses.
 
-use super::file::{connect_read_only, lock_exclusive, private_file};
+use super::file::{connect_read_only, folder, lock_exclusive, private_file, with_suffix};
 use crate::{
     error::OpenFailure,
-    sqlite_code::{BUSY, LOCKED, primary_code},
+    sql_error::{BUSY, LOCKED, sqlite_code},
 };
 use rustix::fs::{FlockOperation, fcntl_lock};
 use sqlx::{
@@ -11,6 +11,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode},
 };
 use std::{
+    fmt::Display,
     fs::{self, File, Permissions, TryLockError},
     io,
     os::unix::fs::PermissionsExt,
@@ -23,49 +24,26 @@ const PARTIAL: (&str, &str) = (".rolegate-copy-", ".partial");
 
 /// Why a file was not copied or not replaced. The file has the content that it had.
 #[derive(Debug, thiserror::Error)]
-pub enum CopyError {
-    /// The integrity check found this.
-    #[error("{} is damaged: {problem}", file.display())]
-    Damaged {
-        /// The file.
-        file: PathBuf,
-        /// The first finding.
-        problem: String,
-    },
-    /// A program has it open.
-    #[error("{} is in use; stop the program that uses it", .0.display())]
-    InUse(PathBuf),
-    /// SQLite failed.
-    #[error("{}: {error}", file.display())]
-    Sqlite {
-        /// The file.
-        file: PathBuf,
-        /// The error.
-        error: sqlx::Error,
-    },
-    /// The file system failed.
-    #[error("{}: {error}", file.display())]
-    Io {
-        /// The file.
-        file: PathBuf,
-        /// The error.
-        error: io::Error,
-    },
-    /// The lock file beside the file cannot be used.
-    #[error("{0}")]
-    Lock(String),
+#[error("{0}")]
+pub struct CopyError(String);
+
+impl From<OpenFailure> for CopyError {
+    fn from(failure: OpenFailure) -> Self {
+        Self(failure.to_string())
+    }
 }
 
-impl CopyError {
-    fn io(file: &Path) -> impl FnOnce(io::Error) -> Self {
-        let file = file.to_owned();
-        |error| Self::Io { file, error }
-    }
+/// An error of SQLite or the file system, with the file.
+fn at<E: Display>(file: &Path) -> impl Fn(E) -> CopyError {
+    move |error| CopyError(format!("{}: {error}", file.display()))
+}
 
-    fn sqlite(file: &Path) -> impl Fn(sqlx::Error) -> Self {
-        let file = file.to_owned();
-        move |error| Self::Sqlite { file: file.clone(), error }
-    }
+fn damaged(file: &Path, problem: &str) -> CopyError {
+    CopyError(format!("{} is damaged: {problem}", file.display()))
+}
+
+fn in_use(file: &Path) -> CopyError {
+    CopyError(format!("{} is in use; stop the program that uses it", file.display()))
 }
 
 /// A copy of a database, checked, with mode 0600, in a temporary folder. Removed when dropped, or by the
@@ -81,26 +59,25 @@ impl DatabaseCopy {
     pub async fn create(source: &Path, destination: &Path) -> Result<Self, CopyError> {
         let beside = folder(destination);
         let folder = remove_abandoned(beside).and_then(|()| LockedFolder::create(beside));
-        let folder = folder.map_err(CopyError::io(destination))?;
-        let copy = NamedTempFile::new_in(&folder.folder).map_err(CopyError::io(destination))?;
-        let failed = CopyError::sqlite(source);
+        let folder = folder.map_err(at(destination))?;
+        let copy = NamedTempFile::new_in(&folder.folder).map_err(at(destination))?;
+        let failed = at(source);
         let mut connection = connect_read_only(source).await.map_err(&failed)?;
         check_integrity(&mut connection, source).await?;
         // One read transaction: neither waits for writers nor delays them. Into an empty file only.
         let path = copy.path().to_str().ok_or(io::Error::from(io::ErrorKind::InvalidFilename));
-        let path = path.map_err(CopyError::io(destination))?;
+        let path = path.map_err(at(destination))?;
         let copied = sqlx::query("VACUUM INTO $1").bind(path).execute(&mut connection).await;
         copied.map_err(&failed)?;
         connection.close().await.map_err(&failed)?;
         // An empty file has its integrity too.
-        if copy.as_file().metadata().map_err(CopyError::io(destination))?.len() == 0 {
-            let problem = "nothing was copied".to_owned();
-            return Err(CopyError::Damaged { file: destination.to_owned(), problem });
+        if copy.as_file().metadata().map_err(at(destination))?.len() == 0 {
+            return Err(damaged(destination, "nothing was copied"));
         }
         let mut connection = connect_read_only(copy.path()).await.map_err(&failed)?;
         check_integrity(&mut connection, destination).await?;
         connection.close().await.map_err(&failed)?;
-        copy.as_file().sync_all().map_err(CopyError::io(destination))?;
+        copy.as_file().sync_all().map_err(at(destination))?;
         Ok(Self { file: copy, _folder: folder })
     }
 
@@ -108,7 +85,7 @@ impl DatabaseCopy {
     pub fn persist_new(self, destination: &Path) -> Result<(), CopyError> {
         let named = self.file.persist_noclobber(destination).map_err(|error| error.error);
         let synced = named.and_then(|_| sync_folder(destination));
-        synced.map_err(CopyError::io(destination))
+        synced.map_err(at(destination))
     }
 }
 
@@ -125,13 +102,13 @@ impl Replacement {
     /// Fails if a program uses `file`. Waits while one opens it. Moves its log into it, so that it is
     /// whole without.
     pub async fn begin(file: &Path) -> Result<Self, CopyError> {
-        let lock = lock_exclusive(file).await.map_err(lock_error)?;
-        if file.try_exists().map_err(CopyError::io(file))? {
-            let opened = private_file(file).map_err(lock_error)?;
+        let lock = lock_exclusive(file).await?;
+        if file.try_exists().map_err(at(file))? {
+            let opened = private_file(file)?;
             // Every connection of SQLite has a lock that this one conflicts with, whatever the file
             // contains.
             fcntl_lock(&opened, FlockOperation::NonBlockingLockExclusive)
-                .map_err(|_held| CopyError::InUse(file.to_owned()))?;
+                .map_err(|_held| in_use(file))?;
             drop(opened);
             fold_log(file).await?;
         }
@@ -149,17 +126,15 @@ impl Replacement {
         let file = &self.file;
         // The log of another database would be applied to the new one.
         for suffix in ["-wal", "-shm", "-journal"] {
-            let mut path = file.as_os_str().to_owned();
-            path.push(suffix);
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(CopyError::io(Path::new(&path))(error));
-                }
-                _ => {}
+            let path = with_suffix(file, suffix);
+            if let Err(error) = fs::remove_file(&path)
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                return Err(at(&path)(error));
             }
         }
-        copy.file.persist(file).map_err(|error| CopyError::io(file)(error.error))?;
-        sync_folder(file).map_err(CopyError::io(file))
+        copy.file.persist(file).map_err(|error| at(file)(error.error))?;
+        sync_folder(file).map_err(at(file))
     }
 }
 
@@ -167,10 +142,8 @@ impl Replacement {
 async fn fold_log(file: &Path) -> Result<(), CopyError> {
     let options = SqliteConnectOptions::new().filename(file);
     match options.journal_mode(SqliteJournalMode::Delete).connect().await {
-        Ok(connection) => connection.close().await.map_err(CopyError::sqlite(file)),
-        Err(error) if matches!(primary_code(&error), Some(BUSY | LOCKED)) => {
-            Err(CopyError::InUse(file.to_owned()))
-        }
+        Ok(connection) => connection.close().await.map_err(at(file)),
+        Err(error) if matches!(sqlite_code(&error), Some(BUSY | LOCKED)) => Err(in_use(file)),
         Err(error) => {
             tracing::warn!(%error, "replacing {}, which is damaged", file.display());
             Ok(())
@@ -186,12 +159,7 @@ async fn check_integrity(connection: &mut SqliteConnection, file: &Path) -> Resu
         Ok(found) => found.replace('\n', " "),
         Err(error) => error.to_string(),
     };
-    Err(CopyError::Damaged { file: file.to_owned(), problem })
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn lock_error(failure: OpenFailure) -> CopyError {
-    CopyError::Lock(failure.to_string())
+    Err(damaged(file, &problem))
 }
 
 /// A folder for one copy, locked while it is in use. A lock of the copy itself would, on network file
@@ -237,10 +205,6 @@ fn remove_abandoned(parent: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn folder(file: &Path) -> &Path {
-    file.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A name is stored with its folder.

@@ -1,18 +1,16 @@
 //! The connections of an open file: transactions, reads, and a probe while writes fail.
 
-use super::open_files::OpenFiles;
+use super::{clock::Clock, file::OpenFiles};
 use crate::{
     Connection, PoolStats, QueryFuture, STATEMENT_TIMEOUT, Statement, StoreError, StoreStatus,
-    TableRow, with_timeout,
+    TableRow,
+    span::traced,
     write::{self, Commit, WriteHealth},
 };
 use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection, SqlitePool, Transaction};
 use std::{
     future::pending,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, AtomicI64},
-    },
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 use tokio::time::Instant;
@@ -37,19 +35,11 @@ pub struct Pools {
     pub(super) health: WriteHealth,
 }
 
-/// What this process knows of the row of the clock.
-#[derive(Debug, Default)]
-pub(super) struct Clock {
-    pub(super) zero: AtomicI64,
-    pub(super) latest: AtomicI64,
-    pub(super) is_writing: AtomicBool,
-}
-
 impl Pools {
     /// Runs statements as one transaction within [`STATEMENT_TIMEOUT`]. A timeout or a dropped future
     /// rolls back, unless the commit has begun; a statement outside a transaction would still run when
     /// its turn comes.
-    pub async fn write<T: Send + 'static>(
+    pub(crate) async fn write<T: Send + 'static>(
         &self,
         statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -99,12 +89,12 @@ impl Pools {
         &self,
         statement: Statement,
     ) -> Result<Vec<R>, StoreError> {
-        with_timeout(async {
+        let read = async {
             self.files.last_check()?;
             let mut reader = self.readers.acquire().await?;
             statement.fetch(&mut Connection::Sqlite(&mut reader)).await
-        })
-        .await
+        };
+        traced("sqlite", Instant::now() + STATEMENT_TIMEOUT, read).await
     }
 
     /// Fails while the files are not where they were opened.
@@ -113,15 +103,18 @@ impl Pools {
     }
 
     /// The state of both pools, and of the last write.
-    #[must_use]
-    pub fn status(&self) -> StoreStatus {
-        let pools = [("readers", &self.readers), ("writer", &self.writer)];
-        let pools = pools.map(|(name, pool)| PoolStats::of(name, pool)).to_vec();
-        StoreStatus { pools, write_problem: self.health.problem() }
+    pub(crate) fn status(&self) -> StoreStatus {
+        let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        let pools = [("readers", &self.readers), ("writer", &self.writer)].map(|(name, pool)| {
+            let (open, limit) = (size(pool.size()), size(pool.options().get_max_connections()));
+            // The two are not read atomically.
+            PoolStats { name, open, idle: pool.num_idle().min(open), limit }
+        });
+        StoreStatus { pools: pools.to_vec(), write_problem: self.health.problem() }
     }
 
     /// Finishes running statements and closes every connection.
-    pub async fn close(&self) {
+    pub(crate) async fn close(&self) {
         if self.files.is_database_lost() {
             // Closing would delete the log of the database that is at the path now.
             std::mem::forget(self.clone());
@@ -151,7 +144,7 @@ async fn rewrite_first_page(writer: &mut SqliteConnection) -> sqlx::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Database, DatabaseUrl, Tables};
+    use crate::{DatabaseUrl, Engine, Store as _, Tables};
 
     const TABLES: Tables = Tables {
         owner: "test",
@@ -167,7 +160,7 @@ mod tests {
         let file = folder.path().join("t.db");
         let url = DatabaseUrl::from_file("DATABASE_URL", file.clone());
         let opened = url.open(&TABLES).await.expect("opened");
-        let Database::Sqlite(pools) = &opened else { panic!("a file") };
+        let Engine::Sqlite(pools) = &opened.engine else { panic!("a file") };
         let log_size = || file.with_extension("db-wal").metadata().expect("there").len();
         let before = log_size();
         let probed = pools.try_write(|writer| Box::pin(super::rewrite_first_page(writer))).await;

@@ -1,10 +1,5 @@
 //! `postgres://` URLs. sqlx parses them; this module rejects what sqlx silently ignores.
 
-use super::{
-    hosts::one_url_each,
-    invalid_url::{InvalidUrl, PARAMETERS, TARGET},
-    password,
-};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use std::{borrow::Cow, fs, io, path::Path, str::FromStr};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
@@ -13,71 +8,142 @@ use url::Url;
 /// Far more than a certificate chain; a larger file is a mistake, such as a device.
 const MAX_FILE_SIZE: u64 = 1024 * 1024;
 
+/// The parameters that sqlx reads, as libpq names them.
+const PARAMETERS: [&str; 13] = [
+    "sslmode",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "application_name",
+    "options",
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    TARGET,
+];
+
+/// The parameter of libpq that selects among several hosts.
+const TARGET: &str = "target_session_attrs";
+
+const INVALID: &str =
+    "is not a valid PostgreSQL URL; expected postgres://user:password@host:5432/database";
+/// Its end looks like a host or a database, and must not be printed as one.
+const UNENCODED: &str = "is not a valid PostgreSQL URL: percent-encode the password (/ is %2F, ? is %3F, # \
+    is %23, @ is %40), or the name of the database";
+
+/// Prints what is valid, never the text.
+type Problem = Cow<'static, str>;
+
 /// The options of each host.
-pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, InvalidUrl> {
-    if password::is_unencoded(url) {
-        return Err(InvalidUrl::UnencodedPassword);
+pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
+    if has_unencoded_password(url) {
+        return Err(UNENCODED.into());
     }
     let urls = one_url_each(url)?;
     urls.iter().map(|url| parse_one(url, urls.len() > 1)).collect()
 }
 
-fn parse_one(url: &str, is_one_of_several: bool) -> Result<PgConnectOptions, InvalidUrl> {
-    let mut parsed = Url::parse(url).map_err(|_| InvalidUrl::InvalidPostgres)?;
+/// Whether the password seems to continue after the host, because it is not percent-encoded: a part of it
+/// becomes the name of a host or a database, and would be printed as such. A fragment has no meaning in a
+/// database URL, and `@` in the name of a database or of a parameter is rarer than in passwords.
+fn has_unencoded_password(url: &str) -> bool {
+    let (_, rest) = url.split_once("://").unwrap_or_default();
+    let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let path = before_query.split_once('/').map_or("", |(_, path)| path);
+    let is_odd =
+        |parameter: &str| parameter.split('=').next().unwrap_or_default().contains(['@', '/']);
+    rest.contains('#') || path.contains('@') || query.split('&').any(is_odd)
+}
+
+/// The URL for each host, in order. libpq knows several hosts; the `url` crate and sqlx know only one.
+fn one_url_each(url: &str) -> Result<Vec<String>, Problem> {
+    let (scheme, rest) = url.split_once("://").ok_or(INVALID)?;
+    let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| {
+        // With the separator.
+        (&authority[..=user.len()], hosts)
+    });
+    if !hosts.contains(',') {
+        return Ok(vec![url.to_owned()]);
+    }
+    // An `@` in the path means that the authority ended within a password.
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
+    if path.contains('@') || hosts.split(',').any(str::is_empty) {
+        return Err(INVALID.into());
+    }
+    Ok(hosts.split(',').map(|host| format!("{scheme}://{user}{host}{rest}")).collect())
+}
+
+fn parse_one(url: &str, is_one_of_several: bool) -> Result<PgConnectOptions, Problem> {
+    let mut parsed = Url::parse(url).map_err(|_| INVALID)?;
     for (name, value) in parsed.query_pairs() {
-        if name == "sslmode" {
-            PgSslMode::from_str(&value).map_err(|_| InvalidUrl::SslMode)?;
-        } else if name == TARGET {
-            let is_primary = matches!(&*value, "read-write" | "primary");
-            is_primary.then_some(()).ok_or(InvalidUrl::Target)?;
-        } else if matches!(&*name, "host" | "hostaddr" | "port")
-            && (is_one_of_several || value.contains(','))
-        {
-            return Err(InvalidUrl::Hosts);
+        let is_host = matches!(&*name, "host" | "hostaddr" | "port");
+        if name == "sslmode" && PgSslMode::from_str(&value).is_err() {
+            let problem =
+                "sslmode must be one of disable, prefer, require, verify-ca and verify-full";
+            return Err(problem.into());
+        } else if name == TARGET && !matches!(&*value, "read-write" | "primary") {
+            // A standby may be outdated.
+            let problem = "must be read-write or primary, because only the primary is used";
+            return Err(format!("{TARGET} {problem}").into());
+        } else if is_host && (is_one_of_several || value.contains(',')) {
+            let several =
+                "several are written as postgres://user:password@host1:5432,host2:5432/database";
+            return Err(format!("host, hostaddr and port name one server; {several}").into());
         } else if !PARAMETERS.contains(&&*name) && !name.starts_with("options[") {
-            let has_user = parsed.query().is_some_and(|query| query.contains('@'));
-            let error =
-                if has_user { InvalidUrl::UnencodedPassword } else { InvalidUrl::UnknownParameter };
-            return Err(error);
+            if parsed.query().is_some_and(|query| query.contains('@')) {
+                return Err(UNENCODED.into());
+            }
+            // sqlx would ignore it, and a misspelt `sslmode` would mean plain text. Not printed: it may
+            // be part of a password with a question mark.
+            let known = PARAMETERS.join(", ");
+            let problem = format!("has an unknown parameter; known are {known}, and options[NAME]");
+            return Err(problem.into());
         }
     }
     // sqlx does not know it, and would warn.
     let known: Vec<_> =
         parsed.query_pairs().into_owned().filter(|(name, _)| name != TARGET).collect();
     parsed.query_pairs_mut().clear().extend_pairs(known);
-    let options =
-        PgConnectOptions::from_str(parsed.as_str()).map_err(|_| InvalidUrl::InvalidPostgres)?;
+    let options = PgConnectOptions::from_str(parsed.as_str()).map_err(|_| INVALID)?;
     let has = |name: &str| parsed.query_pairs().any(|(parameter, _)| parameter == name);
     match (options.get_ssl_mode(), has("sslrootcert")) {
         (PgSslMode::VerifyFull, _) | (PgSslMode::VerifyCa, true) => {}
-        (PgSslMode::VerifyCa, false) => return Err(InvalidUrl::AnyAuthority),
-        (_, true) => return Err(InvalidUrl::UnusedAuthority),
+        // Without host name verification, any certificate of a public CA would be accepted.
+        (PgSslMode::VerifyCa, false) => {
+            let advice = "for public CAs use sslmode=verify-full";
+            return Err(format!("sslmode=verify-ca requires sslrootcert; {advice}").into());
+        }
+        (_, true) => {
+            let advice = "use sslmode=verify-full";
+            return Err(format!("sslrootcert has no effect with this sslmode; {advice}").into());
+        }
         (_, false) => {}
     }
     if has("sslcert") != has("sslkey") {
-        return Err(InvalidUrl::HalfIdentity);
+        return Err("sslcert and sslkey must be set together".into());
     }
     for (name, value) in parsed.query_pairs() {
-        let (parameter, is_valid): (_, fn(&[u8]) -> bool) = match &*name {
-            "sslrootcert" => ("sslrootcert", has_certificates),
-            "sslcert" => ("sslcert", has_certificates),
-            "sslkey" => ("sslkey", has_key),
+        let is_valid: fn(&[u8]) -> bool = match &*name {
+            "sslrootcert" | "sslcert" => has_certificates,
+            "sslkey" => |pem| PrivateKeyDer::from_pem_slice(pem).is_ok(),
             _ => continue,
         };
-        let file = Path::new(&*value);
-        let checked = read(file).and_then(|pem| {
-            is_valid(&pem).then_some(()).ok_or(Cow::Borrowed("contains no valid PEM of its kind"))
-        });
-        checked.map_err(|problem| {
-            let problem = format!("{} {problem}", file.display());
-            InvalidUrl::File { parameter, problem }
-        })?;
+        let problem = match read(Path::new(&*value)) {
+            Ok(pem) if is_valid(&pem) => continue,
+            Ok(_) => "contains no valid PEM of its kind".to_owned(),
+            Err(problem) => problem,
+        };
+        return Err(format!("{name}: {value} {problem}").into());
     }
     Ok(options)
 }
 
 /// sqlx reads the files at each connect, where a missing file looks like an unavailable server.
-fn read(file: &Path) -> Result<Vec<u8>, Cow<'static, str>> {
+fn read(file: &Path) -> Result<Vec<u8>, String> {
     let read = fs::metadata(file).and_then(|metadata| {
         if !metadata.is_file() || metadata.len() > MAX_FILE_SIZE {
             return Err(io::Error::other("is not a file of at most 1 MiB"));
@@ -85,19 +151,15 @@ fn read(file: &Path) -> Result<Vec<u8>, Cow<'static, str>> {
         fs::read(file)
     });
     read.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "does not exist".into(),
-        io::ErrorKind::PermissionDenied => "is not readable by this user".into(),
-        _ => format!("cannot be read: {error}").into(),
+        io::ErrorKind::NotFound => "does not exist".to_owned(),
+        io::ErrorKind::PermissionDenied => "is not readable by this user".to_owned(),
+        _ => format!("cannot be read: {error}"),
     })
 }
 
 fn has_certificates(pem: &[u8]) -> bool {
-    let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
-    certificates.is_ok_and(|certificates| !certificates.is_empty())
-}
-
-fn has_key(pem: &[u8]) -> bool {
-    PrivateKeyDer::from_pem_slice(pem).is_ok()
+    let mut certificates = CertificateDer::pem_slice_iter(pem).peekable();
+    certificates.peek().is_some() && certificates.all(|certificate| certificate.is_ok())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::super::{
 };
 use crate::post::Post;
 use async_trait::async_trait;
-use rolegate_sql_store::StoreStatus;
+use rolegate_sql_store::{Store, StoreStatus};
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard},
@@ -43,11 +43,22 @@ impl Posts {
 }
 
 #[async_trait]
-impl PostStore for MemoryStore {
+impl Store for MemoryStore {
     async fn ping(&self) -> Result<(), StoreError> {
         self.posts().map(drop)
     }
 
+    fn status(&self) -> StoreStatus {
+        StoreStatus::default()
+    }
+
+    async fn close(&self) {
+        self.set_down(true);
+    }
+}
+
+#[async_trait]
+impl PostStore for MemoryStore {
     async fn insert(&self, new: NewPost) -> Result<Post, StoreError> {
         let mut posts = self.posts()?;
         posts.last_id += 1;
@@ -118,13 +129,5 @@ impl PostStore for MemoryStore {
 
     async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError> {
         Ok(self.posts()?.by_id.get(&id).map(|post| post.author_id))
-    }
-
-    fn status(&self) -> StoreStatus {
-        StoreStatus::default()
-    }
-
-    async fn close(&self) {
-        self.set_down(true);
     }
 }

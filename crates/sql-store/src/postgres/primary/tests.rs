@@ -1,5 +1,5 @@
 use super::{Obstacle, Timeline, obstacle};
-use crate::{DatabaseUrl, Tables};
+use crate::{DatabaseUrl, Store as _, Tables};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 #[test]

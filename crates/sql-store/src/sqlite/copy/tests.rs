@@ -1,6 +1,4 @@
-use super::{
-    CopyError, DatabaseCopy, LockedFolder, Replacement, connect_read_only, remove_abandoned,
-};
+use super::{DatabaseCopy, LockedFolder, Replacement, connect_read_only, remove_abandoned};
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode},
@@ -72,7 +70,6 @@ async fn a_damaged_database_is_not_copied() {
     bytes[place..place + 5].copy_from_slice(b"other");
     fs::write(at("a.db"), bytes).expect("written");
     let error = DatabaseCopy::create(&at("a.db"), &at("b.db")).await.expect_err("damaged");
-    assert!(matches!(&error, CopyError::Damaged { .. }), "{error:?}");
     assert!(error.to_string().contains("a.db is damaged: "), "{error}");
     fs::write(at("a.db"), "no database").expect("written");
     DatabaseCopy::create(&at("a.db"), &at("b.db")).await.expect_err("no database");

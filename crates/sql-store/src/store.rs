@@ -1,6 +1,21 @@
-//! Snapshots of stores and of their connection pools.
+//! What the stores of all services have in common.
 
+use crate::StoreError;
+use async_trait::async_trait;
 use std::sync::Arc;
+
+/// A database, as its host sees it.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Succeeds if the database answers a statement that reads a table, as requests do.
+    async fn ping(&self) -> Result<(), StoreError>;
+
+    /// The state of the connection pools, and of the last write.
+    fn status(&self) -> StoreStatus;
+
+    /// Finishes running statements and closes every connection.
+    async fn close(&self);
+}
 
 /// A store at one moment.
 #[derive(Clone, Debug, Default)]
@@ -22,14 +37,4 @@ pub struct PoolStats {
     pub idle: usize,
     /// Most connections that may be open.
     pub limit: usize,
-}
-
-impl PoolStats {
-    pub(crate) fn of<D: sqlx::Database>(name: &'static str, pool: &sqlx::Pool<D>) -> Self {
-        let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
-        let open = size(pool.size());
-        let limit = size(pool.options().get_max_connections());
-        // The two are not read atomically.
-        Self { name, open, idle: pool.num_idle().min(open), limit }
-    }
 }

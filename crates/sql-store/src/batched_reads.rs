@@ -5,8 +5,7 @@
 //! By the rule of [`rolegate_batcher`], a read joins only a statement that has not been sent, so its
 //! row is never older than the read.
 
-use super::reads::Timed;
-use crate::{StoreError, metrics};
+use crate::{StoreError, Timed, metrics};
 use futures_util::{StreamExt as _, future::BoxFuture, stream};
 use rolegate_batcher::{Batcher, Limits};
 use rolegate_telemetry::metrics::observe_size;
