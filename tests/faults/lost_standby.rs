@@ -179,7 +179,14 @@ async fn a_change_whose_connection_breaks_during_the_commit_is_audited_as_unknow
             .await;
         proxy.cut();
     };
-    let (registered, ()) = tokio::join!(app.try_register("ann", "open sesame"), cut);
+    // The server reads its settings some time after it is told to; a commit before that is answered.
+    let (mut number, bearer) = (0, &app.bearer);
+    let unanswered = eventually("a change without an answer", || {
+        number += 1;
+        let user = json!({ "username": format!("ann {number}"), "password": "open sesame" });
+        async move { Some(bearer.post("/register", &user).await).filter(|it| it.status != 200) }
+    });
+    let (registered, ()) = tokio::join!(unanswered, cut);
     registered.expect_detail(504, "Upstream timed out.");
     let is_audited = |line: &str| line.contains("outcome_unknown") && line.contains("registered");
     app.auth().logs("the change", is_audited).await;
