@@ -17,7 +17,7 @@ use std::{
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-const USERS: usize = 100_000;
+const USERS: usize = 20_000;
 /// By the Python package bcrypt.
 const HASH: &str = "$2b$10$fyCIFLnlO4372fe5RsU/aeN4sioXvfoO4vC9/ZLN/Pexdr..SijJK";
 const PASSWORD: &str = "corréct horse";
