@@ -29,11 +29,12 @@ mod verify_credentials;
 mod write;
 
 pub use api_keys::{ApiKeyRequest, KeySelection};
+pub(crate) use api_keys::{check_key_expiry, check_key_name};
 pub use authorize::{Bearer, Requirement};
 pub use error::AccountError;
 pub use initial_password::InitialPassword;
 pub(crate) use passwords::set_password;
 pub use seed::{ADMIN_USERNAME, AdminPassword, SeedError};
 pub use service::{Accounts, Policy};
-pub use username::{Username, UsernameError};
+pub(crate) use username::check_new_username;
 pub use users::{PageRequest, UserPage};

@@ -7,7 +7,7 @@
 use crate::user::User;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 pub use rolegate_proto::authorization::is_api_key;
-use rolegate_proto::{Role, has_invisible, is_emoji, limits::API_KEY_PREFIX};
+use rolegate_proto::{Role, limits::API_KEY_PREFIX};
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use std::io;
@@ -16,8 +16,6 @@ use std::io;
 const RANDOM_BYTES: usize = 32;
 /// Characters of a key that are stored, for people to recognise it.
 const SHOWN_CHARS: usize = 8;
-/// 10000-01-01T00:00:00Z, the first time that RFC 3339 cannot write.
-const MAX_TIME: u64 = 253_402_300_800;
 
 /// A stored key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,29 +64,6 @@ pub struct GeneratedKey {
     pub digest: String,
 }
 
-/// The rule that a new key breaks. Displayed to the client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ApiKeyError {
-    /// Empty, or more than 100 characters.
-    #[error("API key name must have 1 to 100 characters.")]
-    NameLength,
-    /// A name is one line.
-    #[error("API key name must not contain control characters.")]
-    NameControl,
-    /// Displayed, it would look like another name.
-    #[error("API key name must not begin or end with white space.")]
-    NameWhiteSpace,
-    /// Displayed, it would look like another name.
-    #[error("API key name must not contain invisible or unassigned characters.")]
-    NameInvisible,
-    /// It would never be good.
-    #[error("API key expiry must be in the future.")]
-    ExpiryPassed,
-    /// RFC 3339 could not write it.
-    #[error("API key expiry must be before the year 10000.")]
-    ExpiryTooLate,
-}
-
 /// The digest by which a key is found, in hex; `None` if it is malformed.
 #[must_use]
 pub fn digest(key: &str) -> Option<String> {
@@ -111,30 +86,6 @@ pub fn generate() -> io::Result<GeneratedKey> {
     let prefix = text.chars().take(SHOWN_CHARS).collect();
     let digest = digest(text).ok_or_else(|| io::Error::other("a generated key is malformed"))?;
     Ok(GeneratedKey { key, prefix, digest })
-}
-
-/// Checks the rules of a new key's name.
-pub fn check_name(name: &str) -> Result<(), ApiKeyError> {
-    if name.is_empty() || name.chars().nth(100).is_some() {
-        Err(ApiKeyError::NameLength)
-    } else if name.chars().any(char::is_control) {
-        Err(ApiKeyError::NameControl)
-    } else if name.trim() != name {
-        Err(ApiKeyError::NameWhiteSpace)
-    } else if has_invisible(name, is_emoji) {
-        Err(ApiKeyError::NameInvisible)
-    } else {
-        Ok(())
-    }
-}
-
-/// Checks when a new key ends, in Unix seconds.
-pub fn check_expiry(expires_at: i64, now: u64) -> Result<u64, ApiKeyError> {
-    match u64::try_from(expires_at) {
-        Ok(time) if time >= MAX_TIME => Err(ApiKeyError::ExpiryTooLate),
-        Ok(time) if time > now => Ok(time),
-        _ => Err(ApiKeyError::ExpiryPassed),
-    }
 }
 
 impl KeyBearer {

@@ -11,27 +11,6 @@ use crate::{
 use rolegate_proto::{Reason, Role};
 use rolegate_telemetry::audit_line;
 
-/// What a password was checked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AuthMethod {
-    Login,
-    /// HTTP Basic. Cached successes are not recorded.
-    Basic,
-    /// The current password in a change of one's own password.
-    PasswordChange,
-}
-
-/// Why a password check failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
-    UnknownUser,
-    WrongPassword,
-    /// The user is disabled, whatever the password.
-    Disabled,
-    /// The rate limit was exceeded; recorded once per window.
-    TooManyAttempts,
-}
-
 /// A change of users or their API keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
@@ -69,27 +48,6 @@ pub(crate) struct Write {
     pub(crate) by: By,
     /// The user who is changed; `None` for a new one.
     pub(crate) user_id: Option<i64>,
-}
-
-impl AuthMethod {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Login => "login",
-            Self::Basic => "basic",
-            Self::PasswordChange => "password_change",
-        }
-    }
-}
-
-impl Failure {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::UnknownUser => "unknown_user",
-            Self::WrongPassword => "wrong_password",
-            Self::Disabled => "disabled",
-            Self::TooManyAttempts => "too_many_attempts",
-        }
-    }
 }
 
 impl Change {
@@ -176,16 +134,14 @@ impl Write {
     }
 }
 
-/// Records a right password.
-pub(crate) fn login_ok(user: &User, method: AuthMethod) {
-    let method = method.as_str();
+/// Records a right password. `method` is what it was checked for.
+pub(crate) fn login_ok(user: &User, method: &str) {
     audit_line!("login_ok", user_id = user.id, username = user.username, method);
 }
 
 /// Records a password that was wrong or not checked.
-pub(crate) fn login_failed(user: Option<&User>, method: AuthMethod, reason: Failure) {
+pub(crate) fn login_failed(user: Option<&User>, method: &str, reason: &str) {
     let (user_id, username) = (user.map(|user| user.id), user.map(|user| &*user.username));
-    let (method, reason) = (method.as_str(), reason.as_str());
     audit_line!("login_failed", user_id, username, method, reason);
 }
 

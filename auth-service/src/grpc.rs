@@ -15,7 +15,6 @@ use crate::{
     metrics,
 };
 use call_origin::origin_of;
-use message::reason_of;
 use rolegate_grpc_server::actor;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{
@@ -62,7 +61,7 @@ impl AuthService for AuthGrpc {
         let origin = origin_of(&request);
         let wire::LoginRequest { username, password } = request.into_inner();
         let outcome = self.accounts.login(&username, password.into(), origin).await;
-        metrics::login("login", outcome.as_ref().err().map(reason_of));
+        metrics::login("login", outcome.as_ref().err().map(AccountError::reason));
         let (token, user) = outcome?;
         let access_token = token.expose_secret().to_owned();
         Ok(Response::new(wire::LoginResponse { access_token, user: Some(user.into()) }))
@@ -75,7 +74,7 @@ impl AuthService for AuthGrpc {
         let origin = origin_of(&request);
         let wire::VerifyCredentialsRequest { username, password } = request.into_inner();
         let outcome = self.accounts.verify_credentials(&username, password.into(), origin).await;
-        metrics::login("basic", outcome.as_ref().err().map(reason_of));
+        metrics::login("basic", outcome.as_ref().err().map(AccountError::reason));
         Ok(Response::new(wire::VerifyCredentialsResponse { user: Some(outcome?.into()) }))
     }
 
@@ -233,7 +232,7 @@ impl AuthService for AuthGrpc {
         request: Request<wire::DeleteApiKeysRequest>,
     ) -> RpcResult<wire::DeleteApiKeysResponse> {
         let wire::DeleteApiKeysRequest { user_id, keys } = *request.get_ref();
-        let keys = keys.ok_or(AccountError::RequestInvalid("say which keys: key_id or all"))?;
+        let keys = keys.ok_or(AccountError::request("say which keys: key_id or all"))?;
         let selection = match keys {
             WireKeys::KeyId(id) => KeySelection::One(id),
             WireKeys::All(_) => KeySelection::All,

@@ -7,9 +7,12 @@ use crate::{
     metrics,
     store::{NewApiKey, Writer},
 };
-use rolegate_proto::Role;
+use rolegate_proto::{Reason, Role, has_invisible, is_emoji};
 use secrecy::SecretString;
 use std::sync::Arc;
+
+/// 10000-01-01T00:00:00Z, the first time that RFC 3339 cannot write.
+const MAX_TIME: u64 = 253_402_300_800;
 
 /// A key to create.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,13 +46,12 @@ impl Accounts {
         let actor = self.authorize_actor(access_token, &any).await?;
         let created_at = actor.at;
         let user = actor.without_key()?.user;
-        api_key::check_name(&request.name)?;
-        let expires_at = request.expires_at.map(|at| api_key::check_expiry(at, created_at));
+        check_key_name(&request.name)?;
+        let expires_at = request.expires_at.map(|at| check_key_expiry(at, created_at));
         let expires_at = expires_at.transpose()?;
-        let role = request.role.map(|role| role.ok_or(AccountError::RoleInvalid)).transpose()?;
-        let generated = api_key::generate();
+        let role = request.role.map(|role| role.ok_or(Reason::RoleInvalid)).transpose()?;
         let GeneratedKey { key, prefix, digest } =
-            generated.map_err(|error| AccountError::Internal(Box::new(error)))?;
+            api_key::generate().map_err(AccountError::internal)?;
         let (user_id, name) = (user.id, request.name);
         let new = NewApiKey { user_id, name, prefix, digest, role, created_at, expires_at };
         let (store, owner) =
@@ -61,7 +63,7 @@ impl Accounts {
             metrics::API_KEYS_CREATED.inc();
         };
         let inserted = write.run(insert, record).await;
-        let revoked = AccountError::TokenInvalid;
+        let revoked = Reason::TokenInvalid;
         Ok((key, self.or_reauthorize(inserted, access_token, &any, revoked).await?))
     }
 
@@ -89,7 +91,7 @@ impl Accounts {
         let actor = self.authorize_actor(actor, &Requirement::of_user_or_admin(user_id)).await?;
         let is_own = user_id.is_none_or(|id| id == actor.user.id);
         if is_own && actor.key_id.is_some_and(|own| selection != KeySelection::One(own)) {
-            return Err(AccountError::RoleInsufficient);
+            return Err(Reason::RoleInsufficient.into());
         }
         let (admin, id) = (user_id.map(|_| actor.user.id), user_id.unwrap_or(actor.user.id));
         let key_id = if let KeySelection::One(id) = selection { Some(id) } else { None };
@@ -102,8 +104,38 @@ impl Accounts {
         };
         let keys = Write::by_actor(actor, Change::ApiKeyDeleted, id).run(delete, record).await?;
         if keys.is_empty() && key_id.is_some() {
-            return Err(AccountError::ApiKeyNotFound);
+            return Err(Reason::ApiKeyNotFound.into());
         }
         Ok(keys)
     }
+}
+
+/// Checks the rules of a new key's name, which is one line that looks like no other name.
+pub(crate) fn check_key_name(name: &str) -> Result<(), AccountError> {
+    if name.is_empty() || name.chars().nth(100).is_some() {
+        Err(broken("API key name must have 1 to 100 characters."))
+    } else if name.chars().any(char::is_control) {
+        Err(broken("API key name must not contain control characters."))
+    } else if name.trim() != name {
+        Err(broken("API key name must not begin or end with white space."))
+    } else if has_invisible(name, is_emoji) {
+        Err(broken("API key name must not contain invisible or unassigned characters."))
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks when a new key ends, in Unix seconds.
+pub(crate) fn check_key_expiry(expires_at: i64, now: u64) -> Result<u64, AccountError> {
+    match u64::try_from(expires_at) {
+        Ok(time) if time >= MAX_TIME => {
+            Err(broken("API key expiry must be before the year 10000."))
+        }
+        Ok(time) if time > now => Ok(time),
+        _ => Err(broken("API key expiry must be in the future.")),
+    }
+}
+
+fn broken(rule: &'static str) -> AccountError {
+    AccountError::Invalid(Reason::ApiKeyInvalid, rule)
 }

@@ -7,7 +7,7 @@ use crate::{
     token::VerifiedToken,
     user::{Actor, User},
 };
-use rolegate_proto::Role;
+use rolegate_proto::{Reason, Role};
 use rolegate_sql_store::Timed;
 use rolegate_telemetry::request_context::RequestContext;
 use std::net::IpAddr;
@@ -29,6 +29,10 @@ impl Requirement {
             Self::AnyAuthenticated => true,
             Self::Roles(roles) => roles.contains(&role),
         }
+    }
+
+    fn check(&self, user: &User) -> Result<(), AccountError> {
+        if self.admits(user.role) { Ok(()) } else { Err(Reason::RoleInsufficient.into()) }
     }
 
     /// Of what users may do to themselves, and admins to the user with this id.
@@ -135,7 +139,8 @@ impl Accounts {
 
     fn credential(&self, credential: &str) -> Result<Credential, AccountError> {
         if !api_key::is_api_key(credential) {
-            return Ok(Credential::Token(self.tokens.verify(credential)?));
+            let token = self.tokens.verify(credential).map_err(|_| Reason::TokenInvalid)?;
+            return Ok(Credential::Token(token));
         }
         Ok(api_key::digest(credential).map_or(Credential::MalformedKey, Credential::Key))
     }
@@ -153,30 +158,27 @@ impl Accounts {
             Some(key) if is_good(&key) => key,
             refused => {
                 self.key_audit.refused(refused.as_ref());
-                return Err(AccountError::TokenInvalid);
+                return Err(Reason::TokenInvalid.into());
             }
         };
         self.key_audit.used(&key);
         self.store.note_key_use(key.key_id, at);
         let (key_id, user) = (Some(key.key_id), key.into_bounded_user());
-        if requirement.admits(user.role) {
-            Ok(Actor { user, key_id, at })
-        } else {
-            Err(AccountError::RoleInsufficient)
-        }
+        requirement.check(&user)?;
+        Ok(Actor { user, key_id, at })
     }
 }
 
 impl Actor {
     /// The actor, unless it is an API key: for what only a person may do.
     pub(super) fn without_key(self) -> Result<Self, AccountError> {
-        if self.key_id.is_some() { Err(AccountError::RoleInsufficient) } else { Ok(self) }
+        if self.key_id.is_some() { Err(Reason::RoleInsufficient.into()) } else { Ok(self) }
     }
 
     /// Refuses a change by an API key of its own user, whom it must not lock out.
     pub(super) fn may_change(&self, user_id: i64) -> Result<(), AccountError> {
         let is_own = self.key_id.is_some() && user_id == self.user.id;
-        if is_own { Err(AccountError::RoleInsufficient) } else { Ok(()) }
+        if is_own { Err(Reason::RoleInsufficient.into()) } else { Ok(()) }
     }
 }
 
@@ -187,11 +189,12 @@ fn admit(
     requirement: &Requirement,
 ) -> Result<User, AccountError> {
     if !token.is_valid_at(at) {
-        return Err(AccountError::TokenInvalid);
+        return Err(Reason::TokenInvalid.into());
     }
-    let user = user.filter(|user| !user.disabled).ok_or(AccountError::TokenUserNotFound)?;
+    let user = user.filter(|user| !user.disabled).ok_or(Reason::TokenUserNotFound)?;
     if token.is_revoked(&user) {
-        return Err(AccountError::TokenInvalid);
+        return Err(Reason::TokenInvalid.into());
     }
-    if requirement.admits(user.role) { Ok(user) } else { Err(AccountError::RoleInsufficient) }
+    requirement.check(&user)?;
+    Ok(user)
 }

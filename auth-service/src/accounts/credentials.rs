@@ -1,10 +1,10 @@
 //! Checks a username and a password: for login, HTTP Basic and a change of one's own password.
 
 use super::{
-    error::AccountError, rate_limit::LimitExceeded, service::Accounts, username::Username,
+    error::AccountError, rate_limit::LimitExceeded, service::Accounts, username::check_username,
 };
 use crate::{
-    audit::{self, AuthMethod, Failure},
+    audit,
     call_origin::CallOrigin,
     metrics,
     password::{PresentedPassword, Verification},
@@ -14,19 +14,27 @@ use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
 use std::time::Instant;
 
-/// Login credentials. An invalid username or password becomes `None`, which never matches but is
-/// checked at the same cost as a valid one.
+/// Credentials to check. An invalid username or password never matches, but is checked at the same cost as
+/// a valid one.
 pub(super) struct Presented<'a> {
-    /// The username as sent.
-    pub(super) text: &'a str,
-    username: Option<Username>,
+    pub(super) username: &'a str,
+    has_valid_name: bool,
     pub(super) password: Option<PresentedPassword>,
+    pub(super) origin: CallOrigin,
+    /// What the password is checked for, in the audit log.
+    pub(super) method: &'static str,
 }
 
 impl<'a> Presented<'a> {
-    pub(super) fn new(username: &'a str, password: SecretString) -> Self {
+    pub(super) fn new(
+        username: &'a str,
+        password: SecretString,
+        origin: CallOrigin,
+        method: &'static str,
+    ) -> Self {
         let password = PresentedPassword::new(password).ok();
-        Self { text: username, username: Username::new(username).ok(), password }
+        let has_valid_name = check_username(username).is_ok();
+        Self { username, has_valid_name, password, origin, method }
     }
 }
 
@@ -36,27 +44,21 @@ impl Accounts {
         &self,
         presented: &Presented<'_>,
     ) -> Result<Option<Credentials>, AccountError> {
-        match &presented.username {
-            Some(username) => Ok(self.reads.credentials(username.as_str().to_owned()).await?.value),
-            None => Ok(None),
+        if !presented.has_valid_name {
+            return Ok(None);
         }
+        Ok(self.reads.credentials(presented.username.to_owned()).await?.value)
     }
 
     /// Refuses a check over the limit. Counts nothing and comes before all other work, so that even
     /// the correct password is refused, cached or not, and refusals cost little.
-    pub(super) async fn check_limit(
-        &self,
-        presented: &Presented<'_>,
-        origin: CallOrigin,
-        method: AuthMethod,
-    ) -> Result<(), AccountError> {
-        let Err(exceeded) = self.logins.check(presented.text, origin.client_key()) else {
-            return Ok(());
-        };
+    pub(super) async fn check_limit(&self, presented: &Presented<'_>) -> Result<(), AccountError> {
+        let client = presented.origin.client_key();
+        let Err(exceeded) = self.logins.check(presented.username, client) else { return Ok(()) };
         // The audit names the user; a lookup that fails changes nothing about the refusal.
         let stored =
             if exceeded.first_in_window { self.load(presented).await.ok().flatten() } else { None };
-        Err(refusal(exceeded, stored.as_ref(), method))
+        Err(refusal(exceeded, presented, stored.as_ref()))
     }
 
     /// Hashes, also for an unknown username, and records the result in the audit log. Counts as
@@ -65,43 +67,35 @@ impl Accounts {
         &self,
         presented: &Presented<'_>,
         stored: Option<&Credentials>,
-        origin: CallOrigin,
-        method: AuthMethod,
     ) -> Result<Verification, AccountError> {
-        let user = stored.map(|stored| &stored.user);
-        let attempt = self.logins.acquire(presented.text, origin.client_key(), Instant::now());
-        let attempt = attempt.map_err(|exceeded| refusal(exceeded, stored, method))?;
+        let &Presented { username, ref password, origin, method, .. } = presented;
+        let attempt = self.logins.acquire(username, origin.client_key(), Instant::now());
+        let attempt = attempt.map_err(|exceeded| refusal(exceeded, presented, stored))?;
         // A disabled user is checked like an unknown one, at the same cost.
         let hash = stored.filter(|stored| !stored.user.disabled).map(|it| &it.password_hash);
-        let verified = self.hasher.verify(presented.password.as_ref(), hash, origin).await;
+        let verified = self.hasher.verify(password.as_ref(), hash, origin).await;
         match &verified {
             Ok(verified) if verified.is_match => attempt.succeed(),
             Ok(_) => drop(attempt),
             Err(_) => attempt.refund(),
         }
         let verified = verified?;
+        let user = stored.map(|stored| &stored.user);
         match user {
             Some(user) if verified.is_match => audit::login_ok(user, method),
-            Some(User { disabled: true, .. }) => {
-                audit::login_failed(user, method, Failure::Disabled);
-            }
-            Some(_) => audit::login_failed(user, method, Failure::WrongPassword),
-            None => audit::login_failed(user, method, Failure::UnknownUser),
+            Some(User { disabled: true, .. }) => audit::login_failed(user, method, "disabled"),
+            Some(_) => audit::login_failed(user, method, "wrong_password"),
+            None => audit::login_failed(user, method, "unknown_user"),
         }
         Ok(verified)
     }
 
     /// Replaces a hash of another algorithm, cost or pepper, unless the password has changed meanwhile. In the
     /// background, because the caller has already waited for one hash.
-    pub(super) fn rehash(
-        &self,
-        presented: &Presented<'_>,
-        stored: &Credentials,
-        origin: CallOrigin,
-    ) {
+    pub(super) fn rehash(&self, presented: &Presented<'_>, stored: &Credentials) {
         let password = presented.password.as_ref().and_then(PresentedPassword::valid);
         let Some(password) = password.cloned() else { return };
-        let (accounts, user_id) = (self.clone(), stored.user.id);
+        let (accounts, user_id, origin) = (self.clone(), stored.user.id, presented.origin);
         let old = stored.password_hash.clone();
         tokio::spawn(RequestContext::propagate(async move {
             let rehashed = async {
@@ -120,13 +114,13 @@ impl Accounts {
 /// the log.
 fn refusal(
     exceeded: LimitExceeded,
+    presented: &Presented<'_>,
     stored: Option<&Credentials>,
-    method: AuthMethod,
 ) -> AccountError {
     metrics::limit_exceeded("login");
     if exceeded.first_in_window {
         let user = stored.map(|stored| &stored.user);
-        audit::login_failed(user, method, Failure::TooManyAttempts);
+        audit::login_failed(user, presented.method, "too_many_attempts");
     }
     exceeded.into()
 }

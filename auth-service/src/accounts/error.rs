@@ -1,89 +1,30 @@
-//! The errors of the use cases.
+//! The error of the use cases.
 
-use super::{rate_limit::LimitExceeded, username::UsernameError};
+use super::rate_limit::LimitExceeded;
 use crate::{
-    api_key::ApiKeyError,
     password::{HashError, PasswordError},
     store::{StoreError, WriteError},
-    token::{InvalidToken, SigningError},
 };
-use rolegate_proto::RefusalScope;
-use std::time::Duration;
+use rolegate_proto::{Reason, RefusalScope};
+use std::{error::Error, time::Duration};
 
-/// A use case failed. Maps one to one to the reasons of the contract.
+/// A use case failed, for a reason of the contract.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
-    /// The username exists.
-    #[error("the username is taken")]
-    UsernameTaken,
-    /// The username breaks this rule.
-    #[error("{0}")]
-    UsernameInvalid(#[from] UsernameError),
+    /// Refused.
+    #[error("{}", text(*.0))]
+    Refused(Reason),
+    /// An argument breaks this rule.
+    #[error("{1}")]
+    Invalid(Reason, &'static str),
     /// The password breaks this rule.
     #[error("{0}")]
     PasswordInvalid(#[from] PasswordError),
-    /// Unknown username or wrong password.
-    #[error("unknown username or wrong password")]
-    CredentialsInvalid,
-    /// The access token is malformed, forged, revoked or expired, or the API key is not a good one.
-    #[error("the access token is invalid")]
-    TokenInvalid,
-    /// The access token is valid, but its user does not exist.
-    #[error("the user of the access token does not exist")]
-    TokenUserNotFound,
-    /// The stored role or that of the API key may not do this, or no API key may.
-    #[error("the role is insufficient")]
-    RoleInsufficient,
-    /// No user has this id.
-    #[error("no user has this id")]
-    UserNotFound,
-    /// The role is none of `user`, `author`, `admin`.
-    #[error("the role is unknown")]
-    RoleInvalid,
-    /// The user is the actor, or the one named `admin`.
-    #[error("this user cannot be deleted")]
-    UserNotDeletable,
-    /// No admin would be left.
-    #[error("no admin would be left")]
-    LastAdmin,
-    /// The user is the actor.
-    #[error("admins change their own password with the current one")]
-    OwnPassword,
-    /// The current password does not match.
-    #[error("the current password is wrong")]
-    CurrentPasswordWrong,
-    /// The API key to create breaks this rule.
-    #[error("{0}")]
-    ApiKeyInvalid(#[from] ApiKeyError),
-    /// The user has too many API keys.
-    #[error("the user has too many API keys")]
-    ApiKeyLimit,
-    /// The user has no API key with this id.
-    #[error("the user has no API key with this id")]
-    ApiKeyNotFound,
-    /// The request breaks the contract.
-    #[error("{0}")]
-    RequestInvalid(&'static str),
-    /// Registration is turned off.
-    #[error("registration is closed")]
-    RegistrationClosed,
-    /// Too many login failures or registrations.
-    #[error("too many attempts")]
-    TooManyAttempts {
-        /// When to retry.
-        retry_after: Duration,
-        /// What else is refused until then.
-        scope: Option<RefusalScope>,
-    },
-    /// A login would have to wait beyond its deadline for the time of the user's last revocation.
-    #[error("the clock is behind the time of the user's last revocation")]
-    ClockBehind {
-        /// When to retry.
-        retry_after: Duration,
-    },
-    /// The password engine has no capacity before the deadline.
-    #[error("cannot be done before the deadline")]
-    Overloaded {
+    /// Refused for now.
+    #[error("{}", text(*.reason))]
+    Later {
+        /// Why.
+        reason: Reason,
         /// When to retry.
         retry_after: Duration,
         /// What else is refused until then.
@@ -94,48 +35,105 @@ pub enum AccountError {
     Store(#[from] StoreError),
     /// A bug or a failure of the system.
     #[error("internal error")]
-    Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+    Internal(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// The text for callers, who decide by the reason.
+fn text(reason: Reason) -> &'static str {
+    match reason {
+        Reason::UsernameTaken => "the username is taken",
+        Reason::CredentialsInvalid => "unknown username or wrong password",
+        Reason::TokenInvalid => "the access token is invalid",
+        Reason::TokenUserNotFound => "the user of the access token does not exist",
+        Reason::RoleInsufficient => "the role is insufficient",
+        Reason::UserNotFound => "no user has this id",
+        Reason::RoleInvalid => "the role is unknown",
+        Reason::UserNotDeletable => "this user cannot be deleted",
+        Reason::LastAdmin => "no admin would be left",
+        Reason::OwnPassword => "admins change their own password with the current one",
+        Reason::CurrentPasswordWrong => "the current password is wrong",
+        Reason::ApiKeyLimit => "the user has too many API keys",
+        Reason::ApiKeyNotFound => "the user has no API key with this id",
+        Reason::RegistrationClosed => "registration is closed",
+        Reason::TooManyAttempts => "too many attempts",
+        Reason::ClockBehind => "the clock is behind the time of the user's last revocation",
+        Reason::Overloaded => "cannot be done before the deadline",
+        other => other.as_str(),
+    }
+}
+
+impl AccountError {
+    pub(super) fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
+        Self::Internal(Box::new(cause))
+    }
+
+    /// The request breaks the contract.
+    pub(crate) fn request(rule: &'static str) -> Self {
+        Self::Invalid(Reason::RequestInvalid, rule)
+    }
+
+    /// The reason of the contract.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Refused(reason) | Self::Invalid(reason, _) | Self::Later { reason, .. } => {
+                *reason
+            }
+            Self::PasswordInvalid(_) => Reason::PasswordInvalid,
+            Self::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
+                Reason::StoreUnavailable
+            }
+            Self::Store(StoreError::ReadOnly(_)) => Reason::StoreReadOnly,
+            Self::Store(StoreError::OutcomeUnknown(..)) => Reason::OutcomeUnknown,
+            Self::Store(StoreError::Failed(_) | StoreError::Lost(_)) | Self::Internal(_) => {
+                Reason::Internal
+            }
+        }
+    }
+
+    /// When to retry, and what is refused until then.
+    pub(crate) fn retry(&self) -> Option<(Duration, Option<RefusalScope>)> {
+        match self {
+            Self::Later { retry_after, scope, .. } => Some((*retry_after, *scope)),
+            _ => None,
+        }
+    }
+}
+
+impl From<Reason> for AccountError {
+    fn from(reason: Reason) -> Self {
+        Self::Refused(reason)
+    }
 }
 
 impl From<WriteError> for AccountError {
     fn from(error: WriteError) -> Self {
-        match error {
-            WriteError::UsernameTaken => Self::UsernameTaken,
-            WriteError::UserNotFound => Self::UserNotFound,
-            WriteError::ActorNotFound => Self::TokenUserNotFound,
-            WriteError::NotAdmin => Self::RoleInsufficient,
-            WriteError::LastAdmin => Self::LastAdmin,
-            WriteError::ApiKeyLimit => Self::ApiKeyLimit,
-            WriteError::Store(error) => Self::Store(error),
-        }
+        Self::Refused(match error {
+            WriteError::UsernameTaken => Reason::UsernameTaken,
+            WriteError::UserNotFound => Reason::UserNotFound,
+            WriteError::ActorNotFound => Reason::TokenUserNotFound,
+            WriteError::NotAdmin => Reason::RoleInsufficient,
+            WriteError::LastAdmin => Reason::LastAdmin,
+            WriteError::ApiKeyLimit => Reason::ApiKeyLimit,
+            WriteError::Store(error) => return Self::Store(error),
+        })
     }
 }
 
 impl From<HashError> for AccountError {
     fn from(error: HashError) -> Self {
         match error {
-            HashError::Overloaded { retry_after, scope } => Self::Overloaded { retry_after, scope },
-            HashError::UnknownPepper(cause) => Self::Internal(Box::new(cause)),
-            HashError::Failed(cause) => Self::Internal(Box::new(cause)),
+            HashError::Overloaded { retry_after, scope } => {
+                Self::Later { reason: Reason::Overloaded, retry_after, scope }
+            }
+            HashError::UnknownPepper(cause) => Self::internal(cause),
+            HashError::Failed(cause) => Self::internal(cause),
         }
     }
 }
 
 impl From<LimitExceeded> for AccountError {
-    fn from(exceeded: LimitExceeded) -> Self {
-        let LimitExceeded { retry_after, scope, .. } = exceeded;
-        Self::TooManyAttempts { retry_after, scope }
-    }
-}
-
-impl From<InvalidToken> for AccountError {
-    fn from(InvalidToken: InvalidToken) -> Self {
-        Self::TokenInvalid
-    }
-}
-
-impl From<SigningError> for AccountError {
-    fn from(error: SigningError) -> Self {
-        Self::Internal(Box::new(error))
+    fn from(LimitExceeded { retry_after, scope, .. }: LimitExceeded) -> Self {
+        Self::Later { reason: Reason::TooManyAttempts, retry_after, scope }
     }
 }

@@ -2,12 +2,12 @@
 
 use super::{credentials::Presented, error::AccountError, service::Accounts};
 use crate::{
-    audit::AuthMethod,
     call_origin::CallOrigin,
     metrics,
     token::Tokens,
     user::{Credentials, User},
 };
+use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 use rolegate_telemetry::log_once::LogOnce;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -25,20 +25,19 @@ impl Accounts {
         password: SecretString,
         origin: CallOrigin,
     ) -> Result<(SecretString, User), AccountError> {
-        let presented = Presented::new(username, password);
-        self.check_limit(&presented, origin, AuthMethod::Login).await?;
+        let presented = Presented::new(username, password, origin, "login");
+        self.check_limit(&presented).await?;
         // Before the query, so that refusals in a flood are cheap.
         let slot = self.hasher.admit(origin).await?;
         let stored = self.load(&presented).await?;
-        let verified = self.verify(&presented, stored.as_ref(), origin, AuthMethod::Login).await?;
+        let verified = self.verify(&presented, stored.as_ref()).await?;
         drop(slot);
-        let stored =
-            stored.filter(|_| verified.is_match).ok_or(AccountError::CredentialsInvalid)?;
+        let stored = stored.filter(|_| verified.is_match).ok_or(Reason::CredentialsInvalid)?;
         if verified.needs_rehash {
-            self.rehash(&presented, &stored, origin);
+            self.rehash(&presented, &stored);
         }
         let Timed { at, value: user } = self.user_to_issue(&stored, origin).await?;
-        let token = self.tokens.issue(&user, at)?;
+        let token = self.tokens.issue(&user, at).map_err(AccountError::internal)?;
         metrics::TOKENS_ISSUED.inc();
         Ok((token, user))
     }
@@ -52,14 +51,15 @@ impl Accounts {
     ) -> Result<Timed<User>, AccountError> {
         loop {
             let Timed { at, value } = self.unchanged(checked).await?;
-            let user = value.ok_or(AccountError::CredentialsInvalid)?;
+            let user = value.ok_or(Reason::CredentialsInvalid)?;
             let retry_after = Duration::from_secs(Tokens::seconds_until_issue(&user, at));
             if retry_after.is_zero() {
                 return Ok(Timed { at, value: user });
             }
             if origin.deadline < Instant::now() + retry_after {
                 log_clock_behind(&user, at);
-                return Err(AccountError::ClockBehind { retry_after });
+                let reason = Reason::ClockBehind;
+                return Err(AccountError::Later { reason, retry_after, scope: None });
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }

@@ -5,13 +5,13 @@ use super::{
     service::Accounts,
 };
 use crate::{
-    audit::{AuthMethod, By, Change, Write},
+    audit::{By, Change, Write},
     call_origin::CallOrigin,
     password::Password,
     store::{StoreError, UserStore, WriteError, Writer},
     user::{MAX_STEP_SECONDS, User},
 };
-use rolegate_proto::Role;
+use rolegate_proto::{Reason, Role};
 use secrecy::SecretString;
 use std::{
     sync::Arc,
@@ -33,23 +33,21 @@ impl Accounts {
         let any = Requirement::AnyAuthenticated;
         let user = self.authorize_actor(access_token, &any).await?.without_key()?.user;
         let new = self.policy.passwords.check(new)?;
-        let presented = Presented::new(&user.username, current);
-        self.check_limit(&presented, origin, AuthMethod::PasswordChange).await?;
+        let presented = Presented::new(&user.username, current, origin, "password_change");
+        self.check_limit(&presented).await?;
         let _slot = self.hasher.admit(origin).await?;
         // A deleted user's name may have been registered again.
         let stored = self.load(&presented).await?.filter(|stored| stored.user.id == user.id);
-        let stored = stored.ok_or(AccountError::TokenUserNotFound)?;
-        let verified =
-            self.verify(&presented, Some(&stored), origin, AuthMethod::PasswordChange).await?;
-        if !verified.is_match {
-            return Err(AccountError::CurrentPasswordWrong);
+        let stored = stored.ok_or(Reason::TokenUserNotFound)?;
+        if !self.verify(&presented, Some(&stored)).await?.is_match {
+            return Err(Reason::CurrentPasswordWrong.into());
         }
         let (change, by) = (Change::PasswordChanged, By::Owner);
         let write = Write { change, by, user_id: Some(user.id) };
         // Only if the password is still the one checked: of two concurrent changes, one fails.
         let owner = Writer::Owner { seen: stored.user.tokens_not_before };
         let changed = self.replace_password(write, user.id, &new, owner, origin).await?;
-        self.or_reauthorize(changed, access_token, &any, AccountError::CurrentPasswordWrong).await
+        self.or_reauthorize(changed, access_token, &any, Reason::CurrentPasswordWrong).await
     }
 
     /// Replaces the password of another user and revokes the user's tokens. The contract fixes the order
@@ -66,7 +64,7 @@ impl Accounts {
         let actor = self.authorize_actor(access_token, &admin).await?.without_key()?;
         if user_id == actor.user.id {
             // A stolen token must not become an account: the own password needs the current one.
-            return Err(AccountError::OwnPassword);
+            return Err(Reason::OwnPassword.into());
         }
         self.find(user_id).await?;
         let password = self.policy.passwords.check(password)?;
@@ -74,7 +72,7 @@ impl Accounts {
         let writer = Writer::Admin(actor.user.id);
         let write = Write::by_actor(actor, Change::PasswordSet, user_id);
         let set = self.replace_password(write, user_id, &password, writer, origin).await?;
-        self.or_reauthorize(set, access_token, &admin, AccountError::UserNotFound).await
+        self.or_reauthorize(set, access_token, &admin, Reason::UserNotFound).await
     }
 
     /// Cache entries of the old hash no longer match.

@@ -4,7 +4,7 @@
 
 use super::{
     authorize::Requirement, error::AccountError, seed::ADMIN_USERNAME, service::Accounts,
-    username::Username,
+    username::check_new_username,
 };
 use crate::{
     audit::{By, Change, Write},
@@ -14,7 +14,7 @@ use crate::{
     store::{NewUser, Writer},
     user::{Actor, User},
 };
-use rolegate_proto::Role;
+use rolegate_proto::{Reason, Role};
 use secrecy::SecretString;
 use std::{sync::Arc, time::Instant};
 
@@ -27,9 +27,9 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
         if !self.policy.registration_open {
-            return Err(AccountError::RegistrationClosed);
+            return Err(Reason::RegistrationClosed.into());
         }
-        let username = Username::of_new_user(username)?;
+        check_new_username(username)?;
         let password = self.policy.passwords.check(password)?;
         let _slot = self.hasher.admit_registration(origin).await?;
         // Per address, whatever the username; never refunded, because each costs a hash.
@@ -50,28 +50,27 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
-        let username = Username::of_new_user(username)?;
+        check_new_username(username)?;
         let password = self.policy.passwords.check(password)?;
-        let role = role.ok_or(AccountError::RoleInvalid)?;
+        let role = role.ok_or(Reason::RoleInvalid)?;
         self.insert_user(Some(actor), username, &password, role, origin).await
     }
 
     async fn insert_user(
         &self,
         actor: Option<Actor>,
-        username: Username,
+        username: &str,
         password: &Password,
         role: Role,
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let password_hash = self.hasher.hash(password, origin).await?;
-        let username = username.into_string();
         // After `user delete admin` a stranger would have this name, and no admin could delete that user.
         // After the hash, because the answer must not take less time than that for a taken name.
         if username == ADMIN_USERNAME {
-            return Err(AccountError::UsernameTaken);
+            return Err(Reason::UsernameTaken.into());
         }
-        let new = NewUser { username, password_hash, role };
+        let new = NewUser { username: username.to_owned(), password_hash, role };
         let (store, admin) = (Arc::clone(&self.store), actor.as_ref().map(|actor| actor.user.id));
         let (change, by) = actor.map_or((Change::Registered, By::Owner), |actor| {
             (Change::UserCreated, By::Actor(actor))
@@ -92,7 +91,7 @@ impl Accounts {
         let actor = self.authorize_admin(actor).await?;
         actor.may_change(user_id)?;
         let change = Change::RoleChanged { from: self.find(user_id).await?.role };
-        let role = role.ok_or(AccountError::RoleInvalid)?;
+        let role = role.ok_or(Reason::RoleInvalid)?;
         let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
         let set = async move { store.set_role(admin, user_id, role).await };
         Ok(Write::by_actor(actor, change, user_id).run(set, Write::record_user).await?)
@@ -123,7 +122,7 @@ impl Accounts {
         let user = self.find(user_id).await?;
         // Neither can change, so the store need not check them again.
         if user.id == actor.user.id || user.username == ADMIN_USERNAME {
-            return Err(AccountError::UserNotDeletable);
+            return Err(Reason::UserNotDeletable.into());
         }
         let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
         let delete = async move { store.delete(admin, user_id).await };
@@ -152,7 +151,6 @@ impl Accounts {
         let write = Write::by_actor(actor, Change::TokensRevoked, id);
         let revoked = write.run(revoke, Write::record_user).await;
         // Another logout was first, or the user was deleted.
-        let otherwise = AccountError::UserNotFound;
-        self.or_reauthorize(revoked, access_token, &requirement, otherwise).await
+        self.or_reauthorize(revoked, access_token, &requirement, Reason::UserNotFound).await
     }
 }

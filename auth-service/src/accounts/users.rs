@@ -1,14 +1,9 @@
 //! Gets and lists users.
 
-use super::{
-    authorize::Requirement,
-    error::AccountError,
-    service::Accounts,
-    username::{Username, UsernameError},
-};
+use super::{authorize::Requirement, error::AccountError, service::Accounts, username};
 use crate::{store::UserFilter, user::User};
 use rolegate_proto::{
-    Role,
+    Reason, Role,
     limits::{MAX_USERNAME_BATCH, page_size},
 };
 
@@ -42,7 +37,7 @@ impl Accounts {
     }
 
     pub(super) async fn find(&self, user_id: i64) -> Result<User, AccountError> {
-        self.reads.user(user_id).await?.value.ok_or(AccountError::UserNotFound)
+        Ok(self.reads.user(user_id).await?.value.ok_or(Reason::UserNotFound)?)
     }
 
     /// Lists users by ascending id; the actor must be an admin.
@@ -75,7 +70,7 @@ impl Accounts {
             self.authorize(actor, &Requirement::AnyAuthenticated).await?;
         }
         if ids.len() > MAX_USERNAME_BATCH {
-            return Err(AccountError::RequestInvalid("ids must be at most 256"));
+            return Err(AccountError::request("ids must be at most 256"));
         }
         ids.sort_unstable();
         ids.dedup();
@@ -93,19 +88,19 @@ impl Accounts {
 }
 
 fn filter(request: PageRequest) -> Result<UserFilter, AccountError> {
-    let invalid_size = AccountError::RequestInvalid("page_size must be 0 to 200");
+    let invalid_size = AccountError::request("page_size must be 0 to 200");
     let size = page_size(request.size).ok_or(invalid_size)?;
     if request.after < 0 {
-        return Err(AccountError::RequestInvalid("after must not be negative"));
+        return Err(AccountError::request("after must not be negative"));
     }
     let prefix = request.username_prefix;
-    if prefix.len() > Username::MAX_BYTES {
-        return Err(AccountError::UsernameInvalid(UsernameError::Length));
+    if prefix.len() > username::MAX_LENGTH {
+        return Err(username::LENGTH);
     }
     if prefix.chars().any(char::is_control) {
-        return Err(AccountError::UsernameInvalid(UsernameError::Control));
+        return Err(username::CONTROL);
     }
-    let role = request.role.map(|role| role.ok_or(AccountError::RoleInvalid)).transpose()?;
+    let role = request.role.map(|role| role.ok_or(Reason::RoleInvalid)).transpose()?;
     let (after, limit) = (request.after, size.into());
     Ok(UserFilter { after, limit, username_prefix: prefix, role, ..UserFilter::default() })
 }

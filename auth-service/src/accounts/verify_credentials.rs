@@ -2,12 +2,13 @@
 
 use super::{credentials::Presented, error::AccountError, service::Accounts};
 use crate::{
-    audit::{self, AuthMethod},
+    audit,
     call_origin::CallOrigin,
     metrics,
     password::CacheKey,
     user::{Credentials, User},
 };
+use rolegate_proto::Reason;
 use secrecy::{ExposeSecret as _, SecretString};
 
 impl Accounts {
@@ -20,26 +21,26 @@ impl Accounts {
         password: SecretString,
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
-        let presented = Presented::new(username, password);
-        self.check_limit(&presented, origin, AuthMethod::Basic).await?;
+        let presented = Presented::new(username, password, origin, "basic");
+        self.check_limit(&presented).await?;
         let stored = self.load(&presented).await?;
         let active = stored.as_ref().filter(|stored| !stored.user.disabled);
         let hash = active.map(|stored| stored.password_hash.expose_secret());
         let key = presented.password.as_ref().map(|password| {
             let password = password.secret().expose_secret();
-            self.cache.key(presented.text, hash, password, origin.client_key())
+            self.cache.key(username, hash, password, origin.client_key())
         });
         if let (Some(key), Some(stored)) = (&key, active)
             && let Some(hit) = self.cache.get(key, origin.deadline)
         {
             metrics::BASIC_CACHE_HITS.inc();
             if hit.is_first_in_minute {
-                audit::login_ok(&stored.user, AuthMethod::Basic);
+                audit::login_ok(&stored.user, presented.method);
             }
             return Ok(stored.user.clone());
         }
         // Boxed, so that a hit moves no room for a check.
-        Box::pin(self.check_credentials(presented, stored, key, origin)).await
+        Box::pin(self.check_credentials(presented, stored, key)).await
     }
 
     /// Identical checks at the same time are one attempt: together they learn one result.
@@ -48,21 +49,18 @@ impl Accounts {
         presented: Presented<'_>,
         stored: Option<Credentials>,
         key: Option<CacheKey>,
-        origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let check = async {
-            let _slot = self.hasher.admit(origin).await?;
-            let stored = stored.as_ref();
-            let verified = self.verify(&presented, stored, origin, AuthMethod::Basic).await?;
-            Ok::<_, AccountError>(verified.is_match)
+            let _slot = self.hasher.admit(presented.origin).await?;
+            Ok::<_, AccountError>(self.verify(&presented, stored.as_ref()).await?.is_match)
         };
         let is_match = match key {
             Some(key) => self.cache.single_flight(key, check).await?,
             None => check.await?,
         };
-        let user = stored.filter(|_| is_match).ok_or(AccountError::CredentialsInvalid)?.user;
+        let user = stored.filter(|_| is_match).ok_or(Reason::CredentialsInvalid)?.user;
         if let Some(key) = key {
-            self.cache.insert(key, origin.deadline);
+            self.cache.insert(key, presented.origin.deadline);
         }
         Ok(user)
     }

@@ -6,6 +6,7 @@ use crate::{
     store::WriteError,
     user::Actor,
 };
+use rolegate_proto::Reason;
 use rolegate_telemetry::request_context::RequestContext;
 
 impl Write {
@@ -47,11 +48,11 @@ impl Accounts {
         outcome: Result<T, WriteError>,
         access_token: &str,
         requirement: &Requirement,
-        otherwise: AccountError,
+        otherwise: Reason,
     ) -> Result<T, AccountError> {
         if matches!(outcome, Err(WriteError::UserNotFound)) {
             self.authorize(access_token, requirement).await?;
-            return Err(otherwise);
+            return Err(otherwise.into());
         }
         Ok(outcome?)
     }

@@ -1,6 +1,5 @@
 //! `Authorize` and `BatchAuthorize`.
 
-use super::message::reason_of;
 use crate::{
     accounts::{AccountError, Accounts, Bearer, Requirement},
     metrics,
@@ -35,7 +34,7 @@ pub(super) async fn one(
         Some(_) => Box::pin(RequestContext::with_client_address(client_address, authorize())).await,
         None => authorize().await,
     };
-    metrics::authorization(outcome.as_ref().err().map(reason_of));
+    metrics::authorization(outcome.as_ref().err().map(AccountError::reason));
     Ok(Response::new(AuthorizeResponse { user: Some(outcome?.into()) }))
 }
 
@@ -46,7 +45,7 @@ pub(super) async fn batch(
 ) -> Result<Response<BatchAuthorizeResponse>, Status> {
     let (_, call, BatchAuthorizeRequest { items }) = request.into_parts();
     if items.len() > MAX_AUTHORIZE_BATCH {
-        return Err(AccountError::RequestInvalid("a batch has at most 256 items").into());
+        return Err(AccountError::request("a batch has at most 256 items").into());
     }
     let bearer = |item: AuthorizeRequest| {
         let client_address = reported_address(&item, &call, trusted);
@@ -57,7 +56,7 @@ pub(super) async fn batch(
     let outcomes = accounts.authorize_batch(bearers).await?;
     let outcomes = outcomes
         .into_iter()
-        .map(|outcome| outcome.map_err(|error| reason_of(&error)))
+        .map(|outcome| outcome.map_err(|error| error.reason()))
         .inspect(|outcome| metrics::authorization(outcome.as_ref().err().copied()))
         .map(|outcome| match outcome {
             Ok(user) => Outcome::User(user.into()),
@@ -81,7 +80,7 @@ fn reported_address(
 /// Rejects a missing requirement, which must not admit every user, and unknown roles, which must not
 /// be ignored.
 fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
-    let invalid = AccountError::RequestInvalid;
+    let invalid = AccountError::request;
     match wire {
         None => Err(invalid("say what is required: any_authenticated or roles")),
         Some(WireRequirement::AnyAuthenticated(_)) => Ok(Requirement::AnyAuthenticated),

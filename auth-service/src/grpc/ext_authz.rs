@@ -6,10 +6,7 @@
 mod request;
 mod response;
 
-use super::{
-    call_origin::origin_of,
-    message::{reason_of, retry},
-};
+use super::call_origin::origin_of;
 use crate::{
     accounts::{AccountError, Accounts, Requirement},
     api_key::is_api_key,
@@ -22,8 +19,7 @@ use crate::{
 use envoy_types::pb::envoy::service::auth::v3::{
     AttributeContext, CheckRequest, CheckResponse, authorization_server::Authorization as Check,
 };
-use response::Denial;
-use rolegate_grpc_server::{is_trusted_caller, log_error};
+use rolegate_grpc_server::is_trusted_caller;
 use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{Authorization, Reason};
@@ -63,10 +59,10 @@ impl Check for ExtAuthz {
         // Answered before Envoy's own deadline, after which it has no answer.
         let decision = self.decide(&attributes, origin);
         let decision = tokio::time::timeout_at(origin.deadline.into(), decision).await;
-        let late = |_elapsed| Err(Denial::from(AccountError::Store(StoreError::TimedOut)));
+        let late = |_elapsed| Err(Some(StoreError::TimedOut.into()));
         Ok(Response::new(match decision.unwrap_or_else(late) {
             Ok(user) => response::allowed(&user),
-            Err(denial) => denial.into(),
+            Err(error) => response::denied(error),
         }))
     }
 }
@@ -78,19 +74,20 @@ impl ExtAuthz {
         Self { accounts, trusted: Arc::new(trusted) }
     }
 
+    /// The error of a refusal is `None` without credentials, or for malformed ones.
     async fn decide(
         &self,
         attributes: &AttributeContext,
         origin: CallOrigin,
-    ) -> Result<User, Denial> {
+    ) -> Result<User, Option<AccountError>> {
         let Some((roles, requirement)) = request::requirement(&attributes.context_extensions)
         else {
             warn_of_route(attributes);
-            return Err(AccountError::RoleInsufficient.into());
+            return Err(Some(Reason::RoleInsufficient.into()));
         };
         let credentials = request::authorization(attributes);
         let client = origin.client_address;
-        let user = match credentials.ok_or(Denial::NotAuthenticated)? {
+        let user = match credentials.ok_or(None)? {
             Authorization::Bearer(token) => {
                 // Any user, because the audit log names the one who is refused.
                 let any = Requirement::AnyAuthenticated;
@@ -104,14 +101,14 @@ impl ExtAuthz {
                 metrics::authorization(match &bearer {
                     Ok(user) if requirement.admits(user.role) => None,
                     Ok(_) => Some(Reason::RoleInsufficient),
-                    Err(error) => Some(reason_of(error)),
+                    Err(error) => Some(error.reason()),
                 });
                 bearer?
             }
             Authorization::Basic { username, password } => {
                 let verify = self.accounts.verify_credentials(&username, password, origin);
                 let verified = Box::pin(RequestContext::with_client_address(client, verify)).await;
-                metrics::login("basic", verified.as_ref().err().map(reason_of));
+                metrics::login("basic", verified.as_ref().err().map(AccountError::reason));
                 verified?
             }
         };
@@ -122,7 +119,7 @@ impl ExtAuthz {
             record_denial(&user, roles, attributes);
         }))
         .await;
-        Err(AccountError::RoleInsufficient.into())
+        Err(Some(Reason::RoleInsufficient.into()))
     }
 }
 
@@ -159,13 +156,5 @@ fn client_origin(
             origin
         }
         None => origin,
-    }
-}
-
-impl From<AccountError> for Denial {
-    fn from(error: AccountError) -> Self {
-        let reason = reason_of(&error);
-        log_error(reason, &error);
-        Self::For(reason, retry(&error).map(|(delay, _)| delay))
     }
 }

@@ -1,10 +1,9 @@
 //! Converts domain values to messages, and errors of the use cases to statuses.
 
-use crate::{accounts::AccountError, api_key::ApiKey, store::StoreError, user::User};
+use crate::{accounts::AccountError, api_key::ApiKey, user::User};
 use prost_types::Timestamp;
 use rolegate_grpc_server::error_status;
-use rolegate_proto::{Reason, RefusalScope, auth_v1};
-use std::time::Duration;
+use rolegate_proto::auth_v1;
 use tonic::Status;
 
 impl From<User> for auth_v1::User {
@@ -42,51 +41,7 @@ fn timestamp(unix_seconds: u64) -> Timestamp {
 
 impl From<AccountError> for Status {
     fn from(error: AccountError) -> Self {
-        let (retry_after, scope) = retry(&error).unzip();
-        error_status(reason_of(&error), &error, retry_after, scope.flatten())
-    }
-}
-
-/// The reason of the contract.
-pub(super) fn reason_of(error: &AccountError) -> Reason {
-    match error {
-        AccountError::UsernameTaken => Reason::UsernameTaken,
-        AccountError::UsernameInvalid(_) => Reason::UsernameInvalid,
-        AccountError::PasswordInvalid(_) => Reason::PasswordInvalid,
-        AccountError::CredentialsInvalid => Reason::CredentialsInvalid,
-        AccountError::TokenInvalid => Reason::TokenInvalid,
-        AccountError::TokenUserNotFound => Reason::TokenUserNotFound,
-        AccountError::RoleInsufficient => Reason::RoleInsufficient,
-        AccountError::UserNotFound => Reason::UserNotFound,
-        AccountError::RoleInvalid => Reason::RoleInvalid,
-        AccountError::UserNotDeletable => Reason::UserNotDeletable,
-        AccountError::LastAdmin => Reason::LastAdmin,
-        AccountError::OwnPassword => Reason::OwnPassword,
-        AccountError::CurrentPasswordWrong => Reason::CurrentPasswordWrong,
-        AccountError::ApiKeyInvalid(_) => Reason::ApiKeyInvalid,
-        AccountError::ApiKeyLimit => Reason::ApiKeyLimit,
-        AccountError::ApiKeyNotFound => Reason::ApiKeyNotFound,
-        AccountError::RequestInvalid(_) => Reason::RequestInvalid,
-        AccountError::RegistrationClosed => Reason::RegistrationClosed,
-        AccountError::TooManyAttempts { .. } => Reason::TooManyAttempts,
-        AccountError::ClockBehind { .. } => Reason::ClockBehind,
-        AccountError::Overloaded { .. } => Reason::Overloaded,
-        AccountError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
-            Reason::StoreUnavailable
-        }
-        AccountError::Store(StoreError::ReadOnly(_)) => Reason::StoreReadOnly,
-        AccountError::Store(StoreError::OutcomeUnknown(..)) => Reason::OutcomeUnknown,
-        AccountError::Store(StoreError::Failed(_) | StoreError::Lost(_))
-        | AccountError::Internal(_) => Reason::Internal,
-    }
-}
-
-/// When to retry, and what is refused until then.
-pub(super) fn retry(error: &AccountError) -> Option<(Duration, Option<RefusalScope>)> {
-    match error {
-        AccountError::Overloaded { retry_after, scope }
-        | AccountError::TooManyAttempts { retry_after, scope } => Some((*retry_after, *scope)),
-        AccountError::ClockBehind { retry_after } => Some((*retry_after, None)),
-        _ => None,
+        let (retry_after, scope) = error.retry().unzip();
+        error_status(error.reason(), &error, retry_after, scope.flatten())
     }
 }

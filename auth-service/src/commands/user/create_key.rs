@@ -2,7 +2,8 @@
 
 use super::operator::{Operator, refused};
 use crate::{
-    api_key::{self, ApiKeyError, GeneratedKey},
+    accounts::{AccountError, check_key_expiry, check_key_name},
+    api_key::{self, GeneratedKey},
     audit::{Change, Write},
     host::failed,
     store::{NewApiKey, WriteError, Writer},
@@ -48,10 +49,11 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
 pub(super) async fn run(operator: &Operator, new: NewKey) -> Result<(), Failure> {
     let NewKey { username, name, role, expires_in } = new;
     let created_at = operator.now().await?;
-    let invalid = |setting| move |error: ApiKeyError| SettingError::new(setting, error.to_string());
-    api_key::check_name(&name).map_err(invalid("NAME"))?;
+    let invalid =
+        |setting| move |error: AccountError| SettingError::new(setting, error.to_string());
+    check_key_name(&name).map_err(invalid("NAME"))?;
     let end = |after: Duration| created_at.saturating_add(after.as_secs());
-    let check = |at: u64| api_key::check_expiry(at.try_into().unwrap_or(i64::MAX), created_at);
+    let check = |at: u64| check_key_expiry(at.try_into().unwrap_or(i64::MAX), created_at);
     let expires_at = expires_in.map(end).map(check).transpose().map_err(invalid("EXPIRES_IN"))?;
     let user = operator.find(&username).await?;
     let is_disabled = user.disabled;

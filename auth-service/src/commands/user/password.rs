@@ -2,7 +2,7 @@
 
 use super::{operator::Operator, password_input};
 use crate::{
-    accounts::{ADMIN_USERNAME, InitialPassword, Username, set_password},
+    accounts::{ADMIN_USERNAME, InitialPassword, check_new_username, set_password},
     audit::{Change, Write},
     call_origin::CallOrigin,
     host::failed,
@@ -32,7 +32,7 @@ pub(super) async fn create(
     file: Option<&Path>,
     settings: &ServiceSettings,
 ) -> Result<(), Failure> {
-    let valid = Username::of_new_user(username)
+    check_new_username(username)
         .map_err(|error| SettingError::new("USERNAME", error.to_string()))?;
     let taken = || Failure::Other(format!("the user {username:?} exists already").into());
     // Before the password is asked for; the insert decides.
@@ -40,7 +40,7 @@ pub(super) async fn create(
         return Err(taken());
     }
     let password_hash = hash(file, settings).await?;
-    let new = NewUser { username: valid.into_string(), password_hash, role };
+    let new = NewUser { username: username.to_owned(), password_hash, role };
     let store = operator.store();
     let insert = async move { store.insert(None, new).await };
     let write = Write::by_operator(Change::UserCreated, None);

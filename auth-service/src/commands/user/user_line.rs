@@ -1,7 +1,7 @@
 //! A user as one line of JSON, which export writes and import reads.
 
 use crate::{
-    accounts::Username,
+    accounts::check_new_username,
     password::{HashRules, NO_PASSWORD, Peppers},
     store::UserRecord,
     user::Credentials,
@@ -60,8 +60,8 @@ impl LineReader<'_> {
             Some(_) => Err(format!("{name} is not text")),
             None => Err(format!("{name} is missing")),
         };
-        let username =
-            Username::of_new_user(text("username")?).map_err(|error| error.to_string())?;
+        let username = text("username")?;
+        check_new_username(username).map_err(|error| error.to_string())?;
         let hash = if object.get("password_hash") == Some(&Value::Null) {
             NO_PASSWORD.into()
         } else {
@@ -96,7 +96,7 @@ impl LineReader<'_> {
             revoked.unwrap_or(if id.is_some() { self.revocation_time } else { 0 });
         Ok(UserRecord {
             id,
-            username: username.into_string(),
+            username: username.to_owned(),
             password_hash: SecretString::from(&*hash),
             role,
             disabled,

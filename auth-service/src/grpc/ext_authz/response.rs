@@ -1,6 +1,6 @@
 //! Writes what Envoy reads.
 
-use crate::user::User;
+use crate::{accounts::AccountError, user::User};
 use envoy_types::pb::{
     envoy::{
         config::core::v3::{HeaderValue, HeaderValueOption},
@@ -14,12 +14,11 @@ use envoy_types::pb::{
         rpc,
     },
 };
+use rolegate_grpc_server::log_error;
 use rolegate_proto::{
-    Reason,
     http::{BASIC_CHALLENGE, BEARER_CHALLENGE, HttpReason, REASON_HEADER, retry_after},
     identity_headers::identity_headers,
 };
-use std::time::Duration;
 use tonic::Code;
 
 /// The request passes, with the identity headers. Access logs and other filters of Envoy read the same
@@ -40,53 +39,42 @@ pub(super) fn allowed(user: &User) -> CheckResponse {
     }
 }
 
-/// A refusal.
-#[derive(Debug)]
-pub(super) enum Denial {
-    /// The request has no credentials, or malformed ones.
-    NotAuthenticated,
-    /// With the time after which to retry.
-    For(Reason, Option<Duration>),
-}
-
-impl From<Denial> for CheckResponse {
-    /// The answer of the gateway. Whatever is temporary for a client is UNAVAILABLE.
-    fn from(denial: Denial) -> Self {
-        let (code, (reason, http_status), detail, challenge, delay) = match denial {
-            Denial::NotAuthenticated => {
-                let reason = HttpReason::NotAuthenticated.http();
-                (Code::Unauthenticated, reason, "Not authenticated.", BEARER_CHALLENGE, None)
-            }
-            Denial::For(reason, delay) => {
-                let (status, detail) = reason.http();
-                let code = if status == 503 { Code::Unavailable } else { reason.code() };
-                let (detail, challenge) = (detail.unwrap_or_default(), reason.bearer_challenge());
-                (code, (reason.as_str(), status), detail, challenge, delay)
-            }
-        };
-        let retry_after = retry_after(http_status, delay);
-        let challenges =
-            [challenge, BASIC_CHALLENGE].map(|value| ("www-authenticate", value.to_owned()));
-        let always = [
-            ("content-type", "application/json"),
-            ("cache-control", "no-store"),
-            (REASON_HEADER, reason),
-        ];
-        let headers = always
-            .map(|(name, value)| (name, value.to_owned()))
-            .into_iter()
-            .chain(challenges.into_iter().filter(|_| http_status == 401))
-            .chain(retry_after.map(|seconds| ("retry-after", seconds.to_string())))
-            .map(|(name, value)| header(name, value))
-            .collect();
-        let body = serde_json::json!({ "detail": detail }).to_string();
-        let http_status = Some(HttpStatus { code: http_status.into() });
-        let response = DeniedHttpResponse { status: http_status, headers, body };
-        Self {
-            status: Some(status(code, detail)),
-            http_response: Some(HttpResponse::DeniedResponse(response)),
-            ..Self::default()
+/// The answer of the gateway to this error; `None` without credentials, or for malformed ones. Whatever is
+/// temporary for a client is UNAVAILABLE.
+pub(super) fn denied(error: Option<AccountError>) -> CheckResponse {
+    let (code, (reason, http_status), detail, challenge, delay) = match error {
+        None => {
+            let reason = HttpReason::NotAuthenticated.http();
+            (Code::Unauthenticated, reason, "Not authenticated.", BEARER_CHALLENGE, None)
         }
+        Some(error) => {
+            let (reason, delay) = (error.reason(), error.retry().map(|(delay, _)| delay));
+            log_error(reason, &error);
+            let (status, detail) = reason.http();
+            let code = if status == 503 { Code::Unavailable } else { reason.code() };
+            let (detail, challenge) = (detail.unwrap_or_default(), reason.bearer_challenge());
+            (code, (reason.as_str(), status), detail, challenge, delay)
+        }
+    };
+    let retry_after = retry_after(http_status, delay);
+    let challenges = [challenge, BASIC_CHALLENGE].map(|value| header("www-authenticate", value));
+    let always = [
+        header("content-type", "application/json"),
+        header("cache-control", "no-store"),
+        header(REASON_HEADER, reason),
+    ];
+    let headers = always
+        .into_iter()
+        .chain(challenges.into_iter().filter(|_| http_status == 401))
+        .chain(retry_after.map(|seconds| header("retry-after", seconds.to_string())))
+        .collect();
+    let body = serde_json::json!({ "detail": detail }).to_string();
+    let http_status = Some(HttpStatus { code: http_status.into() });
+    let response = DeniedHttpResponse { status: http_status, headers, body };
+    CheckResponse {
+        status: Some(status(code, detail)),
+        http_response: Some(HttpResponse::DeniedResponse(response)),
+        ..CheckResponse::default()
     }
 }
 
@@ -97,21 +85,24 @@ fn status(code: Code, message: &str) -> rpc::Status {
 /// Replaces the header of the client. Envoy appends if `append` is unset. In a refusal, it removes the
 /// header and then adds all values.
 #[expect(deprecated, reason = "Envoy reads `append` first, and older ones nothing else")]
-fn header(name: &str, value: String) -> HeaderValueOption {
-    let header = HeaderValue { key: name.to_owned(), value, ..HeaderValue::default() };
+fn header(name: &str, value: impl Into<String>) -> HeaderValueOption {
+    let (key, value) = (name.to_owned(), value.into());
+    let header = HeaderValue { key, value, ..HeaderValue::default() };
     let append = Some(BoolValue { value: false });
     HeaderValueOption { header: Some(header), append, ..HeaderValueOption::default() }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, Denial, Duration, HttpResponse, Reason};
-    use envoy_types::pb::envoy::service::auth::v3::CheckResponse;
+    use super::{AccountError, Code, HttpResponse, denied};
+    use rolegate_proto::Reason;
+    use std::time::Duration;
 
     #[test]
     fn every_reason_denies_and_an_outage_never_looks_like_a_denial() {
         for &reason in Reason::ALL {
-            let response = CheckResponse::from(Denial::For(reason, Some(Duration::ZERO)));
+            let (retry_after, scope) = (Duration::ZERO, None);
+            let response = denied(Some(AccountError::Later { reason, retry_after, scope }));
             let code = response.status.expect("a status").code;
             assert_ne!(code, i32::from(Code::Ok), "{reason:?}");
             let Some(HttpResponse::DeniedResponse(denied)) = response.http_response else {
