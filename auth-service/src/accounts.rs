@@ -1,7 +1,7 @@
 //! The use cases. They depend on neither tonic nor SQL and fail with [`AccountError`].
 //!
 //! - [`Accounts`]: what they share.
-//! - `authorize`: access tokens and API keys; `key_audit`: which uses of keys the audit log has.
+//! - `authorize`: access tokens and API keys.
 //! - `login`, `verify_credentials`: passwords, with `credentials`, the check that they share, and
 //!   `rate_limit`.
 //! - `users`, `user_changes`, `passwords`, `api_keys`: reads and changes, by topic; `write`: the one way
@@ -14,7 +14,6 @@ mod authorize;
 mod credentials;
 mod error;
 mod initial_password;
-mod key_audit;
 mod login;
 mod passwords;
 mod rate_limit;
@@ -28,7 +27,7 @@ mod users;
 mod verify_credentials;
 mod write;
 
-pub use api_keys::{ApiKeyRequest, KeySelection};
+pub use api_keys::ApiKeyRequest;
 pub(crate) use api_keys::{check_key_expiry, check_key_name};
 pub use authorize::{Bearer, Requirement};
 pub use error::AccountError;

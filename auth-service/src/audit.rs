@@ -9,7 +9,17 @@ use crate::{
     user::{Actor, User},
 };
 use rolegate_proto::{Reason, Role};
-use rolegate_telemetry::audit_line;
+use rolegate_telemetry::{audit_line, log_once::LogOnce, request_context::RequestContext};
+use std::{net::IpAddr, time::Duration};
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// Keys have one line in a minute for each key and client address, if that is known. A minute has this many
+/// lines at most, so that no flood fills the log or the memory.
+static KEY_USES: LogOnce<(i64, Option<IpAddr>)> = LogOnce::at_most(1000, MINUTE);
+static KEY_REFUSALS: LogOnce<(i64, Option<IpAddr>)> = LogOnce::at_most(1000, MINUTE);
+/// Any client can present unknown keys, which must not hide refusals of the others.
+static UNKNOWN_KEYS: LogOnce<Option<IpAddr>> = LogOnce::at_most(60, MINUTE);
 
 /// A change of users or their API keys.
 #[derive(Clone, Copy, Debug)]
@@ -72,12 +82,6 @@ impl Change {
     }
 }
 
-impl By {
-    fn actor(&self) -> Option<&Actor> {
-        if let Self::Actor(actor) = self { Some(actor) } else { None }
-    }
-}
-
 impl Write {
     /// Records the change of this user, who is given as changed.
     pub(crate) fn record_user(&self, user: &User) {
@@ -102,7 +106,7 @@ impl Write {
         key_id: Option<i64>,
         [role, from, to]: [Option<&str>; 3],
     ) {
-        let actor = self.by.actor();
+        let actor = if let By::Actor(actor) = &self.by { Some(actor) } else { None };
         audit_line!(
             self.change.event(),
             user_id,
@@ -145,14 +149,24 @@ pub(crate) fn login_failed(user: Option<&User>, method: &str, reason: &str) {
     audit_line!("login_failed", user_id, username, method, reason);
 }
 
-/// Records the first use of a key in a minute from an address.
+/// Records the use of a good key.
 pub(crate) fn api_key_used(key: &KeyBearer) {
     let (user, key_id) = (&key.user, key.key_id);
-    audit_line!("api_key_used", user_id = user.id, username = user.username, key_id);
+    if KEY_USES.is_due((key_id, RequestContext::client_address())) {
+        audit_line!("api_key_used", user_id = user.id, username = user.username, key_id);
+    }
 }
 
-/// Records the first refusal of a key in a minute from an address; `None` for an unknown key.
+/// Records the refusal of a key; `None` for an unknown one.
 pub(crate) fn api_key_refused(key: Option<&KeyBearer>) {
+    let client = RequestContext::client_address();
+    let is_due = match key {
+        Some(key) => KEY_REFUSALS.is_due((key.key_id, client)),
+        None => UNKNOWN_KEYS.is_due(client),
+    };
+    if !is_due {
+        return;
+    }
     let user = key.map(|key| &key.user);
     let reason = match user {
         None => "unknown",

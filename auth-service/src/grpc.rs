@@ -1,6 +1,6 @@
 //! The gRPC transport: converts messages, calls the use cases, converts results and errors.
 //!
-//! `authorize` has the calls that decide, `ext_authz` is the call of Envoy; `message` converts
+//! `authorize` reads what is asked of a decision, `ext_authz` is the call of Envoy; `message` converts
 //! results and errors, `call_origin` reads the client address and the deadline.
 
 mod authorize;
@@ -8,30 +8,32 @@ mod call_origin;
 mod ext_authz;
 mod message;
 
-pub use ext_authz::ExtAuthz;
-
 use crate::{
-    accounts::{AccountError, Accounts, ApiKeyRequest, KeySelection, PageRequest},
+    accounts::{AccountError, Accounts, ApiKeyRequest, Bearer, PageRequest},
     metrics,
 };
+use authorize::{reported_address, requirement};
 use call_origin::origin_of;
 use rolegate_grpc_server::actor;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{
     Role,
     auth_v1::{
-        self as wire, auth_service_server::AuthService, delete_api_keys_request::Keys as WireKeys,
+        self as wire, auth_service_server::AuthService, authorize_outcome::Outcome,
+        delete_api_keys_request::Keys as WireKeys,
     },
+    limits::MAX_AUTHORIZE_BATCH,
 };
+use rolegate_telemetry::request_context::RequestContext;
 use secrecy::ExposeSecret as _;
 use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
-/// `rolegate.auth.v1.AuthService`.
+/// `rolegate.auth.v1.AuthService`, and the authorization service of Envoy.
 #[derive(Clone)]
 pub struct AuthGrpc {
     accounts: Accounts,
-    /// Callers that may report the client address of a decision.
+    /// Callers that may report a client address.
     trusted: Arc<CidrSet>,
 }
 
@@ -82,14 +84,47 @@ impl AuthService for AuthGrpc {
         &self,
         request: Request<wire::AuthorizeRequest>,
     ) -> RpcResult<wire::AuthorizeResponse> {
-        authorize::one(&self.accounts, &self.trusted, request).await
+        let (_, call, item) = request.into_parts();
+        let client_address = reported_address(&item, &call, &self.trusted);
+        let requirement = requirement(item.requirement)?;
+        let authorize = || self.accounts.authorize(&item.access_token, &requirement);
+        let outcome = match client_address {
+            // Boxed, so that decisions about tokens are no larger.
+            Some(_) => {
+                Box::pin(RequestContext::with_client_address(client_address, authorize())).await
+            }
+            None => authorize().await,
+        };
+        metrics::authorization(outcome.as_ref().err().map(AccountError::reason));
+        Ok(Response::new(wire::AuthorizeResponse { user: Some(outcome?.into()) }))
     }
 
     async fn batch_authorize(
         &self,
         request: Request<wire::BatchAuthorizeRequest>,
     ) -> RpcResult<wire::BatchAuthorizeResponse> {
-        authorize::batch(&self.accounts, &self.trusted, request).await
+        let (_, call, wire::BatchAuthorizeRequest { items }) = request.into_parts();
+        if items.len() > MAX_AUTHORIZE_BATCH {
+            return Err(AccountError::request("a batch has at most 256 items").into());
+        }
+        let bearer = |item: wire::AuthorizeRequest| {
+            let client_address = reported_address(&item, &call, &self.trusted);
+            let requirement = requirement(item.requirement)?;
+            Ok(Bearer { access_token: item.access_token, requirement, client_address })
+        };
+        let bearers = items.into_iter().map(bearer).collect();
+        let outcomes = self.accounts.authorize_batch(bearers).await?;
+        let outcomes = outcomes
+            .into_iter()
+            .map(|outcome| outcome.map_err(|error| error.reason()))
+            .inspect(|outcome| metrics::authorization(outcome.as_ref().err().copied()))
+            .map(|outcome| match outcome {
+                Ok(user) => Outcome::User(user.into()),
+                Err(reason) => Outcome::RefusalReason(reason.as_str().to_owned()),
+            })
+            .map(|outcome| wire::AuthorizeOutcome { outcome: Some(outcome) })
+            .collect();
+        Ok(Response::new(wire::BatchAuthorizeResponse { outcomes }))
     }
 
     async fn create_user(
@@ -232,13 +267,13 @@ impl AuthService for AuthGrpc {
         request: Request<wire::DeleteApiKeysRequest>,
     ) -> RpcResult<wire::DeleteApiKeysResponse> {
         let wire::DeleteApiKeysRequest { user_id, keys } = *request.get_ref();
-        let keys = keys.ok_or(AccountError::request("say which keys: key_id or all"))?;
-        let selection = match keys {
-            WireKeys::KeyId(id) => KeySelection::One(id),
-            WireKeys::All(_) => KeySelection::All,
+        let key_id = match keys {
+            Some(WireKeys::KeyId(id)) => Some(id),
+            Some(WireKeys::All(_)) => None,
+            None => return Err(AccountError::request("say which keys: key_id or all").into()),
         };
         let actor = actor::token(request.metadata());
-        let keys = self.accounts.delete_api_keys(actor, user_id, selection).await?;
+        let keys = self.accounts.delete_api_keys(actor, user_id, key_id).await?;
         let api_keys = keys.into_iter().map(Into::into).collect();
         Ok(Response::new(wire::DeleteApiKeysResponse { api_keys }))
     }

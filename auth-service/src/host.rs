@@ -2,7 +2,7 @@
 
 use crate::{
     accounts::{AccountError, Accounts, AdminPassword, InitialPassword, Policy, SeedError},
-    grpc::{AuthGrpc, ExtAuthz},
+    grpc::AuthGrpc,
     metrics,
     password::{BlocklistFile, Hasher, Peppers},
     store::{self, UserStore},
@@ -94,13 +94,11 @@ impl AuthService {
                 .map_err(failed)?;
         seed(&accounts, &config.admin_password).await?;
         let trusted = config.trusted_gateways;
-        let grpc = |limit| {
-            let calls = AuthGrpc::new(accounts.clone(), trusted.clone());
-            AuthServiceServer::new(calls).max_decoding_message_size(limit)
-        };
+        let calls = AuthGrpc::new(accounts, trusted.clone());
+        let grpc = |limit| AuthServiceServer::new(calls.clone()).max_decoding_message_size(limit);
         let routes = Routes::new(grpc(MAX_MESSAGE));
         let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &[BATCH_AUTHORIZE]);
-        let ext_authz = AuthorizationServer::new(ExtAuthz::new(accounts, trusted.clone()));
+        let ext_authz = AuthorizationServer::new(calls.clone());
         // All headers of a request are in a message, some of them several times.
         let routes = routes.add_service(ext_authz.max_decoding_message_size(MAX_LONG_MESSAGE));
         let server = GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;
@@ -161,8 +159,8 @@ async fn seed(accounts: &Accounts, password: &AdminPassword) -> Result<(), Failu
                 let error = error_chain(&error);
                 tracing::warn!(error, "waiting for the database: cannot create the user admin yet");
             }
-            Err(error @ (SeedError::PasswordMissing | SeedError::PasswordInvalid(_))) => {
-                return Err(SettingError::new("DEFAULT_ADMIN_PASSWORD", error.to_string()).into());
+            Err(SeedError::Password(problem)) => {
+                return Err(SettingError::new("DEFAULT_ADMIN_PASSWORD", problem).into());
             }
             outcome => return outcome.map_err(failed),
         }

@@ -107,12 +107,11 @@ pub(crate) fn limit_exceeded(limit: &str) {
 /// Exports the metrics with fixed labels at zero, and collects those of the password engine at each
 /// scrape.
 pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
-    LazyLock::force(&ALLOWED);
-    LazyLock::force(&TOKENS_ISSUED);
-    LazyLock::force(&API_KEYS_CREATED);
-    LazyLock::force(&ACCEPTED);
-    LazyLock::force(&REFUSED);
-    LazyLock::force(&BASIC_CACHE_HITS);
+    for counter in
+        [&ALLOWED, &TOKENS_ISSUED, &API_KEYS_CREATED, &ACCEPTED, &REFUSED, &BASIC_CACHE_HITS]
+    {
+        LazyLock::force(counter);
+    }
     LazyLock::force(&HASHING_WAIT);
     LazyLock::force(&HASHING_RUN);
     for limit in ["login", "registration"] {

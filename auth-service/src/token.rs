@@ -15,7 +15,7 @@ mod keyring;
 
 pub use hs256::PROVIDER;
 pub use key_source::KeySource;
-pub use keyring::{Keyring, KeyringError};
+pub use keyring::{Keyring, TooShort, self_test};
 
 use crate::user::{MAX_LEAD_SECONDS, User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -234,12 +234,6 @@ impl std::fmt::Debug for Tokens {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Tokens").finish_non_exhaustive()
     }
-}
-
-/// Checks HS256 against a published example. On `false` no token may be signed.
-#[must_use]
-pub fn self_test() -> bool {
-    Key::self_test()
 }
 
 #[cfg(test)]

@@ -25,15 +25,6 @@ pub struct ApiKeyRequest {
     pub expires_at: Option<i64>,
 }
 
-/// Which keys of a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeySelection {
-    /// The one with this id.
-    One(i64),
-    /// Every one.
-    All,
-}
-
 impl Accounts {
     /// Creates a key of the bearer of an access token, and returns the key itself with what is stored
     /// of it. A leaked key cannot make keys that outlive it, nor can a token that is revoked meanwhile.
@@ -80,21 +71,20 @@ impl Accounts {
         Ok(self.store.keys_of_user(user.id).await?)
     }
 
-    /// Deletes keys of the actor, or of the user with this id, for an admin. A leaked key can, of its own
-    /// user's keys, only delete itself.
+    /// Deletes the key with this id, or without one all keys, of the actor, or of the user with this id, for
+    /// an admin. A leaked key can, of its own user's keys, only delete itself.
     pub async fn delete_api_keys(
         &self,
         actor: &str,
         user_id: Option<i64>,
-        selection: KeySelection,
+        key_id: Option<i64>,
     ) -> Result<Vec<ApiKey>, AccountError> {
         let actor = self.authorize_actor(actor, &Requirement::of_user_or_admin(user_id)).await?;
         let is_own = user_id.is_none_or(|id| id == actor.user.id);
-        if is_own && actor.key_id.is_some_and(|own| selection != KeySelection::One(own)) {
+        if is_own && actor.key_id.is_some_and(|own| key_id != Some(own)) {
             return Err(Reason::RoleInsufficient.into());
         }
         let (admin, id) = (user_id.map(|_| actor.user.id), user_id.unwrap_or(actor.user.id));
-        let key_id = if let KeySelection::One(id) = selection { Some(id) } else { None };
         let store = Arc::clone(&self.store);
         let delete = async move { store.delete_keys(admin, id, key_id).await };
         let record = |write: &Write, keys: &Vec<ApiKey>| {

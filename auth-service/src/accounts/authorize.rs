@@ -3,7 +3,7 @@
 use super::{error::AccountError, service::Accounts};
 use crate::{
     api_key::{self, KeyBearer},
-    metrics,
+    audit, metrics,
     token::VerifiedToken,
     user::{Actor, User},
 };
@@ -157,11 +157,11 @@ impl Accounts {
         let key = match key {
             Some(key) if is_good(&key) => key,
             refused => {
-                self.key_audit.refused(refused.as_ref());
+                audit::api_key_refused(refused.as_ref());
                 return Err(Reason::TokenInvalid.into());
             }
         };
-        self.key_audit.used(&key);
+        audit::api_key_used(&key);
         self.store.note_key_use(key.key_id, at);
         let (key_id, user) = (Some(key.key_id), key.into_bounded_user());
         requirement.check(&user)?;

@@ -57,7 +57,15 @@ impl Accounts {
                 return Ok(Timed { at, value: user });
             }
             if origin.deadline < Instant::now() + retry_after {
-                log_clock_behind(&user, at);
+                if CLOCK_BEHIND.is_due(()) {
+                    tracing::warn!(
+                        user_id = user.id,
+                        now = at,
+                        last_revocation = user.tokens_not_before,
+                        "a user cannot log in: the clock of the database is behind the time of the \
+                         user's last revocation; correct the clock, or run user revoke-tokens"
+                    );
+                }
                 let reason = Reason::ClockBehind;
                 return Err(AccountError::Later { reason, retry_after, scope: None });
             }
@@ -82,18 +90,5 @@ impl Accounts {
             now.user.id == checked.user.id && hash == checked.password_hash.expose_secret()
         });
         Ok(Timed { at, value: now.map(|now| now.user).filter(|user| !user.disabled) })
-    }
-}
-
-/// Logs what to do.
-fn log_clock_behind(user: &User, now: u64) {
-    if CLOCK_BEHIND.is_due(()) {
-        tracing::warn!(
-            user_id = user.id,
-            now,
-            last_revocation = user.tokens_not_before,
-            "a user cannot log in: the clock of the database is behind the time of the user's last \
-             revocation; correct the clock, or run user revoke-tokens"
-        );
     }
 }

@@ -3,7 +3,7 @@
 use super::{error::AccountError, service::Accounts};
 use crate::{
     call_origin::CallOrigin,
-    password::{PasswordError, PresentedPassword},
+    password::PresentedPassword,
     secret_generation,
     store::{NewUser, StoreError, UserFilter, WriteError},
 };
@@ -40,12 +40,9 @@ pub enum AdminPassword {
 /// The first admin could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SeedError {
-    /// The admin does not exist and no password is set.
-    #[error("is required, because the user admin does not exist yet")]
-    PasswordMissing,
-    /// The given password breaks this rule.
+    /// What is wrong with the setting of the password.
     #[error("{0}")]
-    PasswordInvalid(PasswordError),
+    Password(String),
     /// The generated password cannot be written.
     #[error("the generated admin password cannot be written to {}", path.display())]
     File {
@@ -87,7 +84,10 @@ impl Accounts {
     /// Whether this process created the admin.
     pub(super) async fn insert_admin(&self, password: &AdminPassword) -> Result<bool, SeedError> {
         let text = match password {
-            AdminPassword::Missing => return Err(SeedError::PasswordMissing),
+            AdminPassword::Missing => {
+                let missing = "is required, because the user admin does not exist yet";
+                return Err(SeedError::Password(missing.to_owned()));
+            }
             AdminPassword::Given(text) => text.clone(),
             AdminPassword::GeneratedInto(path) => {
                 let source = |source| SeedError::File { path: path.clone(), source };
@@ -95,7 +95,8 @@ impl Accounts {
                 secret::read_or_create(path, generate).map_err(source)?.0
             }
         };
-        let password = self.policy.passwords.check(text).map_err(SeedError::PasswordInvalid)?;
+        let checked = self.policy.passwords.check(text);
+        let password = checked.map_err(|rule| SeedError::Password(rule.to_string()))?;
         let hashed = self.hasher.hash(&password, origin(SEED_TIMEOUT)).await;
         let password_hash = hashed.map_err(AccountError::from)?;
         let username = ADMIN_USERNAME.to_owned();

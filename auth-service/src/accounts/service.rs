@@ -1,6 +1,6 @@
 //! What the use cases share.
 
-use super::{initial_password::InitialPassword, key_audit::KeyAudit, rate_limit::RateLimiter};
+use super::{initial_password::InitialPassword, rate_limit::RateLimiter};
 use crate::{
     password::{CredentialCache, Hasher, PasswordRules},
     store::{BatchedReads, UserStore},
@@ -35,7 +35,6 @@ pub struct Accounts {
     pub(super) tokens: Tokens,
     pub(super) policy: Policy,
     pub(super) initial_password: InitialPassword,
-    pub(super) key_audit: Arc<KeyAudit>,
     pub(super) logins: RateLimiter,
     pub(super) registrations: RateLimiter,
 }
@@ -61,7 +60,6 @@ impl Accounts {
             tokens,
             policy,
             initial_password,
-            key_audit: Arc::new(KeyAudit::new()),
             logins,
             registrations,
         })

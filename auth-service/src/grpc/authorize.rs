@@ -1,74 +1,17 @@
-//! `Authorize` and `BatchAuthorize`.
+//! The arguments of `Authorize` and `BatchAuthorize`.
 
-use crate::{
-    accounts::{AccountError, Accounts, Bearer, Requirement},
-    metrics,
-};
+use crate::accounts::{AccountError, Requirement};
 use rolegate_grpc_server::is_trusted_caller;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{
     Role,
-    auth_v1::{
-        AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
-        BatchAuthorizeResponse, authorize_outcome::Outcome,
-        authorize_request::Requirement as WireRequirement,
-    },
-    limits::MAX_AUTHORIZE_BATCH,
+    auth_v1::{AuthorizeRequest, authorize_request::Requirement as WireRequirement},
 };
-use rolegate_telemetry::request_context::RequestContext;
 use std::net::IpAddr;
-use tonic::{Extensions, Request, Response, Status};
-
-/// `trusted` callers may report the client address of a decision.
-pub(super) async fn one(
-    accounts: &Accounts,
-    trusted: &CidrSet,
-    request: Request<AuthorizeRequest>,
-) -> Result<Response<AuthorizeResponse>, Status> {
-    let (_, call, item) = request.into_parts();
-    let client_address = reported_address(&item, &call, trusted);
-    let requirement = requirement(item.requirement)?;
-    let authorize = || accounts.authorize(&item.access_token, &requirement);
-    let outcome = match client_address {
-        // Boxed, so that decisions about tokens are no larger.
-        Some(_) => Box::pin(RequestContext::with_client_address(client_address, authorize())).await,
-        None => authorize().await,
-    };
-    metrics::authorization(outcome.as_ref().err().map(AccountError::reason));
-    Ok(Response::new(AuthorizeResponse { user: Some(outcome?.into()) }))
-}
-
-pub(super) async fn batch(
-    accounts: &Accounts,
-    trusted: &CidrSet,
-    request: Request<BatchAuthorizeRequest>,
-) -> Result<Response<BatchAuthorizeResponse>, Status> {
-    let (_, call, BatchAuthorizeRequest { items }) = request.into_parts();
-    if items.len() > MAX_AUTHORIZE_BATCH {
-        return Err(AccountError::request("a batch has at most 256 items").into());
-    }
-    let bearer = |item: AuthorizeRequest| {
-        let client_address = reported_address(&item, &call, trusted);
-        let requirement = requirement(item.requirement)?;
-        Ok(Bearer { access_token: item.access_token, requirement, client_address })
-    };
-    let bearers = items.into_iter().map(bearer).collect();
-    let outcomes = accounts.authorize_batch(bearers).await?;
-    let outcomes = outcomes
-        .into_iter()
-        .map(|outcome| outcome.map_err(|error| error.reason()))
-        .inspect(|outcome| metrics::authorization(outcome.as_ref().err().copied()))
-        .map(|outcome| match outcome {
-            Ok(user) => Outcome::User(user.into()),
-            Err(reason) => Outcome::RefusalReason(reason.as_str().to_owned()),
-        })
-        .map(|outcome| AuthorizeOutcome { outcome: Some(outcome) })
-        .collect();
-    Ok(Response::new(BatchAuthorizeResponse { outcomes }))
-}
+use tonic::Extensions;
 
 /// The client address that a trusted caller reports with this item.
-fn reported_address(
+pub(super) fn reported_address(
     item: &AuthorizeRequest,
     call: &Extensions,
     trusted: &CidrSet,
@@ -79,7 +22,7 @@ fn reported_address(
 
 /// Rejects a missing requirement, which must not admit every user, and unknown roles, which must not
 /// be ignored.
-fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
+pub(super) fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
     let invalid = AccountError::request;
     match wire {
         None => Err(invalid("say what is required: any_authenticated or roles")),

@@ -6,9 +6,9 @@
 mod request;
 mod response;
 
-use super::call_origin::origin_of;
+use super::{AuthGrpc, call_origin::origin_of};
 use crate::{
-    accounts::{AccountError, Accounts, Requirement},
+    accounts::{AccountError, Requirement},
     api_key::is_api_key,
     audit,
     call_origin::CallOrigin,
@@ -21,11 +21,10 @@ use envoy_types::pb::envoy::service::auth::v3::{
 };
 use rolegate_grpc_server::is_trusted_caller;
 use rolegate_http_server::ignored_address::AddressHeader;
-use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{Authorization, Reason};
 use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
 use secrecy::ExposeSecret as _;
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 use tonic::{Request, Response, Status};
 
 /// Warnings about routes without a requirement: clients can send any number of requests.
@@ -38,16 +37,8 @@ static DENIALS: LogOnce<(i64, String)> = LogOnce::evicting(10_000, Duration::fro
 static IGNORED: AddressHeader =
     AddressHeader::new("source.address", "TRUSTED_GATEWAYS", "proxy of yours");
 
-/// The decisions for Envoy.
-#[derive(Clone)]
-pub struct ExtAuthz {
-    accounts: Accounts,
-    /// Callers whose `source.address` is the client address.
-    trusted: Arc<CidrSet>,
-}
-
 #[tonic::async_trait]
-impl Check for ExtAuthz {
+impl Check for AuthGrpc {
     async fn check(
         &self,
         request: Request<CheckRequest>,
@@ -55,7 +46,15 @@ impl Check for ExtAuthz {
         let origin = origin_of(&request);
         let is_trusted = is_trusted_caller(request.extensions(), &self.trusted);
         let attributes = request.into_inner().attributes.unwrap_or_default();
-        let origin = client_origin(&attributes, origin, is_trusted);
+        // The client address is that of Envoy's client, if Envoy is trusted to report it.
+        let origin = match request::source_address(&attributes) {
+            Some(address) if is_trusted => CallOrigin { client_address: Some(address), ..origin },
+            Some(_) => {
+                IGNORED.ignore(origin.client_address);
+                origin
+            }
+            None => origin,
+        };
         // Answered before Envoy's own deadline, after which it has no answer.
         let decision = self.decide(&attributes, origin);
         let decision = tokio::time::timeout_at(origin.deadline.into(), decision).await;
@@ -67,13 +66,7 @@ impl Check for ExtAuthz {
     }
 }
 
-impl ExtAuthz {
-    /// The decisions of these accounts.
-    #[must_use]
-    pub fn new(accounts: Accounts, trusted: CidrSet) -> Self {
-        Self { accounts, trusted: Arc::new(trusted) }
-    }
-
+impl AuthGrpc {
     /// The error of a refusal is `None` without credentials, or for malformed ones.
     async fn decide(
         &self,
@@ -116,17 +109,13 @@ impl ExtAuthz {
             return Ok(user);
         }
         Box::pin(RequestContext::with_client_address(client, async {
-            record_denial(&user, roles, attributes);
+            if DENIALS.is_due((user.id, roles.to_owned())) {
+                let (method, host, path) = request::route(attributes);
+                audit::access_denied(&user, method, &format!("{host}{path}"), roles);
+            }
         }))
         .await;
         Err(Some(Reason::RoleInsufficient.into()))
-    }
-}
-
-fn record_denial(actor: &User, required_roles: &str, attributes: &AttributeContext) {
-    if DENIALS.is_due((actor.id, required_roles.to_owned())) {
-        let (method, host, path) = request::route(attributes);
-        audit::access_denied(actor, method, &format!("{host}{path}"), required_roles);
     }
 }
 
@@ -140,21 +129,5 @@ fn warn_of_route(attributes: &AttributeContext) {
             "ext_authz: refused, because context_extensions of this route has no valid roles; set \
              it to roles such as \"author,admin\", or \"*\" for any user"
         );
-    }
-}
-
-/// The client address is that of Envoy's client, if Envoy is trusted to report it.
-fn client_origin(
-    attributes: &AttributeContext,
-    origin: CallOrigin,
-    is_trusted: bool,
-) -> CallOrigin {
-    match request::source_address(attributes) {
-        Some(address) if is_trusted => CallOrigin { client_address: Some(address), ..origin },
-        Some(_) => {
-            IGNORED.ignore(origin.client_address);
-            origin
-        }
-        None => origin,
     }
 }

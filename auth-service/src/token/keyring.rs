@@ -14,13 +14,10 @@ pub struct Keyring {
     keys: Vec<Key>,
 }
 
-/// A secret is not usable as a key.
+/// A secret has fewer than 32 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum KeyringError {
-    /// Fewer than 32 bytes.
-    #[error("must have at least 32 bytes, such as the output of `openssl rand -base64 48`")]
-    TooShort,
-}
+#[error("must have at least 32 bytes, such as the output of `openssl rand -base64 48`")]
+pub struct TooShort;
 
 pub(crate) struct Key {
     id: String,
@@ -34,10 +31,10 @@ pub(crate) struct Key {
 
 impl Keyring {
     /// A ring that signs with `signing` and verifies with all. Duplicate secrets become one key.
-    pub fn new(signing: &SecretString, accepted: &[SecretString]) -> Result<Self, KeyringError> {
+    pub fn new(signing: &SecretString, accepted: &[SecretString]) -> Result<Self, TooShort> {
         let mut keys: Vec<Key> = Vec::new();
         for secret in std::iter::once(signing).chain(accepted) {
-            let key = Key::new(secret)?;
+            let key = Key::new(secret.expose_secret().as_bytes())?;
             if keys.iter().all(|known| known.id != key.id) {
                 keys.push(key);
             }
@@ -72,13 +69,9 @@ impl Keyring {
 }
 
 impl Key {
-    fn new(secret: &SecretString) -> Result<Self, KeyringError> {
-        Self::from_bytes(secret.expose_secret().as_bytes())
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Result<Self, KeyringError> {
+    fn new(bytes: &[u8]) -> Result<Self, TooShort> {
         if bytes.len() < MIN_SECRET_BYTES {
-            return Err(KeyringError::TooShort);
+            return Err(TooShort);
         }
         // Once in a process; a later attempt changes nothing.
         let _ = hs256::PROVIDER.install_default();
@@ -111,19 +104,21 @@ impl Key {
     pub(super) fn verify(&self, message: &str, signature: &str) -> bool {
         crypto::verify(signature, message.as_bytes(), &self.verifies, HS256).unwrap_or(false)
     }
+}
 
-    /// Checks HS256 against the example of RFC 7515, appendix A.1.
-    pub(super) fn self_test() -> bool {
-        const KEY: &str = "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow";
-        const MESSAGE: &str = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.\
-            eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
-        const SIGNATURE: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-        let key = URL_SAFE_NO_PAD.decode(KEY).ok().and_then(|key| Self::from_bytes(&key).ok());
-        key.is_some_and(|key| {
-            let signed = crypto::sign(MESSAGE.as_bytes(), &key.signs, HS256);
-            signed.is_ok_and(|signed| signed == SIGNATURE) && key.verify(MESSAGE, SIGNATURE)
-        })
-    }
+/// Checks HS256 against the example of RFC 7515, appendix A.1. On `false` no token may be signed.
+#[must_use]
+pub fn self_test() -> bool {
+    const KEY: &str =
+        "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow";
+    const MESSAGE: &str = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.\
+        eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
+    const SIGNATURE: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+    let key = URL_SAFE_NO_PAD.decode(KEY).ok().and_then(|key| Key::new(&key).ok());
+    key.is_some_and(|key| {
+        let signed = crypto::sign(MESSAGE.as_bytes(), &key.signs, HS256);
+        signed.is_ok_and(|signed| signed == SIGNATURE) && key.verify(MESSAGE, SIGNATURE)
+    })
 }
 
 /// A short digest of the secret, so that all replicas give a key the same `kid`. The label separates

@@ -2,10 +2,7 @@
 
 use super::{App, NOW, POLICY, origin};
 use crate::{
-    accounts::{
-        Accounts, ApiKeyRequest, Bearer, KeySelection, Requirement, check_key_expiry,
-        check_key_name,
-    },
+    accounts::{Accounts, ApiKeyRequest, Bearer, Requirement, check_key_expiry, check_key_name},
     store::{ApiKeyStore as _, UserStore as _},
     user::User,
 };
@@ -106,16 +103,16 @@ async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
     assert_err!(change, RoleInsufficient);
     let set = accounts.set_password(&key, ann.id, "open!".into(), origin(1)).await;
     assert_err!(set, RoleInsufficient);
-    for selection in [KeySelection::One(other), KeySelection::One(999), KeySelection::All] {
+    for selection in [Some(other), Some(999), None] {
         for user in [None, Some(1)] {
             let deleted = accounts.delete_api_keys(&key, user, selection).await;
             assert_err!(deleted, RoleInsufficient);
         }
     }
     accounts.revoke_tokens(&key, Some(ann.id)).await.expect("what else an admin may");
-    accounts.delete_api_keys(&key, Some(ann.id), KeySelection::All).await.expect("likewise");
+    accounts.delete_api_keys(&key, Some(ann.id), None).await.expect("likewise");
     assert_eq!(accounts.list_api_keys(&key, None).await.expect("listed").len(), 2);
-    let own = accounts.delete_api_keys(&key, None, KeySelection::One(id)).await.expect("itself");
+    let own = accounts.delete_api_keys(&key, None, Some(id)).await.expect("itself");
     assert_eq!(own.len(), 1);
     assert_err!(accounts.authorize(&key, &any()).await, TokenInvalid);
 }
@@ -169,7 +166,7 @@ async fn keys_outlive_logouts_and_new_passwords() {
     change.await.expect("changed");
     app.authorize(&key, &[Role::Admin]).await.expect("good");
     let token = app.login("admin", "open!").await.expect("logged in");
-    let deleted = app.accounts.delete_api_keys(&token, None, KeySelection::All).await;
+    let deleted = app.accounts.delete_api_keys(&token, None, None).await;
     assert_eq!(deleted.expect("deleted").len(), 1);
     assert_err!(app.authorize(&key, &[Role::Admin]).await, TokenInvalid);
 }

@@ -1,7 +1,7 @@
 //! Which keys sign and verify.
 
 use super::{NOW, OTHER, SECRET, ada, hs256, tokens, verified};
-use crate::token::{InvalidToken, Keyring, KeyringError};
+use crate::token::{InvalidToken, Keyring, TooShort};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
@@ -43,7 +43,7 @@ fn replaced_keys_apply_to_clones_and_tokens_of_accepted_keys_stay_valid() {
 #[test]
 fn short_secret_is_rejected_and_debug_output_hides_secrets() {
     let error = Keyring::new(&SecretString::from(&SECRET[1..]), &[]).expect_err("31 bytes");
-    assert_eq!(error, KeyringError::TooShort);
+    assert_eq!(error, TooShort);
     let keyring = Keyring::new(&SecretString::from(SECRET), &[]).expect("32 bytes");
     assert!(!format!("{keyring:?}").contains(SECRET));
 }
