@@ -2,7 +2,7 @@
 
 use crate::{
     console,
-    endpoints::{access, accounts, api_keys, passwords, posts, roles, sessions, users},
+    endpoints::{access, accounts, api_keys, passwords, posts, users},
     memory::MemoryBudgets,
     middleware,
     openapi::{Variant, docs_ui, document, guard::Guard},
@@ -52,13 +52,13 @@ fn routes(
         // public
         .routes(routes!(access::bearer_index))
         .routes(routes!(accounts::register))
-        .routes(routes!(sessions::login))
+        .routes(routes!(accounts::login))
         .routes(routes!(access::public))
         // any user: the handlers extract `CurrentUser` or `ActingClient`
         .routes(routes!(accounts::profile))
         .routes(routes!(access::bearer_protected))
         .routes(routes!(passwords::change_password))
-        .routes(routes!(sessions::logout))
+        .routes(routes!(accounts::logout))
         .routes(routes!(api_keys::create_api_key, api_keys::list_keys, api_keys::delete_keys))
         .routes(routes!(api_keys::get_key, api_keys::delete_key))
         // by role
@@ -66,9 +66,9 @@ fn routes(
         .routes(admins.protect(routes!(access::admin)))
         .routes(admins.protect(routes!(users::list_users, users::create_user)))
         .routes(admins.protect(routes!(users::get_user, users::update_user, users::delete_user)))
-        .routes(admins.protect(routes!(roles::set_user_role)))
+        .routes(admins.protect(routes!(users::set_user_role)))
         .routes(admins.protect(routes!(passwords::set_password)))
-        .routes(admins.protect(routes!(sessions::revoke_tokens)))
+        .routes(admins.protect(routes!(users::revoke_tokens)))
         .routes(admins.protect(all_keys))
         .routes(admins.protect(one_key))
         .merge(post_routes.unwrap_or_default())

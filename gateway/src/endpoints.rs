@@ -8,14 +8,15 @@ pub(crate) mod accounts;
 pub(crate) mod api_keys;
 pub(crate) mod passwords;
 pub(crate) mod posts;
-pub(crate) mod roles;
-pub(crate) mod sessions;
 pub(crate) mod users;
 
 use axum::Json;
+use rolegate_auth_client::axum::ApiError;
 use serde::Serialize;
 use std::borrow::Cow;
 use utoipa::ToSchema;
+
+type Answer<T> = Result<Json<T>, ApiError>;
 
 /// The result of the request.
 #[derive(Debug, Serialize, ToSchema)]

@@ -9,19 +9,17 @@ pub(crate) mod docs_ui;
 pub(crate) mod guard;
 pub(crate) mod responses;
 
-use responses::{ErrorBody, REASON_SCHEMA, add_reasons, add_response, reason_schema};
+use responses::{REASON_SCHEMA, add_response, reason_schema};
 use rolegate_proto::limits::MAX_PAGE_SIZE;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use utoipa::{
-    PartialSchema, ToSchema,
-    openapi::{
-        Header, HeaderBuilder, InfoBuilder, LicenseBuilder, OpenApi, RefOr, Required, Server, Type,
-        path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
-        schema::{KnownFormat, ObjectBuilder, SchemaFormat},
-        security::{Http, SecurityScheme},
-        tag::{Tag, TagBuilder},
-    },
+use utoipa::openapi::{
+    HeaderBuilder, InfoBuilder, LicenseBuilder, OpenApi, Ref, RefOr, Required, Response, Server,
+    Type,
+    path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
+    schema::{KnownFormat, ObjectBuilder, SchemaFormat},
+    security::{Http, SecurityScheme},
+    tag::TagBuilder,
 };
 
 /// What the document says of a variant as a whole.
@@ -47,14 +45,16 @@ pub(crate) fn document(variant: Variant, mut document: OpenApi) -> OpenApi {
         .license(Some(LicenseBuilder::new().name(LICENSE).identifier(Some(LICENSE)).build()))
         .build();
     document.servers = Some(vec![Server::new("/")]);
-    document.tags = Some(tags(&mut document));
+    let used: BTreeSet<_> = document.paths.paths.keys().map(|path| tag(path)).collect();
+    let used = TAGS.into_iter().filter(|(name, _)| used.contains(name));
+    let tag = |(name, description)| TagBuilder::new().name(name).description(Some(description));
+    document.tags = Some(used.map(|it| tag(it).build()).collect());
     for (path, item) in &mut document.paths.paths {
         for operation in operations(item) {
             complete(operation, path, &variant);
         }
     }
     let components = document.components.get_or_insert_default();
-    components.schemas.insert(ErrorBody::name().into(), ErrorBody::schema());
     components.schemas.insert(REASON_SCHEMA.into(), reason_schema().into());
     components.add_security_scheme(variant.scheme_name, SecurityScheme::Http(variant.scheme));
     document
@@ -71,30 +71,27 @@ const TAGS: [(&str, &str); 5] = [
     ("Posts", "Posts of authors."),
 ];
 
-/// The groups that the variant has.
-fn tags(document: &mut OpenApi) -> Vec<Tag> {
-    let paths = document.paths.paths.values_mut();
-    let used: BTreeSet<String> = paths
-        .flat_map(operations)
-        .filter_map(|operation| operation.tags.clone())
-        .flatten()
-        .collect();
-    let is_used = |(name, _): &(&str, &str)| used.contains(*name);
-    let tag = |(name, description)| TagBuilder::new().name(name).description(Some(description));
-    TAGS.into_iter().filter(is_used).map(|it| tag(it).build()).collect()
+/// The group of the operations of a path.
+fn tag(path: &str) -> &'static str {
+    let mut segments = path.split('/').skip(1);
+    match (segments.next(), segments.any(|segment| segment == "keys")) {
+        (_, true) => "API keys",
+        (Some("register" | "login" | "logout" | "profile"), _) => "Accounts",
+        (Some("users"), _) => "Users",
+        (Some("posts"), _) => "Posts",
+        _ => "Access",
+    }
 }
 
-/// Adds the responses that follow from the kind of operation.
+/// Adds what follows from the kind of operation.
 fn complete(operation: &mut Operation, path: &str, variant: &Variant) {
+    operation.tags = Some(vec![tag(path).to_owned()]);
     let is_protected = operation.security.is_some();
+    let has_query = operation.parameters.is_some();
     let has_body = operation.request_body.is_some();
     if is_protected {
-        let description = "The caller is not authenticated.";
-        let response = add_response(operation, 401, description, variant.unauthenticated);
-        let challenge = header(Type::String, variant.challenge);
-        response.headers.insert("WWW-Authenticate".to_owned(), challenge);
+        add_response(operation, 401, "The caller is not authenticated.", variant.unauthenticated);
     }
-    let has_query = operation.parameters.is_some();
     // A path is a template, such as `/users/{user_id}`.
     let ids: Vec<_> = path.split(['{', '}']).skip(1).step_by(2).collect();
     for name in &ids {
@@ -114,32 +111,55 @@ fn complete(operation: &mut Operation, path: &str, variant: &Variant) {
             format!("Query parameter \"limit\" must be a whole number from 1 to {MAX_PAGE_SIZE}.");
         add_response(operation, 400, "A query parameter is invalid or repeated.", &[&detail]);
     }
-    if has_body {
+    if let Some(RefOr::T(body)) = &mut operation.request_body {
+        body.description.get_or_insert_with(|| "At most 64 KiB.".to_owned());
         body_errors(operation);
     }
     // The other operations return a fixed message.
     if is_protected || has_body || has_query || !ids.is_empty() {
-        upstream_errors(operation);
+        let unavailable = ["Service temporarily unavailable.", "Service is busy, try again."];
+        let description = "An upstream service is unavailable or overloaded.";
+        add_response(operation, 503, description, &unavailable);
+        let description = "An upstream service did not respond in time.";
+        add_response(operation, 504, description, &["Upstream timed out."]);
     }
-    let response = add_response(
-        operation,
-        405,
-        "The path does not support this method.",
-        &["Method Not Allowed"],
-    );
-    response.headers.insert("Allow".to_owned(), header(Type::String, "Allowed methods."));
-    add_response(
-        operation,
-        500,
-        "An unexpected error in the service.",
-        &["Internal server error."],
-    );
-    add_reasons(operation);
-    for response in operation.responses.responses.values_mut() {
-        if let RefOr::T(response) = response
-            && response.description.is_empty()
+    let description = "The path does not support this method.";
+    add_response(operation, 405, description, &["Method Not Allowed"]);
+    let description = "An unexpected error in the service.";
+    add_response(operation, 500, description, &["Internal server error."]);
+    for (status, response) in &mut operation.responses.responses {
+        if let RefOr::T(response) = response {
+            complete_response(status, response, variant);
+        }
+    }
+}
+
+/// Adds the headers, and makes bodies of the examples, of which annotations have the text.
+fn complete_response(status: &str, response: &mut Response, variant: &Variant) {
+    if response.description.is_empty() {
+        response.description.push_str("Success.");
+    }
+    let is_error = status.starts_with(['4', '5']);
+    if is_error {
+        let reason = HeaderBuilder::new().schema(Some(Ref::from_schema_name(REASON_SCHEMA)));
+        response.headers.insert("Rolegate-Reason".to_owned(), reason.build().into());
+    }
+    let header = match status {
+        "401" => Some(("WWW-Authenticate", Type::String, variant.challenge)),
+        "405" => Some(("Allow", Type::String, "Allowed methods.")),
+        "503" => Some(("Retry-After", Type::Integer, "Seconds.")),
+        _ => None,
+    };
+    if let Some((name, schema_type, description)) = header {
+        let schema = ObjectBuilder::new().schema_type(schema_type);
+        let header = HeaderBuilder::new().schema(Some(schema)).description(Some(description));
+        response.headers.entry(name.to_owned()).or_insert(header.build().into());
+    }
+    for content in response.content.values_mut() {
+        if let RefOr::T(content) = content
+            && let Some(Value::String(text)) = &content.example
         {
-            response.description.push_str("Success.");
+            content.example = Some(json!({ if is_error { "detail" } else { "message" }: text }));
         }
     }
 }
@@ -150,15 +170,6 @@ fn id_in_path(name: &str, example: i64) -> Parameter {
     let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Path);
     let parameter = parameter.required(Required::True).description(Some("An integer."));
     parameter.schema(Some(id)).example(Some(json!(example))).build()
-}
-
-fn upstream_errors(operation: &mut Operation) {
-    let unavailable = ["Service temporarily unavailable.", "Service is busy, try again."];
-    let description = "An upstream service is unavailable or overloaded.";
-    let response = add_response(operation, 503, description, &unavailable);
-    response.headers.insert("Retry-After".to_owned(), header(Type::Integer, "Seconds."));
-    let description = "An upstream service did not respond in time.";
-    add_response(operation, 504, description, &["Upstream timed out."]);
 }
 
 /// The rejections of [`JsonBody`](crate::extract::json_body::JsonBody).
@@ -174,11 +185,6 @@ fn body_errors(operation: &mut Operation) {
     add_response(operation, 413, "The request body is too large.", &["Request body too large."]);
     let other_type = ["Content-Type must be application/json."];
     add_response(operation, 415, "The request body has another media type.", &other_type);
-}
-
-fn header(schema_type: Type, description: &str) -> RefOr<Header> {
-    let schema = ObjectBuilder::new().schema_type(schema_type);
-    HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build().into()
 }
 
 /// The operations of a path.

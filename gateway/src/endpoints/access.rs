@@ -1,25 +1,19 @@
 //! Endpoints that show who is admitted: fixed messages, and a welcome to every user.
 
-use super::{Message, message};
+use super::{Answer, Message, message};
 use crate::{
     extract::credentials::BasicCredentials, openapi::responses::TooManyAttempts,
     state::GatewayState,
 };
 use axum::{Extension, Json, extract::State};
-use rolegate_auth_client::{
-    CallContext, User,
-    axum::{ApiError, CurrentUser},
-};
+use rolegate_auth_client::{CallContext, User, axum::CurrentUser};
 
 /// Get the name of the API
 #[utoipa::path(
     get,
     path = "/",
     operation_id = "index",
-    tag = "Access",
-    responses(
-        (status = 200, body = Message, example = json!({"message": "Role-Based Authorization API"}))
-    )
+    responses((status = 200, body = Message, example = "Role-Based Authorization API"))
 )]
 pub(crate) async fn bearer_index() -> Json<Message> {
     message("Role-Based Authorization API")
@@ -30,8 +24,7 @@ pub(crate) async fn bearer_index() -> Json<Message> {
     get,
     path = "/",
     operation_id = "index",
-    tag = "Access",
-    responses((status = 200, body = Message, example = json!({"message": "Authentication API"})))
+    responses((status = 200, body = Message, example = "Authentication API"))
 )]
 pub(crate) async fn basic_index() -> Json<Message> {
     message("Authentication API")
@@ -43,10 +36,7 @@ pub(crate) async fn basic_index() -> Json<Message> {
 #[utoipa::path(
     get,
     path = "/public",
-    tag = "Access",
-    responses(
-        (status = 200, body = Message, example = json!({"message": "This is a public endpoint."}))
-    )
+    responses((status = 200, body = Message, example = "This is a public endpoint."))
 )]
 pub(crate) async fn public() -> Json<Message> {
     message("This is a public endpoint.")
@@ -56,8 +46,7 @@ pub(crate) async fn public() -> Json<Message> {
 #[utoipa::path(
     get,
     path = "/author",
-    tag = "Access",
-    responses((status = 200, body = Message, example = json!({"message": "Welcome Author!"})))
+    responses((status = 200, body = Message, example = "Welcome Author!"))
 )]
 pub(crate) async fn author() -> Json<Message> {
     message("Welcome Author!")
@@ -67,8 +56,7 @@ pub(crate) async fn author() -> Json<Message> {
 #[utoipa::path(
     get,
     path = "/admin",
-    tag = "Access",
-    responses((status = 200, body = Message, example = json!({"message": "Welcome Admin!"})))
+    responses((status = 200, body = Message, example = "Welcome Admin!"))
 )]
 pub(crate) async fn admin() -> Json<Message> {
     message("Welcome Admin!")
@@ -79,9 +67,8 @@ pub(crate) async fn admin() -> Json<Message> {
     get,
     path = "/protected",
     operation_id = "bearer",
-    tag = "Access",
     security(("bearer" = [])),
-    responses((status = 200, body = Message, example = json!({"message": "Welcome ada!"})))
+    responses((status = 200, body = Message, example = "Welcome ada!"))
 )]
 pub(crate) async fn bearer_protected(CurrentUser(user): CurrentUser) -> Json<Message> {
     welcome(&user)
@@ -94,18 +81,14 @@ pub(crate) async fn bearer_protected(CurrentUser(user): CurrentUser) -> Json<Mes
     get,
     path = "/protected",
     operation_id = "basic",
-    tag = "Access",
     security(("basic" = [])),
-    responses(
-        (status = 200, body = Message, example = json!({"message": "Welcome ada!"})),
-        TooManyAttempts
-    )
+    responses((status = 200, body = Message, example = "Welcome ada!"), TooManyAttempts)
 )]
 pub(crate) async fn basic_protected(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
     BasicCredentials { username, password }: BasicCredentials,
-) -> Result<Json<Message>, ApiError> {
+) -> Answer<Message> {
     let verified = state.auth.verify_credentials(&username, &password, context).await;
     let user = state.refusals.answer(context, verified).await?;
     Ok(welcome(&user))

@@ -1,17 +1,14 @@
-//! One's own account.
+//! One's own account, and its access tokens.
 
-use super::{Message, message, passwords, roles::RoleName};
+use super::{Answer, Message, message, passwords, users::RoleName};
 use crate::{
     extract::json_body::JsonBody,
-    openapi::responses::{ErrorBody, TooManyAttempts},
+    openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
     state::GatewayState,
 };
 use axum::{Extension, Json, extract::State};
-use rolegate_auth_client::{
-    CallContext,
-    axum::{ApiError, CurrentUser},
-};
-use secrecy::SecretString;
+use rolegate_auth_client::{ActingClient, CallContext, axum::CurrentUser};
+use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{
@@ -52,19 +49,14 @@ pub(super) fn username_schema() -> Object {
 #[utoipa::path(
     post,
     path = "/register",
-    tag = "Accounts",
-    request_body(content = RegisterRequest, description = "At most 64 KiB."),
+    request_body = RegisterRequest,
     responses(
-        (
-            status = 200,
-            body = Message,
-            example = json!({"message": "User registered successfully."})
-        ),
+        (status = 200, body = Message, example = "User registered successfully."),
         (status = 400, description = "The username is taken, the username or password breaks a \
                                       rule, or the request body is malformed.",
-            body = ErrorBody, example = json!({"detail": "Username already exists."})),
+            body = ErrorBody, example = "Username already exists."),
         (status = 403, description = "Registration is disabled.",
-            body = ErrorBody, example = json!({"detail": "Registration is closed."})),
+            body = ErrorBody, example = "Registration is closed."),
         TooManyAttempts
     )
 )]
@@ -72,10 +64,71 @@ pub(crate) async fn register(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
     JsonBody(RegisterRequest { username, password }): JsonBody<RegisterRequest>,
-) -> Result<Json<Message>, ApiError> {
+) -> Answer<Message> {
     let call = state.auth.register(&username, &password, context);
     state.refusals.answer(context, call.await).await?;
     Ok(message("User registered successfully."))
+}
+
+/// Login credentials.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct LoginRequest {
+    #[schema(example = "ada")]
+    username: String,
+    #[schema(value_type = String, format = Password, example = "open sesame")]
+    password: SecretString,
+}
+
+/// An access token and its type (RFC 6750).
+#[derive(Serialize, ToSchema)]
+#[schema(as = Login)]
+pub(crate) struct LoginResponse {
+    /// A JWT, valid for 30 minutes.
+    #[schema(example = "eyJhbGciOiJIUzI1NiIs...")]
+    access_token: String,
+    #[schema(pattern = "^bearer$", example = "bearer")]
+    token_type: &'static str,
+}
+
+/// Log in
+///
+/// An unknown username and a wrong password get the same response.
+#[utoipa::path(
+    post,
+    path = "/login",
+    request_body = LoginRequest,
+    responses(
+        (status = 200, body = LoginResponse),
+        (status = 401, description = "The username is unknown or the password is wrong.",
+            headers(("WWW-Authenticate" = String, description = "`Bearer`")), body = ErrorBody,
+            example = "Invalid username or password."),
+        TooManyAttempts
+    )
+)]
+pub(crate) async fn login(
+    State(state): State<GatewayState>,
+    Extension(context): Extension<CallContext>,
+    JsonBody(LoginRequest { username, password }): JsonBody<LoginRequest>,
+) -> Answer<LoginResponse> {
+    let call = state.auth.login(&username, &password, context);
+    let (token, _) = state.refusals.login(context, call).await?;
+    let access_token = token.expose_secret().to_owned();
+    Ok(Json(LoginResponse { access_token, token_type: "bearer" }))
+}
+
+/// Log out
+///
+/// Ends all access tokens of the user, also those of other logins: they cannot be told apart. API keys
+/// stay.
+#[utoipa::path(
+    post,
+    path = "/logout",
+    security(("bearer" = [])),
+    responses((status = 200, body = Message, example = "Logged out."), AccessTokenNeeded)
+)]
+pub(crate) async fn logout(client: ActingClient) -> Answer<Message> {
+    client.revoke_tokens(None).await?;
+    Ok(message("Logged out."))
 }
 
 /// The current user's welcome message and stored role.
@@ -91,7 +144,6 @@ pub(crate) struct Profile {
 #[utoipa::path(
     get,
     path = "/profile",
-    tag = "Accounts",
     security(("bearer" = [])),
     responses((status = 200, body = Profile))
 )]

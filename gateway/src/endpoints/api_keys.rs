@@ -1,7 +1,7 @@
 //! API keys: of the current user at `/profile/keys`, and of any user, for admins, at
 //! `/users/{user_id}/keys`.
 
-use super::{Message, message, roles::RoleName};
+use super::{Answer, Message, message, users::RoleName};
 use crate::{
     extract::{credentials::PersonalToken, json_body::JsonBody, path_ids::PathIds},
     openapi::{
@@ -108,9 +108,8 @@ pub(crate) struct ApiKeyCreationRequest {
 #[utoipa::path(
     post,
     path = "/profile/keys",
-    tag = "API keys",
     security(("bearer" = [])),
-    request_body(content = ApiKeyCreationRequest, description = "At most 64 KiB."),
+    request_body = ApiKeyCreationRequest,
     responses(
         (status = 201, description = "The new API key.",
             body = NewApiKeyResponse,
@@ -118,7 +117,7 @@ pub(crate) struct ApiKeyCreationRequest {
         (status = 400, description = "The name or the expiry breaks a rule, the role does not \
                                       exist, the user has 50 API keys, or the request body is \
                                       malformed.",
-            body = ErrorBody, example = json!({"detail": "A user can have at most 50 API keys."})),
+            body = ErrorBody, example = "A user can have at most 50 API keys."),
         AccessTokenNeeded
     )
 )]
@@ -147,14 +146,10 @@ pub(crate) async fn create_api_key(
     get,
     path = "/profile/keys",
     operation_id = "list_own_keys",
-    tag = "API keys",
     security(("bearer" = [])),
     responses((status = 200, body = ApiKeysResponse))
 )]
-pub(crate) async fn list_keys(
-    client: ActingClient,
-    ids: PathIds,
-) -> Result<Json<ApiKeysResponse>, ApiError> {
+pub(crate) async fn list_keys(client: ActingClient, ids: PathIds) -> Answer<ApiKeysResponse> {
     let keys = client.list_api_keys(ids.get("user_id")).await?;
     Ok(Json(ApiKeysResponse { keys: keys.into_iter().map(Into::into).collect() }))
 }
@@ -164,7 +159,6 @@ pub(crate) async fn list_keys(
     get,
     path = "/profile/keys/{key_id}",
     operation_id = "get_own_key",
-    tag = "API keys",
     security(("bearer" = [])),
     responses((status = 200, body = ApiKeyResponse))
 )]
@@ -173,7 +167,7 @@ pub(crate) async fn get_key(
     _: CurrentUser,
     client: ActingClient,
     ids: PathIds,
-) -> Result<Json<ApiKeyResponse>, ApiError> {
+) -> Answer<ApiKeyResponse> {
     let keys = client.list_api_keys(ids.get("user_id")).await?;
     let key = keys.into_iter().find(|key| Some(key.id) == ids.get("key_id"));
     Ok(Json(key.ok_or_else(|| CallError::local(Reason::ApiKeyNotFound))?.into()))
@@ -186,20 +180,19 @@ pub(crate) async fn get_key(
     delete,
     path = "/profile/keys/{key_id}",
     operation_id = "delete_own_key",
-    tag = "API keys",
     security(("bearer" = [])),
     responses(
-        (status = 200, body = Message, example = json!({"message": "API key deleted."})),
+        (status = 200, body = Message, example = "API key deleted."),
         (status = 403, description = "The caller presented another API key. Any `user`, `author` \
                                       or `admin` with an access token is admitted.",
-            body = ErrorBody, example = json!({"detail": "Insufficient privileges."}))
+            body = ErrorBody, example = "Insufficient privileges.")
     )
 )]
 pub(crate) async fn delete_key(
     _: CurrentUser,
     client: ActingClient,
     ids: PathIds,
-) -> Result<Json<Message>, ApiError> {
+) -> Answer<Message> {
     let selection = ApiKeySelection::One(ids.get("key_id").unwrap_or(0));
     client.delete_api_keys(ids.get("user_id"), selection).await?;
     Ok(message("API key deleted."))
@@ -210,17 +203,10 @@ pub(crate) async fn delete_key(
     delete,
     path = "/profile/keys",
     operation_id = "delete_own_keys",
-    tag = "API keys",
     security(("bearer" = [])),
-    responses(
-        (status = 200, body = Message, example = json!({"message": "API keys deleted."})),
-        AccessTokenNeeded
-    )
+    responses((status = 200, body = Message, example = "API keys deleted."), AccessTokenNeeded)
 )]
-pub(crate) async fn delete_keys(
-    client: ActingClient,
-    ids: PathIds,
-) -> Result<Json<Message>, ApiError> {
+pub(crate) async fn delete_keys(client: ActingClient, ids: PathIds) -> Answer<Message> {
     client.delete_api_keys(ids.get("user_id"), ApiKeySelection::All).await?;
     Ok(message("API keys deleted."))
 }

@@ -1,6 +1,6 @@
 //! Changes of passwords.
 
-use super::{Message, message};
+use super::{Answer, Message, message};
 use crate::{
     extract::{
         credentials::PersonalToken,
@@ -9,8 +9,7 @@ use crate::{
     openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
     state::GatewayState,
 };
-use axum::{Json, extract::State};
-use rolegate_auth_client::axum::ApiError;
+use axum::extract::State;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::json;
@@ -18,8 +17,6 @@ use utoipa::{
     ToSchema,
     openapi::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type},
 };
-
-const SUCCESS: &str = "Password updated successfully.";
 
 /// The part of the rules for passwords that a schema can express; auth-service checks all of them.
 pub(super) fn schema() -> Object {
@@ -63,14 +60,13 @@ pub(crate) struct PasswordChangeRequest {
 #[utoipa::path(
     put,
     path = "/profile/password",
-    tag = "Accounts",
     security(("bearer" = [])),
-    request_body(content = PasswordChangeRequest, description = "At most 64 KiB."),
+    request_body = PasswordChangeRequest,
     responses(
-        (status = 200, body = Message, example = json!({"message": SUCCESS})),
+        (status = 200, body = Message, example = "Password updated successfully."),
         (status = 400, description = "The current password is wrong, the new one breaks a rule, \
                                       or the request body is malformed.",
-            body = ErrorBody, example = json!({"detail": "Current password is incorrect."})),
+            body = ErrorBody, example = "Current password is incorrect."),
         AccessTokenNeeded,
         TooManyAttempts
     )
@@ -79,11 +75,11 @@ pub(crate) async fn change_password(
     State(state): State<GatewayState>,
     PersonalToken { client, username }: PersonalToken,
     JsonBody(request): JsonBody<PasswordChangeRequest>,
-) -> Result<Json<Message>, ApiError> {
+) -> Answer<Message> {
     let PasswordChangeRequest { current_password, new_password } = request;
     let call = client.change_password(&username, &current_password, &new_password);
     state.refusals.answer(client.context(), call.await).await?;
-    Ok(message(SUCCESS))
+    Ok(message("Password updated successfully."))
 }
 
 /// The user's new password.
@@ -99,24 +95,23 @@ pub(crate) struct PasswordUpdateRequest {
 #[utoipa::path(
     put,
     path = "/users/{user_id}/password",
-    tag = "Users",
-    request_body(content = PasswordUpdateRequest, description = "At most 64 KiB."),
+    request_body = PasswordUpdateRequest,
     responses(
-        (status = 200, body = Message, example = json!({"message": SUCCESS})),
+        (status = 200, body = Message, example = "Password updated successfully."),
         (status = 400, description = "The password breaks a rule, the user is oneself, the id is \
                                       not an integer, or the request body is malformed.",
-            body = ErrorBody, example = json!({"detail": "Password must have at most 72 bytes."})),
+            body = ErrorBody, example = "Password must have at most 72 bytes."),
         (status = 403, description = "The user's stored role is not `admin`, or the caller \
                                       presented an API key.",
-            body = ErrorBody, example = json!({"detail": "Insufficient privileges."}))
+            body = ErrorBody, example = "Insufficient privileges.")
     )
 )]
 pub(crate) async fn set_password(
     State(state): State<GatewayState>,
     PersonalToken { client, .. }: PersonalToken,
     ItemBody(user_id, PasswordUpdateRequest { password }): ItemBody<PasswordUpdateRequest>,
-) -> Result<Json<Message>, ApiError> {
+) -> Answer<Message> {
     let call = client.set_password(user_id, &password);
     state.refusals.answer(client.context(), call.await).await?;
-    Ok(message(SUCCESS))
+    Ok(message("Password updated successfully."))
 }

@@ -2,7 +2,7 @@
 
 mod response;
 
-use super::{Message, message};
+use super::{Answer, Message, message};
 use crate::{
     extract::{
         json_body::{ItemBody, JsonBody},
@@ -116,7 +116,6 @@ fn query(params: &QueryParams) -> Result<PostQuery, ApiError> {
 #[utoipa::path(
     get,
     path = "/posts",
-    tag = "Posts",
     params(Filters),
     responses((status = 200, body = PostsResponse))
 )]
@@ -144,7 +143,6 @@ async fn respond(memory: ResponseMemory, page: &PostsResponse) -> Result<Respons
 #[utoipa::path(
     get,
     path = "/posts/{id}",
-    tag = "Posts",
     responses((status = 200, body = PostResponse))
 )]
 pub(crate) async fn get_post(
@@ -163,14 +161,13 @@ pub(crate) async fn get_post(
 #[utoipa::path(
     post,
     path = "/posts",
-    tag = "Posts",
     request_body(content = PostRequest, description = "At most 1 MiB."),
     responses(
         (status = 201, description = "The new post.",
             body = PostResponse, headers(("Location" = String, description = "`/posts/{id}`"))),
         (status = 400, description = "The title or content breaks a rule, or the request body is \
                                       malformed.",
-            body = ErrorBody, example = json!({"detail": "Title must have 1 to 200 characters."}))
+            body = ErrorBody, example = "Title must have 1 to 200 characters.")
     )
 )]
 pub(crate) async fn create_post(
@@ -190,13 +187,12 @@ pub(crate) async fn create_post(
 #[utoipa::path(
     put,
     path = "/posts/{id}",
-    tag = "Posts",
     request_body(content = PostRequest, description = "At most 1 MiB."),
     responses(
         (status = 200, body = PostResponse),
         (status = 400, description = "The title or content breaks a rule, the id is not an \
                                       integer, or the request body is malformed.",
-            body = ErrorBody, example = json!({"detail": "Title must have 1 to 200 characters."})),
+            body = ErrorBody, example = "Title must have 1 to 200 characters."),
         NotPostOwner
     )
 )]
@@ -205,7 +201,7 @@ pub(crate) async fn update_post(
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     ItemBody(id, request): ItemBody<PostRequest, MAX_BODY>,
-) -> Result<Json<PostResponse>, ApiError> {
+) -> Answer<PostResponse> {
     let updated = state.posts.update(&actor, id, request.into(), context).await;
     Ok(Json(updated.map_err(owner_needed)?.into()))
 }
@@ -216,18 +212,14 @@ pub(crate) async fn update_post(
 #[utoipa::path(
     delete,
     path = "/posts/{id}",
-    tag = "Posts",
-    responses(
-        (status = 200, body = Message, example = json!({"message": "Post deleted successfully."})),
-        NotPostOwner
-    )
+    responses((status = 200, body = Message, example = "Post deleted successfully."), NotPostOwner)
 )]
 pub(crate) async fn delete_post(
     State(state): State<PostsState>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     PathId(id): PathId,
-) -> Result<Json<Message>, ApiError> {
+) -> Answer<Message> {
     state.posts.delete(&actor, id, context).await.map_err(owner_needed)?;
     Ok(message("Post deleted successfully."))
 }

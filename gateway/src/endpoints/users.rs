@@ -1,6 +1,6 @@
-//! Administration of users.
+//! Administration of users: who they are, what they may do, and their access tokens.
 
-use super::{Message, accounts::username_schema, message, passwords, roles::RoleName};
+use super::{Answer, Message, accounts::username_schema, message, passwords};
 use crate::{
     extract::{
         json_body::{ItemBody, JsonBody},
@@ -17,14 +17,33 @@ use rolegate_auth_client::{
 };
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use utoipa::{
-    IntoParams, ToSchema,
+    IntoParams, PartialSchema, ToSchema,
     openapi::{
-        Ref, Type,
+        ObjectBuilder, Ref, RefOr, Schema, Type,
         path::{Parameter, ParameterIn},
-        schema::ObjectBuilder,
     },
 };
+
+/// Stands in schemas for a `String` that holds the name of a [`Role`].
+pub(super) struct RoleName;
+
+impl PartialSchema for RoleName {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("What a user may do."))
+            .enum_values(Some(Role::ALL.map(Role::as_str)))
+            .into()
+    }
+}
+
+impl ToSchema for RoleName {
+    fn name() -> Cow<'static, str> {
+        "Role".into()
+    }
+}
 
 /// A user.
 #[derive(Debug, Serialize, ToSchema)]
@@ -47,17 +66,9 @@ impl From<User> for UserResponse {
 }
 
 /// Get a user
-#[utoipa::path(
-    get,
-    path = "/users/{user_id}",
-    tag = "Users",
-    responses((status = 200, body = UserResponse))
-)]
-pub(crate) async fn get_user(
-    client: ActingClient,
-    PathId(user_id): PathId,
-) -> Result<Json<UserResponse>, ApiError> {
-    Ok(Json(client.get_user(user_id).await?.into()))
+#[utoipa::path(get, path = "/users/{user_id}", responses((status = 200, body = UserResponse)))]
+pub(crate) async fn get_user(client: ActingClient, PathId(id): PathId) -> Answer<UserResponse> {
+    Ok(Json(client.get_user(id).await?.into()))
 }
 
 /// A page of users by ascending id.
@@ -107,14 +118,10 @@ fn query(params: &QueryParams) -> Result<UserQuery, ApiError> {
 #[utoipa::path(
     get,
     path = "/users",
-    tag = "Users",
     params(Filters),
     responses((status = 200, body = UsersResponse))
 )]
-pub(crate) async fn list_users(
-    client: ActingClient,
-    params: QueryParams,
-) -> Result<Json<UsersResponse>, ApiError> {
+pub(crate) async fn list_users(client: ActingClient, params: QueryParams) -> Answer<UsersResponse> {
     let UserPage { users, next } = client.list_users(query(&params)?).await?;
     Ok(Json(UsersResponse { users: users.into_iter().map(Into::into).collect(), next }))
 }
@@ -137,8 +144,7 @@ pub(crate) struct UserCreationRequest {
 #[utoipa::path(
     post,
     path = "/users",
-    tag = "Users",
-    request_body(content = UserCreationRequest, description = "At most 64 KiB."),
+    request_body = UserCreationRequest,
     responses(
         (status = 201, description = "The new user.",
             body = UserResponse,
@@ -146,7 +152,7 @@ pub(crate) struct UserCreationRequest {
         (status = 400, description = "The username is taken, the username or password breaks a \
                                       rule, the role does not exist, or the request body is \
                                       malformed.",
-            body = ErrorBody, example = json!({"detail": "Username already exists."}))
+            body = ErrorBody, example = "Username already exists.")
     )
 )]
 pub(crate) async fn create_user(
@@ -178,20 +184,62 @@ pub(crate) struct UserUpdateRequest {
 #[utoipa::path(
     patch,
     path = "/users/{user_id}",
-    tag = "Users",
-    request_body(content = UserUpdateRequest, description = "At most 64 KiB."),
+    request_body = UserUpdateRequest,
     responses(
         (status = 200, body = UserResponse),
         (status = 400, description = "The user is the last admin, the id is not an integer, or \
                                       the request body is malformed or has another field.",
-            body = ErrorBody, example = json!({"detail": "The last admin cannot be removed."}))
+            body = ErrorBody, example = "The last admin cannot be removed.")
     )
 )]
 pub(crate) async fn update_user(
     client: ActingClient,
     ItemBody(user_id, UserUpdateRequest { disabled }): ItemBody<UserUpdateRequest>,
-) -> Result<Json<UserResponse>, ApiError> {
+) -> Answer<UserResponse> {
     Ok(Json(client.set_user_disabled(user_id, disabled).await?.into()))
+}
+
+/// The user's new role.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct RoleUpdateRequest {
+    #[schema(value_type = RoleName)]
+    role: String,
+}
+
+/// Set a user's role
+///
+/// Takes effect on the user's next request, whatever role the token names.
+#[utoipa::path(
+    put,
+    path = "/users/{user_id}/role",
+    request_body = RoleUpdateRequest,
+    responses(
+        (status = 200, body = Message, example = "User role updated successfully."),
+        (status = 400, description = "The role does not exist, the user is the last admin, the id \
+                                      is not an integer, or the request body is malformed.",
+            body = ErrorBody, example = "Invalid role.")
+    )
+)]
+pub(crate) async fn set_user_role(
+    client: ActingClient,
+    ItemBody(user_id, RoleUpdateRequest { role }): ItemBody<RoleUpdateRequest>,
+) -> Answer<Message> {
+    // auth-service rejects an unknown role, because 404 comes before `Invalid role.`.
+    client.set_user_role(user_id, role.parse().ok()).await?;
+    Ok(message("User role updated successfully."))
+}
+
+/// End all access tokens of a user
+///
+/// The user can log in again at once. API keys stay.
+#[utoipa::path(
+    delete,
+    path = "/users/{user_id}/tokens",
+    responses((status = 200, body = Message, example = "Tokens revoked."))
+)]
+pub(crate) async fn revoke_tokens(client: ActingClient, PathId(id): PathId) -> Answer<Message> {
+    client.revoke_tokens(Some(id)).await?;
+    Ok(message("Tokens revoked."))
 }
 
 /// Delete a user
@@ -200,19 +248,15 @@ pub(crate) async fn update_user(
 #[utoipa::path(
     delete,
     path = "/users/{user_id}",
-    tag = "Users",
     responses(
-        (status = 200, body = Message, example = json!({"message": "User deleted successfully."})),
+        (status = 200, body = Message, example = "User deleted successfully."),
         (status = 400, description = "The user is the caller or the user named `admin`, or the id \
                                       is not an integer.",
-            body = ErrorBody, example = json!({"detail": "This user cannot be deleted."}))
+            body = ErrorBody, example = "This user cannot be deleted.")
     )
 )]
-pub(crate) async fn delete_user(
-    client: ActingClient,
-    PathId(user_id): PathId,
-) -> Result<Json<Message>, ApiError> {
-    client.delete_user(user_id).await?;
+pub(crate) async fn delete_user(client: ActingClient, PathId(id): PathId) -> Answer<Message> {
+    client.delete_user(id).await?;
     Ok(message("User deleted successfully."))
 }
 

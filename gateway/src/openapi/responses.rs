@@ -2,13 +2,12 @@
 #![expect(dead_code, reason = "the types describe responses and are never constructed")]
 
 use rolegate_proto::{Reason, http::HttpReason};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use utoipa::{
     IntoResponses, ToSchema,
     openapi::{
-        Content, HeaderBuilder, ObjectBuilder, Ref, RefOr, Response, Type,
-        example::{Example, ExampleBuilder},
+        Content, ObjectBuilder, Ref, RefOr, Response, Type, example::ExampleBuilder,
         path::Operation,
     },
 };
@@ -38,25 +37,13 @@ pub(crate) fn reason_schema() -> ObjectBuilder {
         .examples(reasons.collect::<BTreeSet<_>>())
 }
 
-/// Adds `Rolegate-Reason` to every error.
-pub(crate) fn add_reasons(operation: &mut Operation) {
-    for (status, response) in &mut operation.responses.responses {
-        if let RefOr::T(response) = response
-            && status.starts_with(['4', '5'])
-        {
-            let reason = HeaderBuilder::new().schema(Some(Ref::from_schema_name(REASON_SCHEMA)));
-            response.headers.insert("Rolegate-Reason".to_owned(), reason.build().into());
-        }
-    }
-}
-
 /// The response of endpoints that verify passwords or register users.
 #[derive(IntoResponses)]
 #[response(
     status = 429,
     description = "Too many recent failures from this client or for this username.",
     headers(("Retry-After" = u64, description = "Seconds.")),
-    example = json!({"detail": "Too many attempts, try again later."})
+    example = json!("Too many attempts, try again later.")
 )]
 pub(crate) struct TooManyAttempts(ErrorBody);
 
@@ -65,7 +52,7 @@ pub(crate) struct TooManyAttempts(ErrorBody);
     status = 403,
     description = "The caller presented an API key. Any `user`, `author` or `admin` with an access token \
                    is admitted.",
-    example = json!({"detail": "Insufficient privileges."})
+    example = json!("Insufficient privileges.")
 )]
 pub(crate) struct AccessTokenNeeded(ErrorBody);
 
@@ -74,18 +61,18 @@ pub(crate) struct AccessTokenNeeded(ErrorBody);
     status = 403,
     description = "The user's stored role is not `author` or `admin`, or the user is an author and \
                    not the owner of the post.",
-    example = json!({"detail": "Insufficient privileges."})
+    example = json!("Insufficient privileges.")
 )]
 pub(crate) struct NotPostOwner(ErrorBody);
 
 /// Adds `details` as examples to the response of this status. `description` is used if the
 /// operation does not describe the status itself.
-pub(crate) fn add_response<'a>(
-    operation: &'a mut Operation,
+pub(crate) fn add_response(
+    operation: &mut Operation,
     status: u16,
     description: &str,
     details: &[&str],
-) -> &'a mut Response {
+) {
     let responses = &mut operation.responses.responses;
     let response =
         responses.entry(status.to_string()).or_insert_with(|| RefOr::T(Response::new(description)));
@@ -101,19 +88,12 @@ pub(crate) fn add_response<'a>(
     };
     // OpenAPI allows either one `example` or several `examples`.
     if let ([only], None, true) = (details, &content.example, content.examples.is_empty()) {
-        content.example = Some(json!({ "detail": only }));
-        return response;
+        content.example = Some(json!(only));
+        return;
     }
-    if let Some(only) = content.example.take() {
-        let name = only["detail"].as_str().unwrap_or("example").to_owned();
-        content.examples.insert(name, example(only));
+    let only = content.example.take();
+    for detail in only.iter().filter_map(Value::as_str).chain(details.iter().copied()) {
+        let example = ExampleBuilder::new().value(Some(json!({ "detail": detail })));
+        content.examples.insert(detail.to_owned(), example.build().into());
     }
-    for detail in details {
-        content.examples.insert((*detail).to_owned(), example(json!({ "detail": detail })));
-    }
-    response
-}
-
-fn example(value: serde_json::Value) -> RefOr<Example> {
-    ExampleBuilder::new().value(Some(value)).build().into()
 }
