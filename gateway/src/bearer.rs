@@ -6,6 +6,7 @@ use crate::{
     memory::MemoryBudgets,
     middleware,
     openapi::{Variant, docs_ui, document, guard::Guard},
+    pages,
     settings::PublicSettings,
     state::GatewayState,
 };
@@ -97,7 +98,7 @@ pub(crate) fn router(
         routes = routes.merge(docs_ui::routes(&document(variant(), paths), settings.console));
     }
     if settings.console {
-        routes = routes.merge(console::routes());
+        routes = routes.merge(pages::routes("/console", console::file));
     }
     middleware::apply("bearer", routes, settings, memory).with_state(state)
 }

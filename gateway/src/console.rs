@@ -1,20 +1,14 @@
 //! `/console/`: a page for people who look after users. It is embedded in the program and calls the
 //! public API with the token of the user who signed in, as any other client does.
 
-use axum::{
-    Router,
-    extract::{Path, rejection::PathRejection},
-    response::{IntoResponse, Redirect, Response},
-    routing::get,
-};
+use crate::pages::not_found;
+use axum::response::{IntoResponse as _, Response};
 use http::{
     HeaderMap, HeaderName, StatusCode,
     header::{
         CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY,
     },
 };
-use rolegate_auth_client::axum::ApiError;
-use rolegate_proto::http::HttpReason;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Allows what the page consists of, nothing inline, nothing from other origins, and no framing.
@@ -25,9 +19,6 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
                               require-trusted-types-for 'script'; trusted-types 'none'";
 
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
-
-/// The name of the page in [`FILES`].
-const PAGE: &str = "index.html";
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -65,25 +56,8 @@ const FILES: &[(&str, &str)] = &files![
     "users.js",
 ];
 
-/// These routes are not in the OpenAPI document: they are no part of the API.
-pub(crate) fn routes<S>() -> Router<S>
-where
-    S: Clone + Send + Sync + 'static,
-{
-    Router::new()
-        .route("/console", get(async || Redirect::temporary("/console/")))
-        .route("/console/", get(async |headers: HeaderMap| file(PAGE, &headers)))
-        .route(
-            "/console/{file}",
-            get(async |name: Result<Path<String>, PathRejection>, headers: HeaderMap| match name {
-                Ok(Path(name)) => file(&name, &headers),
-                // Not UTF-8.
-                Err(_) => not_found(),
-            }),
-        )
-}
-
-fn file(name: &str, request: &HeaderMap) -> Response {
+/// The response to a request with these headers for a file.
+pub(crate) fn file(name: &str, request: &HeaderMap) -> Response {
     let Some((_, text)) = FILES.iter().find(|(file, _)| *file == name) else {
         return not_found();
     };
@@ -103,10 +77,6 @@ fn file(name: &str, request: &HeaderMap) -> Response {
     } else {
         (headers, *text).into_response()
     }
-}
-
-fn not_found() -> Response {
-    ApiError::http(HttpReason::RouteNotFound, "Not Found").into_response()
 }
 
 fn content_type(name: &str) -> &'static str {

@@ -2,14 +2,13 @@
 //! secrets, no users, no SQL.
 //!
 //! - [`settings`]: flags and environment variables.
-//! - `commands`: the program; `serve`: its command `serve`; [`Gateway`]: the public listeners, for
-//!   programs that embed them.
+//! - `commands`: the program; [`Gateway`]: the public listeners, for programs that embed them.
 //! - `bearer`, `basic`: the route tables of the two variants, with the roles that each route needs.
 //! - `forward_auth`: the address of proxies that protect other applications.
 //! - `endpoints`: one file per topic; handlers, bodies and OpenAPI annotations.
 //! - `extract`: extractors of request bodies, path ids, query parameters and credentials.
 //! - `middleware`: what both variants do around every request.
-//! - `console`: the page at `/console/`, whose files are in `gateway/console/`.
+//! - `pages`: embedded files; `console`: those of `/console/`, which are in `gateway/console/`.
 //! - `refusals`: refusals of password checks, paced.
 //! - `openapi`: the OpenAPI document, role guards, and Swagger UI.
 
@@ -24,8 +23,8 @@ mod gateway;
 mod memory;
 mod middleware;
 mod openapi;
+mod pages;
 mod refusals;
-mod serve;
 pub mod settings;
 mod state;
 #[cfg(test)]

@@ -1,0 +1,38 @@
+//! Pages whose files are embedded in the program. Their routes are not in the OpenAPI document: they are
+//! no part of the API.
+
+use axum::{
+    Router,
+    extract::{Path, rejection::PathRejection},
+    response::{IntoResponse as _, Redirect, Response},
+    routing::get,
+};
+use http::HeaderMap;
+use rolegate_auth_client::axum::ApiError;
+use rolegate_proto::http::HttpReason;
+
+/// Serves the files below `path`, such as `/docs`, and `index.html` at `/docs/`.
+pub(crate) fn routes<S>(
+    path: &'static str,
+    file: impl Fn(&str, &HeaderMap) -> Response + Clone + Send + Sync + 'static,
+) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    let folder = format!("{path}/");
+    let index = file.clone();
+    let named =
+        async move |name: Result<Path<String>, PathRejection>, headers: HeaderMap| match name {
+            Ok(Path(name)) => file(&name, &headers),
+            // Not UTF-8.
+            Err(_) => not_found(),
+        };
+    Router::new()
+        .route(&folder, get(async move |headers: HeaderMap| index("index.html", &headers)))
+        .route(&format!("{folder}{{file}}"), get(named))
+        .route(path, get(async move || Redirect::temporary(&folder)))
+}
+
+pub(crate) fn not_found() -> Response {
+    ApiError::http(HttpReason::RouteNotFound, "Not Found").into_response()
+}
