@@ -1,9 +1,13 @@
 //! What the gateway does: it serves, and `doctor` checks its settings and the services.
 
-use crate::{IGNORED_ADDRESSES, serve::serve, settings::Settings};
+use crate::{Gateway, IGNORED_ADDRESSES, settings::Settings};
+use rolegate_auth_client::ClientTls;
+use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
 use rolegate_program::{
     doctor::Doctor,
+    notice::Notice,
     program::{Failure, Program},
+    reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
 use std::convert::Infallible;
@@ -11,8 +15,36 @@ use std::convert::Infallible;
 impl Program for Settings {
     type Command = Infallible;
 
+    /// Binds the listeners, prints their addresses, and serves until `shutdown` is complete.
+    ///
+    /// The gateway is ready as soon as it listens, even if auth-service is unavailable: if a load
+    /// balancer removed it, clients would get refused connections instead of a 503.
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
-        serve(self, shutdown).await
+        let reload_signal = ReloadSignal::listen();
+        let (auth, auth_tls) = self.auth_tls.client(&self.auth_service_url)?;
+        let (posts, posts_tls) = self.posts_tls.client(self.posts_service_url.as_deref())?;
+        let forward_auth_tls = self.public.forward_auth_tls()?;
+        let gateway = Gateway::bind(&self.public, forward_auth_tls.clone()).await?;
+        let readiness = Readiness::new(&shutdown);
+        readiness.set_healthy(true);
+        let admin = AdminServer::start(self.ops_listen_addr, readiness).await?;
+        notice(&self, &gateway, &admin).print(self.common.telemetry.log_format);
+
+        let reload = || {
+            if auth_tls.is_none() && posts_tls.is_none() && forward_auth_tls.is_none() {
+                tracing::info!("SIGHUP: no files to reload");
+            }
+            if let Some(tls) = &forward_auth_tls {
+                tls.reload();
+            }
+            auth_tls.iter().chain(&posts_tls).for_each(ClientTls::reload);
+        };
+        tokio::select! {
+            () = gateway.serve(auth, posts, shutdown) => {}
+            never = reload_signal.on_each(reload) => match never {},
+        }
+        admin.stop().await;
+        Ok(())
     }
 
     /// Asks the services for their health, which `serve` does in the background.
@@ -34,4 +66,15 @@ impl Program for Settings {
     async fn execute(self, command: Infallible) -> Result<(), Failure> {
         match command {}
     }
+}
+
+fn notice(settings: &Settings, gateway: &Gateway, admin: &AdminServer) -> Notice {
+    let (version, auth) = (env!("CARGO_PKG_VERSION"), &settings.auth_service_url);
+    let notice = Notice::new(format!("Rolegate gateway {version}, auth-service at {auth}"));
+    let notice = gateway.announce(notice);
+    let notice = notice.http("ops", Some(admin.address()), "/livez /readyz /metrics");
+    notice.remark(match &settings.posts_service_url {
+        Some(url) => format!("Posts: on, posts-service at {url}"),
+        None => "Posts: off, because POSTS_SERVICE_URL is not set".to_owned(),
+    })
 }

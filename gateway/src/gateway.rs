@@ -37,11 +37,18 @@ impl Gateway {
         settings.validate()?;
         let (max, proxies) = (settings.max_connections_per_address, &settings.trusted_proxies);
         let limit = AddressLimit::new(max, proxies.clone());
+        let bind = async |variable, ListenAddress(address)| match address {
+            Some(address) => {
+                let listener = http_server::bind(variable, address).await?;
+                Ok::<_, SettingError>(Some(listener.limit_per_address(limit.clone())))
+            }
+            None => Ok(None),
+        };
         let forward_auth = settings.forward_auth_listen_addr;
-        let forward_auth = bind("FORWARD_AUTH_LISTEN_ADDR", forward_auth, &limit).await?;
+        let forward_auth = bind("FORWARD_AUTH_LISTEN_ADDR", forward_auth).await?;
         Ok(Self {
-            bearer: bind("BEARER_LISTEN_ADDR", settings.bearer_listen_addr, &limit).await?,
-            basic: bind("BASIC_LISTEN_ADDR", settings.basic_listen_addr, &limit).await?,
+            bearer: bind("BEARER_LISTEN_ADDR", settings.bearer_listen_addr).await?,
+            basic: bind("BASIC_LISTEN_ADDR", settings.basic_listen_addr).await?,
             forward_auth: forward_auth.map(|listener| listener.with_tls(forward_auth_tls)),
             settings: settings.clone(),
         })
@@ -98,20 +105,6 @@ impl Gateway {
             serve(self.basic, basic, shutdown.clone()),
             serve(self.forward_auth, forward_auth, shutdown)
         );
-    }
-}
-
-async fn bind(
-    variable: &str,
-    ListenAddress(address): ListenAddress,
-    limit: &AddressLimit,
-) -> Result<Option<Listener>, SettingError> {
-    match address {
-        Some(address) => {
-            let listener = http_server::bind(variable, address).await?;
-            Ok(Some(listener.limit_per_address(limit.clone())))
-        }
-        None => Ok(None),
     }
 }
 

@@ -8,7 +8,7 @@ use rolegate_proto::{
     http::HttpReason,
     limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE},
 };
-use std::{borrow::Cow, str::FromStr};
+use std::{borrow::Cow, fmt, str::FromStr};
 use url::form_urlencoded;
 use utoipa::openapi::{
     ObjectBuilder, RefOr, Schema, Type,
@@ -60,37 +60,32 @@ impl QueryParams {
 
     /// The page size.
     pub(crate) fn limit(&self) -> Result<Option<u16>, ApiError> {
-        let parse = |text| {
-            let limit =
-                digits(text).filter(|&limit: &u16| (1..=MAX_PAGE_SIZE).contains(&limit.into()));
-            limit.ok_or_else(|| {
-                invalid(format!(
-                    "Query parameter \"limit\" must be a whole number from 1 to {MAX_PAGE_SIZE}."
-                ))
-            })
-        };
-        self.get("limit")?.map(parse).transpose()
+        let is_valid = |&limit: &u16| (1..=MAX_PAGE_SIZE).contains(&limit.into());
+        self.number("limit", is_valid, format_args!("a whole number from 1 to {MAX_PAGE_SIZE}"))
     }
 
     /// An id, or 0.
     pub(crate) fn id(&self, name: &str) -> Result<Option<i64>, ApiError> {
-        let parse = |text| {
-            digits(text).ok_or_else(|| {
-                invalid(format!("Query parameter \"{name}\" must be an id, a whole number from 0."))
-            })
-        };
-        self.get(name)?.map(parse).transpose()
+        self.number(name, |_| true, format_args!("an id, a whole number from 0"))
+    }
+
+    /// A number without a sign, which `parse` alone would accept. `what` says which numbers are valid.
+    fn number<N: FromStr>(
+        &self,
+        name: &str,
+        is_valid: impl Fn(&N) -> bool,
+        what: fmt::Arguments<'_>,
+    ) -> Result<Option<N>, ApiError> {
+        let Some(text) = self.get(name)? else { return Ok(None) };
+        let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = is_digits.then(|| text.parse().ok()).flatten().filter(is_valid);
+        let refused = || invalid(format!("Query parameter \"{name}\" must be {what}."));
+        number.map(Some).ok_or_else(refused)
     }
 }
 
 fn invalid(detail: impl Into<Cow<'static, str>>) -> ApiError {
     ApiError::http(HttpReason::QueryInvalid, detail)
-}
-
-/// A number without a sign, which `parse` alone would accept.
-fn digits<N: FromStr>(text: &str) -> Option<N> {
-    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    is_digits.then(|| text.parse().ok()).flatten()
 }
 
 /// The schema of `limit`.

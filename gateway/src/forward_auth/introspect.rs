@@ -51,7 +51,11 @@ pub(super) async fn introspect(
     let token = token_of(request).await.map_err(invalid_request)?;
     let exp = unverified_claims(&token).map(|Expiry { exp }| exp);
     match state.auth.authorize(&SecretString::from(token), any, context).await {
-        Ok(user) => Ok(Json(Introspection { active: true, token: Some(active(user, exp)) })),
+        Ok(User { id, username, role, .. }) => {
+            let (sub, role) = (id.to_string(), role.as_str());
+            let token = ActiveToken { sub, username, role, token_type: "bearer", exp };
+            Ok(Json(Introspection { active: true, token: Some(token) }))
+        }
         Err(CallError::Refused(error))
             if matches!(error.reason, Reason::TokenInvalid | Reason::TokenUserNotFound) =>
         {
@@ -88,11 +92,6 @@ fn invalid_request(error: ApiError) -> Response {
     let body = json!({ "detail": error.detail(), "error": "invalid_request" });
     let (head, _) = error.into_response().into_parts();
     Response::from_parts(head, body.to_string().into())
-}
-
-fn active(user: User, exp: Option<u64>) -> ActiveToken {
-    let User { id, username, role, .. } = user;
-    ActiveToken { sub: id.to_string(), username, role: role.as_str(), token_type: "bearer", exp }
 }
 
 /// The claim `exp`, which counts only if auth-service has verified the token.

@@ -5,10 +5,7 @@
 use crate::extract::pagination::MAX_SHOWN_NAME;
 use rolegate_proto::http::HttpReason;
 use serde::{
-    de::{
-        self, Deserializer, IgnoredAny, IntoDeserializer, MapAccess, Visitor,
-        value::MapDeserializer,
-    },
+    de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor, value::MapDeserializer},
     forward_to_deserialize_any,
 };
 use serde_json::value::RawValue;
@@ -54,19 +51,17 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
         visitor: V,
     ) -> Result<V::Value, BodyError> {
         let mut json = serde_json::Deserializer::from_str(self.0);
-        let (values, unknown) = json
+        let (unknown, fields) = json
             .deserialize_map(KnownFields(fields))
-            .and_then(|values| json.end().map(|()| values))
+            .and_then(|fields| json.end().map(|()| fields))
             .map_err(|error| {
                 BodyError::Malformed(if error.is_data() { NO_OBJECT } else { NOT_JSON })
             })?;
         // The first unknown field, which a struct that denies them rejects. Then all fields in their
         // order, also the missing ones: the first error is that of the first field.
-        let field = |name, values| Field { name, values, optional: false };
-        let unknown = unknown.map(|name| (Cow::Owned(name), field("", Vec::new())));
-        let known = fields.iter().zip(values);
-        let known = known.map(|(name, values)| (Cow::Borrowed(*name), field(name, values)));
-        visitor.visit_map(MapDeserializer::new(unknown.into_iter().chain(known)))
+        let unknown = unknown.map(|name| (Cow::Owned(name), Field::default()));
+        let fields = fields.into_iter().map(|field| (Cow::Borrowed(field.name), field));
+        visitor.visit_map(MapDeserializer::new(unknown.into_iter().chain(fields)))
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, BodyError> {
@@ -83,28 +78,28 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
 struct KnownFields(&'static [&'static str]);
 
 impl<'de> Visitor<'de> for KnownFields {
-    /// And the name of the first field that is none of these.
-    type Value = (Vec<Vec<&'de RawValue>>, Option<String>);
+    /// After the name of the first field that is none of these.
+    type Value = (Option<String>, Vec<Field<'de>>);
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let (mut values, mut unknown) = (vec![Vec::new(); self.0.len()], None);
-        while let Some(name) = map.next_key::<String>()? {
-            if let Some(index) = self.0.iter().position(|known| *known == name) {
-                values[index].push(map.next_value()?);
-            } else {
-                map.next_value::<IgnoredAny>()?;
-                unknown.get_or_insert(name);
+        let field = |name: &&'static str| Field { name, ..Field::default() };
+        let (mut unknown, mut fields) = (None, self.0.iter().map(field).collect::<Vec<_>>());
+        while let Some((name, value)) = map.next_entry::<String, _>()? {
+            match fields.iter_mut().find(|field| field.name == name) {
+                Some(field) => field.values.push(value),
+                None => _ = unknown.get_or_insert(name),
             }
         }
-        Ok((values, unknown))
+        Ok((unknown, fields))
     }
 }
 
 /// The values of a field: one, or none for an optional field.
+#[derive(Default)]
 struct Field<'de> {
     name: &'static str,
     values: Vec<&'de RawValue>,
