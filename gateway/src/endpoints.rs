@@ -8,6 +8,7 @@ pub(crate) mod accounts;
 pub(crate) mod api_keys;
 pub(crate) mod passwords;
 pub(crate) mod posts;
+mod schemas;
 pub(crate) mod users;
 
 use axum::Json;

@@ -5,7 +5,7 @@
 mod pacer;
 
 use pacer::Pacer;
-use rolegate_auth_client::{CallContext, CallError, Reason, ServiceError, axum::ApiError};
+use rolegate_auth_client::{CallContext, CallError, Reason, axum::ApiError};
 use rolegate_http_server::clients::{ClientSlots, MAX_LOGINS_PER_CLIENT, client_key};
 use std::{sync::Arc, time::Instant};
 
@@ -60,7 +60,7 @@ impl Refusals {
 
 /// Whether auth-service, or the gateway in its place, refused a password check.
 pub(crate) fn is_refusal(error: &CallError) -> bool {
-    matches!(error, CallError::Refused(ServiceError { reason, .. }) if REFUSALS.contains(reason))
+    error.reason().is_some_and(|reason| REFUSALS.contains(&reason))
 }
 
 #[cfg(test)]

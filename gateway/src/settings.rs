@@ -147,18 +147,6 @@ fn switch() -> impl TypedValueParser<Value = bool> {
     PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
 }
 
-#[cfg(test)]
-impl Settings {
-    /// Parses arguments and ignores the environment of the tests.
-    pub(crate) fn from_args(arguments: &[&str]) -> Result<Self, clap::Error> {
-        use clap::{CommandFactory as _, FromArgMatches as _};
-        Self::command()
-            .mut_args(|argument| argument.env(None::<&str>))
-            .try_get_matches_from(["gateway"].iter().chain(arguments))
-            .and_then(|matches| Self::from_arg_matches(&matches))
-    }
-}
-
 impl PublicSettings {
     /// The listeners that are on, with their settings.
     #[must_use]

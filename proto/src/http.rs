@@ -1,6 +1,6 @@
 //! Errors as HTTP responses, for every program that answers HTTP clients.
 
-use crate::Reason;
+use crate::reason::Reason;
 use std::time::Duration;
 
 /// The header of every error that names its reason, for programs: texts are for people.

@@ -1,6 +1,6 @@
 //! The request headers in which a proxy passes the identity of a user on to an application.
 
-use crate::Role;
+use crate::role::Role;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// The id of the user, a decimal number.
@@ -26,7 +26,7 @@ pub fn identity_headers(id: i64, username: &str, role: Role) -> [(&'static str, 
 #[cfg(test)]
 mod tests {
     use super::identity_headers;
-    use crate::Role;
+    use crate::role::Role;
 
     #[test]
     fn usernames_are_visible_ascii_and_reversible() {

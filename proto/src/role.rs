@@ -7,11 +7,11 @@ use std::{fmt, str::FromStr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Every registered user.
-    User,
+    User = auth_v1::Role::User as isize,
     /// May write posts.
-    Author,
+    Author = auth_v1::Role::Author as isize,
     /// May manage users.
-    Admin,
+    Admin = auth_v1::Role::Admin as isize,
 }
 
 /// The text or number names no role.
@@ -57,12 +57,7 @@ impl FromStr for Role {
 impl From<Role> for i32 {
     /// The number in protobuf messages.
     fn from(role: Role) -> Self {
-        match role {
-            Role::User => auth_v1::Role::User,
-            Role::Author => auth_v1::Role::Author,
-            Role::Admin => auth_v1::Role::Admin,
-        }
-        .into()
+        role as Self
     }
 }
 

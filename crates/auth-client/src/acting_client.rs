@@ -1,6 +1,11 @@
 //! The typed calls on behalf of a user.
 
-use crate::{ApiKey, ApiKeyInput, ApiKeySelection, AuthClient, Client, User, UserPage, UserQuery};
+use crate::{
+    api_key::{ApiKey, ApiKeyInput, ApiKeySelection},
+    batchers::Client,
+    client::AuthClient,
+    user::{User, UserPage, UserQuery},
+};
 use rolegate_grpc_client::{
     CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request, call, read,
 };

@@ -1,7 +1,7 @@
 //! API keys as auth-service returns them, and the arguments of the calls about them.
 
-use crate::{CallError, Role};
-use rolegate_proto::{auth_v1, time};
+use rolegate_grpc_client::CallError;
+use rolegate_proto::{Role, auth_v1, time};
 use std::time::SystemTime;
 
 /// An API key, without the key itself.
@@ -78,8 +78,8 @@ impl From<ApiKeySelection> for auth_v1::delete_api_keys_request::Keys {
 #[cfg(test)]
 mod tests {
     use super::{ApiKey, auth_v1};
-    use crate::CallError;
     use prost_types::Timestamp;
+    use rolegate_grpc_client::CallError;
 
     #[test]
     fn responses_that_cannot_be_shown_are_errors() {

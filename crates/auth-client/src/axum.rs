@@ -10,14 +10,19 @@ mod api_error;
 
 pub use api_error::{ApiError, RequiredRoles};
 
-use crate::{ActingClient, AuthClient, CallContext, Requirement, Role, User};
+use crate::{
+    acting_client::ActingClient,
+    client::AuthClient,
+    user::{Requirement, User},
+};
 use axum::{
     body::Body,
     extract::{FromRef, FromRequestParts, Request},
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
-use rolegate_proto::authorization::bearer_token;
+use rolegate_grpc_client::CallContext;
+use rolegate_proto::{Role, authorization::bearer_token};
 use secrecy::SecretString;
 use std::{pin::Pin, sync::Arc};
 use tower_http::auth::{AsyncAuthorizeRequest, AsyncRequireAuthorizationLayer};

@@ -1,13 +1,13 @@
 //! Concurrent role decisions share calls, and so do lookups of usernames.
 
-use crate::{Client, Requirement, User};
+use crate::user::{Requirement, User};
 use rolegate_batcher::answer_by_key;
-use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
+use rolegate_grpc_client::{BalancedChannel, BatchCall, CallBatcher, CallError};
 use rolegate_proto::{
     Reason, RequestId,
     auth_v1::{
         AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, BatchGetUsersRequest,
-        authorize_outcome::Outcome,
+        auth_service_client::AuthServiceClient, authorize_outcome::Outcome,
     },
     authorization::is_api_key,
     limits::{MAX_AUTHORIZE_BATCH, MAX_TOKEN_LEN, MAX_USERNAME_BATCH},
@@ -18,6 +18,8 @@ use secrecy::{ExposeSecret, SecretString};
 #[cfg(feature = "metrics")]
 use std::sync::LazyLock;
 use std::{collections::HashMap, net::IpAddr};
+
+pub(crate) type Client = AuthServiceClient<BalancedChannel>;
 
 /// Role decisions in each call. All clients of a process share the metrics.
 #[cfg(feature = "metrics")]

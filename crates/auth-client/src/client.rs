@@ -1,8 +1,8 @@
 //! The typed calls of `rolegate.auth.v1.AuthService` that need no actor.
 
 use crate::{
-    Client, Requirement, User,
-    batchers::{authorize_batcher, authorize_request, get_usernames, username_batcher},
+    batchers::{Client, authorize_batcher, authorize_request, get_usernames, username_batcher},
+    user::{Requirement, User},
 };
 use rolegate_grpc_client::{
     BalancedChannel, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress,

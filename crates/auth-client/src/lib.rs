@@ -31,7 +31,3 @@ pub use rolegate_grpc_client::{
 };
 pub use rolegate_proto::{Reason, RefusalScope, RequestId, Role};
 pub use user::{Requirement, User, UserPage, UserQuery};
-
-type Client = rolegate_proto::auth_v1::auth_service_client::AuthServiceClient<
-    rolegate_grpc_client::BalancedChannel,
->;

@@ -1,7 +1,7 @@
 //! Settings of programs that call auth-service.
 
-use crate::{AuthClient, ClientTls};
-use rolegate_grpc_client::{BalancedChannel, settings::ClientTlsFiles};
+use crate::client::AuthClient;
+use rolegate_grpc_client::{BalancedChannel, ClientTls, settings::ClientTlsFiles};
 use rolegate_program::{doctor::Doctor, settings::SettingError};
 use std::path::PathBuf;
 

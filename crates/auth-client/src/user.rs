@@ -1,7 +1,10 @@
 //! Users as auth-service returns them, and the arguments of the calls about them.
 
-use crate::{CallError, Role};
-use rolegate_proto::auth_v1::{self, authorize_request};
+use rolegate_grpc_client::CallError;
+use rolegate_proto::{
+    Role,
+    auth_v1::{self, authorize_request},
+};
 
 /// A user.
 #[derive(Clone, Debug, PartialEq, Eq)]

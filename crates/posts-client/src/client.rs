@@ -1,6 +1,6 @@
 //! The typed calls of `rolegate.posts.v1.PostService`.
 
-use crate::{Client, Post, PostInput, PostPage, PostQuery};
+use crate::post::{Post, PostInput, PostPage, PostQuery};
 use rolegate_batcher::answer_by_key;
 use rolegate_grpc_client::{
     BalancedChannel, BatchCall, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress,
@@ -11,7 +11,8 @@ use rolegate_proto::{
     limits::{MAX_POST_BATCH, MAX_POST_BYTES},
     posts_v1::{
         BatchGetPostsRequest, CreatePostRequest, DeletePostRequest, GetPostRequest,
-        ListPostsRequest, UpdatePostRequest, post_service_server::SERVICE_NAME,
+        ListPostsRequest, UpdatePostRequest, post_service_client::PostServiceClient,
+        post_service_server::SERVICE_NAME,
     },
 };
 #[cfg(feature = "metrics")]
@@ -21,6 +22,8 @@ use secrecy::SecretString;
 use std::sync::LazyLock;
 use std::{collections::HashMap, sync::Arc};
 use tokio::time::Instant;
+
+type Client = PostServiceClient<BalancedChannel>;
 
 /// Reads of posts in each call. All clients of a process share the metric.
 #[cfg(feature = "metrics")]

@@ -15,7 +15,3 @@ pub use client::PostsClient;
 #[cfg(feature = "metrics")]
 pub use client::READS;
 pub use post::{Post, PostInput, PostPage, PostQuery};
-
-type Client = rolegate_proto::posts_v1::post_service_client::PostServiceClient<
-    rolegate_grpc_client::BalancedChannel,
->;

@@ -1,6 +1,6 @@
 //! Settings of programs that call posts-service.
 
-use crate::PostsClient;
+use crate::client::PostsClient;
 use rolegate_grpc_client::{ClientTls, settings::ClientTlsFiles};
 use rolegate_program::{doctor::Doctor, settings::SettingError};
 use std::path::PathBuf;

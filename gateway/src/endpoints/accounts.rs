@@ -1,6 +1,9 @@
 //! One's own account, and its access tokens.
 
-use super::{Answer, Message, message, passwords, users::RoleName};
+use super::{
+    Answer, Message, message,
+    schemas::{self, RoleName},
+};
 use crate::{
     extract::json_body::JsonBody,
     openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
@@ -10,37 +13,15 @@ use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{ActingClient, CallContext, axum::CurrentUser};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use utoipa::{
-    ToSchema,
-    openapi::{Object, ObjectBuilder, Type},
-};
+use utoipa::ToSchema;
 
 /// A new user. Other fields, such as a role, have no effect.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct RegisterRequest {
-    #[schema(schema_with = username_schema)]
+    #[schema(schema_with = schemas::username)]
     username: String,
-    #[schema(schema_with = passwords::schema)]
+    #[schema(schema_with = schemas::password)]
     password: SecretString,
-}
-
-/// The part of the rules that a schema can express; auth-service checks all of them.
-pub(super) fn username_schema() -> Object {
-    // No control characters and no colon; no white space at either end.
-    let inside = r"[^\u0000-\u001f:\u007f-\u009f]";
-    let end = r"[^\u0000-\u0020:\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .description(Some(
-            "1 to 255 bytes of UTF-8 in Unicode NFC, without control and invisible characters, \
-             colons, or white space at either end. Compared byte for byte.",
-        ))
-        .min_length(Some(1))
-        .max_length(Some(255))
-        .pattern(Some(format!("^{end}({inside}*{end})?$")))
-        .examples([json!("ada")])
-        .build()
 }
 
 /// Register a user

@@ -1,7 +1,7 @@
 //! API keys: of the current user at `/profile/keys`, and of any user, for admins, at
 //! `/users/{user_id}/keys`.
 
-use super::{Answer, Message, message, users::RoleName};
+use super::{Answer, Message, message, schemas::RoleName};
 use crate::{
     extract::{credentials::PersonalToken, json_body::JsonBody, path_ids::PathIds},
     openapi::{

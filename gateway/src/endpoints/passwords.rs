@@ -1,6 +1,6 @@
 //! Changes of passwords.
 
-use super::{Answer, Message, message};
+use super::{Answer, Message, message, schemas};
 use crate::{
     extract::{
         credentials::PersonalToken,
@@ -12,44 +12,14 @@ use crate::{
 use axum::extract::State;
 use secrecy::SecretString;
 use serde::Deserialize;
-use serde_json::json;
-use utoipa::{
-    ToSchema,
-    openapi::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type},
-};
-
-/// The part of the rules for passwords that a schema can express; auth-service checks all of them.
-pub(super) fn schema() -> Object {
-    schema_with("open sesame")
-}
-
-/// The same, beside a current password.
-fn new_schema() -> Object {
-    schema_with("shut sesame")
-}
-
-#[expect(deprecated, reason = "the derive writes `example` for the fields beside it")]
-fn schema_with(example: &str) -> Object {
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Password)))
-        .description(Some(
-            "1 to 72 bytes of UTF-8 without NUL; the service may require more than 1. Used exactly \
-             as sent.",
-        ))
-        .min_length(Some(1))
-        .max_length(Some(72))
-        .pattern(Some(r"^[^\u0000]*$"))
-        .example(Some(json!(example)))
-        .build()
-}
+use utoipa::ToSchema;
 
 /// The current password and the new one.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct PasswordChangeRequest {
     #[schema(value_type = String, format = Password, example = "open sesame")]
     current_password: SecretString,
-    #[schema(schema_with = new_schema)]
+    #[schema(schema_with = schemas::new_password)]
     new_password: SecretString,
 }
 
@@ -85,7 +55,7 @@ pub(crate) async fn change_password(
 /// The user's new password.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct PasswordUpdateRequest {
-    #[schema(schema_with = schema)]
+    #[schema(schema_with = schemas::password)]
     password: SecretString,
 }
 

@@ -1,6 +1,9 @@
 //! Administration of users: who they are, what they may do, and their access tokens.
 
-use super::{Answer, Message, accounts::username_schema, message, passwords};
+use super::{
+    Answer, Message, message,
+    schemas::{self, RoleName},
+};
 use crate::{
     extract::{
         json_body::{ItemBody, JsonBody},
@@ -17,33 +20,13 @@ use rolegate_auth_client::{
 };
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use utoipa::{
-    IntoParams, PartialSchema, ToSchema,
+    IntoParams, ToSchema,
     openapi::{
-        ObjectBuilder, Ref, RefOr, Schema, Type,
+        ObjectBuilder, Ref, Type,
         path::{Parameter, ParameterIn},
     },
 };
-
-/// Stands in schemas for a `String` that holds the name of a [`Role`].
-pub(super) struct RoleName;
-
-impl PartialSchema for RoleName {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .description(Some("What a user may do."))
-            .enum_values(Some(Role::ALL.map(Role::as_str)))
-            .into()
-    }
-}
-
-impl ToSchema for RoleName {
-    fn name() -> Cow<'static, str> {
-        "Role".into()
-    }
-}
 
 /// A user.
 #[derive(Debug, Serialize, ToSchema)]
@@ -129,9 +112,9 @@ pub(crate) async fn list_users(client: ActingClient, params: QueryParams) -> Ans
 /// A new user.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct UserCreationRequest {
-    #[schema(schema_with = username_schema)]
+    #[schema(schema_with = schemas::username)]
     username: String,
-    #[schema(schema_with = passwords::schema)]
+    #[schema(schema_with = schemas::password)]
     password: SecretString,
     /// `user` if it is missing.
     #[schema(value_type = RoleName, required = false)]

@@ -1,12 +1,15 @@
 //! Errors as HTTP responses: a status, `Rolegate-Reason` and `{"detail": …}`.
 
-use crate::{CallError, Reason, Role, ServiceError};
 use axum::response::{IntoResponse, Response};
 use http::{
     HeaderName, HeaderValue, StatusCode,
     header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
 };
-use rolegate_proto::http::{BEARER_CHALLENGE, HttpReason, REASON_HEADER, retry_after};
+use rolegate_grpc_client::CallError;
+use rolegate_proto::{
+    Role,
+    http::{BEARER_CHALLENGE, HttpReason, REASON_HEADER, retry_after},
+};
 use std::borrow::Cow;
 
 /// An error response. With 401 it carries `WWW-Authenticate: Bearer`, and `error="invalid_token"` where
@@ -16,9 +19,6 @@ pub struct ApiError {
     status: StatusCode,
     reason: &'static str,
     detail: Cow<'static, str>,
-    /// In seconds.
-    retry_after: Option<u64>,
-    challenge: &'static str,
     /// For the log, as the next; put into the extensions of the response, never into its body.
     cause: Option<Box<CallError>>,
     required_roles: Option<RequiredRoles>,
@@ -43,10 +43,7 @@ impl ApiError {
         reason: &'static str,
         detail: impl Into<Cow<'static, str>>,
     ) -> Self {
-        let detail = detail.into();
-        let (retry_after, challenge) = (retry_after(status.as_u16(), None), BEARER_CHALLENGE);
-        let (cause, required_roles) = (None, None);
-        Self { status, reason, detail, retry_after, challenge, cause, required_roles }
+        Self { status, reason, detail: detail.into(), cause: None, required_roles: None }
     }
 
     /// An error of HTTP itself.
@@ -85,29 +82,21 @@ fn status_of(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-impl From<ServiceError> for ApiError {
-    fn from(error: ServiceError) -> Self {
-        let (status, detail) = error.reason.http();
-        let detail = detail.map_or(Cow::Owned(error.message), Cow::Borrowed);
-        Self {
-            retry_after: retry_after(status, error.retry_after),
-            challenge: error.reason.bearer_challenge(),
-            ..Self::new(status_of(status), error.reason.as_str(), detail)
-        }
-    }
-}
-
 impl From<CallError> for ApiError {
     fn from(error: CallError) -> Self {
-        let response = match error.clone() {
-            CallError::Refused(error) => error.into(),
+        let response = match &error {
+            CallError::Refused(error) => {
+                let (status, detail) = error.reason.http();
+                let detail = detail.map_or_else(|| error.message.clone().into(), Cow::Borrowed);
+                Self::new(status_of(status), error.reason.as_str(), detail)
+            }
             CallError::Unavailable => {
                 Self::http(HttpReason::UpstreamUnavailable, "Service temporarily unavailable.")
             }
             CallError::DeadlineExceeded => {
                 Self::http(HttpReason::UpstreamTimedOut, "Upstream timed out.")
             }
-            CallError::Malformed => CallError::local(Reason::Internal).into(),
+            CallError::Malformed => Self::http(HttpReason::Internal, "Internal server error."),
         };
         Self { cause: Some(Box::new(error)), ..response }
     }
@@ -118,6 +107,12 @@ impl IntoResponse for ApiError {
         let body = serde_json::json!({ "detail": self.detail }).to_string();
         let json = HeaderValue::from_static("application/json");
         let mut response = (self.status, [(CONTENT_TYPE, json)], body).into_response();
+        let refusal = match self.cause.as_deref() {
+            Some(CallError::Refused(refusal)) => Some(refusal),
+            _ => None,
+        };
+        let challenge = refusal.map_or(BEARER_CHALLENGE, |it| it.reason.bearer_challenge());
+        let delay = refusal.and_then(|refusal| refusal.retry_after);
         if let Some(cause) = self.cause {
             response.extensions_mut().insert(*cause);
         }
@@ -128,9 +123,9 @@ impl IntoResponse for ApiError {
         let reason = HeaderValue::from_static(self.reason);
         headers.insert(HeaderName::from_static(REASON_HEADER), reason);
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(self.challenge));
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
-        if let Some(seconds) = self.retry_after {
+        if let Some(seconds) = retry_after(self.status.as_u16(), delay) {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
@@ -140,7 +135,8 @@ impl IntoResponse for ApiError {
 #[cfg(test)]
 mod tests {
     use super::ApiError;
-    use crate::{CallError, Reason};
+    use rolegate_grpc_client::CallError;
+    use rolegate_proto::Reason;
 
     #[test]
     fn client_errors_and_server_errors_are_told_apart() {

@@ -1,0 +1,71 @@
+//! Schemas of fields that several endpoints have: the part of the rules that a schema can express;
+//! auth-service checks all of them.
+
+use rolegate_auth_client::Role;
+use serde_json::json;
+use std::borrow::Cow;
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{KnownFormat, Object, ObjectBuilder, RefOr, Schema, SchemaFormat, Type},
+};
+
+pub(super) fn username() -> Object {
+    // No control characters and no colon; no white space at either end.
+    let inside = r"[^\u0000-\u001f:\u007f-\u009f]";
+    let end = r"[^\u0000-\u0020:\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some(
+            "1 to 255 bytes of UTF-8 in Unicode NFC, without control and invisible characters, \
+             colons, or white space at either end. Compared byte for byte.",
+        ))
+        .min_length(Some(1))
+        .max_length(Some(255))
+        .pattern(Some(format!("^{end}({inside}*{end})?$")))
+        .examples([json!("ada")])
+        .build()
+}
+
+pub(super) fn password() -> Object {
+    password_like("open sesame")
+}
+
+/// The same, beside a current password.
+pub(super) fn new_password() -> Object {
+    password_like("shut sesame")
+}
+
+#[expect(deprecated, reason = "the derive writes `example` for the fields beside it")]
+fn password_like(example: &str) -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Password)))
+        .description(Some(
+            "1 to 72 bytes of UTF-8 without NUL; the service may require more than 1. Used exactly \
+             as sent.",
+        ))
+        .min_length(Some(1))
+        .max_length(Some(72))
+        .pattern(Some(r"^[^\u0000]*$"))
+        .example(Some(json!(example)))
+        .build()
+}
+
+/// Stands in schemas for a `String` that holds the name of a [`Role`].
+pub(super) struct RoleName;
+
+impl PartialSchema for RoleName {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("What a user may do."))
+            .enum_values(Some(Role::ALL.map(Role::as_str)))
+            .into()
+    }
+}
+
+impl ToSchema for RoleName {
+    fn name() -> Cow<'static, str> {
+        "Role".into()
+    }
+}
