@@ -45,11 +45,7 @@ fn routes(
     let admins = Guard::any_of(auth, &[Role::Admin]);
     let all_keys = api_keys::of_any_user(routes!(api_keys::list_keys, api_keys::delete_keys));
     let one_key = api_keys::of_any_user(routes!(api_keys::get_key, api_keys::delete_key));
-    let post_routes = posts.map(|posts| {
-        let state = PostsState { posts, memory: memory.responses.clone() };
-        post_routes(&authors).with_state(state)
-    });
-    OpenApiRouter::default()
+    let routes = OpenApiRouter::default()
         // public
         .routes(routes!(access::bearer_index))
         .routes(routes!(accounts::register))
@@ -71,19 +67,17 @@ fn routes(
         .routes(admins.protect(routes!(passwords::set_password)))
         .routes(admins.protect(routes!(users::revoke_tokens)))
         .routes(admins.protect(all_keys))
-        .routes(admins.protect(one_key))
-        .merge(post_routes.unwrap_or_default())
-}
-
-/// posts-service checks who owns a post.
-fn post_routes(writers: &Guard) -> OpenApiRouter<PostsState> {
-    OpenApiRouter::default()
+        .routes(admins.protect(one_key));
+    let Some(posts) = posts else { return routes };
+    let posts = OpenApiRouter::default()
         // public
         .routes(routes!(posts::list_posts))
         .routes(routes!(posts::get_post))
-        // by role
-        .routes(writers.protect(routes!(posts::create_post)))
-        .routes(writers.protect(routes!(posts::update_post, posts::delete_post)))
+        // by role; posts-service checks who owns a post
+        .routes(authors.protect(routes!(posts::create_post)))
+        .routes(authors.protect(routes!(posts::update_post, posts::delete_post)))
+        .with_state(PostsState { posts, memory: memory.responses.clone() });
+    routes.merge(posts)
 }
 
 /// The variant with its middleware. Without posts-service, it has no routes of posts.

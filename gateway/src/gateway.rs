@@ -85,8 +85,8 @@ impl Gateway {
         if !self.settings.api_docs {
             return notice.remark("Documentation: off, because API_DOCS is off");
         }
-        let pages: Vec<_> = [bearer, basic].into_iter().flatten().collect();
-        let pages: Vec<_> = pages.iter().map(|address| format!("http://{address}/docs")).collect();
+        let pages = [bearer, basic].into_iter().flatten();
+        let pages: Vec<_> = pages.map(|address| format!("http://{address}/docs")).collect();
         notice.remark(format!("Documentation: {}", pages.join(" and ")))
     }
 

@@ -174,13 +174,11 @@ impl PublicSettings {
 
     /// At least one variant must be on.
     pub fn validate(&self) -> Result<(), SettingError> {
-        if (self.bearer_listen_addr, self.basic_listen_addr)
-            == (ListenAddress(None), ListenAddress(None))
-        {
-            let problem = "is off, and so is BASIC_LISTEN_ADDR; set at least one to an address";
-            return Err(SettingError::new("BEARER_LISTEN_ADDR", problem));
+        if self.bearer_listen_addr.0.or(self.basic_listen_addr.0).is_some() {
+            return Ok(());
         }
-        Ok(())
+        let problem = "is off, and so is BASIC_LISTEN_ADDR; set at least one to an address";
+        Err(SettingError::new("BEARER_LISTEN_ADDR", problem))
     }
 }
 

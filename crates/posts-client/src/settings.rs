@@ -32,13 +32,8 @@ impl PostsTlsSettings {
     ) -> Result<(Option<PostsClient>, Option<ClientTls>), SettingError> {
         let files = self.files();
         let Some(url) = url else {
-            return match files.first_set() {
-                Some(name) => {
-                    let problem = format!("is required, because {name} is set");
-                    Err(SettingError::new(URL, problem))
-                }
-                None => Ok((None, None)),
-            };
+            let Some(name) = files.first_set() else { return Ok((None, None)) };
+            return Err(SettingError::new(URL, format!("is required, because {name} is set")));
         };
         let (channel, tls) = files.connect_lazy(PostsClient::SERVICE, url)?;
         Ok((Some(PostsClient::new(channel)), tls))

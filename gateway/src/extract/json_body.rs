@@ -10,12 +10,12 @@ use axum::{
 };
 use http::{HeaderMap, header::CONTENT_TYPE, request::Parts};
 use http_body::Body as _;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use object::{BodyError, ObjectDeserializer};
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
 use serde::de::DeserializeOwned;
-use std::{error::Error, time::Duration};
+use std::time::Duration;
 use tokio::time::timeout;
 
 /// Bytes of a body, unless an endpoint says otherwise.
@@ -79,7 +79,7 @@ async fn read_json<T: DeserializeOwned>(
 
 /// Reads a body of at most `max` bytes. Rejects with 413, 503 and 408.
 pub(crate) async fn read(
-    body: Body,
+    mut body: Body,
     max: usize,
     memory: Option<&BodyMemory>,
 ) -> Result<Vec<u8>, ApiError> {
@@ -89,7 +89,6 @@ pub(crate) async fn read(
         return Err(too_large());
     }
     let size = size.exact().and_then(|size| usize::try_from(size).ok());
-    let mut body = Limited::new(body, max);
     let read = async {
         let mut free = FREE;
         if let Some(size) = size.filter(|&size| size > free) {
@@ -99,9 +98,11 @@ pub(crate) async fn read(
         // Copied: keeping many small chunks would take many times their bytes.
         let mut bytes = Vec::with_capacity(size.unwrap_or_default());
         while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.map_err(|error| unreadable(&*error))?.into_data() else {
-                continue;
-            };
+            let frame = frame.map_err(|_broken| invalid("Request body could not be read."))?;
+            let Ok(data) = frame.into_data() else { continue };
+            if bytes.len() + data.len() > max {
+                return Err(too_large());
+            }
             if bytes.len() + data.len() > free {
                 reserve(memory, max).await?;
                 free = max;
@@ -126,19 +127,8 @@ fn too_large() -> ApiError {
     ApiError::http(HttpReason::BodyTooLarge, "Request body too large.")
 }
 
-fn unreadable(error: &(dyn Error + 'static)) -> ApiError {
-    if is_over_limit(error) {
-        return too_large();
-    }
-    invalid("Request body could not be read.")
-}
-
 pub(crate) fn invalid(detail: &'static str) -> ApiError {
     ApiError::http(HttpReason::BodyInvalid, detail)
-}
-
-fn is_over_limit(error: &(dyn Error + 'static)) -> bool {
-    error.is::<LengthLimitError>() || error.source().is_some_and(is_over_limit)
 }
 
 /// `application/json` or `application/*+json` (RFC 6839), with any parameters.

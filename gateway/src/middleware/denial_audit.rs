@@ -68,10 +68,8 @@ pub(crate) fn record(
         return;
     };
     let route = route.map_or("unmatched", MatchedPath::as_str);
-    let credential = match reason {
-        Reason::RoleInsufficient => credential(authorization),
-        _ => None,
-    };
+    let authorization = authorization.filter(|_| reason == Reason::RoleInsufficient);
+    let credential = credential(authorization);
     let basic_actor = response.extensions().get::<User>().map(Actor::from);
     let actor = basic_actor.or_else(|| credential.as_ref().and_then(Actor::of));
     let api_key = credential.as_ref().and_then(key_prefix);

@@ -1,4 +1,4 @@
-use super::{Refusals, pacer::Pacer};
+use super::{Pacer, Refusals};
 use rolegate_auth_client::{CallContext, CallError, Reason, axum::ApiError};
 use std::{
     future::pending,
