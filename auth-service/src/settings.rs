@@ -17,12 +17,11 @@ use rolegate_program::{
     program::{CommonSettings, ProgramSettings},
     secret::{self, SecretSource},
     settings::{SettingError, number_between, socket_address},
-    tls_files::TlsFiles,
 };
 use rolegate_sql_store::DatabaseSettings;
 use rolegate_sql_store::{DatabaseUrl, Reads};
 use secrecy::SecretString;
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 /// The internal gRPC service for users, passwords, tokens and roles
 #[derive(Debug, Parser)]
@@ -212,14 +211,15 @@ impl ServiceSettings {
     }
 
     /// TLS of the gRPC listener; `None` without.
-    pub fn tls(&self) -> Result<Option<Arc<ServerTls>>, SettingError> {
-        let files = TlsFiles {
-            prefix: "AUTH_TLS",
-            certificate: self.auth_tls_cert_file.clone(),
-            key: self.auth_tls_key_file.clone(),
-            client_ca: self.auth_tls_client_ca_file.clone(),
-        };
-        files.load(HTTP_2)
+    pub fn tls(&self) -> Result<Option<ServerTls>, SettingError> {
+        let tls = ServerTls::load(
+            "AUTH_TLS",
+            self.auth_tls_cert_file.clone(),
+            self.auth_tls_key_file.clone(),
+            self.auth_tls_client_ca_file.clone(),
+            HTTP_2,
+        );
+        Ok(tls?)
     }
 
     /// The secrets that go into password hashes.

@@ -17,7 +17,7 @@ use rolegate_program::{
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };
-use std::{net::SocketAddr, sync::Arc};
+use std::net::SocketAddr;
 
 /// The public API, bound but not yet served.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Gateway {
     /// Binds the listeners that are not `off`; that of proxies requires TLS, if `forward_auth_tls` is given.
     pub async fn bind(
         settings: &PublicSettings,
-        forward_auth_tls: Option<Arc<ServerTls>>,
+        forward_auth_tls: Option<ServerTls>,
     ) -> Result<Self, SettingError> {
         settings.validate()?;
         let (max, proxies) = (settings.max_connections_per_address, &settings.trusted_proxies);

@@ -16,9 +16,8 @@ use rolegate_program::{
     cidr_set::CidrSet,
     program::{CommonSettings, ProgramSettings},
     settings::{ListenAddress, SettingError, listen_address, number_between, socket_address},
-    tls_files::TlsFiles,
 };
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf};
 
 /// The public JSON API of Rolegate.
 ///
@@ -162,14 +161,15 @@ impl PublicSettings {
     }
 
     /// TLS of the address of proxies; `None` without.
-    pub fn forward_auth_tls(&self) -> Result<Option<Arc<ServerTls>>, SettingError> {
-        let files = TlsFiles {
-            prefix: "FORWARD_AUTH_TLS",
-            certificate: self.forward_auth_tls_cert_file.clone(),
-            key: self.forward_auth_tls_key_file.clone(),
-            client_ca: self.forward_auth_tls_client_ca_file.clone(),
-        };
-        files.load(HTTP_1)
+    pub fn forward_auth_tls(&self) -> Result<Option<ServerTls>, SettingError> {
+        let tls = ServerTls::load(
+            "FORWARD_AUTH_TLS",
+            self.forward_auth_tls_cert_file.clone(),
+            self.forward_auth_tls_key_file.clone(),
+            self.forward_auth_tls_client_ca_file.clone(),
+            HTTP_1,
+        );
+        Ok(tls?)
     }
 
     /// At least one variant must be on.

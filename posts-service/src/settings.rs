@@ -8,10 +8,9 @@ use rolegate_program::{
     bind_address::{BindAddress, bind_address},
     program::{CommonSettings, ProgramSettings},
     settings::{SettingError, number_between, socket_address},
-    tls_files::TlsFiles,
 };
 use rolegate_sql_store::DatabaseSettings;
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf};
 
 /// The internal gRPC service that stores posts. auth-service decides who may write them
 #[derive(Debug, Parser)]
@@ -68,14 +67,15 @@ pub struct ServerTlsSettings {
 
 impl ServerTlsSettings {
     /// Loads the certificate; `None` without TLS.
-    pub fn load(&self) -> Result<Option<Arc<ServerTls>>, SettingError> {
-        let files = TlsFiles {
-            prefix: "POSTS_TLS",
-            certificate: self.posts_tls_cert_file.clone(),
-            key: self.posts_tls_key_file.clone(),
-            client_ca: self.posts_tls_client_ca_file.clone(),
-        };
-        files.load(HTTP_2)
+    pub fn load(&self) -> Result<Option<ServerTls>, SettingError> {
+        let tls = ServerTls::load(
+            "POSTS_TLS",
+            self.posts_tls_cert_file.clone(),
+            self.posts_tls_key_file.clone(),
+            self.posts_tls_client_ca_file.clone(),
+            HTTP_2,
+        );
+        Ok(tls?)
     }
 }
 

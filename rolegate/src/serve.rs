@@ -27,7 +27,6 @@ use rolegate_program::{
 };
 use rolegate_proto::{SERVICE_NAME, posts_v1::post_service_server};
 use rolegate_sql_store::DatabaseUrl;
-use std::sync::Arc;
 
 /// Serves until `shutdown`.
 pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
@@ -138,7 +137,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
 async fn bind(
     variable: &str,
     ListenAddress(address): ListenAddress,
-    tls: Option<&Arc<ServerTls>>,
+    tls: Option<&ServerTls>,
 ) -> Result<Option<Listener>, SettingError> {
     match address {
         Some(address) => {

@@ -26,7 +26,7 @@ pub use api_key::{ApiKey, ApiKeyInput, ApiKeySelection};
 pub use batchers::{DECISIONS, USERNAMES};
 pub use client::AuthClient;
 pub use rolegate_grpc_client::{
-    BalancedChannel, CallContext, CallError, ClientTls, File, FileError, Identity, InvalidAddress,
+    BalancedChannel, CallContext, CallError, ClientTls, FileError, Identity, InvalidAddress,
     ServiceError, Stream,
 };
 pub use rolegate_proto::{Reason, RefusalScope, RequestId, Role};

@@ -1,7 +1,7 @@
 //! Settings of TLS connections to a service.
 
 use crate::{
-    BalancedChannel, ClientTls, File, Identity, ServiceInfo, discovery::DnsTarget, probe::probe,
+    BalancedChannel, ClientTls, Identity, ServiceInfo, discovery::DnsTarget, probe::probe,
 };
 use rolegate_program::{doctor::Doctor, settings::SettingError};
 use std::path::PathBuf;
@@ -59,36 +59,29 @@ impl ClientTlsFiles {
 
     fn load(&self, url: &str) -> Result<Option<ClientTls>, SettingError> {
         let [ca, cert, key] = ["CA", "CERT", "KEY"].map(|name| self.setting(name));
-        let files = (self.ca_bundle.clone(), self.certificate.clone(), self.key.clone());
         let url_setting = self.url_setting;
-        let (setting, problem) = match (files, url.starts_with("https://")) {
-            ((_, Some(_), None), _) => (key, format!("is required, because {cert} is set")),
-            ((_, None, Some(_)), _) => (cert, format!("is required, because {key} is set")),
-            ((None, ..), true) => {
-                let because = "uses https, and no CA is trusted by default";
-                (ca, format!("is required, because {url_setting} {because}"))
-            }
-            ((None, Some(_), _), false) => (ca, format!("is required, because {cert} is set")),
-            ((None, None, None), false) => return Ok(None),
-            ((Some(_), ..), false) => {
-                let problem = format!("must begin with https://, because {ca} is set");
-                (url_setting.to_owned(), problem)
-            }
-            ((Some(ca_bundle), certificate, private_key), true) => {
-                let identity = certificate
-                    .zip(private_key)
-                    .map(|(certificate, key)| Identity { certificate, key });
-                match ClientTls::load_settings(self.prefix, ca_bundle, identity) {
-                    Ok(tls) => return Ok(Some(tls)),
-                    Err(error) => match error.file {
-                        File::CaBundle => (ca, error.to_string()),
-                        File::Certificate => (cert, error.to_string()),
-                        File::Key => (key, error.to_string()),
-                    },
-                }
-            }
+        let required = |setting, because: &str| {
+            Err(SettingError::new(setting, format!("is required, because {because}")))
         };
-        Err(SettingError::new(setting, problem))
+        match (&self.ca_bundle, &self.certificate, &self.key, url.starts_with("https://")) {
+            (_, Some(_), None, _) => required(key, &format!("{cert} is set")),
+            (_, None, Some(_), _) => required(cert, &format!("{key} is set")),
+            (None, .., true) => {
+                let because = "uses https, and no CA is trusted by default";
+                required(ca, &format!("{url_setting} {because}"))
+            }
+            (None, Some(_), _, false) => required(ca, &format!("{cert} is set")),
+            (None, None, None, false) => Ok(None),
+            (Some(_), .., false) => {
+                let problem = format!("must begin with https://, because {ca} is set");
+                Err(SettingError::new(url_setting, problem))
+            }
+            (Some(ca_bundle), certificate, key, true) => {
+                let identity = certificate.clone().zip(key.clone());
+                let identity = identity.map(|(certificate, key)| Identity { certificate, key });
+                Ok(Some(ClientTls::load_settings(self.prefix, ca_bundle.clone(), identity)?))
+            }
+        }
     }
 
     fn setting(&self, name: &str) -> String {

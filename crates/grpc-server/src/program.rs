@@ -12,7 +12,7 @@ use rolegate_program::{
     shutdown::Shutdown,
 };
 use rolegate_telemetry::logs::LogFormat;
-use std::{net::SocketAddr, sync::Arc};
+use std::net::SocketAddr;
 
 /// Settings of every gRPC service.
 #[derive(clap::Args, Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct ServiceProgram {
     /// The setting of the gRPC listener and its value.
     pub grpc: (&'static str, BindAddress),
     /// Of the gRPC listener.
-    pub tls: Option<Arc<ServerTls>>,
+    pub tls: Option<ServerTls>,
     /// `OPS_LISTEN_ADDR`
     pub ops: SocketAddr,
     /// Of what it prints.

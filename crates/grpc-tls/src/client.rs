@@ -1,15 +1,11 @@
 //! The client side.
 
 use crate::{
-    files::{self, FileError, Identity},
+    files::{FileError, Identity, IdentityFiles, PemFile},
     protocol::{HTTP_2, VERSIONS, provider},
     reloadable::Reloadable,
 };
-use std::{
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{fmt::Write as _, io, path::PathBuf};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{
     TlsConnector,
@@ -17,9 +13,8 @@ use tokio_rustls::{
     rustls::{ClientConfig, client::Resumption, pki_types::ServerName},
 };
 
-/// Opens TLS connections. Clones share the files, so that one reload is for all.
-#[derive(Clone, Debug)]
-pub struct ClientTls(Arc<Reloadable<ClientConfig>>);
+/// Opens TLS connections.
+pub type ClientTls = Reloadable<ClientConfig>;
 
 impl ClientTls {
     /// Trusts the CAs of this PEM file and presents `identity` to servers that ask for one.
@@ -34,16 +29,13 @@ impl ClientTls {
         ca_bundle: PathBuf,
         identity: Option<Identity>,
     ) -> Result<Self, FileError> {
-        let ca = [("CA_FILE", &*ca_bundle)].into_iter();
-        let source = files::describe(prefix, ca.chain(identity.iter().flat_map(Identity::files)));
-        let config = Reloadable::load(source, move || config(&ca_bundle, identity.as_ref()))?;
-        Ok(Self(Arc::new(config)))
-    }
-
-    /// Reloads the files for new connections, and logs the outcome. Files that cannot be used
-    /// change nothing.
-    pub fn reload(&self) {
-        self.0.reload();
+        let ca_bundle = PemFile::new(prefix, "CA_FILE", ca_bundle);
+        let identity = identity.map(|identity| IdentityFiles::new(prefix, identity));
+        let mut source = ca_bundle.to_string();
+        if let Some(IdentityFiles { certificate, key }) = &identity {
+            let _ = write!(source, " {certificate} {key}");
+        }
+        Self::new(source, move || config(&ca_bundle, identity.as_ref()))
     }
 
     /// Performs the handshake. The certificate of the server must be for `host`: a DNS name, or an IP
@@ -54,7 +46,7 @@ impl ClientTls {
         stream: S,
     ) -> io::Result<TlsStream<S>> {
         let host = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-        let stream = TlsConnector::from(self.0.current()).connect(host, stream).await?;
+        let stream = TlsConnector::from(self.current()).connect(host, stream).await?;
         if stream.get_ref().1.alpn_protocol() != Some(HTTP_2) {
             let problem = "the server does not speak HTTP/2";
             return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
@@ -63,11 +55,14 @@ impl ClientTls {
     }
 }
 
-fn config(ca_bundle: &Path, identity: Option<&Identity>) -> Result<ClientConfig, FileError> {
-    let trusted = files::read_ca_bundle(ca_bundle)?;
+fn config(
+    ca_bundle: &PemFile,
+    identity: Option<&IdentityFiles>,
+) -> Result<ClientConfig, FileError> {
+    let trusted = ca_bundle.authorities()?;
     let builder = ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(VERSIONS)
-        .map_err(|error| FileError::unusable_ca_bundle(ca_bundle, &error))?
+        .map_err(|error| ca_bundle.error(&format!("cannot be used: {error}")))?
         .with_root_certificates(trusted);
     let mut config = match identity {
         Some(identity) => {

@@ -1,8 +1,8 @@
-//! Certificates and keys in PEM files (RFC 7468). Errors never show file contents.
+//! Files that settings name, and certificates and keys in them as PEM (RFC 7468). Errors never show file
+//! contents.
 
 use std::{
-    error::Error,
-    fs, io,
+    fmt, fs, io,
     path::{Path, PathBuf},
 };
 use tokio_rustls::rustls::{
@@ -10,8 +10,8 @@ use tokio_rustls::rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
 
-/// In bytes. A larger file is not a certificate chain but a mistake, such as a wrong path or a device.
-const MAX_FILE_SIZE: u64 = 1024 * 1024;
+/// Far more than a chain of certificates.
+const MAX_PEM_KIB: u64 = 1024;
 
 /// A certificate and its private key.
 #[derive(Clone, Debug)]
@@ -22,114 +22,120 @@ pub struct Identity {
     pub key: PathBuf,
 }
 
-/// The purpose of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum File {
-    /// Certificates of trusted CAs.
-    CaBundle,
-    /// The certificate of an [`Identity`].
-    Certificate,
-    /// The key of an [`Identity`].
-    Key,
-}
-
 /// A file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct FileError {
-    /// The purpose of that file.
-    pub file: File,
-    problem: String,
+    /// The setting that names the file.
+    pub setting: String,
+    pub(crate) problem: String,
 }
 
-impl FileError {
-    fn new(file: File, path: &Path, problem: &str) -> Self {
-        Self { file, problem: format!("{} {problem}", path.display()) }
+/// Reads a file of at most this size. Another one is a mistake, such as a wrong path or a device.
+pub fn read_file(path: &Path, max_kib: u64) -> io::Result<Vec<u8>> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() || metadata.len() > max_kib * 1024 {
+        let (number, unit) =
+            if max_kib < 1024 { (max_kib, "KiB") } else { (max_kib / 1024, "MiB") };
+        return Err(io::Error::other(format!("is not a file of at most {number} {unit}")));
     }
+    fs::read(path)
+}
 
-    pub(crate) fn unusable_ca_bundle(path: &Path, error: &dyn Error) -> Self {
-        Self::new(File::CaBundle, path, &format!("cannot be used: {error}"))
+/// Why a file cannot be read, as text that continues its path.
+#[must_use]
+pub fn explain(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "does not exist".to_owned(),
+        io::ErrorKind::PermissionDenied => "is not readable by this user".to_owned(),
+        io::ErrorKind::InvalidData => "is not valid UTF-8".to_owned(),
+        _ => format!("cannot be read: {error}"),
     }
 }
 
-fn read(file: File, path: &Path) -> Result<Vec<u8>, FileError> {
-    let read = fs::metadata(path).and_then(|metadata| {
-        if !metadata.is_file() || metadata.len() > MAX_FILE_SIZE {
-            return Err(io::Error::other("it is not a file of at most 1 MiB"));
+/// A PEM file, and the setting that names it.
+pub(crate) struct PemFile {
+    setting: String,
+    path: PathBuf,
+}
+
+impl PemFile {
+    /// Of the setting `PREFIX_NAME`.
+    pub(crate) fn new(prefix: &str, name: &str, path: PathBuf) -> Self {
+        let separator = if prefix.is_empty() { "" } else { "_" };
+        Self { setting: format!("{prefix}{separator}{name}"), path }
+    }
+
+    pub(crate) fn error(&self, problem: &str) -> FileError {
+        let problem = format!("{} {problem}", self.path.display());
+        FileError { setting: self.setting.clone(), problem }
+    }
+
+    fn read(&self) -> Result<Vec<u8>, FileError> {
+        read_file(&self.path, MAX_PEM_KIB).map_err(|error| self.error(&explain(&error)))
+    }
+
+    fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, FileError> {
+        match CertificateDer::pem_slice_iter(&self.read()?).collect::<Result<Vec<_>, _>>() {
+            Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+            // The error of the library may quote the file.
+            _ => Err(self.error("contains no PEM certificate")),
         }
-        fs::read(path)
-    });
-    read.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => FileError::new(file, path, "does not exist"),
-        io::ErrorKind::PermissionDenied => {
-            FileError::new(file, path, "is not readable by this user")
+    }
+
+    /// The CAs that the file has.
+    pub(crate) fn authorities(&self) -> Result<RootCertStore, FileError> {
+        let mut store = RootCertStore::empty();
+        for certificate in self.certificates()? {
+            let added = store.add(certificate);
+            added.map_err(|_| self.error("contains an invalid certificate"))?;
         }
-        _ => FileError::new(file, path, &format!("cannot be read: {error}")),
-    })
-}
-
-fn read_certificates(file: File, path: &Path) -> Result<Vec<CertificateDer<'static>>, FileError> {
-    let pem = read(file, path)?;
-    match CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>() {
-        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
-        // The error of the library may quote the file.
-        _ => Err(FileError::new(file, path, "contains no PEM certificate")),
+        Ok(store)
     }
 }
 
-pub(crate) fn read_ca_bundle(path: &Path) -> Result<RootCertStore, FileError> {
-    let mut store = RootCertStore::empty();
-    for certificate in read_certificates(File::CaBundle, path)? {
-        store
-            .add(certificate)
-            .map_err(|_| FileError::new(File::CaBundle, path, "contains an invalid certificate"))?;
+impl fmt::Display for PemFile {
+    /// Such as `AUTH_TLS_CERT_FILE=/etc/cert.pem`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}={}", self.setting, self.path.display())
     }
-    Ok(store)
 }
 
-/// Such as `AUTH_TLS_CERT_FILE=/etc/cert.pem AUTH_TLS_KEY_FILE=/etc/key.pem`.
-pub(crate) fn describe<'a>(
-    prefix: &str,
-    files: impl Iterator<Item = (&'a str, &'a Path)>,
-) -> String {
-    let separator = if prefix.is_empty() { "" } else { "_" };
-    let named = files.map(|(name, file)| format!("{prefix}{separator}{name}={}", file.display()));
-    named.collect::<Vec<_>>().join(" ")
+/// The files of an [`Identity`].
+pub(crate) struct IdentityFiles {
+    pub(crate) certificate: PemFile,
+    pub(crate) key: PemFile,
 }
 
-impl Identity {
-    /// The files by the ends of the names of their settings.
-    pub(crate) fn files(&self) -> [(&str, &Path); 2] {
-        [("CERT_FILE", &self.certificate), ("KEY_FILE", &self.key)]
+impl IdentityFiles {
+    /// Of the settings `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE`.
+    pub(crate) fn new(prefix: &str, Identity { certificate, key }: Identity) -> Self {
+        Self {
+            certificate: PemFile::new(prefix, "CERT_FILE", certificate),
+            key: PemFile::new(prefix, "KEY_FILE", key),
+        }
     }
 
     pub(crate) fn read(
         &self,
     ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), FileError> {
-        let chain = read_certificates(File::Certificate, &self.certificate)?;
-        let key = PrivateKeyDer::from_pem_slice(&read(File::Key, &self.key)?).map_err(|_| {
-            FileError::new(File::Key, &self.key, "contains no unencrypted PEM private key")
-        })?;
+        let chain = self.certificate.certificates()?;
+        let key = PrivateKeyDer::from_pem_slice(&self.key.read()?)
+            .map_err(|_| self.key.error("contains no unencrypted PEM private key"))?;
         Ok((chain, key))
     }
 
     /// Names the file that made rustls refuse certificate and key.
     pub(crate) fn unusable(&self, error: &rustls::Error) -> FileError {
-        let certificate = self.certificate.display();
         match error {
             rustls::Error::InconsistentKeys(_) => {
-                FileError::new(File::Key, &self.key, &format!("is not the key of {certificate}"))
+                let certificate = self.certificate.path.display();
+                self.key.error(&format!("is not the key of {certificate}"))
             }
-            rustls::Error::InvalidCertificate(_) => FileError::new(
-                File::Certificate,
-                &self.certificate,
-                "contains an invalid certificate",
-            ),
-            _ => FileError::new(
-                File::Key,
-                &self.key,
-                "contains a key of an unsupported kind; use ECDSA P-256",
-            ),
+            rustls::Error::InvalidCertificate(_) => {
+                self.certificate.error("contains an invalid certificate")
+            }
+            _ => self.key.error("contains a key of an unsupported kind; use ECDSA P-256"),
         }
     }
 }

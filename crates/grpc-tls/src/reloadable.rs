@@ -8,7 +8,10 @@ use std::{
 
 type Load<C> = dyn Fn() -> Result<C, FileError> + Send + Sync;
 
-pub(crate) struct Reloadable<C> {
+/// The TLS of one side. Clones share the files, so that one reload is for all.
+pub struct Reloadable<C>(Arc<Shared<C>>);
+
+struct Shared<C> {
     /// The settings and their files.
     source: String,
     load: Box<Load<C>>,
@@ -16,25 +19,26 @@ pub(crate) struct Reloadable<C> {
 }
 
 impl<C> Reloadable<C> {
-    pub(crate) fn load(
+    pub(crate) fn new(
         source: String,
         load: impl Fn() -> Result<C, FileError> + Send + Sync + 'static,
     ) -> Result<Self, FileError> {
         let current = RwLock::new(Arc::new(load()?));
-        Ok(Self { source, load: Box::new(load), current })
+        Ok(Self(Arc::new(Shared { source, load: Box::new(load), current })))
     }
 
     /// The configuration for a new connection.
     pub(crate) fn current(&self) -> Arc<C> {
-        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.0.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Keeps the current configuration if the files cannot be used. Logs either outcome.
-    pub(crate) fn reload(&self) {
-        let source = &self.source;
-        match (self.load)() {
+    /// Reloads the files for new connections, and logs the outcome. Files that cannot be used
+    /// change nothing.
+    pub fn reload(&self) {
+        let Shared { source, load, current } = &*self.0;
+        match load() {
             Ok(config) => {
-                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+                *current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
                 tracing::info!("reloaded the certificates of {source}");
             }
             Err(error) => {
@@ -44,6 +48,12 @@ impl<C> Reloadable<C> {
                 );
             }
         }
+    }
+}
+
+impl<C> Clone for Reloadable<C> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
     }
 }
 

@@ -1,55 +1,61 @@
 //! The server side.
 
 use crate::{
-    files::{self, FileError, Identity},
+    files::{FileError, Identity, IdentityFiles, PemFile},
     protocol::{VERSIONS, provider},
     reloadable::Reloadable,
 };
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{fmt::Write as _, path::PathBuf, sync::Arc};
 use tokio_rustls::{
     TlsAcceptor,
     rustls::{self, ServerConfig, server::WebPkiClientVerifier},
 };
 
 /// Accepts TLS connections.
-#[derive(Debug)]
-pub struct ServerTls(Reloadable<ServerConfig>);
+pub type ServerTls = Reloadable<ServerConfig>;
 
 impl ServerTls {
-    /// Presents `identity`. With `client_ca`, a PEM file, every client must present a certificate of
-    /// one of its CAs; a handshake without one fails. The settings are `PREFIX_CERT_FILE`,
-    /// `PREFIX_KEY_FILE` and `PREFIX_CLIENT_CA_FILE`, which log lines name.
-    /// `alpn` is the only protocol.
+    /// Loads the files that `PREFIX_CERT_FILE`, `PREFIX_KEY_FILE` and `PREFIX_CLIENT_CA_FILE` name, for a
+    /// listener that speaks only the protocol `alpn`. With a client CA, every client must present a
+    /// certificate of one of the CAs in it. `None` if none is set; an incomplete set is an error, because
+    /// without it the listener would serve plain text.
     pub fn load(
         prefix: &str,
-        identity: Identity,
+        certificate: Option<PathBuf>,
+        key: Option<PathBuf>,
         client_ca: Option<PathBuf>,
         alpn: &'static [u8],
-    ) -> Result<Self, FileError> {
-        let ca = client_ca.as_deref().map(|file| ("CLIENT_CA_FILE", file));
-        let source = files::describe(prefix, identity.files().into_iter().chain(ca));
-        Reloadable::load(source, move || config(&identity, client_ca.as_deref(), alpn)).map(Self)
-    }
-
-    /// Reloads the files for new connections, and logs the outcome. Files that cannot be used
-    /// change nothing.
-    pub fn reload(&self) {
-        self.0.reload();
+    ) -> Result<Option<Self>, FileError> {
+        let missing = |name: &str, because: &str| {
+            let problem = format!("is required, because {prefix}_{because}_FILE is set");
+            Err(FileError { setting: format!("{prefix}_{name}_FILE"), problem })
+        };
+        let identity = match (certificate, key) {
+            (Some(certificate), Some(key)) => Identity { certificate, key },
+            (Some(_), None) => return missing("KEY", "CERT"),
+            (None, Some(_)) => return missing("CERT", "KEY"),
+            (None, None) if client_ca.is_some() => return missing("CERT", "CLIENT_CA"),
+            (None, None) => return Ok(None),
+        };
+        let identity = IdentityFiles::new(prefix, identity);
+        let ca = client_ca.map(|path| PemFile::new(prefix, "CLIENT_CA_FILE", path));
+        let mut source = format!("{} {}", identity.certificate, identity.key);
+        if let Some(ca) = &ca {
+            let _ = write!(source, " {ca}");
+        }
+        Self::new(source, move || config(&identity, ca.as_ref(), alpn)).map(Some)
     }
 
     /// The acceptor for the next connection.
     #[must_use]
     pub fn acceptor(&self) -> TlsAcceptor {
-        self.0.current().into()
+        self.current().into()
     }
 }
 
 fn config(
-    identity: &Identity,
-    client_ca: Option<&Path>,
+    identity: &IdentityFiles,
+    client_ca: Option<&PemFile>,
     alpn: &'static [u8],
 ) -> Result<ServerConfig, FileError> {
     let (chain, key) = identity.read()?;
@@ -58,11 +64,11 @@ fn config(
         .with_protocol_versions(VERSIONS)
         .map_err(unusable)?;
     let builder = match client_ca {
-        Some(path) => {
-            let trusted = Arc::new(files::read_ca_bundle(path)?);
+        Some(ca) => {
+            let trusted = Arc::new(ca.authorities()?);
             let verifier = WebPkiClientVerifier::builder_with_provider(trusted, provider())
                 .build()
-                .map_err(|error| FileError::unusable_ca_bundle(path, &error))?;
+                .map_err(|error| ca.error(&format!("cannot be used: {error}")))?;
             builder.with_client_cert_verifier(verifier)
         }
         None => builder.with_no_client_auth(),

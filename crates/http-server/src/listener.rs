@@ -32,7 +32,7 @@ pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
-    tls: Option<Arc<ServerTls>>,
+    tls: Option<ServerTls>,
     permits: Arc<Semaphore>,
     per_address: Option<AddressLimit>,
     /// Accepted, and waits for room.
@@ -60,7 +60,7 @@ struct Newcomer {
 #[derive(Debug)]
 pub struct Accepted {
     stream: TcpStream,
-    tls: Option<Arc<ServerTls>>,
+    tls: Option<ServerTls>,
     /// The address of the peer.
     pub peer: SocketAddr,
     /// Held as long as the connection.
@@ -124,7 +124,7 @@ impl Listener {
 
     /// Requires TLS, if `tls` is given.
     #[must_use]
-    pub fn with_tls(self, tls: Option<Arc<ServerTls>>) -> Self {
+    pub fn with_tls(self, tls: Option<ServerTls>) -> Self {
         Self { tls, ..self }
     }
 

@@ -3,8 +3,7 @@
 //! Starting: [`program`] (commands, runtime, telemetry, signals), `outcome` (exit codes), [`notice`]
 //! (what a start prints), `command_line` and [`settings`] (flags and environment through clap),
 //! [`doctor`] (the steps of a start, checked), [`secret`] (`NAME` or `NAME_FILE`), [`private_folder`] (folders of secrets), [`cidr_set`] (trusted networks),
-//! [`bind_address`] (where to listen), [`tls_files`] (settings of TLS), [`descriptors`] (how many files
-//! it may open).
+//! [`bind_address`] (where to listen), [`descriptors`] (how many files it may open).
 //!
 //! Running: [`shutdown`] (lame duck, then drain), [`reload_signal`] (SIGHUP), [`healthcheck`] (probes
 //! `/readyz` from within a container).
@@ -25,4 +24,3 @@ pub mod reload_signal;
 pub mod secret;
 pub mod settings;
 pub mod shutdown;
-pub mod tls_files;

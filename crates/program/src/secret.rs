@@ -1,6 +1,7 @@
 //! Secrets from the environment (`NAME`) or from a file (`NAME_FILE`).
 
 use crate::settings::SettingError;
+use rolegate_grpc_tls::explain;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     fs,
@@ -11,8 +12,8 @@ use std::{
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-/// In bytes. A larger file is not a secret but a mistake, such as a wrong path or a device.
-const MAX_FILE_SIZE: u64 = 64 * 1024;
+/// Far more than a list of secrets.
+const MAX_FILE_KIB: u64 = 64;
 
 /// Parses a secret, as a `value_parser` of clap. Infallible, so that clap never quotes the value.
 #[must_use]
@@ -81,8 +82,10 @@ impl SecretSource {
     pub fn read(&self) -> Result<SecretString, SettingError> {
         match &self.location {
             SecretLocation::Value(value) => Ok(value.clone()),
-            SecretLocation::File(path) => read_file(path)
-                .map_err(|error| SettingError::new(self.variable.as_str(), explain(path, &error))),
+            SecretLocation::File(path) => read_file(path).map_err(|error| {
+                let problem = format!("{} {}", path.display(), explain(&error));
+                SettingError::new(self.variable.as_str(), problem)
+            }),
         }
     }
 
@@ -109,11 +112,8 @@ pub fn read(
 
 /// Reads a secret file, without one trailing newline.
 pub fn read_file(path: &Path) -> io::Result<SecretString> {
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() || metadata.len() > MAX_FILE_SIZE {
-        return Err(io::Error::other("is not a file of at most 64 KiB"));
-    }
-    let text = Zeroizing::new(fs::read_to_string(path)?);
+    let text = String::from_utf8(rolegate_grpc_tls::read_file(path, MAX_FILE_KIB)?);
+    let text = Zeroizing::new(text.map_err(|_| io::ErrorKind::InvalidData)?);
     Ok(SecretString::from(text.strip_suffix('\n').unwrap_or(&text)))
 }
 
@@ -150,16 +150,6 @@ fn write_beside(path: &Path, secret: &SecretString) -> io::Result<NamedTempFile>
     writeln!(file, "{}", secret.expose_secret())?;
     file.as_file().sync_all()?;
     Ok(file)
-}
-
-fn explain(path: &Path, error: &io::Error) -> String {
-    let path = path.display();
-    match error.kind() {
-        io::ErrorKind::NotFound => format!("{path} does not exist"),
-        io::ErrorKind::PermissionDenied => format!("{path} is not readable by this user"),
-        io::ErrorKind::InvalidData => format!("{path} is not valid UTF-8"),
-        _ => format!("{path} cannot be read: {error}"),
-    }
 }
 
 #[cfg(test)]

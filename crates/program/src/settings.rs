@@ -2,6 +2,7 @@
 //! names the variable, and exit 64.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use rolegate_grpc_tls::FileError;
 use std::{fmt::Display, net::SocketAddr, str::FromStr};
 
 /// An invalid setting, as one line: the variable, the problem and what is valid. Never contains the
@@ -17,6 +18,12 @@ impl SettingError {
     /// `variable` is the name in the environment.
     pub fn new(variable: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { variable: variable.into(), problem: problem.into() }
+    }
+}
+
+impl From<FileError> for SettingError {
+    fn from(error: FileError) -> Self {
+        Self::new(&*error.setting, error.to_string())
     }
 }
 

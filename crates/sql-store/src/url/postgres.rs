@@ -1,12 +1,13 @@
 //! `postgres://` URLs. sqlx parses them; this module rejects what sqlx silently ignores.
 
+use rolegate_grpc_tls::{explain, read_file};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
-use std::{borrow::Cow, fs, io, path::Path, str::FromStr};
+use std::{borrow::Cow, path::Path, str::FromStr};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use url::Url;
 
-/// Far more than a certificate chain; a larger file is a mistake, such as a device.
-const MAX_FILE_SIZE: u64 = 1024 * 1024;
+/// Far more than a certificate chain.
+const MAX_FILE_KIB: u64 = 1024;
 
 /// The parameters that sqlx reads, as libpq names them.
 const PARAMETERS: [&str; 13] = [
@@ -132,29 +133,15 @@ fn parse_one(url: &str, is_one_of_several: bool) -> Result<PgConnectOptions, Pro
             "sslkey" => |pem| PrivateKeyDer::from_pem_slice(pem).is_ok(),
             _ => continue,
         };
-        let problem = match read(Path::new(&*value)) {
+        // sqlx reads the files at each connect, where a missing file looks like an unavailable server.
+        let problem = match read_file(Path::new(&*value), MAX_FILE_KIB) {
             Ok(pem) if is_valid(&pem) => continue,
             Ok(_) => "contains no valid PEM of its kind".to_owned(),
-            Err(problem) => problem,
+            Err(error) => explain(&error),
         };
         return Err(format!("{name}: {value} {problem}").into());
     }
     Ok(options)
-}
-
-/// sqlx reads the files at each connect, where a missing file looks like an unavailable server.
-fn read(file: &Path) -> Result<Vec<u8>, String> {
-    let read = fs::metadata(file).and_then(|metadata| {
-        if !metadata.is_file() || metadata.len() > MAX_FILE_SIZE {
-            return Err(io::Error::other("is not a file of at most 1 MiB"));
-        }
-        fs::read(file)
-    });
-    read.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "does not exist".to_owned(),
-        io::ErrorKind::PermissionDenied => "is not readable by this user".to_owned(),
-        _ => format!("cannot be read: {error}"),
-    })
 }
 
 fn has_certificates(pem: &[u8]) -> bool {
