@@ -1,24 +1,21 @@
 //! `user import`.
 
-mod batch;
-mod lines;
+mod reader;
 mod report;
 
 use super::{operator::Operator, user_line::LineReader};
 use crate::{
     host::failed,
-    password::{HashRules, Peppers},
+    password::HashRules,
     settings::ServiceSettings,
     store::{Import, StoreError, Transfer, UserRecord},
     user::REVOCATION_LEAD_SECONDS,
 };
-use batch::{Batch, BatchReader};
 use clap::Args;
-use lines::Lines;
+use reader::{Batch, Reader};
 use report::Report;
 use rolegate_program::program::Failure;
 use rolegate_sql_store::DatabaseTarget;
-use rolegate_telemetry::audit_line;
 use secrecy::ExposeSecret;
 use std::{
     collections::{HashMap, HashSet},
@@ -57,10 +54,7 @@ struct Importer<'o> {
     operator: &'o Operator,
     arguments: &'o ImportArguments,
     transfer: Transfer,
-    peppers: Peppers,
-    /// Unix seconds.
-    revocation_time: i64,
-    rules: HashRules,
+    format: LineReader,
     /// As it was before the import: up to this id, users may have had it who are deleted.
     highest_id: i64,
 }
@@ -71,7 +65,7 @@ pub(super) async fn run(
     settings: &ServiceSettings,
 ) -> Result<(), Failure> {
     let twice = !arguments.dry_run && !arguments.continue_;
-    let lines = Lines::open(&arguments.file, twice).await?;
+    let reader = Reader::open(&arguments.file, twice).await?;
     let peppers = settings.peppers()?;
     let ImportArguments { accept_slow_hashes: slow, accept_weak_hashes: weak, .. } = *arguments;
     let rules = HashRules::new(settings.bcrypt_cost, slow, weak);
@@ -80,12 +74,12 @@ pub(super) async fn run(
     let revocation_time = revocation_time.try_into().unwrap_or(i64::MAX);
     let highest_id =
         if arguments.reuse_ids { 0 } else { transfer.highest_id().await.map_err(failed)? };
-    let importer =
-        Importer { operator, arguments, transfer, peppers, revocation_time, rules, highest_id };
+    let format = LineReader { peppers, rules, revocation_time };
+    let importer = Importer { operator, arguments, transfer, format, highest_id };
     let outcome = if arguments.continue_ {
-        importer.good_lines(lines).await
+        importer.good_lines(reader).await
     } else {
-        importer.all_or_nothing(lines).await
+        importer.all_or_nothing(reader).await
     };
     importer.transfer.close().await;
     outcome
@@ -94,11 +88,10 @@ pub(super) async fn run(
 impl Importer<'_> {
     /// Checks every line before the first is inserted, so that the transaction is short and never waits
     /// for the input.
-    async fn all_or_nothing(&self, mut lines: Lines) -> Result<(), Failure> {
-        let mut report = Report::new("Checking", lines.length);
-        let mut reader = self.reader(true);
+    async fn all_or_nothing(&self, mut reader: Reader) -> Result<(), Failure> {
+        let mut report = Report::default();
         let mut free = 0;
-        while let Some(mut batch) = reader.next(&mut lines, &mut report).await? {
+        while let Some(mut batch) = reader.next(&self.format, &mut report).await? {
             self.keep_free(&mut batch, &mut report).await?;
             free += batch.len();
             for (_, user) in &batch {
@@ -111,18 +104,13 @@ impl Importer<'_> {
             return Err(Failure::Other(problem.into()));
         }
         if self.arguments.dry_run {
-            let skipped = report.skipped;
-            report.print_counts(format!(
-                "{free} users can be imported, {skipped} are skipped because they exist."
-            ));
+            report.finish_dry_run(free);
             return Ok(());
         }
-        drop(report);
-        let mut lines = lines.rewind().await.map_err(failed)?;
-        let mut report = Report::new("Importing", lines.length);
-        let mut reader = self.reader(false);
+        reader.rewind().await.map_err(failed)?;
+        let mut report = Report::default();
         let mut import = self.transfer.import().await.map_err(failed)?;
-        while let Some(mut batch) = reader.next(&mut lines, &mut report).await? {
+        while let Some(mut batch) = reader.next(&self.format, &mut report).await? {
             if self.arguments.skip_existing {
                 self.keep_free(&mut batch, &mut report).await?;
             }
@@ -133,28 +121,27 @@ impl Importer<'_> {
             }
         }
         import.commit().await.map_err(failed)?;
-        finish(&report);
+        report.finish();
         Ok(())
     }
 
     /// Imports what it can, batch by batch.
-    async fn good_lines(&self, mut lines: Lines) -> Result<(), Failure> {
-        let mut report = Report::new("Importing", lines.length);
-        let mut reader = self.reader(true);
-        let outcome = async {
-            while let Some(mut batch) = reader.next(&mut lines, &mut report).await? {
+    async fn good_lines(&self, mut reader: Reader) -> Result<(), Failure> {
+        let mut report = Report::default();
+        let imported = async {
+            while let Some(mut batch) = reader.next(&self.format, &mut report).await? {
                 self.keep_free(&mut batch, &mut report).await?;
                 let began = Instant::now();
                 let mut import = self.transfer.import().await.map_err(failed)?;
                 let before = (report.imported, report.hashes);
-                let written = insert(&mut import, batch, &mut report).await;
-                let written = match written {
-                    Ok(()) => import.commit().await,
-                    Err(error) => Err(error),
+                let written = async {
+                    insert(&mut import, batch, &mut report).await?;
+                    import.commit().await
                 };
-                written
-                    .inspect_err(|_| (report.imported, report.hashes) = before)
-                    .map_err(failed)?;
+                if let Err(error) = written.await {
+                    (report.imported, report.hashes) = before;
+                    return Err(failed(error));
+                }
                 if matches!(self.operator.database.target(), DatabaseTarget::Sqlite(_)) {
                     // One writer at a time: the service gets as much time as the import.
                     tokio::time::sleep(began.elapsed()).await;
@@ -162,20 +149,14 @@ impl Importer<'_> {
             }
             Ok(())
         };
-        let outcome: Result<_, Failure> = outcome.await;
+        let outcome = imported.await;
         report.print_rest();
-        finish(&report);
-        outcome?;
+        report.finish();
         match report.bad {
+            _ if outcome.is_err() => outcome,
             0 => Ok(()),
             bad => Err(Failure::Incomplete(format!("{bad} bad lines were not imported"))),
         }
-    }
-
-    fn reader(&self, warns: bool) -> BatchReader<'_> {
-        let revocation_time = self.revocation_time;
-        let reader = LineReader { peppers: &self.peppers, rules: self.rules, revocation_time };
-        BatchReader::new(reader, warns)
     }
 
     /// Keeps the users whose names and ids are free.
@@ -230,13 +211,6 @@ async fn insert(
         }
     }
     Ok(())
-}
-
-fn finish(report: &Report) {
-    let Report { imported, skipped, bad, .. } = report;
-    audit_line!("users_imported", count = imported, skipped, bad_lines = bad, by = "operator");
-    let first = "skipped because they exist";
-    report.print_counts(format!("{imported} imported, {skipped} {first}, {bad} bad lines."));
 }
 
 #[cfg(test)]

@@ -33,14 +33,14 @@ const FIELDS: [&str; 7] = [
 ];
 
 /// What an import needs to know to read a line.
-pub(super) struct LineReader<'s> {
-    pub(super) peppers: &'s Peppers,
+pub(super) struct LineReader {
+    pub(super) peppers: Peppers,
     pub(super) rules: HashRules,
     /// Unix seconds: revokes the tokens of an id that may have had another user.
     pub(super) revocation_time: i64,
 }
 
-impl LineReader<'_> {
+impl LineReader {
     /// The user of a line, or what is wrong with it. Quotes nothing of it, which could be a hash.
     pub(super) fn read(&self, line: &[u8]) -> Result<UserRecord, String> {
         // Editors on Windows begin a file with a byte order mark.
@@ -145,13 +145,8 @@ pub(super) struct UserLine<'u> {
     role: &'static str,
     disabled: bool,
     tokens_not_before: u64,
-    #[serde(skip_serializing_if = "is_zero")]
-    tokens_marked_until: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens_marked_until: Option<u64>,
 }
 
 impl<'u> UserLine<'u> {
@@ -165,7 +160,7 @@ impl<'u> UserLine<'u> {
             role: user.role.as_str(),
             disabled: user.disabled,
             tokens_not_before: user.tokens_not_before,
-            tokens_marked_until: user.tokens_marked_until,
+            tokens_marked_until: Some(user.tokens_marked_until).filter(|end| *end > 0),
         }
     }
 }

@@ -1,14 +1,15 @@
 //! What an import tells the operator.
 
 use crate::password::HashCounts;
-use indicatif::{ProgressBar, ProgressStyle};
 use rolegate_program::program::print;
+use rolegate_telemetry::audit_line;
 use std::io::{self, Write};
 
 /// Lines with the same reason or warning that are printed, where only their number is of use.
 const MAX_ALIKE: u64 = 20;
 
-/// Counts, bad lines on stderr, and progress there if it is a terminal.
+/// Counts, and bad lines on stderr.
+#[derive(Default)]
 pub(super) struct Report {
     pub(super) imported: u64,
     /// Users that exist.
@@ -20,27 +21,13 @@ pub(super) struct Report {
     existing: u64,
     /// Users whose names differ from those of earlier lines in case only.
     similar: u64,
-    bar: ProgressBar,
 }
 
 impl Report {
-    /// `length` is that of the input in bytes, if it is known.
-    pub(super) fn new(step: &'static str, length: Option<u64>) -> Self {
-        let (bar, form) = match length {
-            Some(length) => (ProgressBar::new(length), "{msg} {wide_bar} {percent}% {eta}"),
-            None => (ProgressBar::no_length(), "{msg} {bytes}"),
-        };
-        let style = ProgressStyle::with_template(form);
-        let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        let (imported, skipped, bad, existing, similar) = (0, 0, 0, 0, 0);
-        let (hashes, bar) = (HashCounts::default(), bar.with_message(step));
-        Self { imported, skipped, bad, hashes, existing, similar, bar }
-    }
-
     /// The reason must not quote the hash.
     pub(super) fn bad_line(&mut self, number: u64, reason: &str) {
         self.bad += 1;
-        self.print(&format!("line {number}: {reason}"));
+        print_error(&format!("line {number}: {reason}"));
     }
 
     /// A bad line, because the user exists. An import that is repeated has nothing but those.
@@ -57,44 +44,48 @@ impl Report {
     pub(super) fn similar_username(&mut self, number: u64, username: &str) {
         self.similar += 1;
         if self.similar <= MAX_ALIKE {
-            self.print(&format!("line {number}: warning: {username:?} differs in case only"));
+            print_error(&format!("line {number}: warning: {username:?} differs in case only"));
         }
     }
 
     /// What was not printed for each line.
     pub(super) fn print_rest(&self) {
-        if self.existing > 0 {
-            let existing = self.existing;
-            self.print(&format!("{existing} users exist already; --skip-existing skips them"));
+        let Self { existing, similar, .. } = self;
+        if *existing > 0 {
+            print_error(&format!("{existing} users exist already; --skip-existing skips them"));
         }
-        if self.similar > 0 {
-            self.print(&format!(
-                "warning: {} usernames differ from those of earlier lines in case only; they are \
-                 different users",
-                self.similar
+        if *similar > 0 {
+            print_error(&format!(
+                "warning: {similar} usernames differ from those of earlier lines in case only; they \
+                 are different users"
             ));
         }
     }
 
-    fn print(&self, text: &str) {
-        self.bar.suspend(|| {
-            let _ = writeln!(io::stderr(), "{text}");
-        });
+    /// Says how many users could be imported.
+    pub(super) fn finish_dry_run(&self, free: usize) {
+        let skipped = self.skipped;
+        self.print_counts(format!(
+            "{free} users can be imported, {skipped} are skipped because they exist."
+        ));
     }
 
-    pub(super) fn read_to(&self, position: u64) {
-        self.bar.set_position(position);
+    /// Says what was done, also in the audit log.
+    pub(super) fn finish(&self) {
+        let Self { imported, skipped, bad, .. } = self;
+        audit_line!("users_imported", count = imported, skipped, bad_lines = bad, by = "operator");
+        self.print_counts(format!(
+            "{imported} imported, {skipped} skipped because they exist, {bad} bad lines."
+        ));
     }
 
     /// Prints `first`, and what the operator should know of the hashes.
-    pub(super) fn print_counts(&self, first: String) {
+    fn print_counts(&self, first: String) {
         let lines: Vec<_> = [first].into_iter().chain(self.hashes.sentences()).collect();
         print(&lines.join("\n"));
     }
 }
 
-impl Drop for Report {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
+fn print_error(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }

@@ -10,9 +10,8 @@ use serde_json::json;
 const HASH: &str = "$2b$05$YaQ3M.2V9WMtoWprPyr4J.Wm9MSwt6/mER48c5Lbgp269iVDbuery";
 
 fn read(line: &str) -> Result<UserRecord, String> {
-    let peppers = Peppers::default();
-    let rules = HashRules::new(12, false, true);
-    LineReader { peppers: &peppers, rules, revocation_time: 1000 }.read(line.as_bytes())
+    let (peppers, rules) = (Peppers::default(), HashRules::new(12, false, true));
+    LineReader { peppers, rules, revocation_time: 1000 }.read(line.as_bytes())
 }
 
 #[test]

@@ -1,0 +1,187 @@
+//! The users of a file or a pipe, which can be read twice, and what is wrong with the other lines.
+
+use super::{super::user_line::LineReader, report::Report};
+use crate::{host::failed, store::UserRecord};
+use rolegate_program::{program::Failure, settings::SettingError};
+use std::{
+    collections::HashSet,
+    hash::{BuildHasher, RandomState},
+    io,
+    os::fd::AsFd,
+    path::Path,
+};
+use tokio::{
+    fs::File,
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, BufReader},
+};
+
+/// Far more than a user needs.
+const MAX_LINE_BYTES: usize = 16 * 1024;
+const BUFFER_BYTES: usize = 256 * 1024;
+/// Lines in one statement and, with `--continue`, in one transaction.
+const MAX_LINES: usize = 1000;
+
+/// Reads users and refuses those that an earlier line names. Remembers 16 bytes of each.
+pub(super) struct Reader {
+    input: BufReader<File>,
+    /// Of the first line, where the input can be read again.
+    start: Option<u64>,
+    line: Vec<u8>,
+    /// That of the first line is 1.
+    number: u64,
+    names: HashSet<u64>,
+    /// `None` in the second reading, which repeats no warning.
+    names_in_lower_case: Option<HashSet<u64>>,
+    ids: HashSet<i64>,
+    digest: RandomState,
+}
+
+/// Users with the numbers of their lines.
+pub(super) type Batch = Vec<(u64, UserRecord)>;
+
+impl Reader {
+    /// Opens a file, or `-` for standard input. With `twice`, a pipe is copied to an unnamed file first,
+    /// which no other process can open.
+    pub(super) async fn open(path: &Path, twice: bool) -> Result<Self, SettingError> {
+        let mut file = open(path)
+            .await
+            .map_err(|error| SettingError::new("FILE", format!("cannot be read: {error}")))?;
+        let mut start = file.stream_position().await.ok();
+        if twice && start.is_none() {
+            (file, start) = (copy(file).await.map_err(|error| {
+                let problem = "needs a temporary file to be read twice; save it and name it, or use \
+                               --continue";
+                SettingError::new("FILE", format!("{problem}: {error}"))
+            })?, Some(0));
+        }
+        Ok(Self {
+            input: BufReader::with_capacity(BUFFER_BYTES, file),
+            start,
+            line: Vec::new(),
+            number: 0,
+            names: HashSet::new(),
+            names_in_lower_case: Some(HashSet::new()),
+            ids: HashSet::new(),
+            digest: RandomState::new(),
+        })
+    }
+
+    /// Begins the second reading.
+    pub(super) async fn rewind(&mut self) -> io::Result<()> {
+        let start = self.start.ok_or(io::ErrorKind::NotSeekable)?;
+        self.input.seek(io::SeekFrom::Start(start)).await?;
+        (self.number, self.names_in_lower_case) = (0, None);
+        self.names.clear();
+        self.ids.clear();
+        Ok(())
+    }
+
+    /// The next users; `None` at the end.
+    pub(super) async fn next(
+        &mut self,
+        format: &LineReader,
+        report: &mut Report,
+    ) -> Result<Option<Batch>, Failure> {
+        let mut batch = Vec::new();
+        for count in 0..MAX_LINES {
+            if !self.next_line().await.map_err(failed)? {
+                return Ok((count > 0).then_some(batch));
+            }
+            match self.user(format) {
+                Ok(user) => {
+                    if let Some(names) = &mut self.names_in_lower_case
+                        && !names.insert(self.digest.hash_one(user.username.to_lowercase()))
+                    {
+                        report.similar_username(self.number, &user.username);
+                    }
+                    batch.push((self.number, user));
+                }
+                Err(reason) => report.bad_line(self.number, &reason),
+            }
+        }
+        Ok(Some(batch))
+    }
+
+    /// The user of this line.
+    fn user(&mut self, format: &LineReader) -> Result<UserRecord, String> {
+        if self.line.len() > MAX_LINE_BYTES {
+            return Err("has more than 16 KiB".to_owned());
+        }
+        let user = format.read(self.line.trim_ascii())?;
+        if !self.names.insert(self.digest.hash_one(&user.username)) {
+            return Err("has the username of an earlier line".to_owned());
+        }
+        if user.id.is_some_and(|id| !self.ids.insert(id)) {
+            return Err("has the id of an earlier line".to_owned());
+        }
+        Ok(user)
+    }
+
+    /// Reads the next line that is not blank, or so much of a long one that it is too long; `false` at
+    /// the end.
+    async fn next_line(&mut self) -> io::Result<bool> {
+        loop {
+            self.line.clear();
+            loop {
+                let mut piece = (&mut self.input).take(MAX_LINE_BYTES as u64);
+                let read = piece.read_until(b'\n', &mut self.line).await?;
+                let is_complete = read == 0 || self.line.ends_with(b"\n");
+                self.line.truncate(MAX_LINE_BYTES + 1);
+                if is_complete {
+                    break;
+                }
+            }
+            self.number += 1;
+            if self.line.is_empty() || !self.line.trim_ascii().is_empty() {
+                return Ok(!self.line.is_empty());
+            }
+        }
+    }
+}
+
+async fn open(path: &Path) -> io::Result<File> {
+    if path == Path::new("-") {
+        let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+        return Ok(File::from_std(stdin.into()));
+    }
+    let file = File::open(path).await?;
+    if file.metadata().await?.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { Ok(file) }
+}
+
+async fn copy(pipe: File) -> io::Result<File> {
+    let mut copy = File::from_std(tempfile::tempfile()?);
+    tokio::io::copy_buf(&mut BufReader::with_capacity(BUFFER_BYTES, pipe), &mut copy).await?;
+    copy.rewind().await?;
+    Ok(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_LINE_BYTES, Reader};
+    use std::{io::Write as _, os::fd::AsRawFd as _, path::Path};
+
+    async fn all(reader: &mut Reader) -> Vec<(u64, usize)> {
+        let mut found = Vec::new();
+        while reader.next_line().await.expect("read") {
+            found.push((reader.number, reader.line.trim_ascii().len()));
+        }
+        found
+    }
+
+    #[tokio::test]
+    async fn lines_are_numbered_and_a_pipe_is_read_twice() {
+        let long = "x".repeat(MAX_LINE_BYTES * 40);
+        let input = format!("a\r\n\n{long}\nb\n{}\n  \nend", "y".repeat(MAX_LINE_BYTES - 1));
+        let (pipe, mut writer) = std::io::pipe().expect("a pipe");
+        let writing = tokio::task::spawn_blocking(move || writer.write_all(input.as_bytes()));
+        let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
+        let mut reader = Reader::open(Path::new(&path), true).await.expect("opened");
+        writing.await.expect("no panic").expect("written");
+        let first = all(&mut reader).await;
+        let too_long = MAX_LINE_BYTES + 1;
+        let expected = [(1, 1), (3, too_long), (4, 1), (5, MAX_LINE_BYTES - 1), (7, 3)];
+        assert_eq!(first, expected);
+        reader.rewind().await.expect("rewound");
+        assert_eq!(all(&mut reader).await, first);
+    }
+}
