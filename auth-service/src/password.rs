@@ -3,8 +3,8 @@
 //! - `validation`: the rules of a password.
 //! - `blocklist`: passwords that everybody knows.
 //! - `hasher`: hashes and verifies on the threads of `rolegate_bcrypt_lanes`.
-//! - `foreign_hash`: hashes of other systems; `foreign_checks`: runs their checks; `importable`: those that may come into the database.
-//! - `pepper`: secrets outside the database that go into hashes; `wordpress`: its hashes of bcrypt.
+//! - `foreign_hash`: hashes of other systems; `foreign_checks`: runs their checks; `importable`: those that may come into the database; `rejection`: why others may not.
+//! - `pepper`: what goes into bcrypt, with secrets outside the database.
 //! - `credential_cache`: successful checks of HTTP Basic.
 
 mod blocklist;
@@ -14,15 +14,13 @@ mod foreign_hash;
 mod hasher;
 mod importable;
 mod pepper;
+mod rejection;
 mod validation;
-mod wordpress;
 
 pub use blocklist::BlocklistFile;
 pub(crate) use credential_cache::{CacheKey, CredentialCache};
-pub use foreign_hash::ForeignHashError;
-pub use hasher::{HashError, Hasher, HasherError, Verification};
-pub(crate) use importable::{HashCounts, NO_PASSWORD};
-pub use importable::{HashRejection, HashRules};
+pub use hasher::{HashError, Hasher, Verification};
+pub(crate) use importable::{HashCounts, HashRules, NO_PASSWORD};
 pub use pepper::{Peppers, UnknownPepper};
 pub use validation::{
     MAX_PASSWORD_BYTES, Password, PasswordError, PasswordRules, PresentedPassword,

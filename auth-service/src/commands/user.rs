@@ -3,12 +3,10 @@
 
 mod change;
 mod create_key;
-mod export;
 mod import;
-mod list;
+mod new_password;
 mod operator;
-mod password;
-mod password_input;
+mod show;
 mod user_line;
 
 use crate::settings::ServiceSettings;
@@ -94,10 +92,10 @@ pub async fn run(
     let outcome = match command {
         UserCommand::Create { username, role, new_password_file } => {
             let file = new_password_file.as_deref();
-            password::create(&operator, &username, role, file, settings).await
+            change::create(&operator, &username, role, file, settings).await
         }
-        UserCommand::List => list::all(&operator).await,
-        UserCommand::Show(name) => list::one(&operator, &name.username).await,
+        UserCommand::List => show::list(&operator).await,
+        UserCommand::Show(name) => show::show(&operator, &name.username).await,
         UserCommand::Disable(name) => change::set_disabled(&operator, &name.username, true).await,
         UserCommand::Enable(name) => change::set_disabled(&operator, &name.username, false).await,
         UserCommand::Delete { username, yes } => change::delete(&operator, &username, yes).await,
@@ -106,12 +104,12 @@ pub async fn run(
         }
         UserCommand::ResetPassword { username, new_password_file } => {
             let file = new_password_file.as_deref();
-            password::reset(&operator, &username, file, settings).await
+            change::reset_password(&operator, &username, file, settings).await
         }
         UserCommand::RevokeTokens(name) => change::revoke_tokens(&operator, &name.username).await,
         UserCommand::CreateKey(new) => create_key::run(&operator, new).await,
         UserCommand::Import(arguments) => import::run(&operator, &arguments, settings).await,
-        UserCommand::Export => export::run(&operator).await,
+        UserCommand::Export => show::export(&operator).await,
     };
     operator.store.close().await;
     outcome

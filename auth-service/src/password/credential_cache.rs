@@ -27,7 +27,8 @@ const IN_FLIGHT_TTL: Duration = Duration::from_mins(1);
 /// Successful checks, and the checks in progress. Clones share both.
 #[derive(Clone)]
 pub(crate) struct CredentialCache {
-    secret: Arc<CacheSecret>,
+    /// One block of the hash, which HMAC uses unchanged.
+    secret: Arc<Zeroizing<[u8; 64]>>,
     /// With the minute of the last audit line; `None` when caching is off.
     entries: Option<Cache<CacheKey, Arc<AtomicU64>>>,
     started: Instant,
@@ -46,15 +47,18 @@ impl CredentialCache {
     pub(crate) fn new(ttl: Duration) -> Result<Self, getrandom::Error> {
         let cache = || Cache::builder().max_capacity(MAX_ENTRIES).time_to_live(ttl).build();
         let in_flight = Cache::builder().max_capacity(MAX_IN_FLIGHT).time_to_live(IN_FLIGHT_TTL);
+        let mut secret = Zeroizing::new([0; 64]);
+        getrandom::fill(&mut *secret)?;
         Ok(Self {
-            secret: Arc::new(CacheSecret::random()?),
+            secret: Arc::new(secret),
             entries: (!ttl.is_zero()).then(cache),
             started: Instant::now(),
             in_flight: in_flight.build(),
         })
     }
 
-    /// The key of a check. `stored` is `None` for an unknown username.
+    /// The key of a check: HMAC-SHA-256 (RFC 2104) over the parts, each after its length, so that different
+    /// parts never give the same input. `stored` is `None` for an unknown username.
     pub(crate) fn key(
         &self,
         username: &str,
@@ -62,7 +66,18 @@ impl CredentialCache {
         password: &str,
         client: IpAddr,
     ) -> CacheKey {
-        self.secret.key(username, stored, password, client)
+        let mut mac = Hmac::<Sha256>::new(&(**self.secret).into());
+        match client {
+            IpAddr::V4(v4) => mac.update(&v4.to_ipv6_mapped().octets()),
+            IpAddr::V6(v6) => mac.update(&v6.octets()),
+        }
+        for part in [Some(username), stored, Some(password)] {
+            mac.update(&[u8::from(part.is_some())]);
+            let part = part.unwrap_or_default();
+            mac.update(&part.len().to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        CacheKey(mac.finalize().into_bytes().into())
     }
 
     /// Whether this check succeeded within the TTL. The deadline of the request stands for the time.
@@ -111,40 +126,6 @@ impl CredentialCache {
 /// Identifies a username, a stored hash, a password and a client; reveals nothing without the secret.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CacheKey([u8; 32]);
-
-/// The random secret of this process: one block of the hash, which HMAC uses unchanged.
-struct CacheSecret(Zeroizing<[u8; 64]>);
-
-impl CacheSecret {
-    fn random() -> Result<Self, getrandom::Error> {
-        let mut secret = Zeroizing::new([0; 64]);
-        getrandom::fill(&mut *secret)?;
-        Ok(Self(secret))
-    }
-
-    /// HMAC-SHA-256 (RFC 2104) over the parts, each after its length, so that different parts never
-    /// give the same input.
-    fn key(
-        &self,
-        username: &str,
-        stored: Option<&str>,
-        password: &str,
-        client: IpAddr,
-    ) -> CacheKey {
-        let mut mac = Hmac::<Sha256>::new(&(*self.0).into());
-        match client {
-            IpAddr::V4(v4) => mac.update(&v4.to_ipv6_mapped().octets()),
-            IpAddr::V6(v6) => mac.update(&v6.octets()),
-        }
-        for part in [Some(username), stored, Some(password)] {
-            mac.update(&[u8::from(part.is_some())]);
-            let part = part.unwrap_or_default();
-            mac.update(&part.len().to_be_bytes());
-            mac.update(part.as_bytes());
-        }
-        CacheKey(mac.finalize().into_bytes().into())
-    }
-}
 
 #[cfg(test)]
 mod tests;

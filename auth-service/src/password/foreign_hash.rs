@@ -2,13 +2,12 @@
 //! import, and a successful login replaces each by bcrypt.
 
 mod cost;
-mod error;
 mod pbkdf2;
 mod translation;
 
-pub use error::ForeignHashError;
 pub(super) use translation::translate;
 
+use super::rejection::HashRejection;
 use argon2::Argon2;
 use cost::Cost;
 use password_hash::{PasswordVerifier, phc::PasswordHash};
@@ -39,7 +38,7 @@ enum Algorithm {
 
 impl ForeignHash {
     /// Parses a hash and checks that it needs no more than the engine gives one check.
-    pub(super) fn parse(text: &str) -> Result<Self, ForeignHashError> {
+    pub(super) fn parse(text: &str) -> Result<Self, HashRejection> {
         let normalized = text.strip_prefix(NORMALIZED);
         let (text, is_normalized) = (normalized.unwrap_or(text), normalized.is_some());
         let (algorithm, cost) = if let Some(hash) = Pbkdf2::parse(text) {
@@ -47,15 +46,15 @@ impl ForeignHash {
             let cost = cost::pbkdf2(&hash)?;
             (Algorithm::Pbkdf2(hash), cost)
         } else if text.starts_with("$argon2") {
-            let hash = phc(text).ok_or(ForeignHashError::Malformed("argon2"))?;
+            let hash = phc(text).ok_or(HashRejection::Malformed("argon2"))?;
             let cost = cost::argon2(&hash)?;
             (Algorithm::Argon2(hash), cost)
         } else if text.starts_with("$scrypt$") {
-            let hash = phc(text).ok_or(ForeignHashError::Malformed("scrypt"))?;
+            let hash = phc(text).ok_or(HashRejection::Malformed("scrypt"))?;
             let cost = cost::scrypt(&hash)?;
             (Algorithm::Scrypt(hash), cost)
         } else {
-            return Err(ForeignHashError::UnknownFormat);
+            return Err(HashRejection::UnknownFormat);
         };
         Ok(Self { algorithm, cost, is_normalized })
     }

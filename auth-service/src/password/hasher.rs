@@ -2,7 +2,7 @@
 
 use super::{
     NO_PASSWORD, Password, Peppers, PresentedPassword, UnknownPepper,
-    foreign_checks::ForeignChecks, foreign_hash::ForeignHash, wordpress,
+    foreign_checks::ForeignChecks, foreign_hash::ForeignHash,
 };
 use crate::{call_origin::CallOrigin, metrics};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
@@ -59,31 +59,22 @@ const NO_SLOT: HashError = HashError::Overloaded {
     scope: Some(RefusalScope::Client),
 };
 
-/// The engine cannot be started.
-#[derive(Debug, thiserror::Error)]
-pub enum HasherError {
-    /// Not a cost of bcrypt.
-    #[error("bcrypt has no cost {0}")]
-    Cost(u32),
-    /// Known answers differ.
-    #[error("the password engine does not compute bcrypt")]
-    SelfTest(#[source] rolegate_bcrypt_lanes::SelfTestError),
-    /// No threads could be started.
-    #[error("the password engine cannot start its threads")]
-    Threads(#[source] io::Error),
-}
-
 impl Hasher {
     /// Checks the engine against known answers and starts it.
     pub fn start(
         cost: u32,
         engine: rolegate_bcrypt_lanes::Settings,
         peppers: Peppers,
-    ) -> Result<Self, HasherError> {
-        let cost = Cost::new(cost).ok_or(HasherError::Cost(cost))?;
-        rolegate_bcrypt_lanes::self_test().map_err(HasherError::SelfTest)?;
+    ) -> io::Result<Self> {
+        let cost = Cost::new(cost)
+            .ok_or_else(|| io::Error::other(format!("bcrypt has no cost {cost}")))?;
+        rolegate_bcrypt_lanes::self_test().map_err(|error| {
+            io::Error::other(format!("the password engine does not compute bcrypt: {error}"))
+        })?;
         let foreign = ForeignChecks::new(engine.threads.try_into().unwrap_or(u32::MAX));
-        let engine = Engine::start(engine).map_err(HasherError::Threads)?;
+        let engine = Engine::start(engine).map_err(|error| {
+            io::Error::other(format!("the password engine cannot start its threads: {error}"))
+        })?;
         if let Err(error) = engine.priority() {
             tracing::warn!(%error, "password hashing runs at normal priority");
         }
@@ -152,10 +143,7 @@ impl Hasher {
         }
         let password = password.and_then(PresentedPassword::valid);
         let peppered = match (hash, password) {
-            (Some(hash), Some(password)) => match wordpress::for_stored(hash, password) {
-                None => self.peppers.for_stored(hash, password).map(Some),
-                split => Ok(split),
-            },
+            (Some(hash), Some(password)) => self.peppers.for_stored(hash, password).map(Some),
             _ => Ok(None),
         };
         // The same work as for an unknown name, which must not be told apart.

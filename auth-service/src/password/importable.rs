@@ -1,9 +1,9 @@
 //! Which hashes may come into the database by an import: those that a login can check.
 
 use super::{
-    foreign_hash::{ForeignHash, ForeignHashError, translate},
+    foreign_hash::{ForeignHash, translate},
     pepper::Peppers,
-    wordpress,
+    rejection::HashRejection,
 };
 use rolegate_bcrypt_lanes::stored_cost;
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ pub(crate) const NO_PASSWORD: &str = "!";
 
 /// What an import accepts beyond what is good for everybody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HashRules {
+pub(crate) struct HashRules {
     max_cost: u32,
     min_percent: u64,
 }
@@ -30,8 +30,7 @@ pub struct HashRules {
 impl HashRules {
     /// With new hashes of `bcrypt_cost`. `slow`: bcrypt above 14 and that cost; `weak`: hashes below a
     /// tenth of OWASP's minimum.
-    #[must_use]
-    pub fn new(bcrypt_cost: u32, slow: bool, weak: bool) -> Self {
+    pub(crate) fn new(bcrypt_cost: u32, slow: bool, weak: bool) -> Self {
         Self {
             max_cost: if slow { *COSTS.end() } else { bcrypt_cost.max(MAX_COST) },
             min_percent: if weak { 0 } else { MIN_PERCENT },
@@ -39,46 +38,19 @@ impl HashRules {
     }
 }
 
-/// Why a hash may not be imported. Never quotes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HashRejection {
-    /// A hash of bcrypt that is malformed, or of an unknown version.
-    #[error("is a malformed hash of bcrypt")]
-    MalformedBcrypt,
-    /// Another cost.
-    #[error("has the bcrypt cost {0}; 4 to 16 are allowed")]
-    Cost(u32),
-    /// Wrong passwords of all users would take as long.
-    #[error(
-        "has the bcrypt cost {0}, which makes every refused login as slow; --accept-slow-hashes \
-         imports it"
-    )]
-    TooSlow(u32),
-    /// Guessed at more than ten times as fast as OWASP allows.
-    #[error("is below a tenth of OWASP's minimum; --accept-weak-hashes imports it")]
-    TooWeak,
-    /// It starts with the id of a pepper that is not configured.
-    #[error("needs a pepper that is not in PASSWORD_PEPPER")]
-    UnknownPepper,
-    /// Another algorithm.
-    #[error(transparent)]
-    Foreign(#[from] ForeignHashError),
-}
-
 impl Peppers {
     /// The form to store of a hash, if a login could check it.
-    pub fn importable<'h>(
+    pub(crate) fn importable<'h>(
         &self,
         hash: &'h str,
         rules: HashRules,
     ) -> Result<Cow<'h, str>, HashRejection> {
         let stored = translate(hash)?;
-        let bcrypt = wordpress::bcrypt_part(&stored).or_else(|| self.bcrypt_part(&stored));
-        let bcrypt = bcrypt.ok_or(HashRejection::UnknownPepper)?;
+        let bcrypt = self.bcrypt_part(&stored).ok_or(HashRejection::UnknownPepper)?;
         if bcrypt.len() < stored.len() || bcrypt.starts_with("$2") {
             let is_known = ["$2a$", "$2b$", "$2y$"].iter().any(|prefix| bcrypt.starts_with(prefix));
             let cost = stored_cost(bcrypt).filter(|_| is_known);
-            let cost = cost.ok_or(HashRejection::MalformedBcrypt)?.get();
+            let cost = cost.ok_or(HashRejection::Malformed("bcrypt"))?.get();
             if !COSTS.contains(&cost) {
                 return Err(HashRejection::Cost(cost));
             }

@@ -1,9 +1,12 @@
-//! Peppers: secrets outside the database that go into password hashes. A stolen database alone does not
-//! allow guessing.
+//! What goes into bcrypt in the place of a password.
 //!
-//! The password is replaced by its HMAC-SHA-256 in base64, 44 bytes, before bcrypt. Such a hash is
-//! stored as `hmac-sha256:ID:$2b$…`, where the id names the pepper. Without a pepper the stored hash is
-//! plain bcrypt, as it is after `none`.
+//! Peppers are secrets outside the database that go into password hashes. A stolen database alone does not
+//! allow guessing. The password is replaced by its HMAC-SHA-256 in base64, 44 bytes, before bcrypt. Such a
+//! hash is stored as `hmac-sha256:ID:$2b$…`, where the id names the pepper. Without a pepper the stored
+//! hash is plain bcrypt, as it is after `none`.
+//!
+//! Hashes of WordPress since 6.8: `$wp$2y$…` is bcrypt of base64(HMAC-SHA-384), with a public key, of the
+//! trimmed password.
 
 use super::validation::Password;
 use crate::secret_list;
@@ -14,13 +17,18 @@ use base64::{
 use hmac::{Hmac, KeyInit, Mac};
 use rolegate_program::{secret::SecretSource, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
-use sha2::{Digest, Sha256};
+use sha2::{Digest, Sha256, Sha384};
 use zeroize::Zeroizing;
 
 /// Before the id in a stored hash; no bcrypt hash starts so.
 const SCHEME: &str = "hmac-sha256:";
 /// First in the setting, for new hashes without a pepper.
 const NO_PEPPER: &str = "none";
+
+/// Before a hash of bcrypt by WordPress.
+const WORDPRESS: &str = "$wp";
+/// What PHP trims.
+const SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\0', '\x0b'];
 
 /// The configured peppers, newest first; none without the setting.
 #[derive(Clone, Debug, Default)]
@@ -109,7 +117,9 @@ impl Peppers {
 
     /// The hash of bcrypt in a stored one, whatever the password. `None` if its pepper is not configured.
     pub(super) fn bcrypt_part<'h>(&self, stored: &'h str) -> Option<&'h str> {
-        let Some(rest) = stored.strip_prefix(SCHEME) else { return Some(stored) };
+        let Some(rest) = stored.strip_prefix(SCHEME) else {
+            return Some(stored.strip_prefix(WORDPRESS).unwrap_or(stored));
+        };
         let (id, hash) = rest.split_once(':')?;
         self.all.iter().any(|pepper| pepper.id == id).then_some(hash)
     }
@@ -120,6 +130,13 @@ impl Peppers {
         stored: &'h str,
         password: &Password,
     ) -> Result<Peppered<'h>, UnknownPepper> {
+        if let Some(hash) = stored.strip_prefix(WORDPRESS) {
+            let trimmed = password.expose().trim_matches(SPACE);
+            let is_of_bytes = trimmed.len() == password.expose().len();
+            let mac = Hmac::<Sha384>::new_from_slice(b"wp-sha384").expect("takes any key");
+            let input = base64_of(mac.chain_update(trimmed));
+            return Ok(Peppered { hash, input, is_outdated: true, is_of_bytes });
+        }
         let current = self.current().map(|pepper| pepper.id.as_str());
         let named = stored.strip_prefix(SCHEME).and_then(|rest| rest.split_once(':'));
         let Some((id, hash)) = named else {
@@ -142,9 +159,12 @@ impl Pepper {
     }
 
     fn apply(&self, password: &Password) -> Zeroizing<String> {
-        let mac = self.mac.clone().chain_update(password.expose()).finalize();
-        Zeroizing::new(STANDARD.encode(mac.into_bytes()))
+        base64_of(self.mac.clone().chain_update(password.expose()))
     }
+}
+
+fn base64_of(mac: impl Mac) -> Zeroizing<String> {
+    Zeroizing::new(STANDARD.encode(mac.finalize().into_bytes()))
 }
 
 impl std::fmt::Debug for Pepper {

@@ -1,12 +1,83 @@
-//! `user disable`, `enable`, `set-role`, `revoke-tokens` and `delete`. The operator may disable, demote
-//! and delete the last admin too.
+//! The commands that change one user. The operator may disable, demote and delete the last admin too.
 
-use super::{operator::Operator, password_input::prompt};
-use crate::{accounts::ADMIN_USERNAME, audit::Change, host::failed, store::Writer, user::User};
-use rolegate_program::program::{Failure, print};
+use super::{
+    new_password::{self, prompt},
+    operator::{Operator, Store},
+};
+use crate::{
+    accounts::{ADMIN_USERNAME, InitialPassword, check_new_username, set_password},
+    audit::{Change, Write},
+    host::failed,
+    settings::ServiceSettings,
+    store::{NewUser, WriteError, Writer},
+    user::User,
+};
+use rolegate_program::{
+    program::{Failure, print},
+    settings::SettingError,
+};
 use rolegate_proto::Role;
-use std::io::{self, IsTerminal as _};
+use rolegate_sql_store::DatabaseTarget;
+use std::{
+    io::{self, IsTerminal as _},
+    path::Path,
+    sync::Arc,
+};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+pub(super) async fn create(
+    operator: &Operator,
+    username: &str,
+    role: Role,
+    file: Option<&Path>,
+    settings: &ServiceSettings,
+) -> Result<(), Failure> {
+    check_new_username(username)
+        .map_err(|error| SettingError::new("USERNAME", error.to_string()))?;
+    let taken = || Failure::Other(format!("the user {username:?} exists already").into());
+    // Before the password is asked for; the insert decides.
+    if operator.find(username).await.is_ok() {
+        return Err(taken());
+    }
+    let password_hash = new_password::hash(file, settings).await?;
+    let new = NewUser { username: username.to_owned(), password_hash, role };
+    let store = Arc::clone(&operator.store);
+    let insert = async move { store.insert(None, new).await };
+    let write = Write::by_operator(Change::UserCreated, None);
+    let user = write.run(insert, Write::record_user).await.map_err(|error| match error {
+        WriteError::UsernameTaken => taken(),
+        error => failed(error),
+    })?;
+    print(&format!("User {} ({username:?}) has the role {role}.", user.id));
+    Ok(())
+}
+
+pub(super) async fn reset_password(
+    operator: &Operator,
+    username: &str,
+    file: Option<&Path>,
+    settings: &ServiceSettings,
+) -> Result<(), Failure> {
+    let user = operator.find(username).await?;
+    let hash = new_password::hash(file, settings).await?;
+    let set =
+        |store: Store, id| async move { set_password(&*store, id, hash, Writer::Operator).await };
+    operator.change(&user, Change::PasswordSet, set).await?;
+    print(&format!("User {} ({username:?}) has the new password now.", user.id));
+    // The file of rolegate's generated password beside this database. It is not deleted here: nothing
+    // proves that it belongs to this database.
+    if username == ADMIN_USERNAME
+        && let DatabaseTarget::Sqlite(database) = operator.database.target()
+        && let file = database.with_file_name(InitialPassword::NAME)
+        && file.is_file()
+    {
+        let file = file.display();
+        print(&format!(
+            "{file} holds an older one; delete it, or rolegate deletes it at its next start."
+        ));
+    }
+    Ok(())
+}
 
 pub(super) async fn set_disabled(
     operator: &Operator,
@@ -14,11 +85,10 @@ pub(super) async fn set_disabled(
     disabled: bool,
 ) -> Result<(), Failure> {
     let user = operator.find(username).await?;
-    let (store, id, state) =
-        (operator.store(), user.id, if disabled { "disabled" } else { "enabled" });
-    let set = async move { store.set_disabled(None, id, disabled).await };
+    let set = |store: Store, id| async move { store.set_disabled(None, id, disabled).await };
     operator.change(&user, Change::disabled(disabled), set).await?;
-    print(&format!("User {id} ({username:?}) is {state} now."));
+    let state = if disabled { "disabled" } else { "enabled" };
+    print(&format!("User {} ({username:?}) is {state} now.", user.id));
     Ok(())
 }
 
@@ -28,19 +98,18 @@ pub(super) async fn set_role(
     role: Role,
 ) -> Result<(), Failure> {
     let user = operator.find(username).await?;
-    let (store, id, from) = (operator.store(), user.id, user.role);
-    let set = async move { store.set_role(None, id, role).await };
+    let from = user.role;
+    let set = |store: Store, id| async move { store.set_role(None, id, role).await };
     operator.change(&user, Change::RoleChanged { from }, set).await?;
-    print(&format!("User {id} ({username:?}) has the role {role} now; it was {from}."));
+    print(&format!("User {} ({username:?}) has the role {role} now; it was {from}.", user.id));
     Ok(())
 }
 
 pub(super) async fn revoke_tokens(operator: &Operator, username: &str) -> Result<(), Failure> {
     let user = operator.find(username).await?;
-    let (store, id) = (operator.store(), user.id);
-    let revoke = async move { store.revoke_tokens(id, Writer::Operator).await };
+    let revoke = |store: Store, id| async move { store.revoke_tokens(id, Writer::Operator).await };
     operator.change(&user, Change::TokensRevoked, revoke).await?;
-    print(&format!("Every access token of user {id} ({username:?}) is revoked."));
+    print(&format!("Every access token of user {} ({username:?}) is revoked.", user.id));
     Ok(())
 }
 
@@ -50,10 +119,9 @@ pub(super) async fn delete(operator: &Operator, username: &str, yes: bool) -> Re
     if !yes && io::stdin().is_terminal() && !is_confirmed(&user).await.map_err(failed)? {
         return Err(Failure::Other("nothing was deleted".into()));
     }
-    let (store, id) = (operator.store(), user.id);
-    let delete = async move { store.delete(None, id).await };
+    let delete = |store: Store, id| async move { store.delete(None, id).await };
     operator.change(&user, Change::UserDeleted, delete).await?;
-    print(&format!("User {id} ({username:?}) is deleted."));
+    print(&format!("User {} ({username:?}) is deleted.", user.id));
     if username == ADMIN_USERNAME {
         print("The next start creates the user admin again.");
     }

@@ -1,6 +1,6 @@
 //! `user create-key`.
 
-use super::operator::{Operator, refused};
+use super::operator::{Operator, not_found};
 use crate::{
     accounts::{AccountError, check_key_expiry, check_key_name},
     api_key::{self, GeneratedKey},
@@ -18,7 +18,7 @@ use rolegate_program::{
 };
 use rolegate_proto::Role;
 use secrecy::ExposeSecret as _;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// A key to create.
 #[derive(Debug, Args)]
@@ -60,7 +60,7 @@ pub(super) async fn run(operator: &Operator, new: NewKey) -> Result<(), Failure>
     let GeneratedKey { key, prefix, digest } = api_key::generate().map_err(failed)?;
     let user_id = user.id;
     let new = NewApiKey { user_id, name, prefix, digest, role, created_at, expires_at };
-    let store = operator.store();
+    let store = Arc::clone(&operator.store);
     let insert = async move { store.insert_key(new, Writer::Operator).await };
     let write = Write::by_operator(Change::ApiKeyCreated, Some(user_id));
     let inserted = write.run(insert, move |write, key| write.record_key(key, Some(&user.username)));
@@ -68,7 +68,8 @@ pub(super) async fn run(operator: &Operator, new: NewKey) -> Result<(), Failure>
         WriteError::UserNotFound if is_disabled => {
             Failure::Other(format!("the user {username:?} is disabled").into())
         }
-        error => refused(error, &username),
+        WriteError::UserNotFound => not_found(&username),
+        error => failed(error),
     })?;
     print(key.expose_secret());
     Ok(())

@@ -10,8 +10,10 @@ use rolegate_program::program::Failure;
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, Schema};
 use std::sync::Arc;
 
+pub(super) type Store = Arc<dyn UserStore>;
+
 pub(super) struct Operator {
-    pub(super) store: Arc<dyn UserStore>,
+    pub(super) store: Store,
     pub(super) database: DatabaseUrl,
 }
 
@@ -53,31 +55,25 @@ impl Operator {
         Ok(self.store.users_by_id(&[]).await.map_err(failed)?.at)
     }
 
-    /// The store, for a change.
-    pub(super) fn store(&self) -> Arc<dyn UserStore> {
-        Arc::clone(&self.store)
-    }
-
     /// Makes a change of this user, of which `write` is the statement.
-    pub(super) async fn change(
+    pub(super) async fn change<W>(
         &self,
         user: &User,
         change: Change,
-        write: impl Future<Output = Result<User, WriteError>> + Send + 'static,
-    ) -> Result<(), Failure> {
+        write: impl FnOnce(Store, i64) -> W,
+    ) -> Result<(), Failure>
+    where
+        W: Future<Output = Result<User, WriteError>> + Send + 'static,
+    {
+        let write = write(Arc::clone(&self.store), user.id);
         let changed = Write::by_operator(change, Some(user.id)).run(write, Write::record_user);
-        changed.await.map(drop).map_err(|error| refused(error, &user.username))
+        changed.await.map(drop).map_err(|error| match error {
+            WriteError::UserNotFound => not_found(&user.username),
+            error => failed(error),
+        })
     }
 }
 
-/// Why a change of this user failed.
-pub(super) fn refused(error: WriteError, username: &str) -> Failure {
-    match error {
-        WriteError::UserNotFound => not_found(username),
-        error => failed(error),
-    }
-}
-
-fn not_found(username: &str) -> Failure {
+pub(super) fn not_found(username: &str) -> Failure {
     Failure::Other(format!("there is no user {username:?}").into())
 }

@@ -1,4 +1,4 @@
-use super::{CacheKey, CacheSecret, CredentialCache, Hit, MAX_ENTRIES};
+use super::{CacheKey, CredentialCache, Hit, MAX_ENTRIES};
 use std::{
     net::{IpAddr, Ipv4Addr},
     sync::{
@@ -70,7 +70,7 @@ fn number_of_entries_is_bounded() {
 
 #[test]
 fn every_part_and_its_length_changes_the_key() {
-    let secret = CacheSecret::random().expect("randomness");
+    let secret = cache(Duration::ZERO);
     let checks = [
         ("ada", Some("hash"), "sesame"),
         ("bob", Some("hash"), "sesame"),
@@ -94,13 +94,12 @@ fn every_part_and_its_length_changes_the_key() {
 
 #[test]
 fn each_process_has_its_own_keys() {
-    let key =
-        || CacheSecret::random().expect("randomness").key("ada", Some("hash"), "sesame", HERE);
+    let key = || cache(Duration::ZERO).key("ada", Some("hash"), "sesame", HERE);
     assert!(key() != key());
 }
 
 fn key() -> CacheKey {
-    CacheSecret::random().expect("randomness").key("ada", None, "sesame", HERE)
+    cache(Duration::ZERO).key("ada", None, "sesame", HERE)
 }
 
 /// Whether no check is remembered as in progress.

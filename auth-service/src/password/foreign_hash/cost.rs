@@ -5,10 +5,7 @@
 //! do [`ITERATIONS_PER_SECOND`]; where one is wrong, admission of these checks is early or late. The engine
 //! knows how fast this machine is.
 
-use super::{
-    error::ForeignHashError,
-    pbkdf2::{Pbkdf2, Prf},
-};
+use super::{super::rejection::HashRejection, pbkdf2::Pbkdf2};
 use argon2::{Algorithm, Params};
 use password_hash::phc::PasswordHash;
 
@@ -36,11 +33,11 @@ pub(super) struct Cost {
     pub(super) percent: u64,
 }
 
-pub(super) fn argon2(hash: &PasswordHash) -> Result<Cost, ForeignHashError> {
-    const MALFORMED: ForeignHashError = ForeignHashError::Malformed("argon2");
+pub(super) fn argon2(hash: &PasswordHash) -> Result<Cost, HashRejection> {
+    const MALFORMED: HashRejection = HashRejection::Malformed("argon2");
     match Algorithm::try_from(hash.algorithm.as_str()) {
         Ok(Algorithm::Argon2id | Algorithm::Argon2i) => {}
-        _ => return Err(ForeignHashError::UnknownFormat),
+        _ => return Err(HashRejection::UnknownFormat),
     }
     let is_known_version = hash.version.is_none_or(|version| matches!(version, 16 | 19));
     // A hash with `keyid` needs a secret that is not here.
@@ -53,8 +50,8 @@ pub(super) fn argon2(hash: &PasswordHash) -> Result<Cost, ForeignHashError> {
     within(memory, memory.saturating_mul(passes) / ARGON2_KIB, percent(&ARGON2, memory, passes))
 }
 
-pub(super) fn scrypt(hash: &PasswordHash) -> Result<Cost, ForeignHashError> {
-    const MALFORMED: ForeignHashError = ForeignHashError::Malformed("scrypt");
+pub(super) fn scrypt(hash: &PasswordHash) -> Result<Cost, HashRejection> {
+    const MALFORMED: HashRejection = HashRejection::Malformed("scrypt");
     let parameter = |name| hash.params.get_decimal(name).map(u64::from).ok_or(MALFORMED);
     let (log_n, r, p) = (parameter("ln")?, parameter("r")?, parameter("p")?);
     if hash.version.is_some() || hash.params.iter().count() != 3 {
@@ -62,7 +59,7 @@ pub(super) fn scrypt(hash: &PasswordHash) -> Result<Cost, ForeignHashError> {
     }
     // A block of 128 bytes times r for each of 2^ln and of p. Checked before the crate multiplies.
     if log_n > 31 {
-        return Err(ForeignHashError::TooMuchMemory);
+        return Err(HashRejection::TooMuchMemory);
     }
     let kib = |blocks: u64| blocks.saturating_mul(r).div_ceil(8);
     let (memory, work) = (kib(1 << log_n).max(kib(p)), kib(1 << log_n).saturating_mul(p));
@@ -72,23 +69,17 @@ pub(super) fn scrypt(hash: &PasswordHash) -> Result<Cost, ForeignHashError> {
     Ok(cost)
 }
 
-pub(super) fn pbkdf2(hash: &Pbkdf2) -> Result<Cost, ForeignHashError> {
-    // Iterations in the time of one of bcrypt (fewer where the processor has no instructions for SHA-256;
-    // for SHA-512 most have none), and OWASP's.
-    let (at_once, least) = match hash.prf {
-        Prf::Sha256 => (12, 600_000),
-        Prf::Sha512 => (4, 220_000),
-    };
+pub(super) fn pbkdf2(hash: &Pbkdf2) -> Result<Cost, HashRejection> {
     let iterations = u64::from(hash.iterations);
-    within(0, iterations * hash.blocks() / at_once, iterations * 100 / least)
+    within(0, iterations * hash.blocks() / hash.prf.at_once, iterations * 100 / hash.prf.least)
 }
 
 /// The cost, unless its work or the memory in KiB is too much.
-fn within(memory: u64, work: u64, percent: u64) -> Result<Cost, ForeignHashError> {
+fn within(memory: u64, work: u64, percent: u64) -> Result<Cost, HashRejection> {
     if memory > MAX_MEMORY {
-        Err(ForeignHashError::TooMuchMemory)
+        Err(HashRejection::TooMuchMemory)
     } else if work > MAX_WORK {
-        Err(ForeignHashError::TooMuchWork)
+        Err(HashRejection::TooMuchWork)
     } else {
         Ok(Cost { work: work.max(1), percent })
     }

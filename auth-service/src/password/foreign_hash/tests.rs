@@ -1,4 +1,4 @@
-use super::{ForeignHash, ForeignHashError, translate};
+use super::{ForeignHash, HashRejection, translate};
 
 /// Samples by the real libraries.
 const SAMPLES: &str = include_str!("../../../test-data/foreign-hashes.jsonl");
@@ -19,7 +19,7 @@ fn matches(hash: &str, password: &str) -> bool {
     hash.matches(password)
 }
 
-fn problem(hash: &str) -> Option<ForeignHashError> {
+fn problem(hash: &str) -> Option<HashRejection> {
     ForeignHash::parse(hash).err()
 }
 
@@ -70,19 +70,19 @@ fn parameters_over_256_mib_or_ten_seconds_are_refused() {
         problem(&format!("$argon2id$v=19$m={m},t={t},p=1$c2FsdHNhbHQ$c2FsdHNhbHRzYWx0c2FsdA"))
     };
     assert_eq!(argon2(262_144, 1), None);
-    assert_eq!(argon2(262_145, 1), Some(ForeignHashError::TooMuchMemory));
+    assert_eq!(argon2(262_145, 1), Some(HashRejection::TooMuchMemory));
     assert_eq!(argon2(262_144, 40), None);
-    assert_eq!(argon2(262_144, 41), Some(ForeignHashError::TooMuchWork));
-    assert_eq!(argon2(8, u32::MAX), Some(ForeignHashError::TooMuchWork));
+    assert_eq!(argon2(262_144, 41), Some(HashRejection::TooMuchWork));
+    assert_eq!(argon2(8, u32::MAX), Some(HashRejection::TooMuchWork));
     let scrypt = |ln: u32, r: u32, p: u32| {
         problem(&format!("$scrypt$ln={ln},r={r},p={p}$c2FsdHNhbHQ$c2FsdHNhbHRzYWx0c2FsdA"))
     };
     assert_eq!(scrypt(18, 8, 1), None);
-    assert_eq!(scrypt(19, 8, 1), Some(ForeignHashError::TooMuchMemory));
-    assert_eq!(scrypt(1, 8, 1 << 19), Some(ForeignHashError::TooMuchMemory));
-    assert_eq!(scrypt(14, 8, 1000), Some(ForeignHashError::TooMuchWork));
-    assert_eq!(scrypt(31, u32::MAX, u32::MAX), Some(ForeignHashError::TooMuchMemory));
-    assert_eq!(scrypt(u32::MAX, 1, 1), Some(ForeignHashError::TooMuchMemory));
+    assert_eq!(scrypt(19, 8, 1), Some(HashRejection::TooMuchMemory));
+    assert_eq!(scrypt(1, 8, 1 << 19), Some(HashRejection::TooMuchMemory));
+    assert_eq!(scrypt(14, 8, 1000), Some(HashRejection::TooMuchWork));
+    assert_eq!(scrypt(31, u32::MAX, u32::MAX), Some(HashRejection::TooMuchMemory));
+    assert_eq!(scrypt(u32::MAX, 1, 1), Some(HashRejection::TooMuchMemory));
     let pbkdf2 = |iterations: u32| {
         let digest = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
         assert_eq!(
@@ -92,21 +92,21 @@ fn parameters_over_256_mib_or_ten_seconds_are_refused() {
         problem(&format!("pbkdf2_sha256${iterations}$salt${digest}="))
     };
     assert_eq!(pbkdf2(1_200_000), None, "the default of Django 6");
-    assert_eq!(pbkdf2(u32::MAX), Some(ForeignHashError::TooMuchWork));
+    assert_eq!(pbkdf2(u32::MAX), Some(HashRejection::TooMuchWork));
     // Two blocks of SHA-256 are as much work as twice the iterations.
     let of_bytes = |prf: &str, iterations: u32, bytes: usize| {
         let digest = "A".repeat(bytes.div_ceil(3) * 4 - (3 - bytes % 3) % 3);
         problem(&format!("$pbkdf2-{prf}${iterations}$c2FsdA${digest}"))
     };
     assert_eq!(of_bytes("sha256", 7_000_000, 32), None);
-    assert_eq!(of_bytes("sha256", 7_000_000, 64), Some(ForeignHashError::TooMuchWork));
+    assert_eq!(of_bytes("sha256", 7_000_000, 64), Some(HashRejection::TooMuchWork));
     assert_eq!(of_bytes("sha512", 2_500_000, 64), None);
-    assert_eq!(of_bytes("sha512", 2_700_000, 64), Some(ForeignHashError::TooMuchWork));
+    assert_eq!(of_bytes("sha512", 2_700_000, 64), Some(HashRejection::TooMuchWork));
 }
 
 #[test]
 fn malformed_and_unknown_hashes_are_refused_without_a_panic() {
-    use ForeignHashError::{Malformed, UnknownFormat};
+    use HashRejection::{Malformed, UnknownFormat};
     let tail = "$c2FsdHNhbHQ$c2FsdHNhbHRzYWx0c2FsdA";
     for (hash, expected) in [
         (String::new(), UnknownFormat),

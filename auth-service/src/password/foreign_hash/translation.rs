@@ -1,8 +1,8 @@
 //! The forms in which other systems write their hashes, translated into those that are stored.
 
 use super::{
-    error::ForeignHashError,
-    pbkdf2::{Pbkdf2, Prf},
+    super::rejection::HashRejection,
+    pbkdf2::{Pbkdf2, Prf, SHA256, SHA512},
 };
 use base64::{
     Engine as _,
@@ -34,9 +34,9 @@ const UNREAD: [(&str, &str); 19] = [
 ];
 
 /// The stored form of a hash; text that no other system writes stays as it is.
-pub(in crate::password) fn translate(text: &str) -> Result<Cow<'_, str>, ForeignHashError> {
+pub(in crate::password) fn translate(text: &str) -> Result<Cow<'_, str>, HashRejection> {
     let of_system = |name, translated: Option<String>| {
-        translated.map(Cow::Owned).ok_or(ForeignHashError::Malformed(name))
+        translated.map(Cow::Owned).ok_or(HashRejection::Malformed(name))
     };
     if let Some(phc) = text.strip_prefix("argon2$") {
         of_system("Django's argon2", Some(format!("${phc}")))
@@ -47,18 +47,18 @@ pub(in crate::password) fn translate(text: &str) -> Result<Cow<'_, str>, Foreign
     } else if let Some(rest) = text.strip_prefix("scrypt:") {
         of_system("Werkzeug's scrypt", werkzeug_scrypt(rest))
     } else if let Some(rest) = text.strip_prefix("pbkdf2:sha256:") {
-        of_system("Werkzeug's PBKDF2", werkzeug_pbkdf2(Prf::Sha256, rest))
+        of_system("Werkzeug's PBKDF2", werkzeug_pbkdf2(&SHA256, rest))
     } else if let Some(rest) = text.strip_prefix("pbkdf2:sha512:") {
-        of_system("Werkzeug's PBKDF2", werkzeug_pbkdf2(Prf::Sha512, rest))
+        of_system("Werkzeug's PBKDF2", werkzeug_pbkdf2(&SHA512, rest))
     } else if let Some((salt, key)) = text.split_once(':').filter(|_| is_better_auth(text)) {
         let key = hex(key).and_then(|key| scrypt("16384", "16", "1", salt, &key));
         of_system("better-auth", key.map(|phc| format!("nfkc:{phc}")))
     } else if text.starts_with("AQAAAA") {
         let bytes = STANDARD.decode(text).ok();
-        let bytes = bytes.ok_or(ForeignHashError::Malformed("ASP.NET Identity"))?;
+        let bytes = bytes.ok_or(HashRejection::Malformed("ASP.NET Identity"))?;
         asp_net_v3(&bytes).map(Cow::Owned)
     } else if let Some(name) = unread(text) {
-        Err(ForeignHashError::Unread(name))
+        Err(HashRejection::Unread(name))
     } else {
         Ok(text.into())
     }
@@ -78,7 +78,7 @@ fn werkzeug_scrypt(rest: &str) -> Option<String> {
 }
 
 /// `ITERATIONS$SALT$DIGEST`, the digest in hex.
-fn werkzeug_pbkdf2(prf: Prf, rest: &str) -> Option<String> {
+fn werkzeug_pbkdf2(prf: &Prf, rest: &str) -> Option<String> {
     let [iterations, salt, digest] = rest.split('$').collect::<Vec<_>>().try_into().ok()?;
     Pbkdf2::format(prf, iterations, salt.as_bytes(), &hex(digest)?)
 }
@@ -90,13 +90,13 @@ fn is_better_auth(text: &str) -> bool {
 
 /// Version 3: after its number the function, iterations and length of the salt in four bytes each, the
 /// salt, and the digest.
-fn asp_net_v3(bytes: &[u8]) -> Result<String, ForeignHashError> {
-    const MALFORMED: ForeignHashError = ForeignHashError::Malformed("ASP.NET Identity");
+fn asp_net_v3(bytes: &[u8]) -> Result<String, HashRejection> {
+    const MALFORMED: HashRejection = HashRejection::Malformed("ASP.NET Identity");
     let number = |at| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
     let prf = match number(1).ok_or(MALFORMED)? {
-        0 => return Err(ForeignHashError::Unread("PBKDF2-SHA1")),
-        1 => Prf::Sha256,
-        2 => Prf::Sha512,
+        0 => return Err(HashRejection::Unread("PBKDF2-SHA1")),
+        1 => &SHA256,
+        2 => &SHA512,
         _ => return Err(MALFORMED),
     };
     let translated = || {

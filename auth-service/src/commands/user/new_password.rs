@@ -1,18 +1,41 @@
 //! Reads a new password from a file, a pipe or the terminal. Never an argument: those show in the
 //! list of processes.
 
+use crate::{call_origin::CallOrigin, host::failed, password::Hasher, settings::ServiceSettings};
 use rolegate_program::{program::Failure, secret, settings::SettingError};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use secrecy::{ExposeSecret as _, SecretString};
-use std::{io, path::Path};
+use std::{
+    io,
+    path::Path,
+    time::{Duration, Instant},
+};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use zeroize::Zeroizing;
 
 /// Far more than a password may have.
 const MAX_INPUT_BYTES: u64 = 4 * 1024;
+/// Time for one hash at the highest cost on a slow machine.
+const HASH_TIMEOUT: Duration = Duration::from_mins(2);
+
+/// The hash of the password that is typed, piped or in this file.
+pub(super) async fn hash(
+    file: Option<&Path>,
+    settings: &ServiceSettings,
+) -> Result<SecretString, Failure> {
+    let text = read(file).await?;
+    let password = settings
+        .password_rules()?
+        .check(text)
+        .map_err(|error| SettingError::new("new password", error.to_string()))?;
+    let hasher = Hasher::start(settings.bcrypt_cost, settings.engine(), settings.peppers()?);
+    let deadline = Instant::now() + HASH_TIMEOUT;
+    let origin = CallOrigin { client_address: None, deadline };
+    hasher.map_err(failed)?.hash(&password, origin).await.map_err(failed)
+}
 
 /// Reads the new password without its final newline.
-pub(super) async fn read(file: Option<&Path>) -> Result<SecretString, Failure> {
+async fn read(file: Option<&Path>) -> Result<SecretString, Failure> {
     if file.is_some() {
         let given = secret::read("NEW_PASSWORD", None, file)?;
         return given.ok_or_else(|| unreadable(&io::ErrorKind::NotFound.into()).into());
