@@ -46,50 +46,50 @@ pub(crate) fn text(
     let inside = if container.is_some() { " of this container" } else { "" };
     let reset = container.map_or_else(|| reset.to_owned(), |container| container.run(reset));
     let reset = format!("With the settings of this program, this sets another one:\n  {reset}");
-    let hint_text = match hint {
+    let (mut text, password) = match hint {
         AdminPasswordHint::In(path) => {
-            format!("The password of the user admin is in {}{inside}", path.display())
+            let text = format!("The password of the user admin is in {}{inside}", path.display());
+            (text, Some(print_file(path, container)))
         }
-        AdminPasswordHint::MaybeIn(path) => format!(
-            "The user admin has the password it was given; the one in {}{inside} may belong to another database. {reset}",
-            path.display()
-        ),
+        AdminPasswordHint::MaybeIn(path) => {
+            let path = path.display();
+            (
+                format!(
+                    "The user admin has the password it was given; the one in {path}{inside} may belong to another database. {reset}"
+                ),
+                None,
+            )
+        }
         AdminPasswordHint::Unknown => {
-            format!("The user admin has the password it was given. {reset}")
+            (format!("The user admin has the password it was given. {reset}"), None)
         }
     };
-    format!("{hint_text}{}", commands(bearer, basic, hint, container))
+    let login = bearer.map(reachable).zip(password.as_ref()).map(|(address, password)| {
+        format!(
+            "http://{address}/login -H 'Content-Type: application/json' \
+             -d '{{\"username\":\"admin\",\"password\":\"'\"$({password})\"'\"}}'"
+        )
+    });
+    // Without a password, curl asks for it.
+    let user = password.map_or("admin".to_owned(), |it| format!("\"admin:$({it})\""));
+    let protected = basic.map(reachable);
+    let protected = protected.map(|address| format!("http://{address}/protected -u {user}"));
+    for (index, request) in login.into_iter().chain(protected).enumerate() {
+        let title = if index == 0 { "\nTry:" } else { "" };
+        let _ = write!(text, "{title}\n  curl -s -w '\\n' {request}");
+    }
+    text
 }
 
-fn commands(
-    bearer: Option<SocketAddr>,
-    basic: Option<SocketAddr>,
-    hint: &AdminPasswordHint,
-    container: Option<&Container>,
-) -> String {
-    let password = match (hint, container) {
-        (AdminPasswordHint::In(path), None) => Some(format!("$(cat {})", quote(path))),
-        (AdminPasswordHint::In(path), Some(container)) => {
-            // Outside, the path starts at the root of the container.
-            let path = absolute(path).unwrap_or_else(|_| path.to_path_buf());
-            Some(format!("$({})", container.print_file(&quote(&path))))
+/// The command that prints this file.
+fn print_file(path: &Path, container: Option<&Container>) -> String {
+    match container {
+        None => format!("cat {}", quote(path)),
+        // Outside, the path starts at the root of the container.
+        Some(container) => {
+            container.print_file(&quote(&absolute(path).unwrap_or_else(|_| path.to_path_buf())))
         }
-        _ => None,
-    };
-    let mut text = String::new();
-    if let (Some(address), Some(password)) = (bearer.map(reachable), &password) {
-        let _ = write!(
-            text,
-            "\n  curl -s -w '\\n' http://{address}/login -H 'Content-Type: application/json' \
-             -d '{{\"username\":\"admin\",\"password\":\"'\"{password}\"'\"}}'"
-        );
     }
-    if let Some(address) = basic.map(reachable) {
-        // Without a password, curl asks for it.
-        let user = password.map_or("admin".to_owned(), |it| format!("\"admin:{it}\""));
-        let _ = write!(text, "\n  curl -s -w '\\n' http://{address}/protected -u {user}");
-    }
-    if text.is_empty() { text } else { format!("\nTry:{text}") }
 }
 
 /// The address for a client on this machine. A container listens on `0.0.0.0`, and its ports are

@@ -10,8 +10,8 @@ const ID_LENGTH: usize = 12;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Container {
     engine: &'static str,
-    /// `None` if the host of the container has another name.
-    id: Option<String>,
+    /// `CONTAINER` if its host has another name.
+    id: String,
 }
 
 impl Container {
@@ -35,28 +35,24 @@ impl Container {
         let name = fs::read_to_string(root.join("etc/hostname")).unwrap_or_default();
         let name = name.trim();
         let is_id = name.len() == ID_LENGTH && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        Some(Self { engine, id: is_id.then(|| name.to_owned()) })
+        Some(Self { engine, id: if is_id { name } else { "CONTAINER" }.to_owned() })
     }
 
     /// A command for outside that prints this file, by its absolute path.
     pub(crate) fn print_file(&self, path: &str) -> String {
-        format!("{} cp {}:{path} - | tar -xO", self.engine, self.id())
+        format!("{} cp {}:{path} - | tar -xO", self.engine, self.id)
     }
 
     /// A command for outside that runs this one on a terminal.
     pub(crate) fn run(&self, command: &str) -> String {
-        format!("{} exec -it {} {command}", self.engine, self.id())
-    }
-
-    fn id(&self) -> &str {
-        self.id.as_deref().unwrap_or("CONTAINER")
+        format!("{} exec -it {} {command}", self.engine, self.id)
     }
 }
 
 #[cfg(test)]
 impl Container {
     pub(crate) fn example() -> Self {
-        Self { engine: "docker", id: Some("0123456789ab".to_owned()) }
+        Self { engine: "docker", id: "0123456789ab".to_owned() }
     }
 }
 

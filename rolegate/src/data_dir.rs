@@ -37,10 +37,10 @@ pub(crate) struct DataDir(PathBuf);
 
 impl DataDir {
     /// Creates the folder with mode 0700 if it does not exist. It and the files of rolegate in it must be
-    /// private.
+    /// private; others are not ours to judge, such as a log or a copy.
     pub(crate) fn open(path: &Path) -> Result<Self, SettingError> {
-        private_folder::open(path).map_err(invalid)?;
-        Self::check(path)
+        private_folder::open(path, &OWN_FILES).map_err(invalid)?;
+        Ok(Self(path.to_owned()))
     }
 
     /// Checks the folder as [`DataDir::open`] does, and creates nothing. `None` if it does not exist.
@@ -48,14 +48,8 @@ impl DataDir {
         if !path.try_exists().map_err(|error| invalid(error.to_string()))? {
             return Ok(None);
         }
-        private_folder::check(path).map_err(invalid)?;
-        Self::check(path).map(Some)
-    }
-
-    /// Other files are not ours to judge, such as a log or a copy.
-    fn check(path: &Path) -> Result<Self, SettingError> {
-        private_folder::check_files(path, OWN_FILES).map_err(invalid)?;
-        Ok(Self(path.to_owned()))
+        private_folder::check(path, &OWN_FILES).map_err(invalid)?;
+        Ok(Some(Self(path.to_owned())))
     }
 
     /// Marks the folder as served until the result is dropped. Only warns if another process serves it,

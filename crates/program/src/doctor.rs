@@ -94,9 +94,9 @@ impl Doctor {
     /// settings runs already.
     pub(crate) async fn addresses(&mut self, listeners: &[(&str, BindAddress)], ops: SocketAddr) {
         const STEP: &str = "addresses";
-        match healthcheck::is_ready(ops).await {
-            Ok(true) => return self.ok(STEP, "in use by a server that is ready"),
-            Ok(false) => return self.fail(STEP, "in use by a server that is not ready"),
+        match healthcheck::not_ready(ops).await {
+            Ok(None) => return self.ok(STEP, "in use by a server that is ready"),
+            Ok(Some(_)) => return self.fail(STEP, "in use by a server that is not ready"),
             Err(_) => {}
         }
         // All stay bound until the end, so that equal addresses fail.
@@ -107,13 +107,8 @@ impl Doctor {
                     SettingError::new(*name, format!("cannot listen on {address}: {error}"))
                 })
             });
-            match listener {
-                Ok(listener) => {
-                    bound.push(listener);
-                    self.ok(STEP, format!("{name} {address} is free"));
-                }
-                Err(error) => self.fail(STEP, error),
-            }
+            let free = listener.map(|listener| bound.push(listener));
+            self.report(STEP, free.map(|()| format!("{name} {address} is free")));
         }
     }
 

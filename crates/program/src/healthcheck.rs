@@ -24,39 +24,27 @@ pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
         let problem = "is port 0, which is a different port at every start; set a fixed port";
         return Err(SettingError::new("OPS_LISTEN_ADDR", problem).into());
     }
-    match ask(ops).await {
-        Ok(Answer { is_ready: true, .. }) => {
+    let problem = match not_ready(ops).await {
+        Ok(None) => {
             print("ready");
-            Ok(())
+            return Ok(());
         }
-        Ok(Answer { body, .. }) => Err(Failure::Other(format!("not ready: {body}").into())),
-        Err(error) => {
-            Err(Failure::Other(format!("http://{ops}/readyz does not answer: {error}").into()))
-        }
-    }
-}
-
-/// Whether the program with this `OPS_LISTEN_ADDR` is ready; an error if it does not answer.
-pub async fn is_ready(ops: SocketAddr) -> io::Result<bool> {
-    ask(ops).await.map(|answer| answer.is_ready)
-}
-
-/// An answer of `/readyz`.
-struct Answer {
-    is_ready: bool,
-    /// The reason of one that is not ready.
-    body: String,
-}
-
-async fn ask(ops: SocketAddr) -> io::Result<Answer> {
-    let response = get(ops, "/readyz").await?;
-    let is_ready = match response.get(..12) {
-        Some("HTTP/1.1 200") => true,
-        Some("HTTP/1.1 503") => false,
-        _ => return Err(io::Error::other("not a response of /readyz")),
+        Ok(Some(reason)) => format!("not ready: {reason}"),
+        Err(error) => format!("http://{ops}/readyz does not answer: {error}"),
     };
+    Err(Failure::Other(problem.into()))
+}
+
+/// Why the program with this `OPS_LISTEN_ADDR` is not ready; `None` if it is, an error if it does not
+/// answer.
+pub(crate) async fn not_ready(ops: SocketAddr) -> io::Result<Option<String>> {
+    let response = get(ops, "/readyz").await?;
     let body = response.split_once("\r\n\r\n").map_or("", |(_, body)| body.trim());
-    Ok(Answer { is_ready, body: body.to_owned() })
+    match response.get(..12) {
+        Some("HTTP/1.1 200") => Ok(None),
+        Some("HTTP/1.1 503") => Ok(Some(body.to_owned())),
+        _ => Err(io::Error::other("not a response of /readyz")),
+    }
 }
 
 /// The addresses by which this host reaches a listener. A wildcard listener is on loopback too; one
@@ -71,20 +59,16 @@ fn probe_addresses(listen: SocketAddr) -> Vec<SocketAddr> {
     }
 }
 
-/// Asks the first of these addresses that accepts a connection.
-async fn request(addresses: &[SocketAddr], path: &str) -> io::Result<TcpStream> {
-    let mut stream = TcpStream::connect(addresses).await?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).await?;
-    Ok(stream)
-}
-
 /// The response, head and body, of the program with this `OPS_LISTEN_ADDR`. Bytes beyond a megabyte
 /// are left out.
 pub async fn get(ops: SocketAddr, path: &str) -> io::Result<String> {
     const MAX_RESPONSE: u64 = 1024 * 1024;
     let read = async {
-        let stream = request(&probe_addresses(ops), path).await?;
+        // The first that accepts a connection.
+        let mut stream = TcpStream::connect(&*probe_addresses(ops)).await?;
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
         let mut response = String::new();
         stream.take(MAX_RESPONSE).read_to_string(&mut response).await?;
         Ok(response)

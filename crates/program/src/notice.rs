@@ -2,8 +2,8 @@
 
 use crate::outcome::print;
 use rolegate_telemetry::logs::LogFormat;
-use serde_json::{Map, Value, json};
-use std::{fmt::Write as _, net::SocketAddr};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, fmt::Write as _, net::SocketAddr};
 
 /// How to stop every program.
 const STOP: &str = "Ctrl-C stops";
@@ -12,15 +12,9 @@ const STOP: &str = "Ctrl-C stops";
 #[derive(Clone, Debug)]
 pub struct Notice {
     headline: String,
-    listeners: Vec<Listener>,
+    /// Their names, URLs and purposes.
+    listeners: Vec<(&'static str, String, String)>,
     remarks: Vec<String>,
-}
-
-#[derive(Clone, Debug)]
-struct Listener {
-    name: &'static str,
-    url: String,
-    purpose: String,
 }
 
 impl Notice {
@@ -33,7 +27,7 @@ impl Notice {
     /// Adds a listener by its URL.
     #[must_use]
     pub fn listener(mut self, name: &'static str, url: String, purpose: &str) -> Self {
-        self.listeners.push(Listener { name, url, purpose: purpose.to_owned() });
+        self.listeners.push((name, url, purpose.to_owned()));
         self
     }
 
@@ -60,10 +54,9 @@ impl Notice {
     }
 
     /// For people.
-    #[must_use]
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         let mut text = format!("{}\n", self.headline);
-        for Listener { name, url, purpose } in &self.listeners {
+        for (name, url, purpose) in &self.listeners {
             let _ = writeln!(text, "  {name:<7} {url:<24} {purpose}");
         }
         for remark in self.remarks.iter().map(String::as_str).chain([STOP]) {
@@ -73,9 +66,8 @@ impl Notice {
     }
 
     fn json(&self) -> Value {
-        let listeners = self.listeners.iter();
-        let listeners: Map<_, _> =
-            listeners.map(|it| (it.name.to_owned(), it.url.clone().into())).collect();
+        let urls = self.listeners.iter().map(|(name, url, _)| (*name, url));
+        let listeners: BTreeMap<_, _> = urls.collect();
         json!({ "message": self.headline, "listeners": listeners, "remarks": self.remarks })
     }
 }

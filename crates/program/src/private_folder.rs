@@ -1,29 +1,26 @@
 //! Folders that hold secrets: only their owner may replace the files, and only the owner may read them.
 
 use std::{
-    fs::{self, DirBuilder, Metadata},
+    fs::{self, DirBuilder},
     os::unix::fs::{DirBuilderExt, MetadataExt},
     path::Path,
 };
 
 /// Creates the folder with mode 0700 if it does not exist, and checks it as [`check`] does.
-pub fn open(folder: &Path) -> Result<(), String> {
-    let shown = folder.display();
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .map_err(|error| format!("cannot create the folder {shown}: {error}"))?;
-    check(folder)
+pub fn open(folder: &Path, files: &[&str]) -> Result<(), String> {
+    let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    created.map_err(|error| format!("cannot create the folder {}: {error}", folder.display()))?;
+    check(folder, files)
 }
 
-/// The folder must belong to the user of this process, and others must not be able to write to it. The
+/// The folder must belong to the user of this process, and others must not be able to write to it. Those
+/// of `files` that exist in it must belong to this user too, and others must not have access to them. The
 /// error says what to do.
-pub fn check(folder: &Path) -> Result<(), String> {
-    let shown = folder.display();
+pub fn check(folder: &Path, files: &[&str]) -> Result<(), String> {
+    let (shown, user) = (folder.display(), current_user());
     let metadata = fs::metadata(folder)
         .map_err(|error| format!("cannot inspect the folder {shown}: {error}"))?;
-    let (owner, user) = (metadata.uid(), current_user());
+    let owner = metadata.uid();
     if owner != user {
         return Err(format!(
             "{shown} belongs to user {owner}, who could replace the secrets; run this as that \
@@ -37,32 +34,17 @@ pub fn check(folder: &Path) -> Result<(), String> {
              another folder"
         ));
     }
-    Ok(())
-}
-
-/// Checks those of these files in the folder that exist: each must belong to the user of this process, and
-/// others must not have access to it.
-pub fn check_files<'a>(
-    folder: &Path,
-    names: impl IntoIterator<Item = &'a str>,
-) -> Result<(), String> {
-    for path in names.into_iter().map(|name| folder.join(name)) {
-        if let Ok(metadata) = fs::metadata(&path) {
-            check_file(&path, &metadata)?;
+    for path in files.iter().map(|name| folder.join(name)) {
+        let Ok(metadata) = fs::metadata(&path) else { continue };
+        let (path, owner) = (path.display(), metadata.uid());
+        if owner != user {
+            return Err(format!(
+                "{path} belongs to user {owner}; chown it to user {user}, or run this as user {owner}"
+            ));
         }
-    }
-    Ok(())
-}
-
-fn check_file(path: &Path, metadata: &Metadata) -> Result<(), String> {
-    let (path, owner, user) = (path.display(), metadata.uid(), current_user());
-    if owner != user {
-        return Err(format!(
-            "{path} belongs to user {owner}; chown it to user {user}, or run this as user {owner}"
-        ));
-    }
-    if metadata.mode() & 0o077 != 0 {
-        return Err(format!("{path} can be read or changed by others; chmod 600 it"));
+        if metadata.mode() & 0o077 != 0 {
+            return Err(format!("{path} can be read or changed by others; chmod 600 it"));
+        }
     }
     Ok(())
 }

@@ -12,7 +12,15 @@ use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, check_database};
 
 /// Runs the steps of `serve` in its order, and goes on after a failure.
 pub(super) async fn check(settings: &Settings, doctor: &mut Doctor) {
-    let data_dir = check_data_dir(settings, doctor);
+    let mut data_dir = None;
+    let inspected = DataDir::inspect(&settings.data_dir).map(|found| {
+        data_dir = found;
+        let is_there = "is private";
+        let is_new = "does not exist yet; the first start creates it";
+        let state = if data_dir.is_some() { is_there } else { is_new };
+        format!("DATA_DIR: {} {state}", settings.data_dir.display())
+    });
+    doctor.report("data", inspected);
     let generated = data_dir.and_then(|data_dir| data_dir.existing_signing_secret());
     let keys = (generated.is_some() || settings.has_signing_secret()).then(|| {
         let missing = SettingError::new("SIGNING_SECRET", "is required");
@@ -37,36 +45,19 @@ pub(super) async fn check(settings: &Settings, doctor: &mut Doctor) {
     IGNORED_ADDRESSES.check(doctor, true, settings.ops_listen_addr).await;
 }
 
-fn check_data_dir(settings: &Settings, doctor: &mut Doctor) -> Option<DataDir> {
-    let folder = settings.data_dir.display();
-    match DataDir::inspect(&settings.data_dir) {
-        Ok(Some(found)) => {
-            doctor.ok("data", format!("DATA_DIR: {folder} is private"));
-            return Some(found);
-        }
-        Ok(None) => {
-            let text = "does not exist yet; the first start creates it";
-            doctor.ok("data", format!("DATA_DIR: {folder} {text}"));
-        }
-        Err(error) => doctor.fail("data", error),
-    }
-    None
-}
-
 async fn check_databases(
     settings: &Settings,
     Databases { users, posts }: Databases,
     doctor: &mut Doctor,
 ) {
-    let is_new = |database: &DatabaseUrl| match database.target() {
-        DatabaseTarget::Sqlite(file) => {
-            file.parent() == Some(&settings.data_dir) && !settings.data_dir.exists()
-        }
-        DatabaseTarget::Postgres(_) => false,
+    let data_dir = &settings.data_dir;
+    let is_new = |database: &DatabaseUrl| {
+        let DatabaseTarget::Sqlite(file) = database.target() else { return false };
+        file.parent() == Some(data_dir) && !data_dir.exists()
     };
     // An unset password is generated.
     let admin = settings.service.admin_password().map(|password| match password {
-        AdminPassword::Missing => AdminPassword::GeneratedInto(settings.data_dir.clone()),
+        AdminPassword::Missing => AdminPassword::GeneratedInto(data_dir.clone()),
         given => given,
     });
     if is_new(&users) {
@@ -79,9 +70,7 @@ async fn check_databases(
         Some(posts) if is_new(&posts) => {
             doctor.ok("posts", format!("{posts}: the first start creates it"));
         }
-        Some(posts) => {
-            check_database(doctor, "posts", &posts, store::inspect(&posts).await);
-        }
+        Some(posts) => drop(check_database(doctor, "posts", &posts, store::inspect(&posts).await)),
         None => {}
     }
 }
