@@ -123,7 +123,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let serve_all = async { tokio::join!(serve_auth, serve_posts, serve_gateway) };
     let reload = || {
         auth.reload();
-        auth_tls.iter().chain(&posts_tls).chain(&forward_auth_tls).for_each(|tls| tls.reload());
+        auth_tls.iter().chain(&posts_tls).chain(&forward_auth_tls).for_each(ServerTls::reload);
     };
     let (auth, posts, ()) = tokio::select! {
         served = serve_all => served,
