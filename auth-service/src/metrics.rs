@@ -117,20 +117,19 @@ pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
     for limit in ["login", "registration"] {
         LIMITS.with_label_values(&[limit]);
     }
-    before_scrape("hashing", move || update_hashing_metrics(&stats()));
-}
-
-fn update_hashing_metrics(stats: &Stats) {
-    set_count(&HASHING_QUEUED, stats.queued);
-    set_count(&HASHING_BUSY, stats.lanes_busy);
-    set_count(&HASHING_LANES, stats.lanes_total);
-    for (outcome, count) in [
-        ("completed", stats.completed),
-        ("refused", stats.refused),
-        ("expired", stats.expired),
-        ("dropped", stats.dropped),
-    ] {
-        advance_to(&HASHING_JOBS.with_label_values(&[outcome]), count);
-    }
-    advance_to(&HASHING_PANICS, stats.panics);
+    before_scrape("hashing", move || {
+        let stats = stats();
+        set_count(&HASHING_QUEUED, stats.queued);
+        set_count(&HASHING_BUSY, stats.lanes_busy);
+        set_count(&HASHING_LANES, stats.lanes_total);
+        for (outcome, count) in [
+            ("completed", stats.completed),
+            ("refused", stats.refused),
+            ("expired", stats.expired),
+            ("dropped", stats.dropped),
+        ] {
+            advance_to(&HASHING_JOBS.with_label_values(&[outcome]), count);
+        }
+        advance_to(&HASHING_PANICS, stats.panics);
+    });
 }

@@ -258,7 +258,7 @@ impl ServiceSettings {
             self.signing_secrets_accepted.clone(),
             self.signing_secrets_accepted_file.as_deref(),
         )?;
-        Ok(KeySource::new(signing.map_or_else(default, Ok)?, accepted))
+        Ok(KeySource { signing: signing.map_or_else(default, Ok)?, accepted })
     }
 
     /// The password of the seeded admin. Validated even if the admin exists, because a value that

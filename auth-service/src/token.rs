@@ -47,17 +47,11 @@ pub struct VerifiedToken {
     pub user_id: i64,
     /// The time of issue in Unix seconds, derived from `exp`.
     pub issued: u64,
-    /// [`User::tokens_marked_until`] at that time, if it was later.
-    pub mark: Option<u64>,
+    /// [`User::tokens_marked_until`] at that time, if it was later; otherwise 0.
+    pub mark: u64,
     exp: u64,
     nbf: Option<u64>,
 }
-
-/// The token is malformed, forged, expired, not valid yet, or has a `sub` or `exp` that this service
-/// does not issue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the token is invalid")]
-pub struct InvalidToken;
 
 /// A token could not be signed.
 #[derive(Debug, thiserror::Error)]
@@ -149,42 +143,37 @@ impl Tokens {
         Ok(self.keyring().signing().encode(&claims, mark)?.into())
     }
 
-    /// Verifies the signature and `sub`. The caller reads the user, whose time decides about the rest.
-    pub fn verify(&self, token: &str) -> Result<VerifiedToken, InvalidToken> {
+    /// Verifies the signature and `sub`; `None` for a token that is malformed, forged, or not like those that
+    /// this service issues. The caller reads the user, whose time decides about the rest.
+    #[must_use]
+    pub fn verify(&self, token: &str) -> Option<VerifiedToken> {
         if token.len() > MAX_TOKEN_LEN {
-            return Err(InvalidToken);
+            return None;
         }
-        let (message, signature) = token.rsplit_once('.').ok_or(InvalidToken)?;
-        let (header, payload) = message.split_once('.').ok_or(InvalidToken)?;
+        let (message, signature) = token.rsplit_once('.')?;
+        let (header, payload) = message.split_once('.')?;
         let mark = self.signed_mark(header, message, signature)?;
         let payload = decode_object(payload)?;
-        let claims = serde_json::from_slice(&payload).map_err(|_| InvalidToken)?;
-        let Claims { sub, exp, nbf } = claims;
+        let Claims { sub, exp, nbf } = serde_json::from_slice(&payload).ok()?;
         let issued = exp.saturating_sub(TOKEN_TTL_SECONDS);
-        Ok(VerifiedToken { user_id: parse_user_id(&sub)?, issued, mark, exp, nbf })
+        Some(VerifiedToken { user_id: parse_user_id(&sub)?, issued, mark, exp, nbf })
     }
 
-    /// The mark of a token with a good signature. A header that this service issued names its key;
+    /// The mark of a token, if its signature is good. A header that this service issued names its key;
     /// comparing its text is cheaper than parsing.
-    fn signed_mark(
-        &self,
-        header: &str,
-        message: &str,
-        signature: &str,
-    ) -> Result<Option<u64>, InvalidToken> {
+    fn signed_mark(&self, header: &str, message: &str, signature: &str) -> Option<u64> {
         let signed_with = |key: &Key| key.verify(message, signature);
         let keyring = self.keyring();
         if let Some(key) = keyring.by_header(header) {
-            return signed_with(key).then_some(None).ok_or(InvalidToken);
+            return signed_with(key).then_some(0);
         }
-        let header = decode_object(header)?;
-        let header: OtherHeader = serde_json::from_slice(&header).map_err(|_| InvalidToken)?;
+        let header: OtherHeader = serde_json::from_slice(&decode_object(header)?).ok()?;
         // RFC 7515, section 4.1.11: no critical extension is supported.
         if header.alg != "HS256" || header.crit {
-            return Err(InvalidToken);
+            return None;
         }
         let is_signed = keyring.candidates(header.kid.as_deref()).any(signed_with);
-        is_signed.then_some(header.marked_until).ok_or(InvalidToken)
+        is_signed.then_some(header.marked_until.unwrap_or_default())
     }
 }
 
@@ -201,39 +190,30 @@ impl VerifiedToken {
     #[must_use]
     pub fn is_revoked(&self, user: &User) -> bool {
         let until = user.tokens_marked_until;
-        self.issued < user.tokens_not_before || (self.issued < until && self.mark != Some(until))
+        self.issued < user.tokens_not_before || (self.issued < until && self.mark != until)
     }
 }
 
 /// Decodes a part of a token: base64url without padding (RFC 7515, section 2) of a JSON object.
-fn decode_object(part: &str) -> Result<Vec<u8>, InvalidToken> {
-    let json = URL_SAFE_NO_PAD.decode(part).map_err(|_| InvalidToken)?;
+fn decode_object(part: &str) -> Option<Vec<u8>> {
+    let json = URL_SAFE_NO_PAD.decode(part).ok()?;
     // serde accepts an array for a struct; claims are members of an object.
     let is_object = json.trim_ascii_start().first() == Some(&b'{');
-    is_object.then_some(json).ok_or(InvalidToken)
+    is_object.then_some(json)
 }
 
 /// An id that no user has.
 const NO_USER: i64 = -1;
 
 /// Parses a `sub` claim. Only the canonical decimal form is valid, so that an id has one spelling.
-fn parse_user_id(sub: &str) -> Result<i64, InvalidToken> {
+fn parse_user_id(sub: &str) -> Option<i64> {
     let digits = sub.strip_prefix('-').unwrap_or(sub);
     let is_canonical = match digits.as_bytes() {
         [b'0'] => digits.len() == sub.len(),
         [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
         _ => false,
     };
-    if !is_canonical {
-        return Err(InvalidToken);
-    }
-    Ok(sub.parse().unwrap_or(NO_USER))
-}
-
-impl std::fmt::Debug for Tokens {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Tokens").finish_non_exhaustive()
-    }
+    is_canonical.then(|| sub.parse().unwrap_or(NO_USER))
 }
 
 #[cfg(test)]

@@ -139,7 +139,7 @@ impl Accounts {
 
     fn credential(&self, credential: &str) -> Result<Credential, AccountError> {
         if !api_key::is_api_key(credential) {
-            let token = self.tokens.verify(credential).map_err(|_| Reason::TokenInvalid)?;
+            let token = self.tokens.verify(credential).ok_or(Reason::TokenInvalid)?;
             return Ok(Credential::Token(token));
         }
         Ok(api_key::digest(credential).map_or(Credential::MalformedKey, Credential::Key))

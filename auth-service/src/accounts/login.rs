@@ -50,11 +50,11 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<Timed<User>, AccountError> {
         loop {
-            let Timed { at, value } = self.unchanged(checked).await?;
-            let user = value.ok_or(Reason::CredentialsInvalid)?;
-            let retry_after = Duration::from_secs(Tokens::seconds_until_issue(&user, at));
+            let unchanged = self.unchanged(checked).await?;
+            let Timed { at, value: user } = &unchanged;
+            let retry_after = Duration::from_secs(Tokens::seconds_until_issue(user, *at));
             if retry_after.is_zero() {
-                return Ok(Timed { at, value: user });
+                return Ok(unchanged);
             }
             if origin.deadline < Instant::now() + retry_after {
                 if CLOCK_BEHIND.is_due(()) {
@@ -75,20 +75,19 @@ impl Accounts {
 
     /// The user as stored now, unless the password was changed, or the user was deleted or disabled,
     /// since these credentials were read.
-    async fn unchanged(&self, checked: &Credentials) -> Result<Timed<Option<User>>, AccountError> {
+    async fn unchanged(&self, checked: &Credentials) -> Result<Timed<User>, AccountError> {
         let Timed { at, value } = self.reads.user(checked.user.id).await?;
-        let Some(user) = value.filter(|user| !user.disabled) else {
-            return Ok(Timed { at, value: None });
-        };
+        let user = value.filter(|user| !user.disabled).ok_or(Reason::CredentialsInvalid)?;
         if user.tokens_not_before == checked.user.tokens_not_before {
-            return Ok(Timed { at, value: Some(user) });
+            return Ok(Timed { at, value: user });
         }
         // A logout elsewhere moves it too, and is no reason to refuse the right password.
         let Timed { at, value } = self.reads.credentials(user.username).await?;
         let now = value.filter(|now| {
             let hash = now.password_hash.expose_secret();
-            now.user.id == checked.user.id && hash == checked.password_hash.expose_secret()
+            let is_same = hash == checked.password_hash.expose_secret();
+            is_same && now.user.id == checked.user.id && !now.user.disabled
         });
-        Ok(Timed { at, value: now.map(|now| now.user).filter(|user| !user.disabled) })
+        Ok(Timed { at, value: now.ok_or(Reason::CredentialsInvalid)?.user })
     }
 }

@@ -35,17 +35,12 @@ const SHARED_FACTOR: u32 = 15;
 const MAX_KNOWN: u64 = 100_000;
 const KNOWN_TTL: Duration = Duration::from_hours(30 * 24);
 
-/// Counts attempts. Clones share the counts.
-#[derive(Clone)]
+/// Counts attempts.
 pub(crate) struct RateLimiter {
     /// Per username and address; `None` for no limit.
     limit: Option<NonZero<u32>>,
     /// Whether a username is also limited over all addresses.
     limits_names: bool,
-    shared: Arc<Shared>,
-}
-
-struct Shared {
     windows: Mutex<Windows>,
     /// False while no window is full, so that [`RateLimiter::check`] costs nothing.
     may_refuse: AtomicBool,
@@ -56,7 +51,7 @@ struct Shared {
 /// A counted attempt. It stays counted when dropped, so cancelling a request does not undo a guess.
 #[must_use = "refund an attempt that succeeded or was not made"]
 pub(crate) struct Attempt {
-    shared: Arc<Shared>,
+    limiter: Arc<RateLimiter>,
     /// The keys and the opening times of their windows.
     counted: Vec<(Key, Instant)>,
     place: (NameDigest, IpAddr),
@@ -66,21 +61,24 @@ pub(crate) struct Attempt {
 impl RateLimiter {
     /// Limits failed logins: `limit` per minute for a username at an address, 15 times that for an
     /// address and for a username at addresses where its user never logged in; 0 is no limit.
-    pub(crate) fn for_logins(limit: u32) -> Self {
-        Self { limits_names: true, ..Self::for_registrations(limit) }
+    pub(crate) fn for_logins(limit: u32) -> Arc<Self> {
+        Arc::new(Self { limits_names: true, ..Self::new(limit) })
     }
 
     /// Limits registrations, per minute and address; 0 is no limit.
-    pub(crate) fn for_registrations(limit: u32) -> Self {
+    pub(crate) fn for_registrations(limit: u32) -> Arc<Self> {
+        Arc::new(Self::new(limit))
+    }
+
+    fn new(limit: u32) -> Self {
         let known = Cache::builder().max_capacity(MAX_KNOWN).time_to_live(KNOWN_TTL).build();
-        let windows = Mutex::default();
-        let shared = Arc::new(Shared { windows, may_refuse: AtomicBool::new(false), known });
-        Self { limit: NonZero::new(limit), limits_names: false, shared }
+        let (windows, may_refuse) = (Mutex::default(), AtomicBool::new(false));
+        Self { limit: NonZero::new(limit), limits_names: false, windows, may_refuse, known }
     }
 
     /// Refuses what [`Self::acquire`] would refuse, and counts nothing.
     pub(crate) fn check(&self, username: &str, client: IpAddr) -> Result<(), LimitExceeded> {
-        if !self.shared.may_refuse.load(Ordering::Relaxed) {
+        if !self.may_refuse.load(Ordering::Relaxed) {
             return Ok(());
         }
         self.check_at(username, client, Instant::now())
@@ -89,14 +87,14 @@ impl RateLimiter {
     fn check_at(&self, username: &str, client: IpAddr, now: Instant) -> Result<(), LimitExceeded> {
         let Some(limit) = self.limit else { return Ok(()) };
         let counts = self.counts(digest(username), client, limit.get());
-        let mut windows = self.shared.windows();
-        self.shared.may_refuse.store(windows.may_refuse(now), Ordering::Relaxed);
+        let mut windows = self.windows();
+        self.may_refuse.store(windows.may_refuse(now), Ordering::Relaxed);
         windows.refusal(&counts, now).map_or(Ok(()), Err)
     }
 
     /// Counts an attempt, or refuses it.
     pub(crate) fn acquire(
-        &self,
+        self: &Arc<Self>,
         username: &str,
         client: IpAddr,
         now: Instant,
@@ -105,16 +103,16 @@ impl RateLimiter {
         let mut counted = Vec::new();
         if let Some(limit) = self.limit {
             let counts = self.counts(place.0, client, limit.get());
-            let mut windows = self.shared.windows();
+            let mut windows = self.windows();
             if let Some(exceeded) = windows.refusal(&counts, now) {
                 return Err(exceeded);
             }
             counted = windows.count(&counts, now);
             if windows.may_refuse(now) {
-                self.shared.may_refuse.store(true, Ordering::Relaxed);
+                self.may_refuse.store(true, Ordering::Relaxed);
             }
         }
-        Ok(Attempt { shared: Arc::clone(&self.shared), counted, place, is_refunded: false })
+        Ok(Attempt { limiter: Arc::clone(self), counted, place, is_refunded: false })
     }
 
     /// What an attempt counts for, with the limits.
@@ -122,18 +120,22 @@ impl RateLimiter {
         let mut counts = Vec::with_capacity(7);
         for (network, factor) in networks(client) {
             let limit = limit.saturating_mul(factor);
-            let (scope, shared) = (RefusalScope::Username, RefusalScope::Client);
-            counts.push(Count { key: (network, Some(name)), limit, scope });
+            counts.push(Count { key: (network, Some(name)), limit, scope: RefusalScope::Username });
             let limit = limit.saturating_mul(SHARED_FACTOR);
-            counts.push(Count { key: (network, None), limit, scope: shared });
+            counts.push(Count { key: (network, None), limit, scope: RefusalScope::Client });
         }
-        if self.limits_names && !self.shared.known.contains_key(&(name, client)) {
+        if self.limits_names && !self.known.contains_key(&(name, client)) {
             let everywhere = (Ipv6Addr::UNSPECIFIED.into(), 0);
             let limit = limit.saturating_mul(SHARED_FACTOR);
-            let scope = RefusalScope::Username;
-            counts.push(Count { key: (everywhere, Some(name)), limit, scope });
+            let key = (everywhere, Some(name));
+            counts.push(Count { key, limit, scope: RefusalScope::Username });
         }
         counts
+    }
+
+    fn windows(&self) -> MutexGuard<'_, Windows> {
+        // Counts stay consistent even if a holder panics.
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -146,8 +148,8 @@ impl Attempt {
     /// Undoes the attempt of a user whose password was correct, and remembers where it was.
     pub(crate) fn succeed(self) {
         // `get` counts as a use, which keeps the entry.
-        if self.shared.known.get(&self.place).is_none() {
-            self.shared.known.insert(self.place, ());
+        if self.limiter.known.get(&self.place).is_none() {
+            self.limiter.known.insert(self.place, ());
         }
         self.refund();
     }
@@ -155,14 +157,7 @@ impl Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        self.shared.windows().settle(&self.counted, self.is_refunded);
-    }
-}
-
-impl Shared {
-    fn windows(&self) -> MutexGuard<'_, Windows> {
-        // Counts stay consistent even if a holder panics.
-        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
+        self.limiter.windows().settle(&self.counted, self.is_refunded);
     }
 }
 

@@ -35,8 +35,8 @@ pub struct Accounts {
     pub(super) tokens: Tokens,
     pub(super) policy: Policy,
     pub(super) initial_password: InitialPassword,
-    pub(super) logins: RateLimiter,
-    pub(super) registrations: RateLimiter,
+    pub(super) logins: Arc<RateLimiter>,
+    pub(super) registrations: Arc<RateLimiter>,
 }
 
 impl Accounts {

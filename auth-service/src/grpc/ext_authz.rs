@@ -75,7 +75,16 @@ impl AuthGrpc {
     ) -> Result<User, Option<AccountError>> {
         let Some((roles, requirement)) = request::requirement(&attributes.context_extensions)
         else {
-            warn_of_route(attributes);
+            // The configuration of the route has no requirement, or an unknown role.
+            if UNRESTRICTED_ROUTES.is_due(()) {
+                let (_, host, path) = request::route(attributes);
+                tracing::warn!(
+                    host,
+                    path,
+                    "ext_authz: refused, because context_extensions of this route has no valid roles; \
+                     set it to roles such as \"author,admin\", or \"*\" for any user"
+                );
+            }
             return Err(Some(Reason::RoleInsufficient.into()));
         };
         let credentials = request::authorization(attributes);
@@ -116,18 +125,5 @@ impl AuthGrpc {
         }))
         .await;
         Err(Some(Reason::RoleInsufficient.into()))
-    }
-}
-
-/// Logs a route whose configuration has no requirement or an unknown role. Its requests are refused.
-fn warn_of_route(attributes: &AttributeContext) {
-    if UNRESTRICTED_ROUTES.is_due(()) {
-        let (_, host, path) = request::route(attributes);
-        tracing::warn!(
-            host,
-            path,
-            "ext_authz: refused, because context_extensions of this route has no valid roles; set \
-             it to roles such as \"author,admin\", or \"*\" for any user"
-        );
     }
 }

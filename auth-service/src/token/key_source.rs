@@ -8,17 +8,13 @@ use secrecy::ExposeSecret as _;
 /// `SIGNING_SECRET` and `SIGNING_SECRETS_ACCEPTED`, as values or files.
 #[derive(Clone, Debug)]
 pub struct KeySource {
-    signing: SecretSource,
-    accepted: Option<SecretSource>,
+    /// Signs.
+    pub signing: SecretSource,
+    /// Further secrets, separated by commas or newlines.
+    pub accepted: Option<SecretSource>,
 }
 
 impl KeySource {
-    /// `accepted` holds further secrets, separated by commas or newlines.
-    #[must_use]
-    pub fn new(signing: SecretSource, accepted: Option<SecretSource>) -> Self {
-        Self { signing, accepted }
-    }
-
     /// Whether a reload can change the keys: a file can change, an environment variable cannot.
     #[must_use]
     pub fn is_reloadable(&self) -> bool {

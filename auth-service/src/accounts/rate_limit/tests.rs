@@ -3,6 +3,7 @@ use rolegate_http_server::clients::client_key;
 use rolegate_proto::RefusalScope;
 use std::{
     net::IpAddr,
+    sync::Arc,
     time::{Duration, Instant},
 };
 use windows::{MAX_WINDOWS, WINDOW};
@@ -11,7 +12,7 @@ fn client(text: &str) -> IpAddr {
     client_key(Some(text.parse().expect("an address")))
 }
 
-fn fail(limiter: &RateLimiter, name: &str, from: &str, now: Instant) -> Result<(), Duration> {
+fn fail(limiter: &Arc<RateLimiter>, name: &str, from: &str, now: Instant) -> Result<(), Duration> {
     limiter.acquire(name, client(from), now).map(drop).map_err(|exceeded| exceeded.retry_after)
 }
 
@@ -155,5 +156,5 @@ fn number_of_windows_is_bounded() {
         let from = IpAddr::from(u32::try_from(name).expect("small").to_be_bytes());
         let _ = limiter.acquire(&name.to_string(), from, now).map(drop);
     }
-    assert!(limiter.shared.windows().len() <= MAX_WINDOWS + 3);
+    assert!(limiter.windows().len() <= MAX_WINDOWS + 3);
 }

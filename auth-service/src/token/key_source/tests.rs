@@ -14,7 +14,8 @@ fn given(name: &str, secret: &str) -> SecretSource {
 }
 
 fn accepting(accepted: SecretSource) -> Result<Vec<String>, String> {
-    let source = KeySource::new(given("SIGNING_SECRET", THREE), Some(accepted));
+    let signing = given("SIGNING_SECRET", THREE);
+    let source = KeySource { signing, accepted: Some(accepted) };
     let keyring = source.read().map_err(|error| error.to_string())?;
     Ok(keyring.kids().map(str::to_owned).collect())
 }
@@ -70,7 +71,7 @@ fn what_cannot_be_read_names_its_setting() {
     let nowhere = SecretSource::from_file("SIGNING_SECRETS_ACCEPTED_FILE", Path::new("/nowhere/x"));
     let error = accepting(nowhere).expect_err("missing");
     assert_eq!(error, "SIGNING_SECRETS_ACCEPTED_FILE: /nowhere/x does not exist");
-    let short = KeySource::new(given("SIGNING_SECRET", "hunter2"), None);
+    let short = KeySource { signing: given("SIGNING_SECRET", "hunter2"), accepted: None };
     let error = short.read().expect_err("short").to_string();
     assert!(error.starts_with("SIGNING_SECRET: must have at least 32 bytes"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! Which keys sign and verify.
 
 use super::{NOW, OTHER, SECRET, ada, hs256, tokens, verified};
-use crate::token::{InvalidToken, Keyring, TooShort};
+use crate::token::{Keyring, TooShort};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
@@ -10,9 +10,9 @@ fn accepted_key_verifies_but_does_not_sign() {
     let old = tokens(OTHER, &[]);
     let both = tokens(SECRET, &[OTHER]);
     let token = old.issue(&ada(), NOW).expect("issued");
-    assert_eq!(verified(&both, token.expose_secret()), Ok(7));
+    assert_eq!(verified(&both, token.expose_secret()), Some(7));
     let token = both.issue(&ada(), NOW).expect("issued");
-    assert_eq!(verified(&old, token.expose_secret()), Err(InvalidToken));
+    assert_eq!(verified(&old, token.expose_secret()), None);
 }
 
 #[test]
@@ -29,14 +29,14 @@ fn replaced_keys_apply_to_clones_and_tokens_of_accepted_keys_stay_valid() {
     let header = |token: &SecretString| token.expose_secret().split('.').next().map(str::to_owned);
     assert_ne!(header(&old), header(&new), "each has the kid of its key");
     for token in [&old, &new] {
-        assert_eq!(verified(&other, token.expose_secret()), Ok(7));
+        assert_eq!(verified(&other, token.expose_secret()), Some(7));
     }
     let without_kid = hs256(&json!({"sub": "7", "exp": NOW + 60}));
-    assert_eq!(verified(&other, &without_kid), Ok(7), "all keys are tried");
+    assert_eq!(verified(&other, &without_kid), Some(7), "all keys are tried");
     tokens.replace_keys(ring(OTHER, &[OTHER]));
-    assert_eq!(verified(&other, new.expose_secret()), Ok(7));
+    assert_eq!(verified(&other, new.expose_secret()), Some(7));
     for refused in [old.expose_secret(), &without_kid] {
-        assert_eq!(verified(&other, refused), Err(InvalidToken));
+        assert_eq!(verified(&other, refused), None);
     }
 }
 
