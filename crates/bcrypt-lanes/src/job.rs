@@ -113,24 +113,17 @@ impl Job {
         self.expected.is_some() & bool::from(same)
     }
 
-    /// Whether the job is still worth computing.
-    pub(crate) fn state(&self, now: Instant) -> JobState {
-        if self.reply.is_canceled() {
-            JobState::Cancelled
-        } else if self.deadline <= now {
-            JobState::Expired
-        } else {
-            JobState::Live
-        }
+    /// Whether the caller waits for the job, and its deadline has not passed.
+    pub(crate) fn is_live(&self, now: Instant) -> bool {
+        !self.reply.is_canceled() && now < self.deadline
     }
 
-    /// Gives up and counts a job that is no longer worth computing.
-    pub(crate) fn discard(self, state: JobState, counters: &mut Stats) {
-        if state == JobState::Expired {
-            counters.expired += 1;
-            self.answer(Err(EngineError::DeadlinePassed));
-        } else {
-            counters.dropped += 1;
+    /// Gives up a job that is not worth computing, and counts it.
+    pub(crate) fn discard(self, counters: &mut Stats) {
+        match self.reply.send(Err(EngineError::DeadlinePassed)) {
+            Ok(()) => counters.expired += 1,
+            // The caller has dropped the future.
+            Err(_unsent) => counters.dropped += 1,
         }
     }
 
@@ -138,17 +131,6 @@ impl Job {
     pub(crate) fn answer(self, reply: Reply) {
         let _ = self.reply.send(reply);
     }
-}
-
-/// Whether a job is still worth computing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum JobState {
-    /// The caller waits for it.
-    Live,
-    /// The caller has dropped the future.
-    Cancelled,
-    /// The deadline has passed.
-    Expired,
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::Instant;
 use zeroize::Zeroize;
 
 use crate::Stats;
-use crate::job::{Answer, Job, JobState};
+use crate::job::{Answer, Job};
 use crate::kernel;
 use crate::kernel::{Lane, MAX_LANES};
 use crate::scheduler::Load;
@@ -91,9 +91,8 @@ impl LaneGroup {
                 job.answer(Ok(answer));
                 continue;
             }
-            let state = self.running[index].job.state(now);
-            if state != JobState::Live {
-                self.remove(index).job.discard(state, &mut ended);
+            if !self.running[index].job.is_live(now) {
+                self.remove(index).job.discard(&mut ended);
             }
         }
         ended

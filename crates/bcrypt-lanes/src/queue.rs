@@ -1,10 +1,10 @@
 //! The queue of waiting jobs, fair over clients.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use crate::ClientKey;
-use crate::job::{Job, JobState};
+use crate::job::Job;
 
 /// Jobs in the order of self-clocked fair queueing (Golestani, 1994).
 ///
@@ -15,16 +15,13 @@ use crate::job::{Job, JobState};
 /// Admission takes precedence over fairness: an admitted job is expected to finish by its deadline.
 /// A new job whose fair position would make an admitted one miss its deadline goes behind it, unless
 /// that one is late anyway.
+#[derive(Default)]
 pub(crate) struct Queue {
     limit: usize,
     clock: u64,
     arrivals: u64,
-    /// In service order.
+    /// In service order, which for the jobs of one client is their order of arrival.
     jobs: BTreeMap<Tag, Job>,
-    /// Iterations of all of them.
-    work: u64,
-    /// The tags of each client's jobs, oldest first; no entry is empty.
-    per_client: HashMap<ClientKey, VecDeque<Tag>>,
     /// A lower bound of all deadlines.
     earliest_deadline: Option<Instant>,
 }
@@ -45,15 +42,7 @@ pub(crate) struct QueuePosition {
 impl Queue {
     /// An empty queue for `limit` jobs.
     pub(crate) fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            clock: 0,
-            arrivals: 0,
-            jobs: BTreeMap::new(),
-            work: 0,
-            per_client: HashMap::new(),
-            earliest_deadline: None,
-        }
+        Self { limit, ..Self::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -66,7 +55,7 @@ impl Queue {
 
     /// Iterations of all jobs.
     pub(crate) fn work(&self) -> u64 {
-        self.work
+        self.jobs.values().map(Job::work).sum()
     }
 
     /// No job has an earlier one; `None` if there was no job.
@@ -82,9 +71,13 @@ impl Queue {
     /// The client with the most jobs, if it has at least two more than `client`: with a difference
     /// of one, the two clients would displace each other in turn.
     fn displaceable_for(&self, client: ClientKey) -> Option<ClientKey> {
-        let own = self.per_client.get(&client).map_or(0, VecDeque::len);
-        let (largest, jobs) = self.per_client.iter().max_by_key(|(_, jobs)| jobs.len())?;
-        (jobs.len() > own + 1).then_some(*largest)
+        let mut jobs_of = HashMap::<ClientKey, usize>::new();
+        for job in self.jobs.values() {
+            *jobs_of.entry(job.client).or_default() += 1;
+        }
+        let own = jobs_of.get(&client).copied().unwrap_or_default();
+        let (largest, jobs) = jobs_of.into_iter().max_by_key(|(_, jobs)| *jobs)?;
+        (jobs > own + 1).then_some(largest)
     }
 
     /// The position of a new job of `client` with `work`. `stays_ahead` tells whether a queued job with
@@ -95,8 +88,9 @@ impl Queue {
         work: u64,
         stays_ahead: impl Fn(u64, &Job) -> bool,
     ) -> QueuePosition {
-        let mut position =
-            QueuePosition { finish: self.fair_finish(client, work), ahead: 0, own: 0 };
+        let last = self.newest_of(client).map_or(0, |tag| tag.0);
+        let finish = last.max(self.clock) + work;
+        let mut position = QueuePosition { finish, ahead: 0, own: 0 };
         let mut total = 0;
         for (tag, job) in &self.jobs {
             if tag.0 > position.finish && stays_ahead(total, job) {
@@ -113,9 +107,9 @@ impl Queue {
         position
     }
 
-    fn fair_finish(&self, client: ClientKey, work: u64) -> u64 {
-        let last = self.per_client.get(&client).and_then(VecDeque::back);
-        last.map_or(self.clock, |tag| tag.0.max(self.clock)) + work
+    fn newest_of(&self, client: ClientKey) -> Option<Tag> {
+        let (tag, _) = self.jobs.iter().rev().find(|(_, job)| job.client == client)?;
+        Some(*tag)
     }
 
     /// Queues a job. Returns the one that has no place if the queue is full: the newest job of the client
@@ -124,23 +118,14 @@ impl Queue {
         let mut displaced = None;
         if self.is_full() {
             let Some(client) = self.displaceable_for(job.client) else { return Some(job) };
-            displaced = self.remove_newest(client);
+            displaced = self.newest_of(client).and_then(|tag| self.jobs.remove(&tag));
         }
         let tag = (position.finish, self.arrivals);
         self.arrivals += 1;
         let earliest = self.earliest_deadline.unwrap_or(job.deadline);
         self.earliest_deadline = Some(earliest.min(job.deadline));
-        self.per_client.entry(job.client).or_default().push_back(tag);
-        self.work += job.work();
         self.jobs.insert(tag, job);
         displaced
-    }
-
-    fn remove_newest(&mut self, client: ClientKey) -> Option<Job> {
-        let tag = *self.per_client.get(&client)?.back()?;
-        let job = self.jobs.remove(&tag)?;
-        self.forget(&job, tag);
-        Some(job)
     }
 
     /// The next job.
@@ -151,45 +136,22 @@ impl Queue {
     /// Removes the next job.
     pub(crate) fn pop(&mut self) -> Option<Job> {
         let (tag, job) = self.jobs.pop_first()?;
-        self.forget(&job, tag);
         self.clock = self.clock.max(tag.0);
         Some(job)
     }
 
     /// Removes the next job of a client that `is_wanted`.
     pub(crate) fn pop_of(&mut self, is_wanted: impl Fn(ClientKey) -> bool) -> Option<Job> {
-        let wanted = self.per_client.iter().filter(|(client, _)| is_wanted(**client));
-        let tag = *wanted.filter_map(|(_, tags)| tags.iter().min()).min()?;
-        let job = self.jobs.remove(&tag)?;
-        self.forget(&job, tag);
-        Some(job)
-    }
-
-    /// Updates the counts after `job` was removed.
-    fn forget(&mut self, job: &Job, tag: Tag) {
-        self.work -= job.work();
-        if let Some(tags) = self.per_client.get_mut(&job.client) {
-            tags.retain(|other| *other != tag);
-            if tags.is_empty() {
-                self.per_client.remove(&job.client);
-            }
-        }
-    }
-
-    /// Whether a deadline may have passed: a cheap check before [`Self::remove_dead`].
-    pub(crate) fn may_have_expired(&self, now: Instant) -> bool {
-        self.earliest_deadline.is_some_and(|earliest| earliest <= now)
+        let (&tag, _) = self.jobs.iter().find(|(_, job)| is_wanted(job.client))?;
+        self.jobs.remove(&tag)
     }
 
     /// Removes cancelled and expired jobs.
-    pub(crate) fn remove_dead(&mut self, now: Instant) -> Vec<(JobState, Job)> {
-        let dead = self.jobs.extract_if(.., |_, job| job.state(now) != JobState::Live);
-        let dead: Vec<_> = dead.collect();
-        for (tag, job) in &dead {
-            self.forget(job, *tag);
-        }
+    pub(crate) fn remove_dead(&mut self, now: Instant) -> Vec<Job> {
+        let dead = self.jobs.extract_if(.., |_, job| !job.is_live(now));
+        let dead = dead.map(|(_, job)| job).collect();
         self.earliest_deadline = self.jobs.values().map(|job| job.deadline).min();
-        dead.into_iter().map(|(_, job)| (job.state(now), job)).collect()
+        dead
     }
 }
 

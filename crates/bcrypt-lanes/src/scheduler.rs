@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::mem;
 use std::time::{Duration, Instant};
 
-use crate::job::{AdmissionRequest, Job, JobState};
+use crate::job::{AdmissionRequest, Job};
 use crate::kernel::MAX_LANES;
 use crate::queue::{Queue, QueuePosition};
 use crate::throughput::Throughput;
@@ -67,7 +67,7 @@ impl Scheduler {
         let refused = match self.admit(job.admission_request(), now) {
             Ok(position) => self.queue.push(job, position).map(|job| {
                 let position = self.fair_position(job.admission_request(), now);
-                (job, self.refusal(position))
+                (job, refusal(self.wait(position), position))
             }),
             Err(refusal) => Some((job, refusal)),
         };
@@ -85,7 +85,7 @@ impl Scheduler {
     ) -> Result<(), EngineError> {
         let admitted = self.admit(request, now).and_then(|position| {
             let has_capacity = self.queue.has_capacity_for(request.client);
-            has_capacity.then_some(()).ok_or_else(|| self.refusal(position))
+            has_capacity.then_some(()).ok_or_else(|| refusal(self.wait(position), position))
         });
         admitted.inspect_err(|_| self.counters.refused += 1)
     }
@@ -104,9 +104,7 @@ impl Scheduler {
         self.evict_dead(now);
         let position = self.fair_position(request, now);
         match self.overrun(request, position, now) {
-            Some(retry_after) => {
-                Err(EngineError::Refused { retry_after, is_full: position.own == 0 })
-            }
+            Some(overrun) => Err(refusal(overrun, position)),
             None => Ok(position),
         }
     }
@@ -126,7 +124,7 @@ impl Scheduler {
         }
         let done = self.wait(position) + self.run_time(request.work);
         let overrun = done.checked_sub(request.due.saturating_duration_since(now))?;
-        (!overrun.is_zero()).then(|| overrun.max(MIN_RETRY_AFTER))
+        (!overrun.is_zero()).then_some(overrun)
     }
 
     fn fair_position(&self, request: AdmissionRequest, now: Instant) -> QueuePosition {
@@ -156,12 +154,6 @@ impl Scheduler {
         self.throughput.time_for(work, 1)
     }
 
-    /// The refusal of a job that would wait here in a queue without room for it.
-    fn refusal(&self, position: QueuePosition) -> EngineError {
-        let retry_after = self.wait(position).max(MIN_RETRY_AFTER);
-        EngineError::Refused { retry_after, is_full: position.own == 0 }
-    }
-
     /// Remaining iterations in all lanes.
     fn running(&self) -> u64 {
         self.loads.iter().map(|load| load.work).sum()
@@ -169,14 +161,14 @@ impl Scheduler {
 
     /// Completes queued jobs whose deadline has passed: no lane may become free for a long time.
     pub(crate) fn expire(&mut self, now: Instant) {
-        if self.queue.may_have_expired(now) {
+        if self.queue.earliest_deadline().is_some_and(|earliest| earliest <= now) {
             self.evict_dead(now);
         }
     }
 
     fn evict_dead(&mut self, now: Instant) {
-        for (state, job) in self.queue.remove_dead(now) {
-            job.discard(state, &mut self.counters);
+        for job in self.queue.remove_dead(now) {
+            job.discard(&mut self.counters);
         }
     }
 
@@ -186,21 +178,17 @@ impl Scheduler {
         let mine = self.loads[worker].clients.len();
         let is_next = self.loads.iter().all(|other| other.clients.len() >= mine);
         while let Some(first) = self.queue.first() {
-            if !(is_next && mine < self.lanes) && first.state(now) == JobState::Live {
+            if !(is_next && mine < self.lanes) && first.is_live(now) {
                 let has_one_more = is_next && mine == self.lanes && mine < MAX_LANES;
                 return if has_one_more { self.take_newcomer(worker, now) } else { None };
             }
             let job = self.queue.pop()?;
-            let state = match job.state(now) {
-                // It would occupy a lane that another job needs. An idle worker tries anyway.
-                JobState::Live if mine > 0 && self.is_too_late(&job, now) => JobState::Expired,
-                state => state,
-            };
-            if state == JobState::Live {
+            // Too late, it would occupy a lane that another job needs. An idle worker tries anyway.
+            if job.is_live(now) && (mine == 0 || !self.is_too_late(&job, now)) {
                 self.occupy(worker, &job);
                 return Some(job);
             }
-            job.discard(state, &mut self.counters);
+            job.discard(&mut self.counters);
         }
         None
     }
@@ -219,9 +207,8 @@ impl Scheduler {
             return None;
         }
         let job = self.queue.pop_of(|client| !self.lanes_of.contains_key(&client))?;
-        let state = job.state(now);
-        if state != JobState::Live {
-            job.discard(state, &mut self.counters);
+        if !job.is_live(now) {
+            job.discard(&mut self.counters);
             return None;
         }
         self.occupy(worker, &job);
@@ -288,6 +275,11 @@ impl Scheduler {
     fn lanes_total(&self) -> usize {
         self.lanes * self.loads.len()
     }
+}
+
+fn refusal(retry_after: Duration, position: QueuePosition) -> EngineError {
+    let retry_after = retry_after.max(MIN_RETRY_AFTER);
+    EngineError::Refused { retry_after, is_full: position.own == 0 }
 }
 
 #[cfg(test)]

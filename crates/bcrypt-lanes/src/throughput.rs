@@ -23,7 +23,12 @@ pub(crate) struct Throughput {
     per_second: f64,
 }
 
-#[expect(clippy::cast_precision_loss, reason = "estimates: 52 bits are more than enough")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "estimates, for which 52 bits are more than enough, and positive numbers"
+)]
 impl Throughput {
     /// The initial estimate for threads with `lanes` lanes each.
     pub(crate) fn new(lanes: usize) -> Self {
@@ -65,11 +70,6 @@ impl Throughput {
     }
 
     /// Iterations per second of `lanes` busy lanes together, for statistics.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "saturates: a positive number"
-    )]
     pub(crate) fn total_per_second(&self, lanes: usize) -> u64 {
         (self.per_second() * lanes as f64) as u64
     }
@@ -80,11 +80,6 @@ impl Throughput {
     }
 
     /// Iterations per lane until the next visit to the scheduler: about a millisecond.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "saturates: a positive number of a few dozens"
-    )]
     pub(crate) fn slice(&self) -> u32 {
         ((self.per_second() * SLICE_TIME.as_secs_f64()) as u32).max(1)
     }

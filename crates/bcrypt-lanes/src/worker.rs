@@ -200,19 +200,13 @@ pub(crate) fn calibrate(lanes: usize) -> Duration {
     begun.elapsed()
 }
 
-/// At nice 10 a thread gets a tenth of the CPU time of one at nice 0.
-#[cfg(target_os = "linux")]
-const NICE: i32 = 10;
-
-/// Lowers the priority of the calling thread to that of the workers, which needs no privilege.
-#[cfg(target_os = "linux")]
+/// Lowers the priority of the calling thread to that of the workers, which needs no privilege. Fails on
+/// systems without a safe call for this.
 pub fn lower_priority() -> std::io::Result<()> {
-    // On Linux this call without an id applies to the calling thread, not to its process.
-    Ok(rustix::process::setpriority_process(None, NICE)?)
-}
-
-/// Other systems have no safe call for this.
-#[cfg(not(target_os = "linux"))]
-pub fn lower_priority() -> std::io::Result<()> {
+    // Without an id the call applies to the calling thread on Linux, elsewhere to its process. At nice
+    // 10 a thread gets a tenth of the CPU time of one at nice 0.
+    #[cfg(target_os = "linux")]
+    return Ok(rustix::process::setpriority_process(None, 10)?);
+    #[cfg(not(target_os = "linux"))]
     Err(std::io::ErrorKind::Unsupported.into())
 }
