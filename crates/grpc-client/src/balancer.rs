@@ -8,11 +8,11 @@
 use crate::{
     affinity::Affinity,
     client_span,
-    connection::{Connector, Stream},
-    discovery::{Discover, DnsTarget, InvalidAddress, ServiceInfo},
+    connection::Stream,
+    discovery::{Discover, DnsTarget, InvalidAddress, ServiceInfo, Single},
     dns_watcher,
     hedge::{HedgePolicy, MAX_DELAY, ReadOnly, first_success},
-    replica::{Calls, HEALTH_TIMEOUT, Monitor},
+    replica::{Calls, HEALTH_TIMEOUT},
     replica_set::{Available, Replica, ReplicaSet},
 };
 use http::{Request, Response, Uri};
@@ -20,7 +20,6 @@ use http_body_util::{BodyExt as _, Full};
 use rolegate_grpc_tls::ClientTls;
 use std::{
     io,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
     pin::{Pin, pin},
     sync::{
         Arc,
@@ -30,8 +29,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::{Notify, watch},
-    task::AbortHandle,
+    task::JoinSet,
     time::{Instant, timeout},
 };
 use tonic::{Status, body::Body};
@@ -40,9 +38,6 @@ use tracing::Instrument as _;
 
 /// For one more attempt to reconnect when no replica is up. A replica that refuses answers sooner.
 const RECHECK_TIMEOUT: Duration = Duration::from_millis(100);
-
-/// Stands for the address of the only replica of [`BalancedChannel::with_connector`].
-const SINGLE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// The transport of a generated client. Clones share the connections, which close with the last clone.
 ///
@@ -57,14 +52,13 @@ pub struct BalancedChannel {
 
 #[derive(Debug)]
 struct Shared {
-    available: watch::Receiver<Available>,
-    /// Notified when a call finds no replica.
-    reconnect: Arc<Notify>,
+    set: Arc<ReplicaSet>,
     /// Where the next choice starts: equally loaded replicas take turns.
     next_index: AtomicUsize,
     hedging: HedgePolicy,
     origin: Uri,
-    watcher: AbortHandle,
+    /// Ends when this is dropped.
+    _watcher: JoinSet<()>,
 }
 
 /// A replica for a call.
@@ -73,12 +67,6 @@ struct Pick {
     replica: Replica,
     /// Whether a call that it does not answer could be sent to another one.
     has_others: bool,
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.watcher.abort();
-    }
 }
 
 impl BalancedChannel {
@@ -101,21 +89,11 @@ impl BalancedChannel {
     where
         F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
     {
-        let connector: Connector = Arc::new(move || Box::pin(connector()));
-        let origin = Uri::from_static("http://in-memory");
-        Self::spawn(origin.clone(), async move |set: Arc<ReplicaSet>| {
-            let (calls, reconnect) = (Arc::<Calls>::default(), Arc::clone(&set.reconnect));
-            set.change(|states| drop(states.insert(SINGLE, (None, Arc::clone(&calls)))));
-            let address = SINGLE;
-            let monitor = Monitor { service, address, connector, origin, calls, reconnect };
-            monitor.run(|state| set.update(SINGLE, state)).await;
-        })
+        Self::discover(service, Single(connector))
     }
 
     fn discover(service: ServiceInfo, discovery: impl Discover) -> Self {
-        Self::spawn(discovery.origin(), async move |set| {
-            dns_watcher::run(service, discovery, set).await;
-        })
+        Self::spawn(discovery.origin(), |set| dns_watcher::run(service, discovery, set))
     }
 
     /// Runs `watch`, which keeps the set of replicas current, until the last clone is dropped.
@@ -123,12 +101,14 @@ impl BalancedChannel {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let (sender, available) = watch::channel(None);
-        let reconnect = Arc::new(Notify::new());
-        let set = Arc::new(ReplicaSet::new(sender, Arc::clone(&reconnect)));
-        let watcher = tokio::spawn(watch(set)).abort_handle();
-        let (next_index, hedging) = (AtomicUsize::new(0), HedgePolicy::default());
-        let shared = Shared { available, reconnect, next_index, hedging, origin, watcher };
+        let set = Arc::<ReplicaSet>::default();
+        let shared = Shared {
+            _watcher: JoinSet::from_iter([watch(Arc::clone(&set))]),
+            set,
+            next_index: AtomicUsize::new(0),
+            hedging: HedgePolicy::default(),
+            origin,
+        };
         Self { shared: Arc::new(shared), affinity: None }
     }
 
@@ -151,13 +131,13 @@ impl BalancedChannel {
     /// Waits for the first health status of new replicas and, where none is up, for one more attempt
     /// to connect, so that a replica that just came back is found.
     async fn wait_for_replica(&self) -> Result<Pick, Status> {
-        let mut available = self.shared.available.clone();
+        let mut available = self.shared.set.available.subscribe();
         // Bounded, because replicas that appear one after the other can keep the set pending.
         let _ = timeout(HEALTH_TIMEOUT, available.wait_for(Option::is_some)).await;
         if let Some(pick) = self.choose() {
             return Ok(pick);
         }
-        self.shared.reconnect.notify_waiters();
+        self.shared.set.reconnect.notify_waiters();
         let has_replica =
             |choice: &Available| choice.as_ref().is_some_and(|choice| !choice.first.is_empty());
         let _ = timeout(RECHECK_TIMEOUT, available.wait_for(has_replica)).await;
@@ -165,7 +145,7 @@ impl BalancedChannel {
     }
 
     fn choose(&self) -> Option<Pick> {
-        let available = self.shared.available.borrow();
+        let available = self.shared.set.available.borrow();
         let choice = available.as_ref()?;
         let replica = match self.affinity {
             Some(affinity) => choice.of_key(affinity),
@@ -176,7 +156,7 @@ impl BalancedChannel {
 
     /// Another replica than the one with these calls, for a call that it has not answered.
     fn least_loaded_except(&self, calls: &Arc<Calls>) -> Option<Replica> {
-        let choice = self.shared.available.borrow().clone()?;
+        let choice = self.shared.set.available.borrow().clone()?;
         let others = |all: &[Replica]| -> Vec<Replica> {
             all.iter().filter(|replica| !Arc::ptr_eq(&replica.calls, calls)).cloned().collect()
         };

@@ -1,13 +1,12 @@
 //! Why a replica cannot be reached, and the log line about it.
 
-use crate::discovery::ServiceInfo;
 use rolegate_grpc_tls::tls_problem;
 use std::{
     collections::{BTreeMap, BTreeSet},
     error::Error as _,
-    fmt, io,
+    io, iter,
     net::SocketAddr,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 use tonic::Status;
 
@@ -27,48 +26,44 @@ impl ConnectError {
     pub(crate) fn is_refused(&self) -> bool {
         matches!(self, Self::Stream(error) if error.kind() == io::ErrorKind::ConnectionRefused)
     }
-}
 
-impl fmt::Display for ConnectError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// In words.
+    pub(crate) fn describe(&self, is_encrypted: bool) -> String {
         match self {
-            Self::Stream(error) => match (tls_problem(error), error.kind()) {
-                (Some(problem), _) => formatter.write_str(&problem),
-                (None, io::ErrorKind::Other | io::ErrorKind::InvalidData) => error.fmt(formatter),
-                (None, kind) => kind.fmt(formatter),
-            },
-            Self::Http2(error) => {
-                error.fmt(formatter)?;
-                let mut source = error.source();
-                while let Some(error) = source {
-                    write!(formatter, ": {error}")?;
-                    source = error.source();
-                }
-                Ok(())
+            Self::Stream(error) => tls_problem(error).unwrap_or_else(|| match error.kind() {
+                io::ErrorKind::Other | io::ErrorKind::InvalidData => error.to_string(),
+                kind => kind.to_string(),
+            }),
+            // A port with TLS answers plain text by bytes that are no HTTP/2 and closes, which fails the
+            // connection in one way or another.
+            Self::Http2(_) if !is_encrypted => {
+                "it speaks no HTTP/2; if this is a port with TLS, use https://".to_owned()
             }
-            Self::Health(status) => write!(formatter, "it reports no health: {}", status.message()),
+            Self::Http2(error) => iter::successors(error.source(), |error| (*error).source())
+                .fold(error.to_string(), |text, source| format!("{text}: {source}")),
+            Self::Health(status) => format!("it reports no health: {}", status.message()),
         }
     }
 }
 
-/// What is not logged again until the replica was reached: reasons, by program and address. Shared by all
-/// channels of this process.
-type Logged = BTreeMap<(&'static str, SocketAddr), BTreeSet<String>>;
+/// The program of a replica, and the address.
+pub(crate) type Site = (&'static str, SocketAddr);
 
-static LOGGED: Mutex<Logged> = Mutex::new(BTreeMap::new());
+/// Reasons that are not logged again until the replica was reached. Shared by all channels of this process.
+static LOGGED: Mutex<BTreeMap<Site, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
 /// Of one replica: an error of a library may contain a number that changes.
 const MAX_REASONS: usize = 8;
 
 /// Logs why a replica cannot be reached, once for each reason.
-pub(crate) fn log(service: ServiceInfo, address: SocketAddr, is_encrypted: bool, cause: String) {
-    let program = service.program;
-    let mut logged = logged();
+pub(crate) fn log((program, address): Site, is_encrypted: bool, error: &ConnectError) {
+    let cause = error.describe(is_encrypted);
+    let mut logged = LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
     let reasons = logged.entry((program, address)).or_default();
     if reasons.contains(&cause) || reasons.len() == MAX_REASONS {
         return;
     }
-    if is_encrypted && cause != io::ErrorKind::ConnectionRefused.to_string() {
+    if is_encrypted && !error.is_refused() {
         tracing::warn!(%address, cause, "no secure connection to {program}");
     } else {
         tracing::warn!(%address, cause, "no connection to {program}");
@@ -76,18 +71,8 @@ pub(crate) fn log(service: ServiceInfo, address: SocketAddr, is_encrypted: bool,
     reasons.insert(cause);
 }
 
-/// The replica was reached: the next failure is logged.
-pub(crate) fn clear(service: ServiceInfo, address: SocketAddr) {
-    if forget(service, address) {
-        tracing::info!(%address, "connected to {}", service.program);
-    }
-}
-
-/// Forgets a replica, for instance one that DNS no longer has. Whether it could not be reached.
-pub(crate) fn forget(service: ServiceInfo, address: SocketAddr) -> bool {
-    logged().remove(&(service.program, address)).is_some()
-}
-
-fn logged() -> MutexGuard<'static, Logged> {
-    LOGGED.lock().unwrap_or_else(PoisonError::into_inner)
+/// Forgets a replica that was reached, or that DNS no longer has: its next failure is logged. Whether one
+/// was logged before.
+pub(crate) fn forget(site: Site) -> bool {
+    LOGGED.lock().unwrap_or_else(PoisonError::into_inner).remove(&site).is_some()
 }

@@ -5,7 +5,7 @@
 
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use std::{io, pin::Pin, sync::Arc, time::Duration};
+use std::time::Duration;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::oneshot,
@@ -22,10 +22,6 @@ const WINDOW_SIZE: u32 = 1024 * 1024;
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
-/// Opens streams to one replica.
-pub(crate) type Connector = Arc<dyn Fn() -> StreamFuture + Send + Sync>;
-pub(crate) type StreamFuture = Pin<Box<dyn Future<Output = io::Result<Box<dyn Stream>>> + Send>>;
 
 /// Performs the HTTP/2 handshake. Clones of the sender share the connection, which closes with the last.
 /// The other value is the error that ends the connection, if one does.

@@ -1,6 +1,6 @@
 //! Deadlines that this side enforces, and retries within them.
 
-use crate::{CallError, hedge::mark_read_only};
+use crate::{CallError, hedge::ReadOnly};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Request, Response, Status};
@@ -57,7 +57,7 @@ pub async fn read<C: Clone, M, A>(
     mut request: Request<M>,
     method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
 ) -> Result<A, CallError> {
-    mark_read_only(&mut request);
+    request.extensions_mut().insert(ReadOnly);
     call(time, client, request, method).await
 }
 

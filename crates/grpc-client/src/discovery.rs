@@ -1,9 +1,13 @@
 //! Where the replicas of a service are, and how to connect to them.
 
-use crate::connection::Connector;
+use crate::connection::Stream;
 use http::Uri;
 use rolegate_grpc_tls::ClientTls;
-use std::{future::Future, io, net::SocketAddr, sync::Arc};
+use std::{
+    future::Future,
+    io,
+    net::{Ipv4Addr, SocketAddr},
+};
 use tokio::net::{TcpStream, lookup_host};
 
 /// What clients must know about a service.
@@ -17,16 +21,41 @@ pub struct ServiceInfo {
     pub health_name: &'static str,
 }
 
+/// A stream to a replica, or why there is none.
+pub(crate) type Connected = io::Result<Box<dyn Stream>>;
+
 /// Finds replicas.
 pub(crate) trait Discover: Send + Sync + 'static {
     /// The current addresses, one for each replica.
     fn addresses(&self) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send;
 
-    /// Opens streams to one of them.
-    fn connector(&self, address: SocketAddr) -> Connector;
+    /// Opens a stream to one of them.
+    fn connect(&self, address: SocketAddr) -> impl Future<Output = Connected> + Send;
 
     /// The scheme and authority of requests.
     fn origin(&self) -> Uri;
+}
+
+/// A single replica, whose streams this function opens.
+pub(crate) struct Single<C>(pub(crate) C);
+
+impl<C, F> Discover for Single<C>
+where
+    C: Fn() -> F + Send + Sync + 'static,
+    F: Future<Output = Connected> + Send + 'static,
+{
+    /// Stands for an address.
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        Ok(vec![SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))])
+    }
+
+    async fn connect(&self, _: SocketAddr) -> Connected {
+        (self.0)().await
+    }
+
+    fn origin(&self) -> Uri {
+        Uri::from_static("http://in-memory")
+    }
 }
 
 /// The address of a service is not a URL that gRPC can use.
@@ -39,10 +68,10 @@ pub struct InvalidAddress {
 }
 
 /// A host name or IP address, resolved anew for each list of addresses.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct DnsTarget {
     /// Without the brackets of IPv6 addresses in URLs.
-    host: Arc<str>,
+    host: String,
     port: u16,
     origin: Uri,
     /// Every replica must prove to be `host`; `None` for plain text.
@@ -63,7 +92,7 @@ impl DnsTarget {
     }
 }
 
-fn parse(address: &str, scheme: &str) -> Option<(Arc<str>, u16, Uri)> {
+fn parse(address: &str, scheme: &str) -> Option<(String, u16, Uri)> {
     let origin: Uri = address.parse().ok()?;
     let host = origin.host().filter(|host| !host.is_empty())?;
     let has_user = origin.authority()?.as_str().contains('@');
@@ -71,7 +100,7 @@ fn parse(address: &str, scheme: &str) -> Option<(Arc<str>, u16, Uri)> {
     if origin.scheme_str() != Some(scheme) || has_user || has_path {
         return None;
     }
-    let host = host.trim_start_matches('[').trim_end_matches(']').into();
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
     // Port 0 is valid for listeners only.
     let port = origin.port_u16().filter(|port| *port != 0)?;
     Some((host, port, origin))
@@ -82,19 +111,13 @@ impl Discover for DnsTarget {
         Ok(lookup_host((&*self.host, self.port)).await?.collect())
     }
 
-    fn connector(&self, address: SocketAddr) -> Connector {
-        let (host, tls) = (Arc::clone(&self.host), self.tls.clone());
-        Arc::new(move || {
-            let (host, tls) = (Arc::clone(&host), tls.clone());
-            Box::pin(async move {
-                let stream = TcpStream::connect(address).await?;
-                // Small messages must not wait for the acknowledgement of earlier ones.
-                stream.set_nodelay(true)?;
-                Ok(match tls {
-                    Some(tls) => Box::new(tls.connect(&host, stream).await?) as _,
-                    None => Box::new(stream) as _,
-                })
-            })
+    async fn connect(&self, address: SocketAddr) -> Connected {
+        let stream = TcpStream::connect(address).await?;
+        // Small messages must not wait for the acknowledgement of earlier ones.
+        stream.set_nodelay(true)?;
+        Ok(match &self.tls {
+            Some(tls) => Box::new(tls.connect(&self.host, stream).await?),
+            None => Box::new(stream),
         })
     }
 
@@ -112,7 +135,7 @@ mod tests {
         for (scheme, other) in [("http", "https"), ("https", "http")] {
             for (good, host) in [("auth-service:50051", "auth-service"), ("[::1]:1", "::1")] {
                 let target = parse(&format!("{scheme}://{good}"), scheme).expect(good);
-                assert_eq!(&*target.0, host);
+                assert_eq!(target.0, host);
             }
             for wrong in ["auth", "", "auth:0", "auth:1/path", "me:secret@auth:1"] {
                 assert!(parse(&format!("{scheme}://{wrong}"), scheme).is_none(), "{wrong}");

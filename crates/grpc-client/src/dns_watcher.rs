@@ -3,12 +3,12 @@
 use crate::{
     cause,
     discovery::{Discover, ServiceInfo},
-    replica::{Calls, Monitor},
+    replica::Monitor,
     replica_set::ReplicaSet,
 };
 use std::{collections::HashMap, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
-    task::{AbortHandle, JoinSet},
+    task::JoinSet,
     time::{sleep, timeout},
 };
 
@@ -18,9 +18,9 @@ pub(crate) const RESOLVE_INTERVAL: Duration = Duration::from_secs(2);
 pub(crate) const RESOLVE_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) async fn run(service: ServiceInfo, discovery: impl Discover, set: Arc<ReplicaSet>) {
-    // Owns the monitors, which end with this task.
-    let mut monitors: JoinSet<()> = JoinSet::new();
-    let mut running: HashMap<SocketAddr, AbortHandle> = HashMap::new();
+    let discovery = Arc::new(discovery);
+    // The monitors, which end when they are dropped.
+    let mut running: HashMap<SocketAddr, JoinSet<()>> = HashMap::new();
     loop {
         let resolved = timeout(RESOLVE_TIMEOUT, discovery.addresses()).await;
         let addresses = resolved.unwrap_or_else(|elapsed| Err(io::Error::from(elapsed)));
@@ -28,24 +28,19 @@ pub(crate) async fn run(service: ServiceInfo, discovery: impl Discover, set: Arc
             Ok(addresses) => {
                 // A monitor that ended has panicked; another one starts.
                 running.retain(|address, monitor| {
-                    let is_current = addresses.contains(address) && !monitor.is_finished();
+                    let is_current =
+                        addresses.contains(address) && monitor.try_join_next().is_none();
                     if !is_current {
-                        monitor.abort();
                         states.remove(address);
-                        cause::forget(service, *address);
+                        cause::forget((service.program, *address));
                     }
                     is_current
                 });
                 for address in addresses {
                     running.entry(address).or_insert_with(|| {
-                        let calls = Arc::<Calls>::default();
-                        states.insert(address, (None, Arc::clone(&calls)));
-                        let connector = discovery.connector(address);
-                        let (origin, reconnect) = (discovery.origin(), Arc::clone(&set.reconnect));
-                        let monitor =
-                            Monitor { service, address, connector, origin, calls, reconnect };
-                        let set = Arc::clone(&set);
-                        monitors.spawn(monitor.run(move |state| set.update(address, state)))
+                        let monitor = Monitor::new(service, address, &discovery, &set);
+                        states.insert(address, (None, Arc::clone(&monitor.calls)));
+                        JoinSet::from_iter([monitor.run()])
                     });
                 }
             }
@@ -54,7 +49,6 @@ pub(crate) async fn run(service: ServiceInfo, discovery: impl Discover, set: Arc
                 tracing::debug!(%error, "resolving the name of {} failed", service.program);
             }
         });
-        while monitors.try_join_next().is_some() {}
         sleep(RESOLVE_INTERVAL).await;
     }
 }

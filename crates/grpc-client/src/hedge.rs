@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 use tokio::select;
-use tonic::{Request, Status};
+use tonic::Status;
 
 /// The delay of a hedge in units of the running p99.
 const DELAY_FACTOR: u64 = 5;
@@ -25,14 +25,9 @@ const INITIAL_BUDGET: u32 = 10 * CALLS_PER_HEDGE;
 /// What it can save for the moment at which many calls miss at once.
 const MAX_BUDGET: u32 = 100 * CALLS_PER_HEDGE;
 
-/// Marks requests that may be sent twice.
+/// In the extensions of requests that change nothing, and may be sent twice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadOnly;
-
-/// Marks a request that changes nothing.
-pub(crate) fn mark_read_only<M>(request: &mut Request<M>) {
-    request.extensions_mut().insert(ReadOnly);
-}
 
 /// Decides when the calls of a channel are hedged. Concurrent updates may overwrite each other, which
 /// blurs an estimate and costs no lock.

@@ -1,12 +1,15 @@
 //! Connects to each replica once, for `doctor`.
 
 use crate::{
+    cause::ConnectError,
     discovery::{Discover, ServiceInfo},
-    replica::Monitor,
+    replica::{HEALTH_TIMEOUT, Monitor},
 };
+use rolegate_grpc_tls::tls_problem;
 use rolegate_program::doctor::Doctor;
-use std::time::Duration;
-use tokio::time::timeout;
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::{io::AsyncReadExt as _, time::timeout};
+use tonic_health::ServingStatus;
 
 /// A name server that does not answer is a finding.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -17,7 +20,7 @@ pub(crate) async fn probe(
     step: &str,
     service: ServiceInfo,
     url: &str,
-    target: &impl Discover,
+    target: impl Discover,
 ) {
     let name = format!("{} at {url}", service.program);
     let addresses = match timeout(RESOLVE_TIMEOUT, target.addresses()).await {
@@ -28,10 +31,11 @@ pub(crate) async fn probe(
             return doctor.fail(step, format!("{name} is not found: {problem}"));
         }
     };
+    let target = Arc::new(target);
     for replica in addresses {
         let is_named = url.contains(&replica.to_string());
         let name = if is_named { name.clone() } else { format!("{name} ({replica})") };
-        match Monitor::new(service, replica, target).ask_health().await {
+        match ask_health(service, replica, &target).await {
             Ok(true) if url.starts_with("https") => {
                 doctor.ok(
                     step,
@@ -46,4 +50,28 @@ pub(crate) async fn probe(
             Err(problem) => doctor.fail(step, format!("{name} does not answer: {problem}")),
         }
     }
+}
+
+/// Whether a replica serves, or why it cannot be reached.
+async fn ask_health<D: Discover>(
+    service: ServiceInfo,
+    replica: SocketAddr,
+    target: &Arc<D>,
+) -> Result<bool, String> {
+    let monitor = Monitor::new(service, replica, target, &Arc::default());
+    let error = match timeout(HEALTH_TIMEOUT, monitor.connect()).await {
+        Ok(Ok((_connection, (status, _)))) => {
+            return Ok(status.status == ServingStatus::Serving as i32);
+        }
+        Ok(Err(error)) => error,
+        Err(_elapsed) => ConnectError::Stream(io::ErrorKind::TimedOut.into()),
+    };
+    // A server refuses a certificate after the handshake of its client. Where a write fails before the
+    // alert is read, HTTP/2 knows only that; a stream that never writes receives the alert.
+    let read = async { target.connect(replica).await?.read_u8().await };
+    let explained = match timeout(HEALTH_TIMEOUT, read).await {
+        Ok(Err(alert)) if tls_problem(&alert).is_some() => ConnectError::Stream(alert),
+        _ => error,
+    };
+    Err(explained.describe(monitor.is_encrypted()))
 }

@@ -2,10 +2,11 @@
 
 use crate::{
     cause::{self, ConnectError},
-    connection::{Connector, open},
-    discovery::ServiceInfo,
+    connection::open,
+    discovery::{Discover, ServiceInfo},
+    replica_set::ReplicaSet,
 };
-use http::{Request, Uri, uri::Scheme};
+use http::{Request, uri::Scheme};
 use hyper::client::conn::http2::SendRequest;
 use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::{
@@ -57,72 +58,50 @@ pub(crate) enum ReplicaState {
 }
 
 /// Keeps a replica connected and follows its health.
-pub(crate) struct Monitor {
-    pub(crate) service: ServiceInfo,
-    pub(crate) address: SocketAddr,
-    pub(crate) connector: Connector,
-    pub(crate) origin: Uri,
+pub(crate) struct Monitor<D> {
+    service: ServiceInfo,
+    address: SocketAddr,
+    discovery: Arc<D>,
     pub(crate) calls: Arc<Calls>,
-    /// While the replica is down, ends the pause before the next attempt.
-    pub(crate) reconnect: Arc<Notify>,
-}
-
-#[cfg(feature = "settings")]
-impl Monitor {
-    /// Of a replica that no channel uses.
-    pub(crate) fn new(
-        service: ServiceInfo,
-        address: SocketAddr,
-        target: &impl crate::discovery::Discover,
-    ) -> Self {
-        let (connector, origin) = (target.connector(address), target.origin());
-        let (calls, reconnect) = (Arc::default(), Arc::default());
-        Self { service, address, connector, origin, calls, reconnect }
-    }
-
-    /// Whether the replica serves, or why it cannot be reached. A write that fails first can hide the
-    /// alert of TLS that explains it, so that a broken connection is tried again.
-    pub(crate) async fn ask_health(&self) -> Result<bool, String> {
-        let mut attempts = 3;
-        loop {
-            attempts -= 1;
-            let problem = match timeout(HEALTH_TIMEOUT, self.connect()).await {
-                Ok(Ok((_connection, (status, _updates)))) => {
-                    return Ok(status.status() == ServingStatus::Serving);
-                }
-                Ok(Err(error @ ConnectError::Stream(_))) => return Err(self.describe(&error)),
-                Ok(Err(error)) => self.describe(&error),
-                Err(_elapsed) => return Err(io::ErrorKind::TimedOut.to_string()),
-            };
-            if attempts == 0 || problem.contains("alert") {
-                return Err(problem);
-            }
-        }
-    }
+    /// Learns each state. While the replica is down, it ends the pause before the next attempt.
+    set: Arc<ReplicaSet>,
 }
 
 /// The last status, and the stream of the next ones.
 type Health = (HealthCheckResponse, Streaming<HealthCheckResponse>);
 
-impl Monitor {
+impl<D: Discover> Monitor<D> {
+    pub(crate) fn new(
+        service: ServiceInfo,
+        address: SocketAddr,
+        discovery: &Arc<D>,
+        set: &Arc<ReplicaSet>,
+    ) -> Self {
+        let (discovery, set) = (Arc::clone(discovery), Arc::clone(set));
+        Self { service, address, discovery, calls: Arc::default(), set }
+    }
+
     /// Reports each change of state, until dropped. Health comes from `grpc.health.v1`, whose `Watch`
     /// stream sends every change and ends with the connection.
-    pub(crate) async fn run(self, mut report: impl FnMut(ReplicaState)) {
+    pub(crate) async fn run(self) {
+        let site = (self.service.program, self.address);
         let mut backoff = MIN_BACKOFF;
         let mut down_since = Instant::now();
         loop {
             // Created before the attempt: a notification during an attempt that fails starts the
             // next one.
-            let notified = self.reconnect.notified();
+            let notified = self.set.reconnect.notified();
             let started = Instant::now();
             let error = match timeout(HEALTH_TIMEOUT, self.connect()).await {
                 Ok(Ok((connection, health))) => {
-                    cause::clear(self.service, self.address);
-                    self.follow_health(&connection, health, &mut report).await;
+                    if cause::forget(site) {
+                        tracing::info!(address = %self.address, "connected to {}", site.0);
+                    }
+                    self.follow_health(&connection, health).await;
                     // The replica stops, or the connection broke. Only a new connection tells which;
                     // it takes milliseconds, and calls without another replica wait for it instead of
                     // failing on this one. Calls in flight may still complete.
-                    report(ReplicaState::Down);
+                    self.report(ReplicaState::Down);
                     down_since = Instant::now();
                     if started.elapsed() > MAX_BACKOFF {
                         backoff = MIN_BACKOFF;
@@ -133,15 +112,14 @@ impl Monitor {
                 Ok(Err(error)) => Some(error),
                 Err(_elapsed) => Some(ConnectError::Stream(io::ErrorKind::TimedOut.into())),
             };
-            report(ReplicaState::Down);
+            self.report(ReplicaState::Down);
             let is_due = |error: &ConnectError| {
                 !error.is_refused() || down_since.elapsed() >= START_PATIENCE
             };
             // Callers see only an outage; what an operator can mend is in the log. Streams within the
             // process have nothing to mend.
             if let Some(error) = error.filter(|error| self.address.port() != 0 && is_due(error)) {
-                let cause = self.describe(&error);
-                cause::log(self.service, self.address, self.is_encrypted(), cause);
+                cause::log(site, self.is_encrypted(), &error);
             }
             sleep(MIN_RETRY_DELAY).await;
             let _ = timeout(backoff, notified).await;
@@ -149,23 +127,16 @@ impl Monitor {
         }
     }
 
-    fn is_encrypted(&self) -> bool {
-        self.origin.scheme() == Some(&Scheme::HTTPS)
+    fn report(&self, state: ReplicaState) {
+        self.set.update(self.address, state);
     }
 
-    fn describe(&self, error: &ConnectError) -> String {
-        match error {
-            // A port with TLS answers plain text by bytes that are no HTTP/2 and closes, which fails the
-            // connection in one way or another.
-            ConnectError::Http2(_) if !self.is_encrypted() => {
-                "it speaks no HTTP/2; if this is a port with TLS, use https://".to_owned()
-            }
-            _ => error.to_string(),
-        }
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.discovery.origin().scheme() == Some(&Scheme::HTTPS)
     }
 
-    async fn connect(&self) -> Result<(SendRequest<Body>, Health), ConnectError> {
-        let stream = (self.connector)().await.map_err(ConnectError::Stream)?;
+    pub(crate) async fn connect(&self) -> Result<(SendRequest<Body>, Health), ConnectError> {
+        let stream = self.discovery.connect(self.address).await.map_err(ConnectError::Stream)?;
         let (connection, failure) = open(stream).await.map_err(ConnectError::Http2)?;
         match self.watch_health(&connection).await {
             Ok(health) => Ok((connection, health)),
@@ -186,7 +157,7 @@ impl Monitor {
         let transport =
             service_fn(move |request: Request<Body>| transport.clone().send_request(request));
         let service = self.service.health_name.to_owned();
-        let mut updates = HealthClient::with_origin(transport, self.origin.clone())
+        let mut updates = HealthClient::with_origin(transport, self.discovery.origin())
             .watch(HealthCheckRequest { service })
             .await?
             .into_inner();
@@ -200,11 +171,10 @@ impl Monitor {
         &self,
         connection: &SendRequest<Body>,
         (mut status, mut updates): Health,
-        report: &mut impl FnMut(ReplicaState),
     ) {
         loop {
             let serving = status.status() == ServingStatus::Serving;
-            report(ReplicaState::Up { connection: connection.clone(), serving });
+            self.report(ReplicaState::Up { connection: connection.clone(), serving });
             let patience = select! {
                 update = updates.message() => match update {
                     Ok(Some(next)) => {
@@ -216,7 +186,7 @@ impl Monitor {
                 () = self.calls.missed.notified() => None,
                 () = self.calls.slow.notified() => Some(PROBE_TIMEOUT),
             };
-            match self.wait_for_health(connection, patience, report).await {
+            match self.wait_for_health(connection, patience).await {
                 Ok(anew) => (status, updates) = anew,
                 Err(_broken) => return,
             }
@@ -228,7 +198,6 @@ impl Monitor {
         &self,
         connection: &SendRequest<Body>,
         patience: Option<Duration>,
-        report: &mut impl FnMut(ReplicaState),
     ) -> Result<Health, Status> {
         let mut health = pin!(self.watch_health(connection));
         if let Some(patience) = patience {
@@ -238,7 +207,7 @@ impl Monitor {
                 () = self.calls.missed.notified() => {}
             }
         }
-        report(ReplicaState::Unresponsive { connection: connection.clone() });
+        self.report(ReplicaState::Unresponsive { connection: connection.clone() });
         if let Ok(health) = timeout(HEALTH_TIMEOUT, &mut health).await {
             return health;
         }

@@ -50,18 +50,15 @@ impl Choice {
 /// in flight stay counted across reconnects.
 pub(crate) type Known = (Option<ReplicaState>, Arc<Calls>);
 
+#[derive(Debug, Default)]
 pub(crate) struct ReplicaSet {
     pub(crate) states: Mutex<HashMap<SocketAddr, Known>>,
-    available: watch::Sender<Available>,
+    pub(crate) available: watch::Sender<Available>,
     /// Notified when a call finds no replica.
-    pub(crate) reconnect: Arc<Notify>,
+    pub(crate) reconnect: Notify,
 }
 
 impl ReplicaSet {
-    pub(crate) fn new(available: watch::Sender<Available>, reconnect: Arc<Notify>) -> Self {
-        Self { states: Mutex::default(), available, reconnect }
-    }
-
     /// Changes the set with `change` and publishes what there is to choose from.
     pub(crate) fn change(&self, change: impl FnOnce(&mut HashMap<SocketAddr, Known>)) {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);

@@ -52,7 +52,7 @@ impl ClientTlsFiles {
                 .map_err(|error| SettingError::new(self.url_setting, error.to_string()))
         });
         match target {
-            Ok(target) => probe(doctor, step, service, url, &target).await,
+            Ok(target) => probe(doctor, step, service, url, target).await,
             Err(error) => doctor.fail(step, error),
         }
     }

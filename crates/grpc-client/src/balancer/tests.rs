@@ -5,7 +5,7 @@ mod silent_resolver;
 
 use super::{BalancedChannel, RECHECK_TIMEOUT};
 use crate::{
-    connection::{Connector, Stream},
+    connection::Stream,
     discovery::{Discover, ServiceInfo},
     dns_watcher::{RESOLVE_INTERVAL, RESOLVE_TIMEOUT},
     replica::HEALTH_TIMEOUT,
@@ -153,25 +153,19 @@ async fn call_waits_no_longer_than_the_health_timeout() {
 }
 
 /// One replica that answers, and one that hangs.
-struct HalfDead(Arc<Mutex<Option<DuplexStream>>>);
+struct HalfDead(Mutex<Option<DuplexStream>>);
 
 impl Discover for HalfDead {
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         Ok(vec![address(1), address(2)])
     }
 
-    fn connector(&self, replica: SocketAddr) -> Connector {
-        let near = Arc::clone(&self.0);
-        Arc::new(move || {
-            let near =
-                (replica == address(1)).then(|| near.lock().expect("no panic").take()).flatten();
-            Box::pin(async move {
-                match near {
-                    Some(near) => Ok(Box::new(near) as Box<dyn Stream>),
-                    None => std::future::pending().await,
-                }
-            })
-        })
+    async fn connect(&self, replica: SocketAddr) -> io::Result<Box<dyn Stream>> {
+        let near = || self.0.lock().expect("no panic").take();
+        match (replica == address(1)).then(near).flatten() {
+            Some(near) => Ok(Box::new(near)),
+            None => std::future::pending().await,
+        }
     }
 
     fn origin(&self) -> Uri {
@@ -181,7 +175,7 @@ impl Discover for HalfDead {
 
 #[tokio::test]
 async fn replica_that_hangs_delays_no_call() {
-    let discovery = HalfDead(Arc::new(Mutex::new(Some(replica()))));
+    let discovery = HalfDead(Mutex::new(Some(replica())));
     let channel = BalancedChannel::discover(SERVICE, discovery);
     for _ in 0..10 {
         // Shorter than the timeout of an attempt to connect.
@@ -241,7 +235,7 @@ async fn resolution_that_hangs_times_out_and_the_next_one_finds_new_replicas() {
     assert_eq!(connections, [1, 1]);
 }
 
-/// The first connector to its only replica panics.
+/// The first attempt to connect to its only replica panics.
 struct Panicking(AtomicUsize);
 
 impl Discover for Panicking {
@@ -249,12 +243,9 @@ impl Discover for Panicking {
         Ok(vec![address(1)])
     }
 
-    fn connector(&self, _: SocketAddr) -> Connector {
-        let is_first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
-        Arc::new(move || {
-            assert!(!is_first, "as the test intends");
-            Box::pin(async { Ok(Box::new(replica()) as Box<dyn Stream>) })
-        })
+    async fn connect(&self, _: SocketAddr) -> io::Result<Box<dyn Stream>> {
+        assert!(self.0.fetch_add(1, Ordering::SeqCst) > 0, "as the test intends");
+        Ok(Box::new(replica()))
     }
 
     fn origin(&self) -> Uri {

@@ -6,12 +6,12 @@ use super::{
 use crate::{
     READ_TIMEOUT,
     balancer::BalancedChannel,
-    connection::{Connector, Stream},
-    hedge::{MAX_DELAY, mark_read_only},
+    connection::Stream,
+    discovery::Single,
+    hedge::{MAX_DELAY, ReadOnly},
     replica::{Monitor, PROBE_TIMEOUT, ReplicaState},
     replica_set::ReplicaSet,
 };
-use http::Uri;
 use rolegate_proto::auth_v1::{
     AuthorizeRequest, LoginRequest, auth_service_client::AuthServiceClient,
 };
@@ -27,16 +27,14 @@ use tonic::{Code, Request, Status};
 pub(super) async fn add_freezable(set: &Arc<ReplicaSet>, last: u8) -> watch::Sender<bool> {
     let (near, freeze) = freezable_replica();
     let near = std::sync::Mutex::new(Some(near));
-    let connector: Connector = Arc::new(move || {
+    let replica = Single(move || {
         let near = near.lock().expect("no panic").take().expect("one connection");
-        Box::pin(async { Ok(Box::new(near) as Box<dyn Stream>) })
+        async { Ok(Box::new(near) as Box<dyn Stream>) }
     });
-    let (address, calls) = (address(last), Arc::default());
-    set.change(|states| drop(states.insert(address, (None, Arc::clone(&calls)))));
-    let (origin, reconnect) = (Uri::from_static("http://auth-service"), Arc::default());
-    let monitor = Monitor { service: SERVICE, address, connector, origin, calls, reconnect };
-    let monitored = Arc::clone(set);
-    tokio::spawn(monitor.run(move |state| monitored.update(address, state)));
+    let address = address(last);
+    let monitor = Monitor::new(SERVICE, address, &Arc::new(replica), set);
+    set.change(|states| drop(states.insert(address, (None, Arc::clone(&monitor.calls)))));
+    tokio::spawn(monitor.run());
     settle().await;
     freeze
 }
@@ -44,7 +42,7 @@ pub(super) async fn add_freezable(set: &Arc<ReplicaSet>, last: u8) -> watch::Sen
 /// Sends a decision, which replicas here answer with UNIMPLEMENTED.
 async fn decide(channel: &BalancedChannel) -> Code {
     let mut request = Request::new(AuthorizeRequest::default());
-    mark_read_only(&mut request);
+    request.extensions_mut().insert(ReadOnly);
     let result = AuthServiceClient::new(channel.clone()).authorize(request).await;
     result.expect_err("no replica here implements calls").code()
 }
