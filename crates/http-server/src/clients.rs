@@ -79,15 +79,15 @@ impl ClientSlots {
     }
 }
 
+/// One connection of an address. `None` if the address is exempt.
+pub(crate) type AddressPermit = Option<ClientSlot>;
+
 /// How many connections one client address may have. Clones share the count.
 #[derive(Clone, Debug)]
 pub struct AddressLimit {
     slots: ClientSlots,
     exempt: CidrSet,
 }
-
-/// One connection of an address. `None` if the address is exempt.
-pub(crate) type AddressPermit = Option<ClientSlot>;
 
 impl AddressLimit {
     /// At most `max` connections from one IPv4 address or IPv6 /64, and any number from `exempt`.

@@ -38,11 +38,7 @@ fn is_host(value: &HeaderValue) -> bool {
 
 /// Whether it is a byte of a `reg-name` (RFC 3986, section 3.2.2).
 fn is_name_byte(byte: u8) -> bool {
-    matches!(
-        byte,
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&'
-            | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b'%'
-    )
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte)
 }
 
 /// A layer of the routers that [`serve`](crate::http_server::serve) gets.

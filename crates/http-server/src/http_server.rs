@@ -6,13 +6,10 @@ use crate::{
     listener::{Listener, Stream},
     open_connections::{Activity, OpenConnections},
 };
-use axum::{Router, body::Body, extract::ConnectInfo};
+use axum::{Router, extract::ConnectInfo};
 use http::{HeaderValue, Request, header::CONNECTION};
-use hyper::{
-    body::{self, Bytes, Frame, SizeHint},
-    server::conn::http1,
-    service::service_fn,
-};
+use http_body_util::BodyExt as _;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::{GracefulConnection, GracefulShutdown},
@@ -22,14 +19,7 @@ use rolegate_program::{
     settings::SettingError,
     shutdown::{DRAIN_TIMEOUT, Shutdown},
 };
-use std::{
-    convert::Infallible,
-    net::SocketAddr,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tower::ServiceExt;
 
@@ -108,7 +98,7 @@ fn connection(
     activity: Arc<Activity>,
 ) -> impl GracefulConnection<Error = hyper::Error> + Send + 'static {
     let stream = GuardedStream::new(stream, Arc::clone(&activity));
-    let service = service_fn(move |mut request: Request<body::Incoming>| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
         let is_open = activity.begin_request();
         request.extensions_mut().insert(ConnectInfo(peer));
         let response = router.clone().oneshot(request);
@@ -125,7 +115,13 @@ fn connection(
             if shutdown.is_lame_duck() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            Ok::<_, Infallible>(response.map(|body| ServedBody { body, activity }))
+            let served = Served(activity);
+            Ok::<_, Infallible>(response.map(|body| {
+                body.map_err(move |error| {
+                    let _ = &served;
+                    error
+                })
+            }))
         }
     });
     http1::Builder::new()
@@ -135,35 +131,12 @@ fn connection(
         .serve_connection(TokioIo::new(stream), service)
 }
 
-/// Ends the request when hyper drops it: all of it is in the buffers of the connection.
-struct ServedBody {
-    body: Body,
-    activity: Arc<Activity>,
-}
+/// Ends the request when hyper drops its body: all of it is in the buffers of the connection.
+struct Served(Arc<Activity>);
 
-impl body::Body for ServedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl Drop for ServedBody {
+impl Drop for Served {
     fn drop(&mut self) {
-        self.activity.end_request();
+        self.0.end_request();
     }
 }
 

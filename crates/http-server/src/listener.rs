@@ -36,24 +36,11 @@ pub struct Listener {
     permits: Arc<Semaphore>,
     per_address: Option<AddressLimit>,
     /// Accepted, and waits for room.
-    newcomer: Option<Box<Newcomer>>,
+    newcomer: Option<Box<Accepted>>,
     /// After an error, nothing is accepted until then.
     paused_until: Option<Instant>,
-    notices: LogOnce<Cap>,
-}
-
-/// What was logged. The cap per address, which one peer can reach, must not hide the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Cap {
-    All,
-    Address,
-}
-
-#[derive(Debug)]
-struct Newcomer {
-    stream: TcpStream,
-    peer: SocketAddr,
-    permit: AddressPermit,
+    /// By the cap. The one per address, which one peer can reach, must not hide the other.
+    notices: LogOnce<&'static str>,
 }
 
 /// An accepted connection.
@@ -70,8 +57,9 @@ pub struct Accepted {
 /// Counts a connection against the caps until it is dropped.
 #[derive(Debug)]
 pub struct Permit {
-    _connection: OwnedSemaphorePermit,
     _address: AddressPermit,
+    /// `None` while it waits for room.
+    connection: Option<OwnedSemaphorePermit>,
 }
 
 impl Accepted {
@@ -97,22 +85,19 @@ impl Listener {
         address: SocketAddr,
         max_connections: usize,
     ) -> Result<Self, SettingError> {
-        let bound = async {
-            let socket = TcpListener::bind(address).await?;
-            let address = socket.local_addr()?;
-            io::Result::Ok(Self {
-                socket,
-                address,
-                tls: None,
-                permits: Arc::new(Semaphore::new(max_connections)),
-                per_address: None,
-                newcomer: None,
-                paused_until: None,
-                notices: LogOnce::at_most(2, NOTICE_INTERVAL),
-            })
-        };
-        bound.await.map_err(|error| {
+        let failed = |error: io::Error| {
             SettingError::new(variable, format!("cannot listen on {address}: {error}"))
+        };
+        let socket = TcpListener::bind(address).await.map_err(failed)?;
+        Ok(Self {
+            address: socket.local_addr().map_err(failed)?,
+            socket,
+            tls: None,
+            permits: Arc::new(Semaphore::new(max_connections)),
+            per_address: None,
+            newcomer: None,
+            paused_until: None,
+            notices: LogOnce::at_most(2, NOTICE_INTERVAL),
         })
     }
 
@@ -157,41 +142,35 @@ impl Listener {
                     self.paused_until = None;
                 }
                 match self.socket.accept().await {
-                    Ok((stream, peer)) => {
-                        self.newcomer = self.admit(stream, peer).map(Box::new);
-                    }
+                    Ok((stream, peer)) => self.newcomer = self.admit(stream, peer),
                     Err(error) => self.back_off(&error, &make_room),
                 }
                 continue;
             }
             let connection = self.permit(&make_room).await;
-            if let Some(newcomer) = self.newcomer.take() {
-                let Newcomer { stream, peer, permit } = *newcomer;
+            if let Some(mut accepted) = self.newcomer.take() {
                 // Without it small messages wait for the ACK of the previous one.
-                let _ = stream.set_nodelay(true);
-                let permit = Permit { _connection: connection, _address: permit };
-                let tls = self.tls.clone();
-                return Accepted { stream, tls, peer, permit };
+                let _ = accepted.stream.set_nodelay(true);
+                accepted.permit.connection = Some(connection);
+                return *accepted;
             }
         }
     }
 
     /// `None` closes the connection.
-    fn admit(&mut self, stream: TcpStream, peer: SocketAddr) -> Option<Newcomer> {
-        let Some(limit) = &self.per_address else {
-            return Some(Newcomer { stream, peer, permit: None });
+    fn admit(&mut self, stream: TcpStream, peer: SocketAddr) -> Option<Box<Accepted>> {
+        let limit = self.per_address.as_ref();
+        let Some(slot) = limit.map_or(Some(None), |limit| limit.acquire(peer.ip())) else {
+            if self.notices.is_due("address") {
+                tracing::warn!(
+                    address = %self.address, peer = %peer.ip(), limit = limit.map(AddressLimit::max),
+                    "MAX_CONNECTIONS_PER_ADDRESS reached: further connections of this peer are closed"
+                );
+            }
+            return None;
         };
-        if let Some(permit) = limit.acquire(peer.ip()) {
-            return Some(Newcomer { stream, peer, permit });
-        }
-        let limit = limit.max();
-        if self.notices.is_due(Cap::Address) {
-            tracing::warn!(
-                address = %self.address, peer = %peer.ip(), limit,
-                "MAX_CONNECTIONS_PER_ADDRESS reached: further connections of this peer are closed"
-            );
-        }
-        None
+        let permit = Permit { _address: slot, connection: None };
+        Some(Box::new(Accepted { stream, tls: self.tls.clone(), peer, permit }))
     }
 
     async fn permit(&mut self, make_room: impl Fn() -> bool) -> OwnedSemaphorePermit {
@@ -202,7 +181,7 @@ impl Listener {
             if let Ok(Ok(permit)) = timeout(wait, permit).await {
                 return permit;
             }
-            if self.notices.is_due(Cap::All) {
+            if self.notices.is_due("all") {
                 tracing::warn!(
                     address = %self.address,
                     "connection limit reached: newcomers replace idle connections, or wait"

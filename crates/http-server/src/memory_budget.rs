@@ -11,9 +11,8 @@ use rolegate_telemetry::{
     request_context::RequestContext,
 };
 use std::{
-    collections::HashMap,
     net::IpAddr,
-    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, LazyLock},
     time::Duration,
 };
 use tokio::{
@@ -24,7 +23,7 @@ use tokio::{
 const KIB: usize = 1024;
 
 /// Requests that wait; others are refused at once, because those that wait take memory too.
-const MAX_WAITING: usize = 1024;
+const MAX_WAITING: u32 = 1024;
 
 static RESERVED: LazyLock<IntGaugeVec> = LazyLock::new(|| {
     let help = "Bytes that requests have reserved, by budget (requests, responses, posts).";
@@ -51,8 +50,10 @@ struct Shared {
     share: u32,
     clients: ClientSlots,
     places_to_wait: Semaphore,
-    /// How many requests wait for the share of a client, or for the budget itself (`None`).
-    waiting: Mutex<HashMap<Option<IpAddr>, usize>>,
+    /// Held while a request waits for the budget itself.
+    waiting: Arc<Semaphore>,
+    /// Held while a request waits for the share of its client.
+    waiting_clients: ClientSlots,
 }
 
 /// Reserved bytes, free again when this is dropped.
@@ -85,8 +86,9 @@ impl MemoryBudget {
             free,
             share,
             clients: ClientSlots::new(share),
-            places_to_wait: Semaphore::new(MAX_WAITING),
-            waiting: Mutex::default(),
+            places_to_wait: Semaphore::new(MAX_WAITING as usize),
+            waiting: Arc::new(Semaphore::new(MAX_WAITING as usize)),
+            waiting_clients: ClientSlots::new(MAX_WAITING),
         }))
     }
 
@@ -103,81 +105,56 @@ impl MemoryBudget {
     }
 
     async fn reserve_kib(&self, client: Option<IpAddr>, kib: u32) -> Option<Reservation> {
-        let Shared { name, wait_timeout, free, clients, places_to_wait, .. } = &*self.0;
+        let budget = &*self.0;
         let reserve = async {
             let of_client = match client {
-                Some(address) => Some(self.acquire(client, clients.of(address), kib).await?),
+                Some(client) => {
+                    let waiting = || budget.waiting_clients.of(client);
+                    Some(acquire(budget.clients.of(client), kib, waiting).await?)
+                }
                 None => None,
             };
-            let of_all = self.acquire(None, Arc::clone(free), kib).await?;
+            let of_all = acquire(budget.free.clone(), kib, || budget.waiting.clone()).await?;
             Some(Reservation { budget: self.clone(), client, of_all, of_client })
         };
         // Polled only if there is no room.
         let give_up = async {
-            if let Ok(_place) = places_to_wait.try_acquire() {
-                sleep(*wait_timeout).await;
+            if let Ok(_place) = budget.places_to_wait.try_acquire() {
+                sleep(budget.wait_timeout).await;
             }
         };
         tokio::select! {
             biased;
             reservation = reserve => reservation,
             () = give_up => {
-                REFUSED.with_label_values(&[name]).inc();
+                REFUSED.with_label_values(&[budget.name]).inc();
                 None
             }
         }
     }
-
-    /// Takes permits of the share of `client`, or of the budget itself.
-    async fn acquire(
-        &self,
-        client: Option<IpAddr>,
-        free: Arc<Semaphore>,
-        kib: u32,
-    ) -> Option<OwnedSemaphorePermit> {
-        if let Ok(permit) = Arc::clone(&free).try_acquire_many_owned(kib) {
-            return Some(permit);
-        }
-        let _waiting = Waiting::start(&self.0, client);
-        // Never closed.
-        free.acquire_many_owned(kib).await.ok()
-    }
 }
 
-/// One of the requests that wait for the share of this client, or for the budget itself.
-struct Waiting<'a> {
-    budget: &'a Shared,
-    client: Option<IpAddr>,
-}
-
-impl<'a> Waiting<'a> {
-    fn start(budget: &'a Shared, client: Option<IpAddr>) -> Self {
-        *budget.waiting().entry(client).or_default() += 1;
-        Self { budget, client }
+/// Takes permits of the budget or of a share, and a slot of `waiting` until there are enough.
+async fn acquire(
+    free: Arc<Semaphore>,
+    kib: u32,
+    waiting: impl FnOnce() -> Arc<Semaphore>,
+) -> Option<OwnedSemaphorePermit> {
+    if let Ok(permit) = Arc::clone(&free).try_acquire_many_owned(kib) {
+        return Some(permit);
     }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        let mut waiting = self.budget.waiting();
-        let others = waiting.remove(&self.client).unwrap_or_default().saturating_sub(1);
-        if others > 0 {
-            waiting.insert(self.client, others);
-        }
-    }
-}
-
-impl Shared {
-    fn waiting(&self) -> MutexGuard<'_, HashMap<Option<IpAddr>, usize>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    let _waiting = waiting().try_acquire_owned();
+    // Never closed.
+    free.acquire_many_owned(kib).await.ok()
 }
 
 impl Reservation {
     /// Whether requests wait for this memory: those of its client for their share, or any for the budget.
     pub(crate) fn is_contended(&self) -> bool {
-        let waiting = self.budget.0.waiting();
-        waiting.contains_key(&self.client) || waiting.contains_key(&None)
+        let budget = &self.budget.0;
+        let own = self.client.map(|client| budget.waiting_clients.of(client));
+        let slots = own.iter().chain([&budget.waiting]);
+        slots.map(|slots| slots.available_permits()).any(|free| free < MAX_WAITING as usize)
     }
 
     /// The same for `bytes`: frees the rest, or reserves what is missing as [`MemoryBudget::reserve`]

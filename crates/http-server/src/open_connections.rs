@@ -96,33 +96,24 @@ impl Activity {
     /// The tick since which the connection is idle.
     fn idle_since(&self) -> Option<u64> {
         let state = self.state.load(Relaxed);
-        (is_idle(state) && !self.is_blocked.load(Relaxed)).then_some(state)
+        let is_idle = (FIRST_TICK..CLOSING).contains(&state) && !self.is_blocked.load(Relaxed);
+        is_idle.then_some(state)
     }
 
     /// Forbids further requests, if the connection has been idle since this tick.
     fn try_close(&self, since: u64) -> bool {
-        self.idle_since() == Some(since) && self.leave_idle(since, CLOSING)
+        self.idle_since() == Some(since) && self.change(since, CLOSING)
     }
 
     fn begin(&self, next: u64) -> bool {
         let state = self.state.load(Relaxed);
-        if is_idle(state) {
-            return self.leave_idle(state, next);
-        }
-        if state != CLOSING {
-            self.state.store(next, Relaxed);
-        }
-        state != CLOSING
+        state != CLOSING && self.change(state, next)
     }
 
     /// `false` if the other side was first.
-    fn leave_idle(&self, since: u64, next: u64) -> bool {
-        self.state.compare_exchange(since, next, Relaxed, Relaxed).is_ok()
+    fn change(&self, state: u64, next: u64) -> bool {
+        self.state.compare_exchange(state, next, Relaxed, Relaxed).is_ok()
     }
-}
-
-fn is_idle(state: u64) -> bool {
-    (FIRST_TICK..CLOSING).contains(&state)
 }
 
 /// Found by one search. The search reads every connection, and a flood of newcomers needs many.
