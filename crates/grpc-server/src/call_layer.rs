@@ -18,7 +18,7 @@ use std::{
     task::{Context, Poll},
 };
 use tonic::body::Body;
-use tower::{Layer, Service};
+use tower::Service;
 use tracing::{Instrument as _, Span};
 
 pub(crate) use call::register_metrics;
@@ -26,26 +26,13 @@ pub(crate) use call::register_metrics;
 /// Parsed once, not with each call.
 const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 
-/// A tower layer by hand: axum's middleware would allocate four more times for each call.
-#[derive(Clone, Debug)]
-pub(crate) struct CallLayer {
-    /// Callers in these networks are trusted.
-    pub(crate) trusted: Arc<CidrSet>,
-}
-
-impl<S> Layer<S> for CallLayer {
-    type Service = Observed<S>;
-
-    fn layer(&self, services: S) -> Observed<S> {
-        Observed { services, layer: self.clone() }
-    }
-}
-
-/// The services within the layer.
+/// The services of a server, observed. A tower service by hand: axum's middleware would allocate four
+/// more times for each call.
 #[derive(Clone, Debug)]
 pub(crate) struct Observed<S> {
-    services: S,
-    layer: CallLayer,
+    pub(crate) services: S,
+    /// Callers in these networks are trusted.
+    pub(crate) trusted: Arc<CidrSet>,
 }
 
 impl<S> Service<Request<Body>> for Observed<S>
@@ -62,7 +49,7 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let call = Call::start(request.uri().path());
-        let (context, span, unfinished) = context_and_span(&request, &self.layer.trusted);
+        let (context, span, unfinished) = context_and_span(&request, &self.trusted);
         let request = match unfinished {
             Some((unfinished, address)) => {
                 request.map(|body| Body::new(unfinished.count(body, address)))

@@ -1,7 +1,7 @@
 //! A gRPC server: one service on its store, `grpc.health.v1` and reflection, under limits.
 
 use crate::{
-    call_layer::{self, CallLayer},
+    call_layer::{self, Observed},
     caller::IGNORED,
     connection::{self, Connection, MAX_CONNECTIONS, PREFACE_TIMEOUT},
     message_limits::MAX_MESSAGE,
@@ -20,6 +20,7 @@ use tokio::{io::DuplexStream, sync::mpsc};
 use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tonic::{service::Routes, transport::Server};
 use tonic_health::server::HealthReporter;
+use tower::layer::layer_fn;
 
 /// For every call; a client may set a shorter one.
 const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -125,8 +126,9 @@ impl GrpcServer {
         connections: impl Stream<Item = io::Result<Connection>>,
         shutdown: &Shutdown,
     ) -> Result<(), Failure> {
-        let layer = CallLayer { trusted: Arc::clone(&self.trusted) };
-        let server = limited_server().layer(layer).add_routes(self.routes.clone());
+        let trusted = Arc::clone(&self.trusted);
+        let observe = layer_fn(move |services| Observed { services, trusted: trusted.clone() });
+        let server = limited_server().layer(observe).add_routes(self.routes.clone());
         let serving = server.serve_with_incoming_shutdown(connections, shutdown.stopping());
         let drained = async {
             shutdown.stopping().await;

@@ -9,6 +9,7 @@ use http_body::{Body, Frame, SizeHint};
 use rolegate_http_server::clients::{ClientSlots, client_key};
 use rolegate_proto::Reason;
 use std::{
+    io,
     net::IpAddr,
     pin::Pin,
     sync::{Arc, LazyLock},
@@ -51,10 +52,6 @@ impl Unfinished {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("too many bytes of unfinished messages")]
-struct TooMuchUnfinished;
-
 /// A body whose bytes are counted until it is dropped. One that arrives in one piece is not counted.
 #[derive(Debug)]
 pub(crate) struct CountedBody<B> {
@@ -76,7 +73,8 @@ impl<B> CountedBody<B> {
             let address = self.address.map(|address| ADDRESSES.of(client_key(Some(address))));
             for share in [&self.connection.0, &*ALL].into_iter().chain(&address) {
                 let reserved = Arc::clone(share).try_acquire_many_owned(kib).map_err(|_full| {
-                    error_status(Reason::Overloaded, &TooMuchUnfinished, None, None)
+                    let problem = io::Error::other("too many bytes of unfinished messages");
+                    error_status(Reason::Overloaded, &problem, None, None)
                 })?;
                 self.reserved.push(reserved);
             }

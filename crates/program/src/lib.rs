@@ -11,14 +11,13 @@
 pub mod bind_address;
 pub mod cidr_set;
 mod command_line;
-mod core_dumps;
 pub mod descriptors;
 pub mod doctor;
-mod freed_memory;
 pub mod healthcheck;
 pub mod notice;
 mod outcome;
 pub mod private_folder;
+mod process;
 pub mod program;
 pub mod reload_signal;
 pub mod secret;

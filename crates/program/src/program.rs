@@ -5,10 +5,11 @@ pub use crate::outcome::{Failure, print};
 use crate::{
     bind_address::BindAddress,
     command_line::{self, Command},
-    core_dumps, descriptors,
+    descriptors,
     doctor::Doctor,
-    freed_memory, healthcheck,
+    healthcheck,
     outcome::{exit_failure, exit_usage},
+    process,
     reload_signal::ReloadSignal,
     settings::{ParseOutcome, SettingError, check_distinct, number_between},
     shutdown::{Shutdown, termination_signal},
@@ -97,17 +98,17 @@ pub fn run<P: Program>(adjust: impl FnOnce(&mut P)) -> ExitCode {
             Err(error) => return exit_usage(&error),
         }
     };
-    if let Err(error) = core_dumps::disable() {
+    if let Err(error) = process::disable_core_dumps() {
         return exit_failure(&error);
     }
     metrics::register_build_info(P::PROGRAM, VERSION);
-    disable_thp();
+    process::disable_thp();
     descriptors::divide(settings.listeners().len());
     let outcome = runtime.block_on(async move {
         let shutdown = Shutdown::new();
         // From here on SIGHUP does not end the process, whether or not the program reloads files.
         let _reload_signal = ReloadSignal::listen();
-        tokio::spawn(freed_memory::return_periodically());
+        tokio::spawn(process::return_freed_memory());
         let lame_duck = Duration::from_secs(settings.common().lame_duck_seconds.into());
         let second_signal = second_signal(shutdown.clone(), lame_duck);
         tokio::select! {
@@ -177,14 +178,3 @@ fn check_addresses(settings: &impl ProgramSettings) -> Result<(), SettingError> 
     let ops = ("OPS_LISTEN_ADDR", settings.ops_listen_addr());
     check_distinct(&std::iter::once(ops).chain(clients).collect::<Vec<_>>())
 }
-
-/// The allocator asks for transparent huge pages, of which an idle program holds 10 MiB unused.
-#[cfg(target_os = "linux")]
-fn disable_thp() {
-    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
-        tracing::debug!(%error, "cannot disable transparent huge pages");
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn disable_thp() {}

@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt::Write as _,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -74,20 +73,14 @@ impl EventLog {
     /// The counts as text. Kinds without a count end.
     fn take(&self) -> String {
         let mut guard = self.counts();
-        let mut text = String::new();
-        if let Some(counts) = &mut *guard {
-            counts.retain(|_, count| *count > 0);
-        }
-        for (kind, count) in guard.iter_mut().flatten() {
-            let separator = if text.is_empty() { "" } else { ", " };
-            // Writing to a string never fails.
-            let _ = write!(text, "{separator}{kind} {count}");
+        let mut counts = guard.take().unwrap_or_default();
+        counts.retain(|_, count| *count > 0);
+        let text: Vec<_> = counts.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+        for count in counts.values_mut() {
             *count = 0;
         }
-        if text.is_empty() {
-            *guard = None;
-        }
-        text
+        *guard = Some(counts).filter(|counts| !counts.is_empty());
+        text.join(", ")
     }
 
     fn counts(&self) -> MutexGuard<'_, Option<Counts>> {

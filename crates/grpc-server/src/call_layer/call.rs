@@ -126,7 +126,7 @@ fn code_name(code: Code) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::code_name;
-    use crate::call_layer::CallLayer;
+    use crate::call_layer::Observed;
     use http::Request;
     use rolegate_telemetry::metrics;
     use std::{
@@ -135,7 +135,7 @@ mod tests {
         task::{Context, Waker},
     };
     use tonic::{Code, body::Body, service::Routes};
-    use tower::{Layer as _, Service as _};
+    use tower::Service as _;
 
     #[test]
     fn codes_have_the_names_of_the_specification() {
@@ -148,8 +148,7 @@ mod tests {
     #[tokio::test]
     async fn unknown_methods_are_answered_at_once_and_share_one_label() {
         let (_reporter, health) = tonic_health::server::health_reporter();
-        let layer = CallLayer { trusted: Arc::default() };
-        let mut service = layer.layer(Routes::new(health));
+        let mut service = Observed { services: Routes::new(health), trusted: Arc::default() };
         let mut call = |path: &str| {
             let request = Request::builder().uri(path).header("content-type", "application/grpc");
             service.call(request.body(Body::empty()).expect("a request"))

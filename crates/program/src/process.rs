@@ -1,0 +1,45 @@
+//! What the operating system keeps of this process: no dumps, no unused memory.
+
+use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+use std::{hint::black_box, io, time::Duration};
+use tokio::time::{MissedTickBehavior, interval};
+
+/// Disables core dumps, which would write passwords, tokens and keys to disk: by `RLIMIT_CORE`, and by
+/// the dumpable flag because a `core_pattern` with a pipe ignores the limit (core(5), prctl(2)).
+pub(crate) fn disable_core_dumps() -> io::Result<()> {
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
+}
+
+/// The allocator asks for transparent huge pages, of which an idle program holds 10 MiB unused.
+pub(crate) fn disable_thp() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
+        tracing::debug!(%error, "cannot disable transparent huge pages");
+    }
+}
+
+/// Returns freed memory to the operating system. mimalloc returns what was freed a second ago when a
+/// program frees a large block; without this, a program without requests keeps what a flood has left.
+pub(crate) async fn return_freed_memory() {
+    /// More than the allocator keeps in its lists of small blocks.
+    const LARGE_BLOCK: usize = 1024 * 1024;
+    let mut ticks = interval(Duration::from_secs(5));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        drop(black_box(Vec::<u8>::with_capacity(LARGE_BLOCK)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
+
+    #[test]
+    fn the_process_has_no_core_dumps_and_is_not_dumpable() {
+        super::disable_core_dumps().expect("allowed");
+        assert_eq!(getrlimit(Resource::Core).maximum, Some(0));
+        assert_eq!(dumpable_behavior().expect("a state"), DumpableBehavior::NotDumpable);
+    }
+}
