@@ -4,11 +4,12 @@ use std::hint;
 use std::iter;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::pin;
+#[cfg(test)]
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
-use std::thread::{self, Thread};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
+use futures_executor::block_on;
 use tokio::sync::Notify;
 
 use crate::kernel::Lane;
@@ -25,19 +26,13 @@ pub(crate) struct Shared {
     scheduler: Mutex<Scheduler>,
     /// Notified after every unlock.
     unlocked: Notify,
-    workers: Vec<Idle>,
+    /// Notified after a job was queued, and for the end.
+    submitted: Notify,
     /// The last snapshot; no worker locks it.
     stats: Mutex<Stats>,
     settings: Settings,
     #[cfg(test)]
     pub(crate) inject_panic: AtomicBool,
-}
-
-/// Whether a worker waits for a job, and its thread.
-#[derive(Default)]
-struct Idle {
-    is_idle: AtomicBool,
-    thread: OnceLock<Thread>,
 }
 
 impl Shared {
@@ -46,7 +41,7 @@ impl Shared {
             scheduler: Mutex::new(Scheduler::new(settings)),
             unlocked: Notify::new(),
             stats: Mutex::default(),
-            workers: (0..settings.threads).map(|_| Idle::default()).collect(),
+            submitted: Notify::new(),
             settings,
             #[cfg(test)]
             inject_panic: false.into(),
@@ -106,19 +101,15 @@ impl Shared {
         }
     }
 
-    /// Wakes an idle worker.
+    /// Wakes an idle worker, or keeps the next one that has nothing to do from waiting.
     pub(crate) fn wake(&self) {
-        for idle in &self.workers {
-            if idle.is_idle.swap(false, Ordering::SeqCst) {
-                return idle.unpark();
-            }
-        }
+        self.submitted.notify_one();
     }
 
-    /// Ends all workers at their next visit to the scheduler.
+    /// Ends all workers at their next visit to the scheduler; each wakes the next.
     pub(crate) fn stop(&self) {
         self.locked(Scheduler::stop);
-        self.workers.iter().for_each(Idle::unpark);
+        self.wake();
     }
 
     /// Runs worker number `worker`. A panic loses only the jobs in its lanes.
@@ -130,9 +121,6 @@ impl Shared {
     }
 
     fn serve(&self, worker: usize) {
-        let idle = &self.workers[worker];
-        // After a panic it is set.
-        let _ = idle.thread.set(thread::current());
         let mut lane_group = LaneGroup::new(self.settings.lanes);
         let mut taken = Vec::with_capacity(self.settings.lanes);
         let mut since = Instant::now();
@@ -143,22 +131,18 @@ impl Shared {
                 taken.extend(iter::from_fn(|| scheduler.take(worker, now)));
                 (!scheduler.stopping).then(|| scheduler.throughput.slice())
             });
-            let Some(slice) = visit else { return };
+            let Some(slice) = visit else { return self.wake() };
             if lane_group.width() + taken.len() == 0 {
-                // Parks after a visit with the flag set: a job that is queued later finds the flag.
-                if idle.is_idle.swap(true, Ordering::SeqCst) {
-                    thread::park();
-                }
+                block_on(self.submitted.notified());
                 since = Instant::now();
                 continue;
             }
-            idle.is_idle.store(false, Ordering::SeqCst);
             let joined = Instant::now();
             for job in taken.drain(..) {
                 lane_group.insert(job, joined);
             }
             #[cfg(test)]
-            self.panic_if_injected();
+            assert!(!self.inject_panic.swap(false, Ordering::Relaxed), "sabotaged");
             let (width, iterations) = (lane_group.width(), lane_group.step(slice));
             let now = Instant::now();
             let ended = lane_group.collect_finished(now);
@@ -169,19 +153,6 @@ impl Shared {
                 scheduler.report(worker, load, ended);
             });
             since = now;
-        }
-    }
-
-    #[cfg(test)]
-    fn panic_if_injected(&self) {
-        assert!(!self.inject_panic.swap(false, Ordering::Relaxed), "sabotaged");
-    }
-}
-
-impl Idle {
-    fn unpark(&self) {
-        if let Some(thread) = self.thread.get() {
-            thread.unpark();
         }
     }
 }
