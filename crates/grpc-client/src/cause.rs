@@ -1,12 +1,12 @@
 //! Why a replica cannot be reached, and the log line about it.
 
+use parking_lot::Mutex;
 use rolegate_grpc_tls::tls_problem;
 use std::{
     collections::{BTreeMap, BTreeSet},
     error::Error as _,
     io, iter,
     net::SocketAddr,
-    sync::{Mutex, PoisonError},
 };
 use tonic::Status;
 
@@ -58,7 +58,7 @@ const MAX_REASONS: usize = 8;
 /// Logs why a replica cannot be reached, once for each reason.
 pub(crate) fn log((program, address): Site, is_encrypted: bool, error: &ConnectError) {
     let cause = error.describe(is_encrypted);
-    let mut logged = LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut logged = LOGGED.lock();
     let reasons = logged.entry((program, address)).or_default();
     if reasons.contains(&cause) || reasons.len() == MAX_REASONS {
         return;
@@ -74,5 +74,5 @@ pub(crate) fn log((program, address): Site, is_encrypted: bool, error: &ConnectE
 /// Forgets a replica that was reached, or that DNS no longer has: its next failure is logged. Whether one
 /// was logged before.
 pub(crate) fn forget(site: Site) -> bool {
-    LOGGED.lock().unwrap_or_else(PoisonError::into_inner).remove(&site).is_some()
+    LOGGED.lock().remove(&site).is_some()
 }

@@ -5,11 +5,8 @@ use crate::{
     replica::{Calls, ReplicaState},
 };
 use hyper::client::conn::http2::SendRequest;
-use std::{
-    collections::HashMap,
-    net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
-};
+use parking_lot::Mutex;
+use std::{collections::HashMap, net::SocketAddr, sync::Arc};
 use tokio::sync::{Notify, watch};
 use tonic::body::Body;
 
@@ -61,7 +58,7 @@ pub(crate) struct ReplicaSet {
 impl ReplicaSet {
     /// Changes the set with `change` and publishes what there is to choose from.
     pub(crate) fn change(&self, change: impl FnOnce(&mut HashMap<SocketAddr, Known>)) {
-        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut states = self.states.lock();
         change(&mut states);
         let mut choices: [Vec<Replica>; 3] = Default::default();
         for (address, (state, calls)) in states.iter() {

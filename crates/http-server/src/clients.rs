@@ -1,10 +1,11 @@
 //! What one client is, and how much it may hold at a time.
 
+use parking_lot::Mutex;
 use rolegate_program::cidr_set::CidrSet;
 use std::{
     collections::HashMap,
     net::{IpAddr, Ipv6Addr},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -59,7 +60,7 @@ impl ClientSlots {
     /// The free slots of this client.
     #[must_use]
     pub fn of(&self, client: IpAddr) -> Arc<Semaphore> {
-        let mut clients = self.clients();
+        let mut clients = self.clients.lock();
         if clients.slots.len() >= clients.limit.max(MIN_CLIENTS) {
             clients.slots.retain(|_, slots| Arc::strong_count(slots) > 1);
             clients.limit = clients.slots.len() * 2;
@@ -72,10 +73,6 @@ impl ClientSlots {
     #[must_use]
     pub fn acquire(&self, client: IpAddr) -> Option<ClientSlot> {
         self.of(client).try_acquire_owned().ok()
-    }
-
-    fn clients(&self) -> MutexGuard<'_, Clients> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -56,7 +56,7 @@ pub async fn serve(mut listener: Listener, router: Router, shutdown: Shutdown) {
     let address = listener.address();
     let graceful = GracefulShutdown::new();
     let mut stopping = std::pin::pin!(shutdown.stopping());
-    let open = OpenConnections::default();
+    let mut open = OpenConnections::default();
     let mut ticks = tokio::time::interval(TICK);
     loop {
         let accepted = tokio::select! {
@@ -67,22 +67,18 @@ pub async fn serve(mut listener: Listener, router: Router, shutdown: Shutdown) {
             }
             () = &mut stopping => break,
         };
-        open.spawn(|activity, entry| {
-            let peer = accepted.peer;
-            let (router, shutdown) = (router.clone(), shutdown.clone());
-            let watcher = graceful.watcher();
-            let task = tokio::spawn(async move {
-                // Dropped last: a newcomer may take the place.
-                let _entry = entry;
-                let handshake = accepted.handshake(Instant::now() + HEAD_TIMEOUT);
-                let Some((stream, _permit)) = handshake.await else { return };
-                let connection = connection(stream, peer, router, shutdown, activity);
-                if let Err(error) = watcher.watch(connection).await {
-                    tracing::debug!(%peer, %error, "connection ended early");
-                }
-            });
-            task.abort_handle()
+        let (peer, activity) = (accepted.peer, open.open());
+        let (router, shutdown) = (router.clone(), shutdown.clone());
+        let (watcher, observed) = (graceful.watcher(), Arc::clone(&activity));
+        let task = tokio::spawn(async move {
+            let handshake = accepted.handshake(Instant::now() + HEAD_TIMEOUT);
+            let Some((stream, _permit)) = handshake.await else { return };
+            let connection = connection(stream, peer, router, shutdown, observed);
+            if let Err(error) = watcher.watch(connection).await {
+                tracing::debug!(%peer, %error, "connection ended early");
+            }
         });
+        activity.set_task(task.abort_handle());
     }
     drop(listener);
     if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {

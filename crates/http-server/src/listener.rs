@@ -134,7 +134,7 @@ impl Listener {
 
     /// Accepts the next connection. At a cap, `make_room` closes another one if it can, and is called
     /// until there is room. Cancel-safe.
-    pub async fn accept(&mut self, make_room: impl Fn() -> bool) -> Accepted {
+    pub async fn accept(&mut self, mut make_room: impl FnMut() -> bool) -> Accepted {
         loop {
             if self.newcomer.is_none() {
                 if let Some(until) = self.paused_until {
@@ -143,11 +143,11 @@ impl Listener {
                 }
                 match self.socket.accept().await {
                     Ok((stream, peer)) => self.newcomer = self.admit(stream, peer),
-                    Err(error) => self.back_off(&error, &make_room),
+                    Err(error) => self.back_off(&error, &mut make_room),
                 }
                 continue;
             }
-            let connection = self.permit(&make_room).await;
+            let connection = self.permit(&mut make_room).await;
             if let Some(mut accepted) = self.newcomer.take() {
                 // Without it small messages wait for the ACK of the previous one.
                 let _ = accepted.stream.set_nodelay(true);
@@ -173,7 +173,7 @@ impl Listener {
         Some(Box::new(Accepted { stream, tls: self.tls.clone(), peer, permit }))
     }
 
-    async fn permit(&mut self, make_room: impl Fn() -> bool) -> OwnedSemaphorePermit {
+    async fn permit(&mut self, mut make_room: impl FnMut() -> bool) -> OwnedSemaphorePermit {
         let mut wait = Duration::ZERO;
         loop {
             // The semaphore is never closed.
@@ -194,7 +194,7 @@ impl Listener {
 
     /// An error of one connection is over at once. Others, such as EMFILE, last until the program
     /// closes something; without a pause the loop would spin.
-    fn back_off(&mut self, error: &io::Error, make_room: impl Fn() -> bool) {
+    fn back_off(&mut self, error: &io::Error, mut make_room: impl FnMut() -> bool) {
         use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
         if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
             tracing::error!(%error, "cannot accept connections");

@@ -2,10 +2,12 @@
 //! that has been idle longest when it needs room.
 
 use crate::memory_budget::Reservation;
+use parking_lot::Mutex;
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
+    iter,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
@@ -34,14 +36,16 @@ pub(crate) struct Activity {
     is_blocked: AtomicBool,
     /// Of the response, until its bytes are written.
     memory: Mutex<Weak<Reservation>>,
+    /// Serves the connection.
+    task: OnceLock<AbortHandle>,
     ticks: Ticks,
 }
 
 impl Activity {
     fn new(ticks: &Ticks) -> Self {
         let state = AtomicU64::new(FIRST_TICK + ticks.load(Relaxed));
-        let (is_blocked, memory) = (AtomicBool::default(), Mutex::default());
-        Self { state, is_blocked, memory, ticks: Arc::clone(ticks) }
+        let (is_blocked, memory, task) = Default::default();
+        Self { state, is_blocked, memory, task, ticks: Arc::clone(ticks) }
     }
 
     /// Notes that bytes of a request have arrived. `false` if the connection is being closed.
@@ -77,6 +81,11 @@ impl Activity {
         matches!(self.state.load(Relaxed), SERVING | SERVED)
     }
 
+    /// Notes the task that serves the connection.
+    pub(crate) fn set_task(&self, task: AbortHandle) {
+        let _ = self.task.set(task);
+    }
+
     /// Notes whether the peer has yet to take some of the response.
     pub(crate) fn set_blocked(&self, is_blocked: bool) {
         self.is_blocked.store(is_blocked, Relaxed);
@@ -84,12 +93,12 @@ impl Activity {
 
     /// Notes the memory that the response holds until its bytes are written.
     pub(crate) fn hold(&self, memory: Weak<Reservation>) {
-        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
+        *self.memory.lock() = memory;
     }
 
     /// Whether others wait for memory that the response still holds.
     pub(crate) fn delays_others(&self) -> bool {
-        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let memory = self.memory.lock().upgrade();
         memory.is_some_and(|memory| memory.is_contended())
     }
 
@@ -100,9 +109,13 @@ impl Activity {
         is_idle.then_some(state)
     }
 
-    /// Forbids further requests, if the connection has been idle since this tick.
+    /// Ends the connection, if it has been idle since this tick.
     fn try_close(&self, since: u64) -> bool {
-        self.idle_since() == Some(since) && self.change(since, CLOSING)
+        let is_closing = self.idle_since() == Some(since) && self.change(since, CLOSING);
+        if is_closing && let Some(task) = self.task.get() {
+            task.abort();
+        }
+        is_closing
     }
 
     fn begin(&self, next: u64) -> bool {
@@ -119,88 +132,57 @@ impl Activity {
 /// Found by one search. The search reads every connection, and a flood of newcomers needs many.
 const CANDIDATES: usize = 64;
 
-/// The open connections. Clones share them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct OpenConnections(Arc<Mutex<Table>>);
-
+/// The open connections.
 #[derive(Debug, Default)]
-struct Table {
+pub(crate) struct OpenConnections {
     ticks: Ticks,
-    next_id: u64,
-    open: HashMap<u64, (Arc<Activity>, AbortHandle)>,
-    /// Idle connections by id, the one that has been idle longest first, and the tick since which
-    /// each was idle when it was found.
-    candidates: VecDeque<(u64, u64)>,
-}
-
-/// Removes the connection when it is dropped.
-pub(crate) struct Entry {
-    table: OpenConnections,
-    id: u64,
+    /// In the order in which they were opened. Some have ended.
+    all: Vec<Weak<Activity>>,
+    /// The one that has been idle longest first, and the tick since which each was idle when it was found.
+    candidates: VecDeque<(u64, Weak<Activity>)>,
 }
 
 impl OpenConnections {
     /// Advances the clock of idle times.
     pub(crate) fn tick(&self) {
-        self.lock().ticks.fetch_add(1, Relaxed);
+        self.ticks.fetch_add(1, Relaxed);
     }
 
-    /// Adds the connection that `spawn` serves in a task, which must hold the entry.
-    pub(crate) fn spawn(&self, spawn: impl FnOnce(Arc<Activity>, Entry) -> AbortHandle) {
-        let mut table = self.lock();
-        let id = table.next_id;
-        table.next_id += 1;
-        let activity = Arc::new(Activity::new(&table.ticks));
-        // The task cannot remove its entry before it is there: that needs the lock.
-        let task = spawn(Arc::clone(&activity), Entry { table: self.clone(), id });
-        table.open.insert(id, (activity, task));
+    /// Adds a connection, which lasts as long as its activity.
+    pub(crate) fn open(&mut self) -> Arc<Activity> {
+        if self.all.len() == self.all.capacity() {
+            self.all.retain(|connection| connection.strong_count() > 0);
+            self.all.reserve(self.all.len() + 1);
+        }
+        let activity = Arc::new(Activity::new(&self.ticks));
+        self.all.push(Arc::downgrade(&activity));
+        activity
     }
 
     /// Closes the connection that has been idle longest. `false` if none is idle.
-    pub(crate) fn close_longest_idle(&self) -> bool {
-        let mut table = self.lock();
-        if table.close_candidate() {
+    pub(crate) fn close_longest_idle(&mut self) -> bool {
+        if self.close_candidate() {
             return true;
         }
-        table.find_candidates();
-        table.close_candidate()
+        self.find_candidates();
+        self.close_candidate()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Table {
     fn close_candidate(&mut self) -> bool {
-        while let Some((id, since)) = self.candidates.pop_front() {
-            if let Some((activity, task)) = self.open.get(&id)
-                && activity.try_close(since)
-            {
-                task.abort();
-                return true;
-            }
-        }
-        false
+        let mut candidates = iter::from_fn(|| self.candidates.pop_front());
+        candidates.any(|(since, it)| it.upgrade().is_some_and(|activity| activity.try_close(since)))
     }
 
     fn find_candidates(&mut self) {
-        let idle = |(&id, (activity, _)): (&u64, &(Arc<Activity>, _))| {
-            activity.idle_since().map(|since| (since, id))
-        };
-        let mut found: Vec<_> = self.open.iter().filter_map(idle).collect();
+        let idle = |(age, it): (usize, &Weak<Activity>)| Some((it.upgrade()?.idle_since()?, age));
+        let mut found: Vec<_> = self.all.iter().enumerate().filter_map(idle).collect();
         if found.len() > CANDIDATES {
             found.select_nth_unstable(CANDIDATES);
             found.truncate(CANDIDATES);
         }
         found.sort_unstable();
-        self.candidates = found.into_iter().map(|(since, id)| (id, since)).collect();
-    }
-}
-
-impl Drop for Entry {
-    fn drop(&mut self) {
-        self.table.lock().open.remove(&self.id);
+        let found = found.into_iter().map(|(since, age)| (since, Weak::clone(&self.all[age])));
+        self.candidates = found.collect();
     }
 }
 

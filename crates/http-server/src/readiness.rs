@@ -1,10 +1,11 @@
 //! Whether a program is ready, as `/readyz` reports.
 
+use parking_lot::Mutex;
 use rolegate_program::shutdown::Shutdown;
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -45,7 +46,7 @@ impl Readiness {
 
     /// Sets why the store cannot write. It stays ready, because decisions only read.
     pub fn set_write_problem(&self, problem: Option<Arc<str>>) {
-        let mut problems = self.write_problems.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut problems = self.write_problems.lock();
         match problem {
             Some(problem) => problems.insert(self.store, problem),
             None => problems.remove(&self.store),
@@ -54,7 +55,7 @@ impl Readiness {
 
     /// Why stores cannot write, one text each.
     pub(crate) fn write_problems(&self) -> Vec<Arc<str>> {
-        let problems = self.write_problems.lock().unwrap_or_else(PoisonError::into_inner);
+        let problems = self.write_problems.lock();
         problems.values().cloned().collect()
     }
 

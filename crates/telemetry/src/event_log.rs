@@ -1,11 +1,8 @@
 //! Events that a client or an outage repeats: counted, and logged once a second. A line for each would
 //! let a client fill the disk.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, time::Duration};
 use tokio::runtime::Handle;
 
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -45,7 +42,7 @@ impl EventLog {
 
     fn add(&'static self, kind: String, counts_first: bool) -> bool {
         let Ok(runtime) = Handle::try_current() else { return true };
-        let mut guard = self.counts();
+        let mut guard = self.counts.lock();
         let starts = guard.is_none();
         let counts = guard.get_or_insert_default();
         let is_known = counts.len() < MAX_KINDS || counts.contains_key(&kind);
@@ -72,7 +69,7 @@ impl EventLog {
 
     /// The counts as text. Kinds without a count end.
     fn take(&self) -> String {
-        let mut guard = self.counts();
+        let mut guard = self.counts.lock();
         let mut counts = guard.take().unwrap_or_default();
         counts.retain(|_, count| *count > 0);
         let text: Vec<_> = counts.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
@@ -81,10 +78,6 @@ impl EventLog {
         }
         *guard = Some(counts).filter(|counts| !counts.is_empty());
         text.join(", ")
-    }
-
-    fn counts(&self) -> MutexGuard<'_, Option<Counts>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

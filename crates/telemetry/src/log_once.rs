@@ -1,8 +1,8 @@
 //! Lines that a client or an outage would repeat: written once for each key and period.
 
+use parking_lot::Mutex;
 use std::{
     collections::{BTreeSet, VecDeque},
-    sync::{Mutex, PoisonError},
     time::Duration,
 };
 use tokio::time::Instant;
@@ -47,7 +47,7 @@ impl<K: Clone + Ord> LogOnce<K> {
     /// Whether the line of this key is to be written now, which counts it as written.
     pub fn is_due(&self, key: K) -> bool {
         let now = Instant::now();
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.written.lock();
         let Written { keys, times } = &mut *written;
         while let Some((at, key)) = times.front()
             && now.duration_since(*at) >= self.period

@@ -5,14 +5,12 @@
 
 pub use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
 
+use parking_lot::Mutex;
 use prometheus::{
     TextEncoder, register_histogram, register_histogram_vec, register_int_counter,
     register_int_counter_vec, register_int_gauge, register_int_gauge_vec,
 };
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::BTreeMap;
 
 /// Upper bounds of latencies in seconds: from a role decision to the timeout of a call.
 pub const LATENCY_BUCKETS: &[f64] =
@@ -84,13 +82,13 @@ pub fn advance_to(counter: &IntCounter, total: u64) {
 /// same name.
 pub fn before_scrape(name: impl Into<String>, collect: impl Fn() + Send + Sync + 'static) {
     let (name, collect) = (name.into(), Box::new(collect));
-    COLLECTORS.lock().unwrap_or_else(PoisonError::into_inner).insert(name, collect);
+    COLLECTORS.lock().insert(name, collect);
 }
 
 /// All metrics, as `text/plain; version=0.0.4`.
 #[must_use]
 pub fn text() -> String {
-    for collect in COLLECTORS.lock().unwrap_or_else(PoisonError::into_inner).values() {
+    for collect in COLLECTORS.lock().values() {
         collect();
     }
     TextEncoder::new().encode_to_string(&prometheus::gather()).unwrap_or_else(|error| {

@@ -1,10 +1,7 @@
 //! Which connection is closed for a newcomer.
 
 use super::{Activity, OpenConnections};
-use std::{
-    future::pending,
-    sync::{Arc, atomic::Ordering::Relaxed},
-};
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 /// The activity of a connection in a table of its own.
 pub(crate) fn activity() -> Arc<Activity> {
@@ -47,23 +44,10 @@ fn a_closed_connection_serves_nothing() {
     assert_eq!(connection.idle_since(), None);
 }
 
-fn open(connections: &OpenConnections) -> Arc<Activity> {
-    let mut opened = None;
-    connections.spawn(|activity, entry| {
-        opened = Some(activity);
-        tokio::spawn(async move {
-            let _entry = entry;
-            pending::<()>().await;
-        })
-        .abort_handle()
-    });
-    opened.expect("spawned")
-}
-
-#[tokio::test]
-async fn the_connection_that_has_been_idle_longest_is_closed_first() {
-    let connections = OpenConnections::default();
-    let all: Vec<_> = (0..200).map(|_| open(&connections)).collect();
+#[test]
+fn the_connection_that_has_been_idle_longest_is_closed_first() {
+    let mut connections = OpenConnections::default();
+    let all: Vec<_> = (0..200).map(|_| connections.open()).collect();
     for used in [1, 0] {
         connections.tick();
         assert!(all[used].begin_request());
@@ -79,10 +63,10 @@ async fn the_connection_that_has_been_idle_longest_is_closed_first() {
     assert!(!connections.close_longest_idle(), "the last one serves a request");
 }
 
-#[tokio::test]
-async fn a_candidate_that_serves_again_is_skipped() {
-    let connections = OpenConnections::default();
-    let all: Vec<_> = (0..3).map(|_| open(&connections)).collect();
+#[test]
+fn a_candidate_that_serves_again_is_skipped() {
+    let mut connections = OpenConnections::default();
+    let all: Vec<_> = (0..3).map(|_| connections.open()).collect();
     assert!(connections.close_longest_idle());
     assert!(all[1].begin_request());
     connections.tick();
@@ -92,11 +76,12 @@ async fn a_candidate_that_serves_again_is_skipped() {
     assert!(all[1].begin_head() && !all[2].begin_head());
 }
 
-#[tokio::test]
-async fn an_ended_connection_leaves_the_table() {
-    let connections = OpenConnections::default();
-    connections.spawn(|_, entry| tokio::spawn(async move { drop(entry) }).abort_handle());
-    while !connections.lock().open.is_empty() {
-        tokio::task::yield_now().await;
-    }
+#[test]
+fn an_ended_connection_leaves_the_table() {
+    let mut connections = OpenConnections::default();
+    let held: Vec<_> = (0..50).map(|_| connections.open()).collect();
+    (0..10_000).for_each(|_| drop(connections.open()));
+    assert!(connections.all.capacity() < 4 * held.len(), "{}", connections.all.capacity());
+    drop(held);
+    assert!(!connections.close_longest_idle());
 }
