@@ -1,16 +1,17 @@
 //! The commands of posts-service. Each reads the settings of `serve`. [`migrate`] needs the database
 //! only, so that rolegate has it too.
 
-mod serve;
-
-use crate::{settings::Settings, store};
+use crate::{host, settings::Settings, store};
 use clap::Subcommand;
-use rolegate_grpc_server::IGNORED_ADDRESSES;
+use rolegate_auth_client::ClientTls;
+use rolegate_grpc_server::{IGNORED_ADDRESSES, ServiceProgram};
 use rolegate_program::{
     doctor::Doctor,
     program::{Failure, Program, print},
+    reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
+use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
 use rolegate_sql_store::{DatabaseUrl, check_database};
 
 /// What posts-service can do besides serving.
@@ -23,8 +24,35 @@ pub enum Command {
 impl Program for Settings {
     type Command = Command;
 
+    /// Readiness follows the store and not auth-service: callers get an error that names the outage, not a
+    /// refused connection.
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
-        serve::serve(self, shutdown).await
+        let reload_signal = ReloadSignal::listen();
+        let database = self.database.url()?;
+        let tls = self.tls.load()?;
+        let (auth, auth_tls) = self.auth_tls.client(&self.auth_service_url)?;
+        let has_files = tls.is_some() || auth_tls.is_some();
+        let program = ServiceProgram {
+            headline: format!(
+                "Rolegate posts-service {}, posts in {database}, auth-service at {}",
+                env!("CARGO_PKG_VERSION"),
+                self.auth_service_url
+            ),
+            service: SERVICE_NAME,
+            grpc: ("POSTS_LISTEN_ADDR", self.posts_listen_addr),
+            tls,
+            ops: self.ops_listen_addr,
+            log_format: self.host.common.telemetry.log_format,
+        };
+        let trusted = self.host.trusted_gateways;
+        let open = host::open(&database, auth, trusted, self.response_memory_mib);
+        let reload = |_: &_| {
+            if !has_files {
+                tracing::info!("SIGHUP: no files to reload");
+            }
+            auth_tls.iter().for_each(ClientTls::reload);
+        };
+        Box::pin(program.run(open, |server| server, reload_signal, reload, shutdown)).await
     }
 
     async fn check(&self, doctor: &mut Doctor) {

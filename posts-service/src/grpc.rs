@@ -3,7 +3,7 @@
 mod memory;
 mod message;
 
-use crate::posts::{PageRequest, Posts};
+use crate::posts::Posts;
 use memory::ResponseMemory;
 use rolegate_grpc_server::actor;
 use rolegate_http_server::memory_budget::MemoryBudget;
@@ -81,9 +81,9 @@ impl PostService for PostsGrpc {
     async fn list_posts(&self, request: Request<ListPostsRequest>) -> RpcResult<ListPostsResponse> {
         let ListPostsRequest { page_size, after, author_id } = request.into_inner();
         let memory = ResponseMemory::of_page(&self.memory, page_size).await?;
-        let page = self.posts.list(PageRequest { size: page_size, after, author_id }).await?;
-        let posts = page.posts.into_iter().map(Into::into).collect();
-        Ok(memory.respond(ListPostsResponse { posts, next_after: page.next_after }).await?)
+        let (posts, next_after) = self.posts.list(page_size, after, author_id).await?;
+        let posts = posts.into_iter().map(Into::into).collect();
+        Ok(memory.respond(ListPostsResponse { posts, next_after }).await?)
     }
 
     async fn update_post(

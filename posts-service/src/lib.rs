@@ -7,10 +7,9 @@
 //! - [`settings`]: flags and environment.
 //! - [`grpc`]: maps messages to use cases, and outcomes to statuses.
 //! - [`posts`]: the use cases and their rules; knows neither tonic nor SQL.
-//! - [`store`]: the trait and its two engines; [`clock`]: the current time.
+//! - [`store`]: the trait and its two engines.
 //! - [`post`]: a stored post, and the content of one to write.
 
-pub mod clock;
 pub mod commands;
 pub mod grpc;
 pub mod host;

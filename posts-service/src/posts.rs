@@ -2,9 +2,52 @@
 
 mod error;
 mod reads;
-mod service;
 mod writes;
 
 pub use error::PostError;
-pub use reads::{PageRequest, PostPage};
-pub use service::Posts;
+
+use crate::{
+    post::Post,
+    store::{self, PostStore},
+};
+use rolegate_auth_client::{AuthClient, CallContext};
+use rolegate_sql_store::{BatchedReads, Timed};
+use rolegate_telemetry::request_context::RequestContext;
+use std::sync::Arc;
+
+/// The use cases over one store. Clones share everything.
+#[derive(Clone)]
+pub struct Posts {
+    store: Arc<dyn PostStore>,
+    /// Concurrent lookups of single posts share a statement.
+    reads: BatchedReads<dyn PostStore, i64, Post>,
+    auth: AuthClient,
+}
+
+impl Posts {
+    /// The posts of `store`; `auth` authorizes writes.
+    pub fn new(store: Arc<dyn PostStore>, auth: AuthClient) -> Self {
+        let reads = BatchedReads::new(
+            (store::NAME, "id"),
+            &store,
+            // Nothing depends on the time.
+            |store, ids| {
+                Box::pin(async { Ok(Timed { at: 0, value: store.posts_by_id(ids).await? }) })
+            },
+            |post: &Post| post.id,
+        );
+        Self { store, reads, auth }
+    }
+}
+
+/// Passes the client address and the request id on to auth-service. A batch of several requests has
+/// no id of its own.
+fn call_context() -> CallContext {
+    let request_id = RequestContext::with_current(|current| {
+        current.request_id.to_str().ok().and_then(|id| id.parse().ok())
+    });
+    CallContext {
+        client_address: RequestContext::client_address(),
+        request_id: request_id.flatten(),
+    }
+}

@@ -11,26 +11,6 @@ use rolegate_sql_store::{Store, StoreError};
 /// The label of this store in metrics.
 pub(crate) const NAME: &str = "posts";
 
-/// A post to insert; the database assigns the id.
-#[derive(Clone, Debug)]
-pub struct NewPost {
-    /// The author.
-    pub author_id: i64,
-    /// Title and content.
-    pub content: PostContent,
-    /// The time of the write, in milliseconds since 1970-01-01T00:00:00Z.
-    pub now: i64,
-}
-
-/// The new content of a post.
-#[derive(Clone, Debug)]
-pub struct PostUpdate {
-    /// Title and content.
-    pub content: PostContent,
-    /// The time of the write, in milliseconds since 1970-01-01T00:00:00Z.
-    pub now: i64,
-}
-
 /// Selects the post to write. The statement that writes checks both conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PostSelector {
@@ -53,31 +33,16 @@ pub struct PostFilter {
     pub content_bytes: i64,
 }
 
-/// Posts by ascending id, and whether there are more after them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PostRows {
-    /// The posts.
-    pub posts: Vec<Post>,
-    /// Whether more posts match the filter.
-    pub has_more: bool,
-}
-
-impl PostRows {
-    /// `posts` and `found` come from a query for one row more than `limit`; `found` counts the rows
-    /// before `content_bytes` cut them off.
-    fn new(mut posts: Vec<Post>, found: i64, limit: i64) -> Self {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        posts.truncate(limit);
-        let has_more = usize::try_from(found).is_ok_and(|found| found > posts.len());
-        Self { posts, has_more }
-    }
-}
-
-/// A database of posts.
+/// A database of posts. Times are in milliseconds since 1970-01-01T00:00:00Z.
 #[async_trait]
 pub trait PostStore: Store {
-    /// Inserts a post.
-    async fn insert(&self, post: NewPost) -> Result<Post, StoreError>;
+    /// Inserts a post; the database assigns the id.
+    async fn insert(
+        &self,
+        author_id: i64,
+        content: PostContent,
+        now: i64,
+    ) -> Result<Post, StoreError>;
 
     /// The posts with these ids, each once, in no particular order; unknown ids are absent.
     async fn posts_by_id(&self, ids: &[i64]) -> Result<Vec<Post>, StoreError>;
@@ -85,14 +50,15 @@ pub trait PostStore: Store {
     /// Bytes of the titles and contents of these posts together.
     async fn size_by_id(&self, ids: &[i64]) -> Result<i64, StoreError>;
 
-    /// A page of posts.
-    async fn page(&self, filter: &PostFilter) -> Result<PostRows, StoreError>;
+    /// A page of posts by ascending id, and whether there are more after them.
+    async fn page(&self, filter: &PostFilter) -> Result<(Vec<Post>, bool), StoreError>;
 
     /// Changes a post and advances its `updated_at`; `None` if there is no such post.
     async fn update(
         &self,
         selector: PostSelector,
-        update: PostUpdate,
+        content: PostContent,
+        now: i64,
     ) -> Result<Option<Post>, StoreError>;
 
     /// Deletes a post and returns its author; `None` if there is no such post.

@@ -2,6 +2,7 @@
 
 use crate::sql_error::{FULL, READONLY, is_transient, pooler_problem, postgres_code, sqlite_code};
 use rolegate_batcher::SubmitError;
+use rolegate_proto::Reason;
 use sqlx::Error;
 use std::{io, sync::Arc};
 
@@ -48,6 +49,17 @@ impl StoreError {
             Self::OutcomeUnknown(_, Some(error)) => Self::Unavailable(error),
             Self::OutcomeUnknown(_, None) | Self::ReadOnly(_) => Self::TimedOut,
             other => other,
+        }
+    }
+
+    /// The reason of the contract.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Unavailable(_) | Self::TimedOut => Reason::StoreUnavailable,
+            Self::ReadOnly(_) => Reason::StoreReadOnly,
+            Self::OutcomeUnknown(..) => Reason::OutcomeUnknown,
+            Self::Lost(_) | Self::Failed(_) => Reason::Internal,
         }
     }
 

@@ -5,7 +5,6 @@ use prost_types::Timestamp;
 use rolegate_auth_client::Reason;
 use rolegate_grpc_server::error_status;
 use rolegate_proto::posts_v1;
-use rolegate_sql_store::StoreError;
 use tonic::Status;
 
 impl From<PostWithAuthor> for posts_v1::Post {
@@ -43,13 +42,8 @@ fn reason_of(error: &PostError) -> Reason {
         PostError::RequestInvalid(_) => Reason::RequestInvalid,
         PostError::Busy => Reason::Overloaded,
         PostError::AuthUnavailable(_) => Reason::AuthUnavailable,
-        PostError::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
-            Reason::StoreUnavailable
-        }
-        PostError::Store(StoreError::ReadOnly(_)) => Reason::StoreReadOnly,
-        PostError::Store(StoreError::OutcomeUnknown(..)) => Reason::OutcomeUnknown,
-        PostError::AuthFailed(_)
-        | PostError::Store(StoreError::Failed(_) | StoreError::Lost(_)) => Reason::Internal,
+        PostError::Store(error) => error.reason(),
+        PostError::AuthFailed(_) => Reason::Internal,
     }
 }
 

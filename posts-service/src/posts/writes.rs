@@ -1,17 +1,13 @@
 //! Creates, updates and deletes posts, for authors and admins. The audit log never contains a title or
 //! content.
 
-use super::{
-    error::PostError,
-    service::{Posts, call_context},
-};
+use super::{PostError, Posts, call_context};
 use crate::{
-    clock::unix_millis,
     post::{Post, PostContent, PostWithAuthor},
-    store::{NewPost, PostSelector, PostUpdate},
+    store::PostSelector,
 };
 use rolegate_auth_client::{Requirement, Role, User};
-use rolegate_sql_store::StoreError;
+use rolegate_sql_store::{StoreError, unix_millis};
 use rolegate_telemetry::{audit_line, request_context::RequestContext};
 use secrecy::SecretString;
 use std::sync::Arc;
@@ -26,9 +22,8 @@ impl Posts {
     ) -> Result<PostWithAuthor, PostError> {
         let writer = self.require_writer(actor).await?;
         let content = PostContent::new(title, content)?;
-        let new = NewPost { author_id: writer.id, content, now: unix_millis() };
         let (store, author) = (Arc::clone(&self.store), Some(writer.username.clone()));
-        let insert = async move { store.insert(new).await };
+        let insert = async move { store.insert(writer.id, content, unix_millis()).await };
         let post = write("post_created", writer, None, insert, |post| Some(ids(post))).await?;
         Ok(PostWithAuthor { post, author })
     }
@@ -52,9 +47,8 @@ impl Posts {
                 return Err(if is_writable { invalid.into() } else { PostError::NotOwner });
             }
         };
-        let update = PostUpdate { content, now: unix_millis() };
         let (store, actor) = (Arc::clone(&self.store), writer.clone());
-        let update = async move { store.update(selector, update).await };
+        let update = async move { store.update(selector, content, unix_millis()).await };
         let record = |updated: &Option<Post>| updated.as_ref().map(ids);
         match write("post_updated", actor, Some(id), update, record).await? {
             Some(post) if post.author_id == writer.id => {

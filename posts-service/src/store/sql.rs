@@ -1,7 +1,7 @@
 //! Posts in an SQL database.
 
-use super::{NewPost, PostFilter, PostRows, PostSelector, PostStore, PostUpdate};
-use crate::post::Post;
+use super::{PostFilter, PostSelector, PostStore};
+use crate::post::{Post, PostContent};
 use async_trait::async_trait;
 use rolegate_program::program::Failure;
 use rolegate_sql_store::{Database, DatabaseUrl, Inspection, Statement, StoreError, Tables};
@@ -46,12 +46,17 @@ async fn write(database: &Database, statement: Statement) -> Result<Option<Post>
 
 #[async_trait]
 impl PostStore for Database {
-    async fn insert(&self, new: NewPost) -> Result<Post, StoreError> {
+    async fn insert(
+        &self,
+        author_id: i64,
+        content: PostContent,
+        now: i64,
+    ) -> Result<Post, StoreError> {
         let values = " (author_id, title, content, created_at, updated_at)
             VALUES ($1, $2, $3, $4, $4)";
         let insert = statement(self, "INSERT INTO ").push(values).push(RETURNING);
-        let insert = insert.bind(new.author_id).bind(new.content.title);
-        let inserted = write(self, insert.bind(new.content.content).bind(new.now)).await?;
+        let insert = insert.bind(author_id).bind(content.title).bind(content.content).bind(now);
+        let inserted = write(self, insert).await?;
         inserted.ok_or_else(|| StoreError::Failed(sqlx::Error::RowNotFound.into()))
     }
 
@@ -67,7 +72,7 @@ impl PostStore for Database {
     }
 
     /// Reads only the contents of the posts that it returns.
-    async fn page(&self, filter: &PostFilter) -> Result<PostRows, StoreError> {
+    async fn page(&self, filter: &PostFilter) -> Result<(Vec<Post>, bool), StoreError> {
         let sql = "SELECT id, author_id, title, content, created_at, updated_at, found FROM (
             SELECT *, count(*) OVER () AS found,
                 sum(octet_length(content)) OVER (ORDER BY id) - octet_length(content) AS before
@@ -81,26 +86,29 @@ impl PostStore for Database {
         let select = select.push(") AS page) AS measured WHERE before < ");
         let select = select.push_bind(filter.content_bytes).push(" ORDER BY id");
         let rows = self.read::<(i64, i64, String, String, i64, i64, i64)>(select).await?;
+        // Before `content_bytes` cut them off.
         let found = rows.first().map_or(0, |row| row.6);
-        let posts = rows.into_iter().map(|(id, author_id, title, content, created, updated, _)| {
+        let rows = rows.into_iter().take(usize::try_from(filter.limit).unwrap_or(usize::MAX));
+        let posts = rows.map(|(id, author_id, title, content, created, updated, _)| {
             post((id, author_id, title, content, created, updated))
         });
-        let posts = posts.collect();
-        Ok(PostRows::new(posts, found, filter.limit))
+        let posts: Vec<_> = posts.collect();
+        let has_more = usize::try_from(found).is_ok_and(|found| found > posts.len());
+        Ok((posts, has_more))
     }
 
     async fn update(
         &self,
         selector: PostSelector,
-        update: PostUpdate,
+        content: PostContent,
+        now: i64,
     ) -> Result<Option<Post>, StoreError> {
         // `updated_at` grows even if the clock goes back.
         let values = " SET title = $3, content = $4, updated_at =
             CASE WHEN $5 > updated_at THEN $5 ELSE updated_at + 1 END";
         let sql = statement(self, "UPDATE ").push(values).push(OF_SELECTOR).push(RETURNING);
         let sql = sql.bind(selector.id).bind(selector.author_id);
-        let sql = sql.bind(update.content.title).bind(update.content.content);
-        write(self, sql.bind(update.now)).await
+        write(self, sql.bind(content.title).bind(content.content).bind(now)).await
     }
 
     async fn delete(&self, selector: PostSelector) -> Result<Option<i64>, StoreError> {

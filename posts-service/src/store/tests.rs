@@ -4,7 +4,7 @@ mod memory;
 
 pub(crate) use memory::MemoryStore;
 
-use super::{NewPost, PostFilter, PostRows, PostSelector, PostStore, PostUpdate, open};
+use super::{PostFilter, PostSelector, PostStore, open};
 use crate::post::{Post, PostContent};
 
 postgres_cluster::conformance_tests! {
@@ -40,8 +40,7 @@ fn content_of(title: &str, content: &str) -> PostContent {
 }
 
 async fn insert(store: &dyn PostStore, author_id: i64, content: &str) -> Post {
-    let new = NewPost { author_id, content: content_of("title", content), now: 1_000 };
-    store.insert(new).await.expect("inserted")
+    store.insert(author_id, content_of("title", content), 1_000).await.expect("inserted")
 }
 
 async fn get(store: &dyn PostStore, id: i64) -> Option<Post> {
@@ -58,8 +57,8 @@ async fn ids_ascend_and_are_never_reused(store: &dyn PostStore) {
 
 async fn posts_are_stored_to_the_letter(store: &dyn PostStore) {
     let (title, content) = ("'; DROP TABLE post; --", " a\r\n\t\u{1b}🦀\u{10ffff} ");
-    let new = NewPost { author_id: i64::MAX, content: content_of(title, content), now: 1_000 };
-    let post = store.insert(new).await.expect("inserted");
+    let inserted = store.insert(i64::MAX, content_of(title, content), 1_000).await;
+    let post = inserted.expect("inserted");
     let expected = Post {
         id: post.id,
         author_id: i64::MAX,
@@ -88,8 +87,7 @@ async fn lookups_omit_unknown_ids(store: &dyn PostStore) {
 async fn update_selects_by_id_and_author(store: &dyn PostStore) {
     let post = insert(store, 7, "one").await;
     let update = async |selector, now| {
-        let update = PostUpdate { content: content_of("new title", "new"), now };
-        store.update(selector, update).await.expect("an answer")
+        store.update(selector, content_of("new title", "new"), now).await.expect("an answer")
     };
     assert_eq!(update(by(8, post.id), 2_000).await, None);
     assert_eq!(update(any(999), 2_000).await, None);
@@ -105,8 +103,8 @@ async fn update_selects_by_id_and_author(store: &dyn PostStore) {
 async fn update_advances_updated_at(store: &dyn PostStore) {
     let post = insert(store, 7, "one").await;
     for (now, updated_at) in [(1_000, 1_001), (5, 1_002), (2_000, 2_000)] {
-        let update = PostUpdate { content: content_of("title", "two"), now };
-        let changed = store.update(any(post.id), update).await.expect("updated");
+        let changed = store.update(any(post.id), content_of("title", "two"), now).await;
+        let changed = changed.expect("updated");
         assert_eq!(changed.map(|post| post.updated_at), Some(updated_at));
     }
 }
@@ -123,7 +121,7 @@ async fn delete_selects_by_id_and_author(store: &dyn PostStore) {
 }
 
 async fn page(store: &dyn PostStore, filter: &PostFilter) -> (Vec<String>, bool) {
-    let PostRows { posts, has_more } = store.page(filter).await.expect("read");
+    let (posts, has_more) = store.page(filter).await.expect("read");
     (posts.into_iter().map(|post| post.content).collect(), has_more)
 }
 

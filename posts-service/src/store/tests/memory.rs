@@ -1,9 +1,7 @@
 //! Posts in memory, for tests of the use cases.
 
-use super::super::{
-    NewPost, PostFilter, PostRows, PostSelector, PostStore, PostUpdate, StoreError,
-};
-use crate::post::Post;
+use super::super::{PostFilter, PostSelector, PostStore, StoreError};
+use crate::post::{Post, PostContent};
 use async_trait::async_trait;
 use rolegate_sql_store::{Store, StoreStatus};
 use std::{
@@ -59,16 +57,21 @@ impl Store for MemoryStore {
 
 #[async_trait]
 impl PostStore for MemoryStore {
-    async fn insert(&self, new: NewPost) -> Result<Post, StoreError> {
+    async fn insert(
+        &self,
+        author_id: i64,
+        content: PostContent,
+        now: i64,
+    ) -> Result<Post, StoreError> {
         let mut posts = self.posts()?;
         posts.last_id += 1;
         let post = Post {
             id: posts.last_id,
-            author_id: new.author_id,
-            title: new.content.title,
-            content: new.content.content,
-            created_at: new.now,
-            updated_at: new.now,
+            author_id,
+            title: content.title,
+            content: content.content,
+            created_at: now,
+            updated_at: now,
         };
         posts.by_id.insert(post.id, post.clone());
         Ok(post)
@@ -85,7 +88,7 @@ impl PostStore for MemoryStore {
         Ok(i64::try_from(size).expect("small"))
     }
 
-    async fn page(&self, filter: &PostFilter) -> Result<PostRows, StoreError> {
+    async fn page(&self, filter: &PostFilter) -> Result<(Vec<Post>, bool), StoreError> {
         let posts = self.posts()?;
         let matching = posts.by_id.values().filter(|post| {
             post.id > filter.after && filter.author_id.is_none_or(|author| author == post.author_id)
@@ -102,18 +105,19 @@ impl PostStore for MemoryStore {
             page.push(post);
         }
         let has_more = count > page.len();
-        Ok(PostRows { posts: page, has_more })
+        Ok((page, has_more))
     }
 
     async fn update(
         &self,
         selector: PostSelector,
-        update: PostUpdate,
+        content: PostContent,
+        now: i64,
     ) -> Result<Option<Post>, StoreError> {
         Ok(self.posts()?.select(selector).map(|post| {
-            post.title = update.content.title;
-            post.content = update.content.content;
-            post.updated_at = update.now.max(post.updated_at + 1);
+            post.title = content.title;
+            post.content = content.content;
+            post.updated_at = now.max(post.updated_at + 1);
             post.clone()
         }))
     }
