@@ -81,11 +81,13 @@ impl Accounts {
     ) -> Result<Actor, AccountError> {
         match self.credential(access_token)? {
             Credential::Token(token) => {
-                let read = self.reads.user(token.user_id).await?;
+                let read = self.reads.users.get(token.user_id).await?;
                 let at = read.at;
                 Ok(Actor { user: admit(read, token, requirement)?, key_id: None, at })
             }
-            Credential::Key(digest) => self.admit_key(self.reads.key(digest).await?, requirement),
+            Credential::Key(digest) => {
+                self.admit_key(self.reads.keys.get(digest).await?, requirement)
+            }
             Credential::MalformedKey => self.admit_key(Timed { at: 0, value: None }, requirement),
         }
     }
@@ -109,7 +111,8 @@ impl Accounts {
             Ok((credential, bearer))
         };
         let verified: Vec<Result<_, AccountError>> = bearers.into_iter().map(verify).collect();
-        let (users, keys) = tokio::try_join!(self.reads.users(ids), self.reads.keys(digests))?;
+        let (users, keys) =
+            tokio::try_join!(self.reads.users.get_all(ids), self.reads.keys.get_all(digests))?;
         let mut outcomes = Vec::with_capacity(verified.len());
         for verified in verified {
             let outcome = async {

@@ -47,7 +47,7 @@ impl Accounts {
         if !presented.has_valid_name {
             return Ok(None);
         }
-        Ok(self.reads.credentials(presented.username.to_owned()).await?.value)
+        Ok(self.reads.credentials.get(presented.username.to_owned()).await?.value)
     }
 
     /// Refuses a check over the limit. Counts nothing and comes before all other work, so that even

@@ -76,13 +76,13 @@ impl Accounts {
     /// The user as stored now, unless the password was changed, or the user was deleted or disabled,
     /// since these credentials were read.
     async fn unchanged(&self, checked: &Credentials) -> Result<Timed<User>, AccountError> {
-        let Timed { at, value } = self.reads.user(checked.user.id).await?;
+        let Timed { at, value } = self.reads.users.get(checked.user.id).await?;
         let user = value.filter(|user| !user.disabled).ok_or(Reason::CredentialsInvalid)?;
         if user.tokens_not_before == checked.user.tokens_not_before {
             return Ok(Timed { at, value: user });
         }
         // A logout elsewhere moves it too, and is no reason to refuse the right password.
-        let Timed { at, value } = self.reads.credentials(user.username).await?;
+        let Timed { at, value } = self.reads.credentials.get(user.username).await?;
         let now = value.filter(|now| {
             let hash = now.password_hash.expose_secret();
             let is_same = hash == checked.password_hash.expose_secret();

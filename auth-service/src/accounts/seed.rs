@@ -60,7 +60,7 @@ impl Accounts {
     /// Creates the user `admin` with the role `admin` unless it exists. Safe when several replicas
     /// start at the same time. Removes the file with the initial password if it is outdated.
     pub async fn seed_admin(&self, password: &AdminPassword) -> Result<(), SeedError> {
-        let found = self.reads.credentials(ADMIN_USERNAME.to_owned()).await;
+        let found = self.reads.credentials.get(ADMIN_USERNAME.to_owned()).await;
         let exists = found.map_err(AccountError::from)?.value.is_some();
         if exists || !self.insert_admin(password).await? {
             self.remove_outdated_password_file().await;
@@ -118,7 +118,7 @@ impl Accounts {
     async fn remove_outdated_password_file(&self) {
         let is_outdated = async {
             let Some(text) = self.initial_password.read().transpose()? else { return Ok(false) };
-            let stored = self.reads.credentials(ADMIN_USERNAME.to_owned()).await?.value;
+            let stored = self.reads.credentials.get(ADMIN_USERNAME.to_owned()).await?.value;
             let hash = stored.as_ref().map(|stored| &stored.password_hash);
             let presented = PresentedPassword::new(text).ok();
             let checked =

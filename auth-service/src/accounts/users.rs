@@ -37,7 +37,7 @@ impl Accounts {
     }
 
     pub(super) async fn find(&self, user_id: i64) -> Result<User, AccountError> {
-        Ok(self.reads.user(user_id).await?.value.ok_or(Reason::UserNotFound)?)
+        Ok(self.reads.users.get(user_id).await?.value.ok_or(Reason::UserNotFound)?)
     }
 
     /// Lists users by ascending id; the actor must be an admin.
@@ -77,7 +77,7 @@ impl Accounts {
         match ids[..] {
             [] => Ok(Vec::new()),
             // A single lookup shares its statement with others.
-            [id] => Ok(self.reads.user(id).await?.value.into_iter().collect()),
+            [id] => Ok(self.reads.users.get(id).await?.value.into_iter().collect()),
             _ => {
                 let mut users = self.store.users_by_id(&ids).await?.value;
                 users.sort_unstable_by_key(|user| user.id);

@@ -1,19 +1,22 @@
 //! Concurrent reads of single users or API keys share statements: see [`rolegate_sql_store::BatchedReads`].
 
-use super::{NAME, StoreError, UserStore};
+use super::{NAME, UserStore};
 use crate::{
     api_key::KeyBearer,
     user::{Credentials, User},
 };
-use rolegate_sql_store::{BatchedReads as Reads, RowsByKey, Timed};
+use rolegate_sql_store::BatchedReads as Reads;
 use std::sync::Arc;
 
 /// Reads of users and API keys by their keys. Clones share their statements.
 #[derive(Clone, Debug)]
 pub struct BatchedReads {
-    users: Reads<dyn UserStore, i64, User>,
-    credentials: Reads<dyn UserStore, String, Credentials>,
-    keys: Reads<dyn UserStore, String, KeyBearer>,
+    /// Users by id.
+    pub users: Reads<dyn UserStore, i64, User>,
+    /// Users by name, with the stored hash.
+    pub credentials: Reads<dyn UserStore, String, Credentials>,
+    /// API keys by digest, each with its user.
+    pub keys: Reads<dyn UserStore, String, KeyBearer>,
 }
 
 impl BatchedReads {
@@ -38,36 +41,5 @@ impl BatchedReads {
             |key: &KeyBearer| key.digest.clone(),
         );
         Self { users, credentials, keys }
-    }
-
-    /// The user with this id.
-    pub async fn user(&self, id: i64) -> Result<Timed<Option<User>>, StoreError> {
-        self.users.get(id).await
-    }
-
-    /// The users with these ids.
-    pub async fn users(&self, ids: Vec<i64>) -> Result<RowsByKey<i64, User>, StoreError> {
-        self.users.get_all(ids).await
-    }
-
-    /// The user with this name, with the stored hash.
-    pub async fn credentials(
-        &self,
-        username: String,
-    ) -> Result<Timed<Option<Credentials>>, StoreError> {
-        self.credentials.get(username).await
-    }
-
-    /// The API key with this digest, with its user.
-    pub async fn key(&self, digest: String) -> Result<Timed<Option<KeyBearer>>, StoreError> {
-        self.keys.get(digest).await
-    }
-
-    /// The API keys with these digests.
-    pub async fn keys(
-        &self,
-        digests: Vec<String>,
-    ) -> Result<RowsByKey<String, KeyBearer>, StoreError> {
-        self.keys.get_all(digests).await
     }
 }

@@ -8,7 +8,7 @@ use rolegate_sql_store::{
     Database, DatabaseUrl, LongTransaction, Statement, Store as _, StoreError,
 };
 use secrecy::{ExposeSecret, SecretString};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::HashSet;
 
 /// Users that one statement moves.
@@ -25,13 +25,15 @@ const INSERTED: [(&str, &str); 7] = [
     ("tokens_marked_until", "bigint"),
 ];
 
-/// A user to insert with everything that is stored.
-#[derive(Clone, Debug)]
+/// A user to insert with everything that is stored, as the statement reads it.
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct UserRecord {
     /// Assigned by the database if `None`.
     pub(crate) id: Option<i64>,
     pub(crate) username: String,
+    #[serde(rename = "password", serialize_with = "exposed")]
     pub(crate) password_hash: SecretString,
+    #[serde(serialize_with = "named")]
     pub(crate) role: Role,
     pub(crate) disabled: bool,
     /// Unix seconds.
@@ -44,14 +46,10 @@ pub(crate) struct UserRecord {
 pub(crate) struct Transfer(Database);
 
 /// A transaction that inserts users. Dropped, it has inserted none.
-pub(crate) struct Import<'d> {
-    database: &'d Database,
-    transaction: LongTransaction,
-}
+pub(crate) struct Import(LongTransaction);
 
 /// All users at one moment.
-pub(crate) struct Export<'d> {
-    database: &'d Database,
+pub(crate) struct Export {
     transaction: LongTransaction,
     last_id: i64,
 }
@@ -74,18 +72,17 @@ impl Transfer {
         Ok(highest.map_or(0, |(id,)| id))
     }
 
-    pub(crate) async fn import(&self) -> Result<Import<'_>, StoreError> {
-        Ok(Import { database: &self.0, transaction: self.0.begin().await? })
+    pub(crate) async fn import(&self) -> Result<Import, StoreError> {
+        Ok(Import(self.0.begin().await?))
     }
 
-    pub(crate) async fn export(&self) -> Result<Export<'_>, StoreError> {
-        let transaction = self.0.begin_snapshot().await?;
-        Ok(Export { database: &self.0, transaction, last_id: 0 })
+    pub(crate) async fn export(&self) -> Result<Export, StoreError> {
+        Ok(Export { transaction: self.0.begin_snapshot().await?, last_id: 0 })
     }
 
     /// The first users behind this id, by ascending id; none at the end.
     pub(crate) async fn users_after(&self, id: i64) -> Result<Vec<Credentials>, StoreError> {
-        self.0.read(page_after(&self.0, id)).await
+        self.0.read(page_after(self.0.statement("SELECT "), id)).await
     }
 
     pub(crate) async fn close(&self) {
@@ -93,7 +90,7 @@ impl Transfer {
     }
 }
 
-impl Import<'_> {
+impl Import {
     /// Inserts users, except those whose username or id is taken; returns the names of the inserted.
     pub(crate) async fn insert(
         &mut self,
@@ -102,7 +99,7 @@ impl Import<'_> {
         if let Some(highest) = users.iter().filter_map(|user| user.id).max() {
             self.advance_ids(highest).await?;
         }
-        let assigned = if self.database.is_postgres() {
+        let assigned = if self.0.is_postgres() {
             r#"coalesce(id, nextval(pg_get_serial_sequence('"user"', 'id')::regclass))"#
         } else {
             "id"
@@ -113,12 +110,12 @@ impl Import<'_> {
         let columns =
             ", username, password, role, disabled, tokens_not_before, tokens_marked_until";
         // Assigned ids come last, after the given ones: SQLite could assign one that is given to a later row.
-        let mut rows: Vec<_> = users.iter().map(Row::of).collect();
-        rows.sort_by_key(|row| row.id.is_none());
-        let insert = self.database.statement(insert).push(assigned).push(columns);
+        let mut rows: Vec<_> = users.iter().collect();
+        rows.sort_by_key(|user| user.id.is_none());
+        let insert = self.0.statement(insert).push(assigned).push(columns);
         let insert = insert.push_rows(&INSERTED, &rows);
         let insert = insert.push(" ON CONFLICT DO NOTHING RETURNING username");
-        let names = self.transaction.fetch::<(String,)>(insert).await?;
+        let names = self.0.fetch::<(String,)>(insert).await?;
         Ok(names.into_iter().map(|(name,)| name).collect())
     }
 
@@ -126,7 +123,7 @@ impl Import<'_> {
     /// sequence does not follow the transaction. SQLite does so by itself. A jump of a thousand leaves room
     /// for ids that are assigned while the statement runs; shorter ways go step by step.
     async fn advance_ids(&mut self, highest: i64) -> Result<(), StoreError> {
-        if !self.database.is_postgres() {
+        if !self.0.is_postgres() {
             return Ok(());
         }
         let sql = r#"SELECT CASE WHEN $1 - s.last >= 1000 THEN setval(s.sequence, $1)
@@ -135,52 +132,35 @@ impl Import<'_> {
             FROM (SELECT sequence, coalesce(pg_sequence_last_value(sequence), 0) AS last
                 FROM (SELECT pg_get_serial_sequence('"user"', 'id')::regclass AS sequence) AS named) AS s
             WHERE s.last < $1"#;
-        let advance: Statement = self.database.statement(sql).bind(highest);
-        self.transaction.fetch::<(i64,)>(advance).await.map(drop)
+        let advance = self.0.statement(sql).bind(highest);
+        self.0.fetch::<(i64,)>(advance).await.map(drop)
     }
 
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
-        self.transaction.commit().await
+        self.0.commit().await
     }
 }
 
-impl Export<'_> {
+impl Export {
     /// The next users by ascending id; none at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<Credentials>, StoreError> {
-        let page = page_after(self.database, self.last_id);
+        let page = page_after(self.transaction.statement("SELECT "), self.last_id);
         let users: Vec<Credentials> = self.transaction.fetch(page).await?;
         self.last_id = users.last().map_or(self.last_id, |last| last.user.id);
         Ok(users)
     }
 }
 
-fn page_after(database: &Database, id: i64) -> Statement {
+fn page_after(select: Statement, id: i64) -> Statement {
     let of_page = r#", password FROM "user" WHERE id > $1 ORDER BY id LIMIT $2"#;
-    database.statement("SELECT ").push(COLUMNS).push(of_page).bind(id).bind(PAGE)
+    select.push(COLUMNS).push(of_page).bind(id).bind(PAGE)
 }
 
-/// A record as the statement reads it.
-#[derive(Serialize)]
-struct Row<'r> {
-    id: Option<i64>,
-    username: &'r str,
-    password: &'r str,
-    role: &'static str,
-    disabled: bool,
-    tokens_not_before: i64,
-    tokens_marked_until: i64,
+fn exposed<S: Serializer>(hash: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(hash.expose_secret())
 }
 
-impl<'r> Row<'r> {
-    fn of(user: &'r UserRecord) -> Self {
-        Self {
-            id: user.id,
-            username: &user.username,
-            password: user.password_hash.expose_secret(),
-            role: user.role.as_str(),
-            disabled: user.disabled,
-            tokens_not_before: user.tokens_not_before,
-            tokens_marked_until: user.tokens_marked_until,
-        }
-    }
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "for serde")]
+fn named<S: Serializer>(role: &Role, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(role.as_str())
 }

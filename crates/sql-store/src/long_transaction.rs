@@ -66,6 +66,17 @@ impl Database {
 }
 
 impl LongTransaction {
+    /// Whether it is on a PostgreSQL server.
+    #[must_use]
+    pub fn is_postgres(&self) -> bool {
+        matches!(self.0, Open::Postgres(_))
+    }
+
+    /// A statement that starts with this SQL.
+    pub fn statement(&self, sql: &'static str) -> Statement {
+        Statement::new(sql, self.is_postgres())
+    }
+
     /// The rows of a statement.
     pub async fn fetch<R: TableRow>(&mut self, statement: Statement) -> Result<Vec<R>, StoreError> {
         let (system, mut connection) = match &mut self.0 {

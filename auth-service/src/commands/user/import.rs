@@ -195,11 +195,7 @@ impl Importer<'_> {
 }
 
 /// Inserts users whose names and ids were free a moment ago.
-async fn insert(
-    import: &mut Import<'_>,
-    batch: Batch,
-    report: &mut Report,
-) -> Result<(), StoreError> {
+async fn insert(import: &mut Import, batch: Batch, report: &mut Report) -> Result<(), StoreError> {
     let (numbers, users): (Vec<u64>, Vec<UserRecord>) = batch.into_iter().unzip();
     let inserted = import.insert(&users).await?;
     for (number, user) in numbers.into_iter().zip(&users) {

@@ -99,7 +99,7 @@ async fn read_names_together(url: &DatabaseUrl) -> Result<Timed<Option<Credentia
     let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::User };
     store.insert(None, new).await.expect("inserted");
     let reads = BatchedReads::new(&store);
-    let read = |name: &str| reads.credentials(name.to_owned());
+    let read = |name: &str| reads.credentials.get(name.to_owned());
     let (bob, ann, with_nul, again) =
         tokio::join!(read("bob"), read("ann"), read("a\0b"), read("ann"));
     let is_found = [bob, ann, again].map(|read| read.expect("read").value.is_some());
