@@ -76,7 +76,7 @@ impl SqlStore {
     /// each other cannot deadlock, and admins who leave at the same time see each other leave.
     fn lock(&self, actor: Option<i64>, id: i64) -> Statement {
         let lock = self.select().push(" WHERE id IN ($1, $2)");
-        let lock = lock.push(" OR (role = 'admin' AND NOT disabled) ORDER BY id").for_update();
+        let lock = lock.push(" OR (role = 'admin' AND NOT disabled) ORDER BY id");
         lock.bind(actor.unwrap_or(id)).bind(id)
     }
 
@@ -105,17 +105,8 @@ impl SqlStore {
         keeps_admin: bool,
         write: Statement,
     ) -> Result<Vec<R>, WriteError> {
-        let lock = self.lock(actor, id);
-        let written = self.0.transaction(move |mut connection| {
-            Box::pin(async move {
-                let locked = lock.fetch(&mut connection).await?;
-                Ok(match require_admin(&locked, actor, id, keeps_admin) {
-                    Ok(()) => Ok(write.fetch(&mut connection).await?),
-                    Err(refused) => Err(refused),
-                })
-            })
-        });
-        written.await?
+        let check = move |locked: &[User]| require_admin(locked, actor, id, keeps_admin);
+        self.0.write_if(self.lock(actor, id), check, write).await
     }
 }
 
@@ -146,18 +137,9 @@ impl UserStore for SqlStore {
         let Some(actor) = actor else {
             return self.0.write(insert).await?.pop().ok_or(WriteError::UsernameTaken);
         };
-        let lock = self.select().push(" WHERE id = $1").for_update().bind(actor);
-        let inserted = self.0.transaction(move |mut connection| {
-            Box::pin(async move {
-                let locked = lock.fetch(&mut connection).await?;
-                if let Err(refused) = require_admin(&locked, Some(actor), actor, true) {
-                    return Ok(Err(refused));
-                }
-                let inserted = insert.fetch(&mut connection).await?.pop();
-                Ok(inserted.ok_or(WriteError::UsernameTaken))
-            })
-        });
-        inserted.await?
+        let lock = self.select().push(" WHERE id = $1").bind(actor);
+        let check = move |locked: &[User]| require_admin(locked, Some(actor), actor, true);
+        self.0.write_if(lock, check, insert).await?.pop().ok_or(WriteError::UsernameTaken)
     }
 
     async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError> {

@@ -105,8 +105,27 @@ impl Database {
         write.await
     }
 
+    /// The rows of `write`, if `check` accepts the rows that `lock` has locked, in one transaction.
+    pub async fn write_if<L: TableRow, R: TableRow, E: From<StoreError> + Send + 'static>(
+        &self,
+        lock: Statement,
+        check: impl FnOnce(&[L]) -> Result<(), E> + Send + 'static,
+        write: Statement,
+    ) -> Result<Vec<R>, E> {
+        let written = self.transaction(|mut connection| {
+            Box::pin(async move {
+                let locked = lock.lock(&mut connection).await?;
+                Ok(match check(&locked) {
+                    Ok(()) => Ok(write.fetch(&mut connection).await?),
+                    Err(refused) => Err(refused),
+                })
+            })
+        });
+        written.await?
+    }
+
     /// Runs statements as one transaction. An error rolls back.
-    pub async fn transaction<T: Send + 'static>(
+    async fn transaction<T: Send + 'static>(
         &self,
         statements: impl for<'c> FnOnce(Connection<'c>) -> QueryFuture<'c, T> + Send + 'static,
     ) -> Result<T, StoreError> {

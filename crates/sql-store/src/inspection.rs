@@ -57,7 +57,7 @@ impl DatabaseUrl {
     ) -> Result<Inspection, OpenFailure> {
         match self.target() {
             DatabaseTarget::Postgres(servers) => {
-                let mut connection = postgres::connect(servers, self.reads()).await?;
+                let mut connection = postgres::connect(servers, self.reads).await?;
                 let takes_writes = "SELECT NOT pg_is_in_recovery()";
                 let takes_writes =
                     sqlx::query_scalar(takes_writes).fetch_one(&mut connection).await?;

@@ -4,7 +4,8 @@
 //! health of the store nor for the places of writes in the pool.
 
 use crate::{
-    Connection, Database, Engine, Statement, StoreError, TableRow, span::traced, sqlite::Pools,
+    Database, Engine, Statement, StoreError, TableRow, span::traced, sqlite::Pools,
+    statement::Connection,
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Sqlite, Transaction};
 use std::time::Duration;

@@ -45,7 +45,7 @@ impl DatabaseUrl {
                 DatabaseTarget::Postgres(servers) => {
                     // On the heap: the migrator's future is large.
                     let opened =
-                        postgres::open(servers, tables, self.reads(), &mut migration_timeout);
+                        postgres::open(servers, tables, self.reads, &mut migration_timeout);
                     Box::pin(opened).await.map(Engine::Postgres)
                 }
                 DatabaseTarget::Sqlite(file) => {

@@ -53,17 +53,15 @@ pub(crate) async fn open(
     let name = format!("rolegate {}", tables.owner);
     let servers_with = |settings: [(&str, Duration); 2]| {
         let settings = settings.map(|(name, limit)| (name, format!("{}ms", limit.as_millis())));
-        let servers = servers.iter().map(|server| {
-            let settings = settings.iter().map(|(name, limit)| (*name, limit));
-            server.clone().application_name(&name).options(settings)
-        });
-        Servers::new(servers.collect())
+        let with = |server: &PgConnectOptions| {
+            server.clone().application_name(&name).options(settings.clone())
+        };
+        Servers::new(servers.iter().map(with).collect())
     };
     let limits = [("lock_timeout", LOCK_TIMEOUT), ("statement_timeout", *migration_timeout)];
-    let servers_to_migrate = servers_with(limits);
-    let (connection, other) =
-        (servers_to_migrate.try_connect().await?, servers_to_migrate.try_connect().await?);
-    let mut connection = require_settings(connection, other, reads).await?;
+    let to_migrate = servers_with(limits);
+    let (one, other) = (to_migrate.try_connect().await?, to_migrate.try_connect().await?);
+    let mut connection = require_settings(one, other, reads).await?;
     // The advisory lock of sqlx's migrator, taken early: without it this instance could inspect a
     // schema that another one has migrated halfway. It ends with the connection.
     let lock = async { connection.lock().await.map_err(Error::from) };

@@ -39,10 +39,8 @@ impl<R> TableRow for R where
 
 /// A connection in a transaction.
 #[derive(Debug)]
-pub enum Connection<'c> {
-    /// To a PostgreSQL server.
+pub(crate) enum Connection<'c> {
     Postgres(&'c mut PgConnection),
-    /// The writer of an SQLite file.
     Sqlite(&'c mut SqliteConnection),
 }
 
@@ -61,8 +59,6 @@ pub struct Statement {
     sql: String,
     values: Values,
     encoded: Result<(), BoxDynError>,
-    /// Whether it locks rows for a later statement of its transaction.
-    is_lock: bool,
 }
 
 #[derive(Debug)]
@@ -81,7 +77,7 @@ impl Statement {
         } else {
             Values::Sqlite(SqliteArguments::default())
         };
-        Self { sql, values, encoded: Ok(()), is_lock: false }
+        Self { sql, values, encoded: Ok(()) }
     }
 
     /// Appends SQL.
@@ -167,12 +163,6 @@ impl Statement {
         statement.push(" WHERE true")
     }
 
-    /// Locks the rows that are read. SQLite needs no lock, because it has one writer.
-    pub fn for_update(mut self) -> Self {
-        self.is_lock = true;
-        if matches!(self.values, Values::Postgres(_)) { self.push(" FOR UPDATE") } else { self }
-    }
-
     fn next_placeholder(&self) -> usize {
         1 + match &self.values {
             Values::Postgres(values) => values.len(),
@@ -197,20 +187,31 @@ impl Statement {
         self.fetch(connection).await?.pop().ok_or(sqlx::Error::RowNotFound)
     }
 
-    /// Runs the statement in a transaction.
-    pub async fn fetch<R: TableRow>(
-        mut self,
+    /// The rows of a `SELECT`, locked for a later statement of its transaction. SQLite needs no lock,
+    /// because it has one writer. The span of a transaction is about what it writes.
+    pub(crate) async fn lock<R: TableRow>(
+        self,
         connection: &mut Connection<'_>,
     ) -> sqlx::Result<Vec<R>> {
+        let is_postgres = matches!(self.values, Values::Postgres(_));
+        self.push(if is_postgres { " FOR UPDATE" } else { "" }).run(connection).await
+    }
+
+    /// The rows of the statement.
+    pub(crate) async fn fetch<R: TableRow>(
+        self,
+        connection: &mut Connection<'_>,
+    ) -> sqlx::Result<Vec<R>> {
+        describe(&self.sql);
+        self.run(connection).await
+    }
+
+    async fn run<R: TableRow>(mut self, connection: &mut Connection<'_>) -> sqlx::Result<Vec<R>> {
         if self.sql.contains(UPTIME) {
             self.sql = self.sql.replace(UPTIME, &format!("${}", self.next_placeholder()));
             self = self.bind(uptime());
         }
         self.encoded.map_err(sqlx::Error::Encode)?;
-        // The span of a transaction is about what it writes.
-        if !self.is_lock {
-            describe(&self.sql);
-        }
         let sql = AssertSqlSafe(self.sql);
         // All rows are read, because SQLite commits a write only then: see `sqlite`.
         match (connection, self.values) {

@@ -39,7 +39,8 @@ impl DatabaseSettings {
 pub struct DatabaseUrl {
     setting: &'static str,
     target: DatabaseTarget,
-    reads: Reads,
+    /// The reads that count.
+    pub(crate) reads: Reads,
 }
 
 const EXAMPLES: &str = "postgres://user:password@host:5432/database or sqlite://path/to/file.db";
@@ -92,11 +93,6 @@ impl DatabaseUrl {
             return Err(SettingError::new(READS, problem));
         }
         Ok(Self { reads, ..self })
-    }
-
-    /// The reads that count.
-    pub(crate) fn reads(&self) -> Reads {
-        self.reads
     }
 
     /// The location.

@@ -27,7 +27,7 @@ const ANSWER_DELAY: Duration = Duration::from_millis(500);
 
 /// Whether the commit of a write may be sent. Clones share the state.
 #[derive(Clone, Debug, Default)]
-pub struct Commit(Arc<Mutex<Stage>>);
+pub(crate) struct Commit(Arc<Mutex<Stage>>);
 
 #[derive(Clone, Copy, Debug, Default)]
 enum Stage {
@@ -40,7 +40,7 @@ enum Stage {
 
 impl Commit {
     /// To be called before the statement that commits is sent. An error if the write was withdrawn.
-    pub fn send(&self) -> sqlx::Result<()> {
+    pub(crate) fn send(&self) -> sqlx::Result<()> {
         let mut stage = self.stage();
         if matches!(*stage, Stage::Done) {
             return Err(Error::PoolTimedOut);

@@ -17,7 +17,7 @@ const RETURNING: &str =
 #[async_trait]
 impl ApiKeyStore for SqlStore {
     async fn insert_key(&self, key: NewApiKey, writer: Writer) -> Result<ApiKey, WriteError> {
-        let lock = self.select().push(" WHERE id = $1").for_update().bind(key.user_id);
+        let lock = self.select().push(" WHERE id = $1").bind(key.user_id);
         // A statement of its own after the lock: it counts what the transaction before has committed.
         let sql =
             "INSERT INTO api_key (user_id, name, prefix, digest, role, created_at, expires_at)
@@ -28,17 +28,11 @@ impl ApiKeyStore for SqlStore {
         let insert = insert.bind(seconds_to_store(key.created_at));
         let insert = insert.bind(key.expires_at.map(seconds_to_store));
         let insert = insert.bind(i64::try_from(MAX_API_KEYS).unwrap_or(i64::MAX));
-        let inserted = self.0.transaction(move |mut connection| {
-            Box::pin(async move {
-                let user: Option<User> = lock.fetch(&mut connection).await?.pop();
-                if !user.is_some_and(|user| writer.may_add_key(&user)) {
-                    return Ok(Err(WriteError::UserNotFound));
-                }
-                let inserted = insert.fetch(&mut connection).await?.pop();
-                Ok(inserted.ok_or(WriteError::ApiKeyLimit))
-            })
-        });
-        inserted.await?
+        let check = move |locked: &[User]| match locked {
+            [user] if writer.may_add_key(user) => Ok(()),
+            _ => Err(WriteError::UserNotFound),
+        };
+        self.0.write_if(lock, check, insert).await?.pop().ok_or(WriteError::ApiKeyLimit)
     }
 
     async fn keys_by_digest(

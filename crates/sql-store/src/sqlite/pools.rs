@@ -2,9 +2,9 @@
 
 use super::{clock::Clock, file::OpenFiles};
 use crate::{
-    Connection, PoolStats, QueryFuture, STATEMENT_TIMEOUT, Statement, StoreError, StoreStatus,
-    TableRow,
+    PoolStats, QueryFuture, STATEMENT_TIMEOUT, Statement, StoreError, StoreStatus, TableRow,
     span::traced,
+    statement::Connection,
     write::{self, Commit, WriteHealth},
 };
 use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection, SqlitePool, Transaction};
