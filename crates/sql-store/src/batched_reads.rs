@@ -5,7 +5,7 @@
 //! By the rule of [`rolegate_batcher`], a read joins only a statement that has not been sent, so its
 //! row is never older than the read.
 
-use crate::{StoreError, Timed, metrics};
+use crate::{StoreError, Timed, metrics::READ_BATCHES};
 use futures_util::{StreamExt as _, future::BoxFuture, stream};
 use rolegate_batcher::{Batcher, Limits};
 use rolegate_telemetry::metrics::observe_size;
@@ -58,7 +58,7 @@ where
         key_of: fn(&R) -> K,
     ) -> Self {
         let reader = Arc::new(Reader { store: Arc::clone(store), read, key_of });
-        let (shared, sizes) = (Arc::clone(&reader), metrics::read_batches(name, key));
+        let (shared, sizes) = (Arc::clone(&reader), READ_BATCHES.with_label_values(&[name, key]));
         let batcher = Batcher::new(LIMITS, move |keys: Vec<K>| {
             let (reader, distinct) = (Arc::clone(&shared), distinct(keys.clone()));
             observe_size(&sizes, distinct.len());

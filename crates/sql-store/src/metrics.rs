@@ -2,12 +2,11 @@
 
 use crate::Store;
 use rolegate_telemetry::metrics::{
-    Histogram, HistogramVec, IntGaugeVec, SIZE_BUCKETS, before_scrape, gauge_vec, histogram_vec,
-    set_count,
+    HistogramVec, IntGaugeVec, SIZE_BUCKETS, before_scrape, gauge_vec, histogram_vec, set_count,
 };
 use std::sync::{Arc, LazyLock};
 
-static READ_BATCHES: LazyLock<HistogramVec> = LazyLock::new(|| {
+pub(crate) static READ_BATCHES: LazyLock<HistogramVec> = LazyLock::new(|| {
     let help = "Keys per statement of batched reads, by store and kind of key.";
     histogram_vec("rolegate_read_batch_size_keys", help, &["store", "key"], SIZE_BUCKETS)
 });
@@ -26,11 +25,6 @@ static WRITABLE: LazyLock<IntGaugeVec> = LazyLock::new(|| {
     let help = "Whether a store takes writes: 0 while they fail, else 1.";
     gauge_vec("rolegate_store_writable", help, &["store"])
 });
-
-/// The histogram of keys per statement, for reads by `key` in `store`.
-pub(crate) fn read_batches(store: &str, key: &str) -> Histogram {
-    READ_BATCHES.with_label_values(&[store, key])
-}
 
 /// Exports the status of the store `name` at each scrape, until the store is dropped.
 pub fn register_metrics<S: Store + ?Sized>(name: &'static str, store: &Arc<S>) {

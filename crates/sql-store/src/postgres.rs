@@ -16,8 +16,8 @@ use crate::{
     sql_error::{SHARES_SESSIONS, cause, postgres_code},
     statement,
 };
+use connector::Connector;
 use primary::{is_standby, require_synchronous};
-use servers::Servers;
 use sqlx::{
     Connection, Error, PgConnection, Row as _, migrate::Migrate, postgres::PgConnectOptions,
 };
@@ -34,9 +34,9 @@ pub(crate) async fn connect(
     servers: &[PgConnectOptions],
     reads: Reads,
 ) -> Result<PgConnection, OpenFailure> {
-    let servers = Servers::new(servers.to_vec());
-    let connect = async || match servers.try_connect().await {
-        Err(error) if is_standby(&error) => servers.connect_to_any().await,
+    let connector = Connector::new(servers.to_vec(), reads);
+    let connect = async || match connector.try_connect().await {
+        Err(error) if is_standby(&error) => connector.connect_to_any().await,
         outcome => outcome,
     };
     require_settings(connect().await?, connect().await?, reads).await
@@ -51,15 +51,15 @@ pub(crate) async fn open(
     migration_timeout: &mut Duration,
 ) -> Result<Pool, OpenFailure> {
     let name = format!("rolegate {}", tables.owner);
-    let servers_with = |settings: [(&str, Duration); 2]| {
+    let connector_with = |settings: [(&str, Duration); 2]| {
         let settings = settings.map(|(name, limit)| (name, format!("{}ms", limit.as_millis())));
         let with = |server: &PgConnectOptions| {
             server.clone().application_name(&name).options(settings.clone())
         };
-        Servers::new(servers.iter().map(with).collect())
+        Connector::new(servers.iter().map(with).collect(), reads)
     };
     let limits = [("lock_timeout", LOCK_TIMEOUT), ("statement_timeout", *migration_timeout)];
-    let to_migrate = servers_with(limits);
+    let to_migrate = connector_with(limits);
     let (one, other) = (to_migrate.try_connect().await?, to_migrate.try_connect().await?);
     let mut connection = require_settings(one, other, reads).await?;
     // The advisory lock of sqlx's migrator, taken early: without it this instance could inspect a
@@ -84,8 +84,8 @@ pub(crate) async fn open(
     // for its next statement.
     let timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
     let store = DatabaseTarget::Postgres(servers.to_vec()).to_string();
-    let servers = servers_with(timeouts.map(|name| (name, STATEMENT_TIMEOUT)));
-    Ok(Pool::new(store, servers, reads)?)
+    let connector = connector_with(timeouts.map(|name| (name, STATEMENT_TIMEOUT)));
+    Ok(Pool::new(store, connector)?)
 }
 
 /// Whether time ran out: the deadline of [`within`], or that of the server for a statement.

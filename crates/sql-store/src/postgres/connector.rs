@@ -1,11 +1,15 @@
 //! Opens and checks the connections of the pool.
 
-use super::servers::Servers;
+use super::primary::Timeline;
 use crate::{Reads, STATEMENT_TIMEOUT};
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
-use sqlx::{Connection as _, Error, PgConnection};
+use sqlx::{Connection as _, Error, PgConnection, postgres::PgConnectOptions};
 use std::{
-    sync::{Mutex, PoisonError},
+    fmt,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    },
     time::{Duration, Instant},
 };
 use tokio::{sync::Notify, time::timeout};
@@ -17,12 +21,16 @@ const MAX_UNCHECKED_IDLE: Duration = Duration::from_secs(1);
 /// A server that needs longer for a ping is too slow for any request.
 pub(super) const PING_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Opens connections to one database.
-#[derive(Debug)]
+/// Opens connections to the primary among the servers of one database.
 pub(super) struct Connector {
-    pub(super) servers: Servers,
+    pub(super) servers: Vec<PgConnectOptions>,
     /// The reads that count.
     pub(super) reads: Reads,
+    /// The index of the server that was the primary last.
+    pub(super) last_primary: AtomicUsize,
+    /// Whether its commits are not answered, so that for the next connection it is tried after the others.
+    pub(super) is_suspect: AtomicBool,
+    pub(super) timeline: Timeline,
     /// When a ping failed, a server turned out to be a standby, or another one to be the primary.
     /// Connections that were idle then are probably useless too, and a ping of each would take its
     /// timeout.
@@ -41,22 +49,29 @@ pub(super) struct Session {
 }
 
 impl Connector {
-    pub(super) fn new(servers: Servers, reads: Reads) -> Self {
-        Self { servers, reads, last_failure: Mutex::default(), closed: Notify::new() }
+    pub(super) fn new(servers: Vec<PgConnectOptions>, reads: Reads) -> Self {
+        Self {
+            servers,
+            reads,
+            last_primary: AtomicUsize::default(),
+            is_suspect: AtomicBool::default(),
+            timeline: Timeline::default(),
+            last_failure: Mutex::default(),
+            closed: Notify::default(),
+        }
     }
 
     /// Prefers another server for new connections, and discards the idle ones.
     pub(super) fn suspect_server(&self) {
-        self.servers.suspect();
+        self.is_suspect.store(true, SeqCst);
         self.discard_idle();
     }
 
     /// Searches for a primary that was promoted after the last one. A connection of its own shows the
     /// timeline, so that those of the pool stay usable if there is none.
     pub(super) async fn search_primary(&self) {
-        self.servers.suspect();
-        let search = timeout(STATEMENT_TIMEOUT, self.servers.connect(|| self.discard_idle()));
-        if let Ok(Ok((connection, _))) = search.await {
+        self.is_suspect.store(true, SeqCst);
+        if let Ok(Ok((connection, _))) = timeout(STATEMENT_TIMEOUT, self.connect()).await {
             let _ = timeout(PING_TIMEOUT, connection.close()).await;
         }
     }
@@ -64,7 +79,7 @@ impl Connector {
     /// A ping: whether the server responds on this connection, and is the primary.
     pub(super) async fn is_usable(&self, session: &mut Session) -> bool {
         let Session { connection, timeline, .. } = session;
-        let ping = self.servers.timeline.require_still_primary(connection, *timeline);
+        let ping = self.timeline.require_still_primary(connection, *timeline);
         timeout(PING_TIMEOUT, ping).await.is_ok_and(|answer| answer.is_ok())
     }
 
@@ -79,13 +94,13 @@ impl Manager for Connector {
     type Error = Error;
 
     async fn create(&self) -> Result<Session, Error> {
-        let (mut connection, timeline) = self.servers.connect(|| self.discard_idle()).await?;
+        let (mut connection, timeline) = self.connect().await?;
         let pid = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut connection).await?;
         Ok(Session { connection, pid, timeline })
     }
 
     async fn recycle(&self, session: &mut Session, metrics: &Metrics) -> RecycleResult<Error> {
-        if self.servers.timeline.is_superseded(session.timeline) {
+        if self.timeline.is_superseded(session.timeline) {
             return Err(RecycleError::message("another server was promoted"));
         }
         let last_failure = *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,5 +117,12 @@ impl Manager for Connector {
 
     fn detach(&self, _session: &mut Session) {
         self.closed.notify_waiters();
+    }
+}
+
+impl fmt::Debug for Connector {
+    /// Without the options, which hold the password.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Connector").finish_non_exhaustive()
     }
 }

@@ -9,7 +9,6 @@
 use super::{
     connector::{Connector, MAX_LIFETIME, PING_TIMEOUT, Session},
     primary::{Obstacle, obstacle},
-    servers::Servers,
 };
 use crate::{
     PoolStats, QueryFuture, Reads, STATEMENT_TIMEOUT, StoreError, StoreStatus, span::traced,
@@ -19,8 +18,8 @@ use deadpool::managed::{self, Object, PoolError, QueueMode};
 use sqlx::{Connection, PgConnection};
 use std::{pin::pin, sync::Arc};
 use tokio::{
-    sync::{Mutex, OwnedSemaphorePermit, Semaphore},
-    time::{Instant, timeout, timeout_at},
+    sync::{Mutex, Semaphore},
+    time::{Instant, timeout},
 };
 
 /// Batched reads share statements, so a few connections carry a high load.
@@ -33,40 +32,12 @@ const HINT: &str = "if standbys are synchronous, look for a lost one";
 #[derive(Clone, Debug)]
 pub struct Pool {
     connections: managed::Pool<Connector>,
-    pub(super) writes: Writes,
-}
-
-/// The places that writes have in the pool. A write keeps its place until it is answered.
-#[derive(Clone, Debug)]
-pub(super) struct Writes {
-    places: Arc<Semaphore>,
+    /// The places that writes have among them. A write keeps its place until it is answered.
+    pub(super) places: Arc<Semaphore>,
     /// When a write last searched for a new primary. Locked by the one that does, or that asks about its
     /// commit.
     pub(super) last_search: Arc<Mutex<Option<Instant>>>,
     pub(super) health: WriteHealth,
-}
-
-impl Writes {
-    pub(super) fn new(places: usize, health: WriteHealth) -> Self {
-        Self { places: Arc::new(Semaphore::new(places)), last_search: Arc::default(), health }
-    }
-
-    /// Waits for a place; refused at once while a commit is overdue.
-    pub(super) async fn place(
-        &self,
-        deadline: Instant,
-    ) -> Result<OwnedSemaphorePermit, StoreError> {
-        let place = async {
-            tokio::select! {
-                biased;
-                refusal = self.health.refusal() => Err(refusal),
-                place = Arc::clone(&self.places).acquire_owned() => {
-                    place.map_err(|_| StoreError::Unavailable(sqlx::Error::PoolClosed.into()))
-                }
-            }
-        };
-        timeout_at(deadline, place).await.unwrap_or(Err(StoreError::TimedOut))
-    }
 }
 
 /// A connection for one statement. Dropped before [`PooledConnection::release`], it is closed,
@@ -76,13 +47,17 @@ struct PooledConnection(Option<Object<Connector>>);
 
 impl Pool {
     /// `store` names the database in the log.
-    pub(super) fn new(store: String, servers: Servers, reads: Reads) -> sqlx::Result<Self> {
-        let writes = Writes::new(MAX_CONNECTIONS / 2, WriteHealth::new(store, HINT));
-        let pool = managed::Pool::builder(Connector::new(servers, reads))
+    pub(super) fn new(store: String, connector: Connector) -> sqlx::Result<Self> {
+        let connections = managed::Pool::builder(connector)
             .max_size(MAX_CONNECTIONS)
             // Connections beyond the load stay unused and expire.
             .queue_mode(QueueMode::Lifo);
-        Ok(Self { connections: pool.build().map_err(sqlx::Error::config)?, writes })
+        Ok(Self {
+            connections: connections.build().map_err(sqlx::Error::config)?,
+            places: Arc::new(Semaphore::new(MAX_CONNECTIONS / 2)),
+            last_search: Arc::default(),
+            health: WriteHealth::new(store, HINT),
+        })
     }
 
     /// The reads that count.
@@ -152,7 +127,7 @@ impl Pool {
         let status = self.connections.status();
         let (open, idle) = (status.size, status.available);
         let pools = vec![PoolStats { name: "main", open, idle, limit: MAX_CONNECTIONS }];
-        StoreStatus { pools, write_problem: self.writes.health.problem() }
+        StoreStatus { pools, write_problem: self.health.problem() }
     }
 
     /// Finishes running statements, except commits that the server does not answer, and closes every

@@ -15,7 +15,10 @@ use std::{
     },
     time::Duration,
 };
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{Instant, sleep, timeout, timeout_at},
+};
 
 /// How often the server is asked about a commit without an answer.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -41,7 +44,7 @@ impl Pool {
         + 'static,
     ) -> Result<T, StoreError> {
         let deadline = Instant::now() + STATEMENT_TIMEOUT;
-        let place = self.writes.place(deadline).await?;
+        let place = self.place(deadline).await?;
         let (pool, commit) = (self.clone(), Commit::default());
         let (sending, pid) = (commit.clone(), Arc::new(AtomicI32::new(NOT_CONNECTED)));
         let connection_lost = until_lost(self.clone(), Arc::clone(&pid));
@@ -61,28 +64,35 @@ impl Pool {
             });
             execute.await
         };
-        write::run(
-            "postgresql",
-            &self.writes.health,
-            commit,
-            deadline,
-            connection_lost,
-            Box::pin(write),
-        )
-        .await
+        write::run("postgresql", &self.health, commit, deadline, connection_lost, Box::pin(write))
+            .await
+    }
+
+    /// Waits for a place; refused at once while a commit is overdue.
+    async fn place(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, StoreError> {
+        let place = async {
+            tokio::select! {
+                biased;
+                refusal = self.health.refusal() => Err(refusal),
+                place = Arc::clone(&self.places).acquire_owned() => {
+                    place.map_err(|_| StoreError::Unavailable(sqlx::Error::PoolClosed.into()))
+                }
+            }
+        };
+        timeout_at(deadline, place).await.unwrap_or(Err(StoreError::TimedOut))
     }
 }
 
 /// Ends when another server was promoted after the one of this timeline. An old primary that lives
 /// answers no commit and does not say why, so while this one is unanswered a successor is searched for.
 async fn until_superseded(pool: Pool, timeline: Option<i64>, commit: Commit) -> Obstacle {
-    let mut superseded = pin!(pool.connector().servers.timeline.superseded(timeline));
+    let mut superseded = pin!(pool.connector().timeline.superseded(timeline));
     loop {
         if let Ok(obstacle) = timeout(SEARCH_INTERVAL, superseded.as_mut()).await {
             return obstacle;
         }
         if commit.was_sent()
-            && let Ok(mut last_search) = pool.writes.last_search.try_lock()
+            && let Ok(mut last_search) = pool.last_search.try_lock()
             && last_search.is_none_or(|last| last.elapsed() >= SEARCH_INTERVAL)
         {
             Box::pin(pool.connector().search_primary()).await;
@@ -98,7 +108,7 @@ async fn until_lost(pool: Pool, pid: Arc<AtomicI32>) {
     loop {
         sleep(CHECK_INTERVAL).await;
         // Serialized: without a primary, every waiting write would keep connecting to all servers.
-        let _search = pool.writes.last_search.lock().await;
+        let _search = pool.last_search.lock().await;
         pool.connector().suspect_server();
         let check = sqlx::query_scalar(MAY_WAIT).bind(pid.load(Ordering::Relaxed));
         let waiting = pool.run(|connection| Box::pin(check.fetch_one(connection)));
