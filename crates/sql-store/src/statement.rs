@@ -88,10 +88,8 @@ impl Statement {
 
     /// Appends the time of the clock of the database when the statement runs, in Unix seconds.
     pub fn push_now(self) -> Self {
-        let now = match self.values {
-            Values::Postgres(_) => "floor(date_part('epoch', clock_timestamp()))::bigint",
-            Values::Sqlite(_) => NOW,
-        };
+        let of_postgres = "floor(date_part('epoch', clock_timestamp()))::bigint";
+        let now = if self.is_postgres() { of_postgres } else { NOW };
         self.push(now)
     }
 
@@ -118,20 +116,13 @@ impl Statement {
         &'v [V]: Encode<'v, Postgres> + Type<Postgres>,
     {
         let number = self.next_placeholder();
-        let added = match &mut self.values {
-            Values::Postgres(arguments) => {
-                let _ = write!(self.sql, " = ANY(${number})");
-                arguments.add(values)
-            }
-            Values::Sqlite(arguments) => {
-                let _ = write!(self.sql, " IN (SELECT value FROM json_each(${number}))");
-                serde_json::to_string(values)
-                    .map_err(Into::into)
-                    .and_then(|json| arguments.add(json))
-            }
+        let Values::Postgres(arguments) = &mut self.values else {
+            let _ = write!(self.sql, " IN (SELECT value FROM json_each(${number}))");
+            return self.bind_json(values);
         };
-        self.encoded = self.encoded.and(added);
-        self
+        let _ = write!(self.sql, " = ANY(${number})");
+        let added = arguments.add(values);
+        Self { encoded: self.encoded.and(added), ..self }
     }
 
     /// Appends a `FROM` clause with these rows, whose fields are the columns, each with its type in
@@ -141,26 +132,32 @@ impl Statement {
         columns: &[(&'static str, &'static str)],
         rows: &[R],
     ) -> Self {
-        let number = self.next_placeholder();
-        let list = |column: &dyn Fn(&str, &str) -> String| {
-            let columns: Vec<_> = columns.iter().map(|(name, of)| column(name, of)).collect();
-            columns.join(", ")
-        };
-        let _ = match &self.values {
-            Values::Postgres(_) => {
-                let columns = list(&|name, of| format!("{name} {of}"));
-                write!(self.sql, " FROM json_to_recordset(${number}::json) AS r ({columns})")
-            }
-            Values::Sqlite(_) => {
-                let columns = list(&|name, _| format!("value ->> '{name}' AS {name}"));
-                write!(self.sql, " FROM (SELECT {columns} FROM json_each(${number})) AS r")
+        let (number, is_postgres) = (self.next_placeholder(), self.is_postgres());
+        let column = |&(name, of): &(&str, &str)| {
+            if is_postgres {
+                format!("{name} {of}")
+            } else {
+                format!("value ->> '{name}' AS {name}")
             }
         };
-        let statement = match serde_json::to_string(rows) {
+        let columns = columns.iter().map(column).collect::<Vec<_>>().join(", ");
+        let _ = if is_postgres {
+            write!(self.sql, " FROM json_to_recordset(${number}::json) AS r ({columns})")
+        } else {
+            write!(self.sql, " FROM (SELECT {columns} FROM json_each(${number})) AS r")
+        };
+        self.bind_json(rows).push(" WHERE true")
+    }
+
+    fn bind_json(self, values: &(impl Serialize + ?Sized)) -> Self {
+        match serde_json::to_string(values) {
             Ok(json) => self.bind(json),
             Err(error) => Self { encoded: Err(error.into()), ..self },
-        };
-        statement.push(" WHERE true")
+        }
+    }
+
+    fn is_postgres(&self) -> bool {
+        matches!(self.values, Values::Postgres(_))
     }
 
     fn next_placeholder(&self) -> usize {
@@ -193,8 +190,8 @@ impl Statement {
         self,
         connection: &mut Connection<'_>,
     ) -> sqlx::Result<Vec<R>> {
-        let is_postgres = matches!(self.values, Values::Postgres(_));
-        self.push(if is_postgres { " FOR UPDATE" } else { "" }).run(connection).await
+        let lock = if self.is_postgres() { " FOR UPDATE" } else { "" };
+        self.push(lock).run(connection).await
     }
 
     /// The rows of the statement.

@@ -9,22 +9,9 @@ use url::Url;
 /// Far more than a certificate chain.
 const MAX_FILE_KIB: u64 = 1024;
 
-/// The parameters that sqlx reads, as libpq names them.
-const PARAMETERS: [&str; 13] = [
-    "sslmode",
-    "sslrootcert",
-    "sslcert",
-    "sslkey",
-    "application_name",
-    "options",
-    "host",
-    "hostaddr",
-    "port",
-    "dbname",
-    "user",
-    "password",
-    TARGET,
-];
+/// The parameters that sqlx reads, as libpq names them, and [`TARGET`].
+const PARAMETERS: &str = "sslmode, sslrootcert, sslcert, sslkey, application_name, options, host, hostaddr, \
+    port, dbname, user, password, target_session_attrs";
 
 /// The parameter of libpq that selects among several hosts.
 const TARGET: &str = "target_session_attrs";
@@ -80,6 +67,7 @@ fn one_url_each(url: &str) -> Result<Vec<String>, Problem> {
 
 fn parse_one(url: &str, is_one_of_several: bool) -> Result<PgConnectOptions, Problem> {
     let mut parsed = Url::parse(url).map_err(|_| INVALID)?;
+    let is_known = |name: &str| PARAMETERS.split(", ").any(|known| known == name);
     for (name, value) in parsed.query_pairs() {
         let is_host = matches!(&*name, "host" | "hostaddr" | "port");
         if name == "sslmode" && PgSslMode::from_str(&value).is_err() {
@@ -94,15 +82,14 @@ fn parse_one(url: &str, is_one_of_several: bool) -> Result<PgConnectOptions, Pro
             let several =
                 "several are written as postgres://user:password@host1:5432,host2:5432/database";
             return Err(format!("host, hostaddr and port name one server; {several}").into());
-        } else if !PARAMETERS.contains(&&*name) && !name.starts_with("options[") {
+        } else if !is_known(&name) && !name.starts_with("options[") {
             if parsed.query().is_some_and(|query| query.contains('@')) {
                 return Err(UNENCODED.into());
             }
             // sqlx would ignore it, and a misspelt `sslmode` would mean plain text. Not printed: it may
             // be part of a password with a question mark.
-            let known = PARAMETERS.join(", ");
-            let problem = format!("has an unknown parameter; known are {known}, and options[NAME]");
-            return Err(problem.into());
+            let known = "has an unknown parameter; known are";
+            return Err(format!("{known} {PARAMETERS}, and options[NAME]").into());
         }
     }
     // sqlx does not know it, and would warn.
