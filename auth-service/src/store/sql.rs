@@ -54,10 +54,10 @@ struct SqlStore(Database, Arc<KeyUsage>);
 /// Appends the times of a revocation: `soon` is later than every token issued at the present time,
 /// `latest` the latest possible time of issue. Read once, so that they do not contradict each other.
 fn revoking(update: Statement) -> Statement {
-    let seconds = |seconds| i64::try_from(seconds).unwrap_or(i64::MAX);
-    let update = update.push(" FROM (SELECT now + ").push_bind(seconds(REVOCATION_LEAD_SECONDS));
-    let update = update.push(" AS soon, now + ");
-    let update = update.push_bind(seconds(MAX_LEAD_SECONDS + MAX_STEP_SECONDS));
+    let soon = seconds_to_store(REVOCATION_LEAD_SECONDS);
+    let latest = seconds_to_store(MAX_LEAD_SECONDS + MAX_STEP_SECONDS);
+    let update = update.push(" FROM (SELECT now + ").push_bind(soon);
+    let update = update.push(" AS soon, now + ").push_bind(latest);
     update.push(" AS latest FROM (SELECT ").push_now().push(" AS now) AS clock) AS revocation")
 }
 

@@ -156,7 +156,7 @@ impl Database {
 impl Store for Database {
     async fn ping(&self) -> Result<(), StoreError> {
         if let Engine::Sqlite(pools) = &self.engine {
-            pools.check_files()?;
+            pools.files.check()?;
         }
         self.read::<(i64,)>(Statement::new(&self.ping, self.is_postgres())).await.map(drop)
     }

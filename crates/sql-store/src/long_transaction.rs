@@ -4,7 +4,9 @@
 //! health of the store nor for the places of writes in the pool.
 
 use crate::{
-    Database, Engine, Statement, StoreError, TableRow, span::traced, sqlite::Pools,
+    Database, Engine, Statement, StoreError, TableRow,
+    span::traced,
+    sqlite::{IMMEDIATE, Pools},
     statement::Connection,
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Sqlite, Transaction};
@@ -58,8 +60,16 @@ impl Database {
                 step("postgresql", begin).await?
             }
             Engine::Sqlite(pools) => {
-                let begun = step("sqlite", pools.begin(is_snapshot)).await?;
-                Open::Sqlite(begun, pools.clone())
+                let begin = async {
+                    pools.files.check()?;
+                    let begun = if is_snapshot {
+                        pools.readers.begin().await?
+                    } else {
+                        pools.writer.begin_with(IMMEDIATE).await?
+                    };
+                    Ok(Open::Sqlite(begun, pools.clone()))
+                };
+                step("sqlite", begin).await?
             }
         };
         Ok(LongTransaction(opened))
@@ -100,7 +110,7 @@ impl LongTransaction {
             Open::Sqlite(transaction, pools) => {
                 let commit = async {
                     transaction.commit().await?;
-                    pools.check_files()
+                    pools.files.check()
                 };
                 step("sqlite", commit).await
             }

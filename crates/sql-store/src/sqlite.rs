@@ -15,6 +15,7 @@ pub use file::file_exists;
 pub use pools::Pools;
 
 pub(crate) use file::{connect_read_only, same_file};
+pub(crate) use pools::IMMEDIATE;
 
 use crate::{STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, statement, write::WriteHealth};
 use file::{OpenFiles, lock_exclusive, private_file};
@@ -71,7 +72,7 @@ async fn open_pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
             .idle_timeout(None)
             .max_lifetime(None)
             .after_connect(move |_, _| {
-                let checked = opened.check().map_err(sqlx::Error::from);
+                let checked = opened.check();
                 Box::pin(async { checked })
             })
     };

@@ -147,7 +147,7 @@ type OpenFile = (PathBuf, (u64, u64), &'static str);
 /// in files that were deleted or replaced, and what it writes there is lost. Open connections keep their
 /// inodes from being used again.
 #[derive(Debug, Default)]
-pub(super) struct OpenFiles {
+pub(crate) struct OpenFiles {
     files: OnceLock<[OpenFile; 3]>,
     is_lost: AtomicBool,
 }
@@ -166,17 +166,17 @@ impl OpenFiles {
     }
 
     /// Fails while a file is not at its path.
-    pub(super) fn check(&self) -> io::Result<()> {
+    pub(crate) fn check(&self) -> sqlx::Result<()> {
         let lost = self.files.get().into_iter().flatten().find(|file| is_lost(file));
         self.is_lost.store(lost.is_some(), Relaxed);
         let Some((path, _, advice)) = lost else { return Ok(()) };
         let path = path.display();
         let problem = format!("{path} was deleted or replaced while it was open; {advice}");
-        Err(io::Error::other(problem))
+        Err(io::Error::other(problem).into())
     }
 
     /// Fails if the last check did. Without a system call, for reads.
-    pub(super) fn last_check(&self) -> io::Result<()> {
+    pub(super) fn last_check(&self) -> sqlx::Result<()> {
         if self.is_lost.load(Relaxed) { self.check() } else { Ok(()) }
     }
 

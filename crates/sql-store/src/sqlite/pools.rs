@@ -7,7 +7,7 @@ use crate::{
     statement::Connection,
     write::{self, Commit, WriteHealth},
 };
-use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection, SqlitePool, Transaction};
+use sqlx::{AssertSqlSafe, SqliteConnection, SqlitePool};
 use std::{
     future::pending,
     sync::{Arc, OnceLock},
@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 /// Starts a transaction as the writer. A deferred one would fail at its first write if another
 /// process wrote after its first read.
-const IMMEDIATE: &str = "BEGIN IMMEDIATE";
+pub(crate) const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 
 /// Writes are accepted again at most this long after the cause has ended.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
@@ -26,10 +26,10 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 pub struct Pools {
     /// The one connection that writes.
-    pub(super) writer: SqlitePool,
+    pub(crate) writer: SqlitePool,
     /// The connections that read.
-    pub(super) readers: SqlitePool,
-    pub(super) files: Arc<OpenFiles>,
+    pub(crate) readers: SqlitePool,
+    pub(crate) files: Arc<OpenFiles>,
     /// Set once the clock is started; empty for files without one.
     pub(super) clock: Arc<OnceLock<Clock>>,
     pub(super) health: WriteHealth,
@@ -71,19 +71,6 @@ impl Pools {
         write::run("sqlite", &self.health, commit, deadline, pending(), Box::pin(write)).await
     }
 
-    /// A transaction without a limit of its time. One that reads sees one state of the file.
-    pub(crate) async fn begin(
-        &self,
-        reads_only: bool,
-    ) -> sqlx::Result<Transaction<'static, Sqlite>> {
-        self.check_files()?;
-        if reads_only {
-            self.readers.begin().await
-        } else {
-            self.writer.begin_with(IMMEDIATE).await
-        }
-    }
-
     /// The rows of a `SELECT`.
     pub(crate) async fn read<R: TableRow>(
         &self,
@@ -95,11 +82,6 @@ impl Pools {
             statement.fetch(&mut Connection::Sqlite(&mut reader)).await
         };
         traced("sqlite", Instant::now() + STATEMENT_TIMEOUT, read).await
-    }
-
-    /// Fails while the files are not where they were opened.
-    pub(crate) fn check_files(&self) -> sqlx::Result<()> {
-        Ok(self.files.check()?)
     }
 
     /// The state of both pools, and of the last write.
