@@ -66,6 +66,11 @@ fn returning(write: Statement) -> Statement {
     write.push(" RETURNING ").push(COLUMNS)
 }
 
+/// The user that was written.
+fn only(mut rows: Vec<User>) -> Result<User, WriteError> {
+    rows.pop().ok_or(WriteError::UserNotFound)
+}
+
 impl SqlStore {
     /// Users.
     fn select(&self) -> Statement {
@@ -80,25 +85,8 @@ impl SqlStore {
         lock.bind(actor.unwrap_or(id)).bind(id)
     }
 
-    /// Runs a write of one user without a lock.
-    async fn write_user(&self, write: Statement) -> Result<User, WriteError> {
-        self.0.write(write).await?.pop().ok_or(WriteError::UserNotFound)
-    }
-
-    /// Runs a write of the user `id` if `actor` may write.
-    async fn write_as_admin(
-        &self,
-        actor: Option<i64>,
-        id: i64,
-        keeps_admin: bool,
-        write: Statement,
-    ) -> Result<User, WriteError> {
-        let rows = self.rows_as_admin(actor, id, keeps_admin, write).await?;
-        rows.into_iter().next().ok_or(WriteError::UserNotFound)
-    }
-
-    /// The rows of such a write.
-    async fn rows_as_admin<R: TableRow>(
+    /// The rows of a write of the user `id`, if `actor` may write.
+    async fn write_as_admin<R: TableRow>(
         &self,
         actor: Option<i64>,
         id: i64,
@@ -168,7 +156,7 @@ impl UserStore for SqlStore {
     async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError> {
         let update = self.0.statement(r#"UPDATE "user" SET role = $2 WHERE id = $1"#);
         let update = returning(update).bind(id).bind(role.as_str());
-        self.write_as_admin(actor, id, role == Role::Admin, update).await
+        only(self.write_as_admin(actor, id, role == Role::Admin, update).await?)
     }
 
     async fn set_disabled(
@@ -180,7 +168,7 @@ impl UserStore for SqlStore {
         let update = self.0.statement(r#"UPDATE "user" SET disabled = $2"#).bind(id).bind(disabled);
         let update = if disabled { revoking(update.push(", ").push(REVOKE)) } else { update };
         let update = returning(update.push(" WHERE id = $1"));
-        self.write_as_admin(actor, id, !disabled, update).await
+        only(self.write_as_admin(actor, id, !disabled, update).await?)
     }
 
     async fn revoke_tokens(&self, id: i64, writer: Writer) -> Result<User, WriteError> {
@@ -194,15 +182,15 @@ impl UserStore for SqlStore {
         let update = revoking(update.bind(writer.seen().map(seconds_to_store)).push(change));
         let update = update.push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before = $2)");
         let update = returning(update);
-        match writer.admin() {
-            Some(_) => self.write_as_admin(writer.admin(), id, true, update).await,
-            None => self.write_user(update).await,
-        }
+        only(match writer.admin() {
+            Some(_) => self.write_as_admin(writer.admin(), id, true, update).await?,
+            None => self.0.write(update).await?,
+        })
     }
 
     async fn delete(&self, actor: Option<i64>, id: i64) -> Result<User, WriteError> {
         let delete = self.0.statement(r#"DELETE FROM "user" WHERE id = $1"#);
-        self.write_as_admin(actor, id, false, returning(delete).bind(id)).await
+        only(self.write_as_admin(actor, id, false, returning(delete).bind(id)).await?)
     }
 
     async fn set_password(
@@ -220,7 +208,7 @@ impl UserStore for SqlStore {
         let update = self.0.statement(r#"UPDATE "user" SET password = $2, "#).push(GROW);
         let update = update.bind(id).bind(hash.expose_secret());
         let update = update.bind(writer.seen().map(seconds_to_store)).bind(writer.admin());
-        self.write_user(returning(revoking(update).push(condition))).await
+        only(self.0.write(returning(revoking(update).push(condition))).await?)
     }
 
     async fn replace_password(

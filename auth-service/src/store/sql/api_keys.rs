@@ -62,7 +62,7 @@ impl ApiKeyStore for SqlStore {
         let sql = "DELETE FROM api_key WHERE user_id = $1 AND ($2 IS NULL OR id = $2)";
         let delete = self.0.statement(sql).push(RETURNING).bind(user_id).bind(key_id);
         Ok(by_id(match actor {
-            Some(_) => self.rows_as_admin(actor, user_id, true, delete).await?,
+            Some(_) => self.write_as_admin(actor, user_id, true, delete).await?,
             None => self.0.write(delete).await?,
         }))
     }
