@@ -80,14 +80,8 @@ impl AccountError {
                 *reason
             }
             Self::PasswordInvalid(_) => Reason::PasswordInvalid,
-            Self::Store(StoreError::Unavailable(_) | StoreError::TimedOut) => {
-                Reason::StoreUnavailable
-            }
-            Self::Store(StoreError::ReadOnly(_)) => Reason::StoreReadOnly,
-            Self::Store(StoreError::OutcomeUnknown(..)) => Reason::OutcomeUnknown,
-            Self::Store(StoreError::Failed(_) | StoreError::Lost(_)) | Self::Internal(_) => {
-                Reason::Internal
-            }
+            Self::Store(error) => error.reason(),
+            Self::Internal(_) => Reason::Internal,
         }
     }
 
