@@ -1,12 +1,11 @@
 //! The transport: maps messages to use cases, and outcomes to messages and statuses.
 
-mod memory;
 mod message;
 
-use crate::posts::Posts;
-use memory::ResponseMemory;
+use crate::posts::{PostError, Posts};
+use prost::Message;
 use rolegate_grpc_server::actor;
-use rolegate_http_server::memory_budget::MemoryBudget;
+use rolegate_http_server::memory_budget::{MemoryBudget, Reservation};
 use rolegate_proto::{
     limits::MAX_POST_BYTES,
     posts_v1::{
@@ -16,10 +15,15 @@ use rolegate_proto::{
     },
 };
 use secrecy::SecretString;
+use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
 /// Bytes reserved for a batch without asking for the sizes of its posts, which takes a statement.
 const SMALL_BATCH: usize = 2 * 1024 * 1024;
+/// Bytes reserved for a page, twice: the posts, and their message.
+const MAX_PAGE: usize = 5 * 1024 * 1024;
+/// Bytes of a response that nothing stays reserved for.
+const FREE: usize = 4 * 1024;
 
 /// `rolegate.posts.v1.PostService` over the use cases.
 #[derive(Clone)]
@@ -34,6 +38,22 @@ impl PostsGrpc {
     pub fn new(posts: Posts, memory: MemoryBudget) -> Self {
         Self { posts, memory }
     }
+
+    /// Reserves so many bytes for a response that is not built yet.
+    async fn reserve(&self, bytes: usize) -> Result<Reservation, PostError> {
+        self.memory.reserve(bytes).await.ok_or(PostError::Busy)
+    }
+}
+
+/// A response with this message, whose bytes stay reserved until they are written.
+async fn respond<M: Message>(memory: Reservation, message: M) -> RpcResult<M> {
+    let size = message.encoded_len();
+    let mut response = Response::new(message);
+    if size > FREE {
+        let reservation = memory.resize(size).await.ok_or(PostError::Busy)?;
+        response.extensions_mut().insert(Arc::new(reservation));
+    }
+    Ok(response)
 }
 
 type RpcResult<M> = Result<Response<M>, Status>;
@@ -56,9 +76,9 @@ impl PostService for PostsGrpc {
     }
 
     async fn get_post(&self, request: Request<GetPostRequest>) -> RpcResult<GetPostResponse> {
-        let memory = ResponseMemory::reserve(&self.memory, MAX_POST_BYTES).await?;
+        let memory = self.reserve(MAX_POST_BYTES).await?;
         let post = self.posts.read(request.into_inner().post_id).await?;
-        Ok(memory.respond(GetPostResponse { post: Some(post.into()) }).await?)
+        respond(memory, GetPostResponse { post: Some(post.into()) }).await
     }
 
     async fn batch_get_posts(
@@ -73,17 +93,19 @@ impl PostService for PostsGrpc {
             // Twice: the posts, and their message.
             2 * self.posts.size_of_all(&ids).await?
         };
-        let memory = ResponseMemory::reserve(&self.memory, size).await?;
+        let memory = self.reserve(size).await?;
         let posts = self.posts.read_all(&ids).await?.into_iter().map(Into::into).collect();
-        Ok(memory.respond(BatchGetPostsResponse { posts }).await?)
+        respond(memory, BatchGetPostsResponse { posts }).await
     }
 
     async fn list_posts(&self, request: Request<ListPostsRequest>) -> RpcResult<ListPostsResponse> {
         let ListPostsRequest { page_size, after, author_id } = request.into_inner();
-        let memory = ResponseMemory::of_page(&self.memory, page_size).await?;
+        let size = usize::try_from(page_size).ok().filter(|&posts| posts > 0);
+        let longest = size.unwrap_or(usize::MAX).saturating_mul(2 * MAX_POST_BYTES);
+        let memory = self.reserve(longest.min(MAX_PAGE)).await?;
         let (posts, next_after) = self.posts.list(page_size, after, author_id).await?;
         let posts = posts.into_iter().map(Into::into).collect();
-        Ok(memory.respond(ListPostsResponse { posts, next_after }).await?)
+        respond(memory, ListPostsResponse { posts, next_after }).await
     }
 
     async fn update_post(

@@ -73,11 +73,9 @@ impl WriteHealth {
     /// Waits until writes are to be refused.
     pub(crate) async fn refusal(&self) -> StoreError {
         let mut state = self.state.subscribe();
-        let problem = match state.wait_for(|state| state.overdue > 0).await {
-            Ok(state) => state.problem.clone(),
-            // Unreachable: `self` holds the sender.
-            Err(_) => None,
-        };
+        // Always `Ok`: `self` holds the sender.
+        let overdue = state.wait_for(|state| state.overdue > 0).await.ok();
+        let problem = overdue.and_then(|state| state.problem.clone());
         StoreError::ReadOnly(problem.unwrap_or_else(|| "no answer to a commit".into()))
     }
 
