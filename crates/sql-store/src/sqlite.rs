@@ -10,7 +10,7 @@ mod copy;
 mod file;
 mod pools;
 
-pub use copy::{CopyError, DatabaseCopy, Replacement};
+pub use copy::{DatabaseCopy, Replacement};
 pub use file::file_exists;
 pub use pools::Pools;
 

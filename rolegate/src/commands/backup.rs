@@ -10,7 +10,7 @@ use rolegate_program::{
 };
 use rolegate_sql_store::{
     DatabaseTarget, DatabaseUrl, Inspection, Schema,
-    sqlite::{CopyError, DatabaseCopy, Replacement, file_exists},
+    sqlite::{DatabaseCopy, Replacement, file_exists},
 };
 use std::{
     iter,
@@ -49,17 +49,17 @@ impl Backup {
         }
         // First, so that the authors of all posts are among the users.
         let posts = match posts {
-            Some(posts) => Some(DatabaseCopy::create(posts, new_posts).await.map_err(failed)?),
+            Some(posts) => Some(DatabaseCopy::create(posts, new_posts).await?),
             None => None,
         };
-        let users = DatabaseCopy::create(users, new_users).await.map_err(failed)?;
+        let users = DatabaseCopy::create(users, new_users).await?;
         let has_posts = posts.is_some();
         if let Some(posts) = posts {
-            posts.persist_new(new_posts).map_err(failed)?;
+            posts.persist_new(new_posts)?;
         }
         if let Err(error) = users.persist_new(new_users) {
             let _ = std::fs::remove_file(new_posts);
-            return Err(failed(error));
+            return Err(error);
         }
         print_done(new_users, has_posts.then_some(new_posts));
         Ok(())
@@ -88,20 +88,20 @@ impl Restore {
                 return Err(url.invalid(problem).into());
             }
         }
-        let in_place_of_users = Replacement::begin(users).await.map_err(failed)?;
+        let in_place_of_users = Replacement::begin(users).await?;
         let in_place_of_posts = match posts {
             Some(posts) => {
-                let place = Replacement::begin(posts).await.map_err(failed)?;
-                let new = place.prepare(old_posts).await.map_err(failed)?;
+                let place = Replacement::begin(posts).await?;
+                let new = place.prepare(old_posts).await?;
                 Some((place, new))
             }
             None => None,
         };
-        let new_users = in_place_of_users.prepare(old_users).await.map_err(failed)?;
+        let new_users = in_place_of_users.prepare(old_users).await?;
         if let Some((place, new_posts)) = in_place_of_posts {
-            place.finish(new_posts).map_err(failed)?;
+            place.finish(new_posts)?;
         }
-        in_place_of_users.finish(new_users).map_err(failed)?;
+        in_place_of_users.finish(new_users)?;
         print_done(users, posts);
         Ok(())
     }
@@ -151,8 +151,4 @@ async fn require_backup(
 
 fn invalid_file(problem: String) -> SettingError {
     SettingError::new("FILE", problem)
-}
-
-fn failed(error: CopyError) -> Failure {
-    Failure::Other(Box::new(error))
 }

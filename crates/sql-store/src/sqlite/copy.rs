@@ -1,10 +1,12 @@
-//! Copies SQLite files, and puts copies into the places of files that no program uses.
+//! Copies SQLite files, and puts copies into the places of files that no program uses. After an error the
+//! file that was to be replaced has the content that it had.
 
 use super::file::{connect_read_only, folder, lock_exclusive, private_file, with_suffix};
 use crate::{
     error::OpenFailure,
     sql_error::{BUSY, LOCKED, sqlite_code},
 };
+use rolegate_program::program::Failure;
 use rustix::fs::{FlockOperation, fcntl_lock};
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
@@ -22,28 +24,22 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 /// The names of the folders of unfinished copies.
 const PARTIAL: (&str, &str) = (".rolegate-copy-", ".partial");
 
-/// Why a file was not copied or not replaced. The file has the content that it had.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct CopyError(String);
-
-impl From<OpenFailure> for CopyError {
-    fn from(failure: OpenFailure) -> Self {
-        Self(failure.to_string())
-    }
-}
-
 /// An error of SQLite or the file system, with the file.
-fn at<E: Display>(file: &Path) -> impl Fn(E) -> CopyError {
-    move |error| CopyError(format!("{}: {error}", file.display()))
+fn at<E: Display>(file: &Path) -> impl Fn(E) -> Failure {
+    move |error| Failure::Other(format!("{}: {error}", file.display()).into())
 }
 
-fn damaged(file: &Path, problem: &str) -> CopyError {
-    CopyError(format!("{} is damaged: {problem}", file.display()))
+fn damaged(file: &Path, problem: &str) -> Failure {
+    Failure::Other(format!("{} is damaged: {problem}", file.display()).into())
 }
 
-fn in_use(file: &Path) -> CopyError {
-    CopyError(format!("{} is in use; stop the program that uses it", file.display()))
+fn in_use(file: &Path) -> Failure {
+    Failure::Other(format!("{} is in use; stop the program that uses it", file.display()).into())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn not_opened(failure: OpenFailure) -> Failure {
+    Failure::Other(failure.to_string().into())
 }
 
 /// A copy of a database, checked, with mode 0600, in a temporary folder. Removed when dropped, or by the
@@ -56,7 +52,7 @@ pub struct DatabaseCopy {
 
 impl DatabaseCopy {
     /// Copies `source` as it is now, also while programs write to it, into the folder of `destination`.
-    pub async fn create(source: &Path, destination: &Path) -> Result<Self, CopyError> {
+    pub async fn create(source: &Path, destination: &Path) -> Result<Self, Failure> {
         let beside = folder(destination);
         let folder = remove_abandoned(beside).and_then(|()| LockedFolder::create(beside));
         let folder = folder.map_err(at(destination))?;
@@ -82,7 +78,7 @@ impl DatabaseCopy {
     }
 
     /// Moves it to `destination`, beside its folder. A file of that name stays, as an error.
-    pub fn persist_new(self, destination: &Path) -> Result<(), CopyError> {
+    pub fn persist_new(self, destination: &Path) -> Result<(), Failure> {
         let named = self.file.persist_noclobber(destination).map_err(|error| error.error);
         let synced = named.and_then(|_| sync_folder(destination));
         synced.map_err(at(destination))
@@ -101,10 +97,10 @@ pub struct Replacement {
 impl Replacement {
     /// Fails if a program uses `file`. Waits while one opens it. Moves its log into it, so that it is
     /// whole without.
-    pub async fn begin(file: &Path) -> Result<Self, CopyError> {
-        let lock = lock_exclusive(file).await?;
+    pub async fn begin(file: &Path) -> Result<Self, Failure> {
+        let lock = lock_exclusive(file).await.map_err(not_opened)?;
         if file.try_exists().map_err(at(file))? {
-            let opened = private_file(file)?;
+            let opened = private_file(file).map_err(not_opened)?;
             // Every connection of SQLite has a lock that this one conflicts with, whatever the file
             // contains.
             fcntl_lock(&opened, FlockOperation::NonBlockingLockExclusive)
@@ -117,12 +113,12 @@ impl Replacement {
     }
 
     /// Copies `source` into the folder of the file.
-    pub async fn prepare(&self, source: &Path) -> Result<DatabaseCopy, CopyError> {
+    pub async fn prepare(&self, source: &Path) -> Result<DatabaseCopy, Failure> {
         DatabaseCopy::create(source, &self.file).await
     }
 
     /// Replaces the file, or creates it, in one step: after a crash it is the old one or the new one.
-    pub fn finish(self, copy: DatabaseCopy) -> Result<(), CopyError> {
+    pub fn finish(self, copy: DatabaseCopy) -> Result<(), Failure> {
         let file = &self.file;
         // The log of another database would be applied to the new one.
         for suffix in ["-wal", "-shm", "-journal"] {
@@ -139,7 +135,7 @@ impl Replacement {
 }
 
 /// Moves the write-ahead log into the file. A damaged file stays as it is.
-async fn fold_log(file: &Path) -> Result<(), CopyError> {
+async fn fold_log(file: &Path) -> Result<(), Failure> {
     let options = SqliteConnectOptions::new().filename(file);
     match options.journal_mode(SqliteJournalMode::Delete).connect().await {
         Ok(connection) => connection.close().await.map_err(at(file)),
@@ -151,7 +147,7 @@ async fn fold_log(file: &Path) -> Result<(), CopyError> {
     }
 }
 
-async fn check_integrity(connection: &mut SqliteConnection, file: &Path) -> Result<(), CopyError> {
+async fn check_integrity(connection: &mut SqliteConnection, file: &Path) -> Result<(), Failure> {
     let checked = sqlx::query_scalar::<_, String>("PRAGMA integrity_check(1)");
     let found = checked.fetch_one(connection).await;
     let problem = match found {
