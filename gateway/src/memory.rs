@@ -40,11 +40,6 @@ impl MemoryBudgets {
     }
 }
 
-/// 503 if too little memory became free.
-fn reserved(reservation: Option<Reservation>) -> Result<Reservation, ApiError> {
-    reservation.ok_or_else(|| CallError::local(Reason::Overloaded).into())
-}
-
 /// The memory of one request body, in the extensions of its request. Reserved until the request is
 /// answered, because handlers copy what they read.
 #[derive(Clone, Debug)]
@@ -61,41 +56,41 @@ impl BodyMemory {
     /// Reserves `bytes` until the last clone is dropped; 503 if too little becomes free.
     pub(crate) async fn reserve(&self, bytes: usize) -> Result<(), ApiError> {
         // A body is read once.
-        let _ = self.reserved.set(reserved(self.budget.reserve(bytes).await)?);
+        let _ = self.reserved.set(reserve(&self.budget, bytes).await?);
         Ok(())
     }
 }
 
-/// A response that is not built yet.
-pub(crate) struct ResponseMemory(Reservation);
+/// Reserves `bytes`; 503 if too little becomes free.
+pub(crate) async fn reserve(budget: &MemoryBudget, bytes: usize) -> Result<Reservation, ApiError> {
+    reserved(budget.reserve(bytes).await)
+}
 
-impl ResponseMemory {
-    /// Reserves `bytes`, what building the response usually takes; 503 if too little becomes free.
-    pub(crate) async fn reserve(budget: &MemoryBudget, bytes: usize) -> Result<Self, ApiError> {
-        reserved(budget.reserve(bytes).await).map(Self)
-    }
+fn reserved(reservation: Option<Reservation>) -> Result<Reservation, ApiError> {
+    reservation.ok_or_else(|| CallError::local(Reason::Overloaded).into())
+}
 
-    /// A response with this JSON of at most `size` bytes, from a body with `text` bytes of text; 503 if too
-    /// little memory becomes free for both. The JSON stays reserved until it is written.
-    pub(crate) async fn json<T: Serialize>(
-        self,
-        body: &T,
-        text: usize,
-        size: usize,
-    ) -> Result<Response, ApiError> {
-        let reservation = reserved(self.0.resize(text + size).await)?;
-        let mut json = Vec::with_capacity(size);
-        if serde_json::to_writer(&mut json, body).is_err() {
-            return Err(CallError::Malformed.into());
-        }
-        json.shrink_to_fit();
-        let content_type = [(CONTENT_TYPE, "application/json")];
-        if json.len() <= FREE {
-            return Ok((content_type, json).into_response());
-        }
-        let reservation = Arc::new(reserved(reservation.resize(json.len()).await)?);
-        let mut response = (content_type, reservation.hold(json.into())).into_response();
-        reservation.mark(response.extensions_mut());
-        Ok(response)
+/// A response with this JSON of at most `size` bytes, from a body with `text` bytes of text. What building
+/// it usually takes is reserved; 503 if too little memory becomes free for both. The JSON stays reserved
+/// until it is written.
+pub(crate) async fn json<T: Serialize>(
+    reservation: Reservation,
+    body: &T,
+    text: usize,
+    size: usize,
+) -> Result<Response, ApiError> {
+    let reservation = reserved(reservation.resize(text + size).await)?;
+    let mut json = Vec::with_capacity(size);
+    if serde_json::to_writer(&mut json, body).is_err() {
+        return Err(CallError::Malformed.into());
     }
+    json.shrink_to_fit();
+    let content_type = [(CONTENT_TYPE, "application/json")];
+    if json.len() <= FREE {
+        return Ok((content_type, json).into_response());
+    }
+    let reservation = Arc::new(reserved(reservation.resize(json.len()).await)?);
+    let mut response = (content_type, reservation.hold(json.into())).into_response();
+    reservation.mark(response.extensions_mut());
+    Ok(response)
 }

@@ -18,17 +18,38 @@ use std::{
 /// The reasons of refusals, as opposed to answers.
 pub(crate) const REFUSALS: [Reason; 2] = [Reason::TooManyAttempts, Reason::Overloaded];
 
+/// Between two refusals of one client.
+const CLIENT_INTERVAL: Duration = Duration::from_millis(20);
+/// Between two refusals of all clients, on one core.
+const CORE_INTERVAL: Duration = Duration::from_millis(1);
+/// Refusals that were not needed can be used for so long.
+const BURST: Duration = Duration::from_secs(1);
+const MAX_DELAY: Duration = Duration::from_secs(1);
+/// Of about 40 bytes each; forgetting a client allows it another burst.
+const MAX_CLIENTS: usize = 10_000;
+
 /// The limits of both variants. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Refusals {
-    pacer: Arc<Pacer>,
     logins: ClientSlots,
+    /// Between two refusals of all clients.
+    interval: Duration,
+    next: Arc<Mutex<Next>>,
+}
+
+/// When the next refusal is due.
+struct Next {
+    all: Instant,
+    clients: HashMap<IpAddr, Instant>,
 }
 
 impl Refusals {
     pub(crate) fn new() -> Self {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let interval = CORE_INTERVAL / u32::try_from(cores).unwrap_or(1);
+        let next = Next { all: rested(Instant::now()), clients: HashMap::new() };
         let logins = ClientSlots::new(MAX_LOGINS_PER_CLIENT);
-        Self { pacer: Arc::new(Pacer::new()), logins }
+        Self { logins, interval, next: Arc::new(Mutex::new(next)) }
     }
 
     /// Makes the call of a login, unless the client has too many in progress.
@@ -54,50 +75,13 @@ impl Refusals {
         outcome: Result<T, CallError>,
     ) -> Result<T, ApiError> {
         if outcome.as_ref().is_err_and(is_refusal) {
-            let delay = self.pacer.delay(client_key(context.client_address), Instant::now());
+            let delay = self.delay(client_key(context.client_address), Instant::now());
             if !delay.is_zero() {
                 // Boxed: most requests need no room for a delay.
                 Box::pin(tokio::time::sleep(delay)).await;
             }
         }
         Ok(outcome?)
-    }
-}
-
-/// Whether auth-service, or the gateway in its place, refused a password check.
-pub(crate) fn is_refusal(error: &CallError) -> bool {
-    error.reason().is_some_and(|reason| REFUSALS.contains(&reason))
-}
-
-/// Between two refusals of one client.
-const CLIENT_INTERVAL: Duration = Duration::from_millis(20);
-/// Between two refusals of all clients, on one core.
-const CORE_INTERVAL: Duration = Duration::from_millis(1);
-/// Refusals that were not needed can be used for so long.
-const BURST: Duration = Duration::from_secs(1);
-const MAX_DELAY: Duration = Duration::from_secs(1);
-/// Of about 40 bytes each; forgetting a client allows it another burst.
-const MAX_CLIENTS: usize = 10_000;
-
-#[derive(Debug)]
-struct Pacer {
-    interval: Duration,
-    next: Mutex<Next>,
-}
-
-/// When the next refusal is due.
-#[derive(Debug)]
-struct Next {
-    all: Instant,
-    clients: HashMap<IpAddr, Instant>,
-}
-
-impl Pacer {
-    fn new() -> Self {
-        let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        let interval = CORE_INTERVAL / u32::try_from(cores).unwrap_or(1);
-        let next = Next { all: rested(Instant::now()), clients: HashMap::new() };
-        Self { interval, next: Mutex::new(next) }
     }
 
     /// How long the next refusal of this client has to wait.
@@ -113,6 +97,11 @@ impl Pacer {
         let own = advance(own, CLIENT_INTERVAL, now);
         own.max(advance(&mut next.all, self.interval, now))
     }
+}
+
+/// Whether auth-service, or the gateway in its place, refused a password check.
+pub(crate) fn is_refusal(error: &CallError) -> bool {
+    error.reason().is_some_and(|reason| REFUSALS.contains(&reason))
 }
 
 /// When the next refusal was due, where none was needed for long.

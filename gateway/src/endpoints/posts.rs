@@ -9,7 +9,7 @@ use crate::{
         pagination::{QueryParams, id_parameter, limit_parameter},
         path_ids::PathId,
     },
-    memory::ResponseMemory,
+    memory,
     openapi::responses::{ErrorBody, NotPostOwner},
 };
 use axum::{
@@ -23,7 +23,7 @@ use rolegate_auth_client::{
     CallContext, CallError, Reason,
     axum::{ApiError, BearerToken, RequiredRoles},
 };
-use rolegate_http_server::memory_budget::MemoryBudget;
+use rolegate_http_server::memory_budget::{MemoryBudget, Reservation};
 use rolegate_posts_client::{PostInput, PostPage, PostQuery, PostsClient};
 use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BYTES};
 use serde::{Deserialize, Serialize};
@@ -126,33 +126,29 @@ pub(crate) async fn list_posts(
 ) -> Result<Response, ApiError> {
     let query = query(&params)?;
     let limit = query.limit.map_or(usize::MAX, usize::from);
-    let memory =
-        ResponseMemory::reserve(&memory, limit.saturating_mul(MAX_POST).min(MAX_PAGE)).await?;
+    let bytes = limit.saturating_mul(MAX_POST).min(MAX_PAGE);
+    let reservation = memory::reserve(&memory, bytes).await?;
     let PostPage { posts, next } = posts.list(query, context).await?;
     let page = PostsResponse { posts: posts.into_iter().map(Into::into).collect(), next };
-    respond(memory, &page).await
+    respond(reservation, &page).await
 }
 
-async fn respond(memory: ResponseMemory, page: &PostsResponse) -> Result<Response, ApiError> {
+async fn respond(reservation: Reservation, page: &PostsResponse) -> Result<Response, ApiError> {
     let text = page.posts.iter().map(PostResponse::text_size).sum();
     let size = page.posts.iter().map(PostResponse::json_size).sum::<usize>() + PAGE_NAMES;
-    memory.json(page, text, size).await
+    memory::json(reservation, page, text, size).await
 }
 
 /// Get a post
-#[utoipa::path(
-    get,
-    path = "/posts/{id}",
-    responses((status = 200, body = PostResponse))
-)]
+#[utoipa::path(get, path = "/posts/{id}", responses((status = 200, body = PostResponse)))]
 pub(crate) async fn get_post(
     State(PostsState { posts, memory }): State<PostsState>,
     Extension(context): Extension<CallContext>,
     PathId(id): PathId,
 ) -> Result<Response, ApiError> {
-    let memory = ResponseMemory::reserve(&memory, MAX_POST).await?;
+    let reservation = memory::reserve(&memory, MAX_POST).await?;
     let post = PostResponse::from(posts.get_post(id, context).await?);
-    memory.json(&post, post.text_size(), post.json_size()).await
+    memory::json(reservation, &post, post.text_size(), post.json_size()).await
 }
 
 /// Create a post

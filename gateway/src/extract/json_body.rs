@@ -133,8 +133,8 @@ pub(crate) fn invalid(detail: &'static str) -> ApiError {
 
 /// `application/json` or `application/*+json` (RFC 6839), with any parameters.
 fn is_json(headers: &HeaderMap) -> bool {
-    let Some(essence) = content_type(headers) else { return false };
-    let Some(subtype) = essence.strip_prefix("application/") else { return false };
+    let essence = content_type(headers).unwrap_or_default();
+    let subtype = essence.strip_prefix("application/").unwrap_or_default();
     subtype == "json" || subtype.ends_with("+json")
 }
 

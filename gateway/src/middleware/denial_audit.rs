@@ -30,12 +30,6 @@ struct Actor {
     username: String,
 }
 
-impl From<&User> for Actor {
-    fn from(user: &User) -> Self {
-        Self { sub: user.id.to_string(), username: user.username.clone() }
-    }
-}
-
 impl Actor {
     /// Reads a token that auth-service has verified. It refuses a role only after that.
     fn of(token: &SecretString) -> Option<Self> {
@@ -70,7 +64,8 @@ pub(crate) fn record(
     let route = route.map_or("unmatched", MatchedPath::as_str);
     let authorization = authorization.filter(|_| reason == Reason::RoleInsufficient);
     let credential = credential(authorization);
-    let basic_actor = response.extensions().get::<User>().map(Actor::from);
+    let actor = |user: &User| Actor { sub: user.id.to_string(), username: user.username.clone() };
+    let basic_actor = response.extensions().get().map(actor);
     let actor = basic_actor.or_else(|| credential.as_ref().and_then(Actor::of));
     let api_key = credential.as_ref().and_then(key_prefix);
     // A client can invent any number of methods.

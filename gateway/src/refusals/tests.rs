@@ -1,4 +1,4 @@
-use super::{Pacer, Refusals};
+use super::Refusals;
 use rolegate_auth_client::{CallContext, CallError, Reason, axum::ApiError};
 use std::{
     future::pending,
@@ -44,15 +44,15 @@ async fn a_client_has_32_logins_in_progress_at_most() {
 
 #[test]
 fn a_client_gets_its_share_of_refusals_and_no_more() {
-    let pacer = Pacer::new();
+    let refusals = Refusals::new();
     let (flood, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
     let now = Instant::now();
-    let at_once = (0..1000).filter(|_| pacer.delay(flood, now).is_zero()).count();
+    let at_once = (0..1000).filter(|_| refusals.delay(flood, now).is_zero()).count();
     assert_eq!(at_once, 50);
-    assert_eq!(pacer.delay(flood, now), Duration::from_secs(1), "at most");
-    assert_eq!(pacer.delay(flood, now + 2 * MINUTE), Duration::ZERO, "a later one");
+    assert_eq!(refusals.delay(flood, now), Duration::from_secs(1), "at most");
+    assert_eq!(refusals.delay(flood, now + 2 * MINUTE), Duration::ZERO, "a later one");
     let later = now + 2 * MINUTE;
-    let at_once = |client| (0..100).filter(|_| pacer.delay(client, later).is_zero()).count();
+    let at_once = |client| (0..100).filter(|_| refusals.delay(client, later).is_zero()).count();
     assert_eq!((at_once(flood), at_once(other)), (49, 50));
 }
 
@@ -66,7 +66,7 @@ async fn refusals_beyond_the_share_are_answered_late() {
         assert_eq!(outcome.expect_err("refused").status(), 503);
         started.elapsed()
     };
-    // The pacer measures real time, of which none to speak of passes here.
+    // The pace follows real time, of which none to speak of passes here.
     for _ in 0..40 {
         assert_eq!(refuse().await, Duration::ZERO);
     }

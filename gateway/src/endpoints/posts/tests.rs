@@ -1,5 +1,5 @@
 use super::{MAX_PAGE, PostRequest, PostsResponse, query, respond};
-use crate::{extract::pagination::QueryParams, memory::ResponseMemory};
+use crate::{extract::pagination::QueryParams, memory};
 use http::StatusCode;
 use rolegate_auth_client::axum::ApiError;
 use rolegate_http_server::memory_budget::MemoryBudget;
@@ -75,7 +75,7 @@ async fn a_page_of_control_characters_is_built_only_where_its_escapes_have_room(
     const MIB: usize = 1024 * 1024;
     let budget = MemoryBudget::new("test-escapes", 32 * MIB, Duration::from_secs(5));
     let others = (budget.reserve(16 * MIB).await, budget.reserve(8 * MIB).await);
-    let reserve = || async { ResponseMemory::reserve(&budget, MAX_PAGE).await.expect("free") };
+    let reserve = || async { memory::reserve(&budget, MAX_PAGE).await.expect("free") };
     respond(reserve().await, &page_of('x')).await.expect("room for plain text");
     let error = respond(reserve().await, &page_of('\u{1}')).await.expect_err("no room");
     assert_eq!(error.status(), StatusCode::SERVICE_UNAVAILABLE);
