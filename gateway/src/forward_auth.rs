@@ -40,7 +40,7 @@ pub(crate) fn router(
     settings: &PublicSettings,
     memory: &MemoryBudgets,
 ) -> Router {
-    let cors_allowed_origins = AllowedOrigins::Disabled;
+    let cors_allowed_origins = AllowedOrigins::default();
     let settings = PublicSettings { cors_allowed_origins, ..settings.clone() };
     let routes = Router::new()
         .route("/authorize", any(authorize))

@@ -8,7 +8,7 @@ use http::{
 };
 use rolegate_proto::http::REASON_HEADER;
 use std::time::Duration;
-use tower_http::cors::{AllowOrigin, CorsLayer};
+use tower_http::cors::CorsLayer;
 
 /// The methods of the API.
 const METHODS: [Method; 6] =
@@ -18,14 +18,10 @@ const MAX_AGE: Duration = Duration::from_mins(10);
 
 /// Answers preflights (any `OPTIONS`) and adds CORS headers to every response; `None` if it is disabled.
 pub(super) fn layer(origins: &AllowedOrigins) -> Option<CorsLayer> {
-    let origins = match origins {
-        AllowedOrigins::Disabled => return None,
-        AllowedOrigins::Any => AllowOrigin::any(),
-        AllowedOrigins::List(origins) => AllowOrigin::list(origins.clone()),
-    };
+    let AllowedOrigins(origins) = origins;
     let reason = HeaderName::from_static(REASON_HEADER);
     let cors = CorsLayer::new()
-        .allow_origin(origins)
+        .allow_origin(origins.clone()?)
         .allow_methods(METHODS)
         .allow_headers([AUTHORIZATION, CONTENT_TYPE])
         .expose_headers([LOCATION, RETRY_AFTER, WWW_AUTHENTICATE, X_REQUEST_ID, reason])

@@ -2,37 +2,33 @@
 
 use http::HeaderValue;
 use std::str::FromStr;
+use tower_http::cors::AllowOrigin;
 use url::Url;
 
-/// Origins whose scripts may call the API. The API uses no cookies, so
-/// `Access-Control-Allow-Credentials` is never sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AllowedOrigins {
-    /// No response has CORS headers, so browsers allow the same origin only.
-    Disabled,
-    /// All origins: `*`.
-    Any,
-    /// These origins, as browsers send them.
-    List(Vec<HeaderValue>),
-}
+/// Origins whose scripts may call the API; without any, no response has CORS headers, so browsers allow the
+/// same origin only. The API uses no cookies, so `Access-Control-Allow-Credentials` is never sent.
+#[derive(Clone, Debug, Default)]
+pub struct AllowedOrigins(pub Option<AllowOrigin>);
 
 impl FromStr for AllowedOrigins {
     type Err = &'static str;
 
     /// An empty text, `*`, or origins separated by commas.
     fn from_str(text: &str) -> Result<Self, &'static str> {
-        match text.trim() {
-            "" => Ok(Self::Disabled),
-            "*" => Ok(Self::Any),
+        let origins = match text.trim() {
+            "" => None,
+            "*" => Some(AllowOrigin::any()),
             list => {
                 let origins = list.split(',').map(|origin| parse(origin.trim()));
-                origins.collect::<Option<_>>().map(Self::List).ok_or(
+                let origins: Option<Vec<_>> = origins.collect();
+                Some(AllowOrigin::list(origins.ok_or(
                     "must be empty, *, or origins as browsers send them, separated by commas, such \
                      as https://app.example,http://localhost:5173 (lower case, no path, no default \
                      port)",
-                )
+                )?))
             }
-        }
+        };
+        Ok(Self(origins))
     }
 }
 
@@ -69,7 +65,7 @@ mod tests {
             "https://app.example:80",
         ] {
             let parsed: Result<AllowedOrigins, _> = good.parse();
-            assert!(matches!(parsed, Ok(AllowedOrigins::List(_))), "{good}: {parsed:?}");
+            assert!(matches!(parsed, Ok(AllowedOrigins(Some(_)))), "{good}: {parsed:?}");
         }
     }
 
