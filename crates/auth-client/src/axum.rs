@@ -16,16 +16,14 @@ use crate::{
     user::{Requirement, User},
 };
 use axum::{
-    body::Body,
-    extract::{FromRef, FromRequestParts, Request},
-    response::{IntoResponse, Response},
+    extract::{FromRef, FromRequestParts},
+    middleware::{FromExtractorLayer, from_extractor_with_state},
 };
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use rolegate_grpc_client::CallContext;
 use rolegate_proto::{Role, authorization::bearer_token};
 use secrecy::SecretString;
-use std::{pin::Pin, sync::Arc};
-use tower_http::auth::{AsyncAuthorizeRequest, AsyncRequireAuthorizationLayer};
+use std::sync::Arc;
 
 /// The access token of a request, not verified. Rejects with 401 `Not authenticated.` where the header
 /// is missing, repeated or not of the form `Bearer <token>`.
@@ -126,32 +124,28 @@ pub struct RequireRole {
 }
 
 /// The layer of [`RequireRole::any_of`].
-pub type RequireRoleLayer = AsyncRequireAuthorizationLayer<RequireRole>;
+pub type RequireRoleLayer = FromExtractorLayer<RoleMet, RequireRole>;
 
 impl RequireRole {
     /// A layer that users with any of these roles pass.
     pub fn any_of(client: AuthClient, roles: impl IntoIterator<Item = Role>) -> RequireRoleLayer {
-        RequireRoleLayer::new(Self { client, roles: roles.into_iter().collect() })
+        from_extractor_with_state(Self { client, roles: roles.into_iter().collect() })
     }
 }
 
-impl AsyncAuthorizeRequest<Body> for RequireRole {
-    type RequestBody = Body;
-    type ResponseBody = Body;
-    type Future = Pin<Box<dyn Future<Output = Result<Request, Response>> + Send>>;
+/// Extracted from the requests that [`RequireRole`] lets pass.
+#[derive(Clone, Copy, Debug)]
+pub struct RoleMet;
 
-    fn authorize(&mut self, request: Request) -> Self::Future {
-        let Self { client, roles } = self.clone();
-        Box::pin(async move {
-            let (mut parts, body) = request.into_parts();
-            match CurrentUser::authorize(&parts, &client, Requirement::Roles(&roles)).await {
-                Ok(current) => {
-                    parts.extensions.insert(current);
-                    Ok(Request::from_parts(parts, body))
-                }
-                Err(error) => Err(error.requiring(RequiredRoles::of(&roles)).into_response()),
-            }
-        })
+impl FromRequestParts<RequireRole> for RoleMet {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, layer: &RequireRole) -> Result<Self, ApiError> {
+        let RequireRole { client, roles } = layer;
+        let current = CurrentUser::authorize(parts, client, Requirement::Roles(roles)).await;
+        let current = current.map_err(|error| error.requiring(RequiredRoles::of(roles)))?;
+        parts.extensions.insert(current);
+        Ok(Self)
     }
 }
 
