@@ -2,5 +2,4 @@
 
 pub(crate) mod credentials;
 pub(crate) mod json_body;
-pub(crate) mod pagination;
-pub(crate) mod path_ids;
+pub(crate) mod parameters;

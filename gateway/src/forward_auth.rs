@@ -7,7 +7,7 @@
 mod introspect;
 
 use crate::{
-    extract::{credentials::authenticate, pagination::QueryParams},
+    extract::{credentials::authenticate, parameters::QueryParams},
     memory::MemoryBudgets,
     middleware::{self, drain_body},
     settings::{AllowedOrigins, PublicSettings},

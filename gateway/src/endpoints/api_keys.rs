@@ -3,7 +3,7 @@
 
 use super::{Answer, Message, message, schemas::RoleName};
 use crate::{
-    extract::{credentials::PersonalToken, json_body::JsonBody, path_ids::PathIds},
+    extract::{credentials::PersonalToken, json_body::JsonBody, parameters::PathIds},
     openapi::{
         operations,
         responses::{AccessTokenNeeded, ErrorBody},

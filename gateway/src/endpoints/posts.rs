@@ -6,8 +6,7 @@ use super::{Answer, Message, message};
 use crate::{
     extract::{
         json_body::{ItemBody, JsonBody},
-        pagination::{QueryParams, id_parameter, limit_parameter},
-        path_ids::PathId,
+        parameters::{PathId, QueryParams, id_parameter, limit_parameter},
     },
     memory,
     openapi::responses::{ErrorBody, NotPostOwner},

@@ -7,8 +7,7 @@ use super::{
 use crate::{
     extract::{
         json_body::{ItemBody, JsonBody},
-        pagination::{QueryParams, id_parameter, limit_parameter, parameter},
-        path_ids::PathId,
+        parameters::{PathId, QueryParams, id_parameter, limit_parameter, parameter},
     },
     openapi::responses::ErrorBody,
     state::GatewayState,

@@ -2,7 +2,7 @@
 
 mod object;
 
-use super::path_ids::PathId;
+use super::parameters::PathId;
 use crate::memory::{BodyMemory, FREE};
 use axum::{
     body::Body,

@@ -4,7 +4,7 @@ use crate::{
     extract::{
         credentials::{authenticate, unverified_claims},
         json_body::{MAX_BODY, content_type, invalid, read},
-        pagination::QueryParams,
+        parameters::QueryParams,
     },
     state::GatewayState,
 };

@@ -1,5 +1,5 @@
 use super::query;
-use crate::extract::pagination::QueryParams;
+use crate::extract::parameters::QueryParams;
 use http::StatusCode;
 use rolegate_auth_client::{Role, UserQuery, axum::ApiError};
 
