@@ -10,7 +10,7 @@ use std::time::Instant;
 use futures_channel::oneshot;
 
 use crate::job::{AdmissionRequest, Answer, Job, Reply};
-use crate::scheduler::Scheduler;
+use crate::kernel::MAX_LANES;
 use crate::stored::Stored;
 use crate::worker::{CALIBRATION_ITERATIONS, Shared, calibrate, lower_priority};
 use crate::{ClientKey, Cost, EngineError, Settings, Stats, Timed, Verdict};
@@ -46,7 +46,12 @@ impl Engine {
     /// Starts the threads `bcrypt-0`, `bcrypt-1` and so on, with settings clamped to valid values.
     /// Fails when a thread cannot be created.
     pub fn start(settings: Settings) -> io::Result<Self> {
-        let settings = settings.clamped();
+        let settings = Settings {
+            threads: settings.threads.max(1),
+            lanes: settings.lanes.clamp(1, MAX_LANES),
+            queue: settings.queue.max(1),
+            ..settings
+        };
         let (sender, measurements) = mpsc::channel();
         let mut engine = Self {
             shared: Arc::new(Shared::new(settings)),
@@ -68,9 +73,7 @@ impl Engine {
         drop(sender);
         let (priorities, times): (Vec<_>, Vec<_>) = measurements.into_iter().unzip();
         engine.priority = priorities.into_iter().collect();
-        let calibrate =
-            |it: &mut Scheduler| it.throughput.calibrate(CALIBRATION_ITERATIONS, &times);
-        engine.shared.locked(calibrate);
+        engine.shared.locked(|it| it.throughput.calibrate(CALIBRATION_ITERATIONS, &times));
         Ok(engine)
     }
 

@@ -16,7 +16,7 @@ impl Lane {
         let salt = std::array::from_fn(|i| u32::from_be_bytes(salt[i]));
         self.boxes = pi::S_BOXES;
         self.subkeys = pi::SUBKEYS;
-        self.keys = [*password.words(), std::array::from_fn(|i| salt[i % 4])];
+        self.keys = [password.0, std::array::from_fn(|i| salt[i % 4])];
         kernel::expand(std::array::from_mut(self), 0, Some(salt));
     }
 
@@ -51,10 +51,5 @@ impl ExpandedPassword {
             let mut word = || u32::from(bytes.next().unwrap_or_default());
             word() << 24 | word() << 16 | word() << 8 | word()
         }))
-    }
-
-    /// The key words.
-    pub(crate) fn words(&self) -> &[u32; 18] {
-        &self.0
     }
 }

@@ -2,8 +2,6 @@
 
 use std::thread;
 
-use crate::kernel::MAX_LANES;
-
 /// Size and priority of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -25,18 +23,6 @@ impl Default for Settings {
             lanes: 6,
             queue: 1024,
             low_priority: true,
-        }
-    }
-}
-
-impl Settings {
-    /// These settings, clamped to valid values.
-    pub(crate) fn clamped(self) -> Self {
-        Self {
-            threads: self.threads.max(1),
-            lanes: self.lanes.clamp(1, MAX_LANES),
-            queue: self.queue.max(1),
-            ..self
         }
     }
 }

@@ -23,13 +23,11 @@ pub(crate) async fn probe(
     target: impl Discover,
 ) {
     let name = format!("{} at {url}", service.program);
-    let addresses = match timeout(RESOLVE_TIMEOUT, target.addresses()).await {
-        Ok(Ok(addresses)) => addresses,
-        Ok(Err(error)) => return doctor.fail(step, format!("{name} is not found: {error}")),
-        Err(_elapsed) => {
-            let problem = "the name server does not answer";
-            return doctor.fail(step, format!("{name} is not found: {problem}"));
-        }
+    let resolved = timeout(RESOLVE_TIMEOUT, target.addresses()).await;
+    let silent = |_elapsed| Err(io::Error::other("the name server does not answer"));
+    let addresses = match resolved.unwrap_or_else(silent) {
+        Ok(addresses) => addresses,
+        Err(error) => return doctor.fail(step, format!("{name} is not found: {error}")),
     };
     let target = Arc::new(target);
     for replica in addresses {

@@ -39,7 +39,7 @@ pub type ClientSlot = OwnedSemaphorePermit;
 /// Bounds what each client holds at a time, such as connections or work in progress. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ClientSlots {
-    max: u32,
+    pub(crate) max: u32,
     clients: Arc<Mutex<Clients>>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) type AddressPermit = Option<ClientSlot>;
 /// How many connections one client address may have. Clones share the count.
 #[derive(Clone, Debug)]
 pub struct AddressLimit {
-    slots: ClientSlots,
+    pub(crate) slots: ClientSlots,
     exempt: CidrSet,
 }
 
@@ -91,11 +91,6 @@ impl AddressLimit {
     #[must_use]
     pub fn new(max: u32, exempt: CidrSet) -> Self {
         Self { slots: ClientSlots::new(max), exempt }
-    }
-
-    /// Connections of one address.
-    pub(crate) fn max(&self) -> u32 {
-        self.slots.max
     }
 
     /// `None` if the address has too many connections.

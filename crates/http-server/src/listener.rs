@@ -163,7 +163,7 @@ impl Listener {
         let Some(slot) = limit.map_or(Some(None), |limit| limit.acquire(peer.ip())) else {
             if self.notices.is_due("address") {
                 tracing::warn!(
-                    address = %self.address, peer = %peer.ip(), limit = limit.map(AddressLimit::max),
+                    address = %self.address, peer = %peer.ip(), limit = limit.map(|limit| limit.slots.max),
                     "MAX_CONNECTIONS_PER_ADDRESS reached: further connections of this peer are closed"
                 );
             }

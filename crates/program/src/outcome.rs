@@ -4,14 +4,9 @@ use crate::settings::SettingError;
 use rolegate_telemetry::logs::error_chain;
 use std::{
     error::Error,
-    fmt::Display,
     io::{self, Write},
     process::ExitCode,
 };
-
-/// `EX_USAGE` of sysexits.h.
-const EXIT_USAGE: u8 = 64;
-const EXIT_INCOMPLETE: u8 = 2;
 
 /// Why a program failed.
 #[derive(Debug, thiserror::Error)]
@@ -29,25 +24,15 @@ pub enum Failure {
 impl Failure {
     /// Prints the error and its sources in one line on stderr.
     pub(crate) fn exit(&self) -> ExitCode {
-        match self {
-            Self::Setting(error) => exit_usage(error),
-            Self::Other(error) => exit_failure(&**error),
-            Self::Incomplete(_) => {
-                exit_failure(self);
-                ExitCode::from(EXIT_INCOMPLETE)
-            }
-        }
+        let (code, text) = match self {
+            // `EX_USAGE` of sysexits.h.
+            Self::Setting(error) => (64, error.to_string()),
+            Self::Other(error) => (1, error_chain(&**error)),
+            Self::Incomplete(text) => (2, text.clone()),
+        };
+        let _ = writeln!(io::stderr(), "{text}");
+        ExitCode::from(code)
     }
-}
-
-pub(crate) fn exit_usage(error: &dyn Display) -> ExitCode {
-    let _ = writeln!(io::stderr(), "{error}");
-    ExitCode::from(EXIT_USAGE)
-}
-
-pub(crate) fn exit_failure(error: &dyn Error) -> ExitCode {
-    let _ = writeln!(io::stderr(), "{}", error_chain(error));
-    ExitCode::FAILURE
 }
 
 /// Prints text for the user on stdout. A closed stdout is not an error.

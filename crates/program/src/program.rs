@@ -7,21 +7,21 @@ use crate::{
     command_line::{self, Command},
     descriptors,
     doctor::Doctor,
-    healthcheck,
-    outcome::{exit_failure, exit_usage},
-    process,
+    healthcheck, process,
     reload_signal::ReloadSignal,
     settings::{ParseOutcome, SettingError, check_distinct, number_between},
     shutdown::{Shutdown, termination_signal},
 };
-use rolegate_telemetry::{Telemetry, TelemetrySettings, metrics};
+use rolegate_telemetry::{Telemetry, TelemetrySettings, metrics, traces::StartError};
 use std::{
     future::Future,
+    io,
     net::SocketAddr,
     pin::{Pin, pin},
     process::ExitCode,
     time::Duration,
 };
+use tokio::runtime::Builder;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -76,31 +76,27 @@ pub trait Program: ProgramSettings + clap::Parser {
 /// Exit codes: 0; 1 for a failure; 2 if a part is done; 64 for an invalid setting; 130 if a second signal
 /// cut the drain short.
 pub fn run<P: Program>(adjust: impl FnOnce(&mut P)) -> ExitCode {
-    let (settings, command) = match command_line::parse::<P, P::Command>() {
-        Ok((mut settings, command)) => {
-            adjust(&mut settings);
-            (settings, command)
-        }
+    try_run(adjust).unwrap_or_else(|failure| failure.exit())
+}
+
+fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure> {
+    let (mut settings, command) = match command_line::parse::<P, P::Command>() {
+        Ok(parsed) => parsed,
         Err(ParseOutcome::Help(text)) => {
             print(&text);
-            return ExitCode::SUCCESS;
+            return Ok(ExitCode::SUCCESS);
         }
-        Err(ParseOutcome::Invalid(error)) => return exit_usage(&error),
+        Err(ParseOutcome::Invalid(error)) => return Err(error.into()),
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return exit_failure(&error),
-    };
+    adjust(&mut settings);
+    let other = |error: io::Error| Failure::Other(error.into());
+    let runtime = Builder::new_multi_thread().enable_all().build().map_err(other)?;
     let telemetry = {
         let _context = runtime.enter();
-        match Telemetry::start(P::PROGRAM, VERSION, &settings.common().telemetry) {
-            Ok(telemetry) => telemetry,
-            Err(error) => return exit_usage(&error),
-        }
+        Telemetry::start(P::PROGRAM, VERSION, &settings.common().telemetry)
+            .map_err(|StartError(variable, problem)| SettingError::new(variable, problem))?
     };
-    if let Err(error) = process::disable_core_dumps() {
-        return exit_failure(&error);
-    }
+    process::disable_core_dumps().map_err(other)?;
     metrics::register_build_info(P::PROGRAM, VERSION);
     process::disable_thp();
     descriptors::divide(settings.listeners().len());
@@ -119,11 +115,7 @@ pub fn run<P: Program>(adjust: impl FnOnce(&mut P)) -> ExitCode {
     telemetry.shutdown();
     // Blocking work whose result is no longer awaited must not delay the exit.
     runtime.shutdown_background();
-    match outcome {
-        Some(Ok(())) => ExitCode::SUCCESS,
-        Some(Err(failure)) => failure.exit(),
-        None => ExitCode::from(130),
-    }
+    outcome.map_or(Ok(ExitCode::from(130)), |outcome| outcome.map(|()| ExitCode::SUCCESS))
 }
 
 /// Begins `shutdown` with the first signal, and resolves on the second, which may come within the

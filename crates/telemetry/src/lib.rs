@@ -62,9 +62,9 @@ impl Telemetry {
         version: &'static str,
         settings: &TelemetrySettings,
     ) -> Result<Self, StartError> {
-        let endpoint = settings.otel_exporter_otlp_endpoint.as_ref().and_then(Endpoint::url);
-        let traces =
-            endpoint.map(|url| traces::otlp_provider(url, program, version)).transpose()?;
+        let endpoint = settings.otel_exporter_otlp_endpoint.as_ref();
+        let url = endpoint.and_then(|endpoint| endpoint.0.as_deref());
+        let traces = url.map(|url| traces::otlp_provider(url, program, version)).transpose()?;
         let mut layers = logs::layers(settings.log_format, &settings.rust_log);
         layers.extend(traces.as_ref().map(traces::layer));
         // A second start in one process (tests) keeps the first subscriber.

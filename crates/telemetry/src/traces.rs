@@ -36,19 +36,11 @@ const PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
 /// A setting that prevents traces: the environment variable and the problem.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}: {1}")]
-pub struct StartError(&'static str, String);
+pub struct StartError(pub &'static str, pub String);
 
 /// The URL of a collector; empty text means none, as in the OpenTelemetry specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoint(Option<String>);
-
-impl Endpoint {
-    /// The URL, if there is one.
-    #[must_use]
-    pub fn url(&self) -> Option<&str> {
-        self.0.as_deref()
-    }
-}
+pub struct Endpoint(pub(crate) Option<String>);
 
 impl FromStr for Endpoint {
     type Err = &'static str;

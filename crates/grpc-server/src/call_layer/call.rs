@@ -67,15 +67,12 @@ impl Call {
         }
         Ok(response)
     }
-
-    fn labels(&self) -> (&str, &str) {
-        split(&self.path).filter(|_| self.is_known).unwrap_or(("_OTHER", "_OTHER"))
-    }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        let (service, method) = self.labels();
+        let known = split(&self.path).filter(|_| self.is_known);
+        let (service, method) = known.unwrap_or(("_OTHER", "_OTHER"));
         let code = code_name(self.code.unwrap_or(Code::Cancelled));
         CALLS.with_label_values(&[service, method, code]).inc();
         if self.code.is_some() {

@@ -54,7 +54,14 @@ where
             }
         };
         writer.write_str(line.strip_suffix(end).unwrap_or(&line))?;
-        for (name, value) in request_fields() {
+        let request_id = RequestContext::with_current(|current| {
+            String::from_utf8_lossy(current.request_id.as_bytes()).into_owned()
+        });
+        let context = Context::current();
+        let trace = context.span().span_context().clone();
+        let trace_id = trace.is_valid().then(|| trace.trace_id().to_string());
+        for (name, value) in [("request_id", request_id), ("trace_id", trace_id)] {
+            let Some(value) = value else { continue };
             match self.0 {
                 LogFormat::Pretty => write!(writer, " {name}={value}")?,
                 LogFormat::Json => write!(writer, r#","{name}":{}"#, Value::from(value))?,
@@ -62,21 +69,6 @@ where
         }
         writer.write_str(end)
     }
-}
-
-/// The ids of the current request and trace.
-fn request_fields() -> Vec<(&'static str, String)> {
-    let id = RequestContext::with_current(|current| {
-        String::from_utf8_lossy(current.request_id.as_bytes()).into_owned()
-    });
-    let context = Context::current();
-    let span = context.span();
-    let trace = span.span_context();
-    let trace_id = trace.is_valid().then(|| trace.trace_id().to_string());
-    [("request_id", id), ("trace_id", trace_id)]
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect()
 }
 
 #[cfg(test)]
