@@ -61,6 +61,8 @@ struct Shared {
     _watcher: JoinSet<()>,
 }
 
+type Answer = Result<Response<Body>, Status>;
+
 /// A replica for a call.
 #[derive(Debug)]
 struct Pick {
@@ -170,7 +172,7 @@ impl BalancedChannel {
         in_turn.min_by_key(|replica| Arc::strong_count(&replica.calls)).cloned()
     }
 
-    async fn send(self, request: Request<Body>) -> Result<Response<Body>, Status> {
+    async fn send(self, request: Request<Body>) -> Answer {
         let Pick { replica, has_others } = self.pick().await?;
         if !has_others {
             return self.send_to(replica, request).await;
@@ -185,11 +187,7 @@ impl BalancedChannel {
 
     /// Sends a request that may change something, so only once. If it is slow and the replica does not
     /// report its health either, the replica gets no more calls until it does.
-    async fn send_watched(
-        &self,
-        replica: Replica,
-        request: Request<Body>,
-    ) -> Result<Response<Body>, Status> {
+    async fn send_watched(&self, replica: Replica, request: Request<Body>) -> Answer {
         let calls = Arc::clone(&replica.calls);
         let mut response = pin!(self.send_to(replica, request));
         if let Ok(response) = timeout(MAX_DELAY, &mut response).await {
@@ -202,11 +200,7 @@ impl BalancedChannel {
     /// Sends a request to `replica` and, if it is not answered in time, once more to another one. The
     /// first answer counts; the other call is cancelled. A replica that missed is left out until its
     /// health stream answers.
-    async fn send_hedged(
-        &self,
-        replica: Replica,
-        request: Request<Body>,
-    ) -> Result<Response<Body>, Status> {
+    async fn send_hedged(&self, replica: Replica, request: Request<Body>) -> Answer {
         let hedging = &self.shared.hedging;
         let (head, message) = request.into_parts();
         let message = message.collect().await?.to_bytes();
@@ -228,11 +222,8 @@ impl BalancedChannel {
         response
     }
 
-    async fn send_to(
-        &self,
-        Replica { mut connection, calls, .. }: Replica,
-        mut request: Request<Body>,
-    ) -> Result<Response<Body>, Status> {
+    async fn send_to(&self, replica: Replica, mut request: Request<Body>) -> Answer {
+        let Replica { mut connection, calls, .. } = replica;
         let mut target = self.shared.origin.clone().into_parts();
         target.path_and_query = request.uri().path_and_query().cloned();
         *request.uri_mut() =
@@ -254,7 +245,7 @@ impl BalancedChannel {
 impl Service<Request<Body>> for BalancedChannel {
     type Response = Response<Body>;
     type Error = Status;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Status>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
     /// Always ready: a call waits for a replica by itself, within its own deadline.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
