@@ -41,7 +41,7 @@ impl PostsGrpc {
 
     /// Reserves so many bytes for a response that is not built yet.
     async fn reserve(&self, bytes: usize) -> Result<Reservation, PostError> {
-        self.memory.reserve(bytes).await.ok_or(PostError::Busy)
+        self.memory.reserve(bytes).await.ok_or(PostError::BUSY)
     }
 }
 
@@ -50,7 +50,7 @@ async fn respond<M: Message>(memory: Reservation, message: M) -> RpcResult<M> {
     let size = message.encoded_len();
     let mut response = Response::new(message);
     if size > FREE {
-        let reservation = memory.resize(size).await.ok_or(PostError::Busy)?;
+        let reservation = memory.resize(size).await.ok_or(PostError::BUSY)?;
         response.extensions_mut().insert(Arc::new(reservation));
     }
     Ok(response)

@@ -38,44 +38,24 @@ pub struct PostContent {
     pub(crate) content: String,
 }
 
-/// The violated rule. `Display` is the `detail` text of the API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PostContentError {
-    /// Empty, or more than 200 characters.
-    #[error("Title must have 1 to 200 characters.")]
-    TitleLength,
-    /// A title is one line, without NUL, line breaks, tabs or escapes.
-    #[error("Title must not contain control characters.")]
-    TitleControl,
-    /// It would be invisible.
-    #[error("Title must not be all white space.")]
-    TitleBlank,
-    /// Such as a change of direction: displayed, it would look like another title.
-    #[error("Title must not contain invisible or unassigned characters.")]
-    TitleInvisible,
-    /// Empty, or more than 50,000 characters.
-    #[error("Content must have 1 to 50000 characters.")]
-    ContentLength,
-    /// PostgreSQL cannot store it.
-    #[error("Content must not contain NUL.")]
-    ContentNul,
-}
-
 impl PostContent {
-    /// Validates the title, then the content.
-    pub fn new(title: String, content: String) -> Result<Self, PostContentError> {
+    /// Validates the title, then the content. The error is the `detail` text of the API.
+    pub fn new(title: String, content: String) -> Result<Self, &'static str> {
         if !is_length_valid(&title, MAX_TITLE_CHARS) {
-            Err(PostContentError::TitleLength)
+            Err("Title must have 1 to 200 characters.")
         } else if title.chars().any(char::is_control) {
-            Err(PostContentError::TitleControl)
+            // It is one line, without NUL, line breaks, tabs or escapes.
+            Err("Title must not contain control characters.")
         } else if title.trim().is_empty() {
-            Err(PostContentError::TitleBlank)
+            Err("Title must not be all white space.")
         } else if has_invisible(&title, joins) {
-            Err(PostContentError::TitleInvisible)
+            // Such as a change of direction: displayed, it would look like another title.
+            Err("Title must not contain invisible or unassigned characters.")
         } else if !is_length_valid(&content, MAX_CONTENT_CHARS) {
-            Err(PostContentError::ContentLength)
+            Err("Content must have 1 to 50000 characters.")
         } else if content.contains('\0') {
-            Err(PostContentError::ContentNul)
+            // PostgreSQL cannot store it.
+            Err("Content must not contain NUL.")
         } else {
             Ok(Self { title, content })
         }

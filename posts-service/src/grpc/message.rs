@@ -2,7 +2,6 @@
 
 use crate::{post::PostWithAuthor, posts::PostError};
 use prost_types::Timestamp;
-use rolegate_auth_client::Reason;
 use rolegate_grpc_server::error_status;
 use rolegate_proto::posts_v1;
 use tonic::Status;
@@ -28,22 +27,7 @@ fn timestamp(unix_millis: i64) -> Timestamp {
 
 impl From<PostError> for Status {
     fn from(error: PostError) -> Self {
-        error_status(reason_of(&error), &error, None, None)
-    }
-}
-
-/// The reason in the contract.
-fn reason_of(error: &PostError) -> Reason {
-    match error {
-        PostError::Actor(reason) => *reason,
-        PostError::NotFound => Reason::PostNotFound,
-        PostError::NotOwner => Reason::RoleInsufficient,
-        PostError::Invalid(_) => Reason::PostInvalid,
-        PostError::RequestInvalid(_) => Reason::RequestInvalid,
-        PostError::Busy => Reason::Overloaded,
-        PostError::AuthUnavailable(_) => Reason::AuthUnavailable,
-        PostError::Store(error) => error.reason(),
-        PostError::AuthFailed(_) => Reason::Internal,
+        error_status(error.reason(), &error, None, None)
     }
 }
 

@@ -1,50 +1,70 @@
 //! Errors of the use cases.
 
-use crate::post::PostContentError;
 use rolegate_auth_client::{CallError, Reason};
 use rolegate_sql_store::StoreError;
+use std::borrow::Cow;
 
 /// Why a use case failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PostError {
-    /// auth-service rejects the actor.
-    #[error("rejected by auth-service: {}", .0.as_str())]
-    Actor(Reason),
-    /// No post has this id.
-    #[error("no post has this id")]
-    NotFound,
-    /// The post belongs to another author, and the actor is not an admin.
-    #[error("another author's post")]
-    NotOwner,
-    /// The title or the content is invalid.
-    #[error("{0}")]
-    Invalid(#[from] PostContentError),
-    /// The request is invalid.
-    #[error("{0}")]
-    RequestInvalid(&'static str),
+    /// Refused, for a reason of the contract. The text is for callers.
+    #[error("{1}")]
+    Refused(Reason, Cow<'static, str>),
     /// auth-service does not respond, so nothing is authorized.
     #[error("auth-service is unavailable")]
     AuthUnavailable(#[source] CallError),
     /// auth-service returned an unexpected error.
     #[error("auth-service failed")]
     AuthFailed(#[source] CallError),
-    /// Too many posts are in responses that are not written yet.
-    #[error("too many posts are being read")]
-    Busy,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
+impl PostError {
+    pub(super) const NOT_FOUND: Self = refused(Reason::PostNotFound, "no post has this id");
+    /// The actor is not an admin either.
+    pub(super) const NOT_OWNER: Self = refused(Reason::RoleInsufficient, "another author's post");
+    /// Too many posts are in responses that are not written yet.
+    pub(crate) const BUSY: Self = refused(Reason::Overloaded, "too many posts are being read");
+
+    /// The title or the content breaks this rule.
+    pub(super) fn invalid(rule: &'static str) -> Self {
+        refused(Reason::PostInvalid, rule)
+    }
+
+    /// The request breaks this rule.
+    pub(super) fn request(rule: &'static str) -> Self {
+        refused(Reason::RequestInvalid, rule)
+    }
+
+    /// The reason of the contract.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Refused(reason, _) => *reason,
+            Self::AuthUnavailable(_) => Reason::AuthUnavailable,
+            Self::AuthFailed(_) => Reason::Internal,
+            Self::Store(error) => error.reason(),
+        }
+    }
+}
+
+const fn refused(reason: Reason, text: &'static str) -> PostError {
+    PostError::Refused(reason, Cow::Borrowed(text))
+}
+
 impl From<CallError> for PostError {
     fn from(error: CallError) -> Self {
         use Reason::{RoleInsufficient, StoreUnavailable, TokenInvalid, TokenUserNotFound};
-        match (error.reason(), &error) {
-            (Some(of @ (TokenInvalid | TokenUserNotFound | RoleInsufficient)), _) => {
-                Self::Actor(of)
+        match error.reason() {
+            Some(
+                reason @ (TokenInvalid | TokenUserNotFound | RoleInsufficient | StoreUnavailable),
+            ) => {
+                let text = format!("rejected by auth-service: {}", reason.as_str());
+                Self::Refused(reason, text.into())
             }
-            (Some(StoreUnavailable), _) => Self::Actor(StoreUnavailable),
-            (None, CallError::Unavailable | CallError::DeadlineExceeded) => {
+            None if matches!(error, CallError::Unavailable | CallError::DeadlineExceeded) => {
                 Self::AuthUnavailable(error)
             }
             _ => Self::AuthFailed(error),

@@ -10,14 +10,14 @@ use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BATCH, page_size};
 impl Posts {
     /// The post with this id.
     pub async fn read(&self, id: i64) -> Result<PostWithAuthor, PostError> {
-        let post = self.reads.get(id).await?.value.ok_or(PostError::NotFound)?;
+        let post = self.reads.get(id).await?.value.ok_or(PostError::NOT_FOUND)?;
         self.with_author(post).await
     }
 
     /// Bytes of the text of the existing posts among these ids.
     pub async fn size_of_all(&self, ids: &[i64]) -> Result<usize, PostError> {
         if ids.len() > MAX_POST_BATCH {
-            return Err(PostError::RequestInvalid("a batch has at most 64 posts"));
+            return Err(PostError::request("a batch has at most 64 posts"));
         }
         if ids.is_empty() {
             return Ok(0);
@@ -43,10 +43,10 @@ impl Posts {
         after: i64,
         author_id: Option<i64>,
     ) -> Result<(Vec<PostWithAuthor>, Option<i64>), PostError> {
-        let invalid_size = PostError::RequestInvalid("page_size must be 0 to 200");
+        let invalid_size = PostError::request("page_size must be 0 to 200");
         let limit = page_size(size).ok_or(invalid_size)?.into();
         if after < 0 {
-            return Err(PostError::RequestInvalid("after must not be negative"));
+            return Err(PostError::request("after must not be negative"));
         }
         let content_bytes = MAX_PAGE_CONTENT_BYTES.into();
         let filter = PostFilter { after, author_id, limit, content_bytes };

@@ -21,7 +21,7 @@ impl Posts {
         content: String,
     ) -> Result<PostWithAuthor, PostError> {
         let writer = self.require_writer(actor).await?;
-        let content = PostContent::new(title, content)?;
+        let content = PostContent::new(title, content).map_err(PostError::invalid)?;
         let (store, author) = (Arc::clone(&self.store), Some(writer.username.clone()));
         let insert = async move { store.insert(writer.id, content, unix_millis()).await };
         let post = write("post_created", writer, None, insert, |post| Some(ids(post))).await?;
@@ -42,9 +42,13 @@ impl Posts {
             Ok(content) => content,
             // A missing post and one of another author are reported before invalid content.
             Err(invalid) => {
-                let author = self.store.author_of(id).await?.ok_or(PostError::NotFound)?;
+                let author = self.store.author_of(id).await?.ok_or(PostError::NOT_FOUND)?;
                 let is_writable = selector.author_id.is_none_or(|only| only == author);
-                return Err(if is_writable { invalid.into() } else { PostError::NotOwner });
+                return Err(if is_writable {
+                    PostError::invalid(invalid)
+                } else {
+                    PostError::NOT_OWNER
+                });
             }
         };
         let (store, actor) = (Arc::clone(&self.store), writer.clone());
@@ -84,7 +88,7 @@ impl Posts {
         let author = self.store.author_of(selector.id).await?;
         // A post of the writer itself was created after the statement ran.
         let is_other_author = author.is_some_and(|author| selector.author_id != Some(author));
-        Ok(if is_other_author { PostError::NotOwner } else { PostError::NotFound })
+        Ok(if is_other_author { PostError::NOT_OWNER } else { PostError::NOT_FOUND })
     }
 }
 
