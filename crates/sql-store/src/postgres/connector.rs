@@ -22,6 +22,7 @@ const MAX_UNCHECKED_IDLE: Duration = Duration::from_secs(1);
 pub(super) const PING_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Opens connections to the primary among the servers of one database.
+#[derive(Default)]
 pub(super) struct Connector {
     pub(super) servers: Vec<PgConnectOptions>,
     /// The reads that count.
@@ -50,15 +51,7 @@ pub(super) struct Session {
 
 impl Connector {
     pub(super) fn new(servers: Vec<PgConnectOptions>, reads: Reads) -> Self {
-        Self {
-            servers,
-            reads,
-            last_primary: AtomicUsize::default(),
-            is_suspect: AtomicBool::default(),
-            timeline: Timeline::default(),
-            last_failure: Mutex::default(),
-            closed: Notify::default(),
-        }
+        Self { servers, reads, ..Self::default() }
     }
 
     /// Prefers another server for new connections, and discards the idle ones.

@@ -78,10 +78,8 @@ impl Connector {
                 Ok(Some((index, Ok(connected)))) => return Ok((index, connected)),
                 Ok(Some((_, Err(error)))) => failures.push(error),
                 Ok(None) => {
-                    return Err(failures
-                        .into_iter()
-                        .min_by_key(rank)
-                        .unwrap_or(Error::RowNotFound));
+                    let failure = failures.into_iter().min_by_key(rank);
+                    return Err(failure.unwrap_or(Error::RowNotFound));
                 }
                 Err(_elapsed) => {}
             }
