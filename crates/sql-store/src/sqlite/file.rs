@@ -124,7 +124,8 @@ fn resolve(path: &Path, links: usize) -> PathBuf {
     if let Ok(found) = path.canonicalize() {
         return found;
     }
-    if path.parent().is_none() {
+    // The working directory may have been removed.
+    if path.parent().is_none() || path == Path::new(".") {
         return path.to_owned();
     }
     let mut folder = resolve(folder(path), links);
