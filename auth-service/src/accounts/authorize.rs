@@ -55,9 +55,8 @@ pub struct Bearer {
 /// A credential that may be good, except for a malformed key.
 enum Credential {
     Token(VerifiedToken),
-    /// The digest of a key.
-    Key(String),
-    MalformedKey,
+    /// The digest of a key; `None` for a malformed one.
+    Key(Option<String>),
 }
 
 impl Accounts {
@@ -81,14 +80,12 @@ impl Accounts {
     ) -> Result<Actor, AccountError> {
         match self.credential(access_token)? {
             Credential::Token(token) => {
-                let read = self.reads.users.get(token.user_id).await?;
-                let at = read.at;
-                Ok(Actor { user: admit(read, token, requirement)?, key_id: None, at })
+                admit(self.reads.users.get(token.user_id).await?, token, requirement)
             }
-            Credential::Key(digest) => {
+            Credential::Key(Some(digest)) => {
                 self.admit_key(self.reads.keys.get(digest).await?, requirement)
             }
-            Credential::MalformedKey => self.admit_key(Timed { at: 0, value: None }, requirement),
+            Credential::Key(None) => self.admit_key(Timed { at: 0, value: None }, requirement),
         }
     }
 
@@ -105,8 +102,7 @@ impl Accounts {
             let credential = self.credential(&bearer.access_token)?;
             match &credential {
                 Credential::Token(token) => ids.push(token.user_id),
-                Credential::Key(digest) => digests.push(digest.clone()),
-                Credential::MalformedKey => {}
+                Credential::Key(digest) => digests.extend(digest.clone()),
             }
             Ok((credential, bearer))
         };
@@ -117,17 +113,18 @@ impl Accounts {
         for verified in verified {
             let outcome = async {
                 let (credential, Bearer { requirement, client_address, .. }) = verified?;
-                let key = match credential {
+                let actor = match credential {
                     Credential::Token(token) => {
                         let value = users.value.get(&token.user_id).cloned().transpose()?;
-                        return admit(Timed { at: users.at, value }, token, &requirement);
+                        admit(Timed { at: users.at, value }, token, &requirement)?
                     }
-                    Credential::Key(digest) => keys.value.get(&digest).cloned().transpose()?,
-                    Credential::MalformedKey => None,
+                    Credential::Key(digest) => {
+                        let key = digest.and_then(|digest| keys.value.get(&digest).cloned());
+                        let key = Timed { at: keys.at, value: key.transpose()? };
+                        let admitted = async { self.admit_key(key, &requirement) };
+                        RequestContext::with_client_address(client_address, admitted).await?
+                    }
                 };
-                let key = Timed { at: keys.at, value: key };
-                let admitted = async { self.admit_key(key, &requirement) };
-                let actor = RequestContext::with_client_address(client_address, admitted).await?;
                 Ok(actor.user)
             };
             outcomes.push(outcome.await);
@@ -145,7 +142,7 @@ impl Accounts {
             let token = self.tokens.verify(credential).ok_or(Reason::TokenInvalid)?;
             return Ok(Credential::Token(token));
         }
-        Ok(api_key::digest(credential).map_or(Credential::MalformedKey, Credential::Key))
+        Ok(Credential::Key(api_key::digest(credential)))
     }
 
     /// Checks a stored key and notes its use.
@@ -190,7 +187,7 @@ fn admit(
     Timed { at, value: user }: Timed<Option<User>>,
     token: VerifiedToken,
     requirement: &Requirement,
-) -> Result<User, AccountError> {
+) -> Result<Actor, AccountError> {
     if !token.is_valid_at(at) {
         return Err(Reason::TokenInvalid.into());
     }
@@ -199,5 +196,5 @@ fn admit(
         return Err(Reason::TokenInvalid.into());
     }
     requirement.check(&user)?;
-    Ok(user)
+    Ok(Actor { user, key_id: None, at })
 }
