@@ -29,7 +29,7 @@ use http::{
 };
 use metrics::{RequestMetrics, finish_span, start_span};
 use request_source::{RequestSource, X_REQUEST_ID};
-use rolegate_auth_client::axum::ApiError;
+use rolegate_auth_client::{CallContext, axum::ApiError};
 use rolegate_http_server::{host_header, memory_budget::MemoryBudget};
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::http::HttpReason;
@@ -89,10 +89,12 @@ async fn handle(
     let metrics = RequestMetrics::start(state.variant, &method, route.clone());
     let source = RequestSource::from_request(&request, &state.trusted_proxies);
     let span = start_span(&request, &method, route.as_ref(), &source);
-    request.extensions_mut().insert(source.call_context());
-    let request_id = source.request_id_header();
-    let context =
-        RequestContext { request_id: request_id.clone(), client_address: source.client_address };
+    let RequestSource { client_address, request_id, .. } = source;
+    request.extensions_mut().insert(CallContext { client_address, request_id: Some(request_id) });
+    // Cannot fail: every character of a request id is valid in a header.
+    let request_id =
+        HeaderValue::from_str(request_id.as_str()).unwrap_or(HeaderValue::from_static("-"));
+    let context = RequestContext { request_id: request_id.clone(), client_address };
     let authorization = request.headers().get(AUTHORIZATION).cloned();
     let respond = async {
         let response = match host_header::refusal(&request) {

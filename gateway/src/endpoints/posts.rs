@@ -72,12 +72,6 @@ pub(crate) struct PostRequest {
     content: String,
 }
 
-impl From<PostRequest> for PostInput {
-    fn from(PostRequest { title, content }: PostRequest) -> Self {
-        Self { title, content }
-    }
-}
-
 /// A page of posts by ascending id.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PostPage)]
@@ -169,9 +163,10 @@ pub(crate) async fn create_post(
     State(state): State<PostsState>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    JsonBody(request): JsonBody<PostRequest, MAX_BODY>,
+    JsonBody(PostRequest { title, content }): JsonBody<PostRequest, MAX_BODY>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let post = state.posts.create(&actor, request.into(), context).await.map_err(owner_needed)?;
+    let created = state.posts.create(&actor, PostInput { title, content }, context).await;
+    let post = created.map_err(owner_needed)?;
     let location = [(LOCATION, format!("/posts/{}", post.id))];
     Ok((StatusCode::CREATED, location, Json(PostResponse::from(post))))
 }
@@ -195,9 +190,9 @@ pub(crate) async fn update_post(
     State(state): State<PostsState>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    ItemBody(id, request): ItemBody<PostRequest, MAX_BODY>,
+    ItemBody(id, PostRequest { title, content }): ItemBody<PostRequest, MAX_BODY>,
 ) -> Answer<PostResponse> {
-    let updated = state.posts.update(&actor, id, request.into(), context).await;
+    let updated = state.posts.update(&actor, id, PostInput { title, content }, context).await;
     Ok(Json(updated.map_err(owner_needed)?.into()))
 }
 

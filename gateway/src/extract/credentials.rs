@@ -33,20 +33,14 @@ pub(crate) struct BasicCredentials {
     pub(crate) password: SecretString,
 }
 
-impl BasicCredentials {
-    fn from_headers(headers: &HeaderMap) -> Result<Self, ApiError> {
-        match authorization(headers)? {
-            Authorization::Basic { username, password } => Ok(Self { username, password }),
-            Authorization::Bearer(_) => Err(ApiError::not_authenticated()),
-        }
-    }
-}
-
 impl<S: Sync> FromRequestParts<S> for BasicCredentials {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        Self::from_headers(&parts.headers)
+        match authorization(&parts.headers)? {
+            Authorization::Basic { username, password } => Ok(Self { username, password }),
+            Authorization::Bearer(_) => Err(ApiError::not_authenticated()),
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 //! the trace context.
 
 use axum::extract::{ConnectInfo, Request};
-use http::{HeaderMap, HeaderName, HeaderValue};
-use rolegate_auth_client::{CallContext, RequestId};
+use http::{HeaderMap, HeaderName};
+use rolegate_auth_client::RequestId;
 use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_program::cidr_set::CidrSet;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -38,16 +38,6 @@ impl RequestSource {
             client_address: peer.map(|peer| client_ip(peer, headers, trusted)),
             request_id: request_id.unwrap_or_else(RequestId::new_random),
         }
-    }
-
-    /// Metadata of the gRPC calls that serve this request.
-    pub(crate) fn call_context(&self) -> CallContext {
-        CallContext { client_address: self.client_address, request_id: Some(self.request_id) }
-    }
-
-    pub(crate) fn request_id_header(&self) -> HeaderValue {
-        // Cannot fail: every character of a request id is valid in a header.
-        HeaderValue::from_str(self.request_id.as_str()).unwrap_or(HeaderValue::from_static("-"))
     }
 }
 

@@ -1,14 +1,18 @@
 use super::BasicCredentials;
+use axum::extract::FromRequestParts as _;
 use base64::{Engine, engine::general_purpose::STANDARD};
-use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+use futures_util::FutureExt as _;
+use http::{HeaderValue, Request, header::AUTHORIZATION};
 use secrecy::ExposeSecret;
 
 fn read(values: &[&[u8]]) -> Option<(String, String)> {
-    let mut headers = HeaderMap::new();
+    let (mut parts, ()) = Request::new(()).into_parts();
     for value in values {
-        headers.append(AUTHORIZATION, HeaderValue::from_bytes(value).expect("a header value"));
+        let value = HeaderValue::from_bytes(value).expect("a header value");
+        parts.headers.append(AUTHORIZATION, value);
     }
-    let credentials = BasicCredentials::from_headers(&headers).ok()?;
+    let credentials = BasicCredentials::from_request_parts(&mut parts, &());
+    let credentials = credentials.now_or_never().expect("no waiting").ok()?;
     Some((credentials.username, credentials.password.expose_secret().to_owned()))
 }
 
