@@ -172,6 +172,11 @@ impl Scheduler {
         }
     }
 
+    /// Whether a job waits for a lane.
+    pub(crate) fn has_queued(&self) -> bool {
+        self.queue.len() > 0
+    }
+
     /// The next job for a worker that has a free lane, unless another worker has fewer lanes in use: two
     /// jobs run faster on two cores than in two lanes of one.
     pub(crate) fn take(&mut self, worker: usize, now: Instant) -> Option<Job> {

@@ -129,6 +129,10 @@ impl Shared {
                 let now = Instant::now();
                 scheduler.expire(now);
                 taken.extend(iter::from_fn(|| scheduler.take(worker, now)));
+                if !taken.is_empty() && scheduler.has_queued() {
+                    // Two jobs that are submitted at once may leave one notification.
+                    self.wake();
+                }
                 (!scheduler.stopping).then(|| scheduler.throughput.slice())
             });
             let Some(slice) = visit else { return self.wake() };

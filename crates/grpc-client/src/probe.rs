@@ -64,6 +64,10 @@ async fn ask_health<D: Discover>(
         Ok(Err(error)) => error,
         Err(_elapsed) => ConnectError::Stream(io::ErrorKind::TimedOut.into()),
     };
+    let is_encrypted = monitor.is_encrypted();
+    if !is_encrypted || matches!(error, ConnectError::Stream(_)) {
+        return Err(error.describe(is_encrypted));
+    }
     // A server refuses a certificate after the handshake of its client. Where a write fails before the
     // alert is read, HTTP/2 knows only that; a stream that never writes receives the alert.
     let read = async { target.connect(replica).await?.read_u8().await };
@@ -71,5 +75,5 @@ async fn ask_health<D: Discover>(
         Ok(Err(alert)) if tls_problem(&alert).is_some() => ConnectError::Stream(alert),
         _ => error,
     };
-    Err(explained.describe(monitor.is_encrypted()))
+    Err(explained.describe(is_encrypted))
 }

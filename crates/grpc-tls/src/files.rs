@@ -37,7 +37,7 @@ pub fn read_file(path: &Path, max_kib: u64) -> io::Result<Vec<u8>> {
     if !metadata.is_file() || metadata.len() > max_kib * 1024 {
         let (number, unit) =
             if max_kib < 1024 { (max_kib, "KiB") } else { (max_kib / 1024, "MiB") };
-        return Err(io::Error::other(format!("is not a file of at most {number} {unit}")));
+        return Err(io::Error::other(format!("it is not a file of at most {number} {unit}")));
     }
     fs::read(path)
 }

@@ -113,7 +113,8 @@ pub fn read(
 /// Reads a secret file, without one trailing newline.
 pub fn read_file(path: &Path) -> io::Result<SecretString> {
     let text = String::from_utf8(rolegate_grpc_tls::read_file(path, MAX_FILE_KIB)?);
-    let text = Zeroizing::new(text.map_err(|_| io::ErrorKind::InvalidData)?);
+    let invalid = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8");
+    let text = Zeroizing::new(text.map_err(invalid)?);
     Ok(SecretString::from(text.strip_suffix('\n').unwrap_or(&text)))
 }
 

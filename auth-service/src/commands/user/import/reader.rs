@@ -40,19 +40,20 @@ pub(super) struct Reader {
 pub(super) type Batch = Vec<(u64, UserRecord)>;
 
 impl Reader {
-    /// Opens a file, or `-` for standard input. With `twice`, a pipe is copied to an unnamed file first,
-    /// which no other process can open.
-    pub(super) async fn open(path: &Path, twice: bool) -> Result<Self, SettingError> {
-        let mut file = open(path)
-            .await
-            .map_err(|error| SettingError::new("FILE", format!("cannot be read: {error}")))?;
+    /// Opens a file, or `-` for standard input. With `twice`, standard input and a pipe are copied to an
+    /// unnamed file first, which no other process can open.
+    pub(super) async fn open(path: &Path, twice: bool) -> Result<Self, Failure> {
+        let invalid =
+            |problem: &str, error| SettingError::new("FILE", format!("{problem}: {error}"));
+        let mut file = open(path).await.map_err(|error| invalid("cannot be read", error))?;
         let mut start = file.stream_position().await.ok();
-        if twice && start.is_none() {
-            (file, start) = (copy(file).await.map_err(|error| {
+        if twice && (start.is_none() || path == Path::new("-")) {
+            let copy = tempfile::tempfile().map_err(|error| {
                 let problem = "needs a temporary file to be read twice; save it and name it, or use \
                                --continue";
-                SettingError::new("FILE", format!("{problem}: {error}"))
-            })?, Some(0));
+                invalid(problem, error)
+            })?;
+            (file, start) = (copied(file, copy).await.map_err(failed)?, Some(0));
         }
         Ok(Self {
             input: BufReader::with_capacity(BUFFER_BYTES, file),
@@ -132,7 +133,9 @@ impl Reader {
                 }
             }
             self.number += 1;
-            if self.line.is_empty() || !self.line.trim_ascii().is_empty() {
+            // The rest of a long line may be a user.
+            let is_blank = self.line.len() <= MAX_LINE_BYTES && self.line.trim_ascii().is_empty();
+            if self.line.is_empty() || !is_blank {
                 return Ok(!self.line.is_empty());
             }
         }
@@ -148,9 +151,9 @@ async fn open(path: &Path) -> io::Result<File> {
     if file.metadata().await?.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { Ok(file) }
 }
 
-async fn copy(pipe: File) -> io::Result<File> {
-    let mut copy = File::from_std(tempfile::tempfile()?);
-    tokio::io::copy_buf(&mut BufReader::with_capacity(BUFFER_BYTES, pipe), &mut copy).await?;
+async fn copied(input: File, copy: std::fs::File) -> io::Result<File> {
+    let mut copy = File::from_std(copy);
+    tokio::io::copy_buf(&mut BufReader::with_capacity(BUFFER_BYTES, input), &mut copy).await?;
     copy.rewind().await?;
     Ok(copy)
 }
@@ -163,7 +166,9 @@ mod tests {
     async fn all(reader: &mut Reader) -> Vec<(u64, usize)> {
         let mut found = Vec::new();
         while reader.next_line().await.expect("read") {
-            found.push((reader.number, reader.line.trim_ascii().len()));
+            let is_long = reader.line.len() > MAX_LINE_BYTES;
+            let text = if is_long { &reader.line[..] } else { reader.line.trim_ascii() };
+            found.push((reader.number, text.len()));
         }
         found
     }
@@ -171,7 +176,8 @@ mod tests {
     #[tokio::test]
     async fn lines_are_numbered_and_a_pipe_is_read_twice() {
         let long = "x".repeat(MAX_LINE_BYTES * 40);
-        let input = format!("a\r\n\n{long}\nb\n{}\n  \nend", "y".repeat(MAX_LINE_BYTES - 1));
+        let (most, spaces) = ("y".repeat(MAX_LINE_BYTES - 1), " ".repeat(MAX_LINE_BYTES * 2));
+        let input = format!("a\r\n\n{long}\nb\n{most}\n  \n{spaces}c\nend");
         let (pipe, mut writer) = std::io::pipe().expect("a pipe");
         let writing = tokio::task::spawn_blocking(move || writer.write_all(input.as_bytes()));
         let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
@@ -179,7 +185,8 @@ mod tests {
         writing.await.expect("no panic").expect("written");
         let first = all(&mut reader).await;
         let too_long = MAX_LINE_BYTES + 1;
-        let expected = [(1, 1), (3, too_long), (4, 1), (5, MAX_LINE_BYTES - 1), (7, 3)];
+        let expected =
+            [(1, 1), (3, too_long), (4, 1), (5, MAX_LINE_BYTES - 1), (7, too_long), (8, 3)];
         assert_eq!(first, expected);
         reader.rewind().await.expect("rewound");
         assert_eq!(all(&mut reader).await, first);
