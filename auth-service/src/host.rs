@@ -67,16 +67,15 @@ impl AuthService {
         let mut policy = config.policy;
         if let Some(path) = config.blocklist {
             let blocklist = spawn_blocking(move || BlocklistFile::load(&path)).await;
-            let blocklist = blocklist.map_err(failed)??;
+            let blocklist = blocklist??;
             blocklist.log();
             policy.passwords.blocklist = Some(blocklist);
         }
         let blocklist = policy.passwords.blocklist.clone();
         if !token::self_test() {
-            return Err(Failure::Other("the HS256 self-test of RFC 7515 failed".into()));
+            return Err("the HS256 self-test of RFC 7515 failed".into());
         }
-        let hasher =
-            Hasher::start(config.bcrypt_cost, config.engine, config.peppers).map_err(failed)?;
+        let hasher = Hasher::start(config.bcrypt_cost, config.engine, config.peppers)?;
         let store = store::open(&config.database).await?;
         let engine = hasher.clone();
         metrics::register(move || engine.stats());
@@ -90,8 +89,7 @@ impl AuthService {
         let tokens = Tokens::new(keyring);
         let initial_password = config.initial_password;
         let accounts =
-            Accounts::new(Arc::clone(&store), hasher, tokens.clone(), policy, initial_password)
-                .map_err(failed)?;
+            Accounts::new(Arc::clone(&store), hasher, tokens.clone(), policy, initial_password)?;
         seed(&accounts, &config.admin_password).await?;
         let trusted = config.trusted_gateways;
         let calls = AuthGrpc::new(accounts, trusted.clone());
@@ -162,14 +160,10 @@ async fn seed(accounts: &Accounts, password: &AdminPassword) -> Result<(), Failu
             Err(SeedError::Password(problem)) => {
                 return Err(SettingError::new("DEFAULT_ADMIN_PASSWORD", problem).into());
             }
-            outcome => return outcome.map_err(failed),
+            outcome => return Ok(outcome?),
         }
         backoff.wait().await;
     }
-}
-
-pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
-    Failure::Other(Box::new(error))
 }
 
 impl std::fmt::Debug for AuthService {

@@ -270,7 +270,7 @@ impl ServiceSettings {
             return Ok(AdminPassword::Missing);
         };
         Password::new(text.clone(), self.password_min_length)
-            .map_err(|error| SettingError::new(NAME, error.to_string()))?;
+            .map_err(|error| SettingError::new(NAME, error))?;
         Ok(AdminPassword::Given(text))
     }
 }

@@ -27,7 +27,7 @@ impl AuthTlsSettings {
     pub fn client(&self, url: &str) -> Result<(AuthClient, Option<ClientTls>), SettingError> {
         let (channel, tls) = self.files().connect_lazy(AuthClient::SERVICE, url)?;
         let passwords = BalancedChannel::connect_lazy(AuthClient::SERVICE, url, tls.clone())
-            .map_err(|error| SettingError::new("AUTH_SERVICE_URL", error.to_string()))?;
+            .map_err(|error| SettingError::new("AUTH_SERVICE_URL", error))?;
         Ok((AuthClient::new(channel, passwords), tls))
     }
 

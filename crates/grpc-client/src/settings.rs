@@ -40,7 +40,7 @@ impl ClientTlsFiles {
     ) -> Result<(BalancedChannel, Option<ClientTls>), SettingError> {
         let tls = self.load(url)?;
         let channel = BalancedChannel::connect_lazy(service, url, tls.clone())
-            .map_err(|error| SettingError::new(self.url_setting, error.to_string()))?;
+            .map_err(|error| SettingError::new(self.url_setting, error))?;
         Ok((channel, tls))
     }
 
@@ -49,7 +49,7 @@ impl ClientTlsFiles {
     pub async fn check(&self, doctor: &mut Doctor, step: &str, service: ServiceInfo, url: &str) {
         let target = self.load(url).and_then(|tls| {
             DnsTarget::parse(service, url, tls)
-                .map_err(|error| SettingError::new(self.url_setting, error.to_string()))
+                .map_err(|error| SettingError::new(self.url_setting, error))
         });
         match target {
             Ok(target) => probe(doctor, step, service, url, target).await,

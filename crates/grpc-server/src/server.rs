@@ -135,7 +135,7 @@ impl GrpcServer {
             tokio::time::sleep(DRAIN_TIMEOUT).await;
         };
         tokio::select! {
-            outcome = serving => outcome.map_err(|error| Failure::Other(Box::new(error))),
+            outcome = serving => outcome.map_err(Failure::from),
             () = drained => {
                 tracing::warn!("drain timeout: open calls were cancelled");
                 Ok(())

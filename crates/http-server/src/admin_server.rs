@@ -73,7 +73,7 @@ async fn metrics() -> ([(HeaderName, &'static str); 1], String) {
 mod tests {
     use super::router;
     use crate::{http_server, readiness::Readiness};
-    use rolegate_program::{healthcheck::run, program::Failure, shutdown::Shutdown};
+    use rolegate_program::{healthcheck::run, shutdown::Shutdown};
 
     #[tokio::test]
     async fn ready_not_ready_and_unreachable_are_distinguished() {
@@ -83,13 +83,13 @@ mod tests {
         let readiness = Readiness::new(&Shutdown::new());
         let router = router(readiness.clone());
         let serving = tokio::spawn(http_server::serve(listener, router, shutdown.clone()));
-        let Err(Failure::Other(error)) = run(ops).await else { panic!("it is not ready") };
+        let error = run(ops).await.expect_err("it is not ready");
         assert_eq!(error.to_string(), "not ready: waiting for the database");
         readiness.set_healthy(true);
         run(ops).await.expect("it is ready");
         shutdown.stop_now();
         serving.await.expect("it ends");
-        let Err(Failure::Other(error)) = run(ops).await else { panic!("nothing listens") };
+        let error = run(ops).await.expect_err("nothing listens");
         let start = format!("http://{ops}/readyz does not answer: ");
         assert!(error.to_string().starts_with(&start), "{error}");
     }

@@ -8,7 +8,6 @@ use crate::{
 };
 use rolegate_telemetry::logs::error_chain;
 use std::{
-    error::Error,
     fmt::Display,
     fs,
     net::{SocketAddr, TcpListener},
@@ -41,13 +40,13 @@ impl Doctor {
     }
 
     /// Prints why a step fails: an error and its sources.
-    pub fn fail(&mut self, step: &str, problem: impl Into<Box<dyn Error>>) {
+    pub fn fail(&mut self, step: &str, problem: impl Into<Failure>) {
         self.failed += 1;
         print_line("FAILED", step, error_chain(&*problem.into()));
     }
 
     /// Prints the outcome of a step.
-    pub fn report(&mut self, step: &str, outcome: Result<impl Display, impl Into<Box<dyn Error>>>) {
+    pub fn report(&mut self, step: &str, outcome: Result<impl Display, impl Into<Failure>>) {
         match outcome {
             Ok(text) => self.ok(step, text),
             Err(problem) => self.fail(step, problem),
@@ -116,8 +115,8 @@ impl Doctor {
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self.failed {
             0 => Ok(()),
-            1 => Err(Failure::Other("1 check failed".into())),
-            count => Err(Failure::Other(format!("{count} checks failed").into())),
+            1 => Err("1 check failed".into()),
+            count => Err(format!("{count} checks failed").into()),
         }
     }
 }

@@ -32,7 +32,7 @@ pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
         Ok(Some(reason)) => format!("not ready: {reason}"),
         Err(error) => format!("http://{ops}/readyz does not answer: {error}"),
     };
-    Err(Failure::Other(problem.into()))
+    Err(problem.into())
 }
 
 /// Why the program with this `OPS_LISTEN_ADDR` is not ready; `None` if it is, an error if it does not
@@ -79,7 +79,7 @@ pub async fn get(ops: SocketAddr, path: &str) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::{probe_addresses, run};
-    use crate::outcome::Failure;
+    use crate::settings::SettingError;
     use std::net::SocketAddr;
 
     fn address(text: &str) -> SocketAddr {
@@ -99,7 +99,7 @@ mod tests {
     #[tokio::test]
     async fn port_0_is_rejected() {
         let failure = run(address("127.0.0.1:0")).await.expect_err("port 0");
-        let Failure::Setting(error) = failure else { panic!("not a setting: {failure:?}") };
+        let error = failure.downcast_ref::<SettingError>().expect("a setting");
         assert!(error.to_string().starts_with("OPS_LISTEN_ADDR: is port 0"), "{error}");
     }
 }

@@ -8,30 +8,24 @@ use std::{
     process::ExitCode,
 };
 
-/// Why a program failed.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub enum Failure {
-    /// A setting is invalid: exit 64.
-    Setting(#[from] SettingError),
-    /// Anything else: exit 1.
-    Other(#[from] Box<dyn Error + Send + Sync>),
-    /// A part of what was asked for is done: exit 2.
-    #[error("{0}")]
-    Incomplete(String),
-}
+/// Why a program failed. A [`SettingError`] exits with 64, [`Incomplete`] with 2, any other error with 1.
+pub type Failure = Box<dyn Error + Send + Sync>;
 
-impl Failure {
-    /// Prints the error and its sources in one line on stderr.
-    pub(crate) fn exit(&self) -> ExitCode {
-        let (code, text) = match self {
-            // `EX_USAGE` of sysexits.h.
-            Self::Setting(error) => (64, error.to_string()),
-            Self::Other(error) => (1, error_chain(&**error)),
-            Self::Incomplete(text) => (2, text.clone()),
-        };
-        let _ = writeln!(io::stderr(), "{text}");
-        ExitCode::from(code)
+/// Only a part of what was asked for is done.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Incomplete(pub String);
+
+/// Prints the error and its sources in one line on stderr.
+pub(crate) fn exit(failure: &Failure) -> ExitCode {
+    let _ = writeln!(io::stderr(), "{}", error_chain(&**failure));
+    if failure.is::<SettingError>() {
+        // `EX_USAGE` of sysexits.h.
+        ExitCode::from(64)
+    } else if failure.is::<Incomplete>() {
+        ExitCode::from(2)
+    } else {
+        ExitCode::FAILURE
     }
 }
 

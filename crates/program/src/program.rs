@@ -1,13 +1,15 @@
 //! A program from its start to its exit code.
 
-pub use crate::outcome::{Failure, print};
+pub use crate::outcome::{Failure, Incomplete, print};
 
 use crate::{
     bind_address::BindAddress,
     command_line::{self, Command},
     descriptors,
     doctor::Doctor,
-    healthcheck, process,
+    healthcheck,
+    outcome::exit,
+    process,
     reload_signal::ReloadSignal,
     settings::{ParseOutcome, SettingError, check_distinct, number_between},
     shutdown::{Shutdown, termination_signal},
@@ -15,7 +17,6 @@ use crate::{
 use rolegate_telemetry::{Telemetry, TelemetrySettings, metrics, traces::StartError};
 use std::{
     future::Future,
-    io,
     net::SocketAddr,
     pin::{Pin, pin},
     process::ExitCode,
@@ -76,7 +77,7 @@ pub trait Program: ProgramSettings + clap::Parser {
 /// Exit codes: 0; 1 for a failure; 2 if a part is done; 64 for an invalid setting; 130 if a second signal
 /// cut the drain short.
 pub fn run<P: Program>(adjust: impl FnOnce(&mut P)) -> ExitCode {
-    try_run(adjust).unwrap_or_else(|failure| failure.exit())
+    try_run(adjust).unwrap_or_else(|failure| exit(&failure))
 }
 
 fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure> {
@@ -89,14 +90,13 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
         Err(ParseOutcome::Invalid(error)) => return Err(error.into()),
     };
     adjust(&mut settings);
-    let other = |error: io::Error| Failure::Other(error.into());
-    let runtime = Builder::new_multi_thread().enable_all().build().map_err(other)?;
+    let runtime = Builder::new_multi_thread().enable_all().build()?;
     let telemetry = {
         let _context = runtime.enter();
         Telemetry::start(P::PROGRAM, VERSION, &settings.common().telemetry)
             .map_err(|StartError(variable, problem)| SettingError::new(variable, problem))?
     };
-    process::disable_core_dumps().map_err(other)?;
+    process::disable_core_dumps()?;
     metrics::register_build_info(P::PROGRAM, VERSION);
     process::disable_thp();
     descriptors::divide(settings.listeners().len());
@@ -150,7 +150,7 @@ async fn execute<P: Program>(
     };
     tokio::select! {
         outcome = work => outcome,
-        () = shutdown.lame_duck() => Err(Failure::Other("cancelled by a signal".into())),
+        () = shutdown.lame_duck() => Err("cancelled by a signal".into()),
     }
 }
 

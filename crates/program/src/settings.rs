@@ -16,14 +16,14 @@ pub struct SettingError {
 
 impl SettingError {
     /// `variable` is the name in the environment.
-    pub fn new(variable: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { variable: variable.into(), problem: problem.into() }
+    pub fn new(variable: impl Into<String>, problem: impl Display) -> Self {
+        Self { variable: variable.into(), problem: problem.to_string() }
     }
 }
 
 impl From<FileError> for SettingError {
     fn from(error: FileError) -> Self {
-        Self::new(&*error.setting, error.to_string())
+        Self::new(&*error.setting, &error)
     }
 }
 

@@ -75,7 +75,7 @@ impl DatabaseUrl {
             OpenFailure::Unrecognized(why) => format!("{target} {why}"),
             OpenFailure::Failed(error) => match setting_problem(target, &error) {
                 Some(problem) => problem,
-                None => return Failure::Other(format!("cannot open {target}: {error}").into()),
+                None => return format!("cannot open {target}: {error}").into(),
             },
         };
         self.invalid(problem).into()

@@ -112,7 +112,7 @@ impl DatabaseUrl {
 
     /// An error of the setting; `problem` follows its name.
     #[must_use]
-    pub fn invalid(&self, problem: impl Into<String>) -> SettingError {
+    pub fn invalid(&self, problem: impl fmt::Display) -> SettingError {
         SettingError::new(self.setting, problem)
     }
 }

@@ -122,6 +122,6 @@ impl<'a> SecretFolder<'a> {
     }
 
     pub(super) fn invalid(&self, name: &str, problem: impl Display) -> SettingError {
-        SettingError::new(self.0.join(name).display().to_string(), problem.to_string())
+        SettingError::new(self.0.join(name).display().to_string(), problem)
     }
 }

@@ -7,7 +7,6 @@ use super::{
 use crate::{
     accounts::{ADMIN_USERNAME, InitialPassword, check_new_username, set_password},
     audit::{Change, Write},
-    host::failed,
     settings::ServiceSettings,
     store::{NewUser, WriteError, Writer},
     user::User,
@@ -32,9 +31,8 @@ pub(super) async fn create(
     file: Option<&Path>,
     settings: &ServiceSettings,
 ) -> Result<(), Failure> {
-    check_new_username(username)
-        .map_err(|error| SettingError::new("USERNAME", error.to_string()))?;
-    let taken = || Failure::Other(format!("the user {username:?} exists already").into());
+    check_new_username(username).map_err(|error| SettingError::new("USERNAME", error))?;
+    let taken = || format!("the user {username:?} exists already").into();
     // Before the password is asked for; the insert decides.
     if operator.find(username).await.is_ok() {
         return Err(taken());
@@ -46,7 +44,7 @@ pub(super) async fn create(
     let write = Write::by_operator(Change::UserCreated, None);
     let user = write.run(insert, Write::record_user).await.map_err(|error| match error {
         WriteError::UsernameTaken => taken(),
-        error => failed(error),
+        error => error.into(),
     })?;
     print(&format!("User {} ({username:?}) has the role {role}.", user.id));
     Ok(())
@@ -116,8 +114,8 @@ pub(super) async fn revoke_tokens(operator: &Operator, username: &str) -> Result
 /// Asks first, unless `yes` or without a terminal.
 pub(super) async fn delete(operator: &Operator, username: &str, yes: bool) -> Result<(), Failure> {
     let user = operator.find(username).await?;
-    if !yes && io::stdin().is_terminal() && !is_confirmed(&user).await.map_err(failed)? {
-        return Err(Failure::Other("nothing was deleted".into()));
+    if !yes && io::stdin().is_terminal() && !is_confirmed(&user).await? {
+        return Err("nothing was deleted".into());
     }
     let delete = |store: Store, id| async move { store.delete(None, id).await };
     operator.change(&user, Change::UserDeleted, delete).await?;

@@ -5,7 +5,6 @@ use crate::{
     accounts::{AccountError, check_key_expiry, check_key_name},
     api_key::{self, GeneratedKey},
     audit::{Change, Write},
-    host::failed,
     store::{NewApiKey, WriteError, Writer},
 };
 use clap::{
@@ -49,15 +48,14 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
 pub(super) async fn run(operator: &Operator, new: NewKey) -> Result<(), Failure> {
     let NewKey { username, name, role, expires_in } = new;
     let created_at = operator.now().await?;
-    let invalid =
-        |setting| move |error: AccountError| SettingError::new(setting, error.to_string());
+    let invalid = |setting| move |error: AccountError| SettingError::new(setting, error);
     check_key_name(&name).map_err(invalid("NAME"))?;
     let end = |after: Duration| created_at.saturating_add(after.as_secs());
     let check = |at: u64| check_key_expiry(at.try_into().unwrap_or(i64::MAX), created_at);
     let expires_at = expires_in.map(end).map(check).transpose().map_err(invalid("EXPIRES_IN"))?;
     let user = operator.find(&username).await?;
     let is_disabled = user.disabled;
-    let GeneratedKey { key, prefix, digest } = api_key::generate().map_err(failed)?;
+    let GeneratedKey { key, prefix, digest } = api_key::generate()?;
     let user_id = user.id;
     let new = NewApiKey { user_id, name, prefix, digest, role, created_at, expires_at };
     let store = Arc::clone(&operator.store);
@@ -66,10 +64,10 @@ pub(super) async fn run(operator: &Operator, new: NewKey) -> Result<(), Failure>
     let inserted = write.run(insert, move |write, key| write.record_key(key, Some(&user.username)));
     inserted.await.map_err(|error| match error {
         WriteError::UserNotFound if is_disabled => {
-            Failure::Other(format!("the user {username:?} is disabled").into())
+            format!("the user {username:?} is disabled").into()
         }
         WriteError::UserNotFound => not_found(&username),
-        error => failed(error),
+        error => error.into(),
     })?;
     print(key.expose_secret());
     Ok(())

@@ -5,7 +5,6 @@ mod report;
 
 use super::{operator::Operator, user_line::LineReader};
 use crate::{
-    host::failed,
     password::HashRules,
     settings::ServiceSettings,
     store::{Import, StoreError, Transfer, UserRecord},
@@ -14,7 +13,7 @@ use crate::{
 use clap::Args;
 use reader::{Batch, Reader};
 use report::Report;
-use rolegate_program::program::Failure;
+use rolegate_program::program::{Failure, Incomplete};
 use rolegate_sql_store::DatabaseTarget;
 use secrecy::ExposeSecret;
 use std::{
@@ -72,8 +71,7 @@ pub(super) async fn run(
     let transfer = Transfer::open(&operator.database).await?;
     let revocation_time = operator.now().await?.saturating_add(REVOCATION_LEAD_SECONDS);
     let revocation_time = revocation_time.try_into().unwrap_or(i64::MAX);
-    let highest_id =
-        if arguments.reuse_ids { 0 } else { transfer.highest_id().await.map_err(failed)? };
+    let highest_id = if arguments.reuse_ids { 0 } else { transfer.highest_id().await? };
     let format = LineReader { peppers, rules, revocation_time };
     let importer = Importer { operator, arguments, transfer, format, highest_id };
     let outcome = if arguments.continue_ {
@@ -101,26 +99,26 @@ impl Importer<'_> {
         report.print_rest();
         if report.bad > 0 {
             let problem = format!("nothing was imported: {} bad lines", report.bad);
-            return Err(Failure::Other(problem.into()));
+            return Err(problem.into());
         }
         if self.arguments.dry_run {
             report.finish_dry_run(free);
             return Ok(());
         }
-        reader.rewind().await.map_err(failed)?;
+        reader.rewind().await?;
         let mut report = Report::default();
-        let mut import = self.transfer.import().await.map_err(failed)?;
+        let mut import = self.transfer.import().await?;
         while let Some(mut batch) = reader.next(&self.format, &mut report).await? {
             if self.arguments.skip_existing {
                 self.keep_free(&mut batch, &mut report).await?;
             }
-            insert(&mut import, batch, &mut report).await.map_err(failed)?;
+            insert(&mut import, batch, &mut report).await?;
             if report.bad > 0 {
                 let problem = "nothing was imported: the store or the file has changed meanwhile";
-                return Err(Failure::Other(problem.into()));
+                return Err(problem.into());
             }
         }
-        import.commit().await.map_err(failed)?;
+        import.commit().await?;
         report.finish();
         Ok(())
     }
@@ -132,7 +130,7 @@ impl Importer<'_> {
             while let Some(mut batch) = reader.next(&self.format, &mut report).await? {
                 self.keep_free(&mut batch, &mut report).await?;
                 let began = Instant::now();
-                let mut import = self.transfer.import().await.map_err(failed)?;
+                let mut import = self.transfer.import().await?;
                 let before = (report.imported, report.hashes);
                 let written = async {
                     insert(&mut import, batch, &mut report).await?;
@@ -140,7 +138,7 @@ impl Importer<'_> {
                 };
                 if let Err(error) = written.await {
                     (report.imported, report.hashes) = before;
-                    return Err(failed(error));
+                    return Err(error.into());
                 }
                 if matches!(self.operator.database.target(), DatabaseTarget::Sqlite(_)) {
                     // One writer at a time: the service gets as much time as the import.
@@ -155,7 +153,7 @@ impl Importer<'_> {
         match report.bad {
             _ if outcome.is_err() => outcome,
             0 => Ok(()),
-            bad => Err(Failure::Incomplete(format!("{bad} bad lines were not imported"))),
+            bad => Err(Incomplete(format!("{bad} bad lines were not imported")).into()),
         }
     }
 
@@ -163,14 +161,11 @@ impl Importer<'_> {
     async fn keep_free(&self, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
         let store = &self.operator.store;
         let names: Vec<_> = batch.iter().map(|(_, user)| user.username.clone()).collect();
-        let existing = store.credentials_by_username(&names).await.map_err(failed)?.value;
+        let existing = store.credentials_by_username(&names).await?.value;
         let names: HashSet<_> = existing.into_iter().map(|found| found.user.username).collect();
         let ids: Vec<_> = batch.iter().filter_map(|(_, user)| user.id).collect();
-        let with_ids = if ids.is_empty() {
-            Vec::new()
-        } else {
-            store.users_by_id(&ids).await.map_err(failed)?.value
-        };
+        let with_ids =
+            if ids.is_empty() { Vec::new() } else { store.users_by_id(&ids).await?.value };
         let ids: HashMap<_, _> = with_ids.into_iter().map(|it| (it.id, it.username)).collect();
         batch.retain(|(number, user)| {
             if names.contains(&user.username) {

@@ -1,7 +1,7 @@
 //! Reads a new password from a file, a pipe or the terminal. Never an argument: those show in the
 //! list of processes.
 
-use crate::{call_origin::CallOrigin, host::failed, password::Hasher, settings::ServiceSettings};
+use crate::{call_origin::CallOrigin, password::Hasher, settings::ServiceSettings};
 use rolegate_program::{program::Failure, secret, settings::SettingError};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -27,11 +27,11 @@ pub(super) async fn hash(
     let password = settings
         .password_rules()?
         .check(text)
-        .map_err(|error| SettingError::new("new password", error.to_string()))?;
+        .map_err(|error| SettingError::new("new password", error))?;
     let hasher = Hasher::start(settings.bcrypt_cost, settings.engine(), settings.peppers()?);
     let deadline = Instant::now() + HASH_TIMEOUT;
     let origin = CallOrigin { client_address: None, deadline };
-    hasher.map_err(failed)?.hash(&password, origin).await.map_err(failed)
+    Ok(hasher?.hash(&password, origin).await?)
 }
 
 /// Reads the new password without its final newline.

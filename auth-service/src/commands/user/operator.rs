@@ -2,7 +2,6 @@
 
 use crate::{
     audit::{Change, Write},
-    host::failed,
     store::{self, UserStore, WriteError},
     user::{Credentials, User},
 };
@@ -47,12 +46,12 @@ impl Operator {
 
     pub(super) async fn credentials(&self, username: &str) -> Result<Credentials, Failure> {
         let found = self.store.credentials_by_username(&[username.to_owned()]).await;
-        found.map_err(failed)?.value.pop().ok_or_else(|| not_found(username))
+        found?.value.pop().ok_or_else(|| not_found(username))
     }
 
     /// The time of the database in Unix seconds.
     pub(super) async fn now(&self) -> Result<u64, Failure> {
-        Ok(self.store.users_by_id(&[]).await.map_err(failed)?.at)
+        Ok(self.store.users_by_id(&[]).await?.at)
     }
 
     /// Makes a change of this user, of which `write` is the statement.
@@ -69,11 +68,11 @@ impl Operator {
         let changed = Write::by_operator(change, Some(user.id)).run(write, Write::record_user);
         changed.await.map(drop).map_err(|error| match error {
             WriteError::UserNotFound => not_found(&user.username),
-            error => failed(error),
+            error => error.into(),
         })
     }
 }
 
 pub(super) fn not_found(username: &str) -> Failure {
-    Failure::Other(format!("there is no user {username:?}").into())
+    format!("there is no user {username:?}").into()
 }

@@ -1,7 +1,7 @@
 //! `user list`, `user show` and `user export`.
 
 use super::{operator::Operator, user_line::UserLine};
-use crate::{host::failed, password::NO_PASSWORD, store::Transfer, user::Credentials};
+use crate::{password::NO_PASSWORD, store::Transfer, user::Credentials};
 use rolegate_program::program::{Failure, print};
 use rolegate_telemetry::audit_line;
 use secrecy::ExposeSecret;
@@ -23,7 +23,7 @@ pub(super) async fn list(operator: &Operator) -> Result<(), Failure> {
         });
     }
     transfer.close().await;
-    last.map(drop).map_err(failed)
+    Ok(last.map(drop)?)
 }
 
 /// Prints one user.
@@ -59,22 +59,23 @@ pub(super) async fn export(operator: &Operator) -> Result<(), Failure> {
     transfer.close().await;
     let (count, mut users) = read?;
     audit_line!("users_exported", count, by = "operator");
-    users.rewind().map_err(failed)?;
-    io::copy(&mut users, &mut io::stdout()).map(drop).map_err(failed)
+    users.rewind()?;
+    io::copy(&mut users, &mut io::stdout())?;
+    Ok(())
 }
 
 async fn read(transfer: &Transfer) -> Result<(u64, SpooledTempFile), Failure> {
     let mut lines = BufWriter::new(spooled_tempfile(MAX_MEMORY));
-    let mut users = transfer.export().await.map_err(failed)?;
+    let mut users = transfer.export().await?;
     let mut count = 0;
     loop {
-        let page = users.next_page().await.map_err(failed)?;
+        let page = users.next_page().await?;
         if page.is_empty() {
-            return Ok((count, lines.into_inner().map_err(failed)?));
+            return Ok((count, lines.into_inner()?));
         }
         for user in &page {
-            serde_json::to_writer(&mut lines, &UserLine::of(user)).map_err(failed)?;
-            lines.write_all(b"\n").map_err(failed)?;
+            serde_json::to_writer(&mut lines, &UserLine::of(user))?;
+            lines.write_all(b"\n")?;
             count += 1;
         }
     }

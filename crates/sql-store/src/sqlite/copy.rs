@@ -26,20 +26,20 @@ const PARTIAL: (&str, &str) = (".rolegate-copy-", ".partial");
 
 /// An error of SQLite or the file system, with the file.
 fn at<E: Display>(file: &Path) -> impl Fn(E) -> Failure {
-    move |error| Failure::Other(format!("{}: {error}", file.display()).into())
+    move |error| format!("{}: {error}", file.display()).into()
 }
 
 fn damaged(file: &Path, problem: &str) -> Failure {
-    Failure::Other(format!("{} is damaged: {problem}", file.display()).into())
+    format!("{} is damaged: {problem}", file.display()).into()
 }
 
 fn in_use(file: &Path) -> Failure {
-    Failure::Other(format!("{} is in use; stop the program that uses it", file.display()).into())
+    format!("{} is in use; stop the program that uses it", file.display()).into()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn not_opened(failure: OpenFailure) -> Failure {
-    Failure::Other(failure.to_string().into())
+    failure.to_string().into()
 }
 
 /// A copy of a database, checked, with mode 0600, in a temporary folder. Removed when dropped, or by the

@@ -1,7 +1,7 @@
 //! The users of a file or a pipe, which can be read twice, and what is wrong with the other lines.
 
 use super::{super::user_line::LineReader, report::Report};
-use crate::{host::failed, store::UserRecord};
+use crate::store::UserRecord;
 use rolegate_program::{program::Failure, settings::SettingError};
 use std::{
     collections::HashSet,
@@ -53,7 +53,7 @@ impl Reader {
                                --continue";
                 invalid(problem, error)
             })?;
-            (file, start) = (copied(file, copy).await.map_err(failed)?, Some(0));
+            (file, start) = (copied(file, copy).await?, Some(0));
         }
         Ok(Self {
             input: BufReader::with_capacity(BUFFER_BYTES, file),
@@ -85,7 +85,7 @@ impl Reader {
     ) -> Result<Option<Batch>, Failure> {
         let mut batch = Vec::new();
         for count in 0..MAX_LINES {
-            if !self.next_line().await.map_err(failed)? {
+            if !self.next_line().await? {
                 return Ok((count > 0).then_some(batch));
             }
             match self.user(format) {
