@@ -8,6 +8,7 @@ use super::{
     list_query::list_query,
     require_admin,
     tables::{COLUMNS, TABLES},
+    transfer::Transfer,
 };
 use crate::user::{Credentials, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User};
 use async_trait::async_trait;
@@ -35,18 +36,15 @@ const LOWER: &str = "tokens_not_before = CASE WHEN tokens_not_before BETWEEN soo
 
 /// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
 pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
-    open_store(url, true).await
+    Ok(SqlStore::of(url.open_with_clock(&TABLES, true).await?))
 }
 
 /// Opens the store beside a service, for a command.
-pub(crate) async fn open_beside(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
-    open_store(url, false).await
-}
-
-async fn open_store(url: &DatabaseUrl, is_service: bool) -> Result<Arc<dyn UserStore>, Failure> {
-    let database = url.open_with_clock(&TABLES, is_service).await?;
-    let key_usage = KeyUsage::start(&database);
-    Ok(Arc::new(SqlStore(database, key_usage)))
+pub(crate) async fn open_beside(
+    url: &DatabaseUrl,
+) -> Result<(Arc<dyn UserStore>, Transfer), Failure> {
+    let database = url.open_with_clock(&TABLES, false).await?;
+    Ok((SqlStore::of(database.clone()), Transfer::of(database)))
 }
 
 struct SqlStore(Database, Arc<KeyUsage>);
@@ -72,6 +70,11 @@ fn only(mut rows: Vec<User>) -> Result<User, WriteError> {
 }
 
 impl SqlStore {
+    fn of(database: Database) -> Arc<dyn UserStore> {
+        let key_usage = KeyUsage::start(&database);
+        Arc::new(Self(database, key_usage))
+    }
+
     /// Users.
     fn select(&self) -> Statement {
         self.0.statement("SELECT ").push(COLUMNS).push(r#" FROM "user""#)

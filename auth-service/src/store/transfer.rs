@@ -1,12 +1,9 @@
 //! Moves all users at once, for the commands of an operator. Use cases never do.
 
-use super::tables::{COLUMNS, TABLES};
+use super::tables::COLUMNS;
 use crate::user::Credentials;
-use rolegate_program::program::Failure;
 use rolegate_proto::Role;
-use rolegate_sql_store::{
-    Database, DatabaseUrl, LongTransaction, Statement, Store as _, StoreError,
-};
+use rolegate_sql_store::{Database, LongTransaction, Statement, StoreError};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Serialize, Serializer};
 use std::collections::HashSet;
@@ -55,8 +52,8 @@ pub(crate) struct Export {
 }
 
 impl Transfer {
-    pub(crate) async fn open(url: &DatabaseUrl) -> Result<Self, Failure> {
-        Ok(Self(url.open(&TABLES).await?))
+    pub(super) fn of(database: Database) -> Self {
+        Self(database)
     }
 
     /// The highest id that was ever assigned, also to a user who is deleted; 0 if there is none.
@@ -83,10 +80,6 @@ impl Transfer {
     /// The first users behind this id, by ascending id; none at the end.
     pub(crate) async fn users_after(&self, id: i64) -> Result<Vec<Credentials>, StoreError> {
         self.0.read(page_after(self.0.statement("SELECT "), id)).await
-    }
-
-    pub(crate) async fn close(&self) {
-        self.0.close().await;
     }
 }
 

@@ -7,7 +7,7 @@ use super::{operator::Operator, user_line::LineReader};
 use crate::{
     password::HashRules,
     settings::ServiceSettings,
-    store::{Import, StoreError, Transfer, UserRecord},
+    store::{Import, StoreError, UserRecord},
     user::REVOCATION_LEAD_SECONDS,
 };
 use clap::Args;
@@ -52,7 +52,6 @@ pub struct ImportArguments {
 struct Importer<'o> {
     operator: &'o Operator,
     arguments: &'o ImportArguments,
-    transfer: Transfer,
     format: LineReader,
     /// As it was before the import: up to this id, users may have had it who are deleted.
     highest_id: i64,
@@ -68,19 +67,16 @@ pub(super) async fn run(
     let peppers = settings.peppers()?;
     let ImportArguments { accept_slow_hashes: slow, accept_weak_hashes: weak, .. } = *arguments;
     let rules = HashRules::new(settings.bcrypt_cost, slow, weak);
-    let transfer = Transfer::open(&operator.database).await?;
     let revocation_time = operator.now().await?.saturating_add(REVOCATION_LEAD_SECONDS);
     let revocation_time = revocation_time.try_into().unwrap_or(i64::MAX);
-    let highest_id = if arguments.reuse_ids { 0 } else { transfer.highest_id().await? };
+    let highest_id = if arguments.reuse_ids { 0 } else { operator.transfer.highest_id().await? };
     let format = LineReader { peppers, rules, revocation_time };
-    let importer = Importer { operator, arguments, transfer, format, highest_id };
-    let outcome = if arguments.continue_ {
+    let importer = Importer { operator, arguments, format, highest_id };
+    if arguments.continue_ {
         importer.good_lines(reader).await
     } else {
         importer.all_or_nothing(reader).await
-    };
-    importer.transfer.close().await;
-    outcome
+    }
 }
 
 impl Importer<'_> {
@@ -107,7 +103,7 @@ impl Importer<'_> {
         }
         reader.rewind().await?;
         let mut report = Report::default();
-        let mut import = self.transfer.import().await?;
+        let mut import = self.operator.transfer.import().await?;
         while let Some(mut batch) = reader.next(&self.format, &mut report).await? {
             if self.arguments.skip_existing {
                 self.keep_free(&mut batch, &mut report).await?;
@@ -130,7 +126,7 @@ impl Importer<'_> {
             while let Some(mut batch) = reader.next(&self.format, &mut report).await? {
                 self.keep_free(&mut batch, &mut report).await?;
                 let began = Instant::now();
-                let mut import = self.transfer.import().await?;
+                let mut import = self.operator.transfer.import().await?;
                 let before = (report.imported, report.hashes);
                 let written = async {
                     insert(&mut import, batch, &mut report).await?;

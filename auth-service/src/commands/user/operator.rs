@@ -2,7 +2,7 @@
 
 use crate::{
     audit::{Change, Write},
-    store::{self, UserStore, WriteError},
+    store::{self, Transfer, UserStore, WriteError},
     user::{Credentials, User},
 };
 use rolegate_program::program::Failure;
@@ -13,6 +13,7 @@ pub(super) type Store = Arc<dyn UserStore>;
 
 pub(super) struct Operator {
     pub(super) store: Store,
+    pub(super) transfer: Transfer,
     pub(super) database: DatabaseUrl,
 }
 
@@ -36,7 +37,10 @@ impl Operator {
                 let problem = format!("{url} has an older schema; run migrate first");
                 Err(url.invalid(problem).into())
             }
-            _ => Ok(Self { store: store::open_beside(&url).await?, database: url }),
+            _ => {
+                let (store, transfer) = store::open_beside(&url).await?;
+                Ok(Self { store, transfer, database: url })
+            }
         }
     }
 

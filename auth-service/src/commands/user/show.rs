@@ -13,17 +13,14 @@ const MAX_MEMORY: usize = 64 << 20;
 
 /// Prints all users by ascending id, a line for each.
 pub(super) async fn list(operator: &Operator) -> Result<(), Failure> {
-    let transfer = Transfer::open(&operator.database).await?;
     print_header();
-    let mut last = Ok(Some(0));
-    while let Ok(Some(id)) = last {
-        last = transfer.users_after(id).await.map(|users| {
-            users.iter().for_each(print_user);
-            users.last().map(|found| found.user.id)
-        });
+    let mut last = Some(0);
+    while let Some(id) = last {
+        let users = operator.transfer.users_after(id).await?;
+        users.iter().for_each(print_user);
+        last = users.last().map(|found| found.user.id);
     }
-    transfer.close().await;
-    Ok(last.map(drop)?)
+    Ok(())
 }
 
 /// Prints one user.
@@ -54,10 +51,8 @@ fn line(id: &str, role: &str, state: &str, username: &str) -> String {
 /// Writes all users by ascending id, as they are at one moment. Reads them before it writes the first:
 /// a pipe that is not read would keep the transaction open, and with it old rows and the log of SQLite.
 pub(super) async fn export(operator: &Operator) -> Result<(), Failure> {
-    let transfer = Transfer::open(&operator.database).await?;
-    let read = read(&transfer).await;
-    transfer.close().await;
-    let (count, mut users) = read?;
+    let (count, mut users) = read(&operator.transfer).await?;
+    operator.store.close().await;
     audit_line!("users_exported", count, by = "operator");
     users.rewind()?;
     io::copy(&mut users, &mut io::stdout())?;

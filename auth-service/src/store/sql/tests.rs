@@ -159,7 +159,8 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     let database = url.open(&TABLES).await.expect("opened");
     let set = async |sql| database.write::<(i64,)>(database.statement(sql)).await.expect("set");
     let opened = async |is_service| {
-        let store = if is_service { open(&url).await } else { open_beside(&url).await };
+        let store =
+            if is_service { open(&url).await } else { open_beside(&url).await.map(|it| it.0) };
         ahead(&*store.expect("opened")).await
     };
 
@@ -173,7 +174,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     assert_eq!([opened(false).await, opened(true).await], [2 * HOUR, 2 * HOUR]);
     // It has stepped forward by an hour: a command keeps the time of the service beside it.
     set("UPDATE clock SET zero = zero - 10800000, latest = 0 RETURNING id").await;
-    let beside = open_beside(&url).await.expect("opened");
+    let (beside, _) = open_beside(&url).await.expect("opened");
     let at = beside.users_by_id(&[]).await.expect("read").at;
     assert!(at.abs_diff(system_time() - HOUR) < 60, "{at}");
     assert_eq!(opened(true).await, 0);

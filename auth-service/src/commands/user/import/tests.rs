@@ -3,7 +3,7 @@
 use super::{super::UserCommand, ImportArguments};
 use crate::{
     settings::ServiceSettings,
-    store::{self, NewUser, Transfer},
+    store::{self, NewUser},
 };
 use clap::Parser;
 use postgres_cluster::Database;
@@ -73,14 +73,14 @@ impl Target {
 
     /// Everything that is stored of all users.
     async fn users(&self) -> Vec<Value> {
-        let transfer = Transfer::open(&self.url).await.expect("opened");
+        let (store, transfer) = store::open_beside(&self.url).await.expect("opened");
         let mut export = transfer.export().await.expect("begun");
         let mut users = Vec::new();
         loop {
             let page = export.next_page().await.expect("read");
             if page.is_empty() {
                 drop(export);
-                transfer.close().await;
+                store.close().await;
                 return users;
             }
             for stored in &page {
