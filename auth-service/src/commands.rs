@@ -3,18 +3,19 @@
 
 pub mod doctor;
 mod init_secrets;
-mod serve;
 pub mod user;
 
-use crate::{settings::Settings, store};
+use crate::{AuthService, settings::Settings, store};
 use clap::Subcommand;
 use init_secrets::InitSecrets;
-use rolegate_grpc_server::IGNORED_ADDRESSES;
+use rolegate_grpc_server::{IGNORED_ADDRESSES, ServiceProgram};
 use rolegate_program::{
     doctor::Doctor,
     program::{Failure, Program, print},
+    reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
+use rolegate_proto::SERVICE_NAME;
 use rolegate_sql_store::DatabaseUrl;
 use user::UserCommand;
 
@@ -34,7 +35,30 @@ impl Program for Settings {
     type Command = Command;
 
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
-        serve::serve(self, shutdown).await
+        let reload_signal = ReloadSignal::listen();
+        let tls = self.service.tls()?;
+        let database = self.database.url()?;
+        let program = ServiceProgram {
+            headline: format!(
+                "Rolegate auth-service {}, users in {database}",
+                env!("CARGO_PKG_VERSION")
+            ),
+            service: SERVICE_NAME,
+            grpc: ("AUTH_LISTEN_ADDR", self.auth_listen_addr),
+            tls,
+            ops: self.ops_listen_addr,
+            log_format: self.host.common.telemetry.log_format,
+        };
+        let trusted = self.host.trusted_gateways.clone();
+        let open = AuthService::open(self.service.config(database, self.keys()?, trusted)?);
+        Box::pin(program.run(
+            open,
+            AuthService::server,
+            reload_signal,
+            AuthService::reload,
+            shutdown,
+        ))
+        .await
     }
 
     async fn check(&self, doctor: &mut Doctor) {

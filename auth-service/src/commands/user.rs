@@ -91,25 +91,21 @@ pub async fn run(
     let operator = Operator::connect(database).await?;
     let outcome = match command {
         UserCommand::Create { username, role, new_password_file } => {
-            let file = new_password_file.as_deref();
-            change::create(&operator, &username, role, file, settings).await
+            operator.create(&username, role, new_password_file, settings).await
         }
-        UserCommand::List => show::list(&operator).await,
-        UserCommand::Show(name) => show::show(&operator, &name.username).await,
-        UserCommand::Disable(name) => change::set_disabled(&operator, &name.username, true).await,
-        UserCommand::Enable(name) => change::set_disabled(&operator, &name.username, false).await,
-        UserCommand::Delete { username, yes } => change::delete(&operator, &username, yes).await,
-        UserCommand::SetRole { username, role } => {
-            change::set_role(&operator, &username, role).await
-        }
+        UserCommand::List => operator.list().await,
+        UserCommand::Show(Name { username }) => operator.show(&username).await,
+        UserCommand::Disable(Name { username }) => operator.set_disabled(&username, true).await,
+        UserCommand::Enable(Name { username }) => operator.set_disabled(&username, false).await,
+        UserCommand::Delete { username, yes } => operator.delete(&username, yes).await,
+        UserCommand::SetRole { username, role } => operator.set_role(&username, role).await,
         UserCommand::ResetPassword { username, new_password_file } => {
-            let file = new_password_file.as_deref();
-            change::reset_password(&operator, &username, file, settings).await
+            operator.reset_password(&username, new_password_file, settings).await
         }
-        UserCommand::RevokeTokens(name) => change::revoke_tokens(&operator, &name.username).await,
+        UserCommand::RevokeTokens(Name { username }) => operator.revoke_tokens(&username).await,
         UserCommand::CreateKey(new) => create_key::run(&operator, new).await,
         UserCommand::Import(arguments) => import::run(&operator, &arguments, settings).await,
-        UserCommand::Export => show::export(&operator).await,
+        UserCommand::Export => operator.export().await,
     };
     operator.store.close().await;
     outcome

@@ -22,7 +22,7 @@ const NORMALIZED: &str = "nfkc:";
 /// A hash within the limits. Reveals nothing when printed.
 pub(super) struct ForeignHash {
     algorithm: Algorithm,
-    cost: Cost,
+    pub(super) cost: Cost,
     /// Whether the password is normalized to NFKC.
     is_normalized: bool,
 }
@@ -40,7 +40,7 @@ impl ForeignHash {
     /// Parses a hash and checks that it needs no more than the engine gives one check.
     pub(super) fn parse(text: &str) -> Result<Self, HashRejection> {
         let normalized = text.strip_prefix(NORMALIZED);
-        let (text, is_normalized) = (normalized.unwrap_or(text), normalized.is_some());
+        let text = normalized.unwrap_or(text);
         let (algorithm, cost) = if let Some(hash) = Pbkdf2::parse(text) {
             let hash = hash?;
             let cost = cost::pbkdf2(&hash)?;
@@ -56,17 +56,7 @@ impl ForeignHash {
         } else {
             return Err(HashRejection::UnknownFormat);
         };
-        Ok(Self { algorithm, cost, is_normalized })
-    }
-
-    /// The work of a check, as iterations of bcrypt.
-    pub(super) fn work(&self) -> u64 {
-        self.cost.work
-    }
-
-    /// How it compares with OWASP's minimum.
-    pub(super) fn percent(&self) -> u64 {
-        self.cost.percent
+        Ok(Self { algorithm, cost, is_normalized: normalized.is_some() })
     }
 
     /// Whether this hash is of the very bytes of `password`. Otherwise a hash of them would refuse other

@@ -181,7 +181,7 @@ impl Hasher {
     ) -> Result<Verification, HashError> {
         let (client, deadline) = (origin.client_key(), origin.deadline);
         let can_rehash = password.valid().is_some_and(|valid| stored.is_of_bytes(valid.expose()));
-        let (password, work) = (password.secret().clone(), stored.work());
+        let (password, work) = (password.secret().clone(), stored.cost.work);
         let check = move || stored.matches(password.expose_secret());
         let per_second = self.engine.stats().iterations_per_second;
         let padding = self.engine.verify(b"", None, self.cost, client.into(), deadline);

@@ -73,7 +73,7 @@ fn percent_of_minimum(stored: &str) -> Option<u64> {
     let bcrypt = stored.find("$2").and_then(|at| stored_cost(stored.get(at..)?));
     match bcrypt {
         Some(cost) => Some((100 << cost.get()) >> MIN_COST),
-        None => ForeignHash::parse(stored).ok().map(|hash| hash.percent()),
+        None => ForeignHash::parse(stored).ok().map(|hash| hash.cost.percent),
     }
 }
 

@@ -19,111 +19,107 @@ use rolegate_proto::Role;
 use rolegate_sql_store::DatabaseTarget;
 use std::{
     io::{self, IsTerminal as _},
-    path::Path,
+    path::PathBuf,
     sync::Arc,
 };
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-pub(super) async fn create(
-    operator: &Operator,
-    username: &str,
-    role: Role,
-    file: Option<&Path>,
-    settings: &ServiceSettings,
-) -> Result<(), Failure> {
-    check_new_username(username).map_err(|error| SettingError::new("USERNAME", error))?;
-    let taken = || format!("the user {username:?} exists already").into();
-    // Before the password is asked for; the insert decides.
-    if operator.find(username).await.is_ok() {
-        return Err(taken());
+impl Operator {
+    pub(super) async fn create(
+        &self,
+        username: &str,
+        role: Role,
+        file: Option<PathBuf>,
+        settings: &ServiceSettings,
+    ) -> Result<(), Failure> {
+        check_new_username(username).map_err(|error| SettingError::new("USERNAME", error))?;
+        let taken = || format!("the user {username:?} exists already").into();
+        // Before the password is asked for; the insert decides.
+        if self.find(username).await.is_ok() {
+            return Err(taken());
+        }
+        let password_hash = new_password::hash(file.as_deref(), settings).await?;
+        let new = NewUser { username: username.to_owned(), password_hash, role };
+        let store = Arc::clone(&self.store);
+        let insert = async move { store.insert(None, new).await };
+        let write = Write::by_operator(Change::UserCreated, None);
+        let user = write.run(insert, Write::record_user).await.map_err(|error| match error {
+            WriteError::UsernameTaken => taken(),
+            error => error.into(),
+        })?;
+        print(&format!("User {} ({username:?}) has the role {role}.", user.id));
+        Ok(())
     }
-    let password_hash = new_password::hash(file, settings).await?;
-    let new = NewUser { username: username.to_owned(), password_hash, role };
-    let store = Arc::clone(&operator.store);
-    let insert = async move { store.insert(None, new).await };
-    let write = Write::by_operator(Change::UserCreated, None);
-    let user = write.run(insert, Write::record_user).await.map_err(|error| match error {
-        WriteError::UsernameTaken => taken(),
-        error => error.into(),
-    })?;
-    print(&format!("User {} ({username:?}) has the role {role}.", user.id));
-    Ok(())
-}
 
-pub(super) async fn reset_password(
-    operator: &Operator,
-    username: &str,
-    file: Option<&Path>,
-    settings: &ServiceSettings,
-) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
-    let hash = new_password::hash(file, settings).await?;
-    let set =
-        |store: Store, id| async move { set_password(&*store, id, hash, Writer::Operator).await };
-    operator.change(&user, Change::PasswordSet, set).await?;
-    print(&format!("User {} ({username:?}) has the new password now.", user.id));
-    // The file of rolegate's generated password beside this database. It is not deleted here: nothing
-    // proves that it belongs to this database.
-    if username == ADMIN_USERNAME
-        && let DatabaseTarget::Sqlite(database) = operator.database.target()
-        && let file = database.with_file_name(InitialPassword::NAME)
-        && file.is_file()
-    {
-        let file = file.display();
-        print(&format!(
-            "{file} holds an older one; delete it, or rolegate deletes it at its next start."
-        ));
+    pub(super) async fn reset_password(
+        &self,
+        username: &str,
+        file: Option<PathBuf>,
+        settings: &ServiceSettings,
+    ) -> Result<(), Failure> {
+        let user = self.find(username).await?;
+        let hash = new_password::hash(file.as_deref(), settings).await?;
+        let set = |store: Store, id| async move {
+            set_password(&*store, id, hash, Writer::Operator).await
+        };
+        self.change(&user, Change::PasswordSet, set).await?;
+        print(&format!("User {} ({username:?}) has the new password now.", user.id));
+        // The file of rolegate's generated password beside this database. It is not deleted here: nothing
+        // proves that it belongs to this database.
+        if username == ADMIN_USERNAME
+            && let DatabaseTarget::Sqlite(database) = self.database.target()
+            && let file = database.with_file_name(InitialPassword::NAME)
+            && file.is_file()
+        {
+            let file = file.display();
+            print(&format!(
+                "{file} holds an older one; delete it, or rolegate deletes it at its next start."
+            ));
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-pub(super) async fn set_disabled(
-    operator: &Operator,
-    username: &str,
-    disabled: bool,
-) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
-    let set = |store: Store, id| async move { store.set_disabled(None, id, disabled).await };
-    operator.change(&user, Change::disabled(disabled), set).await?;
-    let state = if disabled { "disabled" } else { "enabled" };
-    print(&format!("User {} ({username:?}) is {state} now.", user.id));
-    Ok(())
-}
-
-pub(super) async fn set_role(
-    operator: &Operator,
-    username: &str,
-    role: Role,
-) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
-    let from = user.role;
-    let set = |store: Store, id| async move { store.set_role(None, id, role).await };
-    operator.change(&user, Change::RoleChanged { from }, set).await?;
-    print(&format!("User {} ({username:?}) has the role {role} now; it was {from}.", user.id));
-    Ok(())
-}
-
-pub(super) async fn revoke_tokens(operator: &Operator, username: &str) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
-    let revoke = |store: Store, id| async move { store.revoke_tokens(id, Writer::Operator).await };
-    operator.change(&user, Change::TokensRevoked, revoke).await?;
-    print(&format!("Every access token of user {} ({username:?}) is revoked.", user.id));
-    Ok(())
-}
-
-/// Asks first, unless `yes` or without a terminal.
-pub(super) async fn delete(operator: &Operator, username: &str, yes: bool) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
-    if !yes && io::stdin().is_terminal() && !is_confirmed(&user).await? {
-        return Err("nothing was deleted".into());
+    pub(super) async fn set_disabled(&self, username: &str, disabled: bool) -> Result<(), Failure> {
+        let user = self.find(username).await?;
+        let set = |store: Store, id| async move { store.set_disabled(None, id, disabled).await };
+        self.change(&user, Change::disabled(disabled), set).await?;
+        let state = if disabled { "disabled" } else { "enabled" };
+        print(&format!("User {} ({username:?}) is {state} now.", user.id));
+        Ok(())
     }
-    let delete = |store: Store, id| async move { store.delete(None, id).await };
-    operator.change(&user, Change::UserDeleted, delete).await?;
-    print(&format!("User {} ({username:?}) is deleted.", user.id));
-    if username == ADMIN_USERNAME {
-        print("The next start creates the user admin again.");
+
+    pub(super) async fn set_role(&self, username: &str, role: Role) -> Result<(), Failure> {
+        let user = self.find(username).await?;
+        let from = user.role;
+        let set = |store: Store, id| async move { store.set_role(None, id, role).await };
+        self.change(&user, Change::RoleChanged { from }, set).await?;
+        print(&format!("User {} ({username:?}) has the role {role} now; it was {from}.", user.id));
+        Ok(())
     }
-    Ok(())
+
+    pub(super) async fn revoke_tokens(&self, username: &str) -> Result<(), Failure> {
+        let user = self.find(username).await?;
+        let revoke =
+            |store: Store, id| async move { store.revoke_tokens(id, Writer::Operator).await };
+        self.change(&user, Change::TokensRevoked, revoke).await?;
+        print(&format!("Every access token of user {} ({username:?}) is revoked.", user.id));
+        Ok(())
+    }
+
+    /// Asks first, unless `yes` or without a terminal.
+    pub(super) async fn delete(&self, username: &str, yes: bool) -> Result<(), Failure> {
+        let user = self.find(username).await?;
+        if !yes && io::stdin().is_terminal() && !is_confirmed(&user).await? {
+            return Err("nothing was deleted".into());
+        }
+        let delete = |store: Store, id| async move { store.delete(None, id).await };
+        self.change(&user, Change::UserDeleted, delete).await?;
+        print(&format!("User {} ({username:?}) is deleted.", user.id));
+        if username == ADMIN_USERNAME {
+            print("The next start creates the user admin again.");
+        }
+        Ok(())
+    }
 }
 
 async fn is_confirmed(user: &User) -> io::Result<bool> {

@@ -11,24 +11,37 @@ use tempfile::{SpooledTempFile, spooled_tempfile};
 /// More than this goes through a file without a name, in `TMPDIR`.
 const MAX_MEMORY: usize = 64 << 20;
 
-/// Prints all users by ascending id, a line for each.
-pub(super) async fn list(operator: &Operator) -> Result<(), Failure> {
-    print_header();
-    let mut last = Some(0);
-    while let Some(id) = last {
-        let users = operator.transfer.users_after(id).await?;
-        users.iter().for_each(print_user);
-        last = users.last().map(|found| found.user.id);
+impl Operator {
+    /// Prints all users by ascending id, a line for each.
+    pub(super) async fn list(&self) -> Result<(), Failure> {
+        print_header();
+        let mut last = Some(0);
+        while let Some(id) = last {
+            let users = self.transfer.users_after(id).await?;
+            users.iter().for_each(print_user);
+            last = users.last().map(|found| found.user.id);
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Prints one user.
-pub(super) async fn show(operator: &Operator, username: &str) -> Result<(), Failure> {
-    let found = operator.credentials(username).await?;
-    print_header();
-    print_user(&found);
-    Ok(())
+    /// Prints one user.
+    pub(super) async fn show(&self, username: &str) -> Result<(), Failure> {
+        let found = self.credentials(username).await?;
+        print_header();
+        print_user(&found);
+        Ok(())
+    }
+
+    /// Writes all users by ascending id, as they are at one moment. Reads them before it writes the first:
+    /// a pipe that is not read would keep the transaction open, and with it old rows and the log of SQLite.
+    pub(super) async fn export(&self) -> Result<(), Failure> {
+        let (count, mut users) = read(&self.transfer).await?;
+        self.store.close().await;
+        audit_line!("users_exported", count, by = "operator");
+        users.rewind()?;
+        io::copy(&mut users, &mut io::stdout())?;
+        Ok(())
+    }
 }
 
 fn print_header() {
@@ -46,17 +59,6 @@ fn print_user(Credentials { user, password_hash }: &Credentials) {
 
 fn line(id: &str, role: &str, state: &str, username: &str) -> String {
     format!("{id:>8}  {role:<6}  {state:<8}  {username}")
-}
-
-/// Writes all users by ascending id, as they are at one moment. Reads them before it writes the first:
-/// a pipe that is not read would keep the transaction open, and with it old rows and the log of SQLite.
-pub(super) async fn export(operator: &Operator) -> Result<(), Failure> {
-    let (count, mut users) = read(&operator.transfer).await?;
-    operator.store.close().await;
-    audit_line!("users_exported", count, by = "operator");
-    users.rewind()?;
-    io::copy(&mut users, &mut io::stdout())?;
-    Ok(())
 }
 
 async fn read(transfer: &Transfer) -> Result<(u64, SpooledTempFile), Failure> {

@@ -26,11 +26,11 @@ const ARGON2: [(u64, u64); 5] = [(47_104, 1), (19_456, 2), (12_288, 3), (9_216, 
 const SCRYPT: [(u64, u64); 5] = [(131_072, 1), (65_536, 2), (32_768, 3), (16_384, 5), (8_192, 10)];
 
 /// The cost of a check.
-pub(super) struct Cost {
+pub(in crate::password) struct Cost {
     /// As iterations of bcrypt, at least 1.
-    pub(super) work: u64,
+    pub(in crate::password) work: u64,
     /// Of OWASP's minimum.
-    pub(super) percent: u64,
+    pub(in crate::password) percent: u64,
 }
 
 pub(super) fn argon2(hash: &PasswordHash) -> Result<Cost, HashRejection> {
