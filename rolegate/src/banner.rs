@@ -1,10 +1,10 @@
 //! What rolegate prints at the start besides the addresses.
 
-use crate::container::Container;
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl};
 use std::{
     env::current_exe,
     fmt::Write as _,
+    fs,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, absolute},
 };
@@ -111,6 +111,53 @@ fn quote(path: &Path) -> String {
         path
     } else {
         format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}
+
+/// The length of the id that Docker and Podman make the name of a host, in hexadecimal digits.
+const ID_LENGTH: usize = 12;
+
+/// A container of Docker or Podman without a shell, such as that of the image: its log is read
+/// outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Container {
+    engine: &'static str,
+    /// `CONTAINER` if its host has another name.
+    id: String,
+}
+
+impl Container {
+    /// The container of this process, if it is in one that has no shell.
+    pub(crate) fn current() -> Option<Self> {
+        Self::of(Path::new("/"))
+    }
+
+    /// `root`: where the files of the container are.
+    fn of(root: &Path) -> Option<Self> {
+        let engine = if root.join(".dockerenv").exists() {
+            "docker"
+        } else if root.join("run/.containerenv").exists() {
+            "podman"
+        } else {
+            return None;
+        };
+        if root.join("bin/sh").exists() {
+            return None;
+        }
+        let name = fs::read_to_string(root.join("etc/hostname")).unwrap_or_default();
+        let name = name.trim();
+        let is_id = name.len() == ID_LENGTH && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        Some(Self { engine, id: if is_id { name } else { "CONTAINER" }.to_owned() })
+    }
+
+    /// A command for outside that prints this file, by its absolute path.
+    pub(crate) fn print_file(&self, path: &str) -> String {
+        format!("{} cp {}:{path} - | tar -xO", self.engine, self.id)
+    }
+
+    /// A command for outside that runs this one on a terminal.
+    pub(crate) fn run(&self, command: &str) -> String {
+        format!("{} exec -it {} {command}", self.engine, self.id)
     }
 }
 

@@ -5,11 +5,10 @@
 //! - `data_dir`: the folder of generated secrets and embedded databases.
 //! - `databases`: the databases of users and posts.
 //! - `in_memory`: connections between the parts, with the same gRPC clients and no socket.
-//! - `banner`: the text printed at the start; `container`: what of it works outside.
+//! - `banner`: the text printed at the start, also in a container.
 
 mod banner;
 mod commands;
-mod container;
 mod data_dir;
 mod databases;
 mod in_memory;

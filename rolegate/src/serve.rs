@@ -1,8 +1,7 @@
 //! Opens, connects and serves the gateway, auth-service and posts-service.
 
 use crate::{
-    banner::{self, AdminPasswordHint},
-    container::Container,
+    banner::{self, AdminPasswordHint, Container},
     data_dir::{self, DataDir},
     databases::Databases,
     in_memory,
@@ -139,13 +138,8 @@ async fn bind(
     ListenAddress(address): ListenAddress,
     tls: Option<&ServerTls>,
 ) -> Result<Option<Listener>, SettingError> {
-    match address {
-        Some(address) => {
-            let listener = rolegate_grpc_server::bind(variable, address).await?;
-            Ok(Some(listener.with_tls(tls.cloned())))
-        }
-        None => Ok(None),
-    }
+    let Some(address) = address else { return Ok(None) };
+    Ok(Some(rolegate_grpc_server::bind(variable, address).await?.with_tls(tls.cloned())))
 }
 
 /// The signing secret and the admin's password are generated into `data_dir` if they are not set.

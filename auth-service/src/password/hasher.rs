@@ -142,12 +142,10 @@ impl Hasher {
             return self.verify_foreign(password, foreign, origin).await;
         }
         let password = password.and_then(PresentedPassword::valid);
-        let peppered = match (hash, password) {
-            (Some(hash), Some(password)) => self.peppers.for_stored(hash, password).map(Some),
-            _ => Ok(None),
-        };
+        let peppered = hash.zip(password);
+        let peppered = peppered.map(|(hash, password)| self.peppers.for_stored(hash, password));
         // The same work as for an unknown name, which must not be told apart.
-        let (peppered, unknown) = match peppered {
+        let (peppered, unknown) = match peppered.transpose() {
             Ok(peppered) => (peppered, None),
             Err(unknown) => (None, Some(unknown)),
         };

@@ -7,14 +7,12 @@
 //! - [`tls_problem`]: why TLS failed.
 //! - `reloadable`: both sides reload their files at run time. Open connections keep what they have.
 
-mod client;
 mod files;
 mod protocol;
 mod reloadable;
-mod server;
+mod tls;
 
-pub use client::ClientTls;
 pub use files::{FileError, Identity, explain, read_file};
 pub use protocol::{HTTP_1, HTTP_2, tls_problem};
-pub use server::ServerTls;
+pub use tls::{ClientTls, ServerTls};
 pub use tokio_rustls::server::TlsStream;

@@ -1,7 +1,6 @@
-use super::{AdminPasswordHint, quote, reachable, reset_password, text};
-use crate::container::Container;
+use super::{AdminPasswordHint, Container, quote, reachable, reset_password, text};
 use rolegate_sql_store::DatabaseUrl;
-use std::path::Path;
+use std::{fs, path::Path};
 
 fn banner(hint: &AdminPasswordHint) -> String {
     let address = "127.0.0.1:1".parse().ok();
@@ -31,7 +30,8 @@ fn commands_name_an_address_that_clients_can_connect_to() {
 #[test]
 fn commands_of_a_container_work_outside() {
     let address = "0.0.0.0:8000".parse().ok();
-    let (container, path) = (Container::example(), Path::new("/data/my password"));
+    let example = Container { engine: "docker", id: "0123456789ab".to_owned() };
+    let (container, path) = (example, Path::new("/data/my password"));
     let reset = "/rolegate user reset-password admin";
     let text = |hint| text(address, None, hint, reset, Some(&container));
     let unknown = text(&AdminPasswordHint::Unknown);
@@ -75,4 +75,27 @@ fn the_command_that_sets_a_password_names_the_database_unless_its_url_is_a_secre
     assert_eq!(other, "reset-password admin --database-url sqlite:///a/users.db");
     let server = command("postgres://rolegate:hunter2@db/users", false);
     assert_eq!(server, "reset-password admin");
+}
+
+#[test]
+fn a_file_is_printed_by_the_engine_and_the_id_of_the_container() {
+    let root = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = root.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("created");
+        fs::write(path, text).expect("written");
+    };
+    let command = || Container::of(root.path()).map(|found| found.print_file("/data/x"));
+    write("etc/hostname", "0123456789ab\n");
+    assert_eq!(command(), None, "a machine");
+    write("run/.containerenv", "");
+    assert_eq!(command().as_deref(), Some("podman cp 0123456789ab:/data/x - | tar -xO"));
+    write(".dockerenv", "");
+    assert_eq!(command().as_deref(), Some("docker cp 0123456789ab:/data/x - | tar -xO"));
+    for name in ["web-1\n", "0123456789ab.example\n", "", "$(reboot)abc\n"] {
+        write("etc/hostname", name);
+        assert_eq!(command().as_deref(), Some("docker cp CONTAINER:/data/x - | tar -xO"));
+    }
+    write("bin/sh", "");
+    assert_eq!(command(), None, "a container in which people work");
 }

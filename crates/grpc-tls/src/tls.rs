@@ -1,0 +1,149 @@
+//! The client side and the server side.
+
+use crate::{
+    files::{FileError, Identity, IdentityFiles, PemFile},
+    protocol::{HTTP_2, VERSIONS, provider},
+    reloadable::Reloadable,
+};
+use std::{fmt::Write as _, io, path::PathBuf, sync::Arc};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::{
+    TlsAcceptor, TlsConnector,
+    client::TlsStream,
+    rustls::{
+        self, ClientConfig, ServerConfig, client::Resumption, pki_types::ServerName,
+        server::WebPkiClientVerifier,
+    },
+};
+
+/// Opens TLS connections.
+pub type ClientTls = Reloadable<ClientConfig>;
+
+impl ClientTls {
+    /// Trusts the CAs of this PEM file and presents `identity` to servers that ask for one.
+    pub fn load(ca_bundle: PathBuf, identity: Option<Identity>) -> Result<Self, FileError> {
+        Self::load_settings("", ca_bundle, identity)
+    }
+
+    /// The same, of the settings `PREFIX_CA_FILE`, `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE`, which
+    /// log lines name.
+    pub fn load_settings(
+        prefix: &str,
+        ca_bundle: PathBuf,
+        identity: Option<Identity>,
+    ) -> Result<Self, FileError> {
+        let ca_bundle = PemFile::new(prefix, "CA_FILE", ca_bundle);
+        let identity = identity.map(|identity| IdentityFiles::new(prefix, identity));
+        let mut source = ca_bundle.to_string();
+        if let Some(IdentityFiles { certificate, key }) = &identity {
+            let _ = write!(source, " {certificate} {key}");
+        }
+        Self::new(source, move || client_config(&ca_bundle, identity.as_ref()))
+    }
+
+    /// Performs the handshake. The certificate of the server must be for `host`: a DNS name, or an IP
+    /// address without brackets.
+    pub async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        host: &str,
+        stream: S,
+    ) -> io::Result<TlsStream<S>> {
+        let host = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
+        let stream = TlsConnector::from(self.current()).connect(host, stream).await?;
+        if stream.get_ref().1.alpn_protocol() != Some(HTTP_2) {
+            let problem = "the server does not speak HTTP/2";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+        }
+        Ok(stream)
+    }
+}
+
+fn client_config(
+    ca_bundle: &PemFile,
+    identity: Option<&IdentityFiles>,
+) -> Result<ClientConfig, FileError> {
+    let trusted = ca_bundle.authorities()?;
+    let builder = ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(VERSIONS)
+        .map_err(|error| ca_bundle.error(&format!("cannot be used: {error}")))?
+        .with_root_certificates(trusted);
+    let mut config = match identity {
+        Some(identity) => {
+            let (chain, key) = identity.read()?;
+            builder.with_client_auth_cert(chain, key).map_err(|error| identity.unusable(&error))?
+        }
+        None => builder.with_no_client_auth(),
+    };
+    config.alpn_protocols = vec![HTTP_2.to_vec()];
+    config.resumption = Resumption::disabled();
+    Ok(config)
+}
+
+/// Accepts TLS connections.
+pub type ServerTls = Reloadable<ServerConfig>;
+
+impl ServerTls {
+    /// Loads the files that `PREFIX_CERT_FILE`, `PREFIX_KEY_FILE` and `PREFIX_CLIENT_CA_FILE` name, for a
+    /// listener that speaks only the protocol `alpn`. With a client CA, every client must present a
+    /// certificate of one of the CAs in it. `None` if none is set; an incomplete set is an error, because
+    /// without it the listener would serve plain text.
+    pub fn load(
+        prefix: &str,
+        certificate: Option<PathBuf>,
+        key: Option<PathBuf>,
+        client_ca: Option<PathBuf>,
+        alpn: &'static [u8],
+    ) -> Result<Option<Self>, FileError> {
+        let missing = |name: &str, because: &str| {
+            let problem = format!("is required, because {prefix}_{because}_FILE is set");
+            Err(FileError { setting: format!("{prefix}_{name}_FILE"), problem })
+        };
+        let identity = match (certificate, key) {
+            (Some(certificate), Some(key)) => Identity { certificate, key },
+            (Some(_), None) => return missing("KEY", "CERT"),
+            (None, Some(_)) => return missing("CERT", "KEY"),
+            (None, None) if client_ca.is_some() => return missing("CERT", "CLIENT_CA"),
+            (None, None) => return Ok(None),
+        };
+        let identity = IdentityFiles::new(prefix, identity);
+        let ca = client_ca.map(|path| PemFile::new(prefix, "CLIENT_CA_FILE", path));
+        let mut source = format!("{} {}", identity.certificate, identity.key);
+        if let Some(ca) = &ca {
+            let _ = write!(source, " {ca}");
+        }
+        Self::new(source, move || server_config(&identity, ca.as_ref(), alpn)).map(Some)
+    }
+
+    /// The acceptor for the next connection.
+    #[must_use]
+    pub fn acceptor(&self) -> TlsAcceptor {
+        self.current().into()
+    }
+}
+
+fn server_config(
+    identity: &IdentityFiles,
+    client_ca: Option<&PemFile>,
+    alpn: &'static [u8],
+) -> Result<ServerConfig, FileError> {
+    let (chain, key) = identity.read()?;
+    let unusable = |error: rustls::Error| identity.unusable(&error);
+    let builder = ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(VERSIONS)
+        .map_err(unusable)?;
+    let builder = match client_ca {
+        Some(ca) => {
+            let trusted = Arc::new(ca.authorities()?);
+            let verifier = WebPkiClientVerifier::builder_with_provider(trusted, provider())
+                .build()
+                .map_err(|error| ca.error(&format!("cannot be used: {error}")))?;
+            builder.with_client_cert_verifier(verifier)
+        }
+        None => builder.with_no_client_auth(),
+    };
+    let mut config = builder.with_single_cert(chain, key).map_err(unusable)?;
+    config.alpn_protocols = vec![alpn.to_vec()];
+    // A resumed session would not verify the client certificate again.
+    config.send_tls13_tickets = 0;
+    Ok(config)
+}
