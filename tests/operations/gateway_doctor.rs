@@ -23,6 +23,9 @@ fn settings(app: &TestApp) -> BTreeMap<String, String> {
 
 async fn doctor_reaches_both_services(setup: TestSetup) {
     let app = setup.start().await;
+    for process in app.processes() {
+        process.wait_for_readiness(200).await;
+    }
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = settings(&app);
     let exit = doctor(&settings, folder.path()).await;

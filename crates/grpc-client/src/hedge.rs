@@ -76,14 +76,9 @@ pub(crate) async fn first_success<R>(
     other: impl Future<Output = Result<R, Status>>,
 ) -> Result<R, Status> {
     let mut other = pin!(other);
-    let (is_one, result) = select! {
-        result = &mut one => (true, result),
-        result = &mut other => (false, result),
-    };
-    match (result, is_one) {
-        (Ok(response), _) => Ok(response),
-        (Err(_), true) => other.await,
-        (Err(_), false) => one.await,
+    select! {
+        first = &mut one => if first.is_ok() { first } else { other.await },
+        first = &mut other => if first.is_ok() { first } else { one.await },
     }
 }
 

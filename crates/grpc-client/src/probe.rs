@@ -9,7 +9,7 @@ use rolegate_grpc_tls::tls_problem;
 use rolegate_program::doctor::Doctor;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{io::AsyncReadExt as _, time::timeout};
-use tonic_health::ServingStatus;
+use tonic_health::pb::health_check_response::ServingStatus;
 
 /// A name server that does not answer is a finding.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -59,7 +59,7 @@ async fn ask_health<D: Discover>(
     let monitor = Monitor::new(service, replica, target, &Arc::default());
     let error = match timeout(HEALTH_TIMEOUT, monitor.connect()).await {
         Ok(Ok((_connection, (status, _)))) => {
-            return Ok(status.status == ServingStatus::Serving as i32);
+            return Ok(status.status() == ServingStatus::Serving);
         }
         Ok(Err(error)) => error,
         Err(_elapsed) => ConnectError::Stream(io::ErrorKind::TimedOut.into()),
