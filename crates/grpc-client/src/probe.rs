@@ -13,6 +13,8 @@ use tonic_health::pb::health_check_response::ServingStatus;
 
 /// A name server that does not answer is a finding.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Connections that break, such as those to a replica that restarts.
+const ATTEMPTS: u32 = 3;
 
 /// Resolves `url`, connects to each replica and asks for its health. One line for each.
 pub(crate) async fn probe(
@@ -57,15 +59,21 @@ async fn ask_health<D: Discover>(
     target: &Arc<D>,
 ) -> Result<bool, String> {
     let monitor = Monitor::new(service, replica, target, &Arc::default());
-    let error = match timeout(HEALTH_TIMEOUT, monitor.connect()).await {
-        Ok(Ok((_connection, (status, _)))) => {
-            return Ok(status.status() == ServingStatus::Serving);
-        }
-        Ok(Err(error)) => error,
-        Err(_elapsed) => ConnectError::Stream(io::ErrorKind::TimedOut.into()),
-    };
     let is_encrypted = monitor.is_encrypted();
-    if !is_encrypted || matches!(error, ConnectError::Stream(_)) {
+    let mut attempts = ATTEMPTS;
+    let error = loop {
+        attempts -= 1;
+        match timeout(HEALTH_TIMEOUT, monitor.connect()).await {
+            Ok(Ok((_connection, (status, _)))) => {
+                return Ok(status.status == ServingStatus::Serving as i32);
+            }
+            Ok(Err(error @ ConnectError::Stream(_))) => return Err(error.describe(is_encrypted)),
+            Ok(Err(error)) if attempts == 0 => break error,
+            Ok(Err(_)) => {}
+            Err(_elapsed) => return Err(io::ErrorKind::TimedOut.to_string()),
+        }
+    };
+    if !is_encrypted {
         return Err(error.describe(is_encrypted));
     }
     // A server refuses a certificate after the handshake of its client. Where a write fails before the

@@ -133,8 +133,9 @@ impl Reader {
                 }
             }
             self.number += 1;
-            // The rest of a long line may be a user.
-            let is_blank = self.line.len() <= MAX_LINE_BYTES && self.line.trim_ascii().is_empty();
+            // The rest of a line that is too long may be a user.
+            let is_whole = self.line.len() <= MAX_LINE_BYTES || self.line.ends_with(b"\n");
+            let is_blank = is_whole && self.line.trim_ascii().is_empty();
             if self.line.is_empty() || !is_blank {
                 return Ok(!self.line.is_empty());
             }
@@ -176,8 +177,8 @@ mod tests {
     #[tokio::test]
     async fn lines_are_numbered_and_a_pipe_is_read_twice() {
         let long = "x".repeat(MAX_LINE_BYTES * 40);
-        let (most, spaces) = ("y".repeat(MAX_LINE_BYTES - 1), " ".repeat(MAX_LINE_BYTES * 2));
-        let input = format!("a\r\n\n{long}\nb\n{most}\n  \n{spaces}c\nend");
+        let (most, spaces) = ("y".repeat(MAX_LINE_BYTES - 1), " ".repeat(MAX_LINE_BYTES));
+        let input = format!("a\r\n\n{long}\nb\n{most}\n{spaces}\n{spaces}c\nend");
         let (pipe, mut writer) = std::io::pipe().expect("a pipe");
         let writing = tokio::task::spawn_blocking(move || writer.write_all(input.as_bytes()));
         let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
