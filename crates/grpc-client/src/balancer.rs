@@ -12,8 +12,8 @@ use crate::{
     discovery::{Discover, DnsTarget, InvalidAddress, ServiceInfo, Single},
     dns_watcher,
     hedge::{HedgePolicy, MAX_DELAY, ReadOnly, first_success},
-    replica::{Calls, HEALTH_TIMEOUT},
-    replica_set::{Available, Replica, ReplicaSet},
+    replica::HEALTH_TIMEOUT,
+    replica_set::{Available, Calls, Replica, ReplicaSet},
 };
 use http::{Request, Response, Uri};
 use http_body_util::{BodyExt as _, Full};

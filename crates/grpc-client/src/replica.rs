@@ -4,14 +4,13 @@ use crate::{
     cause::{self, ConnectError},
     connection::open,
     discovery::{Discover, ServiceInfo},
-    replica_set::ReplicaSet,
+    replica_set::{Calls, ReplicaSet, ReplicaState},
 };
 use http::{Request, uri::Scheme};
 use hyper::client::conn::http2::SendRequest;
 use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     select,
-    sync::Notify,
     time::{Instant, sleep, timeout},
 };
 use tonic::{Status, Streaming, body::Body};
@@ -35,27 +34,6 @@ const FAILURE_TIMEOUT: Duration = Duration::from_millis(100);
 /// A replica that refuses connections is logged only after this time: programs start together, and some
 /// end at once with a line about a setting.
 const START_PATIENCE: Duration = Duration::from_secs(5);
-
-/// The calls to a replica; each holds a clone.
-#[derive(Debug, Default)]
-pub(crate) struct Calls {
-    /// Notified when one was not answered in time.
-    pub(crate) missed: Notify,
-    /// Notified when one takes long that may have to: a password waits its turn for seconds.
-    pub(crate) slow: Notify,
-}
-
-/// The state of a replica.
-#[derive(Clone, Debug)]
-pub(crate) enum ReplicaState {
-    /// Not reachable.
-    Down,
-    /// Connected. A replica that is not serving (it starts, stops, or lost its database) is the
-    /// second choice.
-    Up { connection: SendRequest<Body>, serving: bool },
-    /// Connected, but it missed a call and has reported no health since: the last choice.
-    Unresponsive { connection: SendRequest<Body> },
-}
 
 /// Keeps a replica connected and follows its health.
 pub(crate) struct Monitor<D> {

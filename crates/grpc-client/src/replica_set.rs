@@ -1,14 +1,32 @@
 //! The known replicas, and which of them may be called.
 
-use crate::{
-    affinity::Affinity,
-    replica::{Calls, ReplicaState},
-};
+use crate::affinity::Affinity;
 use hyper::client::conn::http2::SendRequest;
 use parking_lot::Mutex;
 use std::{collections::HashMap, net::SocketAddr, sync::Arc};
 use tokio::sync::{Notify, watch};
 use tonic::body::Body;
+
+/// The calls to a replica; each holds a clone.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    /// Notified when one was not answered in time.
+    pub(crate) missed: Notify,
+    /// Notified when one takes long that may have to: a password waits its turn for seconds.
+    pub(crate) slow: Notify,
+}
+
+/// The state of a replica.
+#[derive(Clone, Debug)]
+pub(crate) enum ReplicaState {
+    /// Not reachable.
+    Down,
+    /// Connected. A replica that is not serving (it starts, stops, or lost its database) is the
+    /// second choice.
+    Up { connection: SendRequest<Body>, serving: bool },
+    /// Connected, but it missed a call and has reported no health since: the last choice.
+    Unresponsive { connection: SendRequest<Body> },
+}
 
 /// A replica that may be called.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! happens to the clock of the system. `latest` is a time that the clock has not passed: after another
 //! boot it begins there, or at the time of the system if that is later.
 
-use super::pools::Pools;
+use super::pools::{Clock, Pools};
 use crate::{
     StoreError,
     uptime::{unix_millis, uptime},
@@ -12,10 +12,7 @@ use crate::{
 use sqlx::SqliteConnection;
 use std::{
     fs,
-    sync::{
-        LazyLock,
-        atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
-    },
+    sync::{LazyLock, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
@@ -36,14 +33,6 @@ static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     cfg!(target_os = "linux").then(|| id.trim().to_owned())
 });
-
-/// What this process knows of the row of the clock.
-#[derive(Debug, Default)]
-pub(super) struct Clock {
-    pub(super) zero: AtomicI64,
-    pub(super) latest: AtomicI64,
-    pub(super) is_writing: AtomicBool,
-}
 
 impl Pools {
     /// The time in Unix seconds. Fails if the clock was not started.

@@ -1,6 +1,6 @@
 //! The connections of an open file: transactions, reads, and a probe while writes fail.
 
-use super::{clock::Clock, file::OpenFiles};
+use super::file::OpenFiles;
 use crate::{
     PoolStats, QueryFuture, STATEMENT_TIMEOUT, Statement, StoreError, StoreStatus, TableRow,
     span::traced,
@@ -10,7 +10,10 @@ use crate::{
 use sqlx::{AssertSqlSafe, SqliteConnection, SqlitePool};
 use std::{
     future::pending,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicI64},
+    },
     time::Duration,
 };
 use tokio::time::Instant;
@@ -21,6 +24,14 @@ pub(crate) const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 
 /// Writes are accepted again at most this long after the cause has ended.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// What this process knows of the row of the clock.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    pub(super) zero: AtomicI64,
+    pub(super) latest: AtomicI64,
+    pub(super) is_writing: AtomicBool,
+}
 
 /// An open file. Processes of one machine may share it.
 #[derive(Clone, Debug)]

@@ -10,8 +10,8 @@ use crate::{
     balancer::BalancedChannel,
     connection::open,
     hedge::MAX_DELAY,
-    replica::{PROBE_TIMEOUT, ReplicaState},
-    replica_set::ReplicaSet,
+    replica::PROBE_TIMEOUT,
+    replica_set::{ReplicaSet, ReplicaState},
 };
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::time::sleep;

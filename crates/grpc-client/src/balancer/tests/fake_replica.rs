@@ -1,6 +1,6 @@
 //! Replicas with the health service only, in memory.
 
-use crate::{connection::open, replica::ReplicaState};
+use crate::{connection::open, replica_set::ReplicaState};
 use rolegate_proto::SERVICE_NAME;
 use std::{io, pin::pin};
 use tokio::{

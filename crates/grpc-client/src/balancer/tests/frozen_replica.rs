@@ -9,8 +9,8 @@ use crate::{
     connection::Stream,
     discovery::Single,
     hedge::{MAX_DELAY, ReadOnly},
-    replica::{Monitor, PROBE_TIMEOUT, ReplicaState},
-    replica_set::ReplicaSet,
+    replica::{Monitor, PROBE_TIMEOUT},
+    replica_set::{ReplicaSet, ReplicaState},
 };
 use rolegate_proto::auth_v1::{
     AuthorizeRequest, LoginRequest, auth_service_client::AuthServiceClient,
