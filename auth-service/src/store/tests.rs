@@ -3,6 +3,7 @@
 mod admins;
 mod api_keys;
 mod memory;
+mod passwords;
 mod revoked_tokens;
 
 pub(crate) use memory::MemoryStore;
@@ -20,14 +21,18 @@ use api_keys::{
     keys_are_of_users_who_exist_and_are_not_disabled,
 };
 
+use passwords::{
+    replace_password_compares_the_old_hash, set_password_advances_tokens_not_before,
+    set_password_requires_what_its_writer_saw,
+};
+
 use revoked_tokens::{
     a_time_after_every_token_stays_and_an_operator_lowers_it_and_marks_tokens,
-    assert_revoked_since, every_read_has_the_time_also_of_nothing,
-    of_many_logouts_by_one_token_the_first_ends_it,
+    every_read_has_the_time_also_of_nothing, of_many_logouts_by_one_token_the_first_ends_it,
     revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user,
 };
 
-use super::{NewUser, UserFilter, UserStore, WriteError, Writer, open};
+use super::{NewUser, UserFilter, UserStore, WriteError, open};
 use crate::user::User;
 use rolegate_proto::Role;
 use secrecy::ExposeSecret;
@@ -197,61 +202,6 @@ async fn one_of_two_admins_deletes_the_other(store: &dyn UserStore) {
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
     let late = results.iter().filter(|result| matches!(result, Err(WriteError::ActorNotFound)));
     assert_eq!(late.count(), 1, "{results:?}");
-}
-
-async fn set_password_requires_what_its_writer_saw(store: &dyn UserStore) {
-    let admin = insert(store, "admin", Role::Admin).await;
-    let ann = insert(store, "ann", Role::Author).await;
-    let set = async |id, writer| store.set_password(id, "new".into(), writer).await;
-    for (id, writer) in [
-        // Not an admin, no such actor, changed since.
-        (ann.id, Writer::Admin(ann.id)),
-        (ann.id, Writer::Admin(999)),
-        (ann.id, Writer::Owner { seen: 1 }),
-        (999, Writer::Admin(admin.id)),
-        (999, Writer::Operator),
-    ] {
-        assert_not_found(set(id, writer).await);
-    }
-    assert_eq!(hash(store, "ann").await, "hash");
-    let mut last = 0;
-    for by_owner in [true, false, false] {
-        let owner = Writer::Owner { seen: last };
-        let writer = if by_owner { owner } else { Writer::Admin(admin.id) };
-        let changed = set(ann.id, writer).await.expect("allowed");
-        let tokens_not_before = changed.tokens_not_before;
-        assert!(tokens_not_before > last);
-        last = tokens_not_before;
-        assert_eq!(changed, User { tokens_not_before, ..ann.clone() }, "{writer:?}");
-        assert_eq!(get(store, ann.id).await, Some(changed));
-    }
-    assert_eq!(hash(store, "ann").await, "new");
-    assert_eq!(hash(store, "admin").await, "hash");
-}
-
-async fn set_password_advances_tokens_not_before(store: &dyn UserStore) {
-    let ann = insert(store, "ann", Role::User).await;
-    let began = store.users_by_id(&[]).await.expect("read").at;
-    let set = async || {
-        let set = store.set_password(ann.id, "new".into(), Writer::Operator).await;
-        set.expect("set")
-    };
-    let first = set().await;
-    assert_revoked_since(store, began, &first).await;
-    assert!(set().await.tokens_not_before > first.tokens_not_before);
-}
-
-async fn replace_password_compares_the_old_hash(store: &dyn UserStore) {
-    let ann = insert(store, "ann", Role::User).await;
-    let replace = async |id, old: &str| {
-        store.replace_password(id, &old.into(), "rehashed".into()).await.expect("an answer")
-    };
-    assert!(!replace(ann.id, "other").await);
-    assert!(!replace(999, "hash").await);
-    assert!(replace(ann.id, "hash").await);
-    assert!(!replace(ann.id, "hash").await);
-    assert_eq!(hash(store, "ann").await, "rehashed");
-    assert_eq!(get(store, ann.id).await, Some(ann), "the password is the same: tokens stay valid");
 }
 
 async fn names(store: &dyn UserStore, filter: &UserFilter) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! Writes on behalf of admins, and the last admin.
 
-use super::{assert_not_found, assert_revoked_since, get, insert};
+use super::{assert_not_found, get, insert, revoked_tokens::assert_revoked_since};
 use crate::{
     store::{NewUser, UserStore, WriteError, Writer},
     user::User,
