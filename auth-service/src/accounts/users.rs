@@ -64,7 +64,7 @@ impl Accounts {
     pub async fn usernames(
         &self,
         actor: Option<&str>,
-        ids: Vec<i64>,
+        mut ids: Vec<i64>,
     ) -> Result<Vec<User>, AccountError> {
         if let Some(actor) = actor {
             self.authorize(actor, &Requirement::AnyAuthenticated).await?;
@@ -72,14 +72,18 @@ impl Accounts {
         if ids.len() > MAX_USERNAME_BATCH {
             return Err(AccountError::request("ids must be at most 256"));
         }
-        // A single lookup shares its statement with others.
-        if let [id] = ids[..] {
-            return Ok(self.reads.users.get(id).await?.value.into_iter().collect());
+        ids.sort_unstable();
+        ids.dedup();
+        match ids[..] {
+            [] => Ok(Vec::new()),
+            // A single lookup shares its statement with others.
+            [id] => Ok(self.reads.users.get(id).await?.value.into_iter().collect()),
+            _ => {
+                let mut users = self.store.users_by_id(&ids).await?.value;
+                users.sort_unstable_by_key(|user| user.id);
+                Ok(users)
+            }
         }
-        let users = self.reads.users.get_all(ids).await?.value.into_values();
-        let mut users = users.collect::<Result<Vec<_>, _>>()?;
-        users.sort_unstable_by_key(|user| user.id);
-        Ok(users)
     }
 }
 
