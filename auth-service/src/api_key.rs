@@ -92,7 +92,7 @@ impl KeyBearer {
     /// The user with the lower of the stored role and the key's.
     #[must_use]
     pub fn into_bounded_user(self) -> User {
-        let role = self.role.map_or(self.user.role, |bound| bound.min(self.user.role));
+        let role = self.role.map_or(self.user.role, |bound| bound.lower(self.user.role));
         User { role, ..self.user }
     }
 }

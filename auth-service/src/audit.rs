@@ -86,7 +86,7 @@ impl Write {
     /// Records the change of this user, who is given as changed.
     pub(crate) fn record_user(&self, user: &User) {
         let role = Some(user.role.as_str());
-        let roles = match self.change {
+        let roles = match &self.change {
             Change::Registered | Change::PasswordChanged | Change::PasswordSet => [None; 3],
             Change::RoleChanged { from } => [None, Some(from.as_str()), role],
             _ => [role, None, None],

@@ -45,6 +45,13 @@ impl AuthGrpc {
     }
 }
 
+/// The role of an optional field; `Some(None)` for a malformed one.
+fn optional_role(name: Option<String>, number: Option<i32>) -> Option<Option<Role>> {
+    let is_set = name.is_some() || number.is_some();
+    let role = || Role::from_message(&name.unwrap_or_default(), number.unwrap_or_default());
+    is_set.then(|| role().ok())
+}
+
 type RpcResult<M> = Result<Response<M>, Status>;
 
 #[tonic::async_trait]
@@ -74,7 +81,7 @@ impl AuthService for AuthGrpc {
         request: Request<wire::VerifyCredentialsRequest>,
     ) -> RpcResult<wire::VerifyCredentialsResponse> {
         let origin = origin_of(&request);
-        let wire::VerifyCredentialsRequest { username, password } = request.into_inner();
+        let wire::VerifyCredentialsRequest { username, password, .. } = request.into_inner();
         let outcome = self.accounts.verify_credentials(&username, password.into(), origin).await;
         metrics::login("basic", outcome.as_ref().err().map(AccountError::reason));
         Ok(Response::new(wire::VerifyCredentialsResponse { user: Some(outcome?.into()) }))
@@ -133,8 +140,8 @@ impl AuthService for AuthGrpc {
     ) -> RpcResult<wire::CreateUserResponse> {
         let origin = origin_of(&request);
         let (metadata, _, message) = request.into_parts();
-        let wire::CreateUserRequest { username, password, role } = message;
-        let role = role.map_or(Some(Role::User), |role| Role::try_from(role).ok());
+        let wire::CreateUserRequest { username, password, role, role_name } = message;
+        let role = optional_role(role_name, role).unwrap_or(Some(Role::USER));
         let (actor, password) = (actor::token(&metadata), password.into());
         let user = self.accounts.create_user(actor, &username, password, role, origin).await?;
         Ok(Response::new(wire::CreateUserResponse { user: Some(user.into()) }))
@@ -158,7 +165,7 @@ impl AuthService for AuthGrpc {
             size: message.page_size,
             after: message.after,
             username_prefix: message.username_prefix,
-            role: message.role.map(|role| Role::try_from(role).ok()),
+            role: optional_role(message.role_name, message.role),
         };
         let page = self.accounts.list_users(actor::token(&metadata), page).await?;
         let users = page.users.into_iter().map(Into::into).collect();
@@ -179,8 +186,9 @@ impl AuthService for AuthGrpc {
         &self,
         request: Request<wire::SetUserRoleRequest>,
     ) -> RpcResult<wire::SetUserRoleResponse> {
-        let wire::SetUserRoleRequest { user_id, role } = *request.get_ref();
-        let (actor, role) = (actor::token(request.metadata()), Role::try_from(role).ok());
+        let wire::SetUserRoleRequest { user_id, role, role_name } = request.get_ref();
+        let role = Role::from_message(role_name, *role).ok();
+        let (actor, user_id) = (actor::token(request.metadata()), *user_id);
         let user = self.accounts.set_user_role(actor, user_id, role).await?;
         Ok(Response::new(wire::SetUserRoleResponse { user: Some(user.into()) }))
     }
@@ -244,7 +252,7 @@ impl AuthService for AuthGrpc {
         let (metadata, _, message) = request.into_parts();
         let new = ApiKeyRequest {
             name: message.name,
-            role: message.role.map(|role| Role::try_from(role).ok()),
+            role: optional_role(message.role_name, message.role),
             expires_at: message.expires_at.map(|time| time.seconds),
         };
         let (key, api_key) = self.accounts.create_api_key(actor::token(&metadata), new).await?;
@@ -276,5 +284,40 @@ impl AuthService for AuthGrpc {
         let keys = self.accounts.delete_api_keys(actor, user_id, key_id).await?;
         let api_keys = keys.into_iter().map(Into::into).collect();
         Ok(Response::new(wire::DeleteApiKeysResponse { api_keys }))
+    }
+
+    async fn create_session(
+        &self,
+        _: Request<wire::CreateSessionRequest>,
+    ) -> RpcResult<wire::CreateSessionResponse> {
+        Err(Status::unimplemented("not yet"))
+    }
+
+    async fn list_sessions(
+        &self,
+        _: Request<wire::ListSessionsRequest>,
+    ) -> RpcResult<wire::ListSessionsResponse> {
+        Err(Status::unimplemented("not yet"))
+    }
+
+    async fn delete_sessions(
+        &self,
+        _: Request<wire::DeleteSessionsRequest>,
+    ) -> RpcResult<wire::DeleteSessionsResponse> {
+        Err(Status::unimplemented("not yet"))
+    }
+
+    async fn get_current_user(
+        &self,
+        _: Request<wire::GetCurrentUserRequest>,
+    ) -> RpcResult<wire::GetCurrentUserResponse> {
+        Err(Status::unimplemented("not yet"))
+    }
+
+    async fn list_roles(
+        &self,
+        _: Request<wire::ListRolesRequest>,
+    ) -> RpcResult<wire::ListRolesResponse> {
+        Err(Status::unimplemented("not yet"))
     }
 }

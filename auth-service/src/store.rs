@@ -192,7 +192,7 @@ fn require_admin(
     let row = |id| rows.iter().find(|user| user.id == id);
     if let Some(actor) = actor {
         let actor = row(actor).filter(|actor| !actor.disabled).ok_or(WriteError::ActorNotFound)?;
-        if actor.role != Role::Admin {
+        if actor.role != Role::ADMIN {
             return Err(WriteError::NotAdmin);
         }
     }

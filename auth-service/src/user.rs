@@ -35,7 +35,7 @@ pub struct User {
 impl User {
     /// Whether the user may act as an admin.
     pub(crate) fn is_active_admin(&self) -> bool {
-        self.role == Role::Admin && !self.disabled
+        self.role == Role::ADMIN && !self.disabled
     }
 }
 

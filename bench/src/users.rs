@@ -60,7 +60,7 @@ pub(crate) fn with_tokens() -> Result<Vec<LoadUser>, Failure> {
 
 fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
     // As in the SQL below.
-    let role = if id % 10 == 0 { Role::Author } else { Role::User };
+    let role = if id % 10 == 0 { Role::AUTHOR } else { Role::USER };
     let username = format!("load-user-{id}");
     let user = User {
         id,

@@ -41,8 +41,8 @@ fn routes(
     posts: Option<PostsClient>,
     memory: &MemoryBudgets,
 ) -> OpenApiRouter<GatewayState> {
-    let authors = Guard::any_of(auth, &[Role::Author, Role::Admin]);
-    let admins = Guard::any_of(auth, &[Role::Admin]);
+    let authors = Guard::any_of(auth, &[Role::AUTHOR, Role::ADMIN]);
+    let admins = Guard::any_of(auth, &[Role::ADMIN]);
     let all_keys = api_keys::of_any_user(routes!(api_keys::list_keys, api_keys::delete_keys));
     let one_key = api_keys::of_any_user(routes!(api_keys::get_key, api_keys::delete_key));
     let routes = OpenApiRouter::default()

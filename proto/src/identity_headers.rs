@@ -7,7 +7,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 pub const USER_ID: &str = "rolegate-user-id";
 /// The username, percent-encoded UTF-8 (RFC 3986, section 2.1).
 pub const USERNAME: &str = "rolegate-username";
-/// The stored role: `user`, `author` or `admin`.
+/// The name of the stored role.
 pub const ROLE: &str = "rolegate-role";
 
 /// Everything but the unreserved characters of RFC 3986, section 2.3.
@@ -33,7 +33,7 @@ mod tests {
         for (username, encoded) in
             [("ann-b.c_d~1", "ann-b.c_d~1"), ("j\u{f6}rg %,", "j%C3%B6rg%20%25%2C")]
         {
-            let headers = identity_headers(7, username, Role::Author);
+            let headers = identity_headers(7, username, Role::AUTHOR);
             let values = headers.map(|(_, value)| value);
             assert_eq!(values, ["7", encoded, "author"]);
         }

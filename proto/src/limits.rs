@@ -34,6 +34,12 @@ pub const MAX_TOKEN_LEN: usize = 4 * 1024;
 /// The start of every API key, which no access token has.
 pub const API_KEY_PREFIX: &str = "rgk_";
 
+/// The start of the token of every session.
+pub const SESSION_PREFIX: &str = "rgs_";
+
+/// Sessions of a user.
+pub const MAX_SESSIONS: usize = 100;
+
 /// API keys of a user.
 pub const MAX_API_KEYS: usize = 50;
 

@@ -55,16 +55,15 @@ reasons! {
     /// Unknown username or wrong password; which one is not disclosed.
     CredentialsInvalid = "CREDENTIALS_INVALID", Unauthenticated, 401,
         Some("Invalid username or password.");
-    /// The access token is malformed, forged, ended or expired, or the API key is not one.
+    /// The access token is malformed, forged, ended or expired, or the session or API key is not one.
     TokenInvalid = "TOKEN_INVALID", Unauthenticated, 401, Some("Invalid or expired token.");
     /// The access token is valid, but its user does not exist.
     TokenUserNotFound = "TOKEN_USER_NOT_FOUND", Unauthenticated, 401, Some("User not found.");
-    /// The user's stored role is not among the allowed ones, or an API key stands where only an access
-    /// token may.
+    /// The user's stored role is not among the allowed ones, or an API key stands where none may.
     RoleInsufficient = "ROLE_INSUFFICIENT", PermissionDenied, 403, Some("Insufficient privileges.");
     /// No user has this id.
     UserNotFound = "USER_NOT_FOUND", NotFound, 404, Some("User not found.");
-    /// The role is none of `user`, `author`, `admin`.
+    /// The service has no such role, or it may not be used here.
     RoleInvalid = "ROLE_INVALID", InvalidArgument, 400, Some("Invalid role.");
     /// The user is the actor, or the one named `admin`.
     UserNotDeletable = "USER_NOT_DELETABLE", FailedPrecondition, 400,
@@ -88,6 +87,10 @@ reasons! {
         Some("A user can have at most 50 API keys.");
     /// The user has no API key with this id.
     ApiKeyNotFound = "API_KEY_NOT_FOUND", NotFound, 404, Some("API key not found.");
+    /// A new session breaks a rule; the status message names the rule.
+    SessionInvalid = "SESSION_INVALID", InvalidArgument, 400, None;
+    /// The user has no session with this id.
+    SessionNotFound = "SESSION_NOT_FOUND", NotFound, 404, Some("Session not found.");
     /// The request is invalid: a bug of the calling program, and not an error of its client.
     RequestInvalid = "REQUEST_INVALID", InvalidArgument, 500, Some("Internal server error.");
     /// Registration is disabled.

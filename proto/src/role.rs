@@ -3,16 +3,14 @@
 use crate::auth_v1;
 use std::{fmt, str::FromStr};
 
-/// The role of a user. A greater one may do more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// Every registered user.
-    User = auth_v1::Role::User as isize,
-    /// May write posts.
-    Author = auth_v1::Role::Author as isize,
-    /// May manage users.
-    Admin = auth_v1::Role::Admin as isize,
-}
+/// Bytes of a name.
+const MAX_LENGTH: usize = 32;
+
+/// The name of a role: `[a-z][a-z0-9_-]{0,31}`. Three always exist; auth-service knows which others do.
+///
+/// Roles are a set: none includes another, except that `user` is below all roles and `admin` above.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Role([u8; MAX_LENGTH]);
 
 /// The text or number names no role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,28 +18,91 @@ pub enum Role {
 pub struct UnknownRole;
 
 impl Role {
-    /// Every role.
-    pub const ALL: [Self; 3] = [Self::User, Self::Author, Self::Admin];
+    /// Every registered user.
+    pub const USER: Self = Self::of(b"user");
+    /// May write posts.
+    pub const AUTHOR: Self = Self::of(b"author");
+    /// May manage users.
+    pub const ADMIN: Self = Self::of(b"admin");
 
-    /// The name in JSON, in the `role` claim and in the database: `user`, `author` or `admin`.
+    /// The roles that always exist.
+    pub const BUILT_IN: [Self; 3] = [Self::USER, Self::AUTHOR, Self::ADMIN];
+
+    /// A name that is known to be well-formed, padded with NUL.
+    const fn of(name: &[u8]) -> Self {
+        let mut padded = [0; MAX_LENGTH];
+        let (start, _) = padded.split_at_mut(name.len());
+        start.copy_from_slice(name);
+        Self(padded)
+    }
+
+    /// The name, as in JSON, in the `role` claim and in the database.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Author => "author",
-            Self::Admin => "admin",
+    pub fn as_str(&self) -> &str {
+        let length = self.0.iter().position(|&byte| byte == 0).unwrap_or(MAX_LENGTH);
+        // Never invalid: the name is ASCII.
+        str::from_utf8(&self.0[..length]).unwrap_or_default()
+    }
+
+    /// Parses names separated by commas, such as `author,admin`: at least one, each well-formed.
+    pub fn parse_list(names: &str) -> Result<Vec<Self>, UnknownRole> {
+        names.split(',').map(str::parse).collect()
+    }
+
+    /// What both roles grant: the lower one, or `user` of two that have no order.
+    #[must_use]
+    pub fn lower(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::ADMIN, lower) | (lower, Self::ADMIN) => lower,
+            (one, same) if one == same => one,
+            _ => Self::USER,
         }
     }
 
-    /// Parses names separated by commas, such as `author,admin`: at least one, each known.
-    pub fn parse_list(names: &str) -> Result<Vec<Self>, UnknownRole> {
-        names.split(',').map(str::parse).collect()
+    /// The role of a message: its name, or in a message of the version before its number.
+    pub fn from_message(name: &str, number: i32) -> Result<Self, UnknownRole> {
+        if !name.is_empty() {
+            return name.parse();
+        }
+        match auth_v1::Role::try_from(number) {
+            Ok(auth_v1::Role::User) => Ok(Self::USER),
+            Ok(auth_v1::Role::Author) => Ok(Self::AUTHOR),
+            Ok(auth_v1::Role::Admin) => Ok(Self::ADMIN),
+            _ => Err(UnknownRole),
+        }
+    }
+
+    /// The number in a request to the version before, which refuses that of another role.
+    #[must_use]
+    pub fn request_number(self) -> i32 {
+        match self {
+            Self::USER => auth_v1::Role::User,
+            Self::AUTHOR => auth_v1::Role::Author,
+            Self::ADMIN => auth_v1::Role::Admin,
+            _ => auth_v1::Role::Unspecified,
+        }
+        .into()
+    }
+
+    /// The number in a response to the version before: of another role, what any user may do.
+    #[must_use]
+    pub fn response_number(self) -> i32 {
+        match self.request_number() {
+            0 => auth_v1::Role::User.into(),
+            number => number,
+        }
     }
 }
 
 impl fmt::Display for Role {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
+        formatter.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for Role {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), formatter)
     }
 }
 
@@ -50,24 +111,14 @@ impl FromStr for Role {
 
     /// Names are exact: `Admin` and ` admin` are not roles.
     fn from_str(name: &str) -> Result<Self, UnknownRole> {
-        Self::ALL.into_iter().find(|role| role.as_str() == name).ok_or(UnknownRole)
-    }
-}
-
-impl From<Role> for i32 {
-    /// The number in protobuf messages.
-    fn from(role: Role) -> Self {
-        role as Self
-    }
-}
-
-impl TryFrom<i32> for Role {
-    type Error = UnknownRole;
-
-    /// From the number in a protobuf message. `ROLE_UNSPECIFIED` and the numbers of later versions
-    /// are not roles.
-    fn try_from(number: i32) -> Result<Self, UnknownRole> {
-        Self::ALL.into_iter().find(|&role| i32::from(role) == number).ok_or(UnknownRole)
+        let is_name = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
+        match name.as_bytes() {
+            [b'a'..=b'z', rest @ ..] if rest.len() < MAX_LENGTH => {
+                rest.iter().all(|&byte| is_name(byte)).then(|| Self::of(name.as_bytes()))
+            }
+            _ => None,
+        }
+        .ok_or(UnknownRole)
     }
 }
 
@@ -75,11 +126,57 @@ impl TryFrom<i32> for Role {
 mod tests {
     use super::Role;
 
+    fn role(name: &str) -> Role {
+        name.parse().expect("a role")
+    }
+
     #[test]
-    fn a_list_has_at_least_one_name_and_known_names_only() {
-        assert_eq!(Role::parse_list("author,admin"), Ok(vec![Role::Author, Role::Admin]));
+    fn a_list_has_at_least_one_name_and_well_formed_names_only() {
+        assert_eq!(Role::parse_list("author,admin"), Ok(vec![Role::AUTHOR, Role::ADMIN]));
         for invalid in ["", ",", "author,", "author, admin", "Admin", "*", "author;admin"] {
             assert!(Role::parse_list(invalid).is_err(), "{invalid}");
+        }
+    }
+
+    #[test]
+    fn a_name_has_at_most_32_bytes_and_starts_with_a_letter() {
+        for name in ["a", "night-shift_2", &"z".repeat(32)] {
+            assert_eq!(role(name).as_str(), name);
+        }
+        for invalid in ["", "1a", "-a", "_a", "é", "a b", "a.b", "a\0", "aB", &"z".repeat(33)] {
+            assert!(invalid.parse::<Role>().is_err(), "{invalid:?}");
+        }
+    }
+
+    #[test]
+    fn user_is_below_all_roles_and_admin_above_and_others_have_no_order() {
+        let (editor, auditor) = (role("editor"), role("auditor"));
+        for (one, other, lower) in [
+            (Role::USER, Role::ADMIN, Role::USER),
+            (Role::AUTHOR, Role::ADMIN, Role::AUTHOR),
+            (Role::AUTHOR, Role::USER, Role::USER),
+            (editor, Role::ADMIN, editor),
+            (editor, editor, editor),
+            (editor, auditor, Role::USER),
+            (editor, Role::AUTHOR, Role::USER),
+            (Role::ADMIN, Role::ADMIN, Role::ADMIN),
+        ] {
+            assert_eq!(one.lower(other), lower, "{one} and {other}");
+            assert_eq!(other.lower(one), lower, "{other} and {one}");
+        }
+    }
+
+    #[test]
+    fn the_version_before_refuses_to_require_an_added_role_and_takes_its_users_for_users() {
+        for built_in in Role::BUILT_IN {
+            assert_eq!(Role::from_message("", built_in.request_number()), Ok(built_in));
+            assert_eq!(built_in.response_number(), built_in.request_number());
+        }
+        let editor = role("editor");
+        assert_eq!((editor.request_number(), editor.response_number()), (0, 1));
+        assert_eq!(Role::from_message("editor", 1), Ok(editor));
+        for (name, number) in [("", 0), ("", 4), ("", -1), ("Admin", 3)] {
+            assert!(Role::from_message(name, number).is_err(), "{name:?} {number}");
         }
     }
 }

@@ -236,7 +236,7 @@ async fn write_of_a_cancelled_call_is_still_logged(setup: TestSetup) {
     assert_eq!(logged("password_changed", 1).await, "ann");
 
     let mut acts = client.clone();
-    let request = SetUserRoleRequest { user_id: ann.id, role: Role::Author.into() };
+    let request = SetUserRoleRequest { user_id: ann.id, role: Role::AUTHOR.into() };
     let request = authenticated(request, &admin.token);
     leave("SetUserRole", box_up(async move { acts.set_user_role(request).await })).await;
     assert_eq!(logged("role_changed", 1).await, "ann");

@@ -32,8 +32,8 @@ fn authorize(token: &str, requirement: impl Into<Option<Requirement>>) -> Author
     AuthorizeRequest { access_token: token.to_owned(), requirement, client_address: None }
 }
 
-const AUTHOR: i32 = Role::Author as i32;
-const ADMIN: i32 = Role::Admin as i32;
+const AUTHOR: i32 = Role::AUTHOR as i32;
+const ADMIN: i32 = Role::ADMIN as i32;
 
 async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     let app = setup.start().await;
@@ -43,7 +43,7 @@ async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     let request = RegisterRequest { username: username.clone(), password: password.clone() };
     let ann = client.register(request).await.expect("registered").into_inner().user;
     let ann = ann.expect("a user");
-    assert_eq!((ann.username.as_str(), ann.role()), ("ann", Role::User));
+    assert_eq!((ann.username.as_str(), ann.role()), ("ann", Role::USER));
     assert!(ann.id >= 1);
 
     let request = LoginRequest { username: username.clone(), password: password.clone() };
@@ -64,7 +64,7 @@ async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     let changed =
         client.set_user_role(authenticated(message, &admin.token)).await.expect("changed");
     let changed = changed.into_inner().user.expect("a user");
-    assert_eq!((changed.id, changed.role()), (ann.id, Role::Author));
+    assert_eq!((changed.id, changed.role()), (ann.id, Role::AUTHOR));
 
     let page = client.list_users(authenticated(ListUsersRequest::default(), &admin.token)).await;
     let page = page.expect("listed").into_inner();

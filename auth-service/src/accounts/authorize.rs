@@ -37,7 +37,7 @@ impl Requirement {
 
     /// Of what users may do to themselves, and admins to the user with this id.
     pub(super) fn of_user_or_admin(user_id: Option<i64>) -> Self {
-        user_id.map_or(Self::AnyAuthenticated, |_| Self::Roles(vec![Role::Admin]))
+        user_id.map_or(Self::AnyAuthenticated, |_| Self::Roles(vec![Role::ADMIN]))
     }
 }
 
@@ -134,7 +134,7 @@ impl Accounts {
 
     /// The bearer of the credential, who must have the role `admin`.
     pub(super) async fn authorize_admin(&self, access_token: &str) -> Result<Actor, AccountError> {
-        self.authorize_actor(access_token, &Requirement::Roles(vec![Role::Admin])).await
+        self.authorize_actor(access_token, &Requirement::Roles(vec![Role::ADMIN])).await
     }
 
     fn credential(&self, credential: &str) -> Result<Credential, AccountError> {

@@ -59,7 +59,7 @@ impl Accounts {
         password: SecretString,
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
-        let admin = Requirement::Roles(vec![Role::Admin]);
+        let admin = Requirement::Roles(vec![Role::ADMIN]);
         // Nor may a stolen API key, which would then log in.
         let actor = self.authorize_actor(access_token, &admin).await?.without_key()?;
         if user_id == actor.user.id {

@@ -70,7 +70,7 @@ impl Accounts {
 
     /// Without an enabled admin no user can manage others: the operator demoted or disabled the last.
     async fn warn_without_admin(&self) -> Result<(), StoreError> {
-        let role = Some(Role::Admin);
+        let role = Some(Role::ADMIN);
         let admin = UserFilter { limit: 1, role, is_enabled: true, ..UserFilter::default() };
         if self.store.list(&admin).await?.is_empty() {
             tracing::warn!(
@@ -100,7 +100,7 @@ impl Accounts {
         let hashed = self.hasher.hash(&password, origin(SEED_TIMEOUT)).await;
         let password_hash = hashed.map_err(AccountError::from)?;
         let username = ADMIN_USERNAME.to_owned();
-        let admin = NewUser { username, password_hash, role: Role::Admin };
+        let admin = NewUser { username, password_hash, role: Role::ADMIN };
         match self.store.insert(None, admin).await {
             Ok(_) => {
                 tracing::info!(username = ADMIN_USERNAME, "created the first admin");

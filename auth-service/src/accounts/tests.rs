@@ -101,10 +101,10 @@ mod seed;
 async fn registered_user_logs_in_with_the_role_user() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    assert_eq!(ann.role, Role::User);
+    assert_eq!(ann.role, Role::USER);
     let token = app.login("ann", "sesame").await.expect("logged in");
-    assert_eq!(app.authorize(&token, &[Role::User]).await.expect("allowed"), ann);
-    assert_err!(app.authorize(&token, &[Role::Admin]).await, RoleInsufficient);
+    assert_eq!(app.authorize(&token, &[Role::USER]).await.expect("allowed"), ann);
+    assert_err!(app.authorize(&token, &[Role::ADMIN]).await, RoleInsufficient);
 }
 
 #[tokio::test]
@@ -187,10 +187,10 @@ async fn changed_password_revokes_tokens_and_cached_credentials() {
     app.verify("ann", "sesame").await.expect("verified");
     let change = app.accounts.change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
-    assert_err!(app.authorize(&token, &[Role::User]).await, TokenInvalid);
+    assert_err!(app.authorize(&token, &[Role::USER]).await, TokenInvalid);
     assert_err!(app.verify("ann", "sesame").await, CredentialsInvalid);
     let token = app.login("ann", "open!").await.expect("logged in");
-    app.authorize(&token, &[Role::User]).await.expect("issued after the change");
+    app.authorize(&token, &[Role::USER]).await.expect("issued after the change");
 }
 
 #[tokio::test]
@@ -208,10 +208,10 @@ async fn stored_role_decides_for_tokens_issued_before() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let set = app.accounts.set_user_role(&app.admin, ann.id, Some(Role::Author)).await;
-    assert_eq!(set.expect("set").role, Role::Author);
-    app.authorize(&token, &[Role::Author]).await.expect("allowed");
-    assert_err!(app.authorize(&token, &[Role::User]).await, RoleInsufficient);
+    let set = app.accounts.set_user_role(&app.admin, ann.id, Some(Role::AUTHOR)).await;
+    assert_eq!(set.expect("set").role, Role::AUTHOR);
+    app.authorize(&token, &[Role::AUTHOR]).await.expect("allowed");
+    assert_err!(app.authorize(&token, &[Role::USER]).await, RoleInsufficient);
 }
 
 #[tokio::test]
@@ -235,13 +235,13 @@ async fn admin_calls_check_token_role_user_and_argument_in_this_order() {
 async fn deleted_user_is_unknown_to_its_tokens_and_admins_cannot_delete_themselves() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store.set_role(None, ann.id, Role::Admin).await.expect("set");
+    app.store.set_role(None, ann.id, Role::ADMIN).await.expect("set");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let delete = |token, id| app.accounts.delete_user(token, id);
     assert_err!(delete(&token, ann.id).await, UserNotDeletable);
     assert_err!(delete(&token, 1).await, UserNotDeletable);
     assert_eq!(delete(&app.admin, ann.id).await.expect("deleted").id, ann.id);
-    assert_err!(app.authorize(&token, &[Role::Admin]).await, TokenUserNotFound);
+    assert_err!(app.authorize(&token, &[Role::ADMIN]).await, TokenUserNotFound);
 }
 
 #[tokio::test]
@@ -252,11 +252,11 @@ async fn every_credential_of_a_disabled_user_is_refused_as_if_the_user_did_not_e
     app.verify("ann", "sesame").await.expect("cached");
     let set = |disabled| app.accounts.set_user_disabled(&app.admin, ann.id, disabled);
     assert!(set(true).await.expect("disabled").disabled);
-    assert_err!(app.authorize(&token, &[Role::User]).await, TokenUserNotFound);
+    assert_err!(app.authorize(&token, &[Role::USER]).await, TokenUserNotFound);
     assert_err!(app.login("ann", "sesame").await, CredentialsInvalid);
     assert_err!(app.verify("ann", "sesame").await, CredentialsInvalid);
     assert!(!set(false).await.expect("enabled").disabled);
-    assert_err!(app.authorize(&token, &[Role::User]).await, TokenInvalid);
+    assert_err!(app.authorize(&token, &[Role::USER]).await, TokenInvalid);
     app.verify("ann", "sesame").await.expect("verified");
     app.login("ann", "sesame").await.expect("logged in");
 }
@@ -269,10 +269,10 @@ async fn batch_authorizes_each_bearer_by_itself() {
         Ok(Bearer { access_token: token.to_owned(), requirement, client_address: None })
     };
     let outcomes = app.accounts.authorize_batch(vec![
-        bearer("x", &[Role::Admin]),
-        bearer(&app.admin, &[Role::Admin]),
+        bearer("x", &[Role::ADMIN]),
+        bearer(&app.admin, &[Role::ADMIN]),
         Err(AccountError::request("no requirement")),
-        bearer(&app.admin, &[Role::User]),
+        bearer(&app.admin, &[Role::USER]),
     ]);
     let mut outcomes = outcomes.await.expect("looked up").into_iter();
     assert_err!(outcomes.next().expect("four"), TokenInvalid);
@@ -286,7 +286,7 @@ async fn store_outage_is_never_a_decision() {
     let app = App::new(POLICY).await;
     app.verify(ADMIN_USERNAME, "sesame").await.expect("cached");
     app.store.set_down(true);
-    assert_err!(app.authorize(&app.admin, &[Role::Admin]).await, StoreUnavailable);
+    assert_err!(app.authorize(&app.admin, &[Role::ADMIN]).await, StoreUnavailable);
     assert_err!(app.verify(ADMIN_USERNAME, "sesame").await, StoreUnavailable);
     assert_err!(app.login(ADMIN_USERNAME, "sesame").await, StoreUnavailable);
 }

@@ -35,7 +35,7 @@ impl Accounts {
         // Per address, whatever the username; never refunded, because each costs a hash.
         let attempt = self.registrations.acquire("", origin.client_key(), Instant::now());
         drop(attempt.inspect_err(|_| metrics::limit_exceeded("registration"))?);
-        self.insert_user(None, username, &password, Role::User, origin).await
+        self.insert_user(None, username, &password, Role::USER, origin).await
     }
 
     /// Creates a user with a role; the actor must be an admin. Works while registration is disabled,

@@ -57,10 +57,10 @@ fn the_lower_of_both_roles_counts() {
         let key = KeyBearer { digest: String::new(), key_id: 1, role, expires_at: None, user };
         key.into_bounded_user().role
     };
-    for stored in Role::ALL {
+    for stored in Role::BUILT_IN {
         assert_eq!(effective(stored, None), stored);
-        assert_eq!(effective(stored, Some(Role::Admin)), stored);
-        assert_eq!(effective(stored, Some(Role::User)), Role::User);
+        assert_eq!(effective(stored, Some(Role::ADMIN)), stored);
+        assert_eq!(effective(stored, Some(Role::USER)), Role::USER);
     }
-    assert_eq!(effective(Role::Admin, Some(Role::Author)), Role::Author);
+    assert_eq!(effective(Role::ADMIN, Some(Role::AUTHOR)), Role::AUTHOR);
 }

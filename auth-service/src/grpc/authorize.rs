@@ -5,7 +5,7 @@ use rolegate_grpc_server::is_trusted_caller;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{
     Role,
-    auth_v1::{AuthorizeRequest, authorize_request::Requirement as WireRequirement},
+    auth_v1::{AllowedRoles, AuthorizeRequest, authorize_request::Requirement as WireRequirement},
 };
 use std::net::IpAddr;
 use tonic::Extensions;
@@ -27,17 +27,17 @@ pub(super) fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, 
     match wire {
         None => Err(invalid("say what is required: any_authenticated or roles")),
         Some(WireRequirement::AnyAuthenticated(_)) => Ok(Requirement::AnyAuthenticated),
-        Some(WireRequirement::Roles(allowed)) if allowed.roles.is_empty() => {
-            Err(invalid("roles must name at least one role"))
+        Some(WireRequirement::Roles(AllowedRoles { roles, role_names })) => {
+            let names = role_names.iter().map(|name| name.parse());
+            let numbers = roles.iter().filter(|_| role_names.is_empty());
+            let numbers = numbers.map(|&number| Role::from_message("", number));
+            let roles = names.chain(numbers).collect::<Result<Vec<Role>, _>>();
+            let roles = roles.map_err(|_| invalid("role_names must be names of roles"))?;
+            if roles.is_empty() {
+                return Err(invalid("role_names must have at least one name"));
+            }
+            Ok(Requirement::Roles(roles))
         }
-        Some(WireRequirement::Roles(allowed)) => allowed
-            .roles
-            .into_iter()
-            .map(|role| {
-                Role::try_from(role).map_err(|_| invalid("roles must name known roles only"))
-            })
-            .collect::<Result<_, _>>()
-            .map(Requirement::Roles),
     }
 }
 
@@ -52,8 +52,14 @@ mod tests {
     #[test]
     fn missing_empty_and_unknown_roles_are_rejected() {
         for roles in [vec![], vec![0], vec![2, 0], vec![4], vec![-1]] {
-            let wire = WireRequirement::Roles(AllowedRoles { roles: roles.clone() });
-            assert!(requirement(Some(wire)).is_err(), "{roles:?}");
+            let allowed = AllowedRoles { roles: roles.clone(), ..AllowedRoles::default() };
+            assert!(requirement(Some(WireRequirement::Roles(allowed))).is_err(), "{roles:?}");
+        }
+        for names in [vec![""], vec!["author", ""], vec!["Admin"], vec!["author,admin"]] {
+            let role_names = names.iter().map(ToString::to_string).collect();
+            // The numbers of the version before do not make up for a name.
+            let allowed = AllowedRoles { roles: vec![3], role_names };
+            assert!(requirement(Some(WireRequirement::Roles(allowed))).is_err(), "{names:?}");
         }
         assert!(requirement(None).is_err());
     }
@@ -62,8 +68,17 @@ mod tests {
     fn valid_requirements_are_converted() {
         let any = WireRequirement::AnyAuthenticated(AnyAuthenticated {});
         assert_eq!(requirement(Some(any)).expect("valid"), Requirement::AnyAuthenticated);
-        let roles = WireRequirement::Roles(AllowedRoles { roles: vec![2, 3] });
-        let expected = Requirement::Roles(vec![Role::Author, Role::Admin]);
-        assert_eq!(requirement(Some(roles)).expect("valid"), expected);
+        let named = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        let editor = "editor".parse().expect("a role");
+        for (allowed, expected) in [
+            (AllowedRoles { roles: vec![2, 3], role_names: vec![] }, [Role::AUTHOR, Role::ADMIN]),
+            (
+                AllowedRoles { roles: vec![3], role_names: named(&["editor", "admin"]) },
+                [editor, Role::ADMIN],
+            ),
+        ] {
+            let requirement = requirement(Some(WireRequirement::Roles(allowed))).expect("valid");
+            assert_eq!(requirement, Requirement::Roles(expected.to_vec()));
+        }
     }
 }

@@ -3,13 +3,14 @@
 use crate::{accounts::AccountError, api_key::ApiKey, user::User};
 use prost_types::Timestamp;
 use rolegate_grpc_server::error_status;
-use rolegate_proto::auth_v1;
+use rolegate_proto::{Role, auth_v1};
 use tonic::Status;
 
 impl From<User> for auth_v1::User {
     fn from(user: User) -> Self {
         let User { id, username, role, disabled, .. } = user;
-        Self { id, username, role: role.into(), disabled }
+        let (role, role_name) = (role.response_number(), role.to_string());
+        Self { id, username, role, disabled, role_name, unknown_role_name: String::new() }
     }
 }
 
@@ -27,7 +28,9 @@ impl From<ApiKey> for auth_v1::ApiKey {
             user_id,
             name,
             prefix,
-            role: role.map(Into::into),
+            role: role.map(Role::response_number),
+            role_name: role.map(|role| role.to_string()),
+            created_by: None,
             created_at: Some(timestamp(created_at)),
             expires_at: expires_at.map(timestamp),
             last_used_at: last_used_at.map(timestamp),

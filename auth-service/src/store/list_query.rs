@@ -4,7 +4,6 @@
 //! the filters in use, because conditions that are always true mislead query planners.
 
 use super::UserFilter;
-use rolegate_proto::Role;
 use rolegate_sql_store::Statement;
 
 /// Users by ascending id, after the `SELECT` of their columns.
@@ -17,8 +16,8 @@ pub(super) fn list_query(select: Statement, filter: &UserFilter) -> Statement {
             query = query.push(" AND username < ").push_bind(end);
         }
     }
-    if let Some(role) = filter.role {
-        query = query.push(" AND role = ").push_bind(Role::as_str(role));
+    if let Some(role) = &filter.role {
+        query = query.push(" AND role = ").push_bind(role.as_str());
     }
     if filter.is_enabled {
         query = query.push(" AND NOT disabled");

@@ -159,7 +159,7 @@ impl UserStore for SqlStore {
     async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError> {
         let update = self.0.statement(r#"UPDATE "user" SET role = $2 WHERE id = $1"#);
         let update = returning(update).bind(id).bind(role.as_str());
-        only(self.write_as_admin(actor, id, role == Role::Admin, update).await?)
+        only(self.write_as_admin(actor, id, role == Role::ADMIN, update).await?)
     }
 
     async fn set_disabled(

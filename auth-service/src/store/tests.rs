@@ -94,19 +94,19 @@ async fn hash(store: &dyn UserStore, username: &str) -> String {
 }
 
 async fn ids_ascend_and_are_never_reused(store: &dyn UserStore) {
-    let admin = insert(store, "admin", Role::Admin).await;
-    let first = insert(store, "ann", Role::User).await;
+    let admin = insert(store, "admin", Role::ADMIN).await;
+    let first = insert(store, "ann", Role::USER).await;
     assert!(admin.id >= 1 && first.id > admin.id);
     store.delete(Some(admin.id), first.id).await.expect("deleted");
-    assert!(insert(store, "ann", Role::User).await.id > first.id);
+    assert!(insert(store, "ann", Role::USER).await.id > first.id);
 }
 
 async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
-    let ann = insert(store, "ann", Role::Author).await;
-    assert_eq!((&*ann.username, ann.role, ann.tokens_not_before), ("ann", Role::Author, 0));
-    insert(store, "Ann", Role::User).await;
-    insert(store, "ann ", Role::User).await;
-    let taken = NewUser { username: "ann".into(), password_hash: "x".into(), role: Role::Admin };
+    let ann = insert(store, "ann", Role::AUTHOR).await;
+    assert_eq!((&*ann.username, ann.role, ann.tokens_not_before), ("ann", Role::AUTHOR, 0));
+    insert(store, "Ann", Role::USER).await;
+    insert(store, "ann ", Role::USER).await;
+    let taken = NewUser { username: "ann".into(), password_hash: "x".into(), role: Role::ADMIN };
     let refused = store.insert(None, taken).await;
     assert!(matches!(refused, Err(WriteError::UsernameTaken)), "{refused:?}");
     assert_eq!(get(store, ann.id).await, Some(ann));
@@ -116,15 +116,15 @@ async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
 async fn one_of_several_concurrent_inserts_wins(store: &dyn UserStore) {
     let insert = || {
         let (username, password_hash) = ("ann".into(), "hash".into());
-        store.insert(None, NewUser { username, password_hash, role: Role::User })
+        store.insert(None, NewUser { username, password_hash, role: Role::USER })
     };
     let results: [_; 4] = join!(insert(), insert(), insert(), insert()).into();
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
 }
 
 async fn lookups_omit_unknown_keys(store: &dyn UserStore) {
-    let ann = insert(store, "ann", Role::User).await;
-    let bob = insert(store, "bob", Role::Author).await;
+    let ann = insert(store, "ann", Role::USER).await;
+    let bob = insert(store, "bob", Role::AUTHOR).await;
     let mut found = store.users_by_id(&[bob.id, 999, ann.id, -1]).await.expect("read").value;
     found.sort_by_key(|user| user.id);
     assert_eq!(found, [ann.clone(), bob]);
@@ -136,54 +136,54 @@ async fn lookups_omit_unknown_keys(store: &dyn UserStore) {
 
 async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStore) {
     let highest = async || store.highest_password_cost().await.expect("read");
-    insert(store, "ann", Role::User).await;
+    insert(store, "ann", Role::USER).await;
     assert_eq!(highest().await, None);
     let peppered = "hmac-sha256:0123456789ab:";
     for (pepper, cost, expected) in
         [("", "12", 12), ("", "04", 12), ("", "14", 14), ("", "13", 14), (peppered, "15", 15)]
     {
         let password_hash = format!("{pepper}$2b${cost}${}", "x".repeat(53)).into();
-        let new = NewUser { username: format!("user {cost}"), password_hash, role: Role::User };
+        let new = NewUser { username: format!("user {cost}"), password_hash, role: Role::USER };
         store.insert(None, new).await.expect("inserted");
         assert_eq!(highest().await, Some(expected));
     }
     // Of Django: in the midst it looks like a hash of bcrypt.
     let password_hash = format!("pbkdf2_sha256$29$ab${}=", "z".repeat(43)).into();
-    let new = NewUser { username: "imported".into(), password_hash, role: Role::User };
+    let new = NewUser { username: "imported".into(), password_hash, role: Role::USER };
     store.insert(None, new).await.expect("inserted");
     assert_eq!(highest().await, Some(15));
 }
 
 async fn set_role_requires_an_admin(store: &dyn UserStore) {
-    let admin = insert(store, "admin", Role::Admin).await;
-    let ann = insert(store, "ann", Role::Author).await;
-    let set = async |actor, id| store.set_role(Some(actor), id, Role::User).await;
+    let admin = insert(store, "admin", Role::ADMIN).await;
+    let ann = insert(store, "ann", Role::AUTHOR).await;
+    let set = async |actor, id| store.set_role(Some(actor), id, Role::USER).await;
     let missing = set(999, ann.id).await;
     assert!(matches!(missing, Err(WriteError::ActorNotFound)), "{missing:?}");
     let refused = set(ann.id, admin.id).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     assert_not_found(set(admin.id, 999).await);
     let changed = set(admin.id, ann.id).await.expect("allowed");
-    assert_eq!(changed, User { role: Role::User, ..ann.clone() });
+    assert_eq!(changed, User { role: Role::USER, ..ann.clone() });
     assert_eq!(get(store, ann.id).await, Some(changed));
     let last = set(admin.id, admin.id).await;
     assert!(matches!(last, Err(WriteError::LastAdmin)), "{last:?}");
-    insert(store, "bob", Role::Admin).await;
+    insert(store, "bob", Role::ADMIN).await;
     set(admin.id, admin.id).await.expect("one of two admins may give up the role");
     let refused = set(admin.id, ann.id).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
 }
 
 async fn set_role_without_actor_is_allowed(store: &dyn UserStore) {
-    let ann = insert(store, "ann", Role::User).await;
-    let changed = store.set_role(None, ann.id, Role::Admin).await.expect("allowed");
-    assert_eq!(changed.role, Role::Admin);
-    assert_not_found(store.set_role(None, 999, Role::Admin).await);
+    let ann = insert(store, "ann", Role::USER).await;
+    let changed = store.set_role(None, ann.id, Role::ADMIN).await.expect("allowed");
+    assert_eq!(changed.role, Role::ADMIN);
+    assert_not_found(store.set_role(None, 999, Role::ADMIN).await);
 }
 
 async fn delete_requires_an_admin(store: &dyn UserStore) {
-    let admin = insert(store, "admin", Role::Admin).await;
-    let ann = insert(store, "ann", Role::Author).await;
+    let admin = insert(store, "admin", Role::ADMIN).await;
+    let ann = insert(store, "ann", Role::AUTHOR).await;
     let missing = store.delete(Some(999), ann.id).await;
     assert!(matches!(missing, Err(WriteError::ActorNotFound)), "{missing:?}");
     let refused = store.delete(Some(ann.id), admin.id).await;
@@ -195,8 +195,8 @@ async fn delete_requires_an_admin(store: &dyn UserStore) {
 }
 
 async fn one_of_two_admins_deletes_the_other(store: &dyn UserStore) {
-    let ann = insert(store, "ann", Role::Admin).await;
-    let bob = insert(store, "bob", Role::Admin).await;
+    let ann = insert(store, "ann", Role::ADMIN).await;
+    let bob = insert(store, "bob", Role::ADMIN).await;
     let delete = |actor, id| store.delete(Some(actor), id);
     let results: [_; 2] = join!(delete(ann.id, bob.id), delete(bob.id, ann.id)).into();
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
@@ -210,8 +210,8 @@ async fn names(store: &dyn UserStore, filter: &UserFilter) -> Vec<String> {
 }
 
 async fn pages_are_ordered_and_filtered(store: &dyn UserStore) {
-    let first = insert(store, "carl", Role::Author).await.id;
-    for (username, role) in [("ann", Role::User), ("bob", Role::Author), ("anne", Role::Author)] {
+    let first = insert(store, "carl", Role::AUTHOR).await.id;
+    for (username, role) in [("ann", Role::USER), ("bob", Role::AUTHOR), ("anne", Role::AUTHOR)] {
         insert(store, username, role).await;
     }
     let all = UserFilter { limit: 10, ..UserFilter::default() };
@@ -219,21 +219,21 @@ async fn pages_are_ordered_and_filtered(store: &dyn UserStore) {
     let page = UserFilter { after: first, limit: 2, ..all.clone() };
     assert_eq!(names(store, &page).await, ["ann", "bob"]);
     assert!(names(store, &UserFilter { after: 999, ..all.clone() }).await.is_empty());
-    let authors = UserFilter { role: Some(Role::Author), ..all.clone() };
+    let authors = UserFilter { role: Some(Role::AUTHOR), ..all.clone() };
     assert_eq!(names(store, &authors).await, ["carl", "bob", "anne"]);
     store.set_disabled(None, first, true).await.expect("disabled");
     let enabled = UserFilter { is_enabled: true, ..authors };
     assert_eq!(names(store, &enabled).await, ["bob", "anne"]);
     let prefix = UserFilter { username_prefix: "ann".into(), ..all };
     assert_eq!(names(store, &prefix).await, ["ann", "anne"]);
-    let both = UserFilter { role: Some(Role::Author), ..prefix };
+    let both = UserFilter { role: Some(Role::AUTHOR), ..prefix };
     assert_eq!(names(store, &both).await, ["anne"]);
 }
 
 async fn prefix_is_literal(store: &dyn UserStore) {
     let usernames = ["a%b", "a_b", "axb", "A", "é", "\u{d7ff}x", "\u{e000}", "\u{10ffff}x", "'"];
     for username in usernames {
-        insert(store, username, Role::User).await;
+        insert(store, username, Role::USER).await;
     }
     for (prefix, found) in [
         ("a%", vec!["a%b"]),

@@ -27,7 +27,7 @@ fn ada() -> User {
     User {
         id: 7,
         username: "ada".into(),
-        role: Role::Author,
+        role: Role::AUTHOR,
         tokens_not_before: 0,
         disabled: false,
         tokens_marked_until: 0,

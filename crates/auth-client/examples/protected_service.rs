@@ -18,7 +18,7 @@ use std::error::Error;
 async fn main() -> Result<(), Box<dyn Error>> {
     let address = std::env::var("AUTH_SERVICE_URL");
     let auth = AuthClient::connect_lazy(address.as_deref().unwrap_or("http://127.0.0.1:50051"))?;
-    let editors = RequireRole::any_of(auth.clone(), [Role::Author, Role::Admin]);
+    let editors = RequireRole::any_of(auth.clone(), [Role::AUTHOR, Role::ADMIN]);
     let routes = Router::new()
         .route("/hello", get(hello))
         .route("/reports", get(reports).route_layer(editors))

@@ -12,7 +12,7 @@ use rolegate_grpc_client::{
 use rolegate_proto::{
     Role,
     auth_v1::{
-        self, ChangePasswordRequest, CreateApiKeyRequest, CreateUserRequest, DeleteApiKeysRequest,
+        ChangePasswordRequest, CreateApiKeyRequest, CreateUserRequest, DeleteApiKeysRequest,
         DeleteUserRequest, GetUserRequest, ListApiKeysRequest, ListUsersRequest,
         RevokeTokensRequest, SetPasswordRequest, SetUserDisabledRequest, SetUserRoleRequest,
     },
@@ -38,10 +38,10 @@ impl AuthClient {
     }
 }
 
-/// The number of a role name; none for an unknown one, which auth-service rejects after its earlier
-/// checks.
-fn role_number(role: Option<Role>) -> i32 {
-    role.map_or(auth_v1::Role::Unspecified.into(), i32::from)
+/// The name and the number of a role in a request. Those of `None`, a malformed name, are of no role, which
+/// auth-service rejects after its earlier checks.
+fn role_fields(role: Option<Role>) -> (String, i32) {
+    role.map_or_else(Default::default, |role| (role.to_string(), role.request_number()))
 }
 
 impl ActingClient {
@@ -86,7 +86,7 @@ impl ActingClient {
         User::try_from_response(response.user)
     }
 
-    /// Creates a user, also while registration is disabled. `role`: `None` stands for an unknown name.
+    /// Creates a user, also while registration is disabled. `role`: `None` stands for a malformed name.
     pub async fn create_user(
         &self,
         username: &str,
@@ -94,8 +94,9 @@ impl ActingClient {
         role: Option<Role>,
     ) -> Result<User, CallError> {
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
-        let role = Some(role_number(role));
-        let request = self.request(CreateUserRequest { username, password, role })?;
+        let (role_name, role) = role_fields(role);
+        let (role_name, role) = (Some(role_name), Some(role));
+        let request = self.request(CreateUserRequest { username, password, role, role_name })?;
         let client = self.auth.passwords();
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_user).await?;
         User::try_from_response(response.user)
@@ -109,9 +110,10 @@ impl ActingClient {
         User::try_from_response(response.user)
     }
 
-    /// Replaces the role of a user. `None` stands for an unknown name.
+    /// Replaces the role of a user. `None` stands for a malformed name.
     pub async fn set_user_role(&self, user_id: i64, role: Option<Role>) -> Result<User, CallError> {
-        let request = self.request(SetUserRoleRequest { user_id, role: role_number(role) })?;
+        let (role_name, role) = role_fields(role);
+        let request = self.request(SetUserRoleRequest { user_id, role, role_name })?;
         let client = self.auth.client();
         let response = call(READ_TIMEOUT, client, request, Client::set_user_role).await?;
         User::try_from_response(response.user)
@@ -150,7 +152,8 @@ impl ActingClient {
             page_size: query.limit.map_or(0, i32::from),
             after: query.after.unwrap_or(0),
             username_prefix: query.username_prefix,
-            role: query.role.map(i32::from),
+            role: query.role.map(Role::request_number),
+            role_name: query.role.map(|role| role.to_string()),
         })?;
         let response = read(READ_TIMEOUT, self.auth.client(), request, Client::list_users).await?;
         let users = response.users.into_iter().map(User::try_from).collect::<Result<_, _>>()?;
@@ -163,10 +166,13 @@ impl ActingClient {
         &self,
         input: ApiKeyInput,
     ) -> Result<(SecretString, ApiKey), CallError> {
+        let (role_name, role) = input.role.map(role_fields).unzip();
         let request = self.request(CreateApiKeyRequest {
             name: input.name,
-            role: input.role.map(role_number),
+            role,
             expires_at: input.expires_at.map(Into::into),
+            role_name,
+            user_id: None,
         })?;
         let client = self.auth.client();
         let response = call(READ_TIMEOUT, client, request, Client::create_api_key).await?;

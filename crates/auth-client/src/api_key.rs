@@ -30,8 +30,8 @@ pub struct ApiKey {
 pub struct ApiKeyInput {
     /// 1 to 100 characters.
     pub name: String,
-    /// The highest role that it grants: `None` for the user's, `Some(None)` for an unknown role name,
-    /// which auth-service rejects.
+    /// The highest role that it grants: `None` for the user's, `Some(None)` for a malformed name, which
+    /// auth-service rejects.
     pub role: Option<Option<Role>>,
     /// When it ends; `None` for never.
     pub expires_at: Option<SystemTime>,
@@ -49,9 +49,12 @@ pub enum ApiKeySelection {
 impl TryFrom<auth_v1::ApiKey> for ApiKey {
     type Error = CallError;
 
-    /// A role of a later version is an error: without it the key would seem to grant more.
+    /// An unreadable role is an error: without it the key would seem to grant more.
     fn try_from(key: auth_v1::ApiKey) -> Result<Self, CallError> {
-        let role = key.role.map(Role::try_from).transpose().map_err(|_| CallError::Malformed)?;
+        let role = (key.role.is_some() || key.role_name.is_some()).then(|| {
+            Role::from_message(&key.role_name.unwrap_or_default(), key.role.unwrap_or_default())
+        });
+        let role = role.transpose().map_err(|_| CallError::Malformed)?;
         let time = |time| time::from_message(Some(time)).ok_or(CallError::Malformed);
         Ok(Self {
             id: key.id,

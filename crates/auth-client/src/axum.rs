@@ -113,7 +113,7 @@ where
 /// Router::new().route(
 ///     "/reports",
 ///     get(async |CurrentUser(user): CurrentUser| format!("Hello {}", user.username))
-///         .route_layer(RequireRole::any_of(auth, [Role::Author, Role::Admin])),
+///         .route_layer(RequireRole::any_of(auth, [Role::AUTHOR, Role::ADMIN])),
 /// )
 /// # }
 /// ```

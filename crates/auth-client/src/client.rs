@@ -8,9 +8,12 @@ use rolegate_grpc_client::{
     BalancedChannel, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress,
     PASSWORD_TIMEOUT, ServiceInfo, call,
 };
-use rolegate_proto::auth_v1::{
-    AuthorizeRequest, LoginRequest, RegisterRequest, VerifyCredentialsRequest,
-    auth_service_server::SERVICE_NAME,
+use rolegate_proto::{
+    Role,
+    auth_v1::{
+        AuthorizeRequest, LoginRequest, RegisterRequest, VerifyCredentialsRequest,
+        auth_service_server::SERVICE_NAME,
+    },
 };
 use secrecy::{ExposeSecret, SecretString};
 use std::{collections::HashMap, sync::Arc};
@@ -102,16 +105,20 @@ impl AuthClient {
         Ok((response.access_token.into(), user))
     }
 
-    /// Checks a username and a password, for HTTP Basic (RFC 7617).
+    /// Checks a username and a password, for HTTP Basic (RFC 7617). The caller compares the user's role with
+    /// `roles`, which are sent so that one that does not exist is an error.
     pub async fn verify_credentials(
         &self,
         username: &str,
         password: &SecretString,
+        roles: &[Role],
         context: CallContext,
     ) -> Result<User, CallError> {
         let client = self.checks_of(username);
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
-        let request = context.request(VerifyCredentialsRequest { username, password });
+        let role_names = roles.iter().map(Role::to_string).collect();
+        let request = VerifyCredentialsRequest { username, password, role_names };
+        let request = context.request(request);
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::verify_credentials).await?;
         User::try_from_response(response.user)
     }

@@ -13,8 +13,10 @@ pub struct User {
     pub id: i64,
     /// Unique, compared byte for byte.
     pub username: String,
-    /// The role stored when auth-service answered.
+    /// The role stored when auth-service answered; in decisions, `user` for one that it does not have.
     pub role: Role,
+    /// In decisions, a stored role that auth-service does not have. It grants nothing.
+    pub unknown_role: Option<Role>,
     /// Whether every credential of the user is refused.
     pub disabled: bool,
 }
@@ -22,11 +24,14 @@ pub struct User {
 impl TryFrom<auth_v1::User> for User {
     type Error = CallError;
 
-    /// A role of a later version is an error: taking it for any known role would be a guess about
-    /// permissions.
+    /// A malformed role is an error: taking it for any other would be a guess about permissions.
     fn try_from(user: auth_v1::User) -> Result<Self, CallError> {
-        let role = Role::try_from(user.role).map_err(|_| CallError::Malformed)?;
-        Ok(Self { id: user.id, username: user.username, role, disabled: user.disabled })
+        let auth_v1::User { id, username, role, disabled, role_name, unknown_role_name } = user;
+        let malformed = |_| CallError::Malformed;
+        let role = Role::from_message(&role_name, role).map_err(malformed)?;
+        let unknown = Some(unknown_role_name).filter(|name| !name.is_empty());
+        let unknown_role = unknown.map(|name| name.parse()).transpose().map_err(malformed)?;
+        Ok(Self { id, username, role, unknown_role, disabled })
     }
 }
 
@@ -72,7 +77,9 @@ impl From<Requirement<'_>> for authorize_request::Requirement {
         match requirement {
             Requirement::AnyAuthenticated => Self::AnyAuthenticated(auth_v1::AnyAuthenticated {}),
             Requirement::Roles(roles) => Self::Roles(auth_v1::AllowedRoles {
-                roles: roles.iter().map(|&role| role.into()).collect(),
+                // Added roles are left out, so that the version before admits nobody by them.
+                roles: roles.iter().map(|role| role.request_number()).filter(|&it| it > 0).collect(),
+                role_names: roles.iter().map(Role::to_string).collect(),
             }),
         }
     }

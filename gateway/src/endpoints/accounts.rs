@@ -118,7 +118,7 @@ pub(crate) struct Profile {
     #[schema(example = "Welcome ada!")]
     message: String,
     #[schema(value_type = RoleName)]
-    role: &'static str,
+    role: String,
 }
 
 /// Get the current user's profile
@@ -129,5 +129,6 @@ pub(crate) struct Profile {
     responses((status = 200, body = Profile))
 )]
 pub(crate) async fn profile(CurrentUser(user): CurrentUser) -> Json<Profile> {
-    Json(Profile { message: format!("Welcome {}!", user.username), role: user.role.as_str() })
+    let role = user.unknown_role.unwrap_or(user.role).to_string();
+    Json(Profile { message: format!("Welcome {}!", user.username), role })
 }

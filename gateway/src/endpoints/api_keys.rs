@@ -13,7 +13,7 @@ use axum::{Json, response::IntoResponse};
 use http::{StatusCode, header::LOCATION};
 use humantime::format_rfc3339_millis;
 use rolegate_auth_client::{
-    ActingClient, ApiKey, ApiKeyInput, ApiKeySelection, CallError, Reason, Role,
+    ActingClient, ApiKey, ApiKeyInput, ApiKeySelection, CallError, Reason,
     axum::{ApiError, CurrentUser},
 };
 use rolegate_proto::{http::HttpReason, time::parse_rfc3339};
@@ -36,7 +36,7 @@ pub(crate) struct ApiKeyResponse {
     prefix: String,
     /// The highest role that the key grants, null for the user's.
     #[schema(value_type = Option<RoleName>, required)]
-    role: Option<&'static str>,
+    role: Option<String>,
     /// RFC 3339 in UTC, to the second, as the times below.
     #[schema(format = DateTime, example = "2026-11-21T06:00:00.000Z")]
     created_at: String,
@@ -55,7 +55,7 @@ impl From<ApiKey> for ApiKeyResponse {
             id: key.id,
             name: key.name,
             prefix: key.prefix,
-            role: key.role.map(Role::as_str),
+            role: key.role.map(|role| role.to_string()),
             created_at: time(key.created_at),
             expires_at: key.expires_at.map(time),
             last_used_at: key.last_used_at.map(time),

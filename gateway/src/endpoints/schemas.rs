@@ -58,8 +58,9 @@ impl PartialSchema for RoleName {
     fn schema() -> RefOr<Schema> {
         ObjectBuilder::new()
             .schema_type(Type::String)
-            .description(Some("What a user may do."))
-            .enum_values(Some(Role::ALL.map(Role::as_str)))
+            .description(Some("What a user may do. `EXTRA_ROLES` can add to these three."))
+            .pattern(Some("^[a-z][a-z0-9_-]{0,31}$"))
+            .examples(Role::BUILT_IN.map(|role| role.to_string()))
             .into()
     }
 }

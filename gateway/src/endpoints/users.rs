@@ -36,14 +36,14 @@ pub(crate) struct UserResponse {
     #[schema(example = "ada")]
     username: String,
     #[schema(value_type = RoleName)]
-    role: &'static str,
+    role: String,
     /// Whether every credential of the user is refused.
     disabled: bool,
 }
 
 impl From<User> for UserResponse {
-    fn from(User { id, username, role, disabled }: User) -> Self {
-        Self { id, username, role: role.as_str(), disabled }
+    fn from(User { id, username, role, disabled, .. }: User) -> Self {
+        Self { id, username, role: role.to_string(), disabled }
     }
 }
 
@@ -144,7 +144,7 @@ pub(crate) async fn create_user(
 ) -> Result<impl IntoResponse, ApiError> {
     let UserCreationRequest { username, password, role } = request;
     // auth-service rejects an unknown role, because the rules of name and password come first.
-    let role = role.map_or(Some(Role::User), |role| role.parse().ok());
+    let role = role.map_or(Some(Role::USER), |role| role.parse().ok());
     let call = client.create_user(&username, &password, role);
     let user = state.refusals.answer(client.context(), call.await).await?;
     let location = [(LOCATION, format!("/users/{}", user.id))];

@@ -84,14 +84,14 @@ pub(crate) async fn authenticate(
             authorized.map_err(|error| ApiError::from(error).into_response())
         }
         Authorization::Basic { username, password } => {
-            let verified = state.auth.verify_credentials(&username, &password, context).await;
-            let verified = state.refusals.answer(context, verified).await;
-            let user = verified.map_err(ApiError::into_response)?;
-            let is_admitted = match requirement {
-                Requirement::AnyAuthenticated => true,
-                Requirement::Roles(roles) => roles.contains(&user.role),
+            let roles = match requirement {
+                Requirement::AnyAuthenticated => &[],
+                Requirement::Roles(roles) => roles,
             };
-            if is_admitted {
+            let verified = state.auth.verify_credentials(&username, &password, roles, context);
+            let verified = state.refusals.answer(context, verified.await).await;
+            let user = verified.map_err(ApiError::into_response)?;
+            if requirement == Requirement::AnyAuthenticated || roles.contains(&user.role) {
                 return Ok(user);
             }
             let denied = ApiError::from(CallError::local(Reason::RoleInsufficient));

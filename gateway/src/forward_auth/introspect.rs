@@ -33,7 +33,7 @@ struct ActiveToken {
     sub: String,
     username: String,
     /// The role stored now, not that of the login.
-    role: &'static str,
+    role: String,
     token_type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     exp: Option<u64>,
@@ -52,7 +52,7 @@ pub(super) async fn introspect(
     let exp = unverified_claims(&token).map(|Expiry { exp }| exp);
     match state.auth.authorize(&SecretString::from(token), any, context).await {
         Ok(User { id, username, role, .. }) => {
-            let (sub, role) = (id.to_string(), role.as_str());
+            let (sub, role) = (id.to_string(), role.to_string());
             let token = ActiveToken { sub, username, role, token_type: "bearer", exp };
             Ok(Json(Introspection { active: true, token: Some(token) }))
         }

@@ -80,7 +80,7 @@ fn verify(username: &str, password: &str) -> Result<User, Status> {
         ("down", _) => Err(Status::unavailable("down")),
         ("flood", _) => Err(error(Reason::TooManyAttempts, "")),
         ("", _) => Err(error(Reason::CredentialsInvalid, "")),
-        (_, "right" | "ri:ght:") => Ok(user(1, username, Role::User)),
+        (_, "right" | "ri:ght:") => Ok(user(1, username, Role::USER)),
         _ => Err(error(Reason::CredentialsInvalid, "")),
     }
 }
@@ -95,7 +95,7 @@ impl AuthService for FakeAuth {
         match request.into_inner().username.as_str() {
             "taken" => Err(error(Reason::UsernameTaken, "")),
             "a:b" => Err(error(Reason::UsernameInvalid, "Username must not contain ':'.")),
-            name => Ok(Response::new(RegisterResponse { user: Some(user(4, name, Role::User)) })),
+            name => Ok(Response::new(RegisterResponse { user: Some(user(4, name, Role::USER)) })),
         }
     }
 
@@ -169,7 +169,7 @@ impl AuthService for FakeAuth {
         let ListUsersRequest { page_size, after, username_prefix, role } = request.get_ref();
         let call = format!("list_users {page_size} {after} {username_prefix:?} {role:?}");
         self.record(&request, &call);
-        let users = vec![user(1, "user", Role::User), user(2, "author", Role::Author)];
+        let users = vec![user(1, "user", Role::USER), user(2, "author", Role::AUTHOR)];
         let next_after = (*page_size == 2).then_some(2);
         Ok(Response::new(ListUsersResponse { users, next_after }))
     }
@@ -204,7 +204,7 @@ impl AuthService for FakeAuth {
         require_admin(&request)?;
         self.record(&request, "create_user");
         let CreateUserRequest { username, role, .. } = request.into_inner();
-        let role = role.and_then(|role| Role::try_from(role).ok()).unwrap_or(Role::User);
+        let role = role.and_then(|role| Role::try_from(role).ok()).unwrap_or(Role::USER);
         match (username.as_str(), role) {
             ("taken", _) => Err(error(Reason::UsernameTaken, "")),
             (_, Role::Unspecified) => Err(error(Reason::RoleInvalid, "")),

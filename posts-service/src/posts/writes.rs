@@ -78,7 +78,7 @@ impl Posts {
 
     /// The user of the token, whose stored role must be author or admin.
     async fn require_writer(&self, actor: &SecretString) -> Result<User, PostError> {
-        let writers = Requirement::Roles(&[Role::Author, Role::Admin]);
+        let writers = Requirement::Roles(&[Role::AUTHOR, Role::ADMIN]);
         Ok(self.auth.authorize(actor, writers, call_context()).await?)
     }
 
@@ -126,5 +126,5 @@ fn ids(post: &Post) -> (i64, i64) {
 
 /// The post `id`, if `writer` may write it: an admin any post, an author their own.
 fn writable_by(writer: &User, id: i64) -> PostSelector {
-    PostSelector { id, author_id: (writer.role != Role::Admin).then_some(writer.id) }
+    PostSelector { id, author_id: (writer.role != Role::ADMIN).then_some(writer.id) }
 }

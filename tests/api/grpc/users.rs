@@ -28,7 +28,7 @@ async fn user_management_calls_return_what_the_contract_says(setup: TestSetup) {
     let user_id = ann.id;
     let request = authenticated(GetUserRequest { user_id }, &admin.token);
     let user = client.get_user(request).await.expect("found").into_inner().user.expect("a user");
-    assert_eq!((user.id, user.username.as_str(), user.role()), (ann.id, "ann", Role::User));
+    assert_eq!((user.id, user.username.as_str(), user.role()), (ann.id, "ann", Role::USER));
 
     let password = "set by the admin".to_owned();
     let request =

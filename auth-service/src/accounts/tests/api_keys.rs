@@ -30,12 +30,12 @@ async fn a_key_acts_with_the_lower_of_both_roles_as_stored_now() {
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let (free, _) = create_key(&app.accounts, &token, None, None).await;
-    let (bound, _) = create_key(&app.accounts, &token, Some(Role::Author), None).await;
+    let (bound, _) = create_key(&app.accounts, &token, Some(Role::AUTHOR), None).await;
     for (stored, of_bound) in [
-        (Role::User, Role::User),
-        (Role::Admin, Role::Author),
-        (Role::Author, Role::Author),
-        (Role::User, Role::User),
+        (Role::USER, Role::USER),
+        (Role::ADMIN, Role::AUTHOR),
+        (Role::AUTHOR, Role::AUTHOR),
+        (Role::USER, Role::USER),
     ] {
         app.store.set_role(None, ann.id, stored).await.expect("set");
         for (key, role) in [(&free, stored), (&bound, of_bound)] {
@@ -44,7 +44,7 @@ async fn a_key_acts_with_the_lower_of_both_roles_as_stored_now() {
             app.authorize(key, &[role]).await.expect("allowed");
         }
     }
-    assert_err!(app.authorize(&free, &[Role::Author]).await, RoleInsufficient);
+    assert_err!(app.authorize(&free, &[Role::AUTHOR]).await, RoleInsufficient);
 }
 
 #[tokio::test]
@@ -133,11 +133,11 @@ async fn a_token_that_is_revoked_before_its_key_is_inserted_makes_none() {
 async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store.set_role(None, ann.id, Role::Admin).await.expect("set");
+    app.store.set_role(None, ann.id, Role::ADMIN).await.expect("set");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let (key, _) = create_key(&app.accounts, &token, None, None).await;
     let accounts = &app.accounts;
-    for role in [Some(Role::User), Some(Role::Admin), None] {
+    for role in [Some(Role::USER), Some(Role::ADMIN), None] {
         let set = accounts.set_user_role(&key, ann.id, role).await;
         assert_err!(set, RoleInsufficient);
     }
@@ -146,13 +146,13 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
         assert_err!(set, RoleInsufficient);
     }
     assert_err!(accounts.delete_user(&key, ann.id).await, RoleInsufficient);
-    app.authorize(&token, &[Role::Admin]).await.expect("still an admin");
+    app.authorize(&token, &[Role::ADMIN]).await.expect("still an admin");
 
     let bob = app.register("bob").await.expect("registered");
-    accounts.set_user_role(&key, bob.id, Some(Role::Author)).await.expect("what else an admin may");
+    accounts.set_user_role(&key, bob.id, Some(Role::AUTHOR)).await.expect("what else an admin may");
     accounts.set_user_disabled(&key, bob.id, true).await.expect("likewise");
     accounts.delete_user(&key, bob.id).await.expect("likewise");
-    accounts.set_user_role(&token, ann.id, Some(Role::User)).await.expect("by a token");
+    accounts.set_user_role(&token, ann.id, Some(Role::USER)).await.expect("by a token");
 }
 
 #[tokio::test]
@@ -160,15 +160,15 @@ async fn keys_outlive_logouts_and_new_passwords() {
     let app = App::new(POLICY).await;
     let (key, _) = create_key(&app.accounts, &app.admin, None, None).await;
     app.accounts.revoke_tokens(&app.admin, None).await.expect("logged out");
-    app.authorize(&key, &[Role::Admin]).await.expect("good");
+    app.authorize(&key, &[Role::ADMIN]).await.expect("good");
     let token = app.login("admin", "sesame").await.expect("logged in");
     let change = app.accounts.change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
-    app.authorize(&key, &[Role::Admin]).await.expect("good");
+    app.authorize(&key, &[Role::ADMIN]).await.expect("good");
     let token = app.login("admin", "open!").await.expect("logged in");
     let deleted = app.accounts.delete_api_keys(&token, None, None).await;
     assert_eq!(deleted.expect("deleted").len(), 1);
-    assert_err!(app.authorize(&key, &[Role::Admin]).await, TokenInvalid);
+    assert_err!(app.authorize(&key, &[Role::ADMIN]).await, TokenInvalid);
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn a_batch_of_tokens_and_keys_decides_each_by_itself() {
     app.register("ann").await.expect("registered");
     let ann = app.login("ann", "sesame").await.expect("logged in");
     let (key, _) = create_key(&app.accounts, &ann, None, None).await;
-    let (admin_key, _) = create_key(&app.accounts, &app.admin, Some(Role::User), None).await;
+    let (admin_key, _) = create_key(&app.accounts, &app.admin, Some(Role::USER), None).await;
     let unknown = format!("rgk_{}", "A".repeat(43));
     let bearer = |token: &str| {
         Ok(Bearer {
@@ -203,7 +203,7 @@ async fn an_outage_is_never_a_decision_about_a_key() {
     let app = App::new(POLICY).await;
     let (key, _) = create_key(&app.accounts, &app.admin, None, None).await;
     app.store.set_down(true);
-    assert_err!(app.authorize(&key, &[Role::Admin]).await, StoreUnavailable);
+    assert_err!(app.authorize(&key, &[Role::ADMIN]).await, StoreUnavailable);
     let bearer = Bearer { access_token: key, requirement: any(), client_address: None };
     assert_err!(app.accounts.authorize_batch(vec![Ok(bearer)]).await, StoreUnavailable);
 }
@@ -211,7 +211,7 @@ async fn an_outage_is_never_a_decision_about_a_key() {
 #[tokio::test]
 async fn the_last_use_of_a_key_is_kept() {
     let app = App::new(POLICY).await;
-    let (key, _) = create_key(&app.accounts, &app.admin, Some(Role::User), None).await;
+    let (key, _) = create_key(&app.accounts, &app.admin, Some(Role::USER), None).await;
     let last_used = async || {
         let keys = app.accounts.list_api_keys(&app.admin, None).await.expect("listed");
         keys[0].last_used_at
@@ -221,7 +221,7 @@ async fn the_last_use_of_a_key_is_kept() {
     app.accounts.authorize(&key, &any()).await.expect("good");
     assert_eq!(last_used().await, Some(NOW + 7));
     app.store.set_time(NOW + 9);
-    assert_err!(app.authorize(&key, &[Role::Admin]).await, RoleInsufficient);
+    assert_err!(app.authorize(&key, &[Role::ADMIN]).await, RoleInsufficient);
     assert_eq!(last_used().await, Some(NOW + 9), "it was good, its role was not");
 }
 
@@ -236,7 +236,7 @@ async fn rules_of_a_new_key_are_checked_in_the_order_of_the_contract() {
     assert_err!(create("a", Some(None), Some(0)).await, ApiKeyInvalid);
     assert_err!(create("a", Some(None), None).await, RoleInvalid);
     for _ in 0..50 {
-        create("a", Some(Some(Role::Author)), None).await.expect("created");
+        create("a", Some(Some(Role::AUTHOR)), None).await.expect("created");
     }
     assert_err!(create("a", Some(None), None).await, RoleInvalid);
     assert_err!(create("a", None, None).await, ApiKeyLimit);

@@ -19,7 +19,7 @@ async fn stored(app: &App) -> String {
 async fn basic_checks_an_imported_hash_and_login_replaces_it() {
     let app = App::new(POLICY).await;
     let (username, password_hash) = ("ann".to_owned(), ARGON2I.into());
-    let new = NewUser { username, password_hash, role: Role::User };
+    let new = NewUser { username, password_hash, role: Role::USER };
     app.store.insert(None, new).await.expect("inserted");
 
     let basic =

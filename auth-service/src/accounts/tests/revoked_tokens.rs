@@ -28,7 +28,7 @@ async fn a_login_in_the_second_of_a_logout_is_good_and_older_tokens_are_not() {
         app.accounts.authorize(&new, &any()).await.expect("good at once");
         old.push(new);
     }
-    app.authorize(&app.admin, &[Role::Admin]).await.expect("tokens of others stay");
+    app.authorize(&app.admin, &[Role::ADMIN]).await.expect("tokens of others stay");
 }
 
 #[tokio::test]
@@ -187,5 +187,5 @@ async fn admins_end_the_tokens_of_others() {
     assert_err!(revoke(&app.admin, Some(999)).await, UserNotFound);
     revoke(&app.admin, Some(ann.id)).await.expect("revoked");
     assert_err!(app.accounts.authorize(&token, &any()).await, TokenInvalid);
-    app.authorize(&app.admin, &[Role::Admin]).await.expect("its own stays");
+    app.authorize(&app.admin, &[Role::ADMIN]).await.expect("its own stays");
 }

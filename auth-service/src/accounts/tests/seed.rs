@@ -107,11 +107,11 @@ async fn replica_that_seeds_second_keeps_only_a_file_with_the_password_of_the_fi
 async fn name_of_the_first_admin_is_taken_also_while_no_user_has_it() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store.set_role(None, ann.id, Role::Admin).await.expect("set");
+    app.store.set_role(None, ann.id, Role::ADMIN).await.expect("set");
     let admin = app.login("ann", "sesame").await.expect("logged in");
     for has_user in [true, false] {
         assert_err!(app.register(ADMIN_USERNAME).await, UsernameTaken);
-        let role = Some(Role::User);
+        let role = Some(Role::USER);
         let password = "sesame".into();
         let create = app.accounts.create_user(&admin, ADMIN_USERNAME, password, role, origin(1));
         assert_err!(create.await, UsernameTaken);

@@ -75,9 +75,9 @@ impl LineReader {
         };
         let role = match field("role") {
             Some(role) => role.as_str().and_then(|role| role.parse().ok()).ok_or_else(|| {
-                format!("role is none of {}", Role::ALL.map(Role::as_str).join(", "))
+                format!("role is none of {}", Role::BUILT_IN.map(|role| role.to_string()).join(", "))
             })?,
-            None => Role::User,
+            None => Role::USER,
         };
         let id = number("id", MAX_ID)?;
         if id == Some(0) {
@@ -142,7 +142,7 @@ pub(super) struct UserLine<'u> {
     id: i64,
     username: &'u str,
     password_hash: Option<&'u str>,
-    role: &'static str,
+    role: &'u str,
     disabled: bool,
     tokens_not_before: u64,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -31,11 +31,11 @@ async fn page_is_read_from_an_index_and_never_sorted() {
     let all = UserFilter { after: 5, limit: 51, ..UserFilter::default() };
     let by_id = "SEARCH user USING INTEGER PRIMARY KEY (rowid>?)";
     assert_eq!(plan(&store, &all).await, by_id);
-    let authors = UserFilter { role: Some(Role::Author), ..all.clone() };
+    let authors = UserFilter { role: Some(Role::AUTHOR), ..all.clone() };
     let by_role = "SEARCH user USING INDEX user_role_idx (role=? AND rowid>?)";
     assert_eq!(plan(&store, &authors).await, by_role);
     for prefix in ["a", "a%_'\"", "\u{10ffff}"] {
-        for role in [None, Some(Role::Author)] {
+        for role in [None, Some(Role::AUTHOR)] {
             let filter = UserFilter { username_prefix: prefix.into(), role, ..all.clone() };
             let plan = plan(&store, &filter).await;
             assert!(plan.starts_with("SEARCH user") && !plan.contains("SCAN"), "{plan}");
@@ -46,7 +46,7 @@ async fn page_is_read_from_an_index_and_never_sorted() {
 /// Uses the key twice, the second time before the first, and reads it after the store was closed.
 async fn use_a_key(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
-    let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::User };
+    let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::USER };
     let user_id = store.insert(None, new).await.expect("inserted").id;
     let key = |digest: &str| NewApiKey {
         user_id,
@@ -96,7 +96,7 @@ async fn uses_of_keys_are_written_together_at_last_by_close_on_postgres() {
 /// Reads a name with NUL together with others, which must not fail with it. Returns its outcome.
 async fn read_names_together(url: &DatabaseUrl) -> Result<Timed<Option<Credentials>>, StoreError> {
     let store = open(url).await.expect("opened");
-    let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::User };
+    let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::USER };
     store.insert(None, new).await.expect("inserted");
     let reads = BatchedReads::new(&store);
     let read = |name: &str| reads.credentials.get(name.to_owned());
@@ -180,7 +180,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     assert_eq!(opened(true).await, 0);
     // Both write by the clock of the file, whatever they know of it.
     set("UPDATE clock SET zero = zero + 3600000 RETURNING id").await;
-    let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::User };
+    let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::USER };
     let id = running.insert(None, new).await.expect("inserted").id;
     for store in [running, beside] {
         let revoked = store.revoke_tokens(id, Writer::Operator).await.expect("revoked");
@@ -215,7 +215,7 @@ async fn health_checks_do_not_write_the_clock_of_a_file() {
     let latest = async |username: &str| {
         let (username, password_hash) = (username.to_owned(), "hash".into());
         store
-            .insert(None, NewUser { username, password_hash, role: Role::User })
+            .insert(None, NewUser { username, password_hash, role: Role::USER })
             .await
             .expect("one");
         let latest = database.statement("SELECT latest FROM clock");

@@ -10,11 +10,11 @@ use tokio::join;
 
 pub(super) async fn one_of_two_admins_who_leave_at_the_same_time_stays(store: &dyn UserStore) {
     for round in 0..20 {
-        let ann = insert(store, &format!("ann {round}"), Role::Admin).await.id;
-        let bob = insert(store, &format!("bob {round}"), Role::Admin).await.id;
-        let demote = store.set_role(Some(ann), ann, Role::User);
+        let ann = insert(store, &format!("ann {round}"), Role::ADMIN).await.id;
+        let bob = insert(store, &format!("bob {round}"), Role::ADMIN).await.id;
+        let demote = store.set_role(Some(ann), ann, Role::USER);
         let results: [_; 2] = if round % 2 == 0 {
-            join!(demote, store.set_role(Some(bob), bob, Role::Author)).into()
+            join!(demote, store.set_role(Some(bob), bob, Role::AUTHOR)).into()
         } else {
             join!(demote, store.set_disabled(Some(bob), bob, true)).into()
         };
@@ -28,11 +28,11 @@ pub(super) async fn one_of_two_admins_who_leave_at_the_same_time_stays(store: &d
 }
 
 pub(super) async fn insert_for_an_actor_requires_an_admin(store: &dyn UserStore) {
-    let admin = insert(store, "admin", Role::Admin).await;
-    let ann = insert(store, "ann", Role::Author).await;
+    let admin = insert(store, "admin", Role::ADMIN).await;
+    let ann = insert(store, "ann", Role::AUTHOR).await;
     let add = async |actor, username: &str| {
         let (username, password_hash) = (username.to_owned(), "hash".into());
-        store.insert(Some(actor), NewUser { username, password_hash, role: Role::Admin }).await
+        store.insert(Some(actor), NewUser { username, password_hash, role: Role::ADMIN }).await
     };
     let refused = add(999, "bob").await;
     assert!(matches!(refused, Err(WriteError::ActorNotFound)), "{refused:?}");
@@ -41,13 +41,13 @@ pub(super) async fn insert_for_an_actor_requires_an_admin(store: &dyn UserStore)
     let taken = add(admin.id, "ann").await;
     assert!(matches!(taken, Err(WriteError::UsernameTaken)), "{taken:?}");
     let bob = add(admin.id, "bob").await.expect("allowed");
-    assert_eq!((&*bob.username, bob.role, bob.disabled), ("bob", Role::Admin, false));
+    assert_eq!((&*bob.username, bob.role, bob.disabled), ("bob", Role::ADMIN, false));
     assert_eq!(get(store, bob.id).await, Some(bob));
 }
 
 pub(super) async fn set_disabled_requires_an_admin_and_revokes_tokens(store: &dyn UserStore) {
-    let admin = insert(store, "admin", Role::Admin).await;
-    let ann = insert(store, "ann", Role::Author).await;
+    let admin = insert(store, "admin", Role::ADMIN).await;
+    let ann = insert(store, "ann", Role::AUTHOR).await;
     let set = async |actor, id, disabled| store.set_disabled(actor, id, disabled).await;
     let refused = set(Some(ann.id), admin.id, true).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
@@ -72,16 +72,16 @@ pub(super) async fn set_disabled_requires_an_admin_and_revokes_tokens(store: &dy
 pub(super) async fn disabled_admin_may_not_write_and_is_no_admin_who_is_left(
     store: &dyn UserStore,
 ) {
-    let admin = insert(store, "admin", Role::Admin).await;
-    let ann = insert(store, "ann", Role::Admin).await;
+    let admin = insert(store, "admin", Role::ADMIN).await;
+    let ann = insert(store, "ann", Role::ADMIN).await;
     store.set_disabled(Some(admin.id), ann.id, true).await.expect("allowed");
-    let refused = store.set_role(Some(ann.id), admin.id, Role::User).await;
+    let refused = store.set_role(Some(ann.id), admin.id, Role::USER).await;
     assert!(matches!(refused, Err(WriteError::ActorNotFound)), "{refused:?}");
     let by = Writer::Admin(ann.id);
     assert_not_found(store.set_password(admin.id, "new".into(), by).await);
     let last = store.set_disabled(Some(admin.id), admin.id, true).await;
     assert!(matches!(last, Err(WriteError::LastAdmin)), "{last:?}");
-    let demoted = store.set_role(Some(admin.id), ann.id, Role::User).await;
+    let demoted = store.set_role(Some(admin.id), ann.id, Role::USER).await;
     demoted.expect("she was none who counts");
     store.set_disabled(None, admin.id, true).await.expect("the operator may");
 }

@@ -31,9 +31,9 @@ async fn ids(store: &dyn UserStore, user: &User) -> Vec<i64> {
 }
 
 pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserStore) {
-    let ann = insert(store, "ann", Role::Author).await;
-    let bob = insert(store, "bob", Role::User).await;
-    let (role, expires_at) = (Some(Role::Author), Some(9));
+    let ann = insert(store, "ann", Role::AUTHOR).await;
+    let bob = insert(store, "bob", Role::USER).await;
+    let (role, expires_at) = (Some(Role::AUTHOR), Some(9));
     let new = NewApiKey { role, expires_at, ..new_key(&ann, "one") };
     let one = store.insert_key(new, Writer::Operator).await.expect("inserted");
     let expected = ApiKey {
@@ -64,7 +64,7 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
 pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once(
     store: &dyn UserStore,
 ) {
-    let ann = insert(store, "ann", Role::User).await;
+    let ann = insert(store, "ann", Role::USER).await;
     for index in 0..50 {
         add(store, &ann, &format!("key {index}")).await;
     }
@@ -81,12 +81,12 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
         let successes = inserted.iter().flatten().count();
         assert_eq!((successes, ids(store, &ann).await.len()), (1, 50), "round {round}");
     }
-    let bob = insert(store, "bob", Role::User).await;
+    let bob = insert(store, "bob", Role::USER).await;
     add(store, &bob, "of another user").await;
 }
 
 pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn UserStore) {
-    let ann = insert(store, "ann", Role::User).await;
+    let ann = insert(store, "ann", Role::USER).await;
     let key = add(store, &ann, "one").await;
     store.set_disabled(None, ann.id, true).await.expect("disabled");
     let stranger = User { id: 999, ..ann.clone() };
@@ -98,7 +98,7 @@ pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn
     store.delete(None, ann.id).await.expect("deleted");
     assert_eq!(store.keys_by_digest(&["one".to_owned()]).await.expect("read").value, []);
     assert!(ids(store, &ann).await.is_empty());
-    let bob = insert(store, "bob", Role::User).await;
+    let bob = insert(store, "bob", Role::USER).await;
     assert!(add(store, &bob, "one").await.id > key.id, "ids are never reused");
 }
 
@@ -106,7 +106,7 @@ pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn
 pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen(
     store: &dyn UserStore,
 ) {
-    let ann = insert(store, "ann", Role::User).await;
+    let ann = insert(store, "ann", Role::USER).await;
     let mut seen = ann.tokens_not_before;
     for (round, change) in ["logout", "password", "disabled"].into_iter().enumerate() {
         let owner = Writer::Owner { seen };
@@ -126,8 +126,8 @@ pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen
 }
 
 pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn UserStore) {
-    let admin = insert(store, "admin", Role::Admin).await;
-    let ann = insert(store, "ann", Role::Author).await;
+    let admin = insert(store, "admin", Role::ADMIN).await;
+    let ann = insert(store, "ann", Role::AUTHOR).await;
     let keys = [add(store, &ann, "one").await, add(store, &ann, "two").await];
     let own = add(store, &admin, "three").await;
     let delete = async |actor, user, key| store.delete_keys(actor, user, key).await;

@@ -167,7 +167,7 @@ impl UserStore for MemoryStore {
 
     async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError> {
         let mut users = self.users()?;
-        let row = users.find(actor, id, role == Role::Admin)?;
+        let row = users.find(actor, id, role == Role::ADMIN)?;
         row.user.role = role;
         Ok(row.user.clone())
     }

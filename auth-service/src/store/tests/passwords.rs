@@ -8,8 +8,8 @@ use crate::{
 use rolegate_proto::Role;
 
 pub(super) async fn set_password_requires_what_its_writer_saw(store: &dyn UserStore) {
-    let admin = insert(store, "admin", Role::Admin).await;
-    let ann = insert(store, "ann", Role::Author).await;
+    let admin = insert(store, "admin", Role::ADMIN).await;
+    let ann = insert(store, "ann", Role::AUTHOR).await;
     let set = async |id, writer| store.set_password(id, "new".into(), writer).await;
     for (id, writer) in [
         // Not an admin, no such actor, changed since.
@@ -38,7 +38,7 @@ pub(super) async fn set_password_requires_what_its_writer_saw(store: &dyn UserSt
 }
 
 pub(super) async fn set_password_advances_tokens_not_before(store: &dyn UserStore) {
-    let ann = insert(store, "ann", Role::User).await;
+    let ann = insert(store, "ann", Role::USER).await;
     let began = store.users_by_id(&[]).await.expect("read").at;
     let set = async || {
         let set = store.set_password(ann.id, "new".into(), Writer::Operator).await;
@@ -50,7 +50,7 @@ pub(super) async fn set_password_advances_tokens_not_before(store: &dyn UserStor
 }
 
 pub(super) async fn replace_password_compares_the_old_hash(store: &dyn UserStore) {
-    let ann = insert(store, "ann", Role::User).await;
+    let ann = insert(store, "ann", Role::USER).await;
     let replace = async |id, old: &str| {
         store.replace_password(id, &old.into(), "rehashed".into()).await.expect("an answer")
     };

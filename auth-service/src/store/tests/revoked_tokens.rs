@@ -22,8 +22,8 @@ pub(super) async fn assert_revoked_since(store: &dyn UserStore, began: u64, user
 pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user(
     store: &dyn UserStore,
 ) {
-    let admin = insert(store, "admin", Role::Admin).await;
-    let ann = insert(store, "ann", Role::Author).await;
+    let admin = insert(store, "admin", Role::ADMIN).await;
+    let ann = insert(store, "ann", Role::AUTHOR).await;
     let refused = store.revoke_tokens(admin.id, Writer::Admin(ann.id)).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     let revoke = async |by| store.revoke_tokens(ann.id, by).await.expect("allowed");
@@ -45,7 +45,7 @@ pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_
         last = tokens_not_before;
     }
     for by in [Writer::Operator, Writer::Admin(admin.id)] {
-        let other = insert(store, &format!("{by:?}"), Role::User).await;
+        let other = insert(store, &format!("{by:?}"), Role::USER).await;
         let began = now(store).await;
         let first = store.revoke_tokens(other.id, by).await.expect("allowed");
         assert_revoked_since(store, began, &first).await;
@@ -56,8 +56,8 @@ pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_
 pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and_marks_tokens(
     store: &dyn UserStore,
 ) {
-    let admin = insert(store, "admin", Role::Admin).await;
-    let ann = insert(store, "ann", Role::Author).await;
+    let admin = insert(store, "admin", Role::ADMIN).await;
+    let ann = insert(store, "ann", Role::AUTHOR).await;
     let mut marks = Vec::new();
     for _ in 0..2 {
         let latest = now(store).await + MAX_LEAD_SECONDS + MAX_STEP_SECONDS;
@@ -92,7 +92,7 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
 }
 
 pub(super) async fn of_many_logouts_by_one_token_the_first_ends_it(store: &dyn UserStore) {
-    let ann = insert(store, "ann", Role::User).await;
+    let ann = insert(store, "ann", Role::USER).await;
     let revoke = || store.revoke_tokens(ann.id, Writer::Owner { seen: 0 });
     let ended: [_; 4] = join!(revoke(), revoke(), revoke(), revoke()).into();
     assert_eq!(ended.iter().flatten().count(), 1, "{ended:?}");
@@ -100,7 +100,7 @@ pub(super) async fn of_many_logouts_by_one_token_the_first_ends_it(store: &dyn U
 }
 
 pub(super) async fn every_read_has_the_time_also_of_nothing(store: &dyn UserStore) {
-    let ann = insert(store, "ann", Role::User).await;
+    let ann = insert(store, "ann", Role::USER).await;
     let began = now(store).await;
     let times = [
         store.users_by_id(&[ann.id]).await.expect("read").at,

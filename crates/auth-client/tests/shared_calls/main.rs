@@ -17,7 +17,7 @@ use tonic::transport::Server;
 
 fn start() -> (AuthClient, FakeAuth) {
     let auth = FakeAuth::default();
-    auth.role.store(proto::Role::User.into(), Ordering::SeqCst);
+    auth.role.store(proto::Role::USER.into(), Ordering::SeqCst);
     let (near, far) = tokio::io::duplex(64 * 1024);
     let service = AuthServiceServer::new(auth.clone());
     let connection = tokio_stream::once(io::Result::Ok(far));
@@ -79,14 +79,14 @@ async fn single_decision_is_an_authorize_and_waiting_ones_share_a_batch() {
 async fn decision_made_after_a_role_change_uses_the_new_role() {
     let (client, auth) = start();
     let early = occupy(&client, &auth).await;
-    auth.role.store(proto::Role::Admin.into(), Ordering::SeqCst);
+    auth.role.store(proto::Role::ADMIN.into(), Ordering::SeqCst);
     let late = ask(&client, "1");
     settle().await;
     auth.answer(3);
     for decision in early {
-        assert_eq!(decision.await.expect("no panic").expect("a user").role, Role::User);
+        assert_eq!(decision.await.expect("no panic").expect("a user").role, Role::USER);
     }
-    assert_eq!(late.await.expect("no panic").expect("a user").role, Role::Admin);
+    assert_eq!(late.await.expect("no panic").expect("a user").role, Role::ADMIN);
 }
 
 #[tokio::test]

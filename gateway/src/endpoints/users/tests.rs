@@ -46,7 +46,7 @@ fn every_parameter_is_decoded() {
         limit: Some(200),
         after: Some(0),
         username_prefix: "é %_".to_owned(),
-        role: Some(Role::Author),
+        role: Some(Role::AUTHOR),
     };
     assert_eq!(parsed, Ok(expected));
 }

@@ -19,7 +19,7 @@ fn target<M>(request: &Request<M>, user_id: Option<i64>) -> Result<User, Status>
     let token = header.and_then(|header| header.to_str().ok()?.strip_prefix("Bearer "));
     let actor = user_of_token(token.unwrap_or_default()).map_err(|reason| error(reason, ""))?;
     match user_id {
-        Some(_) if actor.role() != Role::Admin => Err(error(Reason::RoleInsufficient, "")),
+        Some(_) if actor.role() != Role::ADMIN => Err(error(Reason::RoleInsufficient, "")),
         Some(id) => user_of_id(id),
         None => Ok(actor),
     }
@@ -31,7 +31,7 @@ fn keys_of(user: &User) -> Vec<ApiKey> {
         user_id: 1,
         name: "nightly export".to_owned(),
         prefix: "rgk_user".to_owned(),
-        role: Some(Role::User.into()),
+        role: Some(Role::USER.into()),
         created_at: Some(Timestamp { seconds: 1, nanos: 0 }),
         expires_at: None,
         last_used_at: None,

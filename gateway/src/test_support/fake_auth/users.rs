@@ -18,10 +18,10 @@ pub(super) fn error(reason: Reason, message: &str) -> Status {
 
 pub(super) fn user_of_token(token: &str) -> Result<User, Reason> {
     match token {
-        "user" => Ok(user(1, token, Role::User)),
-        "author" => Ok(user(2, token, Role::Author)),
-        "admin" => Ok(user(3, token, Role::Admin)),
-        "rgk_user" => Ok(user(1, "user", Role::User)),
+        "user" => Ok(user(1, token, Role::USER)),
+        "author" => Ok(user(2, token, Role::AUTHOR)),
+        "admin" => Ok(user(3, token, Role::ADMIN)),
+        "rgk_user" => Ok(user(1, "user", Role::USER)),
         "deleted" => Err(Reason::TokenUserNotFound),
         _ => Err(Reason::TokenInvalid),
     }
@@ -43,9 +43,9 @@ pub(super) fn user(id: i64, username: &str, role: Role) -> User {
 
 pub(super) fn user_of_id(id: i64) -> Result<User, Status> {
     match id {
-        1 => Ok(user(1, "user", Role::User)),
-        2 => Ok(user(2, "author", Role::Author)),
-        3 => Ok(user(3, "admin", Role::Admin)),
+        1 => Ok(user(1, "user", Role::USER)),
+        2 => Ok(user(2, "author", Role::AUTHOR)),
+        3 => Ok(user(3, "admin", Role::ADMIN)),
         _ => Err(error(Reason::UserNotFound, "")),
     }
 }

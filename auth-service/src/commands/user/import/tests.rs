@@ -98,7 +98,7 @@ impl Target {
     async fn register(&self, username: &str) -> i64 {
         let store = store::open(&self.url).await.expect("opened");
         let new =
-            NewUser { username: username.into(), password_hash: "x".into(), role: Role::User };
+            NewUser { username: username.into(), password_hash: "x".into(), role: Role::USER };
         let id = store.insert(None, new).await.expect("inserted").id;
         store.close().await;
         id

@@ -18,7 +18,7 @@ fn read(line: &str) -> Result<UserRecord, String> {
 fn a_name_and_a_hash_are_enough() {
     let line = json!({ "username": "ann", "password_hash": HASH }).to_string();
     let ann = read(&line).expect("a user");
-    assert_eq!((ann.id, &*ann.username, ann.role), (None, "ann", Role::User));
+    assert_eq!((ann.id, &*ann.username, ann.role), (None, "ann", Role::USER));
     assert!(!ann.disabled && ann.tokens_not_before == 0);
 }
 
@@ -34,7 +34,7 @@ fn null_is_a_user_without_a_password_and_a_missing_hash_is_none() {
     let ann = read(r#"{"username":"ann","password_hash":null,"id":7,"role":"author"}"#);
     let ann = ann.expect("a user");
     assert_eq!(ann.password_hash.expose_secret(), NO_PASSWORD);
-    assert_eq!((ann.id, ann.role), (Some(7), Role::Author));
+    assert_eq!((ann.id, ann.role), (Some(7), Role::AUTHOR));
     let missing = read(r#"{"username":"ann"}"#).expect_err("a reason");
     assert_eq!(missing, "password_hash is missing");
 }

@@ -19,7 +19,7 @@ fn required(roles: &str) -> Option<Requirement> {
 #[test]
 fn a_forgotten_or_misspelt_requirement_is_none() {
     assert_eq!(required("*"), Some(Requirement::AnyAuthenticated));
-    let roles = Requirement::Roles(vec![Role::Author, Role::Admin]);
+    let roles = Requirement::Roles(vec![Role::AUTHOR, Role::ADMIN]);
     assert_eq!(required("author,admin"), Some(roles));
     for invalid in ["", " ", "**", "author,*", "*,author", "Admin", "author, admin", "root"] {
         assert_eq!(required(invalid), None, "{invalid}");
