@@ -46,6 +46,7 @@ impl AuthGrpc {
 }
 
 /// The role of an optional field; `Some(None)` for a malformed one.
+#[expect(clippy::option_option, reason = "absent and malformed are not the same")]
 fn optional_role(name: Option<String>, number: Option<i32>) -> Option<Option<Role>> {
     let is_set = name.is_some() || number.is_some();
     let role = || Role::from_message(&name.unwrap_or_default(), number.unwrap_or_default());

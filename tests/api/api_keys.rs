@@ -71,11 +71,12 @@ async fn key_is_accepted_wherever_a_token_is(setup: TestSetup) {
         client_address: None,
     };
     let any = || Requirement::AnyAuthenticated(AnyAuthenticated {});
-    let admins = || Requirement::Roles(AllowedRoles { roles: vec![Role::ADMIN.into()] });
+    let admins =
+        || Requirement::Roles(AllowedRoles { role_names: vec!["admin".to_owned()], roles: vec![] });
     let mut client = grpc::client(&app.auth().address("grpc")).await;
     let user = client.authorize(item(&key, any())).await.expect("good").into_inner().user;
     let user = user.expect("a user");
-    assert_eq!((user.id, user.role()), (ann.id, Role::AUTHOR));
+    assert_eq!((user.id, user.role()), (ann.id, Role::Author));
     let refused = client.authorize(item(&key, admins())).await;
     grpc::expect_error(refused, tonic::Code::PermissionDenied, "ROLE_INSUFFICIENT");
     let unknown = format!("rgk_{}", "A".repeat(43));

@@ -6,7 +6,7 @@ use e2e::{
     grpc::{self, authenticated},
 };
 use rolegate_proto::auth_v1::{
-    ChangePasswordRequest, DeleteUserRequest, RegisterRequest, Role, SetPasswordRequest,
+    ChangePasswordRequest, DeleteUserRequest, RegisterRequest, SetPasswordRequest,
     SetUserRoleRequest,
 };
 use serde_json::{Value, json};
@@ -236,7 +236,7 @@ async fn write_of_a_cancelled_call_is_still_logged(setup: TestSetup) {
     assert_eq!(logged("password_changed", 1).await, "ann");
 
     let mut acts = client.clone();
-    let request = SetUserRoleRequest { user_id: ann.id, role: Role::AUTHOR.into() };
+    let request = SetUserRoleRequest { user_id: ann.id, role_name: "author".to_owned(), role: 0 };
     let request = authenticated(request, &admin.token);
     leave("SetUserRole", box_up(async move { acts.set_user_role(request).await })).await;
     assert_eq!(logged("role_changed", 1).await, "ann");

@@ -32,8 +32,8 @@ fn authorize(token: &str, requirement: impl Into<Option<Requirement>>) -> Author
     AuthorizeRequest { access_token: token.to_owned(), requirement, client_address: None }
 }
 
-const AUTHOR: i32 = Role::AUTHOR as i32;
-const ADMIN: i32 = Role::ADMIN as i32;
+const AUTHOR: i32 = Role::Author as i32;
+const ADMIN: i32 = Role::Admin as i32;
 
 async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     let app = setup.start().await;
@@ -43,7 +43,7 @@ async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     let request = RegisterRequest { username: username.clone(), password: password.clone() };
     let ann = client.register(request).await.expect("registered").into_inner().user;
     let ann = ann.expect("a user");
-    assert_eq!((ann.username.as_str(), ann.role()), ("ann", Role::USER));
+    assert_eq!((ann.username.as_str(), ann.role()), ("ann", Role::User));
     assert!(ann.id >= 1);
 
     let request = LoginRequest { username: username.clone(), password: password.clone() };
@@ -51,7 +51,7 @@ async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     assert_eq!(login.user, Some(ann.clone()));
     assert_eq!(token::claims(&login.access_token)["sub"], ann.id.to_string());
 
-    let request = VerifyCredentialsRequest { username, password };
+    let request = VerifyCredentialsRequest { username, password, role_names: vec![] };
     let verified = client.verify_credentials(request).await.expect("verified").into_inner();
     assert_eq!(verified.user, Some(ann.clone()));
 
@@ -60,11 +60,12 @@ async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     assert_eq!(passed.user, Some(ann.clone()));
 
     let admin = app.admin().await;
-    let message = SetUserRoleRequest { user_id: ann.id, role: AUTHOR };
+    let message =
+        SetUserRoleRequest { user_id: ann.id, role: AUTHOR, ..SetUserRoleRequest::default() };
     let changed =
         client.set_user_role(authenticated(message, &admin.token)).await.expect("changed");
     let changed = changed.into_inner().user.expect("a user");
-    assert_eq!((changed.id, changed.role()), (ann.id, Role::AUTHOR));
+    assert_eq!((changed.id, changed.role()), (ann.id, Role::Author));
 
     let page = client.list_users(authenticated(ListUsersRequest::default(), &admin.token)).await;
     let page = page.expect("listed").into_inner();
@@ -97,7 +98,7 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
         let request = LoginRequest { username: username.clone(), password: password.clone() };
         let login = client.login(request).await;
         let status = expect_error(login, Code::Unauthenticated, "CREDENTIALS_INVALID");
-        let request = VerifyCredentialsRequest { username, password };
+        let request = VerifyCredentialsRequest { username, password, role_names: vec![] };
         let verified = client.verify_credentials(request).await;
         let same = expect_error(verified, Code::Unauthenticated, "CREDENTIALS_INVALID");
         assert_eq!(status.message(), same.message());
@@ -111,7 +112,8 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
         (&*admin.token, ann.id, 0, Code::InvalidArgument, "ROLE_INVALID"),
         (&*admin.token, ann.id, 4, Code::InvalidArgument, "ROLE_INVALID"),
     ] {
-        let request = authenticated(SetUserRoleRequest { user_id, role }, actor);
+        let request =
+            authenticated(SetUserRoleRequest { user_id, role, role_name: String::new() }, actor);
         expect_error(client.set_user_role(request).await, code, reason);
     }
     let page =

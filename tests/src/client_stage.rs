@@ -130,8 +130,8 @@ impl ClientStage {
     pub async fn bring_about(&mut self, given: &str, user: &CaseUser) {
         match given.split_once(' ').unwrap_or((given, "")) {
             ("role", name) => {
-                let role = name.parse::<rolegate_proto::Role>().expect("a role").into();
-                let message = SetUserRoleRequest { user_id: user.id, role };
+                let role_name = name.to_owned();
+                let message = SetUserRoleRequest { user_id: user.id, role_name, role: 0 };
                 let request = grpc::authenticated(message, &self.admin_token().await);
                 self.client().await.set_user_role(request).await.expect("a changed role");
             }

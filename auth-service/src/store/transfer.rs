@@ -153,7 +153,6 @@ fn exposed<S: Serializer>(hash: &SecretString, serializer: S) -> Result<S::Ok, S
     serializer.serialize_str(hash.expose_secret())
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "for serde")]
 fn named<S: Serializer>(role: &Role, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(role.as_str())
 }

@@ -78,7 +78,11 @@ impl From<Requirement<'_>> for authorize_request::Requirement {
             Requirement::AnyAuthenticated => Self::AnyAuthenticated(auth_v1::AnyAuthenticated {}),
             Requirement::Roles(roles) => Self::Roles(auth_v1::AllowedRoles {
                 // Added roles are left out, so that the version before admits nobody by them.
-                roles: roles.iter().map(|role| role.request_number()).filter(|&it| it > 0).collect(),
+                roles: roles
+                    .iter()
+                    .map(|role| role.request_number())
+                    .filter(|&it| it > 0)
+                    .collect(),
                 role_names: roles.iter().map(Role::to_string).collect(),
             }),
         }

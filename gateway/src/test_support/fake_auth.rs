@@ -8,12 +8,13 @@ mod users;
 
 use rolegate_auth_client::{AuthClient, BalancedChannel, Reason, Stream};
 use rolegate_proto::{
+    Role,
     auth_v1::{
         self, AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
         BatchAuthorizeResponse, BatchGetUsersRequest, BatchGetUsersResponse, ChangePasswordRequest,
         ChangePasswordResponse, CreateUserRequest, CreateUserResponse, DeleteUserRequest,
         DeleteUserResponse, GetUserRequest, GetUserResponse, ListUsersRequest, ListUsersResponse,
-        LoginRequest, LoginResponse, RegisterRequest, RegisterResponse, Role, SetPasswordRequest,
+        LoginRequest, LoginResponse, RegisterRequest, RegisterResponse, SetPasswordRequest,
         SetPasswordResponse, SetUserDisabledRequest, SetUserDisabledResponse, SetUserRoleRequest,
         SetUserRoleResponse, User, UserName, VerifyCredentialsRequest, VerifyCredentialsResponse,
         auth_service_server::{AuthService, AuthServiceServer},
@@ -114,7 +115,7 @@ impl AuthService for FakeAuth {
         request: Request<VerifyCredentialsRequest>,
     ) -> Result<Response<VerifyCredentialsResponse>, Status> {
         self.record(&request, "verify_credentials");
-        let VerifyCredentialsRequest { username, password } = request.into_inner();
+        let VerifyCredentialsRequest { username, password, .. } = request.into_inner();
         let user = Some(verify(&username, &password)?);
         Ok(Response::new(VerifyCredentialsResponse { user }))
     }
@@ -147,13 +148,13 @@ impl AuthService for FakeAuth {
         request: Request<SetUserRoleRequest>,
     ) -> Result<Response<SetUserRoleResponse>, Status> {
         require_admin(&request)?;
-        let SetUserRoleRequest { user_id, role } = *request.get_ref();
-        self.record(&request, &format!("set_user_role {user_id} {role}"));
+        let SetUserRoleRequest { user_id, ref role_name, .. } = *request.get_ref();
+        self.record(&request, &format!("set_user_role {user_id} {role_name}"));
         if !(1..=3).contains(&user_id) {
             return Err(error(Reason::UserNotFound, ""));
         }
-        match Role::try_from(role) {
-            Ok(Role::Unspecified) | Err(_) => Err(error(Reason::RoleInvalid, "")),
+        match role_name.parse() {
+            Err(_) => Err(error(Reason::RoleInvalid, "")),
             Ok(role) => {
                 let user = Some(user(user_id, "somebody", role));
                 Ok(Response::new(SetUserRoleResponse { user }))
@@ -166,8 +167,9 @@ impl AuthService for FakeAuth {
         request: Request<ListUsersRequest>,
     ) -> Result<Response<ListUsersResponse>, Status> {
         require_admin(&request)?;
-        let ListUsersRequest { page_size, after, username_prefix, role } = request.get_ref();
-        let call = format!("list_users {page_size} {after} {username_prefix:?} {role:?}");
+        let ListUsersRequest { page_size, after, username_prefix, role_name, .. } =
+            request.get_ref();
+        let call = format!("list_users {page_size} {after} {username_prefix:?} {role_name:?}");
         self.record(&request, &call);
         let users = vec![user(1, "user", Role::USER), user(2, "author", Role::AUTHOR)];
         let next_after = (*page_size == 2).then_some(2);
@@ -203,12 +205,14 @@ impl AuthService for FakeAuth {
     ) -> Result<Response<CreateUserResponse>, Status> {
         require_admin(&request)?;
         self.record(&request, "create_user");
-        let CreateUserRequest { username, role, .. } = request.into_inner();
-        let role = role.and_then(|role| Role::try_from(role).ok()).unwrap_or(Role::USER);
+        let CreateUserRequest { username, role_name, .. } = request.into_inner();
+        let role = role_name.map_or(Ok(Role::USER), |role| role.parse());
         match (username.as_str(), role) {
             ("taken", _) => Err(error(Reason::UsernameTaken, "")),
-            (_, Role::Unspecified) => Err(error(Reason::RoleInvalid, "")),
-            _ => Ok(Response::new(CreateUserResponse { user: Some(user(4, &username, role)) })),
+            (_, Err(_)) => Err(error(Reason::RoleInvalid, "")),
+            (_, Ok(role)) => {
+                Ok(Response::new(CreateUserResponse { user: Some(user(4, &username, role)) }))
+            }
         }
     }
 
@@ -287,6 +291,41 @@ impl AuthService for FakeAuth {
     ) -> Result<Response<auth_v1::DeleteApiKeysResponse>, Status> {
         self.record(&request, &format!("delete_api_keys {:?}", request.get_ref()));
         api_keys::delete(&request).map(Response::new)
+    }
+
+    async fn create_session(
+        &self,
+        _: Request<auth_v1::CreateSessionRequest>,
+    ) -> Result<Response<auth_v1::CreateSessionResponse>, Status> {
+        Err(Status::unimplemented("not yet"))
+    }
+
+    async fn list_sessions(
+        &self,
+        _: Request<auth_v1::ListSessionsRequest>,
+    ) -> Result<Response<auth_v1::ListSessionsResponse>, Status> {
+        Err(Status::unimplemented("not yet"))
+    }
+
+    async fn delete_sessions(
+        &self,
+        _: Request<auth_v1::DeleteSessionsRequest>,
+    ) -> Result<Response<auth_v1::DeleteSessionsResponse>, Status> {
+        Err(Status::unimplemented("not yet"))
+    }
+
+    async fn get_current_user(
+        &self,
+        _: Request<auth_v1::GetCurrentUserRequest>,
+    ) -> Result<Response<auth_v1::GetCurrentUserResponse>, Status> {
+        Err(Status::unimplemented("not yet"))
+    }
+
+    async fn list_roles(
+        &self,
+        _: Request<auth_v1::ListRolesRequest>,
+    ) -> Result<Response<auth_v1::ListRolesResponse>, Status> {
+        Err(Status::unimplemented("not yet"))
     }
 
     async fn batch_get_users(

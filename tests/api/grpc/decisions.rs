@@ -15,10 +15,10 @@ for_all_deployments!(stored_role_takes_effect_at_once);
 for_two_deployments!(batch_returns_one_outcome_per_item);
 for_one_deployment!(authorize_rejects_an_empty_requirement, invalid_tokens_are_rejected);
 
-const USER: i32 = Role::USER as i32;
+const USER: i32 = Role::User as i32;
 
 fn roles(roles: &[i32]) -> Requirement {
-    Requirement::Roles(AllowedRoles { roles: roles.to_vec() })
+    Requirement::Roles(AllowedRoles { roles: roles.to_vec(), role_names: Vec::new() })
 }
 
 async fn authorize_rejects_an_empty_requirement(setup: TestSetup) {

@@ -28,7 +28,7 @@ async fn user_management_calls_return_what_the_contract_says(setup: TestSetup) {
     let user_id = ann.id;
     let request = authenticated(GetUserRequest { user_id }, &admin.token);
     let user = client.get_user(request).await.expect("found").into_inner().user.expect("a user");
-    assert_eq!((user.id, user.username.as_str(), user.role()), (ann.id, "ann", Role::USER));
+    assert_eq!((user.id, user.username.as_str(), user.role()), (ann.id, "ann", Role::User));
 
     let password = "set by the admin".to_owned();
     let request =
@@ -104,16 +104,17 @@ async fn actor_is_identified_by_the_token_in_the_metadata(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
-    let message = SetUserRoleRequest { user_id: ann.id, role: ADMIN };
-    let anonymous = client.set_user_role(Request::new(message)).await;
+    let message =
+        SetUserRoleRequest { user_id: ann.id, role: ADMIN, ..SetUserRoleRequest::default() };
+    let anonymous = client.set_user_role(Request::new(message.clone())).await;
     expect_error(anonymous, Code::Unauthenticated, "TOKEN_INVALID");
     for value in [String::new(), admin.token.clone(), format!("Basic {}", admin.token)] {
-        let mut request = Request::new(message);
+        let mut request = Request::new(message.clone());
         request.metadata_mut().insert("authorization", value.parse().expect("text"));
         let outcome = client.set_user_role(request).await;
         expect_error(outcome, Code::Unauthenticated, "TOKEN_INVALID");
     }
-    let mut twice = authenticated(message, &ann.token);
+    let mut twice = authenticated(message.clone(), &ann.token);
     let second = format!("Bearer {}", admin.token).parse().expect("text");
     twice.metadata_mut().append("authorization", second);
     let outcome = client.set_user_role(twice).await;

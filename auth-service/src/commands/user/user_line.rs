@@ -75,7 +75,10 @@ impl LineReader {
         };
         let role = match field("role") {
             Some(role) => role.as_str().and_then(|role| role.parse().ok()).ok_or_else(|| {
-                format!("role is none of {}", Role::BUILT_IN.map(|role| role.to_string()).join(", "))
+                format!(
+                    "role is none of {}",
+                    Role::BUILT_IN.map(|role| role.to_string()).join(", ")
+                )
             })?,
             None => Role::USER,
         };

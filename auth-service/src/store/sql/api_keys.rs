@@ -24,7 +24,8 @@ impl ApiKeyStore for SqlStore {
             SELECT $1, $2, $3, $4, $5, $6, $7
             WHERE (SELECT count(*) FROM api_key WHERE user_id = $1) < $8";
         let insert = self.0.statement(sql).push(RETURNING).bind(key.user_id).bind(key.name);
-        let insert = insert.bind(key.prefix).bind(key.digest).bind(key.role.as_ref().map(Role::as_str));
+        let insert =
+            insert.bind(key.prefix).bind(key.digest).bind(key.role.as_ref().map(Role::as_str));
         let insert = insert.bind(seconds_to_store(key.created_at));
         let insert = insert.bind(key.expires_at.map(seconds_to_store));
         let insert = insert.bind(i64::try_from(MAX_API_KEYS).unwrap_or(i64::MAX));

@@ -32,7 +32,7 @@ impl RequiredRoles {
     /// Any of these roles.
     #[must_use]
     pub fn of(roles: &[Role]) -> Self {
-        Self(roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(",").into())
+        Self(roles.iter().map(Role::as_str).collect::<Vec<_>>().join(",").into())
     }
 }
 

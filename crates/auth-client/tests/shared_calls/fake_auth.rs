@@ -37,7 +37,7 @@ impl FakeAuth {
         match token.parse() {
             Ok(id) => {
                 let username = format!("user {id}");
-                Outcome::User(proto::User { id, username, role, disabled: false })
+                Outcome::User(proto::User { id, username, role, ..proto::User::default() })
             }
             Err(_) => Outcome::RefusalReason("TOKEN_INVALID".to_owned()),
         }
@@ -185,6 +185,41 @@ impl AuthService for FakeAuth {
         &self,
         _: Request<proto::DeleteApiKeysRequest>,
     ) -> Result<Response<proto::DeleteApiKeysResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn create_session(
+        &self,
+        _: Request<proto::CreateSessionRequest>,
+    ) -> Result<Response<proto::CreateSessionResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn list_sessions(
+        &self,
+        _: Request<proto::ListSessionsRequest>,
+    ) -> Result<Response<proto::ListSessionsResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn delete_sessions(
+        &self,
+        _: Request<proto::DeleteSessionsRequest>,
+    ) -> Result<Response<proto::DeleteSessionsResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn get_current_user(
+        &self,
+        _: Request<proto::GetCurrentUserRequest>,
+    ) -> Result<Response<proto::GetCurrentUserResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn list_roles(
+        &self,
+        _: Request<proto::ListRolesRequest>,
+    ) -> Result<Response<proto::ListRolesResponse>, Status> {
         Err(Status::unimplemented("not used by these tests"))
     }
 

@@ -17,7 +17,7 @@ use tonic::transport::Server;
 
 fn start() -> (AuthClient, FakeAuth) {
     let auth = FakeAuth::default();
-    auth.role.store(proto::Role::USER.into(), Ordering::SeqCst);
+    auth.role.store(proto::Role::User.into(), Ordering::SeqCst);
     let (near, far) = tokio::io::duplex(64 * 1024);
     let service = AuthServiceServer::new(auth.clone());
     let connection = tokio_stream::once(io::Result::Ok(far));
@@ -79,7 +79,7 @@ async fn single_decision_is_an_authorize_and_waiting_ones_share_a_batch() {
 async fn decision_made_after_a_role_change_uses_the_new_role() {
     let (client, auth) = start();
     let early = occupy(&client, &auth).await;
-    auth.role.store(proto::Role::ADMIN.into(), Ordering::SeqCst);
+    auth.role.store(proto::Role::Admin.into(), Ordering::SeqCst);
     let late = ask(&client, "1");
     settle().await;
     auth.answer(3);

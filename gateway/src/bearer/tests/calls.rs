@@ -20,7 +20,7 @@ async fn query_of_users_is_sent_to_auth_service() {
     some.assert_ok(&json!({"users": users, "next": 2}));
     let calls = calls.lock().expect("no panic").clone();
     assert_eq!(calls[1], "list_users 0 0 \"\" None from unknown");
-    assert_eq!(calls[3], "list_users 2 1 \"a%_\" Some(2) from unknown");
+    assert_eq!(calls[3], "list_users 2 1 \"a%_\" Some(\"author\") from unknown");
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn client_address_is_sent_with_every_call_but_batched_decisions() {
         "login from 198.51.100.7",
         "register from 198.51.100.7",
         "authorize from unknown",
-        "set_user_role 2 1 from 198.51.100.7",
+        "set_user_role 2 user from 198.51.100.7",
     ];
     assert_eq!(calls, expected);
 }

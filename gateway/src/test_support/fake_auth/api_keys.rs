@@ -4,10 +4,11 @@ use super::users::{error, user_of_id, user_of_token};
 use prost_types::Timestamp;
 use rolegate_auth_client::Reason;
 use rolegate_proto::{
+    Role,
     auth_v1::{
         ApiKey, CreateApiKeyRequest, CreateApiKeyResponse, DeleteApiKeysRequest,
         DeleteApiKeysResponse, ListApiKeysRequest, ListApiKeysResponse, RevokeTokensRequest,
-        RevokeTokensResponse, Role, User, delete_api_keys_request::Keys,
+        RevokeTokensResponse, User, delete_api_keys_request::Keys,
     },
     metadata,
 };
@@ -19,7 +20,9 @@ fn target<M>(request: &Request<M>, user_id: Option<i64>) -> Result<User, Status>
     let token = header.and_then(|header| header.to_str().ok()?.strip_prefix("Bearer "));
     let actor = user_of_token(token.unwrap_or_default()).map_err(|reason| error(reason, ""))?;
     match user_id {
-        Some(_) if actor.role() != Role::ADMIN => Err(error(Reason::RoleInsufficient, "")),
+        Some(_) if actor.role_name != Role::ADMIN.as_str() => {
+            Err(error(Reason::RoleInsufficient, ""))
+        }
         Some(id) => user_of_id(id),
         None => Ok(actor),
     }
@@ -31,7 +34,9 @@ fn keys_of(user: &User) -> Vec<ApiKey> {
         user_id: 1,
         name: "nightly export".to_owned(),
         prefix: "rgk_user".to_owned(),
-        role: Some(Role::USER.into()),
+        role: Some(Role::USER.response_number()),
+        role_name: Some(Role::USER.to_string()),
+        created_by: None,
         created_at: Some(Timestamp { seconds: 1, nanos: 0 }),
         expires_at: None,
         last_used_at: None,
@@ -46,14 +51,14 @@ pub(super) fn revoke_tokens(
 }
 
 pub(super) fn create(request: &CreateApiKeyRequest) -> Result<CreateApiKeyResponse, Status> {
-    match (request.name.as_str(), request.role) {
+    match (request.name.as_str(), request.role_name.clone()) {
         ("", _) => Err(error(Reason::ApiKeyInvalid, "API key name must be longer.")),
-        (_, Some(0)) => Err(error(Reason::RoleInvalid, "")),
+        (_, Some(role)) if role.is_empty() => Err(error(Reason::RoleInvalid, "")),
         ("one too many", _) => Err(error(Reason::ApiKeyLimit, "")),
-        (name, role) => {
+        (name, role_name) => {
             let (name, expires_at) = (name.to_owned(), request.expires_at);
             let stored = keys_of(&user_of_id(1)?).pop().unwrap_or_default();
-            let api_key = Some(ApiKey { name, role, expires_at, ..stored });
+            let api_key = Some(ApiKey { name, role_name, expires_at, ..stored });
             Ok(CreateApiKeyResponse { key: "rgk_user".to_owned(), api_key })
         }
     }

@@ -2,8 +2,8 @@
 
 use rolegate_auth_client::Reason;
 use rolegate_proto::{
-    ERROR_DOMAIN,
-    auth_v1::{AuthorizeRequest, Role, User, authorize_request::Requirement},
+    ERROR_DOMAIN, Role,
+    auth_v1::{AuthorizeRequest, User, authorize_request::Requirement},
 };
 use std::{collections::HashMap, time::Duration};
 use tonic::Status;
@@ -31,14 +31,17 @@ pub(super) fn authorize(item: AuthorizeRequest) -> Result<User, Reason> {
     let user = user_of_token(&item.access_token)?;
     match item.requirement {
         Some(Requirement::AnyAuthenticated(_)) => Ok(user),
-        Some(Requirement::Roles(allowed)) if allowed.roles.contains(&user.role) => Ok(user),
+        Some(Requirement::Roles(allowed)) if allowed.role_names.contains(&user.role_name) => {
+            Ok(user)
+        }
         Some(Requirement::Roles(_)) => Err(Reason::RoleInsufficient),
         None => Err(Reason::RequestInvalid),
     }
 }
 
 pub(super) fn user(id: i64, username: &str, role: Role) -> User {
-    User { id, username: username.to_owned(), role: role.into(), disabled: false }
+    let (role, role_name) = (role.response_number(), role.to_string());
+    User { id, username: username.to_owned(), role, role_name, ..User::default() }
 }
 
 pub(super) fn user_of_id(id: i64) -> Result<User, Status> {
