@@ -34,6 +34,6 @@ pub use error::AccountError;
 pub use initial_password::InitialPassword;
 pub(crate) use passwords::set_password;
 pub use seed::{ADMIN_USERNAME, AdminPassword, SeedError};
-pub use service::{Accounts, Policy};
+pub use service::{Accounts, Policy, SessionLimits};
 pub(crate) use username::check_new_username;
 pub use users::{PageRequest, UserPage};

@@ -12,7 +12,8 @@
 //! - [`password`]: hashing and verifying; [`token`]: issuing and verifying access tokens;
 //!   [`secret_generation`]: random secrets.
 //! - `audit`: the audit log; `metrics`: the metrics.
-//! - [`call_origin`]: client address and deadline of a call; [`user`]: the user types.
+//! - [`call_origin`]: client address and deadline of a call; [`user`]: the user types; [`roles`]: the roles
+//!   that exist.
 
 pub mod accounts;
 pub mod api_key;
@@ -23,6 +24,7 @@ pub mod grpc;
 pub mod host;
 mod metrics;
 pub mod password;
+pub mod roles;
 pub mod secret_generation;
 mod secret_list;
 pub mod settings;

@@ -3,9 +3,10 @@
 #![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
 
 use crate::{
-    accounts::{AdminPassword, InitialPassword, Policy},
+    accounts::{AdminPassword, InitialPassword, Policy, SessionLimits},
     host::Config,
     password::{BlocklistFile, Password, PasswordRules, Peppers},
+    roles::Roles,
     token::KeySource,
 };
 use clap::{Args, Parser};
@@ -128,6 +129,18 @@ pub struct ServiceSettings {
     #[arg(long, env = "REGISTRATION_LIMIT", default_value = "0", value_parser = limit)]
     pub registration_limit: u32,
 
+    /// Roles besides user, author and admin, separated by commas, such as editor,auditor
+    #[arg(long, env = "EXTRA_ROLES", default_value = "", hide_default_value = true)]
+    pub extra_roles: Roles,
+
+    /// Seconds without use after which a session ends, 300 to 31,536,000
+    #[arg(long, env = "SESSION_IDLE_SECONDS", default_value = "43200", value_parser = |text: &str| number_between(text, 300_u64, 31_536_000))]
+    pub session_idle_seconds: u64,
+
+    /// Seconds after which a session ends in any case, 300 to 31,536,000
+    #[arg(long, env = "SESSION_MAX_SECONDS", default_value = "2592000", value_parser = |text: &str| number_between(text, 300_u64, 31_536_000))]
+    pub session_max_seconds: u64,
+
     /// Minimum length of a new password in bytes, 1 to 72
     #[arg(long, env = "PASSWORD_MIN_LENGTH", default_value = "1", value_parser = |text: &str| number_between(text, 1_usize, 72))]
     pub password_min_length: usize,
@@ -196,10 +209,20 @@ impl ServiceSettings {
                 basic_cache_ttl: Duration::from_secs(self.basic_cache_ttl_seconds.into()),
                 registration_open: self.registration == "open",
                 registration_limit: self.registration_limit,
+                roles: self.extra_roles.clone(),
+                sessions: self.sessions()?,
             },
             blocklist: self.password_blocklist_file.clone(),
             trusted_gateways,
         })
+    }
+
+    /// When sessions end.
+    pub fn sessions(&self) -> Result<SessionLimits, SettingError> {
+        let (idle, max) = (self.session_idle_seconds, self.session_max_seconds);
+        let problem = format!("must be at most SESSION_MAX_SECONDS, which is {max}");
+        let error = || SettingError::new("SESSION_IDLE_SECONDS", problem);
+        (idle <= max).then_some(SessionLimits { idle, max }).ok_or_else(error)
     }
 
     /// The database with the reads of `DATABASE_READS`.

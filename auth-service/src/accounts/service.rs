@@ -3,6 +3,7 @@
 use super::{initial_password::InitialPassword, rate_limit::RateLimiter};
 use crate::{
     password::{CredentialCache, Hasher, PasswordRules},
+    roles::Roles,
     store::{BatchedReads, UserStore},
     token::Tokens,
 };
@@ -22,6 +23,19 @@ pub struct Policy {
     pub registration_open: bool,
     /// Registrations per minute from an address; 0 for no limit.
     pub registration_limit: u32,
+    /// The roles that users can have.
+    pub roles: Roles,
+    /// When sessions end.
+    pub sessions: SessionLimits,
+}
+
+/// When sessions end, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// Without use; at most `max`.
+    pub idle: u64,
+    /// After creation, in any case.
+    pub max: u64,
 }
 
 /// The use cases. Clones share all state.

@@ -4,11 +4,12 @@ mod imported;
 
 use super::{
     ADMIN_USERNAME, AccountError, Accounts, AdminPassword, Bearer, InitialPassword, Policy,
-    Requirement,
+    Requirement, SessionLimits,
 };
 use crate::{
     call_origin::CallOrigin,
     password::{Hasher, PasswordRules},
+    roles::Roles,
     store::{UserStore as _, tests::MemoryStore},
     token::{self, Keyring, Tokens},
     user::User,
@@ -29,6 +30,8 @@ const POLICY: Policy = Policy {
     basic_cache_ttl: Duration::from_mins(5),
     registration_open: true,
     registration_limit: 0,
+    roles: Roles::BUILT_IN,
+    sessions: SessionLimits { idle: 43_200, max: 2_592_000 },
 };
 
 /// The time of the store at first.

@@ -21,6 +21,9 @@ pub fn check_settings(
     }
     let peppers = service.peppers();
     doctor.report("pepper", peppers.map(|peppers| format!("{} given", peppers.count())));
+    if let Err(error) = service.sessions() {
+        doctor.fail("sessions", error);
+    }
     let blocked = service.password_rules().map(|rules| rules.blocklist.map_or(0, |it| it.count()));
     doctor.report("blocklist", blocked.map(|count| format!("{count} passwords refused")));
     doctor.file_modes(&[

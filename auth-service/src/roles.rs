@@ -1,0 +1,128 @@
+//! The roles that exist here: the three, and those of the setting `EXTRA_ROLES`.
+
+use rolegate_proto::Role;
+use std::str::FromStr;
+
+/// Roles besides the three.
+const MAX_EXTRA: usize = 32;
+
+/// The roles that users of this service can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Roles {
+    extra: Vec<Role>,
+}
+
+impl Roles {
+    /// The three that always exist.
+    pub const BUILT_IN: Self = Self { extra: Vec::new() };
+
+    /// Whether there is this role.
+    #[must_use]
+    pub fn contains(&self, role: &Role) -> bool {
+        Role::BUILT_IN.contains(role) || self.extra.contains(role)
+    }
+
+    /// The three, then the others in the order of the setting.
+    pub fn iter(&self) -> impl Iterator<Item = Role> {
+        Role::BUILT_IN.into_iter().chain(self.extra.iter().copied())
+    }
+
+    /// The names, as people read them.
+    #[must_use]
+    pub fn listed(&self) -> String {
+        self.iter().map(|role| role.to_string()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl FromStr for Roles {
+    type Err = String;
+
+    /// Parses the extra ones: names separated by commas. Empty text is none.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let invalid = || {
+            format!(
+                "must be at most {MAX_EXTRA} names separated by commas, each once and [a-z][a-z0-9_-]{{0,31}}, \
+                 without {}",
+                Self::BUILT_IN.listed()
+            )
+        };
+        let mut roles = Self::BUILT_IN;
+        for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            let role = name.parse().map_err(|_| invalid())?;
+            if roles.contains(&role) || roles.extra.len() == MAX_EXTRA {
+                return Err(invalid());
+            }
+            roles.extra.push(role);
+        }
+        Ok(roles)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Roles;
+    use rolegate_proto::Role;
+    use std::collections::HashSet;
+
+    fn roles(text: &str) -> Roles {
+        text.parse().expect("roles")
+    }
+
+    #[test]
+    fn extra_roles_follow_the_three_in_their_order() {
+        let all = roles(" editor,auditor ,,night-shift_2,");
+        assert_eq!(all.listed(), "user, author, admin, editor, auditor, night-shift_2");
+        assert!(all.iter().all(|role| all.contains(&role)));
+        let unknown: Role = "edito".parse().expect("a role");
+        assert!(!all.contains(&unknown));
+    }
+
+    #[test]
+    fn empty_text_is_the_three_roles() {
+        for text in ["", " ", ",", " , "] {
+            assert_eq!(roles(text), Roles::BUILT_IN, "{text:?}");
+        }
+        assert_eq!(Roles::BUILT_IN.listed(), "user, author, admin");
+    }
+
+    #[test]
+    fn names_are_well_formed_and_different_and_none_of_the_three() {
+        let number = |count| (0..count).map(|it| format!("r{it}")).collect::<Vec<_>>().join(",");
+        assert_eq!(roles(&number(32)).iter().count(), 35);
+        assert!(roles(&"z".repeat(32)).contains(&"z".repeat(32).parse().expect("a role")));
+        for invalid in [
+            "Editor",
+            "editor,auditor,editor",
+            "admin",
+            "editor,user",
+            "author",
+            "1st",
+            "-editor",
+            "éditeur",
+            "edit or",
+            "editor;auditor",
+            "editor\0",
+            "*",
+            &"z".repeat(33),
+            &number(33),
+        ] {
+            let error = invalid.parse::<Roles>().expect_err(invalid);
+            assert!(error.starts_with("must be at most 32 names"), "{error}");
+            assert!(!error.contains("ditor"), "it quotes the value: {error}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_is_accepted_is_what_was_written(text in "[a-c,\\x00 _A-]{0,24}") {
+            let names = || text.split(',').map(str::trim).filter(|name| !name.is_empty());
+            if let Ok(roles) = text.parse::<Roles>() {
+                let extra: Vec<_> = roles.iter().skip(3).map(|role| role.to_string()).collect();
+                assert_eq!(extra, names().collect::<Vec<_>>());
+            } else {
+                let mut seen = HashSet::new();
+                assert!(names().any(|name| name.parse::<Role>().is_err() || !seen.insert(name)));
+            }
+        }
+    }
+}
