@@ -4,6 +4,7 @@ use crate::{
     api_key::{ApiKey, ApiKeyInput, ApiKeySelection},
     batchers::Client,
     client::AuthClient,
+    session::{Bearer, Session, SessionSelection},
     user::{User, UserPage, UserQuery},
 };
 use rolegate_grpc_client::{
@@ -13,7 +14,8 @@ use rolegate_proto::{
     Role,
     auth_v1::{
         ChangePasswordRequest, CreateApiKeyRequest, CreateUserRequest, DeleteApiKeysRequest,
-        DeleteUserRequest, GetUserRequest, ListApiKeysRequest, ListUsersRequest,
+        DeleteSessionsRequest, DeleteUserRequest, GetCurrentUserRequest, GetUserRequest,
+        ListApiKeysRequest, ListRolesRequest, ListSessionsRequest, ListUsersRequest,
         RevokeTokensRequest, SetPasswordRequest, SetUserDisabledRequest, SetUserRoleRequest,
     },
     authorization::is_api_key,
@@ -21,7 +23,7 @@ use rolegate_proto::{
 use secrecy::{ExposeSecret, SecretString};
 use tonic::Request;
 
-/// Calls on behalf of the bearer of an access token or API key. Those about another user need an admin;
+/// Calls on behalf of the bearer of an access token, session or API key. Those about another user need an admin;
 /// where a user is optional, `None` is the bearer.
 #[derive(Clone, Debug)]
 pub struct ActingClient {
@@ -51,7 +53,7 @@ impl ActingClient {
         self.context
     }
 
-    /// Whether the bearer presented an API key rather than an access token, good or not.
+    /// Whether the bearer presented an API key rather than an access token or session, good or not.
     #[must_use]
     pub fn has_api_key(&self) -> bool {
         is_api_key(self.token.expose_secret())
@@ -61,8 +63,8 @@ impl ActingClient {
         authenticated_request(message, &self.token, self.context)
     }
 
-    /// Replaces the password of the bearer of an access token, given the current one, and revokes all of
-    /// the user's tokens. `username` is the bearer's; it only chooses the replica.
+    /// Replaces the password of the bearer, who presented no API key, given the current one; revokes all of
+    /// the user's tokens, and sessions but that of the bearer. `username` is the bearer's; it only chooses the replica.
     pub async fn change_password(
         &self,
         username: &str,
@@ -78,7 +80,8 @@ impl ActingClient {
         User::try_from_response(response.user)
     }
 
-    /// Ends every access token of a user. Tokens of logins after the response are good.
+    /// Ends every access token and session of a user, and for a bearer by a session only that session.
+    /// Logins after the response are good.
     pub async fn revoke_tokens(&self, user_id: Option<i64>) -> Result<User, CallError> {
         let (client, request) =
             (self.auth.client(), self.request(RevokeTokensRequest { user_id })?);
@@ -119,7 +122,7 @@ impl ActingClient {
         User::try_from_response(response.user)
     }
 
-    /// Replaces the password of a user and revokes the user's tokens.
+    /// Replaces the password of a user and revokes the user's tokens and sessions.
     pub async fn set_password(
         &self,
         user_id: i64,
@@ -160,10 +163,11 @@ impl ActingClient {
         Ok(UserPage { users, next: response.next_after })
     }
 
-    /// Creates an API key of the bearer of an access token. Returns the key, which auth-service does not
+    /// Creates an API key of a user; the bearer presented none. Returns the key, which auth-service does not
     /// keep, and what it keeps.
     pub async fn create_api_key(
         &self,
+        user_id: Option<i64>,
         input: ApiKeyInput,
     ) -> Result<(SecretString, ApiKey), CallError> {
         let (role_name, role) = input.role.map(role_fields).unzip();
@@ -172,7 +176,7 @@ impl ActingClient {
             role,
             expires_at: input.expires_at.map(Into::into),
             role_name,
-            user_id: None,
+            user_id,
         })?;
         let client = self.auth.client();
         let response = call(READ_TIMEOUT, client, request, Client::create_api_key).await?;
@@ -198,5 +202,40 @@ impl ActingClient {
         let client = self.auth.client();
         let response = call(READ_TIMEOUT, client, request, Client::delete_api_keys).await?;
         response.api_keys.into_iter().map(TryInto::try_into).collect()
+    }
+
+    /// Lists the sessions of a user by ascending id.
+    pub async fn list_sessions(&self, user_id: Option<i64>) -> Result<Vec<Session>, CallError> {
+        let (client, request) =
+            (self.auth.client(), self.request(ListSessionsRequest { user_id })?);
+        let response = read(READ_TIMEOUT, client, request, Client::list_sessions).await?;
+        response.sessions.into_iter().map(TryInto::try_into).collect()
+    }
+
+    /// Ends sessions of a user and returns them.
+    pub async fn delete_sessions(
+        &self,
+        user_id: Option<i64>,
+        selection: SessionSelection,
+    ) -> Result<Vec<Session>, CallError> {
+        let sessions = Some(selection.into());
+        let request = self.request(DeleteSessionsRequest { user_id, sessions })?;
+        let client = self.auth.client();
+        let response = call(READ_TIMEOUT, client, request, Client::delete_sessions).await?;
+        response.sessions.into_iter().map(TryInto::try_into).collect()
+    }
+
+    /// The bearer, and what credential it is.
+    pub async fn current_user(&self) -> Result<Bearer, CallError> {
+        let (client, request) = (self.auth.client(), self.request(GetCurrentUserRequest {})?);
+        read(READ_TIMEOUT, client, request, Client::get_current_user).await?.try_into()
+    }
+
+    /// The roles of the service: `user`, `author`, `admin`, then the others. Needs an admin.
+    pub async fn list_roles(&self) -> Result<Vec<Role>, CallError> {
+        let (client, request) = (self.auth.client(), self.request(ListRolesRequest {})?);
+        let response = read(READ_TIMEOUT, client, request, Client::list_roles).await?;
+        let roles = response.role_names.iter().map(|name| name.parse());
+        roles.collect::<Result<_, _>>().map_err(|_| CallError::Malformed)
     }
 }

@@ -1,7 +1,8 @@
 //! API keys as auth-service returns them, and the arguments of the calls about them.
 
+use crate::session::{optional_time, time};
 use rolegate_grpc_client::CallError;
-use rolegate_proto::{Role, auth_v1, time};
+use rolegate_proto::{Role, auth_v1};
 use std::time::SystemTime;
 
 /// An API key, without the key itself.
@@ -23,6 +24,8 @@ pub struct ApiKey {
     pub expires_at: Option<SystemTime>,
     /// When it was last good for a decision, up to a minute late; `None` for never.
     pub last_used_at: Option<SystemTime>,
+    /// The username of the admin who created it for the user.
+    pub created_by: Option<String>,
 }
 
 /// A key to create, which auth-service validates.
@@ -55,16 +58,16 @@ impl TryFrom<auth_v1::ApiKey> for ApiKey {
             Role::from_message(&key.role_name.unwrap_or_default(), key.role.unwrap_or_default())
         });
         let role = role.transpose().map_err(|_| CallError::Malformed)?;
-        let time = |time| time::from_message(Some(time)).ok_or(CallError::Malformed);
         Ok(Self {
             id: key.id,
             user_id: key.user_id,
             name: key.name,
             prefix: key.prefix,
             role,
-            created_at: key.created_at.map_or(Err(CallError::Malformed), time)?,
-            expires_at: key.expires_at.map(time).transpose()?,
-            last_used_at: key.last_used_at.map(time).transpose()?,
+            created_at: time(key.created_at)?,
+            expires_at: optional_time(key.expires_at)?,
+            last_used_at: optional_time(key.last_used_at)?,
+            created_by: key.created_by,
         })
     }
 }

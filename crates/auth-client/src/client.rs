@@ -2,6 +2,7 @@
 
 use crate::{
     batchers::{Client, authorize_batcher, authorize_request, get_usernames, username_batcher},
+    session::Session,
     user::{Requirement, User},
 };
 use rolegate_grpc_client::{
@@ -11,8 +12,8 @@ use rolegate_grpc_client::{
 use rolegate_proto::{
     Role,
     auth_v1::{
-        AuthorizeRequest, LoginRequest, RegisterRequest, VerifyCredentialsRequest,
-        auth_service_server::SERVICE_NAME,
+        AuthorizeRequest, CreateSessionRequest, LoginRequest, RegisterRequest,
+        VerifyCredentialsRequest, auth_service_server::SERVICE_NAME,
     },
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -103,6 +104,28 @@ impl AuthClient {
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::login).await?;
         let user = User::try_from_response(response.user)?;
         Ok((response.access_token.into(), user))
+    }
+
+    /// Checks a username and a password and makes a session. Returns its token, which auth-service does not
+    /// keep, and what it keeps.
+    pub async fn create_session(
+        &self,
+        username: &str,
+        password: &SecretString,
+        name: Option<String>,
+        user_agent: Option<&str>,
+        context: CallContext,
+    ) -> Result<(SecretString, Session), CallError> {
+        let client = self.checks_of(username);
+        let request = context.request(CreateSessionRequest {
+            username: username.to_owned(),
+            password: password.expose_secret().to_owned(),
+            name,
+            user_agent: user_agent.unwrap_or_default().to_owned(),
+        });
+        let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_session).await?;
+        let session = response.session.ok_or(CallError::Malformed)?.try_into()?;
+        Ok((response.token.into(), session))
     }
 
     /// Checks a username and a password, for HTTP Basic (RFC 7617). The caller compares the user's role with

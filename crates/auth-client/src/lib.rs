@@ -3,7 +3,7 @@
 //! - [`AuthClient`], and [`ActingClient`] for calls on behalf of a user: one method for each call of the
 //!   contract, with a deadline. Calls are balanced over all replicas; concurrent role decisions share
 //!   calls and never use a stale role.
-//! - [`User`], [`Role`], [`Requirement`], [`ApiKey`]: the types of these calls.
+//! - [`User`], [`Role`], [`Requirement`], [`ApiKey`], [`Session`]: the types of these calls.
 //! - [`CallError`], [`CallContext`], [`ClientTls`] and others: from `rolegate-grpc-client`.
 //! - [`settings`] (feature `settings`): the settings of programs that call auth-service.
 //! - [`DECISIONS`], [`USERNAMES`] (feature `metrics`): the sizes of batches.
@@ -16,6 +16,7 @@ mod api_key;
 pub mod axum;
 mod batchers;
 mod client;
+mod session;
 #[cfg(feature = "settings")]
 pub mod settings;
 mod user;
@@ -30,4 +31,5 @@ pub use rolegate_grpc_client::{
     ServiceError, Stream,
 };
 pub use rolegate_proto::{Reason, RefusalScope, RequestId, Role};
+pub use session::{Bearer, CredentialKind, Session, SessionSelection};
 pub use user::{Requirement, User, UserPage, UserQuery};

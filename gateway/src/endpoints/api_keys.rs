@@ -134,7 +134,8 @@ pub(crate) async fn create_api_key(
     let expires_at = expires_at.map(time).transpose()?;
     // auth-service rejects an unknown role, because the rules of the name come first.
     let role = role.map(|role| role.parse().ok());
-    let (key, api_key) = client.create_api_key(ApiKeyInput { name, role, expires_at }).await?;
+    let (key, api_key) =
+        client.create_api_key(None, ApiKeyInput { name, role, expires_at }).await?;
     let location = [(LOCATION, format!("/profile/keys/{}", api_key.id))];
     let key = key.expose_secret().to_owned();
     let response = NewApiKeyResponse { key, api_key: api_key.into() };

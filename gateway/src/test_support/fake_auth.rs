@@ -1,22 +1,17 @@
 //! A fake auth-service in memory, with a few fixed users.
 //!
 //! The access tokens `user`, `author` and `admin` belong to users of that role with the ids 1, 2 and
-//! 3; `deleted` belongs to a deleted user. Every password is `right`. User 3 cannot be deleted.
+//! 3; `deleted` belongs to a deleted user. There is one role more, `editor`. Every password is `right`. User 3 cannot be deleted.
 
 mod api_keys;
+mod sessions;
 mod users;
 
 use rolegate_auth_client::{AuthClient, BalancedChannel, Reason, Stream};
 use rolegate_proto::{
     Role,
     auth_v1::{
-        self, AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
-        BatchAuthorizeResponse, BatchGetUsersRequest, BatchGetUsersResponse, ChangePasswordRequest,
-        ChangePasswordResponse, CreateUserRequest, CreateUserResponse, DeleteUserRequest,
-        DeleteUserResponse, GetUserRequest, GetUserResponse, ListUsersRequest, ListUsersResponse,
-        LoginRequest, LoginResponse, RegisterRequest, RegisterResponse, SetPasswordRequest,
-        SetPasswordResponse, SetUserDisabledRequest, SetUserDisabledResponse, SetUserRoleRequest,
-        SetUserRoleResponse, User, UserName, VerifyCredentialsRequest, VerifyCredentialsResponse,
+        self as v1,
         auth_service_server::{AuthService, AuthServiceServer},
         authorize_outcome::Outcome,
     },
@@ -27,10 +22,12 @@ use std::{
     sync::{Arc, Mutex},
 };
 use tonic::{Request, Response, Status, transport::Server};
-use users::{authorize, error, user, user_of_id};
+use users::{authorize, error, expect_roles, require_admin, role, user, user_of_id, verify};
 
 /// The calls that the fake received: name, arguments and client address.
 pub(crate) type Calls = Arc<Mutex<Vec<String>>>;
+
+type Answer<M> = Result<Response<M>, Status>;
 
 struct FakeAuth {
     calls: Calls,
@@ -68,193 +65,165 @@ impl FakeAuth {
     }
 }
 
-fn require_admin<M>(request: &Request<M>) -> Result<(), Status> {
-    let header = request.metadata().get(metadata::AUTHORIZATION);
-    match header.and_then(|header| header.to_str().ok()) {
-        Some("Bearer admin") => Ok(()),
-        _ => Err(error(Reason::RoleInsufficient, "")),
-    }
-}
-
-fn verify(username: &str, password: &str) -> Result<User, Status> {
-    match (username, password) {
-        ("down", _) => Err(Status::unavailable("down")),
-        ("flood", _) => Err(error(Reason::TooManyAttempts, "")),
-        ("", _) => Err(error(Reason::CredentialsInvalid, "")),
-        (_, "right" | "ri:ght:") => Ok(user(1, username, Role::USER)),
-        _ => Err(error(Reason::CredentialsInvalid, "")),
-    }
-}
-
 #[tonic::async_trait]
 impl AuthService for FakeAuth {
     async fn register(
         &self,
-        request: Request<RegisterRequest>,
-    ) -> Result<Response<RegisterResponse>, Status> {
+        request: Request<v1::RegisterRequest>,
+    ) -> Answer<v1::RegisterResponse> {
         self.record(&request, "register");
         match request.into_inner().username.as_str() {
             "taken" => Err(error(Reason::UsernameTaken, "")),
             "a:b" => Err(error(Reason::UsernameInvalid, "Username must not contain ':'.")),
-            name => Ok(Response::new(RegisterResponse { user: Some(user(4, name, Role::USER)) })),
+            name => {
+                Ok(Response::new(v1::RegisterResponse { user: Some(user(4, name, Role::USER)) }))
+            }
         }
     }
 
-    async fn login(
-        &self,
-        request: Request<LoginRequest>,
-    ) -> Result<Response<LoginResponse>, Status> {
+    async fn login(&self, request: Request<v1::LoginRequest>) -> Answer<v1::LoginResponse> {
         self.record(&request, "login");
-        let LoginRequest { username, password } = request.into_inner();
+        let v1::LoginRequest { username, password } = request.into_inner();
         let user = Some(verify(&username, &password)?);
-        Ok(Response::new(LoginResponse { access_token: "a.b.c".to_owned(), user }))
+        Ok(Response::new(v1::LoginResponse { access_token: "a.b.c".to_owned(), user }))
     }
 
     async fn verify_credentials(
         &self,
-        request: Request<VerifyCredentialsRequest>,
-    ) -> Result<Response<VerifyCredentialsResponse>, Status> {
+        request: Request<v1::VerifyCredentialsRequest>,
+    ) -> Answer<v1::VerifyCredentialsResponse> {
         self.record(&request, "verify_credentials");
-        let VerifyCredentialsRequest { username, password, .. } = request.into_inner();
+        let v1::VerifyCredentialsRequest { username, password, role_names } = request.into_inner();
         let user = Some(verify(&username, &password)?);
-        Ok(Response::new(VerifyCredentialsResponse { user }))
+        expect_roles(&role_names).map_err(|reason| error(reason, ""))?;
+        Ok(Response::new(v1::VerifyCredentialsResponse { user }))
     }
 
     async fn authorize(
         &self,
-        request: Request<AuthorizeRequest>,
-    ) -> Result<Response<AuthorizeResponse>, Status> {
+        request: Request<v1::AuthorizeRequest>,
+    ) -> Answer<v1::AuthorizeResponse> {
         self.record(&request, "authorize");
         let user = authorize(request.into_inner()).map_err(|reason| error(reason, ""))?;
-        Ok(Response::new(AuthorizeResponse { user: Some(user) }))
+        Ok(Response::new(v1::AuthorizeResponse { user: Some(user) }))
     }
 
     async fn batch_authorize(
         &self,
-        request: Request<BatchAuthorizeRequest>,
-    ) -> Result<Response<BatchAuthorizeResponse>, Status> {
+        request: Request<v1::BatchAuthorizeRequest>,
+    ) -> Answer<v1::BatchAuthorizeResponse> {
         self.record(&request, "batch_authorize");
         let outcome = |item| match authorize(item) {
             Ok(user) => Outcome::User(user),
             Err(reason) => Outcome::RefusalReason(reason.as_str().to_owned()),
         };
         let items = request.into_inner().items.into_iter();
-        let outcomes = items.map(|item| AuthorizeOutcome { outcome: Some(outcome(item)) });
-        Ok(Response::new(BatchAuthorizeResponse { outcomes: outcomes.collect() }))
+        let outcomes = items.map(|item| v1::AuthorizeOutcome { outcome: Some(outcome(item)) });
+        Ok(Response::new(v1::BatchAuthorizeResponse { outcomes: outcomes.collect() }))
     }
 
     async fn set_user_role(
         &self,
-        request: Request<SetUserRoleRequest>,
-    ) -> Result<Response<SetUserRoleResponse>, Status> {
+        request: Request<v1::SetUserRoleRequest>,
+    ) -> Answer<v1::SetUserRoleResponse> {
         require_admin(&request)?;
-        let SetUserRoleRequest { user_id, ref role_name, .. } = *request.get_ref();
+        let v1::SetUserRoleRequest { user_id, ref role_name, .. } = *request.get_ref();
         self.record(&request, &format!("set_user_role {user_id} {role_name}"));
         if !(1..=3).contains(&user_id) {
             return Err(error(Reason::UserNotFound, ""));
         }
-        match role_name.parse() {
-            Err(_) => Err(error(Reason::RoleInvalid, "")),
-            Ok(role) => {
-                let user = Some(user(user_id, "somebody", role));
-                Ok(Response::new(SetUserRoleResponse { user }))
-            }
-        }
+        let user = Some(user(user_id, "somebody", role(role_name)?));
+        Ok(Response::new(v1::SetUserRoleResponse { user }))
     }
 
     async fn list_users(
         &self,
-        request: Request<ListUsersRequest>,
-    ) -> Result<Response<ListUsersResponse>, Status> {
+        request: Request<v1::ListUsersRequest>,
+    ) -> Answer<v1::ListUsersResponse> {
         require_admin(&request)?;
-        let ListUsersRequest { page_size, after, username_prefix, role_name, .. } =
+        let v1::ListUsersRequest { page_size, after, username_prefix, role_name, .. } =
             request.get_ref();
         let call = format!("list_users {page_size} {after} {username_prefix:?} {role_name:?}");
         self.record(&request, &call);
+        role_name.as_deref().map_or(Ok(Role::USER), role)?;
         let users = vec![user(1, "user", Role::USER), user(2, "author", Role::AUTHOR)];
         let next_after = (*page_size == 2).then_some(2);
-        Ok(Response::new(ListUsersResponse { users, next_after }))
+        Ok(Response::new(v1::ListUsersResponse { users, next_after }))
     }
 
-    async fn get_user(
-        &self,
-        request: Request<GetUserRequest>,
-    ) -> Result<Response<GetUserResponse>, Status> {
+    async fn get_user(&self, request: Request<v1::GetUserRequest>) -> Answer<v1::GetUserResponse> {
         require_admin(&request)?;
         let user_id = request.get_ref().user_id;
         self.record(&request, &format!("get_user {user_id}"));
-        Ok(Response::new(GetUserResponse { user: Some(user_of_id(user_id)?) }))
+        Ok(Response::new(v1::GetUserResponse { user: Some(user_of_id(user_id)?) }))
     }
 
     async fn delete_user(
         &self,
-        request: Request<DeleteUserRequest>,
-    ) -> Result<Response<DeleteUserResponse>, Status> {
+        request: Request<v1::DeleteUserRequest>,
+    ) -> Answer<v1::DeleteUserResponse> {
         require_admin(&request)?;
         let user_id = request.get_ref().user_id;
         self.record(&request, &format!("delete_user {user_id}"));
         match user_of_id(user_id)? {
-            User { id: 3, .. } => Err(error(Reason::UserNotDeletable, "")),
-            user => Ok(Response::new(DeleteUserResponse { user: Some(user) })),
+            v1::User { id: 3, .. } => Err(error(Reason::UserNotDeletable, "")),
+            user => Ok(Response::new(v1::DeleteUserResponse { user: Some(user) })),
         }
     }
 
     async fn create_user(
         &self,
-        request: Request<CreateUserRequest>,
-    ) -> Result<Response<CreateUserResponse>, Status> {
+        request: Request<v1::CreateUserRequest>,
+    ) -> Answer<v1::CreateUserResponse> {
         require_admin(&request)?;
         self.record(&request, "create_user");
-        let CreateUserRequest { username, role_name, .. } = request.into_inner();
-        let role = role_name.map_or(Ok(Role::USER), |role| role.parse());
-        match (username.as_str(), role) {
-            ("taken", _) => Err(error(Reason::UsernameTaken, "")),
-            (_, Err(_)) => Err(error(Reason::RoleInvalid, "")),
-            (_, Ok(role)) => {
-                Ok(Response::new(CreateUserResponse { user: Some(user(4, &username, role)) }))
-            }
+        let v1::CreateUserRequest { username, role_name, .. } = request.into_inner();
+        if username == "taken" {
+            return Err(error(Reason::UsernameTaken, ""));
         }
+        let role = role_name.as_deref().map_or(Ok(Role::USER), role)?;
+        Ok(Response::new(v1::CreateUserResponse { user: Some(user(4, &username, role)) }))
     }
 
     async fn set_user_disabled(
         &self,
-        request: Request<SetUserDisabledRequest>,
-    ) -> Result<Response<SetUserDisabledResponse>, Status> {
+        request: Request<v1::SetUserDisabledRequest>,
+    ) -> Answer<v1::SetUserDisabledResponse> {
         require_admin(&request)?;
-        let SetUserDisabledRequest { user_id, disabled } = *request.get_ref();
+        let v1::SetUserDisabledRequest { user_id, disabled } = *request.get_ref();
         self.record(&request, &format!("set_user_disabled {user_id} {disabled}"));
         match user_of_id(user_id)? {
-            User { id: 3, .. } if disabled => Err(error(Reason::LastAdmin, "")),
-            user => {
-                Ok(Response::new(SetUserDisabledResponse { user: Some(User { disabled, ..user }) }))
-            }
+            v1::User { id: 3, .. } if disabled => Err(error(Reason::LastAdmin, "")),
+            user => Ok(Response::new(v1::SetUserDisabledResponse {
+                user: Some(v1::User { disabled, ..user }),
+            })),
         }
     }
 
     async fn set_password(
         &self,
-        request: Request<SetPasswordRequest>,
-    ) -> Result<Response<SetPasswordResponse>, Status> {
+        request: Request<v1::SetPasswordRequest>,
+    ) -> Answer<v1::SetPasswordResponse> {
         require_admin(&request)?;
-        let SetPasswordRequest { user_id, password } = request.get_ref();
+        let v1::SetPasswordRequest { user_id, password } = request.get_ref();
         self.record(&request, &format!("set_password {user_id}"));
         let user = user_of_id(*user_id)?;
         if password.is_empty() {
             return Err(error(Reason::PasswordInvalid, "Password must be longer."));
         }
-        Ok(Response::new(SetPasswordResponse { user: Some(user) }))
+        Ok(Response::new(v1::SetPasswordResponse { user: Some(user) }))
     }
 
     async fn change_password(
         &self,
-        request: Request<ChangePasswordRequest>,
-    ) -> Result<Response<ChangePasswordResponse>, Status> {
+        request: Request<v1::ChangePasswordRequest>,
+    ) -> Answer<v1::ChangePasswordResponse> {
         self.record(&request, "change_password");
-        let ChangePasswordRequest { current_password, new_password } = request.get_ref();
+        let v1::ChangePasswordRequest { current_password, new_password } = request.get_ref();
         match (current_password.as_str(), new_password.as_str()) {
             (_, "") => Err(error(Reason::PasswordInvalid, "Password must be longer.")),
             ("right", _) => {
-                Ok(Response::new(ChangePasswordResponse { user: Some(user_of_id(1)?) }))
+                Ok(Response::new(v1::ChangePasswordResponse { user: Some(user_of_id(1)?) }))
             }
             ("flood", _) => Err(error(Reason::TooManyAttempts, "")),
             _ => Err(error(Reason::CurrentPasswordWrong, "")),
@@ -263,77 +232,84 @@ impl AuthService for FakeAuth {
 
     async fn revoke_tokens(
         &self,
-        request: Request<auth_v1::RevokeTokensRequest>,
-    ) -> Result<Response<auth_v1::RevokeTokensResponse>, Status> {
+        request: Request<v1::RevokeTokensRequest>,
+    ) -> Answer<v1::RevokeTokensResponse> {
         self.record(&request, &format!("revoke_tokens {:?}", request.get_ref().user_id));
         api_keys::revoke_tokens(&request).map(Response::new)
     }
 
     async fn create_api_key(
         &self,
-        request: Request<auth_v1::CreateApiKeyRequest>,
-    ) -> Result<Response<auth_v1::CreateApiKeyResponse>, Status> {
+        request: Request<v1::CreateApiKeyRequest>,
+    ) -> Answer<v1::CreateApiKeyResponse> {
         self.record(&request, "create_api_key");
-        api_keys::create(request.get_ref()).map(Response::new)
+        api_keys::create(&request).map(Response::new)
     }
 
     async fn list_api_keys(
         &self,
-        request: Request<auth_v1::ListApiKeysRequest>,
-    ) -> Result<Response<auth_v1::ListApiKeysResponse>, Status> {
+        request: Request<v1::ListApiKeysRequest>,
+    ) -> Answer<v1::ListApiKeysResponse> {
         self.record(&request, &format!("list_api_keys {:?}", request.get_ref().user_id));
         api_keys::list(&request).map(Response::new)
     }
 
     async fn delete_api_keys(
         &self,
-        request: Request<auth_v1::DeleteApiKeysRequest>,
-    ) -> Result<Response<auth_v1::DeleteApiKeysResponse>, Status> {
+        request: Request<v1::DeleteApiKeysRequest>,
+    ) -> Answer<v1::DeleteApiKeysResponse> {
         self.record(&request, &format!("delete_api_keys {:?}", request.get_ref()));
         api_keys::delete(&request).map(Response::new)
     }
 
     async fn create_session(
         &self,
-        _: Request<auth_v1::CreateSessionRequest>,
-    ) -> Result<Response<auth_v1::CreateSessionResponse>, Status> {
-        Err(Status::unimplemented("not yet"))
+        request: Request<v1::CreateSessionRequest>,
+    ) -> Answer<v1::CreateSessionResponse> {
+        let v1::CreateSessionRequest { name, user_agent, .. } = request.get_ref();
+        self.record(&request, &format!("create_session {name:?} {user_agent:?}"));
+        sessions::create(request.get_ref()).map(Response::new)
     }
 
     async fn list_sessions(
         &self,
-        _: Request<auth_v1::ListSessionsRequest>,
-    ) -> Result<Response<auth_v1::ListSessionsResponse>, Status> {
-        Err(Status::unimplemented("not yet"))
+        request: Request<v1::ListSessionsRequest>,
+    ) -> Answer<v1::ListSessionsResponse> {
+        self.record(&request, &format!("list_sessions {:?}", request.get_ref()));
+        sessions::list(&request).map(Response::new)
     }
 
     async fn delete_sessions(
         &self,
-        _: Request<auth_v1::DeleteSessionsRequest>,
-    ) -> Result<Response<auth_v1::DeleteSessionsResponse>, Status> {
-        Err(Status::unimplemented("not yet"))
+        request: Request<v1::DeleteSessionsRequest>,
+    ) -> Answer<v1::DeleteSessionsResponse> {
+        self.record(&request, &format!("delete_sessions {:?}", request.get_ref()));
+        sessions::delete(&request).map(Response::new)
     }
 
     async fn get_current_user(
         &self,
-        _: Request<auth_v1::GetCurrentUserRequest>,
-    ) -> Result<Response<auth_v1::GetCurrentUserResponse>, Status> {
-        Err(Status::unimplemented("not yet"))
+        request: Request<v1::GetCurrentUserRequest>,
+    ) -> Answer<v1::GetCurrentUserResponse> {
+        self.record(&request, "get_current_user");
+        sessions::current_user(&request).map(Response::new)
     }
 
     async fn list_roles(
         &self,
-        _: Request<auth_v1::ListRolesRequest>,
-    ) -> Result<Response<auth_v1::ListRolesResponse>, Status> {
-        Err(Status::unimplemented("not yet"))
+        request: Request<v1::ListRolesRequest>,
+    ) -> Answer<v1::ListRolesResponse> {
+        require_admin(&request)?;
+        let role_names = ["user", "author", "admin", "editor"].map(str::to_owned).to_vec();
+        Ok(Response::new(v1::ListRolesResponse { role_names }))
     }
 
     async fn batch_get_users(
         &self,
-        request: Request<BatchGetUsersRequest>,
-    ) -> Result<Response<BatchGetUsersResponse>, Status> {
+        request: Request<v1::BatchGetUsersRequest>,
+    ) -> Answer<v1::BatchGetUsersResponse> {
         let known = request.get_ref().ids.iter().filter_map(|id| user_of_id(*id).ok());
-        let users = known.map(|user| UserName { id: user.id, username: user.username });
-        Ok(Response::new(BatchGetUsersResponse { users: users.collect() }))
+        let users = known.map(|user| v1::UserName { id: user.id, username: user.username });
+        Ok(Response::new(v1::BatchGetUsersResponse { users: users.collect() }))
     }
 }

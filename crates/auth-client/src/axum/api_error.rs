@@ -7,7 +7,7 @@ use http::{
 };
 use rolegate_grpc_client::CallError;
 use rolegate_proto::{
-    Role,
+    Reason, Role,
     http::{BEARER_CHALLENGE, HttpReason, REASON_HEADER, retry_after},
 };
 use std::borrow::Cow;
@@ -112,6 +112,11 @@ impl IntoResponse for ApiError {
             _ => None,
         };
         let challenge = refusal.map_or(BEARER_CHALLENGE, |it| it.reason.bearer_challenge());
+        if let (Some(Reason::RequestInvalid), Some(RequiredRoles(roles))) =
+            (refusal.map(|it| it.reason), &self.required_roles)
+        {
+            tracing::error!(%roles, "auth-service does not have all of the required roles");
+        }
         let delay = refusal.and_then(|refusal| refusal.retry_after);
         if let Some(cause) = self.cause {
             response.extensions_mut().insert(*cause);
@@ -134,9 +139,29 @@ impl IntoResponse for ApiError {
 
 #[cfg(test)]
 mod tests {
-    use super::ApiError;
+    use super::{ApiError, IntoResponse, RequiredRoles};
     use rolegate_grpc_client::CallError;
-    use rolegate_proto::Reason;
+    use rolegate_proto::{Reason, Role};
+    use std::{io, sync::Arc};
+
+    #[test]
+    fn a_required_role_that_does_not_exist_is_an_internal_error_and_named_in_the_log() {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).without_time();
+        let subscriber = subscriber.with_target(false).with_writer(Arc::new(writer)).finish();
+        let roles = RequiredRoles::of(&["editor".parse().expect("a role"), Role::ADMIN]);
+        let respond = |reason| {
+            let error = ApiError::from(CallError::local(reason)).requiring(roles.clone());
+            error.into_response()
+        };
+        tracing::subscriber::with_default(subscriber, || {
+            assert_eq!(respond(Reason::RoleInsufficient).status(), 403);
+            assert_eq!(respond(Reason::RequestInvalid).status(), 500);
+        });
+        let log = io::read_to_string(reader).expect("text");
+        let line = "ERROR auth-service does not have all of the required roles roles=editor,admin";
+        assert_eq!(log.trim(), line);
+    }
 
     #[test]
     fn client_errors_and_server_errors_are_told_apart() {

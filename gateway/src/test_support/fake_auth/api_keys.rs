@@ -1,6 +1,6 @@
 //! The API keys of the fake: user 1 has the key 1, `rgk_user`, with the role `user`.
 
-use super::users::{error, user_of_id, user_of_token};
+use super::users::{error, role, user_of_id, user_of_token};
 use prost_types::Timestamp;
 use rolegate_auth_client::Reason;
 use rolegate_proto::{
@@ -14,11 +14,16 @@ use rolegate_proto::{
 };
 use tonic::{Request, Status};
 
-/// The user that a call is about, if the actor may make it.
-fn target<M>(request: &Request<M>, user_id: Option<i64>) -> Result<User, Status> {
+/// The credential of the actor.
+pub(super) fn token<M>(request: &Request<M>) -> &str {
     let header = request.metadata().get(metadata::AUTHORIZATION);
     let token = header.and_then(|header| header.to_str().ok()?.strip_prefix("Bearer "));
-    let actor = user_of_token(token.unwrap_or_default()).map_err(|reason| error(reason, ""))?;
+    token.unwrap_or_default()
+}
+
+/// The user that a call is about, if the actor may make it.
+pub(super) fn target<M>(request: &Request<M>, user_id: Option<i64>) -> Result<User, Status> {
+    let actor = user_of_token(token(request)).map_err(|reason| error(reason, ""))?;
     match user_id {
         Some(_) if actor.role_name != Role::ADMIN.as_str() => {
             Err(error(Reason::RoleInsufficient, ""))
@@ -50,18 +55,26 @@ pub(super) fn revoke_tokens(
     Ok(RevokeTokensResponse { user: Some(target(request, request.get_ref().user_id)?) })
 }
 
-pub(super) fn create(request: &CreateApiKeyRequest) -> Result<CreateApiKeyResponse, Status> {
-    match (request.name.as_str(), request.role_name.clone()) {
-        ("", _) => Err(error(Reason::ApiKeyInvalid, "API key name must be longer.")),
-        (_, Some(role)) if role.is_empty() => Err(error(Reason::RoleInvalid, "")),
-        ("one too many", _) => Err(error(Reason::ApiKeyLimit, "")),
-        (name, role_name) => {
-            let (name, expires_at) = (name.to_owned(), request.expires_at);
-            let stored = keys_of(&user_of_id(1)?).pop().unwrap_or_default();
-            let api_key = Some(ApiKey { name, role_name, expires_at, ..stored });
-            Ok(CreateApiKeyResponse { key: "rgk_user".to_owned(), api_key })
+pub(super) fn create(
+    request: &Request<CreateApiKeyRequest>,
+) -> Result<CreateApiKeyResponse, Status> {
+    let CreateApiKeyRequest { name, role_name, user_id, expires_at, .. } =
+        request.get_ref().clone();
+    let owner = target(request, user_id)?;
+    match (name.as_str(), role_name.as_deref(), user_id) {
+        (_, _, Some(_)) if owner.role_name == "admin" => {
+            return Err(error(Reason::ApiKeyInvalid, "An admin creates their own API keys."));
         }
+        ("", ..) => return Err(error(Reason::ApiKeyInvalid, "API key name must be longer.")),
+        (_, Some("admin"), Some(_)) => return Err(error(Reason::RoleInvalid, "")),
+        (_, Some(name), _) => _ = role(name)?,
+        ("one too many", ..) => return Err(error(Reason::ApiKeyLimit, "")),
+        _ => {}
     }
+    let stored = keys_of(&user_of_id(1)?).pop().unwrap_or_default();
+    let created_by = user_id.map(|_| "admin".to_owned());
+    let api_key = Some(ApiKey { name, role: None, role_name, expires_at, created_by, ..stored });
+    Ok(CreateApiKeyResponse { key: "rgk_user".to_owned(), api_key })
 }
 
 pub(super) fn list(request: &Request<ListApiKeysRequest>) -> Result<ListApiKeysResponse, Status> {

@@ -4,9 +4,10 @@ use rolegate_auth_client::Reason;
 use rolegate_proto::{
     ERROR_DOMAIN, Role,
     auth_v1::{AuthorizeRequest, User, authorize_request::Requirement},
+    metadata,
 };
 use std::{collections::HashMap, time::Duration};
-use tonic::Status;
+use tonic::{Request, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
 pub(super) fn error(reason: Reason, message: &str) -> Status {
@@ -16,19 +17,54 @@ pub(super) fn error(reason: Reason, message: &str) -> Status {
     Status::with_error_details(reason.code(), message, details)
 }
 
+pub(super) fn require_admin<M>(request: &Request<M>) -> Result<(), Status> {
+    let header = request.metadata().get(metadata::AUTHORIZATION);
+    match header.and_then(|header| header.to_str().ok()) {
+        Some("Bearer admin" | "Bearer rgs_admin" | "Bearer rgk_admin") => Ok(()),
+        _ => Err(error(Reason::RoleInsufficient, "")),
+    }
+}
+
+pub(super) fn verify(username: &str, password: &str) -> Result<User, Status> {
+    match (username, password) {
+        ("down", _) => Err(Status::unavailable("down")),
+        ("flood", _) => Err(error(Reason::TooManyAttempts, "")),
+        ("", _) => Err(error(Reason::CredentialsInvalid, "")),
+        (_, "right" | "ri:ght:") => Ok(user(1, username, Role::USER)),
+        _ => Err(error(Reason::CredentialsInvalid, "")),
+    }
+}
+
 pub(super) fn user_of_token(token: &str) -> Result<User, Reason> {
     match token {
         "user" => Ok(user(1, token, Role::USER)),
         "author" => Ok(user(2, token, Role::AUTHOR)),
         "admin" => Ok(user(3, token, Role::ADMIN)),
-        "rgk_user" => Ok(user(1, "user", Role::USER)),
+        "rgk_user" | "rgs_user" => Ok(user(1, "user", Role::USER)),
+        "rgk_admin" | "rgs_admin" => Ok(user(3, "admin", Role::ADMIN)),
         "deleted" => Err(Reason::TokenUserNotFound),
         _ => Err(Reason::TokenInvalid),
     }
 }
 
+/// A role that the fake has.
+pub(super) fn role(name: &str) -> Result<Role, Status> {
+    let is_known = ["user", "author", "admin", "editor"].contains(&name);
+    let role = name.parse().ok().filter(|_| is_known);
+    role.ok_or_else(|| error(Reason::RoleInvalid, ""))
+}
+
+/// Refuses a requirement with a role that the fake does not have.
+pub(super) fn expect_roles(names: &[String]) -> Result<(), Reason> {
+    let is_known = names.iter().all(|name| role(name).is_ok());
+    if is_known { Ok(()) } else { Err(Reason::RequestInvalid) }
+}
+
 pub(super) fn authorize(item: AuthorizeRequest) -> Result<User, Reason> {
     let user = user_of_token(&item.access_token)?;
+    if let Some(Requirement::Roles(allowed)) = &item.requirement {
+        expect_roles(&allowed.role_names)?;
+    }
     match item.requirement {
         Some(Requirement::AnyAuthenticated(_)) => Ok(user),
         Some(Requirement::Roles(allowed)) if allowed.role_names.contains(&user.role_name) => {
