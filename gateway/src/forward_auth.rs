@@ -26,7 +26,7 @@ use http::{
     header::{CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use rolegate_auth_client::{
-    CallContext, Requirement, Role, User,
+    CallContext, CallError, Reason, Requirement, Role, User,
     axum::{ApiError, RequiredRoles},
 };
 use rolegate_proto::{
@@ -72,7 +72,7 @@ async fn authorize(
     request: Request,
 ) -> Response {
     let mut response = match query.and_then(|query| required_roles(&query)) {
-        Ok(roles) => decide(&state, context, roles, request.headers()).await,
+        Ok(names) => decide(&state, context, names, request.headers()).await,
         Err(error) => error.into_response(),
     };
     let body = request.into_body();
@@ -88,12 +88,22 @@ async fn authorize(
 async fn decide(
     state: &GatewayState,
     context: CallContext,
-    roles: Option<Vec<Role>>,
+    names: Option<String>,
     headers: &HeaderMap,
 ) -> Response {
+    // With malformed names nobody passes; credentials are checked all the same, before names, as
+    // auth-service does where a name is well-formed but of no role.
+    let roles = names.as_deref().map(Role::parse_list).transpose();
+    let is_malformed = roles.is_err();
+    let roles = roles.unwrap_or_default();
     let requirement = roles.as_deref().map_or(Requirement::AnyAuthenticated, Requirement::Roles);
+    let reason = |response: &Response| response.extensions().get().and_then(CallError::reason);
     match authenticate(state, headers, context, requirement).await {
+        Ok(_) if is_malformed => no_roles().into_response(),
         Ok(user) => identity(&user).into_response(),
+        Err(response) if reason(&response) == Some(Reason::RequestInvalid) => {
+            no_roles().into_response()
+        }
         Err(mut response) => {
             let roles = roles.as_deref().map(RequiredRoles::of);
             roles.map(|roles| response.extensions_mut().insert(roles));
@@ -103,14 +113,14 @@ async fn decide(
 }
 
 /// A misspelt parameter must not admit every user, so unknown ones are refused.
-fn required_roles(query: &QueryParams) -> Result<Option<Vec<Role>>, ApiError> {
+fn required_roles(query: &QueryParams) -> Result<Option<String>, ApiError> {
     query.expect_only(&["roles"])?;
-    let parse = |names| {
-        let invalid = "Query parameter \"roles\" must be user, author or admin, or several of them \
-                       separated by commas.";
-        Role::parse_list(names).map_err(|_| ApiError::http(HttpReason::QueryInvalid, invalid))
-    };
-    query.get("roles")?.map(parse).transpose()
+    Ok(query.get("roles")?.map(str::to_owned))
+}
+
+fn no_roles() -> ApiError {
+    let detail = "Query parameter \"roles\" must be names of roles, separated by commas.";
+    ApiError::http(HttpReason::QueryInvalid, detail)
 }
 
 /// All three headers, always, so that a proxy that copies them overwrites those of a client.

@@ -104,26 +104,60 @@ async fn limits_and_outages_are_no_decisions() {
 
 #[tokio::test]
 async fn a_url_that_names_no_known_requirement_is_refused_for_everybody() {
-    for query in [
-        "roles",
-        "roles=",
-        "roles=,",
-        "roles=author,",
-        "roles=Admin",
-        "roles=*",
-        "roles=%FF",
-        "roles=admin&roles=user",
-        "role=admin",
-        "roles=admin&x=1",
-        "Roles=admin",
-        "x",
-    ] {
+    for query in
+        ["roles=%FF", "roles=admin&roles=user", "role=admin", "roles=admin&x=1", "Roles=admin", "x"]
+    {
         for authorization in ["Bearer admin", ""] {
             let response = ask(&format!("/authorize?{query}"), authorization).await;
             assert_eq!(response.status, 400, "{query}");
             assert_eq!(identity(&response), ["", "", ""], "{query}");
         }
     }
+}
+
+#[tokio::test]
+async fn names_of_no_role_are_refused_after_the_credentials() {
+    let detail = "Query parameter \"roles\" must be names of roles, separated by commas.";
+    for names in [
+        "",
+        "=",
+        "=,",
+        "=author,",
+        "=Admin",
+        "=*",
+        "=author;admin",
+        "=author%20",
+        &format!("={}", "x".repeat(33)),
+        "=author,x,Admin",
+        "=root",
+        "=admin,user,root",
+    ] {
+        let path = format!("/authorize?roles{names}");
+        for credentials in ["Bearer admin", "Bearer rgs_user", &*basic("ann:right")] {
+            let response = ask(&path, credentials).await;
+            assert_denied(&response, 400, detail);
+            response.assert_reason("QUERY_INVALID");
+        }
+        for (credentials, status, detail) in [
+            ("", 401, "Not authenticated."),
+            ("Bearer bad", 401, "Invalid or expired token."),
+            (&*basic("ann:wrong"), 401, "Invalid username or password."),
+            (&basic("flood:right"), 429, "Too many attempts, try again later."),
+            (&basic("down:right"), 503, "Service temporarily unavailable."),
+        ] {
+            assert_denied(&ask(&path, credentials).await, status, detail);
+        }
+    }
+}
+
+#[tokio::test]
+async fn added_roles_can_be_required() {
+    for credentials in ["Bearer admin", &*basic("ann:right")] {
+        let denied = ask("/authorize?roles=editor", credentials).await;
+        assert_denied(&denied, 403, "Insufficient privileges.");
+    }
+    assert_eq!(ask("/authorize?roles=editor,admin", "Bearer rgs_admin").await.status, 200);
+    assert_eq!(ask("/authorize?roles=editor,user", &basic("ann:right")).await.status, 200);
 }
 
 #[tokio::test(start_paused = true)]
