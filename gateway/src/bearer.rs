@@ -2,7 +2,7 @@
 
 use crate::{
     console,
-    endpoints::{access, accounts, api_keys, passwords, posts, users},
+    endpoints::{access, accounts, api_keys, of_any_user, passwords, posts, sessions, users},
     memory::MemoryBudgets,
     middleware,
     openapi::{Variant, docs_ui, document, guard::Guard},
@@ -26,7 +26,8 @@ fn variant() -> Variant {
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("JWT")
             .description(Some(
-                "The `access_token` of `POST /login`, valid for 30 minutes, or an API key.",
+                "The `access_token` of `POST /login`, valid for 30 minutes, the `token` of `POST \
+                 /sessions`, or an API key.",
             ))
             .build(),
         unauthenticated: &["Not authenticated.", "Invalid or expired token.", "User not found."],
@@ -43,21 +44,27 @@ fn routes(
 ) -> OpenApiRouter<GatewayState> {
     let authors = Guard::any_of(auth, &[Role::AUTHOR, Role::ADMIN]);
     let admins = Guard::any_of(auth, &[Role::ADMIN]);
-    let all_keys = api_keys::of_any_user(routes!(api_keys::list_keys, api_keys::delete_keys));
-    let one_key = api_keys::of_any_user(routes!(api_keys::get_key, api_keys::delete_key));
+    let all_keys = of_any_user(routes!(api_keys::list_keys, api_keys::delete_keys));
+    let one_key = of_any_user(routes!(api_keys::get_key, api_keys::delete_key));
+    let all_sessions = of_any_user(routes!(sessions::list_sessions, sessions::end_sessions));
+    let one_session = of_any_user(routes!(sessions::end_session));
     let routes = OpenApiRouter::default()
         // public
         .routes(routes!(access::bearer_index))
         .routes(routes!(accounts::register))
         .routes(routes!(accounts::login))
+        .routes(routes!(sessions::create_session))
         .routes(routes!(access::public))
         // any user: the handlers extract `CurrentUser` or `ActingClient`
         .routes(routes!(accounts::profile))
+        .routes(routes!(accounts::me))
         .routes(routes!(access::bearer_protected))
         .routes(routes!(passwords::change_password))
         .routes(routes!(accounts::logout))
         .routes(routes!(api_keys::create_api_key, api_keys::list_keys, api_keys::delete_keys))
         .routes(routes!(api_keys::get_key, api_keys::delete_key))
+        .routes(routes!(sessions::list_sessions, sessions::end_sessions))
+        .routes(routes!(sessions::end_session))
         // by role
         .routes(authors.protect(routes!(access::author)))
         .routes(admins.protect(routes!(access::admin)))
@@ -66,8 +73,12 @@ fn routes(
         .routes(admins.protect(routes!(users::set_user_role)))
         .routes(admins.protect(routes!(passwords::set_password)))
         .routes(admins.protect(routes!(users::revoke_tokens)))
+        .routes(admins.protect(routes!(users::list_roles)))
+        .routes(admins.protect(routes!(api_keys::create_user_key)))
         .routes(admins.protect(all_keys))
-        .routes(admins.protect(one_key));
+        .routes(admins.protect(one_key))
+        .routes(admins.protect(all_sessions))
+        .routes(admins.protect(one_session));
     let Some(posts) = posts else { return routes };
     let posts = OpenApiRouter::default()
         // public

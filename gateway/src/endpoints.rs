@@ -9,13 +9,17 @@ pub(crate) mod api_keys;
 pub(crate) mod passwords;
 pub(crate) mod posts;
 mod schemas;
+pub(crate) mod sessions;
 pub(crate) mod users;
 
+use crate::openapi::operations;
 use axum::Json;
+use humantime::format_rfc3339_millis;
 use rolegate_auth_client::axum::ApiError;
 use serde::Serialize;
-use std::borrow::Cow;
+use std::{borrow::Cow, mem, time::SystemTime};
 use utoipa::ToSchema;
+use utoipa_axum::router::UtoipaMethodRouter;
 
 type Answer<T> = Result<Json<T>, ApiError>;
 
@@ -28,4 +32,25 @@ pub(crate) struct Message {
 /// `{"message": text}`.
 fn message(text: impl Into<Cow<'static, str>>) -> Json<Message> {
     Json(Message { message: text.into() })
+}
+
+fn rfc3339(time: SystemTime) -> String {
+    format_rfc3339_millis(time).to_string()
+}
+
+/// The same endpoints about any user. They are for admins, so a guard describes their 403.
+pub(crate) fn of_any_user<S>(
+    (schemas, mut paths, methods): UtoipaMethodRouter<S>,
+) -> UtoipaMethodRouter<S> {
+    for operation in paths.paths.values_mut().flat_map(operations) {
+        operation.description = None;
+        operation.responses.responses.remove("403");
+        let texts = [&mut operation.operation_id, &mut operation.summary];
+        for text in texts.into_iter().flatten() {
+            *text = text.replace("_own_", "_user_").replace("the current user", "a user");
+        }
+    }
+    let moved = |(path, item): (String, _)| (path.replace("/profile", "/users/{user_id}"), item);
+    paths.paths = mem::take(&mut paths.paths).into_iter().map(moved).collect();
+    (schemas, paths, methods)
 }

@@ -76,8 +76,8 @@ fn tag(path: &str) -> &'static str {
     let mut segments = path.split('/').skip(1);
     match (segments.next(), segments.any(|segment| segment == "keys")) {
         (_, true) => "API keys",
-        (Some("register" | "login" | "logout" | "profile"), _) => "Accounts",
-        (Some("users"), _) => "Users",
+        (Some("register" | "login" | "sessions" | "logout" | "profile" | "me"), _) => "Accounts",
+        (Some("users" | "roles"), _) => "Users",
         (Some("posts"), _) => "Posts",
         _ => "Access",
     }
@@ -100,6 +100,7 @@ fn complete(operation: &mut Operation, path: &str, variant: &Variant) {
         // User 1 is the admin.
         let (example, description, detail) = match *name {
             "user_id" => (2, "No user has this id.", "User not found."),
+            "session_id" => (1, "The user has no session with this id.", "Session not found."),
             "key_id" => (1, "The user has no API key with this id.", "API key not found."),
             _ => (1, "No post has this id.", "Post not found."),
         };

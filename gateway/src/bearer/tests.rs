@@ -1,6 +1,7 @@
 mod api_keys;
 mod calls;
 mod errors;
+mod sessions;
 
 use super::router;
 use crate::{
@@ -43,6 +44,7 @@ async fn every_endpoint_admits_exactly_the_documented_callers() {
     let credentials = r#"{"username": "somebody", "password": "right"}"#;
     let role = r#"{"role": "author"}"#;
     let password = r#"{"password": "new"}"#;
+    let key = r#"{"name": "a", "role": "author"}"#;
     let own_password = r#"{"current_password": "right", "new_password": "new"}"#;
     // Callers: no token, invalid token, token of a deleted user, user, author, admin.
     for (method, path, body, statuses) in [
@@ -70,9 +72,19 @@ async fn every_endpoint_admits_exactly_the_documented_callers() {
         ("DELETE", "/profile/keys/1", "", [401, 401, 401, 200, 404, 404]),
         ("DELETE", "/profile/keys", "", [401, 401, 401, 200, 200, 200]),
         ("GET", "/users/1/keys", "", [401, 401, 401, 403, 403, 200]),
+        ("POST", "/users/1/keys", key, [401, 401, 401, 403, 403, 201]),
         ("GET", "/users/1/keys/1", "", [401, 401, 401, 403, 403, 200]),
         ("DELETE", "/users/1/keys/1", "", [401, 401, 401, 403, 403, 200]),
         ("DELETE", "/users/1/keys", "", [401, 401, 401, 403, 403, 200]),
+        ("POST", "/sessions", credentials, [201, 201, 201, 201, 201, 201]),
+        ("GET", "/profile/sessions", "", [401, 401, 401, 200, 200, 200]),
+        ("DELETE", "/profile/sessions", "", [401, 401, 401, 200, 200, 200]),
+        ("DELETE", "/profile/sessions/1", "", [401, 401, 401, 200, 404, 404]),
+        ("GET", "/users/1/sessions", "", [401, 401, 401, 403, 403, 200]),
+        ("DELETE", "/users/1/sessions", "", [401, 401, 401, 403, 403, 200]),
+        ("DELETE", "/users/1/sessions/1", "", [401, 401, 401, 403, 403, 200]),
+        ("GET", "/me", "", [401, 401, 401, 200, 200, 200]),
+        ("GET", "/roles", "", [401, 401, 401, 403, 403, 200]),
     ] {
         for (token, status) in
             ["", "bad", "deleted", "user", "author", "admin"].iter().zip(statuses)
@@ -163,6 +175,10 @@ async fn unknown_paths_and_methods_get_error_bodies() {
         ("PUT", "/users", "GET,HEAD,POST"),
         ("GET", "/users/1/role", "PUT"),
         ("OPTIONS", "/users/1/role", "PUT"),
+        ("GET", "/sessions", "POST"),
+        ("POST", "/profile/sessions", "GET,HEAD,DELETE"),
+        ("GET", "/profile/sessions/1", "DELETE"),
+        ("PATCH", "/users/1/keys", "POST,GET,HEAD,DELETE"),
         ("BREW", "/public", "GET,HEAD"),
     ] {
         let response = send_one(bare(method, path)).await;

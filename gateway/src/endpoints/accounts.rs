@@ -1,7 +1,7 @@
 //! One's own account, and its access tokens.
 
 use super::{
-    Answer, Message, message,
+    Answer, Message, message, rfc3339,
     schemas::{self, RoleName},
 };
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     state::GatewayState,
 };
 use axum::{Extension, Json, extract::State};
-use rolegate_auth_client::{ActingClient, CallContext, axum::CurrentUser};
+use rolegate_auth_client::{ActingClient, Bearer, CallContext, CredentialKind, axum::CurrentUser};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -99,8 +99,8 @@ pub(crate) async fn login(
 
 /// Log out
 ///
-/// Ends all access tokens of the user, also those of other logins: they cannot be told apart. API keys
-/// stay.
+/// With a session, ends that session. With an access token, ends all access tokens and sessions of the user,
+/// because access tokens cannot be told apart. API keys stay.
 #[utoipa::path(
     post,
     path = "/logout",
@@ -131,4 +131,46 @@ pub(crate) struct Profile {
 pub(crate) async fn profile(CurrentUser(user): CurrentUser) -> Json<Profile> {
     let role = user.unknown_role.unwrap_or(user.role).to_string();
     Json(Profile { message: format!("Welcome {}!", user.username), role })
+}
+
+/// Who the caller is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Me {
+    #[schema(minimum = 1, example = 2)]
+    id: i64,
+    #[schema(example = "ada")]
+    username: String,
+    /// What the caller may do; for an API key, the lower of its role and the user's.
+    #[schema(value_type = RoleName)]
+    role: String,
+    credential: Credential,
+}
+
+/// The credential of this request.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Credential {
+    #[schema(pattern = "^(access_token|session|api_key)$", example = "session")]
+    kind: &'static str,
+    /// When it ends at the latest: RFC 3339 in UTC; null for never.
+    #[schema(format = DateTime, required, example = "2026-12-21T06:00:00.000Z")]
+    expires_at: Option<String>,
+}
+
+/// Get the current user and what the credential is
+#[utoipa::path(
+    get,
+    path = "/me",
+    security(("bearer" = [])),
+    responses((status = 200, body = Me))
+)]
+pub(crate) async fn me(client: ActingClient) -> Answer<Me> {
+    let Bearer { user, kind, expires_at } = client.current_user().await?;
+    let kind = match kind {
+        CredentialKind::Session => "session",
+        CredentialKind::ApiKey => "api_key",
+        CredentialKind::AccessToken | CredentialKind::Unspecified => "access_token",
+    };
+    let credential = Credential { kind, expires_at: expires_at.map(rfc3339) };
+    let (id, username, role) = (user.id, user.username, user.role.to_string());
+    Ok(Json(Me { id, username, role, credential }))
 }

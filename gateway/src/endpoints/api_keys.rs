@@ -1,17 +1,17 @@
 //! API keys: of the current user at `/profile/keys`, and of any user, for admins, at
 //! `/users/{user_id}/keys`.
 
-use super::{Answer, Message, message, schemas::RoleName};
+use super::{Answer, Message, message, rfc3339, schemas::RoleName};
 use crate::{
-    extract::{credentials::PersonalToken, json_body::JsonBody, parameters::PathIds},
-    openapi::{
-        operations,
-        responses::{AccessTokenNeeded, ErrorBody},
+    extract::{
+        credentials::PersonalToken,
+        json_body::{ItemBody, JsonBody},
+        parameters::PathIds,
     },
+    openapi::responses::{AccessTokenNeeded, ErrorBody},
 };
 use axum::{Json, response::IntoResponse};
 use http::{StatusCode, header::LOCATION};
-use humantime::format_rfc3339_millis;
 use rolegate_auth_client::{
     ActingClient, ApiKey, ApiKeyInput, ApiKeySelection, CallError, Reason,
     axum::{ApiError, CurrentUser},
@@ -19,9 +19,7 @@ use rolegate_auth_client::{
 use rolegate_proto::{http::HttpReason, time::parse_rfc3339};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
-use std::{mem, time::SystemTime};
 use utoipa::ToSchema;
-use utoipa_axum::router::UtoipaMethodRouter;
 
 /// An API key, without the key itself.
 #[derive(Debug, Serialize, ToSchema)]
@@ -46,19 +44,23 @@ pub(crate) struct ApiKeyResponse {
     /// Up to a minute late; null for never.
     #[schema(format = DateTime, required, example = "2026-11-22T06:00:00.000Z")]
     last_used_at: Option<String>,
+    /// The admin who created it for the user; missing if the user or an operator did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false, example = "admin")]
+    created_by: Option<String>,
 }
 
 impl From<ApiKey> for ApiKeyResponse {
     fn from(key: ApiKey) -> Self {
-        let time = |time: SystemTime| format_rfc3339_millis(time).to_string();
         Self {
             id: key.id,
             name: key.name,
             prefix: key.prefix,
             role: key.role.map(|role| role.to_string()),
-            created_at: time(key.created_at),
-            expires_at: key.expires_at.map(time),
-            last_used_at: key.last_used_at.map(time),
+            created_at: rfc3339(key.created_at),
+            expires_at: key.expires_at.map(rfc3339),
+            last_used_at: key.last_used_at.map(rfc3339),
+            created_by: key.created_by,
         }
     }
 }
@@ -125,6 +127,64 @@ pub(crate) async fn create_api_key(
     PersonalToken { client, .. }: PersonalToken,
     JsonBody(request): JsonBody<ApiKeyCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
+    create(&client, None, request).await
+}
+
+/// A new API key of another user.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct UserApiKeyCreationRequest {
+    /// What the key is for, on one line. Need not be unique.
+    #[schema(
+        min_length = 1,
+        max_length = 100,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$",
+        example = "nightly export"
+    )]
+    name: String,
+    /// When it ends: RFC 3339, in the future. Never if it is missing.
+    #[schema(format = DateTime, value_type = String, required = false,
+        example = "2030-01-31T00:00:00Z")]
+    expires_at: Option<String>,
+    /// The highest role that it grants, which is not `admin`.
+    #[schema(value_type = RoleName)]
+    role: String,
+}
+
+/// Create an API key of a user
+///
+/// For a service account: the user needs no password. Not for admins, who create their own.
+#[utoipa::path(
+    post,
+    path = "/users/{user_id}/keys",
+    request_body = UserApiKeyCreationRequest,
+    responses(
+        (status = 201, description = "The new API key.",
+            body = NewApiKeyResponse,
+            headers(("Location" = String, description = "`/users/{user_id}/keys/{key_id}`"))),
+        (status = 400, description = "The name or the expiry breaks a rule, the role does not \
+                                      exist or is `admin`, the user is an admin or has 50 API \
+                                      keys, the id is not an integer, or the request body is \
+                                      malformed.",
+            body = ErrorBody, example = "An admin creates their own API keys."),
+        (status = 403, description = "The user's stored role is not `admin`, or the caller \
+                                      presented an API key.",
+            body = ErrorBody, example = "Insufficient privileges.")
+    )
+)]
+pub(crate) async fn create_user_key(
+    PersonalToken { client, .. }: PersonalToken,
+    ItemBody(user_id, request): ItemBody<UserApiKeyCreationRequest>,
+) -> Result<impl IntoResponse, ApiError> {
+    let UserApiKeyCreationRequest { name, expires_at, role } = request;
+    let request = ApiKeyCreationRequest { name, expires_at, role: Some(role) };
+    create(&client, Some(user_id), request).await
+}
+
+async fn create(
+    client: &ActingClient,
+    user_id: Option<i64>,
+    request: ApiKeyCreationRequest,
+) -> Result<impl IntoResponse + use<>, ApiError> {
     let ApiKeyCreationRequest { name, expires_at, role } = request;
     let time = |text: String| {
         let detail =
@@ -135,8 +195,9 @@ pub(crate) async fn create_api_key(
     // auth-service rejects an unknown role, because the rules of the name come first.
     let role = role.map(|role| role.parse().ok());
     let (key, api_key) =
-        client.create_api_key(None, ApiKeyInput { name, role, expires_at }).await?;
-    let location = [(LOCATION, format!("/profile/keys/{}", api_key.id))];
+        client.create_api_key(user_id, ApiKeyInput { name, role, expires_at }).await?;
+    let owner = user_id.map_or_else(|| "/profile".to_owned(), |id| format!("/users/{id}"));
+    let location = [(LOCATION, format!("{owner}/keys/{}", api_key.id))];
     let key = key.expose_secret().to_owned();
     let response = NewApiKeyResponse { key, api_key: api_key.into() };
     Ok((StatusCode::CREATED, location, Json(response)))
@@ -185,7 +246,7 @@ pub(crate) async fn get_key(
     responses(
         (status = 200, body = Message, example = "API key deleted."),
         (status = 403, description = "The caller presented another API key. Any `user`, `author` \
-                                      or `admin` with an access token is admitted.",
+                                      or `admin` with an access token or session is admitted.",
             body = ErrorBody, example = "Insufficient privileges.")
     )
 )]
@@ -210,21 +271,4 @@ pub(crate) async fn delete_key(
 pub(crate) async fn delete_keys(client: ActingClient, ids: PathIds) -> Answer<Message> {
     client.delete_api_keys(ids.get("user_id"), ApiKeySelection::All).await?;
     Ok(message("API keys deleted."))
-}
-
-/// The same endpoints about the keys of any user. They are for admins, so a guard describes their 403.
-pub(crate) fn of_any_user<S>(
-    (schemas, mut paths, methods): UtoipaMethodRouter<S>,
-) -> UtoipaMethodRouter<S> {
-    for operation in paths.paths.values_mut().flat_map(operations) {
-        operation.description = None;
-        operation.responses.responses.remove("403");
-        let texts = [&mut operation.operation_id, &mut operation.summary];
-        for text in texts.into_iter().flatten() {
-            *text = text.replace("_own_", "_user_").replace("the current user", "a user");
-        }
-    }
-    let moved = |(path, item): (String, _)| (path.replace("/profile", "/users/{user_id}"), item);
-    paths.paths = mem::take(&mut paths.paths).into_iter().map(moved).collect();
-    (schemas, paths, methods)
 }

@@ -25,7 +25,8 @@ pub(crate) struct PasswordChangeRequest {
 
 /// Change the current user's password
 ///
-/// Revokes all tokens of the user, including the one in this request: log in with the new password. API keys stay.
+/// Revokes all tokens of the user, including an access token in this request: log in with the new password. Ends
+/// all sessions but that of this request. API keys stay.
 /// A wrong current password counts against the login rate limits.
 #[utoipa::path(
     put,
@@ -61,7 +62,7 @@ pub(crate) struct PasswordUpdateRequest {
 
 /// Set another user's password
 ///
-/// Revokes all tokens of that user. Your own password needs the current one: `PUT /profile/password`.
+/// Revokes all tokens and ends all sessions of that user. Your own password needs the current one: `PUT /profile/password`.
 #[utoipa::path(
     put,
     path = "/users/{user_id}/password",

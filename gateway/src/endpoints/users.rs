@@ -162,7 +162,7 @@ pub(crate) struct UserUpdateRequest {
 /// Disable or enable a user
 ///
 /// Every credential of a disabled user is refused from the next request on, as if the user did not
-/// exist. Access tokens from before stay revoked when the user is enabled again.
+/// exist. Access tokens and sessions from before stay ended when the user is enabled again.
 #[utoipa::path(
     patch,
     path = "/users/{user_id}",
@@ -211,7 +211,22 @@ pub(crate) async fn set_user_role(
     Ok(message("User role updated successfully."))
 }
 
-/// End all access tokens of a user
+/// The roles that users can have.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Roles)]
+pub(crate) struct RolesResponse {
+    #[schema(value_type = Vec<RoleName>, example = json!(["user", "author", "admin"]))]
+    roles: Vec<String>,
+}
+
+/// List the roles
+#[utoipa::path(get, path = "/roles", responses((status = 200, body = RolesResponse)))]
+pub(crate) async fn list_roles(client: ActingClient) -> Answer<RolesResponse> {
+    let roles = client.list_roles().await?;
+    Ok(Json(RolesResponse { roles: roles.iter().map(Role::to_string).collect() }))
+}
+
+/// End all access tokens and sessions of a user
 ///
 /// The user can log in again at once. API keys stay.
 #[utoipa::path(

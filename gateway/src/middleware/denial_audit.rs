@@ -7,7 +7,10 @@ use axum::{extract::MatchedPath, response::Response};
 use http::{HeaderValue, Method, StatusCode};
 use rolegate_auth_client::{CallError, Reason, User, axum::RequiredRoles};
 use rolegate_http_server::clients::client_key;
-use rolegate_proto::authorization::{bearer_token, is_api_key};
+use rolegate_proto::{
+    authorization::bearer_token,
+    limits::{API_KEY_PREFIX, SESSION_PREFIX},
+};
 use rolegate_telemetry::{audit_line, log_once::LogOnce, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
@@ -15,7 +18,7 @@ use std::time::Duration;
 
 const WINDOW: Duration = Duration::from_mins(1);
 
-/// Lines by actor, which name a user or a key, and method and route.
+/// Lines by actor, which name a user, a key or a session, and method and route.
 static OF_ACTORS: LogOnce<(String, String)> = LogOnce::evicting(10_000, WINDOW);
 
 /// Lines without an actor, by client: strangers have any number of addresses.
@@ -35,10 +38,10 @@ fn credential(authorization: Option<HeaderValue>) -> Option<SecretString> {
     bearer_token(authorization?.as_bytes()).map(SecretString::from)
 }
 
-/// The part of an API key that lists show.
-fn key_prefix(credential: &SecretString) -> Option<String> {
+/// The start of a credential of this kind, enough for people: of an API key, what lists show.
+fn start_of(credential: &SecretString, kind: &str) -> Option<String> {
     let credential = credential.expose_secret();
-    is_api_key(credential).then(|| credential.chars().take(8).collect())
+    credential.starts_with(kind).then(|| credential.chars().take(8).collect())
 }
 
 /// Records the response if it is a denial. Call it within the request's context.
@@ -61,11 +64,12 @@ pub(crate) fn record(
     let basic_actor = response.extensions().get().map(actor);
     // auth-service has verified the token: it refuses a role only after that.
     let actor = basic_actor.or_else(|| unverified_claims(credential.as_ref()?.expose_secret()));
-    let api_key = credential.as_ref().and_then(key_prefix);
+    let opaque = |kind| credential.as_ref().and_then(|credential| start_of(credential, kind));
+    let (api_key, session) = (opaque(API_KEY_PREFIX), opaque(SESSION_PREFIX));
     // A client can invent any number of methods.
     let method = method_name(method);
     let what = format!("{method} {route}");
-    let named = actor.as_ref().map(|actor| &actor.sub).or(api_key.as_ref());
+    let named = actor.as_ref().map(|actor| &actor.sub).or(api_key.as_ref()).or(session.as_ref());
     let is_due = if let Some(actor) = named {
         OF_ACTORS.is_due((actor.clone(), what))
     } else {
@@ -81,6 +85,7 @@ pub(crate) fn record(
         actor_id = actor.as_ref().and_then(|actor| actor.sub.parse::<i64>().ok()),
         actor = actor.as_ref().map(|actor| actor.username.as_str()),
         api_key,
+        session,
         method,
         route,
         required_roles,
@@ -91,8 +96,8 @@ pub(crate) fn record(
 #[cfg(test)]
 mod tests {
     use super::{
-        Actor, LogOnce, MAX_ANONYMOUS, WINDOW, client_key, credential, key_prefix,
-        unverified_claims,
+        API_KEY_PREFIX, Actor, LogOnce, MAX_ANONYMOUS, SESSION_PREFIX, WINDOW, client_key,
+        credential, start_of, unverified_claims,
     };
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
     use http::HeaderValue;
@@ -127,10 +132,15 @@ mod tests {
     }
 
     #[test]
-    fn an_api_key_is_named_by_the_prefix_that_lists_show() {
-        let prefix = |credential: &str| key_prefix(&credential.into());
-        assert_eq!(prefix("rgk_abcdefgh").as_deref(), Some("rgk_abcd"));
-        assert_eq!(prefix("rgk_é").as_deref(), Some("rgk_é"));
-        assert_eq!(prefix("a.b.c"), None);
+    fn api_keys_and_sessions_are_named_by_their_first_8_characters() {
+        let key = |credential: &str| start_of(&credential.into(), API_KEY_PREFIX);
+        let session = |credential: &str| start_of(&credential.into(), SESSION_PREFIX);
+        assert_eq!(key("rgk_abcdefgh").as_deref(), Some("rgk_abcd"));
+        assert_eq!(key("rgk_é").as_deref(), Some("rgk_é"));
+        assert_eq!(session("rgs_abcdefgh").as_deref(), Some("rgs_abcd"));
+        for other in ["a.b.c", "rgs", "rgsabcdefgh", ""] {
+            assert_eq!((key(other), session(other)), (None, None), "{other}");
+        }
+        assert_eq!((key("rgs_abcdefgh"), session("rgk_abcdefgh")), (None, None));
     }
 }

@@ -51,7 +51,7 @@ pub(crate) struct TooManyAttempts(ErrorBody);
 #[response(
     status = 403,
     description = "The caller presented an API key. Any `user`, `author` or `admin` with an access token \
-                   is admitted.",
+                   or session is admitted.",
     example = json!("Insufficient privileges.")
 )]
 pub(crate) struct AccessTokenNeeded(ErrorBody);

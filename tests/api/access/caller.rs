@@ -3,7 +3,7 @@
 use crate::api_keys::create_key;
 use e2e::{Api, TestApp, token};
 
-/// The kinds of callers; the last four have a role.
+/// The kinds of callers; the last five have a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     NoCredentials,
@@ -11,6 +11,8 @@ pub(super) enum Kind {
     User,
     Author,
     Admin,
+    /// With a session in place of an access token.
+    AdminSession,
     /// A program with the API key of an admin.
     AdminKey,
 }
@@ -21,7 +23,7 @@ impl Kind {
             Self::NoCredentials | Self::BadCredentials => "none",
             Self::User => "user",
             Self::Author => "author",
-            Self::Admin | Self::AdminKey => "admin",
+            Self::Admin | Self::AdminSession | Self::AdminKey => "admin",
         }
     }
 }
@@ -31,6 +33,7 @@ pub(super) struct Caller {
     /// With this caller's credentials.
     pub(super) bearer: Api,
     pub(super) basic: Api,
+    pub(super) username: String,
     pub(super) password: String,
     /// With an access token of the user, if there is one: what an API key cannot create.
     pub(super) person: Option<Api>,
@@ -40,27 +43,42 @@ pub(super) struct Caller {
 pub(super) async fn create_all(app: &TestApp, names: &str) -> Vec<Caller> {
     let claims = token::claims_of(app.admin().await.id);
     let forged = token::signed(&token::plain_header(), &claims, "not the secret of this service");
-    let caller = |kind, bearer: Api, basic, password: String| {
-        let person = (!password.is_empty()).then(|| bearer.clone());
-        Caller { kind, bearer, basic, password, person }
+    let nobody = |kind, bearer, basic| {
+        let (username, password) = (String::new(), String::new());
+        Caller { kind, bearer, basic, username, password, person: None }
     };
     let bad_basic = app.basic.with_basic("admin", "not the password of the admin");
     let mut callers = vec![
-        caller(Kind::NoCredentials, app.bearer.clone(), app.basic.clone(), String::new()),
-        caller(Kind::BadCredentials, app.bearer.with_token(&forged), bad_basic, String::new()),
+        nobody(Kind::NoCredentials, app.bearer.clone(), app.basic.clone()),
+        nobody(Kind::BadCredentials, app.bearer.with_token(&forged), bad_basic),
     ];
     for (kind, user) in [
         (Kind::User, app.user(&format!("{names} user")).await),
         (Kind::Author, app.user_with_role(&format!("{names} author"), "author").await),
         (Kind::Admin, app.admin().await),
+        (Kind::AdminSession, app.user_with_role(&format!("{names} page"), "admin").await),
         (Kind::AdminKey, app.user_with_role(&format!("{names} program"), "admin").await),
     ] {
         let basic = app.basic.with_basic(&user.username, &user.password);
-        callers.push(caller(kind, app.bearer.with_token(&user.token), basic, user.password));
-    }
-    for caller in callers.iter_mut().filter(|caller| caller.kind == Kind::AdminKey) {
-        let (key, _) = create_key(&caller.bearer, &serde_json::json!({ "name": names })).await;
-        caller.bearer = app.bearer.with_token(&key);
+        let person = app.bearer.with_token(&user.token);
+        let credential = match kind {
+            Kind::AdminKey => create_key(&person, &serde_json::json!({ "name": names })).await.0,
+            Kind::AdminSession => {
+                create_session(&app.bearer, &user.username, &user.password).await.0
+            }
+            _ => user.token,
+        };
+        let (username, password) = (user.username, user.password);
+        let bearer = app.bearer.with_token(&credential);
+        callers.push(Caller { kind, bearer, basic, username, password, person: Some(person) });
     }
     callers
+}
+
+/// The token of a new session, and its id.
+pub(super) async fn create_session(api: &Api, username: &str, password: &str) -> (String, i64) {
+    let body = serde_json::json!({ "username": username, "password": password });
+    let session = api.post("/sessions", &body).await.expect(201).json();
+    let token = session["token"].as_str().expect("a token").to_owned();
+    (token, session["id"].as_i64().expect("an id"))
 }

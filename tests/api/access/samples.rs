@@ -1,6 +1,6 @@
 //! Valid ids and bodies for every operation.
 
-use super::caller::{Caller, Kind};
+use super::caller::{Caller, create_session};
 use crate::api_keys::create_key;
 use e2e::{ADMIN_PASSWORD, Api, TestApp};
 use serde_json::{Value, json};
@@ -17,6 +17,10 @@ pub(super) enum Id {
     OwnKey,
     /// Another user and a new API key of that user.
     OthersKey,
+    /// A new session of the caller, or of another user if the caller has no account.
+    OwnSession,
+    /// Another user and a new session of that user.
+    OthersSession,
     /// A new post of the caller, or of another author if the caller cannot write any.
     OwnPost,
     /// A new post of another author.
@@ -33,6 +37,7 @@ pub(super) enum Body {
     Password,
     OwnPassword,
     Key,
+    KeyWithRole,
     Post,
 }
 
@@ -42,6 +47,8 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("GET /public", Id::None, Body::None),
     ("POST /register", Id::None, Body::NewUser),
     ("POST /login", Id::None, Body::Admin),
+    ("POST /sessions", Id::None, Body::Admin),
+    ("GET /me", Id::None, Body::None),
     ("GET /profile", Id::None, Body::None),
     ("PUT /profile/password", Id::None, Body::OwnPassword),
     ("POST /logout", Id::None, Body::None),
@@ -50,6 +57,9 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("DELETE /profile/keys", Id::None, Body::None),
     ("GET /profile/keys/{key_id}", Id::OwnKey, Body::None),
     ("DELETE /profile/keys/{key_id}", Id::OwnKey, Body::None),
+    ("GET /profile/sessions", Id::None, Body::None),
+    ("DELETE /profile/sessions", Id::None, Body::None),
+    ("DELETE /profile/sessions/{session_id}", Id::OwnSession, Body::None),
     ("GET /protected", Id::None, Body::None),
     ("GET /author", Id::None, Body::None),
     ("GET /admin", Id::None, Body::None),
@@ -61,6 +71,11 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("PUT /users/{user_id}/role", Id::User, Body::Role),
     ("PUT /users/{user_id}/password", Id::User, Body::Password),
     ("DELETE /users/{user_id}/tokens", Id::User, Body::None),
+    ("GET /roles", Id::None, Body::None),
+    ("POST /users/{user_id}/keys", Id::User, Body::KeyWithRole),
+    ("GET /users/{user_id}/sessions", Id::User, Body::None),
+    ("DELETE /users/{user_id}/sessions", Id::User, Body::None),
+    ("DELETE /users/{user_id}/sessions/{session_id}", Id::OthersSession, Body::None),
     ("GET /users/{user_id}/keys", Id::User, Body::None),
     ("DELETE /users/{user_id}/keys", Id::User, Body::None),
     ("GET /users/{user_id}/keys/{key_id}", Id::OthersKey, Body::None),
@@ -79,14 +94,16 @@ pub(super) struct Others {
     user_id: i64,
     author_id: i64,
     author: Api,
+    author_login: (String, String),
 }
 
 impl Others {
     pub(super) async fn create(app: &TestApp) -> Self {
         let author = app.user_with_role("other author", "author").await;
         let user_id = app.user("target").await.id;
+        let author_login = (author.username, author.password);
         let (author_id, author) = (author.id, app.bearer.with_token(&author.token));
-        Self { user_id, author_id, author }
+        Self { user_id, author_id, author, author_login }
     }
 }
 
@@ -105,7 +122,17 @@ impl Id {
                 let key_id = &create_key(&others.author, &key()).await.1["id"];
                 return format!("{} {key_id}", others.author_id);
             }
-            (Self::OwnPost, Kind::Author | Kind::Admin | Kind::AdminKey) => &caller.bearer,
+            (Self::OwnSession, _) if caller.person.is_some() => {
+                let (_, id) = create_session(&app.bearer, &caller.username, &caller.password).await;
+                return id.to_string();
+            }
+            (Self::OwnSession | Self::OthersSession, _) => {
+                let (username, password) = &others.author_login;
+                let (_, id) = create_session(&app.bearer, username, password).await;
+                let is_own = matches!(self, Self::OwnSession);
+                return if is_own { id.to_string() } else { format!("{} {id}", others.author_id) };
+            }
+            (Self::OwnPost, kind) if !["none", "user"].contains(&kind.role()) => &caller.bearer,
             (Self::OwnPost | Self::OthersPost, _) => &others.author,
         };
         author.post("/posts", &post()).await.expect(201).json()["id"].to_string()
@@ -126,6 +153,7 @@ impl Body {
                 Some(json!({ "current_password": own, "new_password": own }))
             }
             Self::Key => Some(key()),
+            Self::KeyWithRole => Some(json!({ "name": "a program", "role": "author" })),
             Self::Post => Some(post()),
         }
     }

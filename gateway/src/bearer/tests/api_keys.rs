@@ -34,6 +34,15 @@ async fn success_bodies_are_those_of_the_documents() {
         "last_used_at": null,
     });
     assert_eq!(created.body, expected);
+    let request = r#"{"name": "ci", "role": "editor"}"#;
+    let created = send_one(with_token(json("POST", "/users/1/keys", request), "rgs_admin")).await;
+    assert_eq!((created.status.as_u16(), created.header("location")), (201, "/users/1/keys/1"));
+    let expected = json!({
+        "key": "rgk_user", "id": 1, "name": "ci", "prefix": "rgk_user", "role": "editor",
+        "created_at": "1970-01-01T00:00:01.000Z", "expires_at": null, "last_used_at": null,
+        "created_by": "admin",
+    });
+    assert_eq!(created.body, expected);
 }
 
 #[tokio::test]
@@ -103,6 +112,43 @@ async fn requests_are_checked_in_the_documented_order() {
         ("DELETE", "admin", "/users/x/tokens", "", 400, &not_integer("user_id")),
     ] {
         let request = json(method, path, body);
+        let request = if token.is_empty() { request } else { with_token(request, token) };
+        send_one(request).await.assert_error(status, detail);
+    }
+}
+
+#[tokio::test]
+async fn keys_of_other_users_need_a_role_and_a_person() {
+    let (of_1, of_99) = ("/users/1/keys", "/users/99/keys");
+    let (forbidden, not_integer) =
+        ("Insufficient privileges.", "Path parameter \"user_id\" must be an integer.");
+    let needs_role = "Field \"role\" is required and must be a string.";
+    let key = |name: &str, role: &str| format!(r#"{{"name": "{name}", "role": "{role}"}}"#);
+    let own = "An admin creates their own API keys.";
+    let too_large = " ".repeat(64 * 1024 + 1);
+    for (token, path, body, status, detail) in [
+        ("", of_99, &*too_large, 401, "Not authenticated."),
+        ("rgk_unknown", of_99, &too_large, 401, "Invalid or expired token."),
+        ("rgs_user", of_99, &too_large, 403, forbidden),
+        ("rgk_admin", of_99, &too_large, 403, forbidden),
+        ("admin", "/users/x/keys", &too_large, 413, "Request body too large."),
+        ("admin", "/users/x/keys", "{", 400, "Request body is not valid JSON."),
+        ("admin", "/users/x/keys", "{}", 400, not_integer),
+        ("admin", "/users/%FF/keys", &key("a", "user"), 400, not_integer),
+        ("admin", of_99, r#"{"name": "a"}"#, 400, needs_role),
+        ("admin", of_99, r#"{"name": "a", "role": null}"#, 400, needs_role),
+        ("admin", of_99, r#"{"name": "a", "role": 1}"#, 400, needs_role),
+        ("admin", of_99, r#"{"name": "a", "role": ["user"]}"#, 400, needs_role),
+        ("admin", of_99, &key("a", "user"), 404, "User not found."),
+        ("admin", "/users/99999999999999999999/keys", &key("a", "user"), 404, "User not found."),
+        ("admin", "/users/3/keys", &key("", "root"), 400, own),
+        ("admin", of_1, &key("", "root"), 400, "API key name must be longer."),
+        ("admin", of_1, &key("a", "admin"), 400, "Invalid role."),
+        ("admin", of_1, &key("a", "root"), 400, "Invalid role."),
+        ("admin", of_1, &key("a", ""), 400, "Invalid role."),
+        ("admin", of_1, &key("a", "Author"), 400, "Invalid role."),
+    ] {
+        let request = json("POST", path, body);
         let request = if token.is_empty() { request } else { with_token(request, token) };
         send_one(request).await.assert_error(status, detail);
     }
