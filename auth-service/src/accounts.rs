@@ -1,24 +1,25 @@
 //! The use cases. They depend on neither tonic nor SQL and fail with [`AccountError`].
 //!
 //! - [`Accounts`]: what they share.
-//! - `authorize`: access tokens and API keys.
+//! - `authorize`: access tokens, sessions and API keys.
 //! - `login`, `verify_credentials`: passwords, with `credentials`, the check that they share, and
 //!   `rate_limit`.
-//! - `users`, `user_changes`, `passwords`, `api_keys`: reads and changes, by topic; `write`: the one way
+//! - `users`, `user_changes`, `passwords`, `opaque_tokens`, `sessions`: reads and changes, by topic; `write`: the one way
 //!   to make a change.
 //! - `seed`: the first admin; `initial_password`: the file with its generated password.
 //! - `username`: the rules of a username.
 
-mod api_keys;
 mod authorize;
 mod credentials;
 mod error;
 mod initial_password;
 mod login;
+mod opaque_tokens;
 mod passwords;
 mod rate_limit;
 mod seed;
 mod service;
+mod sessions;
 #[cfg(test)]
 mod tests;
 mod user_changes;
@@ -27,13 +28,14 @@ mod users;
 mod verify_credentials;
 mod write;
 
-pub use api_keys::ApiKeyRequest;
-pub(crate) use api_keys::{check_key_expiry, check_key_name};
 pub use authorize::{Bearer, Requirement};
 pub use error::AccountError;
 pub use initial_password::InitialPassword;
+pub use opaque_tokens::ApiKeyRequest;
+pub(crate) use opaque_tokens::{check_key_expiry, check_name};
 pub(crate) use passwords::set_password;
 pub use seed::{ADMIN_USERNAME, AdminPassword, SeedError};
 pub use service::{Accounts, Policy, SessionLimits};
+pub use sessions::SessionRequest;
 pub(crate) use username::check_new_username;
 pub use users::{PageRequest, UserPage};

@@ -5,8 +5,9 @@
 //! field.
 
 use crate::{
-    api_key::{ApiKey, KeyBearer},
-    user::{Actor, User},
+    actor::Actor,
+    opaque_token::{OpaqueToken, TokenBearer, TokenKind},
+    user::User,
 };
 use rolegate_proto::{Reason, Role};
 use rolegate_telemetry::{audit_line, log_once::LogOnce, request_context::RequestContext};
@@ -21,7 +22,7 @@ static KEY_REFUSALS: LogOnce<(i64, Option<IpAddr>)> = LogOnce::at_most(1000, MIN
 /// Any client can present unknown keys, which must not hide refusals of the others.
 static UNKNOWN_KEYS: LogOnce<Option<IpAddr>> = LogOnce::at_most(60, MINUTE);
 
-/// A change of users or their API keys.
+/// A change of users or their opaque tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
     Registered,
@@ -39,6 +40,8 @@ pub(crate) enum Change {
     TokensRevoked,
     ApiKeyCreated,
     ApiKeyDeleted,
+    SessionCreated,
+    SessionEnded,
 }
 
 /// Who makes a change.
@@ -78,6 +81,8 @@ impl Change {
             Self::TokensRevoked => "tokens_revoked",
             Self::ApiKeyCreated => "api_key_created",
             Self::ApiKeyDeleted => "api_key_deleted",
+            Self::SessionCreated => "session_created",
+            Self::SessionEnded => "session_ended",
         }
     }
 }
@@ -94,30 +99,34 @@ impl Write {
         self.record(user.id, Some(&user.username), None, roles);
     }
 
-    /// Records the change of this key. The name of its user is for the line.
-    pub(crate) fn record_key(&self, key: &ApiKey, username: Option<&str>) {
-        self.record(key.user_id, username, Some(key.id), [None; 3]);
+    /// Records the change of this token. The name of its user is for the line.
+    pub(crate) fn record_token(&self, token: &OpaqueToken, username: Option<&str>) {
+        self.record(token.user_id, username, Some((token.kind(), token.id)), [None; 3]);
     }
 
     fn record(
         &self,
         user_id: i64,
         username: Option<&str>,
-        key_id: Option<i64>,
+        token: Option<(TokenKind, i64)>,
         [role, from, to]: [Option<&str>; 3],
     ) {
         let actor = if let By::Actor(actor) = &self.by { Some(actor) } else { None };
+        let id_of = |kind| token.filter(|(it, _)| *it == kind).map(|(_, id)| id);
+        let (key_id, session_id) = (id_of(TokenKind::ApiKey), id_of(TokenKind::Session));
         audit_line!(
             self.change.event(),
             user_id,
             username,
             key_id,
+            session_id,
             role,
             from,
             to,
             actor_id = actor.map(|actor| actor.user.id),
             actor = actor.map(|actor| &*actor.user.username),
-            actor_key = actor.and_then(|actor| actor.key_id),
+            actor_key = actor.and_then(Actor::key_id),
+            actor_session = actor.and_then(Actor::session_id),
             by = self.operator(),
         );
     }
@@ -150,18 +159,18 @@ pub(crate) fn login_failed(user: Option<&User>, method: &str, reason: &str) {
 }
 
 /// Records the use of a good key.
-pub(crate) fn api_key_used(key: &KeyBearer) {
-    let (user, key_id) = (&key.user, key.key_id);
+pub(crate) fn api_key_used(key: &TokenBearer) {
+    let (user, key_id) = (&key.user, key.token_id);
     if KEY_USES.is_due((key_id, RequestContext::client_address())) {
         audit_line!("api_key_used", user_id = user.id, username = user.username, key_id);
     }
 }
 
 /// Records the refusal of a key; `None` for an unknown one.
-pub(crate) fn api_key_refused(key: Option<&KeyBearer>) {
+pub(crate) fn api_key_refused(key: Option<&TokenBearer>) {
     let client = RequestContext::client_address();
     let is_due = match key {
-        Some(key) => KEY_REFUSALS.is_due((key.key_id, client)),
+        Some(key) => KEY_REFUSALS.is_due((key.token_id, client)),
         None => UNKNOWN_KEYS.is_due(client),
     };
     if !is_due {
@@ -174,7 +183,7 @@ pub(crate) fn api_key_refused(key: Option<&KeyBearer>) {
         Some(_) => "expired",
     };
     let (user_id, username) = (user.map(|user| user.id), user.map(|user| &*user.username));
-    audit_line!("api_key_refused", user_id, username, key_id = key.map(|key| key.key_id), reason);
+    audit_line!("api_key_refused", user_id, username, key_id = key.map(|key| key.token_id), reason);
 }
 
 /// Records that a proxy was told to refuse a request of this user. `route` is host and path, without the

@@ -9,10 +9,11 @@ mod ext_authz;
 mod message;
 
 use crate::{
-    accounts::{AccountError, Accounts, ApiKeyRequest, Bearer, PageRequest},
+    accounts::{AccountError, Accounts, ApiKeyRequest, Bearer, PageRequest, SessionRequest},
     metrics,
+    opaque_token::{OpaqueToken, TokenKind},
 };
-use authorize::{reported_address, requirement};
+use authorize::{reported_address, requirement, roles};
 use call_origin::origin_of;
 use rolegate_grpc_server::actor;
 use rolegate_program::cidr_set::CidrSet;
@@ -21,6 +22,7 @@ use rolegate_proto::{
     auth_v1::{
         self as wire, auth_service_server::AuthService, authorize_outcome::Outcome,
         delete_api_keys_request::Keys as WireKeys,
+        delete_sessions_request::Sessions as WireSessions,
     },
     limits::MAX_AUTHORIZE_BATCH,
 };
@@ -42,6 +44,11 @@ impl AuthGrpc {
     #[must_use]
     pub fn new(accounts: Accounts, trusted: CidrSet) -> Self {
         Self { accounts, trusted: Arc::new(trusted) }
+    }
+
+    fn session(&self, session: OpaqueToken, current: Option<i64>) -> wire::Session {
+        let idle_expires_at = self.accounts.idle_expires_at(&session);
+        message::session(session, idle_expires_at, current)
     }
 }
 
@@ -82,10 +89,14 @@ impl AuthService for AuthGrpc {
         request: Request<wire::VerifyCredentialsRequest>,
     ) -> RpcResult<wire::VerifyCredentialsResponse> {
         let origin = origin_of(&request);
-        let wire::VerifyCredentialsRequest { username, password, .. } = request.into_inner();
+        let wire::VerifyCredentialsRequest { username, password, role_names } =
+            request.into_inner();
         let outcome = self.accounts.verify_credentials(&username, password.into(), origin).await;
         metrics::login("basic", outcome.as_ref().err().map(AccountError::reason));
-        Ok(Response::new(wire::VerifyCredentialsResponse { user: Some(outcome?.into()) }))
+        let (user, unknown_role) = outcome?;
+        self.accounts.expect_known(&roles(&role_names)?)?;
+        let user = Some(message::decided(user, unknown_role));
+        Ok(Response::new(wire::VerifyCredentialsResponse { user }))
     }
 
     async fn authorize(
@@ -252,6 +263,7 @@ impl AuthService for AuthGrpc {
     ) -> RpcResult<wire::CreateApiKeyResponse> {
         let (metadata, _, message) = request.into_parts();
         let new = ApiKeyRequest {
+            user_id: message.user_id,
             name: message.name,
             role: optional_role(message.role_name, message.role),
             expires_at: message.expires_at.map(|time| time.seconds),
@@ -266,8 +278,9 @@ impl AuthService for AuthGrpc {
         request: Request<wire::ListApiKeysRequest>,
     ) -> RpcResult<wire::ListApiKeysResponse> {
         let actor = actor::token(request.metadata());
-        let keys = self.accounts.list_api_keys(actor, request.get_ref().user_id).await?;
-        let api_keys = keys.into_iter().map(Into::into).collect();
+        let user_id = request.get_ref().user_id;
+        let (_, keys) = self.accounts.list_tokens(TokenKind::ApiKey, actor, user_id).await?;
+        let api_keys = keys.value.into_iter().map(Into::into).collect();
         Ok(Response::new(wire::ListApiKeysResponse { api_keys }))
     }
 
@@ -282,43 +295,71 @@ impl AuthService for AuthGrpc {
             None => return Err(AccountError::request("say which keys: key_id or all").into()),
         };
         let actor = actor::token(request.metadata());
-        let keys = self.accounts.delete_api_keys(actor, user_id, key_id).await?;
+        let deleted = self.accounts.delete_tokens(TokenKind::ApiKey, actor, user_id, key_id);
+        let keys = deleted.await?;
         let api_keys = keys.into_iter().map(Into::into).collect();
         Ok(Response::new(wire::DeleteApiKeysResponse { api_keys }))
     }
 
     async fn create_session(
         &self,
-        _: Request<wire::CreateSessionRequest>,
+        request: Request<wire::CreateSessionRequest>,
     ) -> RpcResult<wire::CreateSessionResponse> {
-        Err(Status::unimplemented("not yet"))
+        let origin = origin_of(&request);
+        let wire::CreateSessionRequest { username, password, name, user_agent } =
+            request.into_inner();
+        let new = SessionRequest { name, user_agent };
+        let outcome = self.accounts.create_session(&username, password.into(), new, origin).await;
+        metrics::login("session", outcome.as_ref().err().map(AccountError::reason));
+        let (token, session, user) = outcome?;
+        let id = session.id;
+        Ok(Response::new(wire::CreateSessionResponse {
+            token: token.expose_secret().to_owned(),
+            session: Some(self.session(session, Some(id))),
+            user: Some(user.into()),
+        }))
     }
 
     async fn list_sessions(
         &self,
-        _: Request<wire::ListSessionsRequest>,
+        request: Request<wire::ListSessionsRequest>,
     ) -> RpcResult<wire::ListSessionsResponse> {
-        Err(Status::unimplemented("not yet"))
+        let (user_id, actor) = (request.get_ref().user_id, actor::token(request.metadata()));
+        let (actor, sessions) = self.accounts.list_sessions(actor, user_id).await?;
+        let sessions = sessions.into_iter().map(|it| self.session(it, actor.session_id()));
+        Ok(Response::new(wire::ListSessionsResponse { sessions: sessions.collect() }))
     }
 
     async fn delete_sessions(
         &self,
-        _: Request<wire::DeleteSessionsRequest>,
+        request: Request<wire::DeleteSessionsRequest>,
     ) -> RpcResult<wire::DeleteSessionsResponse> {
-        Err(Status::unimplemented("not yet"))
+        let wire::DeleteSessionsRequest { user_id, sessions } = *request.get_ref();
+        let id = match sessions {
+            Some(WireSessions::SessionId(id)) => Some(id),
+            Some(WireSessions::All(_)) => None,
+            None => return Err(AccountError::request("say which: session_id or all").into()),
+        };
+        let actor = actor::token(request.metadata());
+        let ended = self.accounts.delete_tokens(TokenKind::Session, actor, user_id, id).await?;
+        let sessions = ended.into_iter().map(|it| self.session(it, None)).collect();
+        Ok(Response::new(wire::DeleteSessionsResponse { sessions }))
     }
 
     async fn get_current_user(
         &self,
-        _: Request<wire::GetCurrentUserRequest>,
+        request: Request<wire::GetCurrentUserRequest>,
     ) -> RpcResult<wire::GetCurrentUserResponse> {
-        Err(Status::unimplemented("not yet"))
+        let actor = self.accounts.current_user(actor::token(request.metadata())).await?;
+        Ok(Response::new(actor.into()))
     }
 
     async fn list_roles(
         &self,
-        _: Request<wire::ListRolesRequest>,
+        request: Request<wire::ListRolesRequest>,
     ) -> RpcResult<wire::ListRolesResponse> {
-        Err(Status::unimplemented("not yet"))
+        let roles = self.accounts.list_roles(actor::token(request.metadata())).await?;
+        let role_names = roles.into_iter().map(|role| role.to_string()).collect();
+        Ok(Response::new(wire::ListRolesResponse { role_names }))
     }
 }

@@ -8,21 +8,22 @@
 //! - [`grpc`]: maps messages to use cases, and outcomes to statuses.
 //! - [`accounts`]: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: the trait and its two engines.
-//! - [`api_key`]: the keys of programs.
+//! - [`opaque_token`]: the keys of programs and the sessions of people.
 //! - [`password`]: hashing and verifying; [`token`]: issuing and verifying access tokens;
 //!   [`secret_generation`]: random secrets.
-//! - `audit`: the audit log; `metrics`: the metrics.
+//! - `actor`: who acts; `audit`: the audit log; `metrics`: the metrics.
 //! - [`call_origin`]: client address and deadline of a call; [`user`]: the user types; [`roles`]: the roles
 //!   that exist.
 
 pub mod accounts;
-pub mod api_key;
+mod actor;
 mod audit;
 pub mod call_origin;
 pub mod commands;
 pub mod grpc;
 pub mod host;
 mod metrics;
+pub mod opaque_token;
 pub mod password;
 pub mod roles;
 pub mod secret_generation;

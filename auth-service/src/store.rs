@@ -5,19 +5,19 @@
 //!
 //! - [`open()`]: the store of a URL; `sql`: its statements; `list_query`: the longest of them;
 //!   `tables`: its schema.
-//! - [`ApiKeyStore`]: the part about API keys.
+//! - [`TokenStore`]: the part about API keys and sessions.
 //! - `transfer`: all users at once, for the commands that import and export them.
-//! - [`BatchedReads`]: concurrent reads of single users or keys share statements.
+//! - [`BatchedReads`]: concurrent reads of single users or tokens share statements.
 
-mod api_keys;
 mod batched_reads;
 mod list_query;
+mod opaque_tokens;
 mod sql;
 mod tables;
 mod transfer;
 
-pub use api_keys::{ApiKeyStore, NewApiKey};
 pub use batched_reads::BatchedReads;
+pub use opaque_tokens::{NewToken, TokenSelection, TokenStore};
 pub use rolegate_sql_store::StoreError;
 pub use sql::open;
 pub(crate) use sql::open_beside;
@@ -28,7 +28,7 @@ use crate::user::{Credentials, User};
 use async_trait::async_trait;
 use rolegate_proto::Role;
 use rolegate_sql_store::Timed;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 /// The label of this store in metrics.
 pub(crate) const NAME: &str = "users";
@@ -52,6 +52,9 @@ pub enum WriteError {
     /// The user is the last admin who is not disabled.
     #[error("no admin would be left")]
     LastAdmin,
+    /// The user is an admin, for whom other admins make no keys.
+    #[error("the user is an admin")]
+    UserIsAdmin,
     /// The user has [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys. The transaction of the
     /// insert locks the user, so concurrent inserts do not exceed it.
     #[error("the user has too many API keys")]
@@ -61,8 +64,8 @@ pub enum WriteError {
     Store(#[from] StoreError),
 }
 
-/// Who changes a password, ends tokens or makes an API key, and the condition that the write checks.
-#[derive(Clone, Copy, Debug)]
+/// Who changes a password, ends tokens or makes one, and the condition that the write checks.
+#[derive(Clone, Debug)]
 pub enum Writer {
     /// The user with this id, who is an admin.
     Admin(i64),
@@ -70,23 +73,60 @@ pub enum Writer {
     Owner {
         /// `tokens_not_before` at the time of the verification.
         seen: u64,
+        /// The session by which they act, which must not have ended. A new password does not end it.
+        session: Option<i64>,
+    },
+    /// The user, who is not disabled and has these credentials, as they were verified.
+    Login {
+        /// `tokens_not_before` at that time.
+        seen: u64,
+        /// The stored hash.
+        password_hash: SecretString,
     },
     /// A person with access to the database; no condition.
     Operator,
 }
 
 impl Writer {
-    pub(crate) fn admin(self) -> Option<i64> {
-        if let Self::Admin(id) = self { Some(id) } else { None }
+    pub(crate) fn admin(&self) -> Option<i64> {
+        if let Self::Admin(id) = self { Some(*id) } else { None }
     }
 
-    fn seen(self) -> Option<u64> {
-        if let Self::Owner { seen } = self { Some(seen) } else { None }
+    fn seen(&self) -> Option<u64> {
+        match self {
+            Self::Owner { seen, .. } | Self::Login { seen, .. } => Some(*seen),
+            Self::Admin(_) | Self::Operator => None,
+        }
     }
 
-    /// Whether the condition of an insert of a key holds for its user. Only owners and operators make keys.
-    fn may_add_key(self, user: &User) -> bool {
-        !user.disabled && self.seen().is_none_or(|seen| seen == user.tokens_not_before)
+    pub(crate) fn session(&self) -> Option<i64> {
+        if let Self::Owner { session, .. } = self { *session } else { None }
+    }
+
+    /// Checks the condition of an insert of a token of the user `id`. Admins make no keys of admins.
+    fn may_add_token(&self, rows: &[Credentials], id: i64) -> Result<(), WriteError> {
+        let row = rows.iter().find(|row| row.user.id == id).ok_or(WriteError::UserNotFound)?;
+        if let Self::Admin(_) = self {
+            let users: Vec<User> = rows.iter().map(|row| row.user.clone()).collect();
+            require_admin(&users, self.admin(), id, true)?;
+            return if row.user.role == Role::ADMIN {
+                Err(WriteError::UserIsAdmin)
+            } else {
+                Ok(())
+            };
+        }
+        let has_password = match self {
+            Self::Login { password_hash, .. } => {
+                password_hash.expose_secret() == row.password_hash.expose_secret()
+            }
+            _ => true,
+        };
+        let is_unchanged = self.seen().is_none_or(|seen| seen == row.user.tokens_not_before);
+        if has_password && is_unchanged && !row.user.disabled {
+            Ok(())
+        } else {
+            Err(WriteError::UserNotFound)
+        }
     }
 }
 
@@ -121,7 +161,7 @@ pub struct UserFilter {
 /// Reads by key take many keys, for [`BatchedReads`]; they return rows in any order and omit unknown
 /// keys. Writes fail with [`WriteError::UserNotFound`] without the user to change.
 #[async_trait]
-pub trait UserStore: ApiKeyStore {
+pub trait UserStore: TokenStore {
     /// Inserts a user if `actor` is an admin, or without an actor: a registration, or the operator.
     async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, WriteError>;
 
@@ -137,15 +177,11 @@ pub trait UserStore: ApiKeyStore {
     /// The highest cost of the bcrypt hashes. Reads all users.
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError>;
 
-    /// The stored roles in order, each with the number of users and of API keys that have it. A role may
-    /// come twice.
-    async fn roles_in_use(&self) -> Result<Vec<(String, i64, i64)>, StoreError>;
-
     /// Sets the role of a user if `actor` is an admin who leaves an admin, or without an actor, for the
     /// operator.
     async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError>;
 
-    /// Disables a user, which also revokes the tokens as `revoke_tokens` does, or enables the user,
+    /// Disables a user, which also revokes tokens and ends sessions as `revoke_tokens` does, or enables the user,
     /// under the conditions of `set_role`.
     async fn set_disabled(
         &self,
@@ -154,18 +190,18 @@ pub trait UserStore: ApiKeyStore {
         disabled: bool,
     ) -> Result<User, WriteError>;
 
-    /// Revokes the tokens of a user. `tokens_not_before` becomes a time shortly after the present, or
+    /// Revokes the tokens of a user and deletes the sessions. `tokens_not_before` becomes a time shortly after the present, or
     /// grows by one if it is not earlier than that. If it is so late that no token can have been issued at
     /// it, it stays, and an operator lowers it; an owner's always grows, so of many logouts by one token
     /// only the first moves the next login into the future.
     async fn revoke_tokens(&self, id: i64, writer: Writer) -> Result<User, WriteError>;
 
-    /// Deletes and returns a user, with the API keys, under the conditions of `set_role`. Ids are never
+    /// Deletes and returns a user, with the API keys and sessions, under the conditions of `set_role`. Ids are never
     /// reused.
     async fn delete(&self, actor: Option<i64>, id: i64) -> Result<User, WriteError>;
 
-    /// Sets a password, of which this is the hash, and revokes the tokens. `tokens_not_before` always
-    /// grows. An admin's condition is part of the statement: unless it holds, there is no such user.
+    /// Sets a password, of which this is the hash, revokes the tokens, and deletes the sessions but that of
+    /// the writer. `tokens_not_before` always grows. An admin's condition is part of the statement: unless it holds, there is no such user.
     async fn set_password(
         &self,
         id: i64,

@@ -186,6 +186,12 @@ impl VerifiedToken {
         now < self.exp && self.exp <= latest && self.nbf.is_none_or(|nbf| nbf <= now)
     }
 
+    /// The claim `exp`, in Unix seconds.
+    #[must_use]
+    pub fn expires_at(&self) -> u64 {
+        self.exp
+    }
+
     /// Whether it has ended before its time, by the user as stored.
     #[must_use]
     pub fn is_revoked(&self, user: &User) -> bool {

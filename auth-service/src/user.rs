@@ -39,17 +39,6 @@ impl User {
     }
 }
 
-/// Who acts.
-#[derive(Clone, Debug)]
-pub(crate) struct Actor {
-    /// With the stored role, or that of the key if it is lower.
-    pub(crate) user: User,
-    /// The API key by which the user acts; `None` for an access token.
-    pub(crate) key_id: Option<i64>,
-    /// When the user was read, in Unix seconds.
-    pub(crate) at: u64,
-}
-
 /// A user with the password hash, which is not printed.
 #[derive(Clone, Debug)]
 pub struct Credentials {

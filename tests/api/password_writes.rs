@@ -29,8 +29,12 @@ async fn actor_who_lost_the_permission_sets_no_password(setup: TestSetup) {
     app.database.set_role("ann", "admin").await;
     let given = set(Writer::Admin(ann.id)).await.expect("done");
     let seen = given.tokens_not_before;
-    assert_eq!(set(Writer::Owner { seen: seen - 1 }).await, None, "another one was set");
-    assert!(set(Writer::Owner { seen }).await.is_some());
+    assert_eq!(
+        set(Writer::Owner { seen: seen - 1, session: None }).await,
+        None,
+        "another one was set"
+    );
+    assert!(set(Writer::Owner { seen, session: None }).await.is_some());
     assert!(set(Writer::Operator).await.is_some());
     store.close().await;
 }

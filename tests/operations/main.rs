@@ -22,4 +22,3 @@ mod secret_files_doc;
 mod systemd_unit;
 mod user_commands;
 mod user_import;
-mod user_keys;

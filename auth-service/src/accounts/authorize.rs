@@ -1,16 +1,17 @@
-//! Authorizes the bearer of an access token or an API key.
+//! Authorizes the bearer of an access token, a session or an API key.
 
-use super::{error::AccountError, service::Accounts};
+use super::{error::AccountError, service::Accounts, sessions::IdleSession};
 use crate::{
-    api_key::{self, KeyBearer},
+    actor::Actor,
     audit, metrics,
+    opaque_token::{self, TokenBearer, TokenKind},
     token::VerifiedToken,
-    user::{Actor, User},
+    user::User,
 };
 use rolegate_proto::{Reason, Role};
 use rolegate_sql_store::Timed;
 use rolegate_telemetry::request_context::RequestContext;
-use std::net::IpAddr;
+use std::{mem, net::IpAddr};
 
 /// The roles that may pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +32,6 @@ impl Requirement {
         }
     }
 
-    fn check(&self, user: &User) -> Result<(), AccountError> {
-        if self.admits(user.role) { Ok(()) } else { Err(Reason::RoleInsufficient.into()) }
-    }
-
     /// Of what users may do to themselves, and admins to the user with this id.
     pub(super) fn of_user_or_admin(user_id: Option<i64>) -> Self {
         user_id.map_or(Self::AnyAuthenticated, |_| Self::Roles(vec![Role::ADMIN]))
@@ -44,7 +41,7 @@ impl Requirement {
 /// One authorization of a batch.
 #[derive(Clone, Debug)]
 pub struct Bearer {
-    /// The access token or the API key.
+    /// The access token, the session or the API key.
     pub access_token: String,
     /// The roles that may pass.
     pub requirement: Requirement,
@@ -52,80 +49,77 @@ pub struct Bearer {
     pub client_address: Option<IpAddr>,
 }
 
-/// A credential that may be good, except for a malformed key.
+/// A credential that may be good, except for a malformed opaque token.
 enum Credential {
     Token(VerifiedToken),
-    /// The digest of a key; `None` for a malformed one.
-    Key(Option<String>),
+    /// The digest of an opaque token; `None` for a malformed one.
+    Opaque(TokenKind, Option<String>),
 }
 
 impl Accounts {
     /// The bearer of the token, with the stored role. Checked in this order: the token is valid at the
-    /// time of the database, its user exists and has revoked no tokens since, the stored role may pass.
-    /// The `role` claim is ignored. The bearer of an API key has the lower of the stored role and the
-    /// key's; whatever is wrong with a key, it is invalid.
-    pub async fn authorize(
-        &self,
-        access_token: &str,
-        requirement: &Requirement,
-    ) -> Result<User, AccountError> {
-        Ok(self.authorize_actor(access_token, requirement).await?.user)
-    }
-
-    /// The same, for calls that not every credential may make.
-    pub(super) async fn authorize_actor(
+    /// time of the database, its user exists and has revoked no tokens since, the requirement names roles of
+    /// this service, the stored role may pass. The `role` claim is ignored. The bearer of an API key has the
+    /// lower of the stored role and the key's; whatever is wrong with a key or a session, it is invalid.
+    pub(crate) async fn authorize(
         &self,
         access_token: &str,
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
         match self.credential(access_token)? {
             Credential::Token(token) => {
-                admit(self.reads.users.get(token.user_id).await?, token, requirement)
+                self.admit(self.reads.users.get(token.user_id).await?, token, requirement)
             }
-            Credential::Key(Some(digest)) => {
-                self.admit_key(self.reads.keys.get(digest).await?, requirement)
+            Credential::Opaque(kind, Some(digest)) => {
+                let found = self.reads.tokens.get(digest).await?;
+                let idle = self.end_idle_sessions(found.at, found.value.iter()).await;
+                self.admit_opaque(kind, found, &idle, requirement)
             }
-            Credential::Key(None) => self.admit_key(Timed { at: 0, value: None }, requirement),
+            Credential::Opaque(kind, None) => {
+                self.admit_opaque(kind, Timed { at: 0, value: None }, &[], requirement)
+            }
         }
     }
 
-    /// [`Self::authorize`] for many bearers with one query for users and one for API keys, at the same
+    /// [`Self::authorize`] for many bearers with one query for users and one for opaque tokens, at the same
     /// time, in the same order. Bearers that are `Err` stay so. Fails as a whole only when a query
     /// fails, and not because of one of the users.
-    pub async fn authorize_batch(
+    pub(crate) async fn authorize_batch(
         &self,
         bearers: Vec<Result<Bearer, AccountError>>,
-    ) -> Result<Vec<Result<User, AccountError>>, AccountError> {
+    ) -> Result<Vec<Result<Actor, AccountError>>, AccountError> {
         let (mut ids, mut digests) = (Vec::with_capacity(bearers.len()), Vec::new());
         let verify = |bearer: Result<Bearer, AccountError>| {
             let bearer = bearer?;
             let credential = self.credential(&bearer.access_token)?;
             match &credential {
                 Credential::Token(token) => ids.push(token.user_id),
-                Credential::Key(digest) => digests.extend(digest.clone()),
+                Credential::Opaque(_, digest) => digests.extend(digest.clone()),
             }
             Ok((credential, bearer))
         };
         let verified: Vec<Result<_, AccountError>> = bearers.into_iter().map(verify).collect();
-        let (users, keys) =
-            tokio::try_join!(self.reads.users.get_all(ids), self.reads.keys.get_all(digests))?;
+        let (users, tokens) =
+            tokio::try_join!(self.reads.users.get_all(ids), self.reads.tokens.get_all(digests))?;
+        let stored = tokens.value.values().flatten();
+        let idle = self.end_idle_sessions(tokens.at, stored).await;
         let mut outcomes = Vec::with_capacity(verified.len());
         for verified in verified {
             let outcome = async {
                 let (credential, Bearer { requirement, client_address, .. }) = verified?;
-                let actor = match credential {
+                match credential {
                     Credential::Token(token) => {
                         let value = users.value.get(&token.user_id).cloned().transpose()?;
-                        admit(Timed { at: users.at, value }, token, &requirement)?
+                        self.admit(Timed { at: users.at, value }, token, &requirement)
                     }
-                    Credential::Key(digest) => {
-                        let key = digest.and_then(|digest| keys.value.get(&digest).cloned());
-                        let key = Timed { at: keys.at, value: key.transpose()? };
-                        let admitted = async { self.admit_key(key, &requirement) };
-                        RequestContext::with_client_address(client_address, admitted).await?
+                    Credential::Opaque(kind, digest) => {
+                        let found = digest.and_then(|digest| tokens.value.get(&digest).cloned());
+                        let found = Timed { at: tokens.at, value: found.transpose()? };
+                        let admitted =
+                            async { self.admit_opaque(kind, found, &idle, &requirement) };
+                        RequestContext::with_client_address(client_address, admitted).await
                     }
-                };
-                Ok(actor.user)
+                }
             };
             outcomes.push(outcome.await);
         }
@@ -134,67 +128,103 @@ impl Accounts {
 
     /// The bearer of the credential, who must have the role `admin`.
     pub(super) async fn authorize_admin(&self, access_token: &str) -> Result<Actor, AccountError> {
-        self.authorize_actor(access_token, &Requirement::Roles(vec![Role::ADMIN])).await
+        self.authorize(access_token, &Requirement::Roles(vec![Role::ADMIN])).await
     }
 
     fn credential(&self, credential: &str) -> Result<Credential, AccountError> {
-        if !api_key::is_api_key(credential) {
+        let Some(kind) = TokenKind::of(credential) else {
             let token = self.tokens.verify(credential).ok_or(Reason::TokenInvalid)?;
             return Ok(Credential::Token(token));
-        }
-        Ok(Credential::Key(api_key::digest(credential)))
+        };
+        Ok(Credential::Opaque(kind, opaque_token::digest(credential)))
     }
 
-    /// Checks a stored key and notes its use.
-    fn admit_key(
+    /// Checks a signed token by its stored user.
+    fn admit(
         &self,
-        Timed { at, value: key }: Timed<Option<KeyBearer>>,
+        Timed { at, value: user }: Timed<Option<User>>,
+        token: VerifiedToken,
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
-        let is_good =
-            |key: &KeyBearer| !key.user.disabled && key.expires_at.is_none_or(|end| at < end);
-        metrics::api_key_presented(key.as_ref().is_some_and(is_good));
-        let key = match key {
-            Some(key) if is_good(&key) => key,
+        if !token.is_valid_at(at) {
+            return Err(Reason::TokenInvalid.into());
+        }
+        let user = user.filter(|user| !user.disabled).ok_or(Reason::TokenUserNotFound)?;
+        if token.is_revoked(&user) {
+            return Err(Reason::TokenInvalid.into());
+        }
+        let (token, expires_at) = (None, Some(token.expires_at()));
+        self.check(Actor { user, unknown_role: None, token, expires_at, at }, requirement)
+    }
+
+    /// Checks a stored opaque token and notes its use.
+    fn admit_opaque(
+        &self,
+        kind: TokenKind,
+        Timed { at, value: stored }: Timed<Option<TokenBearer>>,
+        idle: &[IdleSession],
+        requirement: &Requirement,
+    ) -> Result<Actor, AccountError> {
+        let is_idle = |token: &TokenBearer| idle.iter().find(|(id, _)| *id == token.token_id);
+        if let Some((_, Some(error))) = stored.as_ref().and_then(is_idle) {
+            return Err(error.clone().into());
+        }
+        let is_good = |token: &TokenBearer| token.is_good(at) && is_idle(token).is_none();
+        let is_key = kind == TokenKind::ApiKey;
+        if is_key {
+            metrics::api_key_presented(stored.as_ref().is_some_and(is_good));
+        }
+        let stored = match stored {
+            Some(stored) if is_good(&stored) => stored,
             refused => {
-                audit::api_key_refused(refused.as_ref());
+                if is_key {
+                    audit::api_key_refused(refused.as_ref());
+                }
                 return Err(Reason::TokenInvalid.into());
             }
         };
-        audit::api_key_used(&key);
-        self.store.note_key_use(key.key_id, at);
-        let (key_id, user) = (Some(key.key_id), key.into_bounded_user());
-        requirement.check(&user)?;
-        Ok(Actor { user, key_id, at })
+        if is_key {
+            audit::api_key_used(&stored);
+        }
+        self.store.note_token_use(stored.token_id, at);
+        let (token, expires_at) = (Some((kind, stored.token_id)), stored.expires_at);
+        let user = stored.into_bounded_user();
+        self.check(Actor { user, unknown_role: None, token, expires_at, at }, requirement)
+    }
+
+    /// Checks the role. One that this service does not have grants what any user may.
+    fn check(&self, mut actor: Actor, requirement: &Requirement) -> Result<Actor, AccountError> {
+        if let Requirement::Roles(required) = requirement {
+            self.expect_known(required)?;
+        }
+        actor.unknown_role = self.take_unknown_role(&mut actor.user);
+        let is_admitted = requirement.admits(actor.user.role);
+        if is_admitted { Ok(actor) } else { Err(Reason::RoleInsufficient.into()) }
+    }
+
+    /// Rejects a requirement of a role that this service does not have: it would admit nobody by it.
+    pub(crate) fn expect_known(&self, required: &[Role]) -> Result<(), AccountError> {
+        let is_known = required.iter().all(|role| self.policy.roles.contains(role));
+        let invalid = AccountError::request("the requirement names an unknown role");
+        if is_known { Ok(()) } else { Err(invalid) }
+    }
+
+    /// Replaces a role that this service does not have by what any user may do, and returns it.
+    pub(super) fn take_unknown_role(&self, user: &mut User) -> Option<Role> {
+        let is_known = self.policy.roles.contains(&user.role);
+        (!is_known).then(|| mem::replace(&mut user.role, Role::USER))
     }
 }
 
 impl Actor {
     /// The actor, unless it is an API key: for what only a person may do.
     pub(super) fn without_key(self) -> Result<Self, AccountError> {
-        if self.key_id.is_some() { Err(Reason::RoleInsufficient.into()) } else { Ok(self) }
+        if self.key_id().is_some() { Err(Reason::RoleInsufficient.into()) } else { Ok(self) }
     }
 
     /// Refuses a change by an API key of its own user, whom it must not lock out.
     pub(super) fn may_change(&self, user_id: i64) -> Result<(), AccountError> {
-        let is_own = self.key_id.is_some() && user_id == self.user.id;
+        let is_own = self.key_id().is_some() && user_id == self.user.id;
         if is_own { Err(Reason::RoleInsufficient.into()) } else { Ok(()) }
     }
-}
-
-/// Checks a signed token by its stored user.
-fn admit(
-    Timed { at, value: user }: Timed<Option<User>>,
-    token: VerifiedToken,
-    requirement: &Requirement,
-) -> Result<Actor, AccountError> {
-    if !token.is_valid_at(at) {
-        return Err(Reason::TokenInvalid.into());
-    }
-    let user = user.filter(|user| !user.disabled).ok_or(Reason::TokenUserNotFound)?;
-    if token.is_revoked(&user) {
-        return Err(Reason::TokenInvalid.into());
-    }
-    requirement.check(&user)?;
-    Ok(Actor { user, key_id: None, at })
 }

@@ -25,6 +25,13 @@ pub(super) struct Presented<'a> {
     pub(super) method: &'static str,
 }
 
+/// Credentials whose password was correct.
+pub(super) struct Checked {
+    pub(super) credentials: Credentials,
+    /// Whether the hash is to be replaced.
+    pub(super) needs_rehash: bool,
+}
+
 impl<'a> Presented<'a> {
     pub(super) fn new(
         username: &'a str,
@@ -92,9 +99,10 @@ impl Accounts {
 
     /// Replaces a hash of another algorithm, cost or pepper, unless the password has changed meanwhile. In the
     /// background, because the caller has already waited for one hash.
-    pub(super) fn rehash(&self, presented: &Presented<'_>, stored: &Credentials) {
+    pub(super) fn rehash(&self, presented: &Presented<'_>, checked: &Checked) {
+        let stored = &checked.credentials;
         let password = presented.password.as_ref().and_then(PresentedPassword::valid);
-        let Some(password) = password.cloned() else { return };
+        let Some(password) = password.cloned().filter(|_| checked.needs_rehash) else { return };
         let (accounts, user_id, origin) = (self.clone(), stored.user.id, presented.origin);
         let old = stored.password_hash.clone();
         tokio::spawn(RequestContext::propagate(async move {

@@ -6,7 +6,7 @@ use crate::{
     store::{StoreError, WriteError},
 };
 use rolegate_proto::{Reason, RefusalScope};
-use std::{error::Error, time::Duration};
+use std::{borrow::Cow, error::Error, time::Duration};
 
 /// A use case failed, for a reason of the contract.
 #[derive(Debug, thiserror::Error)]
@@ -16,7 +16,7 @@ pub enum AccountError {
     Refused(Reason),
     /// An argument breaks this rule.
     #[error("{1}")]
-    Invalid(Reason, &'static str),
+    Invalid(Reason, Cow<'static, str>),
     /// The password breaks this rule.
     #[error("{0}")]
     PasswordInvalid(#[from] PasswordError),
@@ -54,6 +54,7 @@ fn text(reason: Reason) -> &'static str {
         Reason::CurrentPasswordWrong => "the current password is wrong",
         Reason::ApiKeyLimit => "the user has too many API keys",
         Reason::ApiKeyNotFound => "the user has no API key with this id",
+        Reason::SessionNotFound => "the user has no session with this id",
         Reason::RegistrationClosed => "registration is closed",
         Reason::TooManyAttempts => "too many attempts",
         Reason::ClockBehind => "the clock is behind the time of the user's last revocation",
@@ -69,7 +70,7 @@ impl AccountError {
 
     /// The request breaks the contract.
     pub(crate) fn request(rule: &'static str) -> Self {
-        Self::Invalid(Reason::RequestInvalid, rule)
+        Self::Invalid(Reason::RequestInvalid, rule.into())
     }
 
     /// The reason of the contract.
@@ -109,6 +110,10 @@ impl From<WriteError> for AccountError {
             WriteError::NotAdmin => Reason::RoleInsufficient,
             WriteError::LastAdmin => Reason::LastAdmin,
             WriteError::ApiKeyLimit => Reason::ApiKeyLimit,
+            WriteError::UserIsAdmin => {
+                let rule = "An admin creates their own API keys.";
+                return Self::Invalid(Reason::ApiKeyInvalid, rule.into());
+            }
             WriteError::Store(error) => return Self::Store(error),
         })
     }

@@ -1,6 +1,10 @@
 //! Exchanges a username and a password for an access token.
 
-use super::{credentials::Presented, error::AccountError, service::Accounts};
+use super::{
+    credentials::{Checked, Presented},
+    error::AccountError,
+    service::Accounts,
+};
 use crate::{
     call_origin::CallOrigin,
     metrics,
@@ -26,20 +30,28 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<(SecretString, User), AccountError> {
         let presented = Presented::new(username, password, origin, "login");
-        self.check_limit(&presented).await?;
-        // Before the query, so that refusals in a flood are cheap.
-        let slot = self.hasher.admit(origin).await?;
-        let stored = self.load(&presented).await?;
-        let verified = self.verify(&presented, stored.as_ref()).await?;
-        drop(slot);
-        let stored = stored.filter(|_| verified.is_match).ok_or(Reason::CredentialsInvalid)?;
-        if verified.needs_rehash {
-            self.rehash(&presented, &stored);
-        }
-        let Timed { at, value: user } = self.user_to_issue(&stored, origin).await?;
+        let (checked, Timed { at, value: user }) = self.check_login(&presented).await?;
+        self.rehash(&presented, &checked);
         let token = self.tokens.issue(&user, at).map_err(AccountError::internal)?;
         metrics::TOKENS_ISSUED.inc();
         Ok((token, user))
+    }
+
+    /// The user as stored now, and the credentials that were checked, if the password is correct.
+    pub(super) async fn check_login(
+        &self,
+        presented: &Presented<'_>,
+    ) -> Result<(Checked, Timed<User>), AccountError> {
+        let origin = presented.origin;
+        self.check_limit(presented).await?;
+        // Before the query, so that refusals in a flood are cheap.
+        let slot = self.hasher.admit(origin).await?;
+        let stored = self.load(presented).await?;
+        let verified = self.verify(presented, stored.as_ref()).await?;
+        drop(slot);
+        let stored = stored.filter(|_| verified.is_match).ok_or(Reason::CredentialsInvalid)?;
+        let user = self.user_to_issue(&stored, origin).await?;
+        Ok((Checked { credentials: stored, needs_rehash: verified.needs_rehash }, user))
     }
 
     /// The user as stored when a token can be issued: at once, except a few seconds after dozens of

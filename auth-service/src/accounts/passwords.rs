@@ -20,7 +20,7 @@ use std::{
 
 impl Accounts {
     /// Replaces the password of the bearer, who must present the current one, and revokes their
-    /// tokens. The rules of the new password are checked first, because that needs no hash. A check
+    /// tokens and sessions, but a session that is the bearer's. The rules of the new password are checked first, because that needs no hash. A check
     /// of the current password counts as a login attempt, so that a stolen token does not bypass the
     /// rate limit. An API key cannot: it acts for a program, which has no password.
     pub async fn change_password(
@@ -31,7 +31,8 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let any = Requirement::AnyAuthenticated;
-        let user = self.authorize_actor(access_token, &any).await?.without_key()?.user;
+        let actor = self.authorize(access_token, &any).await?.without_key()?;
+        let (session, user) = (actor.session_id(), actor.user);
         let new = self.policy.passwords.check(new)?;
         let presented = Presented::new(&user.username, current, origin, "password_change");
         self.check_limit(&presented).await?;
@@ -45,7 +46,7 @@ impl Accounts {
         let (change, by) = (Change::PasswordChanged, By::Owner);
         let write = Write { change, by, user_id: Some(user.id) };
         // Only if the password is still the one checked: of two concurrent changes, one fails.
-        let owner = Writer::Owner { seen: stored.user.tokens_not_before };
+        let owner = Writer::Owner { seen: stored.user.tokens_not_before, session };
         let changed = self.replace_password(write, user.id, &new, owner, origin).await?;
         self.or_reauthorize(changed, access_token, &any, Reason::CurrentPasswordWrong).await
     }
@@ -61,7 +62,7 @@ impl Accounts {
     ) -> Result<User, AccountError> {
         let admin = Requirement::Roles(vec![Role::ADMIN]);
         // Nor may a stolen API key, which would then log in.
-        let actor = self.authorize_actor(access_token, &admin).await?.without_key()?;
+        let actor = self.authorize(access_token, &admin).await?.without_key()?;
         if user_id == actor.user.id {
             // A stolen token must not become an account: the own password needs the current one.
             return Err(Reason::OwnPassword.into());
@@ -106,12 +107,12 @@ pub(crate) async fn set_password(
     hash: SecretString,
     writer: Writer,
 ) -> Result<User, WriteError> {
-    let began = Instant::now();
+    let (began, session) = (Instant::now(), writer.session());
     let user = store.set_password(user_id, hash.clone(), writer).await?;
     if began.elapsed() < Duration::from_secs(MAX_STEP_SECONDS) {
         return Ok(user);
     }
-    let owner = Writer::Owner { seen: user.tokens_not_before };
+    let owner = Writer::Owner { seen: user.tokens_not_before, session };
     match store.set_password(user_id, hash, owner).await {
         Err(WriteError::UserNotFound) => Ok(user),
         Err(WriteError::Store(error)) => {

@@ -31,8 +31,10 @@ const POLICY: Policy = Policy {
     registration_open: true,
     registration_limit: 0,
     roles: Roles::BUILT_IN,
-    sessions: SessionLimits { idle: 43_200, max: 2_592_000 },
+    sessions: SESSIONS,
 };
+
+const SESSIONS: SessionLimits = SessionLimits { idle: 43_200, max: 2_592_000 };
 
 /// The time of the store at first.
 const NOW: u64 = 1_800_000_000;
@@ -75,11 +77,13 @@ impl App {
     }
 
     async fn verify(&self, username: &str, password: &str) -> Result<User, AccountError> {
-        self.accounts.verify_credentials(username, password.into(), origin(1)).await
+        let verified = self.accounts.verify_credentials(username, password.into(), origin(1)).await;
+        verified.map(|(user, _)| user)
     }
 
     async fn authorize(&self, token: &str, roles: &[Role]) -> Result<User, AccountError> {
-        self.accounts.authorize(token, &Requirement::Roles(roles.to_vec())).await
+        let requirement = Requirement::Roles(roles.to_vec());
+        self.accounts.authorize(token, &requirement).await.map(|actor| actor.user)
     }
 }
 
@@ -98,7 +102,9 @@ macro_rules! assert_err {
 // After the macro, which they use.
 mod api_keys;
 mod revoked_tokens;
+mod roles;
 mod seed;
+mod sessions;
 
 #[tokio::test]
 async fn registered_user_logs_in_with_the_role_user() {
@@ -279,7 +285,7 @@ async fn batch_authorizes_each_bearer_by_itself() {
     ]);
     let mut outcomes = outcomes.await.expect("looked up").into_iter();
     assert_err!(outcomes.next().expect("four"), TokenInvalid);
-    assert_eq!(outcomes.next().expect("four").expect("allowed").username, ADMIN_USERNAME);
+    assert_eq!(outcomes.next().expect("four").expect("allowed").user.username, ADMIN_USERNAME);
     assert_err!(outcomes.next().expect("four"), RequestInvalid);
     assert_err!(outcomes.next().expect("four"), RoleInsufficient);
 }

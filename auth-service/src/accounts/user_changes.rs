@@ -7,12 +7,14 @@ use super::{
     username::check_new_username,
 };
 use crate::{
+    actor::Actor,
     audit::{By, Change, Write},
     call_origin::CallOrigin,
     metrics,
+    opaque_token::TokenKind,
     password::Password,
     store::{NewUser, Writer},
-    user::{Actor, User},
+    user::User,
 };
 use rolegate_proto::{Reason, Role};
 use secrecy::SecretString;
@@ -52,7 +54,7 @@ impl Accounts {
         let actor = self.authorize_admin(actor).await?;
         check_new_username(username)?;
         let password = self.policy.passwords.check(password)?;
-        let role = role.ok_or(Reason::RoleInvalid)?;
+        let role = self.known(role)?;
         self.insert_user(Some(actor), username, &password, role, origin).await
     }
 
@@ -91,7 +93,7 @@ impl Accounts {
         let actor = self.authorize_admin(actor).await?;
         actor.may_change(user_id)?;
         let change = Change::RoleChanged { from: self.find(user_id).await?.role };
-        let role = role.ok_or(Reason::RoleInvalid)?;
+        let role = self.known(role)?;
         let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
         let set = async move { store.set_role(admin, user_id, role).await };
         Ok(Write::by_actor(actor, change, user_id).run(set, Write::record_user).await?)
@@ -130,7 +132,22 @@ impl Accounts {
         Ok(write.run(delete, Write::record_user).await?)
     }
 
-    /// Revokes every access token of the actor, or of the user with this id, for an admin. Tokens of
+    /// A role that this service has.
+    pub(super) fn known(&self, role: Option<Role>) -> Result<Role, AccountError> {
+        let known = role.filter(|role| self.policy.roles.contains(role));
+        Ok(known.ok_or(Reason::RoleInvalid)?)
+    }
+
+    /// Ends the session by which the actor acts.
+    async fn end_session(&self, actor: Actor, session: i64) -> Result<User, AccountError> {
+        let user = actor.user.clone();
+        let ended = self.delete_tokens_by(actor, TokenKind::Session, None, Some(session)).await?;
+        // Another logout was first.
+        if ended.is_empty() { Err(Reason::TokenInvalid.into()) } else { Ok(user) }
+    }
+
+    /// Ends the session of the actor. By an access token, or for an admin of the user with this id, revokes
+    /// every access token, and ends every session. Tokens of
     /// logins that were answered before this call are refused once it is answered, on every replica;
     /// those of later logins are good. API keys stay, and cannot log their user out.
     pub async fn revoke_tokens(
@@ -139,12 +156,15 @@ impl Accounts {
         user_id: Option<i64>,
     ) -> Result<User, AccountError> {
         let requirement = Requirement::of_user_or_admin(user_id);
-        let actor = self.authorize_actor(access_token, &requirement).await?;
+        let actor = self.authorize(access_token, &requirement).await?;
         let id = user_id.unwrap_or(actor.user.id);
         actor.may_change(id)?;
+        if let (None, Some(session)) = (user_id, actor.session_id()) {
+            return self.end_session(actor, session).await;
+        }
         let writer = match user_id {
             Some(_) => Writer::Admin(actor.user.id),
-            None => Writer::Owner { seen: actor.user.tokens_not_before },
+            None => actor.as_owner(),
         };
         let store = Arc::clone(&self.store);
         let revoke = async move { store.revoke_tokens(id, writer).await };

@@ -2,6 +2,7 @@
 
 use super::error::AccountError;
 use rolegate_proto::{Reason, has_invisible, is_emoji};
+use std::borrow::Cow;
 use unicode_normalization::is_nfc;
 
 /// In bytes.
@@ -11,7 +12,7 @@ pub(super) const LENGTH: AccountError = broken("Username must have 1 to 255 byte
 pub(super) const CONTROL: AccountError = broken("Username must not contain control characters.");
 
 const fn broken(rule: &'static str) -> AccountError {
-    AccountError::Invalid(Reason::UsernameInvalid, rule)
+    AccountError::Invalid(Reason::UsernameInvalid, Cow::Borrowed(rule))
 }
 
 /// Checks the rules that every stored name meets.

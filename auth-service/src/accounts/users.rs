@@ -30,6 +30,12 @@ pub struct UserPage {
 }
 
 impl Accounts {
+    /// The roles of this service; the actor must be an admin.
+    pub async fn list_roles(&self, actor: &str) -> Result<Vec<Role>, AccountError> {
+        self.authorize_admin(actor).await?;
+        Ok(self.policy.roles.iter().collect())
+    }
+
     /// The user with this id; the actor must be an admin.
     pub async fn get_user(&self, actor: &str, user_id: i64) -> Result<User, AccountError> {
         self.authorize_admin(actor).await?;
@@ -47,7 +53,7 @@ impl Accounts {
         request: PageRequest,
     ) -> Result<UserPage, AccountError> {
         self.authorize_admin(actor).await?;
-        let filter = filter(request)?;
+        let filter = self.filter(request)?;
         let size = filter.limit;
         // One more than the page reveals whether there is a next one.
         let mut users = self.store.list(&UserFilter { limit: size + 1, ..filter }).await?;
@@ -85,22 +91,22 @@ impl Accounts {
             }
         }
     }
-}
 
-fn filter(request: PageRequest) -> Result<UserFilter, AccountError> {
-    let invalid_size = AccountError::request("page_size must be 0 to 200");
-    let size = page_size(request.size).ok_or(invalid_size)?;
-    if request.after < 0 {
-        return Err(AccountError::request("after must not be negative"));
+    fn filter(&self, request: PageRequest) -> Result<UserFilter, AccountError> {
+        let invalid_size = AccountError::request("page_size must be 0 to 200");
+        let size = page_size(request.size).ok_or(invalid_size)?;
+        if request.after < 0 {
+            return Err(AccountError::request("after must not be negative"));
+        }
+        let prefix = request.username_prefix;
+        if prefix.len() > username::MAX_LENGTH {
+            return Err(username::LENGTH);
+        }
+        if prefix.chars().any(char::is_control) {
+            return Err(username::CONTROL);
+        }
+        let role = request.role.map(|role| self.known(role)).transpose()?;
+        let (after, limit) = (request.after, size.into());
+        Ok(UserFilter { after, limit, username_prefix: prefix, role, ..UserFilter::default() })
     }
-    let prefix = request.username_prefix;
-    if prefix.len() > username::MAX_LENGTH {
-        return Err(username::LENGTH);
-    }
-    if prefix.chars().any(char::is_control) {
-        return Err(username::CONTROL);
-    }
-    let role = request.role.map(|role| role.ok_or(Reason::RoleInvalid)).transpose()?;
-    let (after, limit) = (request.after, size.into());
-    Ok(UserFilter { after, limit, username_prefix: prefix, role, ..UserFilter::default() })
 }

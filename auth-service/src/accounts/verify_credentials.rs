@@ -8,14 +8,26 @@ use crate::{
     password::CacheKey,
     user::{Credentials, User},
 };
-use rolegate_proto::Reason;
+use rolegate_proto::{Reason, Role};
 use secrecy::{ExposeSecret as _, SecretString};
 
 impl Accounts {
-    /// The user of this name, if the password is correct. Every call reads the stored hash; a success
+    /// The user of this name, if the password is correct, with the stored role if this service does not have
+    /// it. Every call reads the stored hash; a success
     /// that is cached for this client runs no bcrypt and does not count as an attempt. The limit
     /// is asked first: a cached success must not tell a guesser over the limit which guess is right.
     pub async fn verify_credentials(
+        &self,
+        username: &str,
+        password: SecretString,
+        origin: CallOrigin,
+    ) -> Result<(User, Option<Role>), AccountError> {
+        let mut user = self.verified_user(username, password, origin).await?;
+        let unknown_role = self.take_unknown_role(&mut user);
+        Ok((user, unknown_role))
+    }
+
+    async fn verified_user(
         &self,
         username: &str,
         password: SecretString,

@@ -2,9 +2,9 @@
 
 use super::{authorize::Requirement, error::AccountError, service::Accounts};
 use crate::{
+    actor::Actor,
     audit::{By, Change, Write},
-    store::WriteError,
-    user::Actor,
+    store::{WriteError, Writer},
 };
 use rolegate_proto::Reason;
 use rolegate_telemetry::request_context::RequestContext;
@@ -37,6 +37,13 @@ impl Write {
             Ok(written)
         };
         RequestContext::run_to_completion(work).await
+    }
+}
+
+impl Actor {
+    /// The user as the writer of a change to themselves, who must still be as they were read.
+    pub(super) fn as_owner(&self) -> Writer {
+        Writer::Owner { seen: self.user.tokens_not_before, session: self.session_id() }
     }
 }
 

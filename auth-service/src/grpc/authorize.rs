@@ -10,6 +10,8 @@ use rolegate_proto::{
 use std::net::IpAddr;
 use tonic::Extensions;
 
+const MALFORMED: &str = "role_names must be names of roles";
+
 /// The client address that a trusted caller reports with this item.
 pub(super) fn reported_address(
     item: &AuthorizeRequest,
@@ -27,18 +29,25 @@ pub(super) fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, 
     match wire {
         None => Err(invalid("say what is required: any_authenticated or roles")),
         Some(WireRequirement::AnyAuthenticated(_)) => Ok(Requirement::AnyAuthenticated),
-        Some(WireRequirement::Roles(AllowedRoles { roles, role_names })) => {
-            let names = role_names.iter().map(|name| name.parse());
-            let numbers = roles.iter().filter(|_| role_names.is_empty());
-            let numbers = numbers.map(|&number| Role::from_message("", number));
-            let roles = names.chain(numbers).collect::<Result<Vec<Role>, _>>();
-            let roles = roles.map_err(|_| invalid("role_names must be names of roles"))?;
+        Some(WireRequirement::Roles(AllowedRoles { roles: allowed, role_names })) => {
+            let numbers = allowed.iter().map(|&number| Role::from_message("", number));
+            let roles = if role_names.is_empty() {
+                numbers.collect::<Result<_, _>>().map_err(|_| invalid(MALFORMED))
+            } else {
+                roles(&role_names)
+            }?;
             if roles.is_empty() {
                 return Err(invalid("role_names must have at least one name"));
             }
             Ok(Requirement::Roles(roles))
         }
     }
+}
+
+/// The roles with these names.
+pub(super) fn roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
+    let roles = names.iter().map(|name| name.parse()).collect::<Result<_, _>>();
+    roles.map_err(|_| AccountError::request(MALFORMED))
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ mod response;
 use super::{AuthGrpc, call_origin::origin_of};
 use crate::{
     accounts::{AccountError, Requirement},
-    api_key::is_api_key,
     audit,
     call_origin::CallOrigin,
     metrics,
@@ -21,7 +20,7 @@ use envoy_types::pb::envoy::service::auth::v3::{
 };
 use rolegate_grpc_server::is_trusted_caller;
 use rolegate_http_server::ignored_address::AddressHeader;
-use rolegate_proto::{Authorization, Reason};
+use rolegate_proto::{Authorization, Reason, authorization::is_api_key};
 use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
 use secrecy::ExposeSecret as _;
 use std::time::Duration;
@@ -73,18 +72,8 @@ impl AuthGrpc {
         attributes: &AttributeContext,
         origin: CallOrigin,
     ) -> Result<User, Option<AccountError>> {
-        let Some((roles, requirement)) = request::requirement(&attributes.context_extensions)
-        else {
-            // The configuration of the route has no requirement, or an unknown role.
-            if UNRESTRICTED_ROUTES.is_due(()) {
-                let (_, host, path) = request::route(attributes);
-                tracing::warn!(
-                    host,
-                    path,
-                    "ext_authz: refused, because context_extensions of this route has no valid roles; \
-                     set it to roles such as \"author,admin\", or \"*\" for any user"
-                );
-            }
+        let Some(roles) = request::roles(&attributes.context_extensions) else {
+            warn_of_roles(attributes);
             return Err(Some(Reason::RoleInsufficient.into()));
         };
         let credentials = request::authorization(attributes);
@@ -100,20 +89,23 @@ impl AuthGrpc {
                 } else {
                     authorize().await
                 };
-                metrics::authorization(match &bearer {
-                    Ok(user) if requirement.admits(user.role) => None,
-                    Ok(_) => Some(Reason::RoleInsufficient),
-                    Err(error) => Some(error.reason()),
+                let requirement = self.requirement(roles);
+                metrics::authorization(match (&bearer, &requirement) {
+                    (Ok(bearer), Ok(required)) if required.admits(bearer.user.role) => None,
+                    (Ok(_), Ok(_)) => Some(Reason::RoleInsufficient),
+                    (Err(error), _) | (_, Err(error)) => Some(error.reason()),
                 });
-                bearer?
+                bearer?.user
             }
             Authorization::Basic { username, password } => {
                 let verify = self.accounts.verify_credentials(&username, password, origin);
                 let verified = Box::pin(RequestContext::with_client_address(client, verify)).await;
                 metrics::login("basic", verified.as_ref().err().map(AccountError::reason));
-                verified?
+                verified?.0
             }
         };
+        // After the credentials, as at the gateway.
+        let requirement = self.requirement(roles).inspect_err(|_| warn_of_roles(attributes))?;
         if requirement.admits(user.role) {
             return Ok(user);
         }
@@ -125,5 +117,28 @@ impl AuthGrpc {
         }))
         .await;
         Err(Some(Reason::RoleInsufficient.into()))
+    }
+
+    fn requirement(&self, roles: &str) -> Result<Requirement, AccountError> {
+        let requirement = request::requirement(roles)?;
+        if let Requirement::Roles(required) = &requirement {
+            self.accounts.expect_known(required)?;
+        }
+        Ok(requirement)
+    }
+}
+
+/// The configuration of the route has no requirement, or one of a role that does not exist.
+fn warn_of_roles(attributes: &AttributeContext) {
+    if UNRESTRICTED_ROUTES.is_due(()) {
+        let (_, host, path) = request::route(attributes);
+        let roles = request::roles(&attributes.context_extensions);
+        tracing::warn!(
+            host,
+            path,
+            roles,
+            "ext_authz: refused, because context_extensions of this route has no valid roles; \
+             set it to roles such as \"author,admin\", or \"*\" for any user"
+        );
     }
 }

@@ -1,6 +1,11 @@
 //! Converts domain values to messages, and errors of the use cases to statuses.
 
-use crate::{accounts::AccountError, api_key::ApiKey, user::User};
+use crate::{
+    accounts::AccountError,
+    actor::Actor,
+    opaque_token::{OpaqueToken, TokenKind},
+    user::User,
+};
 use prost_types::Timestamp;
 use rolegate_grpc_server::error_status;
 use rolegate_proto::{Role, auth_v1};
@@ -14,15 +19,40 @@ impl From<User> for auth_v1::User {
     }
 }
 
+/// A user in a decision, and the stored role if this service does not have it.
+pub(super) fn decided(user: User, unknown_role: Option<Role>) -> auth_v1::User {
+    let unknown_role_name = unknown_role.map(|role| role.to_string()).unwrap_or_default();
+    auth_v1::User { unknown_role_name, ..user.into() }
+}
+
+impl From<Actor> for auth_v1::User {
+    fn from(Actor { user, unknown_role, .. }: Actor) -> Self {
+        decided(user, unknown_role)
+    }
+}
+
+impl From<Actor> for auth_v1::GetCurrentUserResponse {
+    fn from(actor: Actor) -> Self {
+        let kind = match actor.token.map(|(kind, _)| kind) {
+            None => auth_v1::CredentialKind::AccessToken,
+            Some(TokenKind::Session) => auth_v1::CredentialKind::Session,
+            Some(TokenKind::ApiKey) => auth_v1::CredentialKind::ApiKey,
+        };
+        let expires_at = actor.expires_at.map(timestamp);
+        let credential = auth_v1::Credential { kind: kind.into(), expires_at };
+        Self { user: Some(actor.into()), credential: Some(credential) }
+    }
+}
+
 impl From<User> for auth_v1::UserName {
     fn from(user: User) -> Self {
         Self { id: user.id, username: user.username }
     }
 }
 
-impl From<ApiKey> for auth_v1::ApiKey {
-    fn from(key: ApiKey) -> Self {
-        let ApiKey { id, user_id, name, prefix, role, created_at, expires_at, last_used_at } = key;
+impl From<OpaqueToken> for auth_v1::ApiKey {
+    fn from(key: OpaqueToken) -> Self {
+        let OpaqueToken { id, user_id, name, prefix, role, created_by, .. } = key;
         Self {
             id,
             user_id,
@@ -30,11 +60,32 @@ impl From<ApiKey> for auth_v1::ApiKey {
             prefix,
             role: role.map(Role::response_number),
             role_name: role.map(|role| role.to_string()),
-            created_by: None,
-            created_at: Some(timestamp(created_at)),
-            expires_at: expires_at.map(timestamp),
-            last_used_at: last_used_at.map(timestamp),
+            created_at: Some(timestamp(key.created_at)),
+            expires_at: key.expires_at.map(timestamp),
+            last_used_at: key.last_used_at.map(timestamp),
+            created_by,
         }
+    }
+}
+
+/// A session that is not used ends at `idle_expires_at`; `current` is that of the actor.
+pub(super) fn session(
+    session: OpaqueToken,
+    idle_expires_at: u64,
+    current: Option<i64>,
+) -> auth_v1::Session {
+    let OpaqueToken { id, user_id, name, client, .. } = session;
+    auth_v1::Session {
+        id,
+        user_id,
+        name: Some(name).filter(|name| !name.is_empty()),
+        created_at: Some(timestamp(session.created_at)),
+        last_used_at: session.last_used_at.map(timestamp),
+        client_address: client.address,
+        user_agent: client.user_agent,
+        expires_at: session.expires_at.map(timestamp),
+        idle_expires_at: Some(timestamp(idle_expires_at)),
+        current: current == Some(id),
     }
 }
 

@@ -1,22 +1,22 @@
-//! Concurrent reads of single users or API keys share statements: see [`rolegate_sql_store::BatchedReads`].
+//! Concurrent reads of single users or opaque tokens share statements: see [`rolegate_sql_store::BatchedReads`].
 
 use super::{NAME, UserStore};
 use crate::{
-    api_key::KeyBearer,
+    opaque_token::TokenBearer,
     user::{Credentials, User},
 };
 use rolegate_sql_store::BatchedReads as Reads;
 use std::sync::Arc;
 
-/// Reads of users and API keys by their keys. Clones share their statements.
+/// Reads of users and opaque tokens by their keys. Clones share their statements.
 #[derive(Clone, Debug)]
 pub struct BatchedReads {
     /// Users by id.
     pub users: Reads<dyn UserStore, i64, User>,
     /// Users by name, with the stored hash.
     pub credentials: Reads<dyn UserStore, String, Credentials>,
-    /// API keys by digest, each with its user.
-    pub keys: Reads<dyn UserStore, String, KeyBearer>,
+    /// API keys and sessions by digest, each with its user.
+    pub tokens: Reads<dyn UserStore, String, TokenBearer>,
 }
 
 impl BatchedReads {
@@ -34,12 +34,12 @@ impl BatchedReads {
             |store, usernames| store.credentials_by_username(usernames),
             |found: &Credentials| found.user.username.clone(),
         );
-        let keys = Reads::new(
+        let tokens = Reads::new(
             (NAME, "api_key"),
             store,
-            |store, digests| store.keys_by_digest(digests),
-            |key: &KeyBearer| key.digest.clone(),
+            |store, digests| store.tokens_by_digest(digests),
+            |token: &TokenBearer| token.digest.clone(),
         );
-        Self { users, credentials, keys }
+        Self { users, credentials, tokens }
     }
 }

@@ -1,24 +1,24 @@
 //! Users in an SQL database.
 
-mod api_keys;
-mod key_usage;
+mod opaque_tokens;
+mod token_usage;
 
 use super::{
     NewUser, StoreError, UserFilter, UserStore, WriteError, Writer,
     list_query::list_query,
     require_admin,
-    tables::{COLUMNS, ROLES_IN_USE, TABLES},
+    tables::{COLUMNS, TABLES},
     transfer::Transfer,
 };
 use crate::user::{Credentials, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User};
 use async_trait::async_trait;
-use key_usage::KeyUsage;
 use rolegate_program::program::Failure;
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl, Statement, Store, StoreStatus, TableRow, Timed};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{FromRow, Row};
 use std::sync::Arc;
+use token_usage::TokenUsage;
 
 /// The new value of a revocation, whose times [`revoking`] appends. It always grows.
 const GROW: &str = "tokens_not_before =
@@ -47,7 +47,7 @@ pub(crate) async fn open_beside(
     Ok((SqlStore::of(database.clone()), Transfer::of(database)))
 }
 
-struct SqlStore(Database, Arc<KeyUsage>);
+struct SqlStore(Database, Arc<TokenUsage>);
 
 /// Appends the times of a revocation: `soon` is later than every token issued at the present time,
 /// `latest` the latest possible time of issue. Read once, so that they do not contradict each other.
@@ -71,8 +71,8 @@ fn only(mut rows: Vec<User>) -> Result<User, WriteError> {
 
 impl SqlStore {
     fn of(database: Database) -> Arc<dyn UserStore> {
-        let key_usage = KeyUsage::start(&database);
-        Arc::new(Self(database, key_usage))
+        let token_usage = TokenUsage::start(&database);
+        Arc::new(Self(database, token_usage))
     }
 
     /// Users.
@@ -88,16 +88,17 @@ impl SqlStore {
         lock.bind(actor.unwrap_or(id)).bind(id)
     }
 
-    /// The rows of a write of the user `id`, if `actor` may write.
+    /// The rows of a write of the user `id`, if `actor` may write. The statements `then` follow.
     async fn write_as_admin<R: TableRow>(
         &self,
         actor: Option<i64>,
         id: i64,
         keeps_admin: bool,
         write: Statement,
+        then: Vec<Statement>,
     ) -> Result<Vec<R>, WriteError> {
         let check = move |locked: &[User]| require_admin(locked, actor, id, keeps_admin);
-        self.0.write_if(self.lock(actor, id), check, write).await
+        self.0.write_if(self.lock(actor, id), check, write, then).await
     }
 }
 
@@ -130,7 +131,8 @@ impl UserStore for SqlStore {
         };
         let lock = self.select().push(" WHERE id = $1").bind(actor);
         let check = move |locked: &[User]| require_admin(locked, Some(actor), actor, true);
-        self.0.write_if(lock, check, insert).await?.pop().ok_or(WriteError::UsernameTaken)
+        let inserted = self.0.write_if(lock, check, insert, Vec::new()).await?.pop();
+        inserted.ok_or(WriteError::UsernameTaken)
     }
 
     async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError> {
@@ -156,14 +158,10 @@ impl UserStore for SqlStore {
         Ok(highest.and_then(|(cost,)| cost.parse().ok()))
     }
 
-    async fn roles_in_use(&self) -> Result<Vec<(String, i64, i64)>, StoreError> {
-        self.0.read(self.0.statement(ROLES_IN_USE)).await
-    }
-
     async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError> {
         let update = self.0.statement(r#"UPDATE "user" SET role = $2 WHERE id = $1"#);
         let update = returning(update).bind(id).bind(role.as_str());
-        only(self.write_as_admin(actor, id, role == Role::ADMIN, update).await?)
+        only(self.write_as_admin(actor, id, role == Role::ADMIN, update, Vec::new()).await?)
     }
 
     async fn set_disabled(
@@ -175,29 +173,31 @@ impl UserStore for SqlStore {
         let update = self.0.statement(r#"UPDATE "user" SET disabled = $2"#).bind(id).bind(disabled);
         let update = if disabled { revoking(update.push(", ").push(REVOKE)) } else { update };
         let update = returning(update.push(" WHERE id = $1"));
-        only(self.write_as_admin(actor, id, !disabled, update).await?)
+        let then = if disabled { self.end_sessions(id, None) } else { Vec::new() };
+        only(self.write_as_admin(actor, id, !disabled, update, then).await?)
     }
 
     async fn revoke_tokens(&self, id: i64, writer: Writer) -> Result<User, WriteError> {
         let change = match writer {
             Writer::Admin(_) => REVOKE,
             // Their token was issued at the stored value or later.
-            Writer::Owner { .. } => GROW,
+            Writer::Owner { .. } | Writer::Login { .. } => GROW,
             Writer::Operator => LOWER,
         };
         let update = self.0.statement(r#"UPDATE "user" SET "#).bind(id);
         let update = revoking(update.bind(writer.seen().map(seconds_to_store)).push(change));
         let update = update.push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before = $2)");
-        let update = returning(update);
+        let (update, then) = (returning(update), self.end_sessions(id, None));
         only(match writer.admin() {
-            Some(_) => self.write_as_admin(writer.admin(), id, true, update).await?,
-            None => self.0.write(update).await?,
+            Some(_) => self.write_as_admin(writer.admin(), id, true, update, then).await?,
+            None => self.0.write_all(update, then).await?,
         })
     }
 
     async fn delete(&self, actor: Option<i64>, id: i64) -> Result<User, WriteError> {
         let delete = self.0.statement(r#"DELETE FROM "user" WHERE id = $1"#);
-        only(self.write_as_admin(actor, id, false, returning(delete).bind(id)).await?)
+        let delete = returning(delete).bind(id);
+        only(self.write_as_admin(actor, id, false, delete, Vec::new()).await?)
     }
 
     async fn set_password(
@@ -210,12 +210,13 @@ impl UserStore for SqlStore {
                 $4 IS NULL OR EXISTS (
                     SELECT 1 FROM "user" WHERE id = $4 AND role = 'admin' AND NOT disabled
                 )
-            )"#;
+            ) AND ($5 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE api_key.id = $5))"#;
         // It always grows, because it is the version of the password too.
         let update = self.0.statement(r#"UPDATE "user" SET password = $2, "#).push(GROW);
         let update = update.bind(id).bind(hash.expose_secret());
         let update = update.bind(writer.seen().map(seconds_to_store)).bind(writer.admin());
-        only(self.0.write(returning(revoking(update).push(condition))).await?)
+        let update = returning(revoking(update.bind(writer.session())).push(condition));
+        only(self.0.write_all(update, self.end_sessions(id, writer.session())).await?)
     }
 
     async fn replace_password(

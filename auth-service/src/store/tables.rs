@@ -22,6 +22,8 @@ pub(super) const TABLES: Tables = Tables {
         (3, "disabled", include_str!("../../migrations/postgres/0003_disabled.sql")),
         (4, "api key", include_str!("../../migrations/postgres/0004_api_key.sql")),
         (5, "clock", include_str!("../../migrations/postgres/0005_clock.sql")),
+        (6, "role", include_str!("../../migrations/postgres/0006_role.sql")),
+        (7, "session", include_str!("../../migrations/postgres/0007_session.sql")),
     ],
     sqlite: &[
         (1, "user", include_str!("../../migrations/sqlite/0001_user.sql")),
@@ -33,18 +35,15 @@ pub(super) const TABLES: Tables = Tables {
         (3, "disabled", include_str!("../../migrations/sqlite/0003_disabled.sql")),
         (4, "api key", include_str!("../../migrations/sqlite/0004_api_key.sql")),
         (5, "clock", include_str!("../../migrations/sqlite/0005_clock.sql")),
+        (6, "role", include_str!("../../migrations/sqlite/0006_role.sql")),
+        (7, "session", include_str!("../../migrations/sqlite/0007_session.sql")),
     ],
 };
 
-/// The stored roles, each with the number of users and of API keys that have it; a role may come twice.
-pub(super) const ROLES_IN_USE: &str = r#"SELECT role, count(*), 0 FROM "user" GROUP BY role UNION ALL
-    SELECT role, 0, count(*) FROM api_key WHERE role IS NOT NULL GROUP BY role ORDER BY 1"#;
-
-/// Whether the user `admin` exists, how many users have to wait before they can log in, and the roles.
+/// Whether the user `admin` exists, and how many users have to wait before they can log in.
 const PROBE: Probe = Probe {
     answer: r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#,
     count: r#"SELECT count(*) FROM "user" WHERE tokens_not_before > $1 + 60"#,
-    uses: ROLES_IN_USE,
 };
 
 /// Inspects the database, which changes nothing; [`Inspection::answer`] is whether the user `admin`

@@ -105,18 +105,31 @@ impl Database {
         write.await
     }
 
-    /// The rows of `write`, if `check` accepts the rows that `lock` has locked, in one transaction.
+    /// The rows of `write`. If there are any, the statements `then` follow in the same transaction.
+    pub async fn write_all<R: TableRow>(
+        &self,
+        write: Statement,
+        then: Vec<Statement>,
+    ) -> Result<Vec<R>, StoreError> {
+        let written = self.transaction(|mut connection| {
+            Box::pin(async move { fetch_all(write, then, &mut connection).await })
+        });
+        written.await
+    }
+
+    /// The same, if `check` accepts the rows that `lock` has locked, in one transaction.
     pub async fn write_if<L: TableRow, R: TableRow, E: From<StoreError> + Send + 'static>(
         &self,
         lock: Statement,
         check: impl FnOnce(&[L]) -> Result<(), E> + Send + 'static,
         write: Statement,
+        then: Vec<Statement>,
     ) -> Result<Vec<R>, E> {
         let written = self.transaction(|mut connection| {
             Box::pin(async move {
                 let locked = lock.lock(&mut connection).await?;
                 Ok(match check(&locked) {
-                    Ok(()) => Ok(write.fetch(&mut connection).await?),
+                    Ok(()) => Ok(fetch_all(write, then, &mut connection).await?),
                     Err(refused) => Err(refused),
                 })
             })
@@ -150,6 +163,20 @@ impl Database {
             }
         }
     }
+}
+
+/// The rows of the first statement. The others run if there are any.
+async fn fetch_all<R: TableRow>(
+    write: Statement,
+    then: Vec<Statement>,
+    connection: &mut Connection<'_>,
+) -> sqlx::Result<Vec<R>> {
+    let rows = write.fetch(connection).await?;
+    let then = if rows.is_empty() { Vec::new() } else { then };
+    for statement in then {
+        statement.fetch::<(i64,)>(connection).await?;
+    }
+    Ok(rows)
 }
 
 #[async_trait]

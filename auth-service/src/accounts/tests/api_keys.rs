@@ -2,8 +2,9 @@
 
 use super::{App, NOW, POLICY, origin};
 use crate::{
-    accounts::{Accounts, ApiKeyRequest, Bearer, Requirement, check_key_expiry, check_key_name},
-    store::{ApiKeyStore as _, UserStore as _},
+    accounts::{Accounts, ApiKeyRequest, Bearer, Requirement, check_key_expiry, check_name},
+    opaque_token::{OpaqueToken, TokenKind},
+    store::{TokenSelection, TokenStore as _, UserStore as _},
     user::User,
 };
 use rolegate_proto::{Reason, Role};
@@ -15,9 +16,15 @@ async fn create_key(
     role: Option<Role>,
     expires_at: Option<i64>,
 ) -> (String, i64) {
-    let request = ApiKeyRequest { name: "export".to_owned(), role: role.map(Some), expires_at };
+    let name = "export".to_owned();
+    let request = ApiKeyRequest { user_id: None, name, role: role.map(Some), expires_at };
     let (key, stored) = accounts.create_api_key(token, request).await.expect("created");
     (key.expose_secret().to_owned(), stored.id)
+}
+
+async fn keys(accounts: &Accounts, token: &str) -> Vec<OpaqueToken> {
+    let listed = accounts.list_tokens(TokenKind::ApiKey, token, None).await;
+    listed.expect("listed").1.value
 }
 
 fn any() -> Requirement {
@@ -39,7 +46,7 @@ async fn a_key_acts_with_the_lower_of_both_roles_as_stored_now() {
     ] {
         app.store.set_role(None, ann.id, stored).await.expect("set");
         for (key, role) in [(&free, stored), (&bound, of_bound)] {
-            let user = app.accounts.authorize(key, &any()).await.expect("good");
+            let user = app.accounts.authorize(key, &any()).await.expect("good").user;
             assert_eq!(user, User { role, ..ann.clone() });
             app.authorize(key, &[role]).await.expect("allowed");
         }
@@ -84,7 +91,8 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
     assert!(!check(&good).await);
     app.store.set_disabled(None, ann.id, false).await.expect("enabled");
     assert!(check(&good).await, "keys are good again");
-    app.store.delete_keys(None, ann.id, Some(id)).await.expect("deleted");
+    let one = TokenSelection::One(id);
+    app.store.delete_tokens(TokenKind::ApiKey, None, ann.id, one).await.expect("deleted");
     assert!(!check(&good).await);
 }
 
@@ -105,14 +113,15 @@ async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
     assert_err!(set, RoleInsufficient);
     for selection in [Some(other), Some(999), None] {
         for user in [None, Some(1)] {
-            let deleted = accounts.delete_api_keys(&key, user, selection).await;
+            let deleted = accounts.delete_tokens(TokenKind::ApiKey, &key, user, selection).await;
             assert_err!(deleted, RoleInsufficient);
         }
     }
     accounts.revoke_tokens(&key, Some(ann.id)).await.expect("what else an admin may");
-    accounts.delete_api_keys(&key, Some(ann.id), None).await.expect("likewise");
-    assert_eq!(accounts.list_api_keys(&key, None).await.expect("listed").len(), 2);
-    let own = accounts.delete_api_keys(&key, None, Some(id)).await.expect("itself");
+    accounts.delete_tokens(TokenKind::ApiKey, &key, Some(ann.id), None).await.expect("likewise");
+    assert_eq!(keys(accounts, &key).await.len(), 2);
+    let own =
+        accounts.delete_tokens(TokenKind::ApiKey, &key, None, Some(id)).await.expect("itself");
     assert_eq!(own.len(), 1);
     assert_err!(accounts.authorize(&key, &any()).await, TokenInvalid);
 }
@@ -120,12 +129,12 @@ async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
 #[tokio::test]
 async fn a_token_that_is_revoked_before_its_key_is_inserted_makes_none() {
     let app = App::new(POLICY).await;
-    app.store.revoke_before_next_key();
+    app.store.revoke_before_next_token();
     let request = || ApiKeyRequest { name: "export".to_owned(), ..ApiKeyRequest::default() };
     let late = app.accounts.create_api_key(&app.admin, request()).await;
     assert_err!(late, TokenInvalid);
     let token = app.login("admin", "sesame").await.expect("logged in");
-    assert_eq!(app.accounts.list_api_keys(&token, None).await.expect("listed"), []);
+    assert_eq!(keys(&app.accounts, &token).await, []);
     app.accounts.create_api_key(&token, request()).await.expect("created");
 }
 
@@ -166,7 +175,7 @@ async fn keys_outlive_logouts_and_new_passwords() {
     change.await.expect("changed");
     app.authorize(&key, &[Role::ADMIN]).await.expect("good");
     let token = app.login("admin", "open!").await.expect("logged in");
-    let deleted = app.accounts.delete_api_keys(&token, None, None).await;
+    let deleted = app.accounts.delete_tokens(TokenKind::ApiKey, &token, None, None).await;
     assert_eq!(deleted.expect("deleted").len(), 1);
     assert_err!(app.authorize(&key, &[Role::ADMIN]).await, TokenInvalid);
 }
@@ -189,9 +198,11 @@ async fn a_batch_of_tokens_and_keys_decides_each_by_itself() {
     let batch = [&key, &app.admin, &unknown, &ann, &admin_key, &key].map(|token| bearer(token));
     let outcomes = app.accounts.authorize_batch(batch.into()).await.expect("read");
     let names = outcomes.into_iter().map(|outcome| {
-        outcome.map(|user| format!("{} {}", user.username, user.role)).map_err(|error| {
-            assert_eq!(error.reason(), Reason::TokenInvalid);
-        })
+        outcome.map(|actor| format!("{} {}", actor.user.username, actor.user.role)).map_err(
+            |error| {
+                assert_eq!(error.reason(), Reason::TokenInvalid);
+            },
+        )
     });
     let expected = ["ann user", "admin admin", "", "ann user", "admin user", "ann user"];
     let expected = expected.map(|name| if name.is_empty() { Err(()) } else { Ok(name.to_owned()) });
@@ -213,7 +224,7 @@ async fn the_last_use_of_a_key_is_kept() {
     let app = App::new(POLICY).await;
     let (key, _) = create_key(&app.accounts, &app.admin, Some(Role::USER), None).await;
     let last_used = async || {
-        let keys = app.accounts.list_api_keys(&app.admin, None).await.expect("listed");
+        let keys = keys(&app.accounts, &app.admin).await;
         keys[0].last_used_at
     };
     assert_eq!(last_used().await, None);
@@ -229,7 +240,7 @@ async fn the_last_use_of_a_key_is_kept() {
 async fn rules_of_a_new_key_are_checked_in_the_order_of_the_contract() {
     let app = App::new(POLICY).await;
     let create = async |name: &str, role, expires_at| {
-        let request = ApiKeyRequest { name: name.to_owned(), role, expires_at };
+        let request = ApiKeyRequest { user_id: None, name: name.to_owned(), role, expires_at };
         app.accounts.create_api_key(&app.admin, request).await.map(drop)
     };
     assert_err!(create("", Some(None), None).await, ApiKeyInvalid);
@@ -245,7 +256,7 @@ async fn rules_of_a_new_key_are_checked_in_the_order_of_the_contract() {
 #[test]
 fn broken_rules_of_a_name_are_named() {
     for name in ["a", "nightly export", "👩\u{200d}👩\u{200d}👧", &"é".repeat(100)] {
-        assert!(check_key_name(name).is_ok(), "{name}");
+        assert!(check_name(TokenKind::ApiKey, name).is_ok(), "{name}");
     }
     for (name, named) in [
         ("", "1 to 100 characters"),
@@ -257,7 +268,7 @@ fn broken_rules_of_a_name_are_named() {
         ("ex\u{200b}port", "invisible"),
         ("\u{202e}tropxe", "invisible"),
     ] {
-        let rule = check_key_name(name).expect_err("a broken rule").to_string();
+        let rule = check_name(TokenKind::ApiKey, name).expect_err("a broken rule").to_string();
         assert!(rule.contains(named), "{name:?}: {rule}");
     }
 }

@@ -2,12 +2,15 @@
 
 use super::operator::{Operator, not_found};
 use crate::{
-    accounts::{AccountError, check_key_expiry, check_key_name},
-    api_key::{self, GeneratedKey},
+    accounts::{AccountError, check_key_expiry, check_name},
     audit::{Change, Write},
-    store::{NewApiKey, WriteError, Writer},
+    opaque_token::{GeneratedToken, TokenClient, TokenKind},
+    store::{NewToken, WriteError, Writer},
 };
-use clap::Args;
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use rolegate_program::{
     program::{Failure, print},
     settings::SettingError,
@@ -25,11 +28,16 @@ pub struct NewKey {
     #[arg(long)]
     name: String,
     /// Highest role that the key grants; default: the user's
-    #[arg(long)]
-    pub(super) role: Option<String>,
+    #[arg(long, value_parser = role())]
+    role: Option<Role>,
     /// How long the key is valid, such as 90days or 12h; default: without end
     #[arg(long, value_parser = duration)]
     expires_in: Option<Duration>,
+}
+
+/// Reads a role from the command line.
+pub(super) fn role() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(["user", "author", "admin"]).try_map(|text| text.parse::<Role>())
 }
 
 fn duration(text: &str) -> Result<Duration, &'static str> {
@@ -37,27 +45,36 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
 }
 
 /// Prints the key and nothing else, so that a script can keep it.
-pub(super) async fn run(
-    operator: &Operator,
-    new: NewKey,
-    role: Option<Role>,
-) -> Result<(), Failure> {
-    let NewKey { username, name, expires_in, .. } = new;
+pub(super) async fn run(operator: &Operator, new: NewKey) -> Result<(), Failure> {
+    let NewKey { username, name, role, expires_in } = new;
     let created_at = operator.now().await?;
     let invalid = |setting| move |error: AccountError| SettingError::new(setting, error);
-    check_key_name(&name).map_err(invalid("NAME"))?;
+    check_name(TokenKind::ApiKey, &name).map_err(invalid("NAME"))?;
     let end = |after: Duration| created_at.saturating_add(after.as_secs());
     let check = |at: u64| check_key_expiry(at.try_into().unwrap_or(i64::MAX), created_at);
     let expires_at = expires_in.map(end).map(check).transpose().map_err(invalid("EXPIRES_IN"))?;
     let user = operator.find(&username).await?;
     let is_disabled = user.disabled;
-    let GeneratedKey { key, prefix, digest } = api_key::generate()?;
+    let GeneratedToken { token: key, prefix, digest } = TokenKind::ApiKey.generate()?;
     let user_id = user.id;
-    let new = NewApiKey { user_id, name, prefix, digest, role, created_at, expires_at };
+    let new = NewToken {
+        kind: TokenKind::ApiKey,
+        user_id,
+        name,
+        prefix,
+        digest,
+        role,
+        created_at,
+        expires_at,
+        not_before: None,
+        client: TokenClient::default(),
+        created_by: None,
+    };
     let store = Arc::clone(&operator.store);
-    let insert = async move { store.insert_key(new, Writer::Operator).await };
+    let insert = async move { store.insert_token(new, Writer::Operator).await };
     let write = Write::by_operator(Change::ApiKeyCreated, Some(user_id));
-    let inserted = write.run(insert, move |write, key| write.record_key(key, Some(&user.username)));
+    let inserted =
+        write.run(insert, move |write, key| write.record_token(key, Some(&user.username)));
     inserted.await.map_err(|error| match error {
         WriteError::UserNotFound if is_disabled => {
             format!("the user {username:?} is disabled").into()

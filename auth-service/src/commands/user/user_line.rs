@@ -3,7 +3,6 @@
 use crate::{
     accounts::check_new_username,
     password::{HashRules, NO_PASSWORD, Peppers},
-    roles::Roles,
     store::UserRecord,
     user::Credentials,
 };
@@ -37,7 +36,6 @@ const FIELDS: [&str; 7] = [
 pub(super) struct LineReader {
     pub(super) peppers: Peppers,
     pub(super) rules: HashRules,
-    pub(super) roles: Roles,
     /// Unix seconds: revokes the tokens of an id that may have had another user.
     pub(super) revocation_time: i64,
 }
@@ -76,8 +74,12 @@ impl LineReader {
             Some(_) => Err(format!("{name} is not a whole number from 0 to {most}")),
         };
         let role = match field("role") {
-            Some(role) => (role.as_str().and_then(|name| self.roles.named(name)))
-                .ok_or_else(|| format!("role is none of {}", self.roles.listed()))?,
+            Some(role) => role.as_str().and_then(|role| role.parse().ok()).ok_or_else(|| {
+                format!(
+                    "role is none of {}",
+                    Role::BUILT_IN.map(|role| role.to_string()).join(", ")
+                )
+            })?,
             None => Role::USER,
         };
         let id = number("id", MAX_ID)?;

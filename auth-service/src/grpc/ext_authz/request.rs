@@ -1,6 +1,6 @@
 //! Reads what Envoy sends.
 
-use crate::accounts::Requirement;
+use crate::accounts::{AccountError, Requirement};
 use envoy_types::pb::envoy::{
     config::core::v3::{HeaderValue, address::Address},
     service::auth::v3::{AttributeContext, attribute_context::HttpRequest},
@@ -11,15 +11,18 @@ use std::{collections::HashMap, net::IpAddr};
 /// Bytes of a host or a path in a log line.
 const MAX_SHOWN: usize = 200;
 
-/// `roles` of the route's configuration, which no client can set: `author,admin`, or `*` for any user.
-/// As text too. `None` if it is missing or names an unknown role.
-pub(super) fn requirement(extensions: &HashMap<String, String>) -> Option<(&str, Requirement)> {
-    let roles = extensions.get("roles")?.as_str();
-    let requirement = match roles {
-        "*" => Requirement::AnyAuthenticated,
-        names => Requirement::Roles(Role::parse_list(names).ok()?),
-    };
-    Some((roles, requirement))
+/// `roles` of the route's configuration, which no client can set.
+pub(super) fn roles(extensions: &HashMap<String, String>) -> Option<&str> {
+    extensions.get("roles").map(String::as_str)
+}
+
+/// `author,admin`, or `*` for any user.
+pub(super) fn requirement(roles: &str) -> Result<Requirement, AccountError> {
+    let malformed = |_| AccountError::request("roles must be names of roles");
+    match roles {
+        "*" => Ok(Requirement::AnyAuthenticated),
+        names => Role::parse_list(names).map(Requirement::Roles).map_err(malformed),
+    }
 }
 
 /// The credentials of the only `authorization` header. Envoy sends headers as a map, which joins

@@ -1,7 +1,7 @@
 use super::{COLUMNS, NewUser, TABLES, UserFilter, list_query, open, open_beside};
 use crate::{
-    api_key::ApiKey,
-    store::{BatchedReads, Credentials, NewApiKey, UserStore, Writer},
+    opaque_token::{OpaqueToken, TokenClient, TokenKind},
+    store::{BatchedReads, Credentials, NewToken, UserStore, Writer},
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl, StoreError, Timed};
@@ -48,7 +48,8 @@ async fn use_a_key(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::USER };
     let user_id = store.insert(None, new).await.expect("inserted").id;
-    let key = |digest: &str| NewApiKey {
+    let key = |digest: &str| NewToken {
+        kind: TokenKind::ApiKey,
         user_id,
         name: "export".to_owned(),
         prefix: "rgk_abcd".to_owned(),
@@ -56,26 +57,32 @@ async fn use_a_key(url: &DatabaseUrl) {
         role: None,
         created_at: 7,
         expires_at: None,
+        not_before: None,
+        client: TokenClient::default(),
+        created_by: None,
     };
-    let used = store.insert_key(key("one"), Writer::Operator).await.expect("inserted").id;
-    store.insert_key(key("two"), Writer::Operator).await.expect("inserted");
+    let used = store.insert_token(key("one"), Writer::Operator).await.expect("inserted").id;
+    store.insert_token(key("two"), Writer::Operator).await.expect("inserted");
     for at in [20, 10] {
-        store.note_key_use(used, at);
-        store.note_key_use(999, at);
+        store.note_token_use(used, at);
+        store.note_token_use(999, at);
     }
-    let last_used = |keys: Vec<ApiKey>| keys.into_iter().map(|key| key.last_used_at).collect();
-    let read: Vec<_> = last_used(store.keys_of_user(user_id).await.expect("read"));
+    let last_used = async |store: &dyn UserStore| {
+        let keys = store.tokens_of_user(TokenKind::ApiKey, user_id).await.expect("read").value;
+        keys.into_iter().map(|key: OpaqueToken| key.last_used_at).collect::<Vec<_>>()
+    };
+    let read = last_used(&*store).await;
     assert_eq!(read, [None, None], "nothing is written when a key is used");
     store.close().await;
     for at in [15, 30] {
         let store = open(url).await.expect("opened");
-        let read: Vec<_> = last_used(store.keys_of_user(user_id).await.expect("read"));
+        let read = last_used(&*store).await;
         assert_eq!(read, [Some(20), None]);
-        store.note_key_use(used, at);
+        store.note_token_use(used, at);
         store.close().await;
     }
     let store = open(url).await.expect("opened");
-    let read: Vec<_> = last_used(store.keys_of_user(user_id).await.expect("read"));
+    let read = last_used(&*store).await;
     assert_eq!(read, [Some(30), None]);
     store.close().await;
 }

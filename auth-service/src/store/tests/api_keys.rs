@@ -2,15 +2,19 @@
 
 use super::{assert_not_found, get, insert};
 use crate::{
-    api_key::ApiKey,
-    store::{NewApiKey, UserStore, WriteError, Writer},
+    opaque_token::{OpaqueToken, TokenClient, TokenKind},
+    store::{NewToken, TokenSelection, UserStore, WriteError, Writer},
     user::User,
 };
 use rolegate_proto::Role;
 use tokio::join;
 
-fn new_key(user: &User, digest: &str) -> NewApiKey {
-    NewApiKey {
+const KEY: TokenKind = TokenKind::ApiKey;
+const ALL: TokenSelection = TokenSelection::AllBut(None);
+
+fn new_key(user: &User, digest: &str) -> NewToken {
+    NewToken {
+        kind: KEY,
         user_id: user.id,
         name: "export".to_owned(),
         prefix: "rgk_abcd".to_owned(),
@@ -18,15 +22,18 @@ fn new_key(user: &User, digest: &str) -> NewApiKey {
         role: None,
         created_at: 7,
         expires_at: None,
+        not_before: None,
+        client: TokenClient::default(),
+        created_by: None,
     }
 }
 
-async fn add(store: &dyn UserStore, user: &User, digest: &str) -> ApiKey {
-    store.insert_key(new_key(user, digest), Writer::Operator).await.expect("inserted")
+async fn add(store: &dyn UserStore, user: &User, digest: &str) -> OpaqueToken {
+    store.insert_token(new_key(user, digest), Writer::Operator).await.expect("inserted")
 }
 
 async fn ids(store: &dyn UserStore, user: &User) -> Vec<i64> {
-    let keys = store.keys_of_user(user.id).await.expect("read");
+    let keys = store.tokens_of_user(KEY, user.id).await.expect("read").value;
     keys.into_iter().map(|key| key.id).collect()
 }
 
@@ -34,9 +41,9 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
     let ann = insert(store, "ann", Role::AUTHOR).await;
     let bob = insert(store, "bob", Role::USER).await;
     let (role, expires_at) = (Some(Role::AUTHOR), Some(9));
-    let new = NewApiKey { role, expires_at, ..new_key(&ann, "one") };
-    let one = store.insert_key(new, Writer::Operator).await.expect("inserted");
-    let expected = ApiKey {
+    let new = NewToken { role, expires_at, ..new_key(&ann, "one") };
+    let one = store.insert_token(new, Writer::Operator).await.expect("inserted");
+    let expected = OpaqueToken {
         id: one.id,
         user_id: ann.id,
         name: "export".to_owned(),
@@ -45,20 +52,23 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
         created_at: 7,
         expires_at,
         last_used_at: None,
+        not_before: None,
+        client: TokenClient::default(),
+        created_by: None,
     };
     assert_eq!(one, expected);
     let two = add(store, &bob, "two").await;
     assert!(two.id > one.id);
     let digests = ["two", "none", "one", ""].map(str::to_owned);
-    let mut found = store.keys_by_digest(&digests).await.expect("read").value;
-    found.sort_by_key(|key| key.key_id);
+    let mut found = store.tokens_by_digest(&digests).await.expect("read").value;
+    found.sort_by_key(|key| key.token_id);
     let [first, second] = &found[..] else { panic!("{found:?}") };
-    assert_eq!((&*first.digest, first.key_id, &first.user), ("one", one.id, &ann));
+    assert_eq!((&*first.digest, first.token_id, &first.user), ("one", one.id, &ann));
     assert_eq!((first.role, first.expires_at), (role, expires_at));
-    assert_eq!((second.key_id, &second.user), (two.id, &bob));
+    assert_eq!((second.token_id, &second.user), (two.id, &bob));
     assert_eq!((second.role, second.expires_at), (None, None));
-    assert_eq!(store.keys_of_user(ann.id).await.expect("read"), [one]);
-    assert_eq!(store.keys_by_digest(&[]).await.expect("read").value, []);
+    assert_eq!(store.tokens_of_user(KEY, ann.id).await.expect("read").value, [one]);
+    assert_eq!(store.tokens_by_digest(&[]).await.expect("read").value, []);
 }
 
 pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once(
@@ -71,9 +81,9 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
     // Rivals for one free place, many times: without a lock they count the same 49 keys now and then.
     for round in 0..20 {
         let oldest = ids(store, &ann).await[0];
-        store.delete_keys(None, ann.id, Some(oldest)).await.expect("deleted");
+        store.delete_tokens(KEY, None, ann.id, TokenSelection::One(oldest)).await.expect("deleted");
         let new = |number| new_key(&ann, &format!("{round} {number}"));
-        let rival = |number| store.insert_key(new(number), Writer::Operator);
+        let rival = |number| store.insert_token(new(number), Writer::Operator);
         let inserted: [_; 4] = join!(rival(0), rival(1), rival(2), rival(3)).into();
         for error in inserted.iter().filter_map(|outcome| outcome.as_ref().err()) {
             assert!(matches!(error, WriteError::ApiKeyLimit), "{error:?}");
@@ -91,12 +101,12 @@ pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn
     store.set_disabled(None, ann.id, true).await.expect("disabled");
     let stranger = User { id: 999, ..ann.clone() };
     for user in [&ann, &stranger] {
-        assert_not_found(store.insert_key(new_key(user, "two"), Writer::Operator).await);
+        assert_not_found(store.insert_token(new_key(user, "two"), Writer::Operator).await);
     }
-    let found = store.keys_by_digest(&["one".to_owned()]).await.expect("read").value;
+    let found = store.tokens_by_digest(&["one".to_owned()]).await.expect("read").value;
     assert!(found.len() == 1 && found[0].user.disabled, "the use case refuses it");
     store.delete(None, ann.id).await.expect("deleted");
-    assert_eq!(store.keys_by_digest(&["one".to_owned()]).await.expect("read").value, []);
+    assert_eq!(store.tokens_by_digest(&["one".to_owned()]).await.expect("read").value, []);
     assert!(ids(store, &ann).await.is_empty());
     let bob = insert(store, "bob", Role::USER).await;
     assert!(add(store, &bob, "one").await.id > key.id, "ids are never reused");
@@ -109,20 +119,22 @@ pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen
     let ann = insert(store, "ann", Role::USER).await;
     let mut seen = ann.tokens_not_before;
     for (round, change) in ["logout", "password", "disabled"].into_iter().enumerate() {
-        let owner = Writer::Owner { seen };
-        let made = store.insert_key(new_key(&ann, change), owner).await.expect("unchanged");
+        let owner = || Writer::Owner { seen, session: None };
+        let made = store.insert_token(new_key(&ann, change), owner()).await.expect("unchanged");
         let changed = match change {
-            "logout" => store.revoke_tokens(ann.id, owner).await,
-            "password" => store.set_password(ann.id, "new".into(), owner).await,
+            "logout" => store.revoke_tokens(ann.id, owner()).await,
+            "password" => store.set_password(ann.id, "new".into(), owner()).await,
             _ => store.set_disabled(None, ann.id, true).await,
         };
-        assert_not_found(store.insert_key(new_key(&ann, "late"), owner).await);
+        assert_not_found(store.insert_token(new_key(&ann, "late"), owner()).await);
         assert_eq!(ids(store, &ann).await.len(), round + 1, "{change}");
         assert!(ids(store, &ann).await.contains(&made.id), "keys stay");
         seen = changed.expect("changed").tokens_not_before;
     }
     assert!(get(store, ann.id).await.expect("a user").disabled);
-    assert_not_found(store.insert_key(new_key(&ann, "late"), Writer::Owner { seen }).await);
+    assert_not_found(
+        store.insert_token(new_key(&ann, "late"), Writer::Owner { seen, session: None }).await,
+    );
 }
 
 pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn UserStore) {
@@ -130,7 +142,10 @@ pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn Us
     let ann = insert(store, "ann", Role::AUTHOR).await;
     let keys = [add(store, &ann, "one").await, add(store, &ann, "two").await];
     let own = add(store, &admin, "three").await;
-    let delete = async |actor, user, key| store.delete_keys(actor, user, key).await;
+    let delete = async |actor, user, key: Option<i64>| {
+        let selection = key.map_or(ALL, TokenSelection::One);
+        store.delete_tokens(KEY, actor, user, selection).await
+    };
     let refused = delete(Some(ann.id), admin.id, None).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     let refused = delete(Some(999), ann.id, None).await;
@@ -148,24 +163,4 @@ pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn Us
     assert_eq!(delete(None, ann.id, None).await.expect("allowed"), keys[1..]);
     assert_eq!(delete(None, ann.id, None).await.expect("allowed"), []);
     assert_eq!(ids(store, &admin).await, [own.id]);
-}
-
-pub(super) async fn roles_in_use_are_those_of_users_and_keys(store: &dyn UserStore) {
-    assert_eq!(store.roles_in_use().await.expect("read"), []);
-    let ann = insert(store, "ann", Role::AUTHOR).await;
-    insert(store, "bob", Role::USER).await;
-    insert(store, "carl", Role::USER).await;
-    for (digest, role) in
-        [("one", None), ("two", Some(Role::AUTHOR)), ("three", Some(Role::ADMIN)), ("four", None)]
-    {
-        let new = NewApiKey { role, ..new_key(&ann, digest) };
-        store.insert_key(new, Writer::Operator).await.expect("inserted");
-    }
-    let used = store.roles_in_use().await.expect("read");
-    let sum = |role: &str| {
-        let of_role = used.iter().filter(|it| it.0 == role);
-        of_role.fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2))
-    };
-    assert_eq!([sum("user"), sum("author"), sum("admin")], [(2, 0), (1, 1), (0, 1)]);
-    assert!(used.is_sorted_by_key(|it| &it.0), "{used:?}");
 }

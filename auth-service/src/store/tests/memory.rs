@@ -1,10 +1,10 @@
 //! Users in memory, for tests of the use cases.
 
-mod api_keys;
+mod opaque_tokens;
 
 use super::super::{NewUser, StoreError, UserFilter, UserStore, WriteError, Writer, require_admin};
 use crate::{
-    api_key::ApiKey,
+    opaque_token::{OpaqueToken, TokenKind},
     user::{Credentials, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User},
 };
 use async_trait::async_trait;
@@ -25,10 +25,11 @@ struct Users {
     by_id: BTreeMap<i64, Credentials>,
     last_id: i64,
     /// With their digests.
-    keys: BTreeMap<i64, (String, ApiKey)>,
-    last_key_id: i64,
+    tokens: BTreeMap<i64, (String, OpaqueToken)>,
+    last_token_id: i64,
     is_down: bool,
-    revokes_before_key: bool,
+    is_read_only: bool,
+    revokes_before_token: bool,
     /// The clock of the database, in Unix seconds.
     now: u64,
 }
@@ -39,9 +40,14 @@ impl MemoryStore {
         self.0.lock().expect("not poisoned").is_down = is_down;
     }
 
-    /// The tokens of the user of the next key are revoked just before it is inserted.
-    pub(crate) fn revoke_before_next_key(&self) {
-        self.0.lock().expect("not poisoned").revokes_before_key = true;
+    /// From now on uses of tokens are not noted, and idle sessions cannot be deleted, or again.
+    pub(crate) fn set_read_only(&self, is_read_only: bool) {
+        self.0.lock().expect("not poisoned").is_read_only = is_read_only;
+    }
+
+    /// The tokens of the user of the next opaque token are revoked just before it is inserted.
+    pub(crate) fn revoke_before_next_token(&self) {
+        self.0.lock().expect("not poisoned").revokes_before_token = true;
     }
 
     /// Sets the clock.
@@ -63,7 +69,7 @@ impl MemoryStore {
 
 impl User {
     /// As `GROW`, `REVOKE` and `LOWER` of the SQL store.
-    fn revoke(&mut self, now: u64, by: Option<Writer>) {
+    fn revoke(&mut self, now: u64, by: Option<&Writer>) {
         let (soon, stored) = (now + REVOCATION_LEAD_SECONDS, self.tokens_not_before);
         let is_too_late = stored > now + MAX_LEAD_SECONDS + MAX_STEP_SECONDS;
         self.tokens_not_before = match by {
@@ -92,10 +98,24 @@ impl Users {
     }
 
     /// Likewise, if the condition of the writer holds.
-    fn find_for(&mut self, writer: Writer, id: i64) -> Result<&mut Credentials, WriteError> {
+    fn find_for(&mut self, writer: &Writer, id: i64) -> Result<&mut Credentials, WriteError> {
+        if writer.session().is_some_and(|session| !self.tokens.contains_key(&session)) {
+            return Err(WriteError::UserNotFound);
+        }
         let row = self.find(writer.admin(), id, true)?;
         let is_unchanged = writer.seen().is_none_or(|seen| seen == row.user.tokens_not_before);
         if is_unchanged { Ok(row) } else { Err(WriteError::UserNotFound) }
+    }
+
+    /// As the SQL store does.
+    fn end_sessions(&mut self, user_id: i64, except: Option<i64>) {
+        self.tokens.retain(|id, (_, token)| {
+            token.user_id != user_id || token.kind() != TokenKind::Session || Some(*id) == except
+        });
+        let not_before = self.by_id[&user_id].user.tokens_not_before;
+        if let Some((_, kept)) = except.and_then(|id| self.tokens.get_mut(&id)) {
+            kept.not_before = Some(not_before);
+        }
     }
 }
 
@@ -155,18 +175,6 @@ impl UserStore for MemoryStore {
         Ok(Timed { at: users.now, value: found.cloned().collect() })
     }
 
-    async fn roles_in_use(&self) -> Result<Vec<(String, i64, i64)>, StoreError> {
-        let users = self.users()?;
-        let of_users = users.by_id.values().map(|row| (row.user.role, 1, 0));
-        let of_keys = users.keys.values().filter_map(|(_, key)| Some((key.role?, 0, 1)));
-        let mut used: Vec<_> = of_users
-            .chain(of_keys)
-            .map(|(role, users, keys)| (role.to_string(), users, keys))
-            .collect();
-        used.sort_unstable();
-        Ok(used)
-    }
-
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
         let users = self.users()?;
         let hashes = users.by_id.values().map(|row| row.password_hash.expose_secret());
@@ -195,23 +203,29 @@ impl UserStore for MemoryStore {
         let row = users.find(actor, id, !disabled)?;
         row.user.disabled = disabled;
         if disabled {
-            row.user.revoke(now, Some(Writer::Admin(0)));
+            row.user.revoke(now, Some(&Writer::Admin(0)));
         }
-        Ok(row.user.clone())
+        let user = row.user.clone();
+        if disabled {
+            users.end_sessions(id, None);
+        }
+        Ok(user)
     }
 
     async fn revoke_tokens(&self, id: i64, writer: Writer) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let now = users.now;
-        let row = users.find_for(writer, id)?;
-        row.user.revoke(now, Some(writer));
-        Ok(row.user.clone())
+        let row = users.find_for(&writer, id)?;
+        row.user.revoke(now, Some(&writer));
+        let user = row.user.clone();
+        users.end_sessions(id, None);
+        Ok(user)
     }
 
     async fn delete(&self, actor: Option<i64>, id: i64) -> Result<User, WriteError> {
         let mut users = self.users()?;
         users.find(actor, id, false)?;
-        users.keys.retain(|_, (_, key)| key.user_id != id);
+        users.tokens.retain(|_, (_, token)| token.user_id != id);
         users.by_id.remove(&id).map(|row| row.user).ok_or(WriteError::UserNotFound)
     }
 
@@ -223,10 +237,12 @@ impl UserStore for MemoryStore {
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let now = users.now;
-        let row = users.find_for(writer, id).map_err(|_| WriteError::UserNotFound)?;
+        let row = users.find_for(&writer, id).map_err(|_| WriteError::UserNotFound)?;
         row.password_hash = hash;
         row.user.revoke(now, None);
-        Ok(row.user.clone())
+        let user = row.user.clone();
+        users.end_sessions(id, writer.session());
+        Ok(user)
     }
 
     async fn replace_password(

@@ -15,7 +15,7 @@ pub(super) async fn set_password_requires_what_its_writer_saw(store: &dyn UserSt
         // Not an admin, no such actor, changed since.
         (ann.id, Writer::Admin(ann.id)),
         (ann.id, Writer::Admin(999)),
-        (ann.id, Writer::Owner { seen: 1 }),
+        (ann.id, Writer::Owner { seen: 1, session: None }),
         (999, Writer::Admin(admin.id)),
         (999, Writer::Operator),
     ] {
@@ -24,9 +24,9 @@ pub(super) async fn set_password_requires_what_its_writer_saw(store: &dyn UserSt
     assert_eq!(hash(store, "ann").await, "hash");
     let mut last = 0;
     for by_owner in [true, false, false] {
-        let owner = Writer::Owner { seen: last };
+        let owner = Writer::Owner { seen: last, session: None };
         let writer = if by_owner { owner } else { Writer::Admin(admin.id) };
-        let changed = set(ann.id, writer).await.expect("allowed");
+        let changed = set(ann.id, writer.clone()).await.expect("allowed");
         let tokens_not_before = changed.tokens_not_before;
         assert!(tokens_not_before > last);
         last = tokens_not_before;

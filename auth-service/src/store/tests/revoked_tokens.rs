@@ -27,17 +27,20 @@ pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_
     let refused = store.revoke_tokens(admin.id, Writer::Admin(ann.id)).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     let revoke = async |by| store.revoke_tokens(ann.id, by).await.expect("allowed");
-    for by in [Writer::Operator, Writer::Owner { seen: 0 }, Writer::Admin(admin.id)] {
+    for by in [Writer::Operator, Writer::Owner { seen: 0, session: None }, Writer::Admin(admin.id)]
+    {
         assert_not_found(store.revoke_tokens(999, by).await);
     }
     let began = now(store).await;
-    let first = revoke(Writer::Owner { seen: 0 }).await;
+    let first = revoke(Writer::Owner { seen: 0, session: None }).await;
     assert_revoked_since(store, began, &first).await;
     let mut last = first.tokens_not_before;
     assert_eq!(get(store, ann.id).await, Some(first));
-    assert_not_found(store.revoke_tokens(ann.id, Writer::Owner { seen: 0 }).await);
-    for by in [Writer::Owner { seen: last }, Writer::Operator, Writer::Admin(admin.id)] {
-        let revoked = revoke(by).await;
+    assert_not_found(store.revoke_tokens(ann.id, Writer::Owner { seen: 0, session: None }).await);
+    for by in
+        [Writer::Owner { seen: last, session: None }, Writer::Operator, Writer::Admin(admin.id)]
+    {
+        let revoked = revoke(by.clone()).await;
         let tokens_not_before = revoked.tokens_not_before;
         assert!(tokens_not_before > last, "{by:?}");
         assert_eq!(revoked, User { tokens_not_before, ..ann.clone() });
@@ -70,7 +73,7 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
         let revoked = store.revoke_tokens(ann.id, Writer::Admin(admin.id)).await.expect("allowed");
         assert_eq!(revoked, ahead, "nothing to revoke");
         let seen = ahead.tokens_not_before;
-        let logged_out = store.revoke_tokens(ann.id, Writer::Owner { seen }).await;
+        let logged_out = store.revoke_tokens(ann.id, Writer::Owner { seen, session: None }).await;
         ahead.tokens_not_before += 1;
         assert_eq!(logged_out.expect("allowed"), ahead, "somebody has one after all");
         let disabled = store.set_disabled(None, ann.id, true).await.expect("disabled");
@@ -93,7 +96,7 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
 
 pub(super) async fn of_many_logouts_by_one_token_the_first_ends_it(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
-    let revoke = || store.revoke_tokens(ann.id, Writer::Owner { seen: 0 });
+    let revoke = || store.revoke_tokens(ann.id, Writer::Owner { seen: 0, session: None });
     let ended: [_; 4] = join!(revoke(), revoke(), revoke(), revoke()).into();
     assert_eq!(ended.iter().flatten().count(), 1, "{ended:?}");
     assert_eq!(get(store, ann.id).await, ended.into_iter().flatten().next());
@@ -106,7 +109,7 @@ pub(super) async fn every_read_has_the_time_also_of_nothing(store: &dyn UserStor
         store.users_by_id(&[ann.id]).await.expect("read").at,
         store.users_by_id(&[999]).await.expect("read").at,
         store.credentials_by_username(&["ann".into()]).await.expect("read").at,
-        store.keys_by_digest(&["none".into()]).await.expect("read").at,
+        store.tokens_by_digest(&["none".into()]).await.expect("read").at,
     ];
     let ended = now(store).await;
     assert!(times.iter().all(|at| (began..=ended).contains(at)), "{began} {times:?} {ended}");

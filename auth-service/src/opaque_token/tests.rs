@@ -1,17 +1,21 @@
-use super::{KeyBearer, digest, generate, is_api_key};
+use super::{TokenBearer, TokenKind, digest};
 use crate::user::User;
 use rolegate_proto::Role;
 use secrecy::ExposeSecret as _;
 
 #[test]
-fn generated_keys_differ_and_have_their_documented_form() {
-    let (one, other) = (generate().expect("randomness"), generate().expect("randomness"));
-    assert_ne!(one.key.expose_secret(), other.key.expose_secret());
-    let key = one.key.expose_secret();
-    assert!(key.len() == 47 && is_api_key(key), "{key}");
-    assert_eq!(one.prefix, key[..8]);
-    assert_eq!(one.digest.len(), 64);
-    assert_eq!(digest(key), Some(one.digest));
+fn generated_tokens_differ_and_have_their_documented_form() {
+    for (kind, start) in [(TokenKind::ApiKey, "rgk_"), (TokenKind::Session, "rgs_")] {
+        let generate = || kind.generate().expect("randomness");
+        let (one, other) = (generate(), generate());
+        assert_ne!(one.token.expose_secret(), other.token.expose_secret());
+        let token = one.token.expose_secret();
+        assert!(token.len() == 47 && token.starts_with(start), "{token}");
+        assert_eq!(TokenKind::of(token), Some(kind));
+        assert_eq!(one.prefix, token[..8]);
+        assert_eq!(one.digest.len(), 64);
+        assert_eq!(digest(token), Some(one.digest));
+    }
 }
 
 #[test]
@@ -22,9 +26,10 @@ fn digest_is_the_sha_256_of_the_key_as_sha256sum_prints_it() {
 }
 
 #[test]
-fn malformed_keys_have_no_digest() {
+fn malformed_tokens_have_no_digest() {
     let key = format!("rgk_{}", "A".repeat(43));
     assert!(digest(&key).is_some());
+    assert_ne!(digest(&key), digest(&key.replace("rgk_", "rgs_")), "a session is no key");
     for text in [
         "",
         "rgk_",
@@ -32,6 +37,8 @@ fn malformed_keys_have_no_digest() {
         &format!("{key}A"),
         &format!("{key}="),
         &key.replace("rgk_", "RGK_"),
+        &key.replace("rgk_", "rgx_"),
+        &key.replace("rgk_", "rgs_rgk_"),
         &key.replace("AA", "A+"),
         // Its last character has bits that no 32 bytes have.
         &format!("rgk_{}B", "A".repeat(42)),
@@ -54,7 +61,15 @@ fn the_lower_of_both_roles_counts() {
             tokens_marked_until: 0,
             disabled: false,
         };
-        let key = KeyBearer { digest: String::new(), key_id: 1, role, expires_at: None, user };
+        let key = TokenBearer {
+            digest: String::new(),
+            token_id: 1,
+            role,
+            expires_at: None,
+            last_used_at: 0,
+            not_before: None,
+            user,
+        };
         key.into_bounded_user().role
     };
     for stored in Role::BUILT_IN {

@@ -1,4 +1,4 @@
-//! Writes `last_used_at` of API keys: all that were used, together, once a minute.
+//! Writes `last_used_at` of opaque tokens: all that were used, together, once a minute.
 
 use rolegate_sql_store::{Database, StoreError};
 use rolegate_telemetry::logs::error_chain;
@@ -11,14 +11,14 @@ use std::{
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 const INTERVAL: Duration = Duration::from_mins(1);
-/// Keys of a statement.
+/// Tokens of a statement.
 const MAX_BATCH: usize = 1000;
 
-/// The keys that were used since the last write, with the last time of each, in Unix seconds.
+/// The tokens that were used since the last write, with the last time of each, in Unix seconds.
 #[derive(Debug, Default)]
-pub(super) struct KeyUsage(Mutex<BTreeMap<i64, u64>>);
+pub(super) struct TokenUsage(Mutex<BTreeMap<i64, u64>>);
 
-impl KeyUsage {
+impl TokenUsage {
     /// Writes to this database until the value is dropped.
     pub(super) fn start(database: &Database) -> Arc<Self> {
         let usage = Arc::new(Self::default());
@@ -35,10 +35,14 @@ impl KeyUsage {
         usage
     }
 
-    pub(super) fn note(&self, key_id: i64, at: u64) {
+    pub(super) fn note(&self, token_id: i64, at: u64) {
         let mut used = self.used();
-        let last = used.entry(key_id).or_insert(at);
+        let last = used.entry(token_id).or_insert(at);
         *last = at.max(*last);
+    }
+
+    pub(super) fn noted(&self, token_id: i64) -> Option<u64> {
+        self.used().get(&token_id).copied()
     }
 
     /// Writes what was noted. What cannot be written stays for the next time.
@@ -48,7 +52,7 @@ impl KeyUsage {
         for batch in used.chunks(MAX_BATCH) {
             if let Err(error) = write_batch(database, batch).await {
                 let error = error_chain(&error);
-                tracing::warn!(error, keys = batch.len(), "cannot write when API keys were used");
+                tracing::warn!(error, tokens = batch.len(), "cannot write when tokens were used");
                 for &(id, at) in batch {
                     self.note(id, at);
                 }
@@ -64,17 +68,17 @@ impl KeyUsage {
 async fn write_batch(database: &Database, used: &[(i64, u64)]) -> Result<(), StoreError> {
     let used: Vec<_> = used
         .iter()
-        .map(|&(key_id, at)| KeyUse { key_id, used_at: super::seconds_to_store(at) })
+        .map(|&(token_id, at)| TokenUse { token_id, used_at: super::seconds_to_store(at) })
         .collect();
     let update = database.statement("UPDATE api_key SET last_used_at = r.used_at");
-    let update = update.push_rows(&[("key_id", "bigint"), ("used_at", "bigint")], &used).push(
-        " AND id = r.key_id AND (last_used_at IS NULL OR last_used_at < r.used_at) RETURNING id",
+    let update = update.push_rows(&[("token_id", "bigint"), ("used_at", "bigint")], &used).push(
+        " AND id = r.token_id AND (last_used_at IS NULL OR last_used_at < r.used_at) RETURNING id",
     );
     database.write::<(i64,)>(update).await.map(drop)
 }
 
 #[derive(Serialize)]
-struct KeyUse {
-    key_id: i64,
+struct TokenUse {
+    token_id: i64,
     used_at: i64,
 }

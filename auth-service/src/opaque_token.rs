@@ -1,0 +1,199 @@
+//! Opaque tokens: the API keys of programs and the sessions of people, who act as a user.
+//!
+//! A token is `rgk_` or `rgs_` and 32 random bytes in base64url. It is found by its SHA-256, which is all
+//! that is stored of it: 256 random bits cannot be guessed, so they need no slow hash, and a lookup by
+//! digest compares no secret.
+
+use crate::user::User;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use rolegate_proto::{
+    Reason, Role,
+    limits::{API_KEY_PREFIX, SESSION_PREFIX},
+};
+use secrecy::{ExposeSecret as _, SecretString};
+use sha2::{Digest as _, Sha256};
+use std::io;
+
+/// Before base64url.
+const RANDOM_BYTES: usize = 32;
+/// Characters of a token that are stored, for people to recognise it.
+const SHOWN_CHARS: usize = 8;
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    /// Of a program: its user acts with the lower of the stored role and the key's, and not for everything.
+    ApiKey,
+    /// Of a person, made by a password: stands for an access token.
+    Session,
+}
+
+/// A stored token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpaqueToken {
+    /// Assigned by the database, at least 1, never reused, also not by the other kind.
+    pub id: i64,
+    /// The user who acts by it.
+    pub user_id: i64,
+    /// As its user named it; empty for a session without a name.
+    pub name: String,
+    /// The first 8 characters of the token.
+    pub prefix: String,
+    /// The highest role that it grants; `None` for the user's.
+    pub role: Option<Role>,
+    /// In Unix seconds, as the times below.
+    pub created_at: u64,
+    /// When it ends; `None` for never.
+    pub expires_at: Option<u64>,
+    /// When it was last presented while it was good, up to a minute late.
+    pub last_used_at: Option<u64>,
+    /// Of a session: it is good while this is at least [`User::tokens_not_before`].
+    pub not_before: Option<u64>,
+    /// Of a session: where it was made.
+    pub client: TokenClient,
+    /// Of a key: the username of the admin who created it for the user.
+    pub created_by: Option<String>,
+}
+
+/// The client that made a session, which may say anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenClient {
+    /// Its address, if known.
+    pub address: Option<String>,
+    /// Its `User-Agent`.
+    pub user_agent: Option<String>,
+}
+
+/// What a decision needs of a stored token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenBearer {
+    /// The digest of the token.
+    pub digest: String,
+    /// The id of the token.
+    pub token_id: i64,
+    /// The highest role that it grants; `None` for the user's.
+    pub role: Option<Role>,
+    /// When it ends, in Unix seconds as the times below; `None` for never.
+    pub expires_at: Option<u64>,
+    /// When it was last used, or created.
+    pub last_used_at: u64,
+    /// As [`OpaqueToken::not_before`]; `None` for an API key.
+    pub not_before: Option<u64>,
+    /// The user who acts by it, as stored.
+    pub user: User,
+}
+
+/// A token that was generated and is not stored yet.
+#[derive(Debug)]
+pub struct GeneratedToken {
+    /// The token itself.
+    pub token: SecretString,
+    /// The first 8 characters.
+    pub prefix: String,
+    /// What is stored of it.
+    pub digest: String,
+}
+
+impl TokenKind {
+    /// The kind of a credential by its first characters, good or not; `None` for an access token.
+    #[must_use]
+    pub fn of(credential: &str) -> Option<Self> {
+        [Self::ApiKey, Self::Session].into_iter().find(|kind| credential.starts_with(kind.prefix()))
+    }
+
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::ApiKey => API_KEY_PREFIX,
+            Self::Session => SESSION_PREFIX,
+        }
+    }
+
+    /// What people call it, at the start of a sentence.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::ApiKey => "API key",
+            Self::Session => "Session",
+        }
+    }
+
+    /// The reasons for one that breaks a rule, and for one that does not exist.
+    pub(crate) const fn reasons(self) -> (Reason, Reason) {
+        match self {
+            Self::ApiKey => (Reason::ApiKeyInvalid, Reason::ApiKeyNotFound),
+            Self::Session => (Reason::SessionInvalid, Reason::SessionNotFound),
+        }
+    }
+
+    /// Generates a token; fails only without system randomness.
+    pub fn generate(self) -> io::Result<GeneratedToken> {
+        let mut random = [0_u8; RANDOM_BYTES];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let encoded = URL_SAFE_NO_PAD.encode(random);
+        let token = SecretString::from(format!("{}{encoded}", self.prefix()));
+        let text = token.expose_secret();
+        let prefix = text.chars().take(SHOWN_CHARS).collect();
+        let malformed = || io::Error::other("a generated token is malformed");
+        let digest = digest(text).ok_or_else(malformed)?;
+        Ok(GeneratedToken { token, prefix, digest })
+    }
+}
+
+/// The digest by which a token is found, in hex; `None` if it is malformed.
+#[must_use]
+pub fn digest(token: &str) -> Option<String> {
+    let encoded = token.strip_prefix(TokenKind::of(token)?.prefix())?;
+    let mut random = [0_u8; RANDOM_BYTES + 1];
+    let decoded = URL_SAFE_NO_PAD.decode_slice(encoded, &mut random);
+    (decoded.ok()? == RANDOM_BYTES).then(|| hex(&Sha256::digest(token)))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+impl OpaqueToken {
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> TokenKind {
+        if self.not_before.is_some() { TokenKind::Session } else { TokenKind::ApiKey }
+    }
+
+    /// When a session ends unless it is used, of which `idle` is the limit in seconds.
+    #[must_use]
+    pub fn idle_expires_at(&self, idle: u64) -> u64 {
+        let end = self.last_used_at.unwrap_or(self.created_at).saturating_add(idle);
+        self.expires_at.map_or(end, |expires_at| end.min(expires_at))
+    }
+}
+
+impl TokenBearer {
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> TokenKind {
+        if self.not_before.is_some() { TokenKind::Session } else { TokenKind::ApiKey }
+    }
+
+    /// Whether it is good at this time, in Unix seconds, apart from the idle limit of sessions.
+    #[must_use]
+    pub fn is_good(&self, at: u64) -> bool {
+        !self.user.disabled
+            && self.expires_at.is_none_or(|end| at < end)
+            && self.not_before.is_none_or(|own| own >= self.user.tokens_not_before)
+    }
+
+    /// Whether it is a session that was last used before this time.
+    pub(crate) fn is_idle_since(&self, time: u64) -> bool {
+        self.not_before.is_some() && self.last_used_at <= time
+    }
+
+    /// The user with the lower of the stored role and the key's.
+    #[must_use]
+    pub fn into_bounded_user(self) -> User {
+        let role = self.role.map_or(self.user.role, |bound| bound.lower(self.user.role));
+        User { role, ..self.user }
+    }
+}
+
+#[cfg(test)]
+mod tests;

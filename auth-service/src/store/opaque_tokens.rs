@@ -1,0 +1,96 @@
+//! The part of the store about opaque tokens: API keys and sessions.
+
+use super::{StoreError, WriteError, Writer};
+use crate::opaque_token::{OpaqueToken, TokenBearer, TokenClient, TokenKind};
+use async_trait::async_trait;
+use rolegate_proto::Role;
+use rolegate_sql_store::{Store, Timed};
+
+/// A token to insert; the database assigns the id.
+#[derive(Clone, Debug)]
+pub struct NewToken {
+    /// What it is.
+    pub kind: TokenKind,
+    /// The user who acts by it.
+    pub user_id: i64,
+    /// Validated.
+    pub name: String,
+    /// The first characters of the token.
+    pub prefix: String,
+    /// The digest of the token.
+    pub digest: String,
+    /// The highest role that it grants; `None` for the user's.
+    pub role: Option<Role>,
+    /// In Unix seconds.
+    pub created_at: u64,
+    /// In Unix seconds; `None` for never.
+    pub expires_at: Option<u64>,
+    /// Of a session: see [`OpaqueToken::not_before`].
+    pub not_before: Option<u64>,
+    /// Of a session.
+    pub client: TokenClient,
+    /// Of a key.
+    pub created_by: Option<String>,
+}
+
+/// Tokens of one kind and user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenSelection {
+    /// The one with this id.
+    One(i64),
+    /// All but the one with this id.
+    AllBut(Option<i64>),
+}
+
+/// A database of tokens, each of one user.
+#[async_trait]
+pub trait TokenStore: Store {
+    /// Inserts a token if the condition of `writer` holds: otherwise one could be made with a stolen token
+    /// after the logout that was to end it, or with an old password. A user has at most
+    /// [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys, and
+    /// [`MAX_SESSIONS`](rolegate_proto::limits::MAX_SESSIONS) sessions: a new one ends the one that has
+    /// been idle longest.
+    async fn insert_token(
+        &self,
+        token: NewToken,
+        writer: Writer,
+    ) -> Result<OpaqueToken, WriteError>;
+
+    /// The tokens with these digests, each with its user, read at once; in any order, without unknown
+    /// digests.
+    async fn tokens_by_digest(
+        &self,
+        digests: &[String],
+    ) -> Result<Timed<Vec<TokenBearer>>, StoreError>;
+
+    /// The tokens of a user by ascending id.
+    async fn tokens_of_user(
+        &self,
+        kind: TokenKind,
+        user_id: i64,
+    ) -> Result<Timed<Vec<OpaqueToken>>, StoreError>;
+
+    /// Deletes and returns tokens of the user by ascending id, if `actor` is an admin, or without an
+    /// actor: for the user themselves.
+    async fn delete_tokens(
+        &self,
+        kind: TokenKind,
+        actor: Option<i64>,
+        user_id: i64,
+        selection: TokenSelection,
+    ) -> Result<Vec<OpaqueToken>, WriteError>;
+
+    /// Deletes those of these sessions that were last used at this time or before, and returns their ids.
+    async fn delete_idle_sessions(
+        &self,
+        ids: &[i64],
+        last_used_at: u64,
+    ) -> Result<Vec<i64>, StoreError>;
+
+    /// Notes that a token was used, at this time in Unix seconds. Does not wait: `last_used_at` of all
+    /// tokens is written together once a minute, and by `close`. It never decreases.
+    fn note_token_use(&self, token_id: i64, at: u64);
+
+    /// The last use that is noted here and not written yet, in Unix seconds.
+    fn noted_token_use(&self, token_id: i64) -> Option<u64>;
+}

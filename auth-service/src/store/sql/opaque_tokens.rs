@@ -1,0 +1,258 @@
+//! Opaque tokens in an SQL database.
+//!
+//! The table is named after API keys, which came first. A session has `session_user_id` in place of
+//! `user_id`, so that replicas of the version before do not take it for a key.
+
+use super::{SqlStore, seconds_to_store, stored_seconds};
+use crate::{
+    opaque_token::{OpaqueToken, TokenBearer, TokenClient, TokenKind},
+    store::{
+        NewToken, StoreError, TokenSelection, TokenStore, WriteError, Writer, tables::COLUMNS,
+    },
+    user::{Credentials, User},
+};
+use async_trait::async_trait;
+use rolegate_proto::{
+    Role,
+    limits::{MAX_API_KEYS, MAX_SESSIONS},
+};
+use rolegate_sql_store::{Statement, Timed};
+use sqlx::{Error, FromRow, Row};
+
+/// The columns of a token, in the order of their rows.
+const TOKEN_COLUMNS: &str =
+    "id, coalesce(user_id, session_user_id), name, prefix, role, created_at,
+    expires_at, last_used_at, not_before, client_address, user_agent, created_by";
+
+/// Ends the sessions for which there is no room, after an insert: those that have ended by themselves, and
+/// those that have been idle longest.
+const MAKE_ROOM: &str = "DELETE FROM api_key WHERE session_user_id = $1 AND (
+    expires_at <= $2 OR id IN (SELECT id FROM api_key WHERE session_user_id = $1
+        ORDER BY coalesce(last_used_at, created_at) DESC, id DESC LIMIT $3 OFFSET $4))";
+
+/// The condition for tokens of this kind, whose user is `$1`.
+fn of_user(kind: TokenKind) -> &'static str {
+    match kind {
+        TokenKind::ApiKey => "user_id = $1",
+        TokenKind::Session => "session_user_id = $1",
+    }
+}
+
+fn count_to_store(count: usize) -> i64 {
+    count.try_into().unwrap_or(i64::MAX)
+}
+
+impl SqlStore {
+    fn returning_tokens(write: Statement) -> Statement {
+        write.push(" RETURNING ").push(TOKEN_COLUMNS)
+    }
+
+    /// Ends the sessions of the user, except one, which follows the user's new `tokens_not_before`.
+    pub(super) fn end_sessions(&self, user_id: i64, except: Option<i64>) -> Vec<Statement> {
+        let end = "DELETE FROM api_key WHERE session_user_id = $1 AND ($2 IS NULL OR id <> $2)";
+        let keep = r#"UPDATE api_key
+            SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
+            WHERE session_user_id = $1 AND id = $2"#;
+        let statement = |sql| self.0.statement(sql).bind(user_id).bind(except);
+        [end].into_iter().chain(except.map(|_| keep)).map(statement).collect()
+    }
+}
+
+#[async_trait]
+impl TokenStore for SqlStore {
+    async fn insert_token(
+        &self,
+        token: NewToken,
+        writer: Writer,
+    ) -> Result<OpaqueToken, WriteError> {
+        let (id, actor) = (token.user_id, writer.admin());
+        let of = |kind| (token.kind == kind).then_some(id);
+        // Statements of their own after the lock: they count what the transaction before has committed.
+        let sql =
+            "INSERT INTO api_key (user_id, session_user_id, name, prefix, digest, role, created_at,
+                expires_at, not_before, client_address, user_agent, created_by)
+            SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
+            WHERE (SELECT count(*) FROM api_key WHERE user_id = $1) < $13";
+        let insert = self.0.statement(sql).bind(of(TokenKind::ApiKey)).bind(of(TokenKind::Session));
+        let insert = insert.bind(token.name).bind(token.prefix).bind(token.digest);
+        let insert = insert.bind(token.role.as_ref().map(Role::as_str));
+        let insert = insert.bind(seconds_to_store(token.created_at));
+        let insert = insert.bind(token.expires_at.map(seconds_to_store));
+        let insert = insert.bind(token.not_before.map(seconds_to_store));
+        let insert = insert.bind(token.client.address).bind(token.client.user_agent);
+        let insert = insert.bind(token.created_by).bind(count_to_store(MAX_API_KEYS));
+        let insert = Self::returning_tokens(insert);
+        let make_room = of(TokenKind::Session).map(|id| {
+            let make_room = self.0.statement(MAKE_ROOM).bind(id);
+            let make_room = make_room.bind(seconds_to_store(token.created_at));
+            make_room.bind(i64::from(i32::MAX)).bind(count_to_store(MAX_SESSIONS))
+        });
+        let lock =
+            self.0.statement("SELECT ").push(COLUMNS).push(r#", password FROM "user" WHERE "#);
+        // The second condition is about the session by which an owner acts.
+        let lock = lock
+            .push("id IN ($1, $2) AND ($3 IS NULL OR EXISTS (")
+            .push("SELECT 1 FROM api_key WHERE api_key.id = $3)) ORDER BY id");
+        let lock = lock.bind(id).bind(actor.unwrap_or(id)).bind(writer.session());
+        let check = move |locked: &[Credentials]| writer.may_add_token(locked, id);
+        let then = make_room.into_iter().collect();
+        self.0.write_if(lock, check, insert, then).await?.pop().ok_or(WriteError::ApiKeyLimit)
+    }
+
+    async fn tokens_by_digest(
+        &self,
+        digests: &[String],
+    ) -> Result<Timed<Vec<TokenBearer>>, StoreError> {
+        let tokens = ", digest, token_id, token_role, expires_at, used_at, not_before
+            FROM (SELECT coalesce(user_id, session_user_id) AS user_id, digest, id AS token_id,
+                role AS token_role, expires_at, coalesce(last_used_at, created_at) AS used_at, not_before
+                FROM api_key WHERE digest";
+        let select = self.0.statement("SELECT ").push(COLUMNS).push(tokens).push_any(digests);
+        let select = select.push(r#") AS t JOIN "user" ON id = user_id"#);
+        self.0.read_timed(select).await
+    }
+
+    async fn tokens_of_user(
+        &self,
+        kind: TokenKind,
+        user_id: i64,
+    ) -> Result<Timed<Vec<OpaqueToken>>, StoreError> {
+        let select = self.0.statement("SELECT ").push(TOKEN_COLUMNS).push(" FROM api_key WHERE ");
+        let Timed { at, value } =
+            self.0.read_timed(select.push(of_user(kind)).bind(user_id)).await?;
+        Ok(Timed { at, value: by_id(value) })
+    }
+
+    async fn delete_tokens(
+        &self,
+        kind: TokenKind,
+        actor: Option<i64>,
+        user_id: i64,
+        selection: TokenSelection,
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        let delete =
+            self.0.statement("DELETE FROM api_key WHERE ").push(of_user(kind)).bind(user_id);
+        let (condition, id) = match selection {
+            TokenSelection::One(id) => (" AND id = $2", Some(id)),
+            TokenSelection::AllBut(id) => (" AND ($2 IS NULL OR id <> $2)", id),
+        };
+        let delete = Self::returning_tokens(delete.push(condition).bind(id));
+        Ok(by_id(match actor {
+            Some(_) => self.write_as_admin(actor, user_id, true, delete, Vec::new()).await?,
+            None => self.0.write(delete).await?,
+        }))
+    }
+
+    async fn delete_idle_sessions(
+        &self,
+        ids: &[i64],
+        last_used_at: u64,
+    ) -> Result<Vec<i64>, StoreError> {
+        let delete = self
+            .0
+            .statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL")
+            .push(" AND coalesce(last_used_at, created_at) <= ")
+            .push_bind(seconds_to_store(last_used_at));
+        let delete = delete.push(" AND id").push_any(ids).push(" RETURNING id");
+        self.0.write::<(i64,)>(delete).await?;
+        // Another request may have deleted some of them, and another replica may have noted a use.
+        let left = self.0.statement("SELECT id FROM api_key WHERE id").push_any(ids);
+        let left: Vec<(i64,)> = self.0.read(left).await?;
+        Ok(ids.iter().copied().filter(|id| !left.contains(&(*id,))).collect())
+    }
+
+    fn note_token_use(&self, token_id: i64, at: u64) {
+        self.1.note(token_id, at);
+    }
+
+    fn noted_token_use(&self, token_id: i64) -> Option<u64> {
+        self.1.noted(token_id)
+    }
+}
+
+fn by_id(mut tokens: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
+    tokens.sort_unstable_by_key(|token| token.id);
+    tokens
+}
+
+/// A row of [`TOKEN_COLUMNS`].
+type TokenRow = (
+    i64,
+    i64,
+    String,
+    String,
+    Option<String>,
+    i64,
+    Option<i64>,
+    Option<i64>,
+    Option<i64>,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+);
+
+impl<'r, R: Row> FromRow<'r, R> for OpaqueToken
+where
+    TokenRow: FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let (id, user_id, name, prefix, role, created_at, expires_at, last_used_at, own, ..) =
+            TokenRow::from_row(row)?;
+        let (.., address, user_agent, created_by) = TokenRow::from_row(row)?;
+        let optional = |seconds: Option<i64>| seconds.map(stored_seconds).transpose();
+        Ok(Self {
+            id,
+            user_id,
+            name,
+            prefix,
+            role: bound(role)?,
+            created_at: stored_seconds(created_at)?,
+            expires_at: optional(expires_at)?,
+            last_used_at: optional(last_used_at)?,
+            not_before: optional(own)?,
+            client: TokenClient { address, user_agent },
+            created_by,
+        })
+    }
+}
+
+/// A user, and what a decision needs of the token.
+type BearerRow = (
+    i64,
+    String,
+    String,
+    i64,
+    bool,
+    i64,
+    String,
+    i64,
+    Option<String>,
+    Option<i64>,
+    i64,
+    Option<i64>,
+);
+
+impl<'r, R: Row> FromRow<'r, R> for TokenBearer
+where
+    User: FromRow<'r, R>,
+    BearerRow: FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let (.., digest, token_id, role, expires_at, last_used_at, own) = BearerRow::from_row(row)?;
+        Ok(Self {
+            digest,
+            token_id,
+            role: bound(role)?,
+            expires_at: expires_at.map(stored_seconds).transpose()?,
+            last_used_at: stored_seconds(last_used_at)?,
+            not_before: own.map(stored_seconds).transpose()?,
+            user: User::from_row(row)?,
+        })
+    }
+}
+
+/// An unreadable role is an error: without it the key would grant more.
+fn bound(role: Option<String>) -> sqlx::Result<Option<Role>> {
+    let role = role.map(|role| role.parse()).transpose();
+    role.map_err(|error| Error::Decode(Box::new(error)))
+}

@@ -1,0 +1,149 @@
+use super::MemoryStore;
+use crate::{
+    opaque_token::{OpaqueToken, TokenBearer, TokenKind},
+    store::{NewToken, StoreError, TokenSelection, TokenStore, WriteError, Writer},
+    user::Credentials,
+};
+use async_trait::async_trait;
+use rolegate_proto::limits::{MAX_API_KEYS, MAX_SESSIONS};
+use rolegate_sql_store::Timed;
+use std::{cmp::Reverse, mem};
+
+#[async_trait]
+impl TokenStore for MemoryStore {
+    async fn insert_token(&self, new: NewToken, writer: Writer) -> Result<OpaqueToken, WriteError> {
+        let mut users = self.users()?;
+        if mem::take(&mut users.revokes_before_token) {
+            let now = users.now;
+            users.find(None, new.user_id, true)?.user.revoke(now, None);
+        }
+        if writer.session().is_some_and(|session| !users.tokens.contains_key(&session)) {
+            return Err(WriteError::UserNotFound);
+        }
+        let rows: Vec<Credentials> = users.by_id.values().cloned().collect();
+        writer.may_add_token(&rows, new.user_id)?;
+        let keys = users
+            .tokens
+            .values()
+            .filter(|(_, it)| it.user_id == new.user_id && it.kind() == TokenKind::ApiKey);
+        if new.kind == TokenKind::ApiKey && keys.count() >= MAX_API_KEYS {
+            return Err(WriteError::ApiKeyLimit);
+        }
+        users.last_token_id += 1;
+        let id = users.last_token_id;
+        let token = OpaqueToken {
+            id,
+            user_id: new.user_id,
+            name: new.name,
+            prefix: new.prefix,
+            role: new.role,
+            created_at: new.created_at,
+            expires_at: new.expires_at,
+            last_used_at: None,
+            not_before: new.not_before,
+            client: new.client,
+            created_by: new.created_by,
+        };
+        users.tokens.insert(id, (new.digest, token.clone()));
+        if new.kind == TokenKind::Session {
+            let is_session =
+                |it: &OpaqueToken| it.user_id == token.user_id && it.kind() == TokenKind::Session;
+            users.tokens.retain(|_, (_, it)| {
+                !is_session(it) || it.expires_at.is_none_or(|end| end > token.created_at)
+            });
+            let sessions = users.tokens.values().map(|(_, it)| it).filter(|it| is_session(it));
+            let mut sessions: Vec<_> =
+                sessions.map(|it| (it.last_used_at.unwrap_or(it.created_at), it.id)).collect();
+            sessions.sort_by_key(|&used| Reverse(used));
+            for (_, id) in sessions.into_iter().skip(MAX_SESSIONS) {
+                users.tokens.remove(&id);
+            }
+        }
+        Ok(token)
+    }
+
+    async fn tokens_by_digest(
+        &self,
+        digests: &[String],
+    ) -> Result<Timed<Vec<TokenBearer>>, StoreError> {
+        let users = self.users()?;
+        let found = users.tokens.values().filter(|(digest, _)| digests.contains(digest));
+        let found = found
+            .map(|(digest, token)| TokenBearer {
+                digest: digest.clone(),
+                token_id: token.id,
+                role: token.role,
+                expires_at: token.expires_at,
+                last_used_at: token.last_used_at.unwrap_or(token.created_at),
+                not_before: token.not_before,
+                user: users.by_id[&token.user_id].user.clone(),
+            })
+            .collect();
+        Ok(Timed { at: users.now, value: found })
+    }
+
+    async fn tokens_of_user(
+        &self,
+        kind: TokenKind,
+        user_id: i64,
+    ) -> Result<Timed<Vec<OpaqueToken>>, StoreError> {
+        let users = self.users()?;
+        let tokens = users.tokens.values().map(|(_, token)| token);
+        let of_user = tokens.filter(|token| token.user_id == user_id && token.kind() == kind);
+        Ok(Timed { at: users.now, value: of_user.cloned().collect() })
+    }
+
+    async fn delete_tokens(
+        &self,
+        kind: TokenKind,
+        actor: Option<i64>,
+        user_id: i64,
+        selection: TokenSelection,
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        let mut users = self.users()?;
+        if actor.is_some() {
+            users.find(actor, user_id, true)?;
+        }
+        let is_meant = |token: &OpaqueToken| {
+            token.user_id == user_id
+                && token.kind() == kind
+                && match selection {
+                    TokenSelection::One(id) => token.id == id,
+                    TokenSelection::AllBut(id) => Some(token.id) != id,
+                }
+        };
+        let deleted = users.tokens.extract_if(.., |_, (_, token)| is_meant(token));
+        Ok(deleted.map(|(_, (_, token))| token).collect())
+    }
+
+    async fn delete_idle_sessions(
+        &self,
+        ids: &[i64],
+        last_used_at: u64,
+    ) -> Result<Vec<i64>, StoreError> {
+        let mut users = self.users()?;
+        if users.is_read_only {
+            return Err(StoreError::ReadOnly("full".into()));
+        }
+        let is_idle = |token: &OpaqueToken| {
+            ids.contains(&token.id)
+                && token.last_used_at.unwrap_or(token.created_at) <= last_used_at
+        };
+        users.tokens.retain(|_, (_, token)| !is_idle(token));
+        Ok(ids.iter().copied().filter(|id| !users.tokens.contains_key(id)).collect())
+    }
+
+    fn note_token_use(&self, token_id: i64, at: u64) {
+        let Ok(mut users) = self.users() else { return };
+        if users.is_read_only {
+            return;
+        }
+        if let Some((_, token)) = users.tokens.get_mut(&token_id) {
+            token.last_used_at = token.last_used_at.max(Some(at));
+        }
+    }
+
+    fn noted_token_use(&self, _: i64) -> Option<u64> {
+        None
+    }
+}
