@@ -44,7 +44,8 @@ fn routes(
 ) -> OpenApiRouter<GatewayState> {
     let authors = Guard::any_of(auth, &[Role::AUTHOR, Role::ADMIN]);
     let admins = Guard::any_of(auth, &[Role::ADMIN]);
-    let all_keys = of_any_user(routes!(api_keys::list_keys, api_keys::delete_keys));
+    let all_keys = routes!(api_keys::create_api_key, api_keys::list_keys, api_keys::delete_keys);
+    let all_keys = of_any_user(all_keys);
     let one_key = of_any_user(routes!(api_keys::get_key, api_keys::delete_key));
     let all_sessions = of_any_user(routes!(sessions::list_sessions, sessions::end_sessions));
     let one_session = of_any_user(routes!(sessions::end_session));
@@ -74,7 +75,6 @@ fn routes(
         .routes(admins.protect(routes!(passwords::set_password)))
         .routes(admins.protect(routes!(users::revoke_tokens)))
         .routes(admins.protect(routes!(users::list_roles)))
-        .routes(admins.protect(routes!(api_keys::create_user_key)))
         .routes(admins.protect(all_keys))
         .routes(admins.protect(one_key))
         .routes(admins.protect(all_sessions))

@@ -12,7 +12,7 @@ mod schemas;
 pub(crate) mod sessions;
 pub(crate) mod users;
 
-use crate::openapi::operations;
+use crate::openapi::{operations, responses::add_response};
 use axum::Json;
 use humantime::format_rfc3339_millis;
 use rolegate_auth_client::axum::ApiError;
@@ -49,6 +49,11 @@ pub(crate) fn of_any_user<S>(
         for text in texts.into_iter().flatten() {
             *text = text.replace("_own_", "_user_").replace("the current user", "a user");
         }
+    }
+    for post in paths.paths.values_mut().filter_map(|path| path.post.as_mut()) {
+        post.operation_id = post.operation_id.take().map(|id| id.replace("_api_", "_user_"));
+        let refused = "The user's stored role is not `admin`, or the caller presented an API key.";
+        add_response(post, 403, refused, &[]);
     }
     let moved = |(path, item): (String, _)| (path.replace("/profile", "/users/{user_id}"), item);
     paths.paths = mem::take(&mut paths.paths).into_iter().map(moved).collect();

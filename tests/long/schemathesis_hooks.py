@@ -2,7 +2,7 @@
 
 import schemathesis
 
-# Rules on bytes, characters and normal forms, taken names, current passwords and times.
+# Rules on bytes, characters and normal forms, taken names, current passwords, times and roles.
 BEYOND_SCHEMAS = {
     "Username already exists.",
     "Username must have 1 to 255 bytes.",
@@ -13,6 +13,12 @@ BEYOND_SCHEMAS = {
     "API key name must not begin or end with white space.",
     "API key name must not contain invisible or unassigned characters.",
     "API key expiry must be in the future.",
+    "Session name must not begin or end with white space.",
+    "Session name must not contain invisible or unassigned characters.",
+    "Invalid role.",
+    # Of a key of another user.
+    'Field "role" is required and must be a string.',
+    "An admin creates their own API keys.",
     # Before 1970.
     'Field "expires_at" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z.',
     "Password must have at most 72 bytes.",

@@ -10,7 +10,7 @@ use crate::{
     state::GatewayState,
 };
 use axum::{Extension, Json, extract::State};
-use rolegate_auth_client::{ActingClient, Bearer, CallContext, CredentialKind, axum::CurrentUser};
+use rolegate_auth_client::{ActingClient, Bearer, CallContext, axum::CurrentUser};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -150,7 +150,7 @@ pub(crate) struct Me {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Credential {
     #[schema(pattern = "^(access_token|session|api_key)$", example = "session")]
-    kind: &'static str,
+    kind: String,
     /// When it ends at the latest: RFC 3339 in UTC; null for never.
     #[schema(format = DateTime, required, example = "2026-12-21T06:00:00.000Z")]
     expires_at: Option<String>,
@@ -165,11 +165,7 @@ pub(crate) struct Credential {
 )]
 pub(crate) async fn me(client: ActingClient) -> Answer<Me> {
     let Bearer { user, kind, expires_at } = client.current_user().await?;
-    let kind = match kind {
-        CredentialKind::Session => "session",
-        CredentialKind::ApiKey => "api_key",
-        CredentialKind::AccessToken | CredentialKind::Unspecified => "access_token",
-    };
+    let kind = kind.as_str_name().trim_start_matches("CREDENTIAL_KIND_").to_ascii_lowercase();
     let credential = Credential { kind, expires_at: expires_at.map(rfc3339) };
     let (id, username, role) = (user.id, user.username, user.role.to_string());
     Ok(Json(Me { id, username, role, credential }))

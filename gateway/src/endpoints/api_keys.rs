@@ -1,13 +1,12 @@
 //! API keys: of the current user at `/profile/keys`, and of any user, for admins, at
 //! `/users/{user_id}/keys`.
 
-use super::{Answer, Message, message, rfc3339, schemas::RoleName};
+use super::{
+    Answer, Message, message, rfc3339,
+    schemas::{self, RoleName},
+};
 use crate::{
-    extract::{
-        credentials::PersonalToken,
-        json_body::{ItemBody, JsonBody},
-        parameters::PathIds,
-    },
+    extract::{credentials::PersonalToken, json_body::ItemBody, parameters::PathIds},
     openapi::responses::{AccessTokenNeeded, ErrorBody},
 };
 use axum::{Json, response::IntoResponse};
@@ -86,26 +85,21 @@ pub(crate) struct ApiKeysResponse {
 /// A new API key.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct ApiKeyCreationRequest {
-    /// What the key is for, on one line. Need not be unique.
-    #[schema(
-        min_length = 1,
-        max_length = 100,
-        pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$",
-        example = "nightly export"
-    )]
+    #[schema(schema_with = schemas::label)]
     name: String,
     /// When it ends: RFC 3339, in the future. Never if it is missing.
     #[schema(format = DateTime, value_type = String, required = false,
         example = "2030-01-31T00:00:00Z")]
     expires_at: Option<String>,
-    /// The highest role that it grants. The user's if it is missing.
+    /// The highest role that it grants. The user's if it is missing; for another user, it is required and
+    /// not `admin`.
     #[schema(value_type = RoleName, required = false)]
     role: Option<String>,
 }
 
-/// Create an API key
+/// Create an API key of the current user
 ///
-/// For a program that acts as the current user, with the lower of the user's role and the key's. The
+/// For a program that acts as the user, with the lower of the user's role and the key's. The
 /// response shows the key, which cannot be shown again. A user has at most 50.
 #[utoipa::path(
     post,
@@ -115,81 +109,28 @@ pub(crate) struct ApiKeyCreationRequest {
     responses(
         (status = 201, description = "The new API key.",
             body = NewApiKeyResponse,
-            headers(("Location" = String, description = "`/profile/keys/{key_id}`"))),
+            headers(("Location" = String, description = "The path of the key."))),
         (status = 400, description = "The name or the expiry breaks a rule, the role does not \
-                                      exist, the user has 50 API keys, or the request body is \
-                                      malformed.",
+                                      exist or may not be used, the user has 50 API keys, or the \
+                                      request body is malformed.",
             body = ErrorBody, example = "A user can have at most 50 API keys."),
         AccessTokenNeeded
     )
 )]
 pub(crate) async fn create_api_key(
     PersonalToken { client, .. }: PersonalToken,
-    JsonBody(request): JsonBody<ApiKeyCreationRequest>,
+    ItemBody(ids, request): ItemBody<ApiKeyCreationRequest, PathIds>,
 ) -> Result<impl IntoResponse, ApiError> {
-    create(&client, None, request).await
-}
-
-/// A new API key of another user.
-#[derive(Deserialize, ToSchema)]
-pub(crate) struct UserApiKeyCreationRequest {
-    /// What the key is for, on one line. Need not be unique.
-    #[schema(
-        min_length = 1,
-        max_length = 100,
-        pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$",
-        example = "nightly export"
-    )]
-    name: String,
-    /// When it ends: RFC 3339, in the future. Never if it is missing.
-    #[schema(format = DateTime, value_type = String, required = false,
-        example = "2030-01-31T00:00:00Z")]
-    expires_at: Option<String>,
-    /// The highest role that it grants, which is not `admin`.
-    #[schema(value_type = RoleName)]
-    role: String,
-}
-
-/// Create an API key of a user
-///
-/// For a service account: the user needs no password. Not for admins, who create their own.
-#[utoipa::path(
-    post,
-    path = "/users/{user_id}/keys",
-    request_body = UserApiKeyCreationRequest,
-    responses(
-        (status = 201, description = "The new API key.",
-            body = NewApiKeyResponse,
-            headers(("Location" = String, description = "`/users/{user_id}/keys/{key_id}`"))),
-        (status = 400, description = "The name or the expiry breaks a rule, the role does not \
-                                      exist or is `admin`, the user is an admin or has 50 API \
-                                      keys, the id is not an integer, or the request body is \
-                                      malformed.",
-            body = ErrorBody, example = "An admin creates their own API keys."),
-        (status = 403, description = "The user's stored role is not `admin`, or the caller \
-                                      presented an API key.",
-            body = ErrorBody, example = "Insufficient privileges.")
-    )
-)]
-pub(crate) async fn create_user_key(
-    PersonalToken { client, .. }: PersonalToken,
-    ItemBody(user_id, request): ItemBody<UserApiKeyCreationRequest>,
-) -> Result<impl IntoResponse, ApiError> {
-    let UserApiKeyCreationRequest { name, expires_at, role } = request;
-    let request = ApiKeyCreationRequest { name, expires_at, role: Some(role) };
-    create(&client, Some(user_id), request).await
-}
-
-async fn create(
-    client: &ActingClient,
-    user_id: Option<i64>,
-    request: ApiKeyCreationRequest,
-) -> Result<impl IntoResponse + use<>, ApiError> {
     let ApiKeyCreationRequest { name, expires_at, role } = request;
+    let user_id = ids.get("user_id");
+    let field = |detail| ApiError::http(HttpReason::FieldInvalid, detail);
+    if user_id.is_some() && role.is_none() {
+        return Err(field("Field \"role\" is required and must be a string."));
+    }
     let time = |text: String| {
         let detail =
             "Field \"expires_at\" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z.";
-        parse_rfc3339(&text).ok_or_else(|| ApiError::http(HttpReason::FieldInvalid, detail))
+        parse_rfc3339(&text).ok_or_else(|| field(detail))
     };
     let expires_at = expires_at.map(time).transpose()?;
     // auth-service rejects an unknown role, because the rules of the name come first.

@@ -5,6 +5,7 @@ use crate::{
     extract::{
         credentials::PersonalToken,
         json_body::{ItemBody, JsonBody},
+        parameters::PathId,
     },
     openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
     state::GatewayState,
@@ -80,7 +81,7 @@ pub(crate) struct PasswordUpdateRequest {
 pub(crate) async fn set_password(
     State(state): State<GatewayState>,
     PersonalToken { client, .. }: PersonalToken,
-    ItemBody(user_id, PasswordUpdateRequest { password }): ItemBody<PasswordUpdateRequest>,
+    ItemBody(PathId(user_id), PasswordUpdateRequest { password }): ItemBody<PasswordUpdateRequest>,
 ) -> Answer<Message> {
     let call = client.set_password(user_id, &password);
     state.refusals.answer(client.context(), call.await).await?;

@@ -190,7 +190,7 @@ pub(crate) async fn update_post(
     State(state): State<PostsState>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    ItemBody(id, PostRequest { title, content }): ItemBody<PostRequest, MAX_BODY>,
+    ItemBody(PathId(id), PostRequest { title, content }): ItemBody<PostRequest, PathId, MAX_BODY>,
 ) -> Answer<PostResponse> {
     let updated = state.posts.update(&actor, id, PostInput { title, content }, context).await;
     Ok(Json(updated.map_err(owner_needed)?.into()))

@@ -51,6 +51,18 @@ fn password_like(example: &str) -> Object {
         .build()
 }
 
+/// The name of an API key or a session.
+pub(super) fn label() -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some("What it is for, on one line. Need not be unique."))
+        .min_length(Some(1))
+        .max_length(Some(100))
+        .pattern(Some(r"^[^\u0000-\u001f\u007f-\u009f]*$"))
+        .examples([json!("nightly export")])
+        .build()
+}
+
 /// Stands in schemas for a `String` that holds the name of a [`Role`].
 pub(super) struct RoleName;
 

@@ -1,7 +1,7 @@
 //! Sessions: how they begin, those of the current user at `/profile/sessions`, and those of any user, for
 //! admins, at `/users/{user_id}/sessions`.
 
-use super::{Answer, Message, message, rfc3339};
+use super::{Answer, Message, message, rfc3339, schemas};
 use crate::{
     extract::{json_body::JsonBody, parameters::PathIds},
     openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
@@ -94,15 +94,7 @@ pub(crate) struct SessionCreationRequest {
     username: String,
     #[schema(value_type = String, format = Password, example = "open sesame")]
     password: SecretString,
-    /// On one line. Need not be unique.
-    #[schema(
-        value_type = String,
-        required = false,
-        min_length = 1,
-        max_length = 100,
-        pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$",
-        example = "phone"
-    )]
+    #[schema(schema_with = schemas::label, required = false)]
     name: Option<String>,
 }
 

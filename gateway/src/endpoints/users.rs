@@ -176,7 +176,7 @@ pub(crate) struct UserUpdateRequest {
 )]
 pub(crate) async fn update_user(
     client: ActingClient,
-    ItemBody(user_id, UserUpdateRequest { disabled }): ItemBody<UserUpdateRequest>,
+    ItemBody(PathId(user_id), UserUpdateRequest { disabled }): ItemBody<UserUpdateRequest>,
 ) -> Answer<UserResponse> {
     Ok(Json(client.set_user_disabled(user_id, disabled).await?.into()))
 }
@@ -204,7 +204,7 @@ pub(crate) struct RoleUpdateRequest {
 )]
 pub(crate) async fn set_user_role(
     client: ActingClient,
-    ItemBody(user_id, RoleUpdateRequest { role }): ItemBody<RoleUpdateRequest>,
+    ItemBody(PathId(user_id), RoleUpdateRequest { role }): ItemBody<RoleUpdateRequest>,
 ) -> Answer<Message> {
     // auth-service rejects an unknown role, because 404 comes before `Invalid role.`.
     client.set_user_role(user_id, role.parse().ok()).await?;

@@ -6,7 +6,7 @@ use super::parameters::PathId;
 use crate::memory::{BodyMemory, FREE};
 use axum::{
     body::Body,
-    extract::{FromRequest, FromRequestParts as _, Request},
+    extract::{FromRequest, FromRequestParts, Request},
 };
 use http::{HeaderMap, header::CONTENT_TYPE, request::Parts};
 use http_body::Body as _;
@@ -38,22 +38,22 @@ impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody
     }
 }
 
-/// The id in the path, and a [`JsonBody`]. The path is checked after the form of the body and before
+/// The id in the path, or [`PathIds`](super::parameters::PathIds), and a [`JsonBody`]. The path is checked after the form of the body and before
 /// its fields.
-pub(crate) struct ItemBody<T, const MAX: usize = MAX_BODY>(pub(crate) i64, pub(crate) T);
+pub(crate) struct ItemBody<T, P = PathId, const MAX: usize = MAX_BODY>(pub(crate) P, pub(crate) T);
 
-impl<S, T, const MAX: usize> FromRequest<S> for ItemBody<T, MAX>
+impl<S, T, P, const MAX: usize> FromRequest<S> for ItemBody<T, P, MAX>
 where
     S: Send + Sync,
     T: DeserializeOwned + Send,
+    P: FromRequestParts<S, Rejection = ApiError> + Send,
 {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let (mut head, body) = request.into_parts();
         let fields = read_json(&head, body, MAX).await?;
-        let PathId(id) = PathId::from_request_parts(&mut head, state).await?;
-        Ok(Self(id, fields?))
+        Ok(Self(P::from_request_parts(&mut head, state).await?, fields?))
     }
 }
 
